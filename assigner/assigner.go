@@ -1,0 +1,118 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// An Assigner finds a worker ID for a generator. Any number of generators may share one.
+type Assigner interface {
+	// Assign returns a lease on a worker ID for IDs composed as d says, or an error when ctx ends
+	// first. It is called when a generator starts, and again when it has lost its lease.
+	Assign(ctx context.Context, d Domain) (Lease, error)
+}
+
+// A Domain says what IDs will be composed with; two generators whose IDs meet in one table must
+// agree on it. Stores pin it and refuse a mismatch with [ErrLayoutMismatch]. The generator fills it
+// in, all defaults resolved.
+type Domain struct {
+	Layout       bitsalloc.Layout
+	Epoch        time.Time    // UTC, whole milliseconds
+	DatacenterID int64        // 0 when the layout has no such field
+	Now          func() int64 // the current delta, by the generator's clock
+}
+
+// MaxWorkerID returns the largest worker ID that the layout has room for.
+func (d Domain) MaxWorkerID() int64 { return 1<<d.Layout.WorkerBits - 1 }
+
+// CheckWorkerID returns [ErrWorkerOutOfRange], naming the source of the number, when a worker ID does not
+// fit the layout. A number that does not fit is never cut down to size: that is how two hosts come to
+// share one.
+func (d Domain) CheckWorkerID(workerID int64, source string) error {
+	if workerID < 0 || workerID > d.MaxWorkerID() {
+		return fmt.Errorf("%w: %d from %s, allowed with layout %v: 0 to %d",
+			ErrWorkerOutOfRange, workerID, source, d.Layout, d.MaxWorkerID())
+	}
+	return nil
+}
+
+// A Lease is the right to a worker ID. Its methods are called by one goroutine at a time.
+type Lease interface {
+	// Grant returns what the holder may do at present. It does not block.
+	Grant() Grant
+	// Renew tells the store that the holder lives and has used deltas up to used, checks that the
+	// worker ID is still its own, and, when the grant is fenced, raises Limit to at least want. The
+	// generator calls it at least once a minute. ErrWorkerRowLost ends the lease: the holder stops
+	// using the worker ID at once. After any other error the lease stands as it was.
+	Renew(ctx context.Context, used, want int64) error
+	// Release gives the worker ID back; used is the highest delta that was put to use.
+	Release(ctx context.Context, used int64) error
+}
+
+// A Grant is one consistent snapshot of what the holder of a lease may do.
+type Grant struct {
+	WorkerID     int64
+	First, Limit int64 // deltas the holder may use, both inclusive; Limit is Unlimited when there is no fence
+	Guarantee    Guarantee
+	Reusable     bool // this number may be given out again after the process ends
+}
+
+// Unlimited is the Limit of a grant without a fence.
+const Unlimited int64 = math.MaxInt64
+
+// Fenced reports whether the grant has a limit in ID time.
+func (g Grant) Fenced() bool { return g.Limit != Unlimited }
+
+// Guarantee says what keeps a worker ID from being used by two generators, weakest first. It
+// belongs to a grant: one assigner may give different ones over time.
+type Guarantee int
+
+const (
+	// GuaranteeDerived: a number from configuration or from the host. Nothing checks it.
+	GuaranteeDerived Guarantee = iota
+	// GuaranteeSticky: one number per key from a store, used again after a restart, not fenced.
+	GuaranteeSticky
+	// GuaranteeLossy: fenced, on a store that may forget commits. Safety rests on clocks.
+	GuaranteeLossy
+	// GuaranteeFresh: a number that was never given out before, as long as the store is durable.
+	GuaranteeFresh
+	// GuaranteeFenced: safe on a durable store, whatever clocks and pauses do.
+	GuaranteeFenced
+)
+
+// String returns the name in lower case.
+func (g Guarantee) String() string {
+	names := [...]string{"derived", "sticky", "lossy", "fresh", "fenced"}
+	if g < 0 || int(g) >= len(names) {
+		return fmt.Sprintf("guarantee(%d)", int(g))
+	}
+	return names[g]
+}
+
+// Errors that assigners and generators return. All of them come wrapped in a text that says which
+// worker, key or row is concerned, and what to do.
+var (
+	// ErrWorkerOutOfRange: the number does not fit the worker field of the layout.
+	ErrWorkerOutOfRange = errors.New("assigner: worker ID out of range")
+	// ErrWorkerUnknown: the host or the environment gives no number to derive a worker ID from.
+	ErrWorkerUnknown = errors.New("assigner: no worker ID to be had")
+	// ErrWorkerInUse: another live generator holds the worker ID, or the key that leads to it.
+	ErrWorkerInUse = errors.New("assigner: worker ID in use")
+	// ErrWorkersExhausted: the store has handed out every number of the worker field.
+	ErrWorkersExhausted = errors.New("assigner: worker IDs exhausted")
+	// ErrWorkerRowLost: the row that stands for the worker ID has vanished or belongs to another.
+	ErrWorkerRowLost = errors.New("assigner: worker row lost")
+	// ErrLayoutMismatch: the store is pinned to another layout, unit, epoch or datacenter.
+	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
+	// ErrStoreNotDurable: the store may forget what it has acknowledged, and would then hand out a
+	// number twice.
+	ErrStoreNotDurable = errors.New("assigner: store not durable")
+	// ErrUnfencedReuse: the worker ID comes back after a restart, with nothing that keeps the new
+	// process above the IDs of the old one.
+	ErrUnfencedReuse = errors.New("assigner: worker ID is reused without a fence")
+)

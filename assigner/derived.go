@@ -1,0 +1,193 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Static gives the worker ID that the operator has chosen. Nothing but the operator keeps two
+// processes from using the same one.
+func Static(workerID int64) Assigner {
+	return derived{source: "Static", number: func() (int64, error) { return workerID, nil }}
+}
+
+// Env reads the worker ID, in decimal, from an environment variable, as sharding-jdbc's generator
+// does. Two processes that inherit one environment get the same number.
+func Env(name string) Assigner {
+	return derived{source: "environment variable " + name, number: func() (int64, error) {
+		text, ok := os.LookupEnv(name)
+		if !ok {
+			return 0, errors.New("it is not set")
+		}
+		return decimal(text)
+	}}
+}
+
+// IPv4Suffix takes the low bits of an IPv4 address, 1 to 32, or 10 when bits is 0, as sharding-jdbc's
+// IPIdGenerator does. The zero address means this host's first one that is not loopback.
+//
+// Two hosts whose addresses agree in those bits get the same number, and so do two processes on one
+// host: 192.168.209.55 and 192.168.161.55 both give 311.
+func IPv4Suffix(addr netip.Addr, bits int) Assigner {
+	return derived{source: "IPv4Suffix", number: func() (int64, error) {
+		if bits == 0 {
+			bits = 10
+		}
+		if bits < 1 || bits > 32 {
+			return 0, fmt.Errorf("bits %d, allowed: 0 (for 10) to 32", bits)
+		}
+		addr, err := addressOr(addr, netip.Addr.Is4)
+		if err != nil {
+			return 0, err
+		}
+		if !addr.Is4() {
+			return 0, fmt.Errorf("%v is not an IPv4 address", addr)
+		}
+		b := addr.As4()
+		n := int64(b[0])<<24 | int64(b[1])<<16 | int64(b[2])<<8 | int64(b[3])
+		return n & (1<<bits - 1), nil
+	}}
+}
+
+// IPSum adds up the octets of an IPv4 address, at most 1,020, or the low six bits of each byte of an
+// IPv6 address, at most 1,008, as sharding-jdbc's IPSectionKeyGenerator does. The zero address means
+// this host's first one that is not loopback.
+//
+// Any two addresses with the same sum collide: 10.0.1.2 and 10.0.2.1 both give 13.
+func IPSum(addr netip.Addr) Assigner {
+	return derived{source: "IPSum", number: func() (int64, error) {
+		addr, err := addressOr(addr, netip.Addr.IsValid)
+		if err != nil {
+			return 0, err
+		}
+		mask := byte(0xff)
+		if addr.Is6() {
+			mask = 0x3f
+		}
+		sum := int64(0)
+		for _, b := range addr.AsSlice() {
+			sum += int64(b & mask)
+		}
+		return sum, nil
+	}}
+}
+
+// Hostname takes the trailing digits of a host name, as sharding-jdbc's HostNameKeyGenerator does:
+// web-12 gives 12. The empty name means this host's own.
+//
+// Hosts of different roles collide: web-01 and db-01 both give 1.
+func Hostname(name string) Assigner {
+	return derived{source: "Hostname", number: func() (int64, error) {
+		name, err := hostnameOr(name)
+		if err != nil {
+			return 0, err
+		}
+		digits := name[len(strings.TrimRight(name, "0123456789")):]
+		if digits == "" {
+			return 0, fmt.Errorf("host name %q does not end in digits", name)
+		}
+		return decimal(digits)
+	}}
+}
+
+// StatefulSet takes the ordinal of a Kubernetes pod: from the environment variable indexEnv, into
+// which the pod specification puts the label apps.kubernetes.io/pod-index, or, when indexEnv is empty,
+// from the end of the pod's host name: ids-3 gives 3.
+//
+// Ordinals are unique within one StatefulSet, not between two of them. While a node is cut off, a pod that
+// was deleted by force can run beside its successor with the same ordinal.
+func StatefulSet(indexEnv string) Assigner {
+	if indexEnv != "" {
+		a := Env(indexEnv).(derived)
+		a.source = "StatefulSet: " + a.source
+		return a
+	}
+	return derived{source: "StatefulSet", number: func() (int64, error) {
+		name, err := hostnameOr(os.Getenv("HOSTNAME"))
+		if err != nil {
+			return 0, err
+		}
+		set, ordinal, ok := cutLast(name, "-")
+		if !ok || set == "" {
+			return 0, fmt.Errorf("host name %q is not that of a StatefulSet's pod, such as ids-0", name)
+		}
+		return decimal(ordinal)
+	}}
+}
+
+// derived is an assigner whose number comes from a function and is not protected by anything.
+type derived struct {
+	source string
+	number func() (int64, error)
+}
+
+func (a derived) Assign(ctx context.Context, d Domain) (Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n, err := a.number()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrWorkerUnknown, a.source, err)
+	}
+	if err := d.CheckWorkerID(n, a.source); err != nil {
+		return nil, err
+	}
+	return derivedLease{Grant{WorkerID: n, First: 1, Limit: Unlimited, Guarantee: GuaranteeDerived, Reusable: true}}, nil
+}
+
+// derivedLease has nobody to renew with or to give the number back to.
+type derivedLease struct{ grant Grant }
+
+func (l derivedLease) Grant() Grant                              { return l.grant }
+func (l derivedLease) Renew(context.Context, int64, int64) error { return nil }
+func (l derivedLease) Release(context.Context, int64) error      { return nil }
+
+func decimal(text string) (int64, error) {
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number from 0 up", text)
+	}
+	return int64(n), nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+func hostnameOr(name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	return os.Hostname()
+}
+
+// addressOr returns addr unmapped, or the host's first usable address that suits.
+func addressOr(addr netip.Addr, suits func(netip.Addr) bool) (netip.Addr, error) {
+	if addr.IsValid() {
+		return addr.Unmap().WithZone(""), nil
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	for _, a := range addrs {
+		prefix, err := netip.ParsePrefix(a.String())
+		if err != nil {
+			continue
+		}
+		if ip := prefix.Addr(); ip.IsGlobalUnicast() && suits(ip) {
+			return ip, nil
+		}
+	}
+	return netip.Addr{}, errors.New("this host has no such address beside loopback")
+}

@@ -1,0 +1,66 @@
+package assigner
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// The registry knows the worker IDs that generators of this process hold without a fence. Building a
+// generator per call, or two with one worker ID, is the commonest mistake in the field.
+var registry = struct {
+	sync.Mutex
+	workers map[registryKey]*Hold
+}{workers: make(map[registryKey]*Hold)}
+
+type registryKey struct {
+	layout               bitsalloc.Layout
+	epochMs              int64
+	datacenter, workerID int64
+}
+
+// A Hold is the place of one live generator in the registry of this process.
+type Hold struct {
+	key  registryKey
+	live bool
+	used int64
+}
+
+// Register enters the unfenced grant of a generator into the registry of this process and returns
+// the grant to use: one that starts above the highest delta that an earlier holder in this process
+// put to use, however far ahead of the clock that was. While another generator holds the same worker
+// ID of the same domain it returns [ErrWorkerInUse]. A fenced grant is returned as it is, with a nil
+// Hold. The generators of this module call it; only other generators built on package assigner need to.
+func Register(d Domain, g Grant) (*Hold, Grant, error) {
+	if g.Fenced() {
+		return nil, g, nil
+	}
+	key := registryKey{d.Layout, d.Epoch.UnixMilli(), d.DatacenterID, g.WorkerID}
+	registry.Lock()
+	defer registry.Unlock()
+	if last := registry.workers[key]; last != nil {
+		if last.live {
+			return nil, Grant{}, fmt.Errorf("%w: a generator of this process holds worker %d of datacenter %d; "+
+				"share it, or close it first", ErrWorkerInUse, g.WorkerID, d.DatacenterID)
+		}
+		g.First = max(g.First, last.used+1)
+	}
+	h := &Hold{key: key, live: true, used: g.First - 1}
+	registry.workers[key] = h
+	return h, g, nil
+}
+
+// End says that the generator has stopped and has put deltas up to used to use. Calling it on a nil
+// Hold, or again, does nothing.
+func (h *Hold) End(used int64) {
+	if h == nil {
+		return
+	}
+	registry.Lock()
+	defer registry.Unlock()
+	if h.live {
+		h.live = false
+		h.used = max(h.used, used)
+	}
+}

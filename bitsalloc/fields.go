@@ -1,0 +1,54 @@
+package bitsalloc
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+)
+
+// Fields is an ID taken apart.
+type Fields struct {
+	ID           int64
+	Delta        int64     // units since the epoch
+	DatacenterID int64     // 0 when the layout has no such field
+	WorkerID     int64     //
+	Sequence     int64     //
+	Time         time.Time // when Delta begins, in UTC
+}
+
+// String is for people: "3200169789968523265 (2019-05-02T15:26:39Z, datacenter 0, worker 21, sequence 1)".
+func (f Fields) String() string {
+	return fmt.Sprintf("%d (%s, datacenter %d, worker %d, sequence %d)",
+		f.ID, f.Time.Format(time.RFC3339Nano), f.DatacenterID, f.WorkerID, f.Sequence)
+}
+
+// MarshalJSON keeps the keys of the text that Baidu's UidGenerator parses IDs to, all values
+// strings, and adds datacenterId. The timestamp is RFC 3339 with its zone.
+func (f Fields) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		UID          string `json:"UID"`
+		Timestamp    string `json:"timestamp"`
+		DatacenterID string `json:"datacenterId"`
+		WorkerID     string `json:"workerId"`
+		Sequence     string `json:"sequence"`
+	}{
+		UID:          strconv.FormatInt(f.ID, 10),
+		Timestamp:    f.Time.Format(time.RFC3339Nano),
+		DatacenterID: strconv.FormatInt(f.DatacenterID, 10),
+		WorkerID:     strconv.FormatInt(f.WorkerID, 10),
+		Sequence:     strconv.FormatInt(f.Sequence, 10),
+	})
+}
+
+// LogValue logs the fields as a group.
+func (f Fields) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.Int64("id", f.ID),
+		slog.Time("time", f.Time),
+		slog.Int64("datacenter", f.DatacenterID),
+		slog.Int64("worker", f.WorkerID),
+		slog.Int64("sequence", f.Sequence),
+	)
+}

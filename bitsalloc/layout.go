@@ -1,0 +1,67 @@
+package bitsalloc
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrInvalidLayout is returned by [New] when widths, unit or epoch cannot make an ID.
+// The error text names every field that is wrong.
+var ErrInvalidLayout = errors.New("bitsalloc: invalid layout")
+
+// maxBits is what an int64 holds beside its sign.
+const maxBits = 63
+
+// Layout says how the 63 bits below the sign are shared out, from high to low: delta, datacenter,
+// worker, sequence. The widths sum to at most 63; what is left over stays 0 at the top.
+type Layout struct {
+	DeltaBits      uint8         // units since the epoch; at least 1
+	DatacenterBits uint8         // 0: no datacenter field
+	WorkerBits     uint8         // 0: a single worker
+	SequenceBits   uint8         // IDs of one worker and unit: 2^SequenceBits
+	Unit           time.Duration // what delta counts: whole milliseconds that divide one minute; 0: 1 s
+}
+
+// Default is 28/5/17/13 with a unit of one second: 8.5 years, 32 datacenters of 131,072 workers,
+// 8,192 IDs per worker and second.
+func Default() Layout { return Layout{28, 5, 17, 13, time.Second} }
+
+// Baidu is the layout of Baidu's UidGenerator, 28/0/22/13 with a unit of one second. Workers below
+// 2^17 get the same bits as from [Default] with datacenter 0.
+func Baidu() Layout { return Layout{28, 0, 22, 13, time.Second} }
+
+// Snowflake is the classic layout of Twitter's Snowflake, 41/0/10/12 with a unit of one
+// millisecond: 69 years, 1,024 workers, 4,096 IDs per worker and millisecond.
+func Snowflake() Layout { return Layout{41, 0, 10, 12, time.Millisecond} }
+
+// JavaScript is 31/0/10/12 with a unit of one second. Its IDs have at most 53 bits, the largest
+// integers that a JavaScript number holds exactly: 68 years, 1,024 workers, 4,096 IDs per worker and second.
+func JavaScript() Layout { return Layout{31, 0, 10, 12, time.Second} }
+
+// DefaultEpoch is 2026-01-01T00:00:00Z.
+func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
+
+// String gives the widths and the unit, as in "28/5/17/13 1s".
+func (l Layout) String() string {
+	return fmt.Sprintf("%d/%d/%d/%d %v", l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit)
+}
+
+// check reports every mistake of a layout at once.
+func (l Layout) check() error {
+	var errs []error
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrInvalidLayout}, args...)...))
+	}
+	if l.DeltaBits == 0 {
+		bad("DeltaBits 0, allowed: at least 1")
+	}
+	if sum := int(l.DeltaBits) + int(l.DatacenterBits) + int(l.WorkerBits) + int(l.SequenceBits); sum > maxBits {
+		bad("DeltaBits %d + DatacenterBits %d + WorkerBits %d + SequenceBits %d = %d, allowed: at most %d",
+			l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, sum, maxBits)
+	}
+	if l.Unit < time.Millisecond || l.Unit%time.Millisecond != 0 || time.Minute%l.Unit != 0 {
+		bad("Unit %v, allowed: whole milliseconds that divide one minute", l.Unit)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,3 @@
+module github.com/uidring/uidring
+
+go 1.26.0
