@@ -1,0 +1,139 @@
+package cached
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field that
+// is wrong, what was given and what is allowed.
+var ErrInvalidConfig = errors.New("cached: invalid config")
+
+// LanePerCPU, as Config.Lanes, asks for one lane for each CPU.
+const LanePerCPU = -1
+
+// An EmptyPolicy says what Next and Fill do when the ring is empty.
+type EmptyPolicy int
+
+const (
+	// PadInline: the caller that finds the ring empty puts the next run itself.
+	PadInline EmptyPolicy = iota
+	// Reject: the caller gets ErrEmpty, and the padding goroutine is woken.
+	Reject
+)
+
+// A Config says how to make a Generator. The zero value of each field but Assigner is its default.
+type Config struct {
+	// Layout is how the bits are shared out; zero: [bitsalloc.Default].
+	Layout bitsalloc.Layout
+	// Epoch is the instant that deltas count from, with whole milliseconds, not in the future;
+	// zero: [bitsalloc.DefaultEpoch]. All services that write to one table must agree on it.
+	Epoch time.Time
+	// DatacenterID is the value of the datacenter field, from 0 to 2^DatacenterBits - 1.
+	DatacenterID int64
+	// Assigner finds the worker ID. It is required: there is no safe default.
+	Assigner assigner.Assigner
+	// AllowReuse accepts an unfenced worker ID that comes back after a restart. The IDs of the old
+	// process are then repeated when it had run ahead of the clock, or when the clock has gone back.
+	AllowReuse bool
+	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
+	AssignTimeout time.Duration
+
+	// BoostPower sets the size of the ring, 2^BoostPower runs of 2^SequenceBits IDs: 1 to 20; zero: 3.
+	BoostPower int
+	// PaddingFactor is the percentage of the ring at or below which the padding goroutine is woken, 1
+	// to 99; zero: 50. It is looked at once per run, and one run left is always reason enough.
+	PaddingFactor int
+	// ScheduleInterval makes the padding goroutine look at the ring at this interval too; zero: off.
+	ScheduleInterval time.Duration
+	// MaxStaleness is how far the time in an ID may fall behind, at least two units; older IDs are
+	// dropped from the ring. Zero: 1 min; negative: unbounded.
+	MaxStaleness time.Duration
+	// MaxAhead is how far the time in an ID may run ahead, at least one unit; then callers get
+	// ErrTooFarAhead. Zero: unbounded.
+	MaxAhead time.Duration
+	// OnEmpty says what happens when the ring is empty; zero: PadInline.
+	OnEmpty EmptyPolicy
+	// Lanes is the number of streams that IDs are issued in: 0 or 1, one strictly increasing stream.
+	// Other values, LanePerCPU among them, are refused by this version.
+	Lanes int
+
+	// Logger gets one record for each rare event, none on the way of an ID; nil: none.
+	Logger *slog.Logger
+	// Trace holds funcs that are called for rare events.
+	Trace Trace
+	// Now is the clock, read when a worker ID is taken and in Stats, never for an ID; nil: time.Now.
+	// It may be called by several goroutines at once.
+	Now func() time.Time
+}
+
+// resolve fills in the defaults and reports all mistakes together.
+func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
+	if cfg.Layout == (bitsalloc.Layout{}) {
+		cfg.Layout = bitsalloc.Default()
+	}
+	alloc, err := bitsalloc.New(cfg.Layout, cfg.Epoch)
+	c := checker{errs: []error{err}}
+	defaultTo(&cfg.AssignTimeout, 10*time.Second)
+	defaultTo(&cfg.BoostPower, 3)
+	defaultTo(&cfg.PaddingFactor, 50)
+	defaultTo(&cfg.MaxStaleness, time.Minute)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	c.check(cfg.Assigner != nil, "Assigner nil, allowed: any; there is no safe default worker ID")
+	c.check(cfg.AssignTimeout > 0, "AssignTimeout %v, allowed: more than 0", cfg.AssignTimeout)
+	c.check(cfg.BoostPower >= 1 && cfg.BoostPower <= 20, "BoostPower %d, allowed: 1 to 20", cfg.BoostPower)
+	c.check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor %d, allowed: 1 to 99", cfg.PaddingFactor)
+	c.check(cfg.ScheduleInterval >= 0, "ScheduleInterval %v, allowed: 0 (off) or more", cfg.ScheduleInterval)
+	c.check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty %d, allowed: PadInline, Reject", cfg.OnEmpty)
+	c.check(cfg.Lanes == 0 || cfg.Lanes == 1, "Lanes %d, allowed in this version: 0 or 1", cfg.Lanes)
+	if err == nil {
+		c.checkWithLayout(cfg, alloc)
+	}
+	return cfg, alloc, errors.Join(c.errs...)
+}
+
+type checker struct{ errs []error }
+
+func (c *checker) check(ok bool, format string, args ...any) {
+	if !ok {
+		c.errs = append(c.errs, fmt.Errorf("%w: "+format, append([]any{ErrInvalidConfig}, args...)...))
+	}
+}
+
+// checkWithLayout checks what depends on the layout and the clock.
+func (c *checker) checkWithLayout(cfg Config, alloc *bitsalloc.Allocator) {
+	l := alloc.Layout()
+	c.check(cfg.DatacenterID >= 0 && cfg.DatacenterID <= alloc.MaxDatacenterID(),
+		"DatacenterID %d, allowed with layout %v: 0 to %d", cfg.DatacenterID, l, alloc.MaxDatacenterID())
+	c.check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit,
+		"MaxStaleness %v, allowed: negative (unbounded), 0 (1 min) or at least two units, %v", cfg.MaxStaleness, 2*l.Unit)
+	c.check(cfg.MaxAhead == 0 || cfg.MaxAhead >= l.Unit,
+		"MaxAhead %v, allowed: 0 (unbounded) or at least the unit, %v", cfg.MaxAhead, l.Unit)
+	if bits := int(l.SequenceBits) + cfg.BoostPower; cfg.BoostPower >= 1 && cfg.BoostPower <= 20 {
+		c.check(bits < 63 && int64(1)<<bits <= math.MaxInt,
+			"SequenceBits %d and BoostPower %d: a ring of 2^%d IDs, allowed: at most %d", l.SequenceBits, cfg.BoostPower, bits, math.MaxInt)
+	}
+	now := cfg.Now()
+	c.check(!alloc.Epoch().After(now), "Epoch %v, allowed: not in the future; it is %v", alloc.Epoch(), now.UTC())
+	if delta := alloc.Delta(now); delta >= alloc.MaxDelta() {
+		c.errs = append(c.errs, timeExhausted(alloc))
+	}
+}
+
+func defaultTo[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

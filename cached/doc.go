@@ -1,0 +1,28 @@
+// Package cached is the ID generator for high rates: a ring of prepared IDs, filled in the background.
+// It is modelled on CachedUidGenerator of Baidu's UidGenerator.
+//
+//	                padding goroutine
+//	lastSecond+1 ->  compose a run   -> ring: [run][run][run][run] -> Next, one atomic add
+//	                 ^                        |
+//	                 |     fewer than PaddingFactor percent left
+//	                 +------------------------+
+//
+// No clock is read for an ID. The padding goroutine counts units of time forward from the moment the
+// generator was made: under load the IDs run ahead of the clock ("borrow from the future"), when idle
+// they fall behind and are brought forward. [Config].MaxAhead and MaxStaleness bound both.
+//
+// # What is guaranteed
+//
+//   - Unique: an ID is returned once, by any method, to any caller, as long as no other live generator has
+//     the same datacenter and worker ID. Where the worker ID comes from decides how far that can be relied on:
+//     see package assigner. No assumption about the clock is made while the generator lives.
+//   - Increasing: with one lane, an ID is larger than every ID that was returned before the call for it began,
+//     whoever got those.
+//   - Positive: an ID is never 0 or negative. When the delta field is used up, [ErrTimeExhausted] is returned.
+//
+// # What is not
+//
+// The time in an ID is not the time of the call: it lies between MaxStaleness before and MaxAhead after it.
+// Numbers are skipped at restarts, when stale IDs are dropped, and at Close. An ID does not hide how many
+// were issued.
+package cached

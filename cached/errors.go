@@ -1,0 +1,52 @@
+package cached
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+var (
+	// ErrClosed is returned by every method that issues IDs once Close was called.
+	ErrClosed = errors.New("cached: generator closed")
+	// ErrEmpty is returned by Next and Fill under the policy Reject when the ring is empty. It passes.
+	ErrEmpty = errors.New("cached: ring empty")
+	// ErrTooFarAhead is returned when the ring is empty and the next ID would lie more than MaxAhead
+	// in the future; it comes as an [*AheadError]. It passes as the clock moves on.
+	ErrTooFarAhead = errors.New("cached: too far ahead of the clock")
+	// ErrLeaseExhausted is returned when the ring is empty and no grant covers the next unit of time: the
+	// worker ID was lost, or its fence reached, and the store has not given another yet. It passes when the
+	// store answers.
+	ErrLeaseExhausted = errors.New("cached: no worker ID is held for the next unit of time")
+	// ErrTimeExhausted is returned by New when the layout has ended, and later when the ring is empty and
+	// the delta field is used up. It stays: a new layout or epoch is needed.
+	ErrTimeExhausted = errors.New("cached: the delta field is used up")
+)
+
+// An AheadError says how far ID time has run ahead of the clock.
+type AheadError struct {
+	Ahead   time.Duration // of the unit that was refused
+	Max     time.Duration // Config.MaxAhead
+	RetryIn time.Duration // until the unit may be used
+}
+
+func (e *AheadError) Error() string {
+	return fmt.Sprintf("%v: by %v, allowed: %v", ErrTooFarAhead, e.Ahead, e.Max)
+}
+
+// Unwrap returns ErrTooFarAhead.
+func (e *AheadError) Unwrap() error { return ErrTooFarAhead }
+
+func timeExhausted(alloc *bitsalloc.Allocator) error {
+	return fmt.Errorf("%w: layout %v from epoch %s ends at %s; choose more DeltaBits or a later epoch", ErrTimeExhausted,
+		alloc.Layout(), alloc.Epoch().Format(time.RFC3339), alloc.Expires().Format(time.RFC3339))
+}
+
+// passing reports whether a shortage may end while the generator lives.
+func passing(err error) bool {
+	return errors.Is(err, ErrEmpty) || errors.Is(err, ErrTooFarAhead) || errors.Is(err, ErrLeaseExhausted)
+}
+
+func isClosed(err error) bool { return errors.Is(err, ErrClosed) }

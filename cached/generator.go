@@ -1,0 +1,152 @@
+package cached
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/ringbuffer"
+)
+
+// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one per
+// process with [New], share it, and Close it at the end.
+type Generator struct {
+	ring *ringbuffer.Ring
+
+	cfg       Config // resolved
+	alloc     *bitsalloc.Allocator
+	tenure    *tenure.Tenure
+	threshold int   // IDs left in the ring that wake the padding goroutine
+	maxAhead  int64 // in units; 0: unbounded
+	maxStale  int64 // in units; negative: unbounded
+	warnFrom  int64 // delta from which on the end of the layout is announced
+
+	lastSecond atomic.Int64 // delta of the newest run; only moves forward, only under running
+
+	wake    chan struct{} // capacity 1: the ring wants padding
+	changed chan struct{} // capacity 1: the tenure has news
+	done    chan struct{} // closed by Close
+	padder  sync.WaitGroup
+	bell    bell
+	close   func() error
+
+	// running is held while runs are put or retired: one padding pass at a time. A second pass waits
+	// instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it while there
+	// is an ID; no store call, Trace func or log record runs under it.
+	running sync.Mutex
+	clock   clock
+	term    uint64 // of the lease that lastSecond has been raised for
+	closed  atomic.Bool
+
+	refused atomic.Pointer[error] // what stopped the padding goroutine; nil when it filled the ring
+
+	warned                                          atomic.Bool
+	passes, inlinePads, rejectedTakes, rejectedPuts atomic.Int64
+}
+
+// New is [NewContext] with a context that does not end.
+func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
+
+// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring before it
+// returns. ctx is not used afterwards. Mistakes in cfg are reported all at once, as [ErrInvalidConfig],
+// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors are those of the assigner, with
+// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
+	cfg, alloc, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{
+		cfg:      cfg,
+		alloc:    alloc,
+		maxAhead: int64(cfg.MaxAhead / alloc.Layout().Unit),
+		maxStale: staleUnits(cfg.MaxStaleness, alloc.Layout().Unit),
+		warnFrom: alloc.Delta(alloc.Expires().AddDate(-1, 0, 0)),
+		wake:     make(chan struct{}, 1),
+		changed:  make(chan struct{}, 1),
+		done:     make(chan struct{}),
+		clock:    startClock(cfg.Now()),
+	}
+	g.close = sync.OnceValue(g.shutDown)
+	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, alloc.Layout().SequenceBits, g.handover); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
+	}
+	g.threshold = max(percent(g.ring.Cap(), cfg.PaddingFactor), 1<<alloc.Layout().SequenceBits)
+	if g.tenure, err = tenure.Start(ctx, g.tenureConfig()); err != nil {
+		return nil, fmt.Errorf("cached: no worker ID: %w", err)
+	}
+	if g.tenure.Latest().First > alloc.MaxDelta() {
+		return nil, errors.Join(timeExhausted(alloc), g.tenure.Close())
+	}
+	g.fill()
+	g.padder.Go(g.padLoop)
+	return g, nil
+}
+
+func (g *Generator) tenureConfig() tenure.Config {
+	return tenure.Config{
+		Assigner: g.cfg.Assigner,
+		Domain: assigner.Domain{
+			Layout:       g.alloc.Layout(),
+			Epoch:        g.alloc.Epoch(),
+			DatacenterID: g.cfg.DatacenterID,
+			Now:          func() int64 { return g.alloc.Delta(g.cfg.Now()) },
+		},
+		Timeout:   g.cfg.AssignTimeout,
+		ReuseSafe: g.cfg.AllowReuse || g.cfg.MaxAhead > 0,
+		Logger:    g.cfg.Logger,
+		Trace: tenure.Trace{
+			Assigned:    g.cfg.Trace.LeaseAssigned,
+			Lost:        g.cfg.Trace.LeaseLost,
+			RenewFailed: g.cfg.Trace.RenewFailed,
+		},
+		Used:     g.lastSecond.Load,
+		Withdraw: g.withdraw,
+		Changed:  func() { signal(g.changed) },
+	}
+}
+
+// Parse takes an ID of this layout and epoch apart; see [bitsalloc.Allocator.Parse].
+func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.Parse(id) }
+
+// WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
+func (g *Generator) WorkerID() int64 { return g.tenure.Latest().WorkerID }
+
+// Invalidate drops the prepared IDs and takes a new worker ID in the background. Call it after this
+// process has been resumed from a snapshot: its copy may still be issuing the same IDs. Until the
+// new worker ID is there, Next returns ErrLeaseExhausted. The old one is not given back.
+func (g *Generator) Invalidate() { g.tenure.Invalidate() }
+
+// Close ends the generator: callers get ErrClosed from then on, waiting ones too, the prepared IDs are
+// dropped, the goroutines have ended, and the worker ID is released within AssignTimeout. Closing again
+// returns the same error, that of the release. It must not be called by a func of Trace.
+func (g *Generator) Close() error { return g.close() }
+
+func (g *Generator) shutDown() error {
+	g.closed.Store(true)
+	close(g.done)
+	g.padder.Wait()
+	g.withdraw()
+	g.bell.ring()
+	if err := g.tenure.Close(); err != nil {
+		return fmt.Errorf("cached: worker ID not released: %w", err)
+	}
+	return nil
+}
+
+// withdraw drops every ID that has not been taken. After Close, or while no worker ID is held, no run
+// follows.
+func (g *Generator) withdraw() {
+	g.running.Lock()
+	defer g.running.Unlock()
+	g.ring.Retire(math.MaxInt64)
+}
+
+// percent avoids the overflow of n * p.
+func percent(n, p int) int { return n/100*p + n%100*p/100 }

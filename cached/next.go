@@ -1,0 +1,101 @@
+package cached
+
+import (
+	"context"
+	"fmt"
+)
+
+// Next returns a new ID. It does not wait for anything: when the ring is empty the caller puts the next
+// run itself, or gets ErrEmpty, as Config.OnEmpty says. The errors are ErrEmpty, ErrTooFarAhead and
+// ErrLeaseExhausted, which pass, and ErrTimeExhausted and ErrClosed, which stay.
+func (g *Generator) Next() (int64, error) {
+	if id, ok := g.ring.Take(); ok {
+		return id, nil
+	}
+	id, err := g.nextFromEmpty()
+	return id, g.rejected(err)
+}
+
+// NextContext is Next for callers that would rather wait than get an error that passes: it returns when
+// there is an ID, with another error, or when ctx ends, with an error that wraps both ctx's and the
+// reason for waiting. An ID that is there is returned even when ctx has ended.
+func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	if id, ok := g.ring.Take(); ok {
+		return id, nil
+	}
+	for {
+		padded := g.bell.wait()
+		id, err := g.nextFromEmpty()
+		if err == nil || !passing(err) {
+			return id, g.rejected(err)
+		}
+		select {
+		case <-padded:
+		case <-ctx.Done():
+			return 0, g.rejected(fmt.Errorf("cached: waiting for an ID: %w: %w", ctx.Err(), err))
+		}
+	}
+}
+
+// Fill fills dst with new IDs, increasing but not always consecutive, and returns how many there are. With
+// fewer than len(dst) it returns one of the errors of Next; those that it got are good.
+func (g *Generator) Fill(dst []int64) (int, error) {
+	n := g.ring.TakeN(dst)
+	for n < len(dst) {
+		if err := g.refill(); err != nil {
+			return n, g.rejected(err)
+		}
+		n += g.ring.TakeN(dst[n:])
+	}
+	return n, nil
+}
+
+func (g *Generator) nextFromEmpty() (int64, error) {
+	for {
+		if id, ok := g.ring.Take(); ok { // after bell.wait, a caller must look again
+			return id, nil
+		}
+		if err := g.refill(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// refill is for a caller that has found the ring empty. After nil it is worth taking again.
+func (g *Generator) refill() error {
+	if g.cfg.OnEmpty == Reject {
+		return g.reject()
+	}
+	put, err := g.padInline()
+	if put > 0 {
+		signal(g.wake) // the padding goroutine does the rest
+		return nil
+	}
+	return err
+}
+
+// reject wakes the padding goroutine and says why the ring is empty.
+func (g *Generator) reject() error {
+	if g.closed.Load() {
+		return ErrClosed
+	}
+	signal(g.wake)
+	refused := g.refused.Load()
+	switch {
+	case refused == nil:
+		return ErrEmpty
+	case passing(*refused):
+		return fmt.Errorf("%w: %w", ErrEmpty, *refused)
+	default:
+		return *refused
+	}
+}
+
+// rejected reports an error to the user of a method before it is returned.
+func (g *Generator) rejected(err error) error {
+	if err != nil && !isClosed(err) {
+		g.rejectedTakes.Add(1)
+		report(g, "TakeRejected", g.cfg.Trace.TakeRejected, err)
+	}
+	return err
+}

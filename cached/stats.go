@@ -1,0 +1,66 @@
+package cached
+
+import (
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Stats is a snapshot of a Generator. Counters count from New on.
+type Stats struct {
+	WorkerID     int64
+	DatacenterID int64
+	Guarantee    assigner.Guarantee // of the worker ID
+	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
+
+	Capacity  int   // IDs in a full ring
+	Remaining int   // IDs in the ring now
+	Issued    int64 // IDs returned
+	Retired   int64 // IDs dropped because they were stale, or at Close, Invalidate and the loss of a worker ID
+	Dropped   int64 // IDs spent by callers that stalled inside a take; 0 but in extreme cases
+
+	PaddingPasses int64 // that put at least one run, inline ones included
+	InlinePads    int64 // runs put by callers that had found the ring empty
+	RejectedTakes int64 // errors returned by Next, NextContext and Fill
+	RejectedPuts  int64 // padding passes that had to leave slots free
+	Renewals      int64 // of the worker ID
+	RenewFailures int64 // failed calls to the store of worker IDs
+
+	LastDelta int64         // of the newest run, in units since the epoch
+	Ahead     time.Duration // LastDelta less Config.Now; negative when behind
+	Expires   time.Time     // when the delta field is used up at the pace of the clock
+	Expiring  bool          // less than a year is left
+}
+
+// Stats returns a snapshot. It costs nothing to the callers of Next; it waits for a padding pass that is under
+// way, and visits every slot of the ring.
+func (g *Generator) Stats() Stats {
+	now := g.cfg.Now()
+	g.running.Lock()
+	counts := g.ring.Counts()
+	last := g.lastSecond.Load()
+	g.running.Unlock()
+	h := g.tenure.Latest()
+	renewals, failures := g.tenure.Counts()
+	return Stats{
+		WorkerID:      h.WorkerID,
+		DatacenterID:  g.cfg.DatacenterID,
+		Guarantee:     h.Guarantee,
+		Limit:         h.Limit,
+		Capacity:      g.ring.Cap(),
+		Remaining:     int(counts.Remaining),
+		Issued:        int64(counts.Issued),
+		Retired:       int64(counts.Retired),
+		Dropped:       int64(counts.Dropped),
+		PaddingPasses: g.passes.Load(),
+		InlinePads:    g.inlinePads.Load(),
+		RejectedTakes: g.rejectedTakes.Load(),
+		RejectedPuts:  g.rejectedPuts.Load(),
+		Renewals:      renewals,
+		RenewFailures: failures,
+		LastDelta:     last,
+		Ahead:         g.alloc.Time(last).Sub(now),
+		Expires:       g.alloc.Expires(),
+		Expiring:      max(last, g.alloc.Delta(now)) >= g.warnFrom,
+	}
+}
