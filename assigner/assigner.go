@@ -17,9 +17,10 @@ type Assigner interface {
 	Assign(ctx context.Context, d Domain) (Lease, error)
 }
 
-// A Domain says what IDs will be composed with; two generators whose IDs meet in one table must
-// agree on it. Stores pin it and refuse a mismatch with [ErrLayoutMismatch]. The generator fills it
-// in, all defaults resolved.
+// A Domain says what IDs will be composed with. Generators whose IDs meet in one table must agree on
+// Layout and Epoch, and those that share a DatacenterID must differ in their worker IDs. Stores pin
+// the domain and refuse another one with [ErrLayoutMismatch]. The generator fills it in, all defaults
+// resolved.
 type Domain struct {
 	Layout       bitsalloc.Layout
 	Epoch        time.Time    // UTC, whole milliseconds
@@ -30,9 +31,9 @@ type Domain struct {
 // MaxWorkerID returns the largest worker ID that the layout has room for.
 func (d Domain) MaxWorkerID() int64 { return 1<<d.Layout.WorkerBits - 1 }
 
-// CheckWorkerID returns [ErrWorkerOutOfRange], naming the source of the number, when a worker ID does not
-// fit the layout. A number that does not fit is never cut down to size: that is how two hosts come to
-// share one.
+// CheckWorkerID returns [ErrWorkerOutOfRange] when a worker ID does not fit the layout; source says in
+// the error text where the number comes from. A number that does not fit is never cut down to size:
+// that is how two hosts come to share one.
 func (d Domain) CheckWorkerID(workerID int64, source string) error {
 	if workerID < 0 || workerID > d.MaxWorkerID() {
 		return fmt.Errorf("%w: %d from %s, allowed with layout %v: 0 to %d",
@@ -56,16 +57,16 @@ type Lease interface {
 
 // A Grant is one consistent snapshot of what the holder of a lease may do.
 type Grant struct {
-	WorkerID     int64
-	First, Limit int64 // deltas the holder may use, both inclusive; Limit is Unlimited when there is no fence
-	Guarantee    Guarantee
-	Reusable     bool // this number may be given out again after the process ends
+	WorkerID     int64     // 0 to MaxWorkerID of the domain
+	First, Limit int64     // deltas the holder may use, both inclusive; Limit is Unlimited when there is no fence
+	Guarantee    Guarantee // what keeps others from using the worker ID
+	Reusable     bool      // whether the worker ID may be given out again after this process ends
 }
 
 // Unlimited is the Limit of a grant without a fence.
 const Unlimited int64 = math.MaxInt64
 
-// Fenced reports whether the grant has a limit in ID time.
+// Fenced reports whether the grant has a fence: a Limit above which the holder may use no delta.
 func (g Grant) Fenced() bool { return g.Limit != Unlimited }
 
 // Guarantee says what keeps a worker ID from being used by two generators, weakest first. It
@@ -85,7 +86,7 @@ const (
 	GuaranteeFenced
 )
 
-// String returns the name in lower case.
+// String returns the name in lower case, such as "derived".
 func (g Guarantee) String() string {
 	names := [...]string{"derived", "sticky", "lossy", "fresh", "fenced"}
 	if g < 0 || int(g) >= len(names) {

@@ -17,10 +17,14 @@ func Static(workerID int64) Assigner {
 	return derived{source: "Static", number: func() (int64, error) { return workerID, nil }}
 }
 
-// Env reads the worker ID, in decimal, from an environment variable, as sharding-jdbc's generator
-// does. Two processes that inherit one environment get the same number.
+// Env reads the worker ID, in decimal and without spaces, from an environment variable, as
+// sharding-jdbc's generator does. Two processes that inherit one environment get the same number.
 func Env(name string) Assigner {
-	return derived{source: "environment variable " + name, number: func() (int64, error) {
+	return env("environment variable "+name, name)
+}
+
+func env(source, name string) Assigner {
+	return derived{source: source, number: func() (int64, error) {
 		text, ok := os.LookupEnv(name)
 		if !ok {
 			return 0, errors.New("it is not set")
@@ -30,10 +34,12 @@ func Env(name string) Assigner {
 }
 
 // IPv4Suffix takes the low bits of an IPv4 address, 1 to 32, or 10 when bits is 0, as sharding-jdbc's
-// IPIdGenerator does. The zero address means this host's first one that is not loopback.
+// IPIdGenerator does. The zero address means this host's first one that is neither loopback nor
+// link-local.
 //
-// Two hosts whose addresses agree in those bits get the same number, and so do two processes on one
-// host: 192.168.209.55 and 192.168.161.55 both give 311.
+// Two hosts whose addresses agree in those bits get the same number: 192.168.209.55 and
+// 192.168.161.55 both give 311. So do two processes on one host, and containers on different hosts
+// whose private networks repeat the same addresses.
 func IPv4Suffix(addr netip.Addr, bits int) Assigner {
 	return derived{source: "IPv4Suffix", number: func() (int64, error) {
 		if bits == 0 {
@@ -57,9 +63,10 @@ func IPv4Suffix(addr netip.Addr, bits int) Assigner {
 
 // IPSum adds up the octets of an IPv4 address, at most 1,020, or the low six bits of each byte of an
 // IPv6 address, at most 1,008, as sharding-jdbc's IPSectionKeyGenerator does. The zero address means
-// this host's first one that is not loopback.
+// this host's first one, of either kind, that is neither loopback nor link-local.
 //
-// Any two addresses with the same sum collide: 10.0.1.2 and 10.0.2.1 both give 13.
+// Any two addresses with the same sum collide: 10.0.1.2 and 10.0.2.1 both give 13. So do two
+// processes on one host.
 func IPSum(addr netip.Addr) Assigner {
 	return derived{source: "IPSum", number: func() (int64, error) {
 		addr, err := addressOr(addr, netip.Addr.IsValid)
@@ -81,7 +88,7 @@ func IPSum(addr netip.Addr) Assigner {
 // Hostname takes the trailing digits of a host name, as sharding-jdbc's HostNameKeyGenerator does:
 // web-12 gives 12. The empty name means this host's own.
 //
-// Hosts of different roles collide: web-01 and db-01 both give 1.
+// Hosts of different roles collide: web-01 and db-01 both give 1. So do two processes on one host.
 func Hostname(name string) Assigner {
 	return derived{source: "Hostname", number: func() (int64, error) {
 		name, err := hostnameOr(name)
@@ -98,15 +105,15 @@ func Hostname(name string) Assigner {
 
 // StatefulSet takes the ordinal of a Kubernetes pod: from the environment variable indexEnv, into
 // which the pod specification puts the label apps.kubernetes.io/pod-index, or, when indexEnv is empty,
-// from the end of the pod's host name: ids-3 gives 3.
+// from the end of the pod's host name, which is HOSTNAME or else the system's: ids-3 gives 3.
 //
-// Ordinals are unique within one StatefulSet, not between two of them. While a node is cut off, a pod that
-// was deleted by force can run beside its successor with the same ordinal.
+// Ordinals are unique within one StatefulSet, not between two of them: ids-3 and orders-3 collide.
+// While a node is cut off, a pod that was deleted by force can run beside its successor with the same
+// ordinal. The random end of another pod's name is an error unless it happens to be all digits;
+// indexEnv does not have that gap.
 func StatefulSet(indexEnv string) Assigner {
 	if indexEnv != "" {
-		a := Env(indexEnv).(derived)
-		a.source = "StatefulSet: " + a.source
-		return a
+		return env("StatefulSet: environment variable "+indexEnv, indexEnv)
 	}
 	return derived{source: "StatefulSet", number: func() (int64, error) {
 		name, err := hostnameOr(os.Getenv("HOSTNAME"))
@@ -129,10 +136,14 @@ type derived struct {
 
 func (a derived) Assign(ctx context.Context, d Domain) (Lease, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("assigner: %s: %w", a.source, err)
 	}
 	n, err := a.number()
-	if err != nil {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return nil, fmt.Errorf("%w: %s: %w, allowed with layout %v: 0 to %d",
+			ErrWorkerOutOfRange, a.source, err, d.Layout, d.MaxWorkerID())
+	case err != nil:
 		return nil, fmt.Errorf("%w: %s: %w", ErrWorkerUnknown, a.source, err)
 	}
 	if err := d.CheckWorkerID(n, a.source); err != nil {
@@ -148,12 +159,16 @@ func (l derivedLease) Grant() Grant                              { return l.gran
 func (l derivedLease) Renew(context.Context, int64, int64) error { return nil }
 func (l derivedLease) Release(context.Context, int64) error      { return nil }
 
+// decimal leaves it to Assign to refuse what is negative or, by strconv.ErrRange, beyond an int64.
 func decimal(text string) (int64, error) {
-	n, err := strconv.ParseUint(text, 10, 63)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a whole number from 0 up", text)
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%s: %w", text, strconv.ErrRange)
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a whole number", text)
 	}
-	return int64(n), nil
+	return n, nil
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {
@@ -180,6 +195,10 @@ func addressOr(addr netip.Addr, suits func(netip.Addr) bool) (netip.Addr, error)
 	if err != nil {
 		return netip.Addr{}, err
 	}
+	return firstAddress(addrs, suits)
+}
+
+func firstAddress(addrs []net.Addr, suits func(netip.Addr) bool) (netip.Addr, error) {
 	for _, a := range addrs {
 		prefix, err := netip.ParsePrefix(a.String())
 		if err != nil {
@@ -189,5 +208,5 @@ func addressOr(addr netip.Addr, suits func(netip.Addr) bool) (netip.Addr, error)
 			return ip, nil
 		}
 	}
-	return netip.Addr{}, errors.New("this host has no such address beside loopback")
+	return netip.Addr{}, errors.New("this host has no such address beside loopback and link-local ones; give one")
 }

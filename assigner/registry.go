@@ -20,7 +20,8 @@ type registryKey struct {
 	datacenter, workerID int64
 }
 
-// A Hold is the place of one live generator in the registry of this process.
+// A Hold is the place of one generator in the registry of this process, from [Register] to [Hold.End].
+// Any number of goroutines may use it at once.
 type Hold struct {
 	key  registryKey
 	live bool
@@ -30,8 +31,11 @@ type Hold struct {
 // Register enters the unfenced grant of a generator into the registry of this process and returns
 // the grant to use: one that starts above the highest delta that an earlier holder in this process
 // put to use, however far ahead of the clock that was. While another generator holds the same worker
-// ID of the same domain it returns [ErrWorkerInUse]. A fenced grant is returned as it is, with a nil
-// Hold. The generators of this module call it; only other generators built on package assigner need to.
+// ID of the same layout, epoch and datacenter it returns [ErrWorkerInUse]. A fenced grant is returned
+// as it is, with a nil Hold: its store keeps holders apart.
+//
+// The generators of this module call Register themselves. Only a generator that is built on this
+// package elsewhere has to.
 func Register(d Domain, g Grant) (*Hold, Grant, error) {
 	if g.Fenced() {
 		return nil, g, nil
@@ -51,8 +55,8 @@ func Register(d Domain, g Grant) (*Hold, Grant, error) {
 	return h, g, nil
 }
 
-// End says that the generator has stopped and has put deltas up to used to use. Calling it on a nil
-// Hold, or again, does nothing.
+// End says that the generator has stopped and that used is the highest delta it put to use. It frees
+// the worker ID for the next generator. Calling it on a nil Hold, or again, does nothing.
 func (h *Hold) End(used int64) {
 	if h == nil {
 		return

@@ -28,7 +28,8 @@ type Allocator struct {
 
 // New checks a layout and an epoch and returns their Allocator. A zero Unit is one second, a zero
 // epoch is [DefaultEpoch]. The epoch is an instant between the years 1 and 9999 with whole
-// milliseconds; its time zone does not matter. All mistakes are reported at once, as [ErrInvalidLayout].
+// milliseconds; its time zone does not matter. All mistakes are reported at once, wrapped in
+// [ErrInvalidLayout].
 func New(l Layout, epoch time.Time) (*Allocator, error) {
 	if l.Unit == 0 {
 		l.Unit = time.Second
@@ -70,15 +71,21 @@ func (a *Allocator) Layout() Layout { return a.layout }
 // Epoch returns the epoch in UTC.
 func (a *Allocator) Epoch() time.Time { return a.epoch }
 
-// MaxDelta returns the largest value of the delta field; MaxDatacenterID, MaxWorkerID and
-// MaxSequence return those of the others. The smallest is 0.
-func (a *Allocator) MaxDelta() int64        { return a.maxDelta }
-func (a *Allocator) MaxDatacenterID() int64 { return a.maxDatacenter }
-func (a *Allocator) MaxWorkerID() int64     { return a.maxWorker }
-func (a *Allocator) MaxSequence() int64     { return a.maxSequence }
+// MaxDelta returns the largest value of the delta field, 2^DeltaBits − 1.
+func (a *Allocator) MaxDelta() int64 { return a.maxDelta }
 
-// Allocate packs one ID. A value outside its field gives [ErrOutOfRange], all of them at once;
-// so does the ID 0, the only one that is not positive.
+// MaxDatacenterID returns the largest value of the datacenter field, 0 when there is none.
+func (a *Allocator) MaxDatacenterID() int64 { return a.maxDatacenter }
+
+// MaxWorkerID returns the largest value of the worker field, 0 when there is none.
+func (a *Allocator) MaxWorkerID() int64 { return a.maxWorker }
+
+// MaxSequence returns the largest value of the sequence field, 0 when there is none.
+func (a *Allocator) MaxSequence() int64 { return a.maxSequence }
+
+// Allocate packs one ID, which is positive. Each value may lie between 0 and the maximum of its field;
+// one that does not gives [ErrOutOfRange], and the text names all that do not. Four zeros give
+// ErrOutOfRange as well, since they would make the ID 0.
 func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, error) {
 	id := a.pack(delta, datacenter, worker, sequence)
 	if uint64(delta) > uint64(a.maxDelta) || uint64(datacenter) > uint64(a.maxDatacenter) ||
@@ -116,7 +123,7 @@ func (a *Allocator) rangeError(delta, datacenter, worker, sequence int64) error 
 }
 
 // Parse takes an ID apart. It refuses, with [ErrInvalidID], what is not positive and what has a
-// bit above the layout.
+// bit above the layout. It cannot tell whether an ID was made with another layout or epoch.
 func (a *Allocator) Parse(id int64) (Fields, error) {
 	if id <= 0 || uint64(id)>>a.allBits != 0 {
 		return Fields{}, fmt.Errorf("%w: %d, allowed with layout %v: 1 to %d",
@@ -136,8 +143,8 @@ func (a *Allocator) Parse(id int64) (Fields, error) {
 // endOfTime is the last instant that RFC 3339 can write. Wide delta fields reach beyond it.
 var endOfTime = time.Date(9999, time.December, 31, 23, 59, 59, 999e6, time.UTC)
 
-// Delta returns the number of whole units from the epoch to t, negative when t is earlier. It is
-// not bounded by the delta field.
+// Delta returns the number of units from the epoch to t, rounded down: -1 throughout the last unit
+// before the epoch. It is not bounded by the delta field.
 func (a *Allocator) Delta(t time.Time) int64 {
 	ms := t.UnixMilli() - a.epochMs
 	delta := ms / a.unitMs
@@ -163,11 +170,16 @@ func (a *Allocator) instant(units uint64) time.Time {
 // with the clock: the end of the last unit. Like [Allocator.Time] it ends with the year 9999.
 func (a *Allocator) Expires() time.Time { return a.instant(uint64(a.maxDelta) + 1) }
 
-// Lifetime says what the fields are worth to a fleet. share is how long the IDs of one worker last
-// when it issues idsPerSecond, of which real time provides 2^SequenceBits per unit: a generator that
-// borrows from the future uses its share up sooner than [Allocator.Expires]. starts is how many
-// disposable worker IDs one datacenter can hand out, one for every start of a process. A share
-// longer than 292 years is given as the largest Duration.
+// Lifetime says how long the fields last.
+//
+// share is how long one worker can go on from the epoch when it issues idsPerSecond without a pause.
+// Real time provides 2^SequenceBits IDs per unit; up to that rate, and for a rate that is not a
+// number above 0, share is the whole span of the delta field. A faster worker borrows from the
+// future and is through sooner than [Allocator.Expires]. A share longer than 292 years is given as
+// the largest Duration.
+//
+// starts is how many worker IDs one datacenter has: how many times processes can start when each
+// start takes a new one.
 func (a *Allocator) Lifetime(idsPerSecond float64) (share time.Duration, starts int64) {
 	seconds := float64(a.maxDelta) * a.layout.Unit.Seconds()
 	if perUnit := idsPerSecond * a.layout.Unit.Seconds(); perUnit > float64(a.maxSequence+1) {

@@ -6,6 +6,8 @@
 //
 // The layout is that of Baidu's UidGenerator with a datacenter field added; [Layout] sets the
 // widths and the unit of time. Because delta, the number of units since the epoch, comes first, IDs
-// sort by time. All functions are pure and allocate nothing unless they return an error; no clock is
-// read.
+// sort by time.
+//
+// The package reads no clock and keeps no state. [Allocator.Allocate] and [Allocator.Parse] allocate
+// no memory unless they return an error.
 package bitsalloc

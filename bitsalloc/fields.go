@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Fields is an ID taken apart.
+// Fields is an ID taken apart. [Allocator.Parse] makes it.
 type Fields struct {
-	ID           int64
+	ID           int64     // the ID as it was given to Parse
 	Delta        int64     // units since the epoch
 	DatacenterID int64     // 0 when the layout has no such field
-	WorkerID     int64     //
-	Sequence     int64     //
+	WorkerID     int64     // 0 when the layout has no such field
+	Sequence     int64     // number of the ID among those of one worker and unit
 	Time         time.Time // when Delta begins, in UTC
 }
 
@@ -42,7 +42,7 @@ func (f Fields) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// LogValue logs the fields as a group.
+// LogValue makes slog write the fields as a group: id, time, datacenter, worker, sequence.
 func (f Fields) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.Int64("id", f.ID),

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ErrInvalidLayout is returned by [New] when widths, unit or epoch cannot make an ID.
-// The error text names every field that is wrong.
+// ErrInvalidLayout is returned by [New] when widths, unit or epoch are not allowed. The error text
+// names every field that is wrong.
 var ErrInvalidLayout = errors.New("bitsalloc: invalid layout")
 
 // maxBits is what an int64 holds beside its sign.
@@ -18,8 +18,8 @@ const maxBits = 63
 type Layout struct {
 	DeltaBits      uint8         // units since the epoch; at least 1
 	DatacenterBits uint8         // 0: no datacenter field
-	WorkerBits     uint8         // 0: a single worker
-	SequenceBits   uint8         // IDs of one worker and unit: 2^SequenceBits
+	WorkerBits     uint8         // 0: a single worker, whose ID is 0
+	SequenceBits   uint8         // one worker has 2^SequenceBits IDs per unit
 	Unit           time.Duration // what delta counts: whole milliseconds that divide one minute; 0: 1 s
 }
 
@@ -35,11 +35,12 @@ func Baidu() Layout { return Layout{28, 0, 22, 13, time.Second} }
 // millisecond: 69 years, 1,024 workers, 4,096 IDs per worker and millisecond.
 func Snowflake() Layout { return Layout{41, 0, 10, 12, time.Millisecond} }
 
-// JavaScript is 31/0/10/12 with a unit of one second. Its IDs have at most 53 bits, the largest
-// integers that a JavaScript number holds exactly: 68 years, 1,024 workers, 4,096 IDs per worker and second.
+// JavaScript is 31/0/10/12 with a unit of one second. Its IDs stay below 2^53, up to where a
+// JavaScript number holds every integer exactly: 68 years, 1,024 workers, 4,096 IDs per worker and
+// second.
 func JavaScript() Layout { return Layout{31, 0, 10, 12, time.Second} }
 
-// DefaultEpoch is 2026-01-01T00:00:00Z.
+// DefaultEpoch is 2026-01-01T00:00:00Z, the epoch that [New] uses when it is given none.
 func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // String gives the widths and the unit, as in "28/5/17/13 1s".

@@ -1,0 +1,98 @@
+package assigner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// A generator makes this call when it starts.
+func Example() {
+	d := assigner.Domain{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()}
+	lease, err := assigner.Static(12).Assign(context.Background(), d)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g := lease.Grant()
+	fmt.Printf("worker %d, %v, comes back after a restart: %v\n", g.WorkerID, g.Guarantee, g.Reusable)
+
+	_, err = assigner.Static(131072).Assign(context.Background(), d)
+	fmt.Println(err)
+	// Output:
+	// worker 12, derived, comes back after a restart: true
+	// assigner: worker ID out of range: 131072 from Static, allowed with layout 28/5/17/13 1s: 0 to 131071
+}
+
+// The low ten bits of these two addresses are the same, and sixteen are enough to tell them apart.
+func ExampleIPv4Suffix() {
+	d := assigner.Domain{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()}
+	for _, bits := range []int{10, 16} {
+		for _, host := range []string{"192.168.209.55", "192.168.161.55"} {
+			lease, err := assigner.IPv4Suffix(netip.MustParseAddr(host), bits).Assign(context.Background(), d)
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			fmt.Println(host, "with", bits, "bits: worker", lease.Grant().WorkerID)
+		}
+	}
+	// Output:
+	// 192.168.209.55 with 10 bits: worker 311
+	// 192.168.161.55 with 10 bits: worker 311
+	// 192.168.209.55 with 16 bits: worker 53559
+	// 192.168.161.55 with 16 bits: worker 41271
+}
+
+// What a generator of your own does with a grant. Those of this module do it themselves.
+func ExampleRegister() {
+	d := assigner.Domain{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 7}
+	lease, err := assigner.Static(12).Assign(context.Background(), d)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	hold, grant, err := assigner.Register(d, lease.Grant())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, _, err = assigner.Register(d, lease.Grant())
+	fmt.Println("a second one is refused:", errors.Is(err, assigner.ErrWorkerInUse))
+
+	used := grant.First + 99
+	hold.End(used)
+	next, successor, err := assigner.Register(d, lease.Grant())
+	fmt.Println("its successor starts right above:", successor.First == used+1, err)
+	next.End(successor.First)
+	// Output:
+	// a second one is refused: true
+	// its successor starts right above: true <nil>
+}
+
+// rack is an assigner of one's own: it numbers workers by rack and slot, and leaves range checks,
+// grant and lease to Static.
+type rack struct{ number, slot int64 }
+
+func (r rack) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	if r.slot < 0 || r.slot > 99 {
+		return nil, fmt.Errorf("%w: slot %d, allowed: 0 to 99", assigner.ErrWorkerUnknown, r.slot)
+	}
+	return assigner.Static(r.number*100+r.slot).Assign(ctx, d)
+}
+
+func ExampleAssigner() {
+	d := assigner.Domain{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()}
+	var a assigner.Assigner = rack{number: 14, slot: 3}
+	lease, err := a.Assign(context.Background(), d)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("worker", lease.Grant().WorkerID)
+	// Output: worker 1403
+}

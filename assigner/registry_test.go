@@ -1,0 +1,245 @@
+package assigner_test
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// epochs numbers the domains that the tests have taken, since the registry lives as long as the
+// process and tests run more than once in it.
+var epochs atomic.Int64
+
+// ownDomain returns a domain that no other test has registered anything in.
+func ownDomain() assigner.Domain {
+	d := domain(bitsalloc.Default())
+	d.Epoch = d.Epoch.Add(time.Duration(epochs.Add(1)) * time.Millisecond)
+	d.DatacenterID = 3
+	return d
+}
+
+func unfenced(worker int64) assigner.Grant {
+	return assigner.Grant{WorkerID: worker, First: 1, Limit: assigner.Unlimited, Reusable: true}
+}
+
+// register fails the test when the worker ID is refused and frees it when the test ends.
+func register(t *testing.T, d assigner.Domain, g assigner.Grant) (*assigner.Hold, assigner.Grant) {
+	t.Helper()
+	hold, got, err := assigner.Register(d, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { hold.End(0) })
+	return hold, got
+}
+
+func TestASecondLiveGeneratorIsRefused(t *testing.T) {
+	d := ownDomain()
+	register(t, d, unfenced(9))
+	for range 2 {
+		hold, g, err := assigner.Register(d, unfenced(9))
+		if hold != nil || g != (assigner.Grant{}) || !errors.Is(err, assigner.ErrWorkerInUse) {
+			t.Fatalf("Register = %v, %+v, %v, want ErrWorkerInUse", hold, g, err)
+		}
+		for _, word := range []string{"worker 9 ", "datacenter 3;", "close it"} {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("error %v, want %q in it", err, word)
+			}
+		}
+	}
+}
+
+func TestAGrantThatMeetsNobodyIsReturnedAsItIs(t *testing.T) {
+	want := assigner.Grant{
+		WorkerID: 9, First: 17, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh, Reusable: true,
+	}
+	if _, got := register(t, ownDomain(), want); got != want {
+		t.Errorf("grant %+v, want %+v", got, want)
+	}
+}
+
+func TestAnotherDomainOrWorkerIsNoConflict(t *testing.T) {
+	base := ownDomain()
+	register(t, base, unfenced(9))
+	layout, unit, epoch, datacenter := base, base, base, base
+	layout.Layout = bitsalloc.Baidu()
+	unit.Layout.Unit = time.Minute
+	epoch.Epoch = ownDomain().Epoch
+	datacenter.DatacenterID = 4
+	for name, d := range map[string]assigner.Domain{
+		"layout": layout, "unit": unit, "epoch": epoch, "datacenter": datacenter,
+	} {
+		if _, _, err := assigner.Register(d, unfenced(9)); err != nil {
+			t.Errorf("another %s: %v", name, err)
+		}
+	}
+	register(t, base, unfenced(8))
+	register(t, base, unfenced(10))
+}
+
+func TestOneInstantInAnotherZoneIsTheSameDomain(t *testing.T) {
+	d := ownDomain()
+	first, _ := register(t, d, unfenced(9))
+	elsewhere := d
+	elsewhere.Epoch = d.Epoch.In(time.FixedZone("UTC+8", 8*60*60))
+	elsewhere.Now = nil // the clock is no part of the domain's identity
+	if _, _, err := assigner.Register(elsewhere, unfenced(9)); !errors.Is(err, assigner.ErrWorkerInUse) {
+		t.Errorf("Register: %v, want ErrWorkerInUse", err)
+	}
+	first.End(100)
+	if _, g := register(t, elsewhere, unfenced(9)); g.First != 101 {
+		t.Errorf("First = %d, want 101", g.First)
+	}
+}
+
+func TestASuccessorStartsAboveItsPredecessor(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		first, used int64 // of the predecessor
+		next, want  int64 // First as the assigner grants it, and as Register returns it
+	}{
+		{"far ahead of the grant", 1, 1_000_000, 1, 1_000_001},
+		{"just above", 1, 100, 101, 101},
+		{"one below", 1, 100, 100, 101},
+		{"behind a later grant", 1, 100, 5000, 5000},
+		{"nothing put to use", 50, 0, 1, 50},
+		{"nothing, and a negative report", 50, -1, 1, 50},
+		{"less than the grant began with", 50, 20, 1, 50},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, g := ownDomain(), unfenced(9)
+			g.First = c.first
+			hold, _ := register(t, d, g)
+			hold.End(c.used)
+			g.First = c.next
+			if _, got := register(t, d, g); got.First != c.want {
+				t.Errorf("First = %d, want %d", got.First, c.want)
+			}
+		})
+	}
+}
+
+func TestAHeldPositionOutlastsIdleSuccessors(t *testing.T) {
+	d := ownDomain()
+	hold, _ := register(t, d, unfenced(9))
+	hold.End(1000)
+	for range 3 {
+		idle, g := register(t, d, unfenced(9))
+		if g.First != 1001 {
+			t.Fatalf("First = %d, want 1001", g.First)
+		}
+		idle.End(0)
+	}
+}
+
+func TestEndOnNilOrAgainDoesNothing(t *testing.T) {
+	var none *assigner.Hold
+	none.End(5)
+
+	d := ownDomain()
+	first, _ := register(t, d, unfenced(9))
+	first.End(100)
+	first.End(9999)
+	second, g := register(t, d, unfenced(9))
+	if g.First != 101 {
+		t.Errorf("First = %d, want 101: the second End must not count", g.First)
+	}
+	first.End(100)
+	if _, _, err := assigner.Register(d, unfenced(9)); !errors.Is(err, assigner.ErrWorkerInUse) {
+		t.Errorf("Register: %v, want ErrWorkerInUse: a predecessor's End must not free its successor", err)
+	}
+	second.End(200)
+}
+
+func TestFencedGrantsPass(t *testing.T) {
+	d := ownDomain()
+	want := assigner.Grant{WorkerID: 9, First: 40, Limit: 60, Guarantee: assigner.GuaranteeFenced, Reusable: true}
+	for range 2 { // the store keeps them apart, by slices of ID time
+		hold, got, err := assigner.Register(d, want)
+		if hold != nil || got != want || err != nil {
+			t.Fatalf("Register = %v, %+v, %v, want nil, the grant, nil", hold, got, err)
+		}
+		hold.End(60)
+	}
+	register(t, d, unfenced(9))
+	if _, got, err := assigner.Register(d, want); got != want || err != nil {
+		t.Errorf("beside an unfenced one: %+v, %v", got, err)
+	}
+}
+
+func TestOfManyAtOnceExactlyOneWins(t *testing.T) {
+	d := ownDomain()
+	for round := range int64(50) {
+		holds := make(chan *assigner.Hold, 64)
+		start := make(chan struct{})
+		var refused atomic.Int64
+		var wg sync.WaitGroup
+		for range 64 {
+			wg.Go(func() {
+				<-start
+				hold, g, err := assigner.Register(d, unfenced(9))
+				switch {
+				case errors.Is(err, assigner.ErrWorkerInUse):
+					refused.Add(1)
+				case err != nil:
+					t.Error(err)
+				default:
+					if g.First != round+1 {
+						t.Errorf("round %d: First = %d, want %d", round, g.First, round+1)
+					}
+					holds <- hold
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		if len(holds) != 1 || refused.Load() != 63 {
+			t.Fatalf("round %d: %d won and %d were refused, want 1 and 63", round, len(holds), refused.Load())
+		}
+		(<-holds).End(round + 1)
+	}
+}
+
+// Holders that come and go on many goroutines never share a delta, and always free the worker ID.
+func TestSuccessiveHoldersNeverOverlap(t *testing.T) {
+	type span struct{ first, last int64 }
+	d := ownDomain()
+	var mu sync.Mutex
+	var spans []span
+	var wg sync.WaitGroup
+	for i := range int64(8) {
+		wg.Go(func() {
+			for range 500 {
+				hold, g, err := assigner.Register(d, unfenced(9))
+				if err != nil {
+					continue
+				}
+				s := span{g.First, g.First + i}
+				hold.End(s.last)
+				mu.Lock()
+				spans = append(spans, s)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	next := int64(1)
+	for _, s := range spans {
+		if s.first != next {
+			t.Fatalf("a holder began at %d, want %d", s.first, next)
+		}
+		next = s.last + 1
+	}
+	if _, g := register(t, d, unfenced(9)); g.First != next || len(spans) < 500 {
+		t.Errorf("after %d holders First = %d, want %d", len(spans), g.First, next)
+	}
+}

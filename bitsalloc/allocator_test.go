@@ -1,0 +1,270 @@
+package bitsalloc_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// originalEpoch is the epoch of Baidu's UidGenerator: 2016-05-20 00:00 +08:00.
+var originalEpoch = time.Unix(1463673600, 0)
+
+func mustNew(tb testing.TB, l bitsalloc.Layout, epoch time.Time) *bitsalloc.Allocator {
+	tb.Helper()
+	a, err := bitsalloc.New(l, epoch)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+func layout(delta, datacenter, worker, sequence uint8) bitsalloc.Layout {
+	return bitsalloc.Layout{
+		DeltaBits: delta, DatacenterBits: datacenter, WorkerBits: worker, SequenceBits: sequence,
+		Unit: time.Second,
+	}
+}
+
+func TestAllocateAndParseGoldenIDs(t *testing.T) {
+	for _, c := range []struct {
+		layout                              bitsalloc.Layout
+		delta, datacenter, worker, sequence int64
+		id                                  int64
+	}{
+		{bitsalloc.Baidu(), 1, 0, 1, 1, 34359746561},
+		{bitsalloc.Baidu(), 123456789, 0, 4, 9, 4241942969793413129},
+		{bitsalloc.Baidu(), 268435455, 0, 0, 0, 9223372002495037440},
+		{bitsalloc.Baidu(), 0, 0, 4194303, 0, 34359730176},
+		{bitsalloc.Baidu(), 268435455, 0, 4194303, 8191, 9223372036854775807},
+		{bitsalloc.Baidu(), 93137199, 0, 21, 1, 3200169789968523265},
+		{layout(29, 0, 21, 13), 123456789, 0, 4, 9, 2120971484896722953},
+		{layout(31, 0, 23, 9), 123456789, 0, 4, 9, 530242871224174601},
+		{layout(30, 0, 27, 6), 123456789, 0, 4, 9, 1060485742448345353},
+		{layout(31, 0, 16, 16), 123456789, 0, 4, 9, 530242871224434697},
+		{bitsalloc.Snowflake(), 123456789, 0, 4, 9, 517815303946249},
+		{bitsalloc.Default(), 1, 1, 1, 1, 35433488385},
+		{bitsalloc.Default(), 123456789, 4, 9, 7, 4241942974088421383},
+	} {
+		t.Run(fmt.Sprintf("%v/%d", c.layout, c.id), func(t *testing.T) {
+			a := mustNew(t, c.layout, time.Time{})
+			id, err := a.Allocate(c.delta, c.datacenter, c.worker, c.sequence)
+			if id != c.id || err != nil {
+				t.Errorf("Allocate = %d, %v, want %d", id, err, c.id)
+			}
+			got, err := a.Parse(c.id)
+			want := bitsalloc.Fields{
+				ID: c.id, Delta: c.delta, DatacenterID: c.datacenter, WorkerID: c.worker, Sequence: c.sequence,
+				Time: bitsalloc.DefaultEpoch().Add(time.Duration(c.delta) * c.layout.Unit),
+			}
+			if got != want || err != nil {
+				t.Errorf("Parse = %+v, %v\nwant %+v", got, err, want)
+			}
+		})
+	}
+}
+
+func TestParseReadsAnIDOfTheOriginal(t *testing.T) {
+	got, err := mustNew(t, bitsalloc.Baidu(), originalEpoch).Parse(3200169789968523265)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := bitsalloc.Fields{
+		ID: 3200169789968523265, Delta: 93137199, WorkerID: 21, Sequence: 1,
+		Time: time.Date(2019, time.May, 2, 15, 26, 39, 0, time.UTC), // 23:26:39 +08:00
+	}
+	if got != want {
+		t.Errorf("Parse = %+v\nwant %+v", got, want)
+	}
+}
+
+func TestDefaultAndBaiduAgreeWithoutDatacenterBelow2To17Workers(t *testing.T) {
+	ours, original := mustNew(t, bitsalloc.Default(), originalEpoch), mustNew(t, bitsalloc.Baidu(), originalEpoch)
+	for worker := range ours.MaxWorkerID() + 1 {
+		a, errA := ours.Allocate(123456789, 0, worker, 9)
+		b, errB := original.Allocate(123456789, 0, worker, 9)
+		if a != b || errA != nil || errB != nil {
+			t.Fatalf("worker %d: Default gives %d, %v, Baidu %d, %v", worker, a, errA, b, errB)
+		}
+	}
+	// The worker above them is where the two part: Baidu's field goes on, ours ends.
+	if _, err := ours.Allocate(1, 0, 1<<17, 0); !errors.Is(err, bitsalloc.ErrOutOfRange) {
+		t.Errorf("Default, worker 2^17: %v, want ErrOutOfRange", err)
+	}
+	id, err := original.Allocate(1, 0, 1<<17, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := ours.Parse(id); err != nil || f.DatacenterID != 1 || f.WorkerID != 0 {
+		t.Errorf("Default reads Baidu's worker 2^17 as %v, %v, want datacenter 1, worker 0", f, err)
+	}
+}
+
+func TestJavaScriptIDsStayBelow2To53(t *testing.T) {
+	a := mustNew(t, bitsalloc.JavaScript(), time.Time{})
+	id, err := a.Allocate(a.MaxDelta(), a.MaxDatacenterID(), a.MaxWorkerID(), a.MaxSequence())
+	if id != 1<<53-1 || err != nil {
+		t.Errorf("largest ID = %d, %v, want 2^53-1", id, err)
+	}
+	if int64(float64(id)) != id {
+		t.Errorf("%d does not survive a float64", id)
+	}
+	if _, err := a.Parse(1 << 53); !errors.Is(err, bitsalloc.ErrInvalidID) {
+		t.Errorf("Parse(2^53): %v, want ErrInvalidID", err)
+	}
+}
+
+// borderLayouts are the presets and layouts at the ends of every width, with sums from 1 to 63.
+func borderLayouts() []bitsalloc.Layout {
+	layouts := []bitsalloc.Layout{
+		bitsalloc.Default(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(),
+		layout(1, 0, 0, 0), layout(63, 0, 0, 0), layout(62, 0, 0, 0), layout(1, 0, 0, 62),
+		layout(1, 62, 0, 0), layout(1, 0, 62, 0), layout(62, 1, 0, 0), layout(62, 0, 1, 0), layout(62, 0, 0, 1),
+		layout(1, 1, 1, 1), layout(60, 1, 1, 1), layout(31, 0, 31, 1), layout(31, 0, 32, 0), layout(31, 0, 0, 32),
+		layout(32, 31, 0, 0), layout(16, 16, 16, 15), layout(30, 1, 1, 31), layout(28, 0, 0, 13), layout(8, 8, 8, 8),
+	}
+	for width := uint8(2); width < 63; width += 6 {
+		layouts = append(layouts, layout(width, (63-width)/3, (63-width)/3, (63-width)/3))
+	}
+	return layouts
+}
+
+func borders(maximum int64) []int64 {
+	// For the widest field maximum+1 wraps to MinInt64, which is as much outside.
+	return []int64{0, 1, maximum - 1, maximum, maximum + 1, -1, math.MinInt64, math.MaxInt64}
+}
+
+func TestEveryFieldHoldsAtItsBorders(t *testing.T) {
+	for _, l := range borderLayouts() {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			a := mustNew(t, l, time.Time{})
+			seen := make(map[int64][4]int64)
+			for _, delta := range borders(a.MaxDelta()) {
+				for _, datacenter := range borders(a.MaxDatacenterID()) {
+					for _, worker := range borders(a.MaxWorkerID()) {
+						for _, sequence := range borders(a.MaxSequence()) {
+							checkRoundTrip(t, a, seen, [4]int64{delta, datacenter, worker, sequence})
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+var fieldNames = [4]string{"delta", "datacenter", "worker", "sequence"}
+
+// checkRoundTrip holds Allocate and Parse to what multiplication says about the same values, and to
+// never making one ID of two tuples.
+func checkRoundTrip(t *testing.T, a *bitsalloc.Allocator, seen map[int64][4]int64, v [4]int64) {
+	t.Helper()
+	l := a.Layout()
+	var want uint64
+	valid, zero := true, v == [4]int64{}
+	var outside [4]bool
+	for i, width := range [4]uint8{l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits} {
+		values := uint64(math.Pow(2, float64(width)))
+		outside[i] = v[i] < 0 || uint64(v[i]) >= values
+		valid = valid && !outside[i]
+		want = want*values + uint64(v[i])
+	}
+	id, err := a.Allocate(v[0], v[1], v[2], v[3])
+	if !valid || zero {
+		checkRefused(t, v, outside, id, err)
+		return
+	}
+	if err != nil || id <= 0 || uint64(id) != want {
+		t.Fatalf("Allocate(%v) = %d, %v, want %d", v, id, err, want)
+	}
+	if other, ok := seen[id]; ok && other != v {
+		t.Fatalf("%v and %v both give %d", other, v, id)
+	}
+	seen[id] = v
+	f, err := a.Parse(id)
+	if got := [4]int64{f.Delta, f.DatacenterID, f.WorkerID, f.Sequence}; got != v || f.ID != id || err != nil {
+		t.Fatalf("Parse(Allocate(%v)) = %+v, %v", v, f, err)
+	}
+	if !f.Time.Equal(a.Time(v[0])) {
+		t.Fatalf("Parse(Allocate(%v)).Time = %v, want %v", v, f.Time, a.Time(v[0]))
+	}
+}
+
+// checkRefused asks that the error names each wrong field with its value, and no other.
+func checkRefused(t *testing.T, v [4]int64, outside [4]bool, id int64, err error) {
+	t.Helper()
+	if id != 0 || !errors.Is(err, bitsalloc.ErrOutOfRange) {
+		t.Fatalf("Allocate(%v) = %d, %v, want 0, ErrOutOfRange", v, id, err)
+	}
+	for i, name := range fieldNames {
+		if got := strings.Contains(err.Error(), fmt.Sprintf("%s %d,", name, v[i])); got != outside[i] {
+			t.Fatalf("Allocate(%v): the error names %s: %v, want %v\n%v", v, name, got, outside[i], err)
+		}
+	}
+}
+
+func TestAllocateNamesEveryWrongFieldAtOnce(t *testing.T) {
+	_, err := mustNew(t, bitsalloc.Default(), time.Time{}).Allocate(1<<28, -1, 1<<17, 8192)
+	want := "bitsalloc: out of range: delta 268435456, allowed: 0 to 268435455\n" +
+		"bitsalloc: out of range: datacenter -1, allowed: 0 to 31\n" +
+		"bitsalloc: out of range: worker 131072, allowed: 0 to 131071\n" +
+		"bitsalloc: out of range: sequence 8192, allowed: 0 to 8191"
+	if err == nil || err.Error() != want {
+		t.Errorf("error:\n%v\nwant:\n%s", err, want)
+	}
+}
+
+func TestParseRefusesWhatTheLayoutCannotHaveMade(t *testing.T) {
+	for _, l := range borderLayouts() {
+		a := mustNew(t, l, time.Time{})
+		largest := uint64(1)<<(l.DeltaBits+l.DatacenterBits+l.WorkerBits+l.SequenceBits) - 1
+		for _, id := range []int64{0, -1, math.MinInt64, math.MinInt64 + 1, -7055269968853590016} {
+			if f, err := a.Parse(id); !errors.Is(err, bitsalloc.ErrInvalidID) || f != (bitsalloc.Fields{}) {
+				t.Errorf("%v: Parse(%d) = %v, %v, want ErrInvalidID", l, id, f, err)
+			}
+		}
+		if _, err := a.Parse(int64(largest)); err != nil {
+			t.Errorf("%v: Parse of the largest ID: %v", l, err)
+		}
+		if _, err := a.Parse(1); err != nil {
+			t.Errorf("%v: Parse(1): %v", l, err)
+		}
+		if largest == math.MaxInt64 {
+			continue
+		}
+		for _, id := range []int64{int64(largest + 1), 1 << 62, math.MaxInt64} {
+			if _, err := a.Parse(id); !errors.Is(err, bitsalloc.ErrInvalidID) {
+				t.Errorf("%v: Parse(%d): %v, want ErrInvalidID", l, id, err)
+			}
+		}
+	}
+}
+
+func TestParseErrorSaysWhatIsAllowed(t *testing.T) {
+	_, err := mustNew(t, bitsalloc.JavaScript(), time.Time{}).Parse(-5)
+	want := "bitsalloc: invalid ID: -5, allowed with layout 31/0/10/12 1s: 1 to 9007199254740991"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestIDsSortByDelta(t *testing.T) {
+	for _, l := range borderLayouts() {
+		a := mustNew(t, l, time.Time{})
+		for _, delta := range []int64{1, a.MaxDelta() / 2, a.MaxDelta() - 1} {
+			if delta < 1 || delta >= a.MaxDelta() {
+				continue
+			}
+			last, errLast := a.Allocate(delta, a.MaxDatacenterID(), a.MaxWorkerID(), a.MaxSequence())
+			first, errFirst := a.Allocate(delta+1, 0, 0, 0)
+			if last >= first || errLast != nil || errFirst != nil {
+				t.Errorf("%v: last ID of delta %d is %d, %v; first of the next %d, %v",
+					l, delta, last, errLast, first, errFirst)
+			}
+		}
+	}
+}

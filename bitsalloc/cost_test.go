@@ -1,0 +1,147 @@
+package bitsalloc_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// The sinks keep the compiler from dropping what is measured.
+var (
+	idSink     int64
+	fieldsSink bitsalloc.Fields
+	errSink    error
+)
+
+func TestAllocateAndParseAllocateNoMemory(t *testing.T) {
+	for _, l := range []bitsalloc.Layout{
+		bitsalloc.Default(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(), layout(63, 0, 0, 0),
+	} {
+		a := mustNew(t, l, time.Time{})
+		id, err := a.Allocate(a.MaxDelta(), a.MaxDatacenterID(), a.MaxWorkerID(), a.MaxSequence())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := testing.AllocsPerRun(1000, func() {
+			idSink, errSink = a.Allocate(a.MaxDelta(), a.MaxDatacenterID(), a.MaxWorkerID(), a.MaxSequence())
+		}); n != 0 || errSink != nil {
+			t.Errorf("%v: Allocate makes %v allocations, error %v", l, n, errSink)
+		}
+		if n := testing.AllocsPerRun(1000, func() { fieldsSink, errSink = a.Parse(id) }); n != 0 || errSink != nil {
+			t.Errorf("%v: Parse makes %v allocations, error %v", l, n, errSink)
+		}
+	}
+}
+
+func TestInnerPartsInline(t *testing.T) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("the go tool is not on PATH: ", err)
+	}
+	report, err := exec.CommandContext(t.Context(), tool, "build", "-gcflags=-m", ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%s", err, report)
+	}
+	for _, c := range []struct{ callee, caller string }{{"pack", "Allocate"}, {"Time", "Parse"}} {
+		if !inlines(t, report, c.callee, c.caller) {
+			t.Errorf("the compiler no longer inlines %s into %s", c.callee, c.caller)
+		}
+	}
+}
+
+// inlines looks in the compiler's report for a call of the callee that it inlined between the first
+// and the last line of the caller, both methods of Allocator.
+func inlines(t *testing.T, report []byte, callee, caller string) bool {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "allocator.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := regexp.MustCompile(`allocator\.go:(\d+):\d+: inlining call to \(\*Allocator\)\.` + callee + `\s`)
+	for _, decl := range file.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Name.Name != caller {
+			continue
+		}
+		first, last := files.Position(f.Pos()).Line, files.Position(f.End()).Line
+		for _, match := range call.FindAllSubmatch(report, -1) {
+			if line, err := strconv.Atoi(string(match[1])); err == nil && first <= line && line <= last {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func BenchmarkAllocate(b *testing.B) {
+	a := mustNew(b, bitsalloc.Default(), time.Time{})
+	sequence := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		idSink, errSink = a.Allocate(123456789, 4, 9, sequence&8191)
+		sequence++
+	}
+}
+
+// BenchmarkAllocateBaseline packs without checks, with shifts that are known when compiling.
+func BenchmarkAllocateBaseline(b *testing.B) {
+	sequence := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		idSink, errSink = packUnchecked(123456789, 4, 9, sequence&8191)
+		sequence++
+	}
+}
+
+//go:noinline
+func packUnchecked(delta, datacenter, worker, sequence int64) (int64, error) {
+	return delta<<35 | datacenter<<30 | worker<<13 | sequence, nil
+}
+
+func BenchmarkParse(b *testing.B) {
+	a := mustNew(b, bitsalloc.Default(), time.Time{})
+	id := int64(4241942974088421383)
+	b.ReportAllocs()
+	for b.Loop() {
+		fieldsSink, errSink = a.Parse(id)
+	}
+}
+
+// BenchmarkParseBaseline unpacks without checks, with shifts that are known when compiling.
+func BenchmarkParseBaseline(b *testing.B) {
+	id := int64(4241942974088421383)
+	b.ReportAllocs()
+	for b.Loop() {
+		fieldsSink, errSink = parseUnchecked(id)
+	}
+}
+
+//go:noinline
+func parseUnchecked(id int64) (bitsalloc.Fields, error) {
+	return bitsalloc.Fields{
+		ID: id, Delta: id >> 35, DatacenterID: id >> 30 & 31, WorkerID: id >> 13 & 131071, Sequence: id & 8191,
+		Time: time.Unix(1767225600+id>>35, 0).UTC(),
+	}, nil
+}
+
+func TestBenchmarkBaselinesDoTheSameWork(t *testing.T) {
+	a := mustNew(t, bitsalloc.Default(), time.Time{})
+	for _, v := range [][4]int64{{1, 1, 1, 1}, {123456789, 4, 9, 7}, {268435455, 31, 131071, 8191}} {
+		id, err := a.Allocate(v[0], v[1], v[2], v[3])
+		if got, _ := packUnchecked(v[0], v[1], v[2], v[3]); got != id || err != nil {
+			t.Errorf("packUnchecked(%v) = %d, Allocate gives %d, %v", v, got, id, err)
+		}
+		want, err := a.Parse(id)
+		if got, _ := parseUnchecked(id); got != want || err != nil {
+			t.Errorf("parseUnchecked(%d) = %+v, Parse gives %+v, %v", id, got, want, err)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package bitsalloc_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+func Example() {
+	a, err := bitsalloc.New(bitsalloc.Default(), bitsalloc.DefaultEpoch())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	at := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	id, err := a.Allocate(a.Delta(at), 4, 9, 7)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fields, err := a.Parse(id)
+	fmt.Println(fields, err)
+	// Output: 176636547297255431 (2026-03-01T12:00:00Z, datacenter 4, worker 9, sequence 7) <nil>
+}
+
+// An ID of Baidu's UidGenerator, with the epoch that project starts from.
+func ExampleAllocator_Parse() {
+	a, err := bitsalloc.New(bitsalloc.Baidu(), time.Date(2016, time.May, 19, 16, 0, 0, 0, time.UTC))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fields, err := a.Parse(3200169789968523265)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("worker", fields.WorkerID, "at", fields.Time)
+	text, err := json.Marshal(fields)
+	fmt.Println(string(text), err)
+	// Output:
+	// worker 21 at 2019-05-02 15:26:39 +0000 UTC
+	// {"UID":"3200169789968523265","timestamp":"2019-05-02T15:26:39Z","datacenterId":"0","workerId":"21","sequence":"1"} <nil>
+}
+
+func ExampleAllocator_Allocate_outOfRange() {
+	a, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = a.Allocate(1, 32, 131072, 0)
+	fmt.Println(err)
+	// Output:
+	// bitsalloc: out of range: datacenter 32, allowed: 0 to 31
+	// bitsalloc: out of range: worker 131072, allowed: 0 to 131071
+}
+
+func ExampleAllocator_Lifetime() {
+	a, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("keeping pace with the clock, until", a.Expires().Format(time.DateOnly))
+	for _, rate := range []float64{1_000, 100_000, 1_000_000} {
+		share, starts := a.Lifetime(rate)
+		fmt.Printf("%7.0f IDs/s: %4.0f days, %d starts\n", rate, share.Hours()/24, starts)
+	}
+	// Output:
+	// keeping pace with the clock, until 2034-07-04
+	//    1000 IDs/s: 3107 days, 131072 starts
+	//  100000 IDs/s:  255 days, 131072 starts
+	// 1000000 IDs/s:   25 days, 131072 starts
+}
+
+func ExampleJavaScript() {
+	a, err := bitsalloc.New(bitsalloc.JavaScript(), time.Time{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	id, err := a.Allocate(a.MaxDelta(), 0, a.MaxWorkerID(), a.MaxSequence())
+	fmt.Println(id, err)
+	fmt.Println("exact as a float64:", int64(float64(id)) == id)
+	// Output:
+	// 9007199254740991 <nil>
+	// exact as a float64: true
+}

@@ -1,0 +1,75 @@
+package bitsalloc_test
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// allowed says, from the documentation of Layout and New, whether New must accept what it is given.
+func allowed(l bitsalloc.Layout, epoch time.Time) bool {
+	sum := int(l.DeltaBits) + int(l.DatacenterBits) + int(l.WorkerBits) + int(l.SequenceBits)
+	unit := l.Unit == 0 || l.Unit >= time.Millisecond && l.Unit%time.Millisecond == 0 && time.Minute%l.Unit == 0
+	year := epoch.UTC().Year()
+	return l.DeltaBits > 0 && sum <= 63 && unit && (epoch.IsZero() || year >= 1 && year <= 9999)
+}
+
+func FuzzRoundTrip(f *testing.F) {
+	for _, l := range borderLayouts() {
+		f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit.Nanoseconds(),
+			int64(1767225600000), int64(1), int64(0), int64(0), int64(0))
+		f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, time.Minute.Nanoseconds(),
+			int64(-1), int64(1)<<l.DeltaBits-1, int64(1)<<l.DatacenterBits-1, int64(1)<<l.WorkerBits-1, int64(1)<<l.SequenceBits-1)
+	}
+	f.Add(uint8(255), uint8(255), uint8(255), uint8(255), int64(-1), int64(math.MaxInt64),
+		int64(-1), int64(math.MinInt64), int64(math.MaxInt64), int64(0))
+	f.Fuzz(func(t *testing.T, deltaBits, datacenterBits, workerBits, sequenceBits uint8, unit, epochMs,
+		delta, datacenter, worker, sequence int64) {
+		l := bitsalloc.Layout{
+			DeltaBits: deltaBits, DatacenterBits: datacenterBits, WorkerBits: workerBits, SequenceBits: sequenceBits,
+			Unit: time.Duration(unit),
+		}
+		epoch := time.UnixMilli(epochMs)
+		a, err := bitsalloc.New(l, epoch)
+		if want := allowed(l, epoch); want != (err == nil) || !want && !errors.Is(err, bitsalloc.ErrInvalidLayout) {
+			t.Fatalf("New(%v, %v): %v, want success: %v", l, epoch, err, want)
+		}
+		if err == nil {
+			checkRoundTrip(t, a, map[int64][4]int64{}, [4]int64{delta, datacenter, worker, sequence})
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, l := range borderLayouts() {
+		for _, id := range []int64{0, 1, -1, math.MinInt64, math.MaxInt64, 1<<53 - 1, 3200169789968523265} {
+			f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, id)
+		}
+	}
+	f.Fuzz(func(t *testing.T, deltaBits, datacenterBits, workerBits, sequenceBits uint8, id int64) {
+		l := layout(deltaBits, datacenterBits, workerBits, sequenceBits)
+		a, err := bitsalloc.New(l, time.Time{})
+		if err != nil {
+			return // FuzzRoundTrip asks whether that is right
+		}
+		fields, err := a.Parse(id)
+		sum := int(deltaBits) + int(datacenterBits) + int(workerBits) + int(sequenceBits)
+		if fits := id > 0 && bits.Len64(uint64(id)) <= sum; fits != (err == nil) {
+			t.Fatalf("%v: Parse(%d) = %v, %v, want success: %v", l, id, fields, err, fits)
+		}
+		if err != nil {
+			if !errors.Is(err, bitsalloc.ErrInvalidID) {
+				t.Fatalf("%v: Parse(%d): %v, want ErrInvalidID", l, id, err)
+			}
+			return
+		}
+		again, err := a.Allocate(fields.Delta, fields.DatacenterID, fields.WorkerID, fields.Sequence)
+		if again != id || err != nil {
+			t.Fatalf("%v: Parse(%d) = %v, which makes %d, %v", l, id, fields, again, err)
+		}
+	})
+}

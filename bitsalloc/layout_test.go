@@ -1,0 +1,142 @@
+package bitsalloc_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+func TestPresets(t *testing.T) {
+	for _, c := range []struct {
+		layout                              bitsalloc.Layout
+		text                                string
+		delta, datacenter, worker, sequence int64
+	}{
+		{bitsalloc.Default(), "28/5/17/13 1s", 268435455, 31, 131071, 8191},
+		{bitsalloc.Baidu(), "28/0/22/13 1s", 268435455, 0, 4194303, 8191},
+		{bitsalloc.Snowflake(), "41/0/10/12 1ms", 2199023255551, 0, 1023, 4095},
+		{bitsalloc.JavaScript(), "31/0/10/12 1s", 2147483647, 0, 1023, 4095},
+	} {
+		if got := c.layout.String(); got != c.text {
+			t.Errorf("String = %q, want %q", got, c.text)
+		}
+		a := mustNew(t, c.layout, time.Time{})
+		got := [4]int64{a.MaxDelta(), a.MaxDatacenterID(), a.MaxWorkerID(), a.MaxSequence()}
+		if want := [4]int64{c.delta, c.datacenter, c.worker, c.sequence}; got != want {
+			t.Errorf("%v: largest values %v, want %v", c.layout, got, want)
+		}
+		if a.Layout() != c.layout {
+			t.Errorf("Layout = %v, want %v", a.Layout(), c.layout)
+		}
+	}
+}
+
+func TestNewResolvesZeroUnitAndEpoch(t *testing.T) {
+	l := bitsalloc.Default()
+	l.Unit = 0
+	a := mustNew(t, l, time.Time{})
+	if a.Layout() != bitsalloc.Default() {
+		t.Errorf("Layout = %v, want %v", a.Layout(), bitsalloc.Default())
+	}
+	if want := time.Unix(1767225600, 0).UTC(); a.Epoch() != want {
+		t.Errorf("Epoch = %v, want %v", a.Epoch(), want)
+	}
+}
+
+func TestEpochIsAnInstantWhateverItsZone(t *testing.T) {
+	shanghai := time.FixedZone("UTC+8", 8*60*60)
+	a := mustNew(t, bitsalloc.Baidu(), time.Date(2016, time.May, 20, 0, 0, 0, 0, shanghai))
+	b := mustNew(t, bitsalloc.Baidu(), originalEpoch)
+	if a.Epoch() != b.Epoch() || a.Epoch().Location() != time.UTC {
+		t.Errorf("epochs %v and %v, want one instant in UTC", a.Epoch(), b.Epoch())
+	}
+}
+
+func TestNewAcceptsEveryUnitThatDividesOneMinute(t *testing.T) {
+	accepted := 0
+	for ms := range 60_001 {
+		l := bitsalloc.Snowflake()
+		if l.Unit = time.Duration(ms) * time.Millisecond; l.Unit == 0 {
+			continue // stands for one second
+		}
+		_, err := bitsalloc.New(l, time.Time{})
+		if want := 60_000%ms == 0; (err == nil) != want {
+			t.Errorf("Unit %v: error %v, want one: %v", l.Unit, err, !want)
+		}
+		if err == nil {
+			accepted++
+		}
+	}
+	if accepted != 60 { // 60,000 has 60 divisors
+		t.Errorf("%d units accepted, want 60", accepted)
+	}
+}
+
+func TestNewNamesEveryMistakeAtOnce(t *testing.T) {
+	const (
+		noDelta = "DeltaBits 0, allowed: at least 1"
+		unit    = "Unit "
+		epoch   = "epoch "
+		sum     = "DeltaBits "
+	)
+	withUnit := func(l bitsalloc.Layout, unit time.Duration) bitsalloc.Layout { l.Unit = unit; return l }
+	good, unset := bitsalloc.Default(), time.Time{}
+	lastMs := time.Date(9999, time.December, 31, 23, 59, 59, 999e6, time.UTC)
+	for _, c := range []struct {
+		name   string
+		layout bitsalloc.Layout
+		epoch  time.Time
+		want   []string // one line of the error each; none: no error
+	}{
+		{"zero layout", bitsalloc.Layout{}, unset, []string{noDelta}},
+		{"no delta", layout(0, 5, 17, 13), unset, []string{noDelta}},
+		{"sum 63", layout(63, 0, 0, 0), unset, nil},
+		{"sum 64", layout(29, 5, 17, 13), unset, []string{
+			"DeltaBits 29 + DatacenterBits 5 + WorkerBits 17 + SequenceBits 13 = 64, allowed: at most 63"}},
+		{"one width 64", layout(64, 0, 0, 0), unset, []string{sum + "64 + "}},
+		{"sum that wraps a byte", layout(128, 64, 64, 1), unset, []string{" = 257,"}},
+		{"widest", layout(255, 255, 255, 255), unset, []string{" = 1020,"}},
+		{"no delta, too wide", layout(0, 0, 32, 32), unset, []string{noDelta, " = 64,"}},
+		{"negative unit", withUnit(good, -time.Second), unset, []string{unit + "-1s"}},
+		{"smallest negative unit", withUnit(good, -1<<63), unset, []string{unit}},
+		{"part of a millisecond", withUnit(good, 500*time.Microsecond), unset, []string{unit + "500µs"}},
+		{"milliseconds and a part", withUnit(good, 1500*time.Microsecond), unset, []string{unit + "1.5ms"}},
+		{"divides no minute", withUnit(good, 7*time.Second), unset, []string{unit + "7s"}},
+		{"one minute", withUnit(good, time.Minute), unset, nil},
+		{"two minutes", withUnit(good, 2*time.Minute), unset, []string{unit + "2m0s"}},
+		{"epoch with microseconds", good, time.Unix(0, 1000), []string{epoch + "1970-01-01 00:00:00.000001"}},
+		{"epoch with milliseconds", good, time.Unix(0, 1e6), nil},
+		{"epoch before 1970", good, time.Unix(-1, 0), nil},
+		{"epoch in year 0", good, time.Date(0, time.December, 31, 0, 0, 0, 0, time.UTC), []string{epoch}},
+		{"epoch in year 1 here, 0 in UTC", good, time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600)), []string{epoch}},
+		{"last epoch", good, lastMs, nil},
+		{"epoch in year 10000", good, lastMs.Add(time.Millisecond), []string{epoch}},
+		{"everything", withUnit(layout(0, 200, 200, 200), 7*time.Second), lastMs.Add(time.Nanosecond),
+			[]string{noDelta, " = 600,", unit + "7s", epoch}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, err := bitsalloc.New(c.layout, c.epoch)
+			if c.want == nil {
+				if a == nil || err != nil {
+					t.Fatalf("New = %v, %v", a, err)
+				}
+				return
+			}
+			if a != nil || !errors.Is(err, bitsalloc.ErrInvalidLayout) {
+				t.Fatalf("New = %v, %v, want ErrInvalidLayout", a, err)
+			}
+			lines := strings.Split(err.Error(), "\n")
+			if len(lines) != len(c.want) {
+				t.Fatalf("%d mistakes reported, want %d:\n%v", len(lines), len(c.want), err)
+			}
+			for i, line := range lines {
+				if !strings.HasPrefix(line, "bitsalloc: invalid layout: ") || !strings.Contains(line, c.want[i]) {
+					t.Errorf("line %d is %q, want %q in it", i, line, c.want[i])
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,202 @@
+package bitsalloc_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+func date(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return t.UTC()
+}
+
+func TestDeltaCountsWholeUnitsRoundedDown(t *testing.T) {
+	second, ms, minute, twelve := bitsalloc.Default(), bitsalloc.Snowflake(), bitsalloc.Default(), bitsalloc.Default()
+	minute.Unit, twelve.Unit = time.Minute, 12*time.Millisecond
+	for _, c := range []struct {
+		layout bitsalloc.Layout
+		since  time.Duration // from the epoch
+		want   int64
+	}{
+		{second, 0, 0},
+		{second, 1, 0},
+		{second, time.Second - 1, 0},
+		{second, time.Second, 1},
+		{second, 2*time.Second - 1, 1},
+		{second, 1 << 28 * time.Second, 1 << 28}, // beyond the field
+		{second, -1, -1},
+		{second, -time.Millisecond, -1},
+		{second, -time.Second + 1, -1},
+		{second, -time.Second, -1},
+		{second, -time.Second - 1, -2},
+		{ms, time.Millisecond - 1, 0},
+		{ms, time.Millisecond, 1},
+		{ms, -1, -1},
+		{ms, -time.Millisecond, -1},
+		{ms, -time.Millisecond - 1, -2},
+		{ms, time.Hour, 3_600_000},
+		{minute, time.Minute - 1, 0},
+		{minute, time.Minute, 1},
+		{minute, -time.Minute, -1},
+		{minute, -time.Minute - time.Millisecond, -2},
+		{twelve, 24*time.Millisecond - 1, 1},
+		{twelve, 24 * time.Millisecond, 2},
+	} {
+		// An epoch within a second and one before 1970 round alike.
+		for _, epoch := range []time.Time{bitsalloc.DefaultEpoch(), date("2016-05-20T00:00:00.123Z"), date("1969-12-31T23:59:58.999Z")} {
+			a := mustNew(t, c.layout, epoch)
+			if got := a.Delta(epoch.Add(c.since)); got != c.want {
+				t.Errorf("unit %v, epoch %v: Delta at %v = %d, want %d", c.layout.Unit, epoch, c.since, got, c.want)
+			}
+			elsewhere := epoch.Add(c.since).In(time.FixedZone("UTC-3:30", -12600))
+			if got := a.Delta(elsewhere); got != c.want {
+				t.Errorf("unit %v: Delta at %v = %d, want %d", c.layout.Unit, elsewhere, got, c.want)
+			}
+		}
+	}
+}
+
+func TestTimeIsTheStartOfADelta(t *testing.T) {
+	second, ms, wide, wideMinute := bitsalloc.Baidu(), bitsalloc.Snowflake(), layout(63, 0, 0, 0), layout(63, 0, 0, 0)
+	wideMinute.Unit = time.Minute
+	last := date("9999-12-31T23:59:59.999Z")
+	const toEnd = 253402300799 - 1463673600 // seconds from the epoch to the last one of the year 9999
+	for _, c := range []struct {
+		layout bitsalloc.Layout
+		delta  int64
+		want   time.Time
+	}{
+		{second, 0, date("2016-05-19T16:00:00Z")},
+		{second, 1, date("2016-05-19T16:00:01Z")},
+		{second, 93137199, date("2019-05-02T15:26:39Z")},
+		{second, 1<<28 - 1, date("2024-11-20T13:24:15Z")},
+		{second, -1, date("2016-05-19T16:00:00Z")},
+		{second, math.MinInt64, date("2016-05-19T16:00:00Z")},
+		{ms, 1, date("2016-05-19T16:00:00.001Z")},
+		{ms, 60_001, date("2016-05-19T16:01:00.001Z")},
+		{wide, toEnd, date("9999-12-31T23:59:59Z")},
+		{wide, toEnd + 1, last},
+		{wide, 1 << 50, last},       // years, but no overflow
+		{wide, 1 << 60, last},       // the product overflows an int64
+		{wide, math.MaxInt64, last}, // and a uint64
+		{wideMinute, toEnd / 60, date("9999-12-31T23:59:00Z")},
+		{wideMinute, 1<<48 + 1, last},
+		{wideMinute, math.MaxInt64, last},
+	} {
+		got := mustNew(t, c.layout, originalEpoch).Time(c.delta)
+		if got != c.want {
+			t.Errorf("unit %v: Time(%d) = %v, want %v", c.layout.Unit, c.delta, got, c.want)
+		}
+	}
+}
+
+func TestTimeAndDeltaAreInverse(t *testing.T) {
+	for _, l := range borderLayouts() {
+		a := mustNew(t, l, time.Time{})
+		for _, delta := range []int64{0, 1, a.MaxDelta() / 3, a.MaxDelta() - 1, a.MaxDelta()} {
+			start := a.Time(delta)
+			if start.Year() == 9999 {
+				continue // at the end of time several deltas share an instant
+			}
+			before := start.Add(-time.Nanosecond)
+			if a.Delta(start) != delta || a.Delta(before) != delta-1 || a.Delta(start.Add(l.Unit-1)) != delta {
+				t.Errorf("%v: delta %d starts at %v, where Delta says %d, just before it %d",
+					l, delta, start, a.Delta(start), a.Delta(before))
+			}
+		}
+	}
+}
+
+func TestExpiresIsTheEndOfTheLastUnit(t *testing.T) {
+	lastMs := date("9999-12-31T23:59:59.999Z")
+	minute := bitsalloc.Default()
+	minute.Unit = time.Minute
+	for _, c := range []struct {
+		layout bitsalloc.Layout
+		epoch  time.Time
+		want   time.Time
+	}{
+		{bitsalloc.Default(), time.Time{}, date("2034-07-04T21:24:16Z")},
+		{bitsalloc.Baidu(), originalEpoch, date("2024-11-20T13:24:16Z")},
+		{bitsalloc.Snowflake(), time.Time{}, date("2095-09-07T15:47:35.552Z")},
+		{bitsalloc.JavaScript(), time.Time{}, date("2094-01-19T03:14:08Z")},
+		{minute, time.Time{}, date("2536-05-20T12:16:00Z")},
+		{layout(1, 0, 0, 0), time.Time{}, date("2026-01-01T00:00:02Z")},
+		{layout(62, 0, 0, 0), time.Time{}, lastMs},
+		{layout(63, 0, 0, 0), time.Time{}, lastMs},
+		{bitsalloc.Default(), lastMs, lastMs},
+	} {
+		a := mustNew(t, c.layout, c.epoch)
+		if got := a.Expires(); got != c.want {
+			t.Errorf("%v from %v: Expires = %v, want %v", c.layout, a.Epoch(), got, c.want)
+		}
+		if c.want != lastMs && a.Delta(c.want) != a.MaxDelta()+1 {
+			t.Errorf("%v: Delta at Expires = %d, want one above %d", c.layout, a.Delta(c.want), a.MaxDelta())
+		}
+	}
+}
+
+func TestLifetime(t *testing.T) {
+	const years = 365.25 * 24 * time.Hour
+	wholeDefault := (1<<28 - 1) * time.Second
+	for _, c := range []struct {
+		name   string
+		layout bitsalloc.Layout
+		rate   float64
+		low    time.Duration // both inclusive
+		high   time.Duration
+		starts int64
+	}{
+		{"a million a second last 25 days", bitsalloc.Default(), 1e6, 25 * 24 * time.Hour, 26 * 24 * time.Hour, 131072},
+		{"Baidu has more starts", bitsalloc.Baidu(), 1e6, 25 * 24 * time.Hour, 26 * 24 * time.Hour, 4194304},
+		{"slower than real time", bitsalloc.Default(), 100, wholeDefault, wholeDefault, 131072},
+		{"just real time", bitsalloc.Default(), 8192, wholeDefault, wholeDefault, 131072},
+		{"twice real time", bitsalloc.Default(), 16384, wholeDefault / 2, wholeDefault / 2, 131072},
+		{"milliseconds, real time", bitsalloc.Snowflake(), 4_096_000, (1<<41 - 1) * time.Millisecond, (1<<41 - 1) * time.Millisecond, 1024},
+		{"milliseconds, twice that", bitsalloc.Snowflake(), 8_192_000, 34 * years, 35 * years, 1024},
+		{"standing still", bitsalloc.Default(), 0, wholeDefault, wholeDefault, 131072},
+		{"negative", bitsalloc.Default(), -1e9, wholeDefault, wholeDefault, 131072},
+		{"minus infinity", bitsalloc.Default(), math.Inf(-1), wholeDefault, wholeDefault, 131072},
+		{"not a number", bitsalloc.Default(), math.NaN(), wholeDefault, wholeDefault, 131072},
+		{"infinity", bitsalloc.Default(), math.Inf(1), 0, 0, 131072},
+		{"largest rate", bitsalloc.Default(), math.MaxFloat64, 0, 0, 131072},
+		{"longer than a Duration", layout(63, 0, 0, 0), 0, math.MaxInt64, math.MaxInt64, 1},
+		{"longer, used up fast", layout(34, 0, 0, 0), 2, 272 * years, 273 * years, 1},
+		{"widest sequence", layout(1, 0, 0, 62), 1e300, 0, 0, 1},
+		{"widest worker", layout(1, 0, 62, 0), 0, time.Second, time.Second, 1 << 62},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			share, starts := mustNew(t, c.layout, time.Time{}).Lifetime(c.rate)
+			// A float64 is exact to a microsecond or so over these spans.
+			const rounding = 2 * time.Microsecond
+			if share < c.low-rounding || share > max(c.high, c.high+rounding) {
+				t.Errorf("share = %v, want %v to %v", share, c.low, c.high)
+			}
+			if starts != c.starts {
+				t.Errorf("starts = %d, want %d", starts, c.starts)
+			}
+		})
+	}
+}
+
+func TestLifetimeNeverWrapsNearTheLargestDuration(t *testing.T) {
+	a := mustNew(t, layout(34, 0, 0, 0), time.Time{}) // 544 years
+	longest := time.Duration(math.MaxInt64)
+	previous := longest
+	for rate := 1.8; rate < 1.95; rate += 0.0001 { // 292 years are reached at about 1.863
+		share, _ := a.Lifetime(rate)
+		if share <= 0 || share > previous {
+			t.Fatalf("Lifetime(%v) = %v after %v, want a positive share that falls", rate, share, previous)
+		}
+		previous = share
+	}
+	if previous == longest {
+		t.Error("the share never fell")
+	}
+}
