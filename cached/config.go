@@ -2,13 +2,13 @@ package cached
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/tenure"
 )
 
 // ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field that
@@ -75,65 +75,46 @@ type Config struct {
 
 // resolve fills in the defaults and reports all mistakes together.
 func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
-	if cfg.Layout == (bitsalloc.Layout{}) {
-		cfg.Layout = bitsalloc.Default()
+	tenure.Default(&cfg.BoostPower, 3)
+	tenure.Default(&cfg.PaddingFactor, 50)
+	tenure.Default(&cfg.MaxStaleness, time.Minute)
+	c := &tenure.Checker{Sentinel: ErrInvalidConfig}
+	settings := cfg.settings()
+	alloc := settings.Resolve(c, ErrTimeExhausted)
+	cfg.AssignTimeout, cfg.Logger, cfg.Now = settings.AssignTimeout, settings.Logger, settings.Now
+	c.Check(cfg.BoostPower >= 1 && cfg.BoostPower <= 20, "BoostPower %d, allowed: 1 to 20", cfg.BoostPower)
+	c.Check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor %d, allowed: 1 to 99", cfg.PaddingFactor)
+	c.Check(cfg.ScheduleInterval >= 0, "ScheduleInterval %v, allowed: 0 (off) or more", cfg.ScheduleInterval)
+	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty %d, allowed: PadInline, Reject", cfg.OnEmpty)
+	c.Check(cfg.Lanes == 0 || cfg.Lanes == 1, "Lanes %d, allowed in this version: 0 or 1", cfg.Lanes)
+	if alloc != nil {
+		cfg.checkWithLayout(c, alloc.Layout())
 	}
-	alloc, err := bitsalloc.New(cfg.Layout, cfg.Epoch)
-	c := checker{errs: []error{err}}
-	defaultTo(&cfg.AssignTimeout, 10*time.Second)
-	defaultTo(&cfg.BoostPower, 3)
-	defaultTo(&cfg.PaddingFactor, 50)
-	defaultTo(&cfg.MaxStaleness, time.Minute)
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	c.check(cfg.Assigner != nil, "Assigner nil, allowed: any; there is no safe default worker ID")
-	c.check(cfg.AssignTimeout > 0, "AssignTimeout %v, allowed: more than 0", cfg.AssignTimeout)
-	c.check(cfg.BoostPower >= 1 && cfg.BoostPower <= 20, "BoostPower %d, allowed: 1 to 20", cfg.BoostPower)
-	c.check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor %d, allowed: 1 to 99", cfg.PaddingFactor)
-	c.check(cfg.ScheduleInterval >= 0, "ScheduleInterval %v, allowed: 0 (off) or more", cfg.ScheduleInterval)
-	c.check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty %d, allowed: PadInline, Reject", cfg.OnEmpty)
-	c.check(cfg.Lanes == 0 || cfg.Lanes == 1, "Lanes %d, allowed in this version: 0 or 1", cfg.Lanes)
-	if err == nil {
-		c.checkWithLayout(cfg, alloc)
-	}
-	return cfg, alloc, errors.Join(c.errs...)
+	return cfg, alloc, c.Err()
 }
 
-type checker struct{ errs []error }
-
-func (c *checker) check(ok bool, format string, args ...any) {
-	if !ok {
-		c.errs = append(c.errs, fmt.Errorf("%w: "+format, append([]any{ErrInvalidConfig}, args...)...))
-	}
-}
-
-// checkWithLayout checks what depends on the layout and the clock.
-func (c *checker) checkWithLayout(cfg Config, alloc *bitsalloc.Allocator) {
-	l := alloc.Layout()
-	c.check(cfg.DatacenterID >= 0 && cfg.DatacenterID <= alloc.MaxDatacenterID(),
-		"DatacenterID %d, allowed with layout %v: 0 to %d", cfg.DatacenterID, l, alloc.MaxDatacenterID())
-	c.check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit,
+// checkWithLayout checks what only a valid layout gives a bound.
+func (cfg Config) checkWithLayout(c *tenure.Checker, l bitsalloc.Layout) {
+	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit,
 		"MaxStaleness %v, allowed: negative (unbounded), 0 (1 min) or at least two units, %v", cfg.MaxStaleness, 2*l.Unit)
-	c.check(cfg.MaxAhead == 0 || cfg.MaxAhead >= l.Unit,
+	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= l.Unit,
 		"MaxAhead %v, allowed: 0 (unbounded) or at least the unit, %v", cfg.MaxAhead, l.Unit)
-	if bits := int(l.SequenceBits) + cfg.BoostPower; cfg.BoostPower >= 1 && cfg.BoostPower <= 20 {
-		c.check(bits < 63 && int64(1)<<bits <= math.MaxInt,
+	if cfg.BoostPower >= 1 && cfg.BoostPower <= 20 {
+		bits := int(l.SequenceBits) + cfg.BoostPower
+		c.Check(bits < 63 && int64(1)<<bits <= math.MaxInt,
 			"SequenceBits %d and BoostPower %d: a ring of 2^%d IDs, allowed: at most %d", l.SequenceBits, cfg.BoostPower, bits, math.MaxInt)
 	}
-	now := cfg.Now()
-	c.check(!alloc.Epoch().After(now), "Epoch %v, allowed: not in the future; it is %v", alloc.Epoch(), now.UTC())
-	if delta := alloc.Delta(now); delta >= alloc.MaxDelta() {
-		c.errs = append(c.errs, timeExhausted(alloc))
-	}
 }
 
-func defaultTo[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
+// settings are the fields that every generator has.
+func (cfg Config) settings() tenure.Settings {
+	return tenure.Settings{
+		Layout:        cfg.Layout,
+		Epoch:         cfg.Epoch,
+		DatacenterID:  cfg.DatacenterID,
+		Assigner:      cfg.Assigner,
+		AssignTimeout: cfg.AssignTimeout,
+		Logger:        cfg.Logger,
+		Now:           cfg.Now,
 	}
 }

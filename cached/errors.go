@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/uidring/uidring/bitsalloc"
 )
 
 var (
@@ -38,11 +36,6 @@ func (e *AheadError) Error() string {
 
 // Unwrap returns ErrTooFarAhead.
 func (e *AheadError) Unwrap() error { return ErrTooFarAhead }
-
-func timeExhausted(alloc *bitsalloc.Allocator) error {
-	return fmt.Errorf("%w: layout %v from epoch %s ends at %s; choose more DeltaBits or a later epoch", ErrTimeExhausted,
-		alloc.Layout(), alloc.Epoch().Format(time.RFC3339), alloc.Expires().Format(time.RFC3339))
-}
 
 // passing reports whether a shortage may end while the generator lives.
 func passing(err error) bool {

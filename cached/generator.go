@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/tenure"
 	"github.com/uidring/uidring/ringbuffer"
@@ -29,12 +28,11 @@ type Generator struct {
 
 	lastSecond atomic.Int64 // delta of the newest run; only moves forward, only under running
 
-	wake    chan struct{} // capacity 1: the ring wants padding
-	changed chan struct{} // capacity 1: the tenure has news
-	done    chan struct{} // closed by Close
-	padder  sync.WaitGroup
-	bell    bell
-	close   func() error
+	wake   chan struct{} // capacity 1: the ring wants padding
+	done   chan struct{} // closed by Close
+	padder sync.WaitGroup
+	bell   tenure.Bell // rings after runs were put
+	close  func() error
 
 	// running is held while runs are put or retired: one padding pass at a time. A second pass waits
 	// instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it while there
@@ -69,7 +67,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		maxStale: staleUnits(cfg.MaxStaleness, alloc.Layout().Unit),
 		warnFrom: alloc.Delta(alloc.Expires().AddDate(-1, 0, 0)),
 		wake:     make(chan struct{}, 1),
-		changed:  make(chan struct{}, 1),
 		done:     make(chan struct{}),
 		clock:    startClock(cfg.Now()),
 	}
@@ -82,7 +79,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		return nil, fmt.Errorf("cached: no worker ID: %w", err)
 	}
 	if g.tenure.Latest().First > alloc.MaxDelta() {
-		return nil, errors.Join(timeExhausted(alloc), g.tenure.Close())
+		return nil, errors.Join(tenure.Exhausted(ErrTimeExhausted, alloc), g.tenure.Close())
 	}
 	g.fill()
 	g.padder.Go(g.padLoop)
@@ -90,26 +87,16 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 }
 
 func (g *Generator) tenureConfig() tenure.Config {
-	return tenure.Config{
-		Assigner: g.cfg.Assigner,
-		Domain: assigner.Domain{
-			Layout:       g.alloc.Layout(),
-			Epoch:        g.alloc.Epoch(),
-			DatacenterID: g.cfg.DatacenterID,
-			Now:          func() int64 { return g.alloc.Delta(g.cfg.Now()) },
-		},
-		Timeout:   g.cfg.AssignTimeout,
-		ReuseSafe: g.cfg.AllowReuse || g.cfg.MaxAhead > 0,
-		Logger:    g.cfg.Logger,
-		Trace: tenure.Trace{
-			Assigned:    g.cfg.Trace.LeaseAssigned,
-			Lost:        g.cfg.Trace.LeaseLost,
-			RenewFailed: g.cfg.Trace.RenewFailed,
-		},
-		Used:     g.lastSecond.Load,
-		Withdraw: g.withdraw,
-		Changed:  func() { signal(g.changed) },
+	settings := g.cfg.settings()
+	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0)
+	c.Used = g.lastSecond.Load
+	c.Ended = g.ended
+	c.Trace = tenure.Trace{
+		Assigned:    g.cfg.Trace.LeaseAssigned,
+		Lost:        g.cfg.Trace.LeaseLost,
+		RenewFailed: g.cfg.Trace.RenewFailed,
 	}
+	return c
 }
 
 // Parse takes an ID of this layout and epoch apart; see [bitsalloc.Allocator.Parse].
@@ -132,20 +119,22 @@ func (g *Generator) shutDown() error {
 	g.closed.Store(true)
 	close(g.done)
 	g.padder.Wait()
-	g.withdraw()
-	g.bell.ring()
-	if err := g.tenure.Close(); err != nil {
+	err := g.tenure.Close() // drops what is in the ring
+	g.bell.Ring()
+	if err != nil {
 		return fmt.Errorf("cached: worker ID not released: %w", err)
 	}
 	return nil
 }
 
-// withdraw drops every ID that has not been taken. After Close, or while no worker ID is held, no run
-// follows.
-func (g *Generator) withdraw() {
+// ended waits for a padding pass that may still use the worker ID; later ones see that it is gone. Runs
+// that are no longer valid are dropped.
+func (g *Generator) ended(valid bool) {
 	g.running.Lock()
 	defer g.running.Unlock()
-	g.ring.Retire(math.MaxInt64)
+	if !valid {
+		g.ring.Retire(math.MaxInt64)
+	}
 }
 
 // percent avoids the overflow of n * p.

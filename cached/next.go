@@ -24,7 +24,7 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 		return id, nil
 	}
 	for {
-		padded := g.bell.wait()
+		padded := g.bell.Wait()
 		id, err := g.nextFromEmpty()
 		if err == nil || !passing(err) {
 			return id, g.rejected(err)
@@ -52,7 +52,7 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 
 func (g *Generator) nextFromEmpty() (int64, error) {
 	for {
-		if id, ok := g.ring.Take(); ok { // after bell.wait, a caller must look again
+		if id, ok := g.ring.Take(); ok { // after bell.Wait, a caller must look again
 			return id, nil
 		}
 		if err := g.refill(); err != nil {
@@ -98,4 +98,12 @@ func (g *Generator) rejected(err error) error {
 		report(g, "TakeRejected", g.cfg.Trace.TakeRejected, err)
 	}
 	return err
+}
+
+// signal puts a token into a channel of capacity 1, unless there is one already.
+func signal(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
 }

@@ -30,29 +30,25 @@ func (g *Generator) padLoop() {
 		defer ticker.Stop()
 		stale = ticker.C
 	}
-	retry := time.NewTimer(0) // New's own fill may have been refused
-	defer retry.Stop()
-	var wake <-chan struct{}
 	for {
+		news := g.tenure.News() // before the pass, to miss none
+		wake := g.wake
+		var retry <-chan time.Time
+		if err := g.fill(); err != nil {
+			// Takers that find the ring empty cannot help: a timer or the tenure will.
+			wake = nil
+			if ahead, ok := errors.AsType[*AheadError](err); ok {
+				retry = time.After(ahead.RetryIn)
+			}
+		}
 		select {
 		case <-g.done:
 			return
 		case <-wake:
-		case <-retry.C:
-		case <-g.changed:
+		case <-retry:
+		case <-news:
 		case <-schedule:
 		case <-stale:
-		}
-		err := g.fill()
-		if err == nil {
-			wake = g.wake
-			continue
-		}
-		// Takers that find the ring empty cannot help now: a timer or the tenure will.
-		wake = nil
-		var ahead *AheadError
-		if errors.As(err, &ahead) {
-			retry.Reset(ahead.RetryIn)
 		}
 	}
 }
@@ -69,7 +65,7 @@ func (g *Generator) fill() error {
 		g.rejectedPuts.Add(1)
 		report(g, "PutRejected", g.cfg.Trace.PutRejected, err)
 		if !passing(err) {
-			g.bell.ring() // nobody has anything to wait for
+			g.bell.Ring() // nobody has anything to wait for
 		}
 	}
 	return err
@@ -107,7 +103,7 @@ func (g *Generator) padded(runs int, last int64, inline bool) {
 	if runs == 0 {
 		return
 	}
-	g.bell.ring()
+	g.bell.Ring()
 	g.passes.Add(1)
 	report(g, "Padded", g.cfg.Trace.Padded, PaddedInfo{Runs: runs, LastDelta: last, Inline: inline})
 	if last >= g.warnFrom && !g.warned.Swap(true) {
@@ -149,7 +145,7 @@ func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
 	case g.closed.Load():
 		return ErrClosed
 	case delta > g.alloc.MaxDelta():
-		return timeExhausted(g.alloc)
+		return tenure.Exhausted(ErrTimeExhausted, g.alloc)
 	case h == nil:
 		return ErrLeaseExhausted
 	case delta > h.Limit:
@@ -170,7 +166,7 @@ func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
 // The clock follows the reading made when the worker ID was taken, never backwards.
 func (g *Generator) adopt(h *tenure.Holding, now int64) int64 {
 	g.term = h.Term
-	g.raise(h.First - 1)
+	g.raise(max(h.First-1, h.Delta))
 	if behind := h.Delta - now; behind > 0 && h.Term > 1 {
 		g.clock.wall = g.clock.wall.Add(time.Duration(behind) * g.alloc.Layout().Unit)
 		now = h.Delta

@@ -1,15 +1,16 @@
-package cached
+package tenure
 
 import "sync"
 
-// A bell wakes everybody who waits for it. Take the channel first, look whether there is still reason to
-// wait, then wait: a ring in between is not missed.
-type bell struct {
+// A Bell wakes everybody who waits for it. Take the channel of Wait first, look whether there is still
+// reason to wait, then wait: a ring in between is not missed. The zero Bell is ready.
+type Bell struct {
 	mu sync.Mutex
 	ch chan struct{} // nil while nobody waits
 }
 
-func (b *bell) wait() <-chan struct{} {
+// Wait returns a channel that the next Ring closes.
+func (b *Bell) Wait() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ch == nil {
@@ -18,19 +19,12 @@ func (b *bell) wait() <-chan struct{} {
 	return b.ch
 }
 
-func (b *bell) ring() {
+// Ring wakes all who wait.
+func (b *Bell) Ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ch != nil {
 		close(b.ch)
 		b.ch = nil
-	}
-}
-
-// signal puts a token into a channel of capacity 1, unless there is one already.
-func signal(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
 	}
 }

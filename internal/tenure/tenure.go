@@ -19,8 +19,8 @@ import (
 // minute after the one before, the least that leases are promised.
 const heartbeat = 45 * time.Second
 
-// A Config says for whom a worker ID is held. The funcs are called by the tenure's goroutine, and by
-// Invalidate; they must not block.
+// A Config says for whom a worker ID is held. Used and Ended are called by the tenure's goroutine, by
+// Invalidate and by Close; they must not block.
 type Config struct {
 	Assigner  assigner.Assigner
 	Domain    assigner.Domain
@@ -29,9 +29,11 @@ type Config struct {
 	Logger    *slog.Logger
 	Trace     Trace
 
-	Used     func() int64 // highest delta put to use so far
-	Withdraw func()       // when it returns, nothing composed under the last holding is issued any more
-	Changed  func()       // there is something new to see in Current
+	// Used returns the highest delta put to use so far.
+	Used func() int64
+	// Ended is called when Current no longer shows a holding. When it returns, nothing more is composed under
+	// that holding, and, unless valid, nothing that was composed is issued.
+	Ended func(valid bool)
 }
 
 // Trace holds the user's funcs, nil or not.
@@ -54,6 +56,7 @@ type Tenure struct {
 	current atomic.Pointer[Holding] // nil while no worker ID is held
 	latest  atomic.Pointer[Holding] // the last that was not nil
 	want    atomic.Int64            // the delta that Extend asked for
+	news    Bell                    // rings after a change of current
 	poke    chan struct{}           // capacity 1: look at current and want
 	cancel  context.CancelFunc
 	group   *errgroup.Group
@@ -93,7 +96,10 @@ func (t *Tenure) Counts() (renewals, failures int64) {
 	return t.renewals.Load(), t.failures.Load()
 }
 
-// Extend asks for a grant that reaches up to delta. It does not wait; Changed tells when it is there.
+// News returns a channel that is closed by the next change for the better: a worker ID, a higher limit.
+func (t *Tenure) News() <-chan struct{} { return t.news.Wait() }
+
+// Extend asks for a grant that reaches up to delta. It does not wait; News tells when it is there.
 func (t *Tenure) Extend(delta int64) {
 	for old := t.want.Load(); delta > old; old = t.want.Load() {
 		if t.want.CompareAndSwap(old, delta) {
@@ -107,21 +113,25 @@ func (t *Tenure) Extend(delta int64) {
 // released: a copy of this process may be using it.
 func (t *Tenure) Invalidate() {
 	t.current.Store(nil)
-	t.cfg.Withdraw()
+	t.cfg.Ended(false)
 	t.wake()
 }
 
-// Close stops the background work, waits for it, and releases the worker ID within the timeout. It
-// must be called once, when nothing more is composed.
+// Close stops the background work, waits for it, ends the holding, and releases the worker ID within
+// the timeout. It must be called once.
 func (t *Tenure) Close() error {
 	t.cancel()
 	_ = t.group.Wait() // run has no error to return
-	if t.lease == nil {
-		return nil
+	h := t.current.Swap(nil)
+	t.cfg.Ended(false)
+	used := t.cfg.Used()
+	t.hold.End(used)
+	if h == nil {
+		return nil // lost: there is nothing to give back
 	}
-	err := t.release()
-	t.current.Store(nil)
-	return err
+	ctx, cancel := context.WithTimeout(context.Background(), t.cfg.Timeout)
+	defer cancel()
+	return guarded("Release", func() error { return t.lease.Release(ctx, used) })
 }
 
 func (t *Tenure) wake() {
@@ -196,7 +206,7 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	renewed.First = h.First
 	if renewed.Grant != h.Grant && t.current.CompareAndSwap(h, renewed) { // fails after Invalidate
 		t.latest.Store(renewed)
-		t.cfg.Changed()
+		t.news.Ring()
 	}
 	return nil
 }
@@ -207,9 +217,7 @@ func (t *Tenure) lose(h *Holding, err error) {
 	if !t.current.CompareAndSwap(h, nil) {
 		return
 	}
-	if !h.Fenced() {
-		t.cfg.Withdraw()
-	}
+	t.cfg.Ended(h.Fenced())
 	t.cfg.Logger.Error("worker ID lost", "worker", h.WorkerID, "error", err)
 	if t.cfg.Trace.Lost != nil {
 		Call(t.cfg.Logger, "Trace.LeaseLost", func() { t.cfg.Trace.Lost(h.WorkerID, err) })
@@ -240,7 +248,9 @@ func (t *Tenure) assign(ctx context.Context) error {
 	if last := t.latest.Load(); last != nil {
 		h.Term = last.Term + 1
 	}
-	h.First = max(h.First, h.Delta+1) // the current unit counts as used
+	if h.Reusable && !h.Fenced() {
+		h.First = max(h.First, h.Delta+1) // an earlier process may have used the current unit
+	}
 	t.latest.Store(h)
 	t.current.Store(h)
 	t.cfg.Logger.Info("worker ID assigned", "worker", h.WorkerID, "datacenter", t.cfg.Domain.DatacenterID,
@@ -248,7 +258,7 @@ func (t *Tenure) assign(ctx context.Context) error {
 	if t.cfg.Trace.Assigned != nil {
 		Call(t.cfg.Logger, "Trace.LeaseAssigned", func() { t.cfg.Trace.Assigned(h.Grant) })
 	}
-	t.cfg.Changed()
+	t.news.Ring()
 	return nil
 }
 
@@ -263,16 +273,4 @@ func (t *Tenure) admit(g assigner.Grant) (*assigner.Hold, assigner.Grant, error)
 			"or take a worker ID that is fresh or fenced", assigner.ErrUnfencedReuse, g.WorkerID, g.Guarantee)
 	}
 	return assigner.Register(t.cfg.Domain, g)
-}
-
-// release gives the worker ID back to the store and to the registry.
-func (t *Tenure) release() error {
-	ctx, cancel := context.WithTimeout(context.Background(), t.cfg.Timeout)
-	defer cancel()
-	used := t.cfg.Used()
-	t.hold.End(used)
-	if t.current.Load() == nil {
-		return nil // lost: there is nothing to give back
-	}
-	return guarded("Release", func() error { return t.lease.Release(ctx, used) })
 }
