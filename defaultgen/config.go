@@ -1,0 +1,123 @@
+package defaultgen
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/tenure"
+)
+
+// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field that
+// is wrong, what was given and what is allowed.
+var ErrInvalidConfig = errors.New("defaultgen: invalid config")
+
+// A ClockBackPolicy says what happens when the clock is behind the last ID.
+type ClockBackPolicy int
+
+const (
+	// Fail: every method returns a ClockBackError until the clock has caught up.
+	Fail ClockBackPolicy = iota
+	// Wait: NextContext waits for the clock when it is behind by no more than MaxClockBack. The other
+	// methods do not wait, and fail.
+	Wait
+	// GoOn: IDs go on from the last one, into the next unit when its sequence is used up. They are ahead
+	// of the clock until it has caught up.
+	GoOn
+)
+
+// A SequenceStart says with which sequence number a unit begins. With few IDs per unit and all units beginning
+// with 0, sharding by ID modulo n would put most IDs into one shard.
+type SequenceStart int
+
+const (
+	// Zero: each unit begins with 0.
+	Zero SequenceStart = iota
+	// Random: each unit begins with a random number below SequenceBound.
+	Random
+	// Continue: each unit goes on after the last sequence number, modulo SequenceBound.
+	Continue
+)
+
+// A Config says how to make a Generator. The zero value of each field but Assigner is its default.
+type Config struct {
+	// Layout is how the bits are shared out; zero: [bitsalloc.Default].
+	Layout bitsalloc.Layout
+	// Epoch is the instant that deltas count from, with whole milliseconds, not in the future;
+	// zero: [bitsalloc.DefaultEpoch]. All services that write to one table must agree on it.
+	Epoch time.Time
+	// DatacenterID is the value of the datacenter field, from 0 to 2^DatacenterBits - 1.
+	DatacenterID int64
+	// Assigner finds the worker ID. It is required: there is no safe default.
+	Assigner assigner.Assigner
+	// AllowReuse accepts, under GoOn, an unfenced worker ID that comes back after a restart.
+	AllowReuse bool
+	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
+	AssignTimeout time.Duration
+
+	// OnClockBack says what happens when the clock goes back; zero: Fail.
+	OnClockBack ClockBackPolicy
+	// MaxClockBack is how far back the clock may be for Wait to wait; zero: 1 s.
+	MaxClockBack time.Duration
+	// SequenceStart says where the sequence of a unit begins; zero: Zero.
+	SequenceStart SequenceStart
+	// SequenceBound is the bound of Random and Continue, 1 to 2^SequenceBits; zero: an eighth of that, at least
+	// 1. A unit may have up to SequenceBound - 1 IDs less.
+	SequenceBound int64
+
+	// Logger gets one record for each rare event, none on the way of an ID; nil: none.
+	Logger *slog.Logger
+	// Trace holds funcs that are called for rare events.
+	Trace Trace
+	// Now is the clock, read for every ID; nil: time.Now. It may be called by several goroutines at once.
+	Now func() time.Time
+}
+
+// Trace holds funcs for rare events; each may be nil. They are called by the goroutine that met the event,
+// possibly several at once, under no lock. A panic in one is recovered and logged.
+type Trace struct {
+	// TakeRejected is called when a method returns an error instead of an ID, other than ErrClosed.
+	TakeRejected func(err error)
+	// Expiring is called once, by New, when less than a year is left until the delta field is used up.
+	Expiring func(expires time.Time)
+	// LeaseAssigned is called when a worker ID was taken: by New, and after one was lost.
+	LeaseAssigned func(assigner.Grant)
+	// LeaseLost is called when the worker ID is no longer this generator's. It takes another.
+	LeaseLost func(workerID int64, err error)
+	// RenewFailed is called when a call to the store of worker IDs failed. It is tried again.
+	RenewFailed func(err error)
+}
+
+// resolve fills in the defaults and reports all mistakes together.
+func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
+	tenure.Default(&cfg.MaxClockBack, time.Second)
+	c := &tenure.Checker{Sentinel: ErrInvalidConfig}
+	settings := cfg.settings()
+	alloc := settings.Resolve(c, ErrTimeExhausted)
+	cfg.AssignTimeout, cfg.Logger, cfg.Now = settings.AssignTimeout, settings.Logger, settings.Now
+	c.Check(cfg.OnClockBack >= Fail && cfg.OnClockBack <= GoOn, "OnClockBack %d, allowed: Fail, Wait, GoOn", cfg.OnClockBack)
+	c.Check(cfg.MaxClockBack > 0, "MaxClockBack %v, allowed: more than 0", cfg.MaxClockBack)
+	c.Check(cfg.SequenceStart >= Zero && cfg.SequenceStart <= Continue, "SequenceStart %d, allowed: Zero, Random, Continue", cfg.SequenceStart)
+	if alloc != nil {
+		ids := alloc.MaxSequence() + 1
+		tenure.Default(&cfg.SequenceBound, max(ids/8, 1))
+		c.Check(cfg.SequenceBound >= 1 && cfg.SequenceBound <= ids, "SequenceBound %d, allowed with layout %v: 1 to %d",
+			cfg.SequenceBound, alloc.Layout(), ids)
+	}
+	return cfg, alloc, c.Err()
+}
+
+// settings are the fields that every generator has.
+func (cfg Config) settings() tenure.Settings {
+	return tenure.Settings{
+		Layout:        cfg.Layout,
+		Epoch:         cfg.Epoch,
+		DatacenterID:  cfg.DatacenterID,
+		Assigner:      cfg.Assigner,
+		AssignTimeout: cfg.AssignTimeout,
+		Logger:        cfg.Logger,
+		Now:           cfg.Now,
+	}
+}

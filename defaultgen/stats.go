@@ -1,0 +1,47 @@
+package defaultgen
+
+import (
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Stats is a snapshot of a Generator. Counters count from New on. IDs are not counted: that would cost
+// every call another write to shared memory.
+type Stats struct {
+	WorkerID     int64
+	DatacenterID int64
+	Guarantee    assigner.Guarantee // of the worker ID
+	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
+
+	RejectedTakes int64 // errors returned by Next, NextContext and Fill
+	Renewals      int64 // of the worker ID
+	RenewFailures int64 // failed calls to the store of worker IDs
+
+	LastDelta int64         // of the last ID, in units since the epoch
+	Ahead     time.Duration // LastDelta less Config.Now; negative when behind
+	Expires   time.Time     // when the delta field is used up
+	Expiring  bool          // less than a year is left
+}
+
+// Stats returns a snapshot. It costs nothing to the callers of Next.
+func (g *Generator) Stats() Stats {
+	now := g.cfg.Now()
+	last := g.delta(g.last.Load())
+	h := g.tenure.Latest()
+	renewals, failures := g.tenure.Counts()
+	expires := g.alloc.Expires()
+	return Stats{
+		WorkerID:      h.WorkerID,
+		DatacenterID:  g.cfg.DatacenterID,
+		Guarantee:     h.Guarantee,
+		Limit:         h.Limit,
+		RejectedTakes: g.rejected.Load(),
+		Renewals:      renewals,
+		RenewFailures: failures,
+		LastDelta:     last,
+		Ahead:         g.alloc.Time(last).Sub(now),
+		Expires:       expires,
+		Expiring:      !now.Before(expires.AddDate(-1, 0, 0)),
+	}
+}
