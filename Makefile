@@ -1,0 +1,33 @@
+# Everything a contributor runs. `make test` and `make lint` are what CI runs.
+
+SHELL := /bin/bash
+MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+
+.PHONY: test lint bench fuzz model servers
+
+test: ## all tests of all modules, with the servers they need
+	@.ci/test $(MODULES)
+
+lint: ## vet, gofmt, go fix, staticcheck, govulncheck
+	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }
+	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && \
+		go vet ./... && \
+		test -z "$$(go fix -diff ./... | tee /dev/stderr)" && \
+		GOWORK=off go mod tidy -diff && \
+		go run $(STATICCHECK) ./...) || exit 1; done
+	@echo govulncheck; for m in $(MODULES); do (cd $$m && go run $(GOVULNCHECK) ./...) || \
+		echo "govulncheck: $$m: findings above, or its database was out of reach"; done
+
+bench: ## Go benchmarks, each beside its baseline
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	@.ci/fuzz $(or $(FUZZTIME),30s)
+
+model: ## the ring's model, checked exhaustively (needs spin and gcc)
+	docs/model/run.sh
+
+servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
+	.ci/servers
