@@ -27,7 +27,7 @@ func (r *Ring) Put(first int64) bool {
 	return true
 }
 
-// Free returns the number of slots that a Put would find free. Takers can only add to it.
+// Free returns the number of slots that a Put would find free; it is for the producer. Takers can only add to it.
 func (r *Ring) Free() int {
 	return len(r.slots) - int(r.tail.Load()-r.cursor.Load())
 }

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Checks the models in this folder exhaustively, then every mutant, which the checker has to refute.
+# Needs spin and a C compiler. Two checks run at a time, with 2,000 MB each at most.
+set -euo pipefail
+
+cd "$(dirname "$0")"
+readonly here=$PWD cc=${CC:-gcc}
+
+for tool in spin "$cc"; do
+	if ! command -v "$tool" >/dev/null; then
+		echo "run.sh: $tool not found; on Debian and Ubuntu: apt-get install spin gcc libc6-dev" >&2
+		exit 2
+	fi
+done
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# verify MODEL [DEFINE...] leaves the verifier's report on stdout.
+verify() {
+	local model=$1 folder
+	shift
+	folder=$(mktemp -d "$work/XXXXXX")
+	cd "$folder"
+	spin -a "${@/#/-D}" "$here/$model.pml" >spin.out || { cat spin.out >&2; return 1; }
+	"$cc" -O2 -w -DSAFETY -DMEMLIM=2000 -o pan pan.c
+	./pan -m100000 -w24 2>&1 || true
+	rm -rf "$folder"
+}
+
+# holds MODEL [DEFINE...] fails unless the whole state space was searched without an error.
+holds() {
+	local report states
+	report=$(verify "$@")
+	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' <<<"$report")
+	if grep -q 'errors: 0' <<<"$report" && ! grep -Eq 'not completed|too small|out of memory|exceeds' <<<"$report"; then
+		printf 'holds    %-52s %9s states\n' "$*" "$states"
+		return
+	fi
+	printf 'FAILED   %s\n%s\n' "$*" "$report"
+	return 1
+}
+
+# refuted MODEL [DEFINE...] fails unless an assertion is violated.
+refuted() {
+	local report violated
+	report=$(verify "$@")
+	violated=$(sed -n 's/^pan:1: assertion violated *\(.*\) (at depth.*/\1/p' <<<"$report")
+	if [[ -n $violated ]]; then
+		printf 'refuted  %-52s %s\n' "$*" "$violated"
+		return
+	fi
+	printf 'MISSED   %s\n%s\n' "$*" "$report"
+	return 1
+}
+
+export -f verify holds refuted
+export here cc work
+
+xargs -P 2 -L 1 bash -euo pipefail -c '"$@"' run <<'CHECKS'
+holds ring TAKERS=3 RUNS=3 BATCH
+holds ring TAKERS=2 RUNS=3 BATCH RETIRE CHANGE COUNT
+holds ring TAKERS=3 RUNS=4
+holds ring TAKERS=2 RUNS=4 BATCH RETIRE
+holds ring TAKERS=2 RUNS=4 BATCH COUNT
+refuted ring RUNS=3 NO_CURSOR_CHECK
+refuted ring RUNS=3 NO_EMPTY_TEST
+refuted ring RUNS=3 TAIL_BEFORE_CURSOR
+refuted ring RUNS=3 TAIL_FIRST
+refuted ring RUNS=3 KEEP_ANY
+refuted ring RUNS=3 RETIRE RETIRE_TO_ZERO
+refuted ring RUNS=3 COUNT LATE_OVERSHOT
+refuted original
+refuted original FAILURES
+CHECKS

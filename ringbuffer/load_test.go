@@ -1,0 +1,170 @@
+package ringbuffer_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// A load puts a ring of either kind under one producer and many takers, and records what comes out.
+type load struct {
+	first   int64 // ID the first run begins at
+	runSize int64
+	runs    int // to put
+	put     func(first int64) bool
+	takers  []take
+	retire  func(before int64) // called by the producer now and then, unless nil
+	leave   bool               // takers stop with the producer, whatever the ring holds then
+	seed    uint64
+
+	done   atomic.Bool  // nothing will be put any more
+	newest atomic.Int64 // largest ID returned
+	starts []int64      // of the runs put
+	taken  []stream
+}
+
+// A take appends the IDs it got to ids. It returns false when it failed for another reason than an empty ring.
+type take func(ids []int64) ([]int64, bool)
+
+// A stream is what one taker saw.
+type stream struct {
+	ids       []int64
+	backwards int // not above what the same taker got before
+	overtaken int // takes that returned an ID not above one that had been returned before they began
+	failed    int // takes
+}
+
+// run applies the load with that many processors.
+func (l *load) run(procs int) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+	var group sync.WaitGroup
+	begin := make(chan struct{})
+	l.taken = make([]stream, len(l.takers))
+	group.Go(func() {
+		<-begin
+		l.produce()
+		l.done.Store(true)
+	})
+	for i, take := range l.takers {
+		group.Go(func() {
+			<-begin
+			l.taken[i] = l.consume(take)
+		})
+	}
+	close(begin)
+	group.Wait()
+}
+
+// takeRest empties the ring after run and returns how many IDs were left.
+func (l *load) takeRest() int {
+	l.leave = false
+	rest := l.consume(l.takers[0])
+	l.taken = append(l.taken, rest)
+	return len(rest.ids)
+}
+
+// produce puts all runs. Now and then it leaves a run number out, at most as many as there are runs: so does a
+// new worker ID, or time that has moved on.
+func (l *load) produce() {
+	rng := rand.New(rand.NewPCG(l.seed, 0))
+	next, spare := l.first, l.runs
+	for len(l.starts) < l.runs {
+		if l.retire != nil && rng.IntN(16) == 0 {
+			l.retire(next - rng.Int64N(4)*l.runSize)
+		}
+		if spare > 0 && rng.IntN(8) == 0 {
+			next += l.runSize
+			spare--
+		}
+		for !l.put(next) {
+			runtime.Gosched()
+		}
+		l.starts = append(l.starts, next)
+		next += l.runSize
+	}
+}
+
+// consume takes until there is nothing left to come, or just until the producer is done.
+func (l *load) consume(take take) stream {
+	var s stream
+	last := int64(0)
+	for {
+		done := l.done.Load()
+		if done && l.leave {
+			return s
+		}
+		floor, had := l.newest.Load(), len(s.ids)
+		ids, ok := take(s.ids)
+		s.ids = ids
+		switch {
+		case !ok:
+			s.failed++
+			continue
+		case len(ids) == had && done:
+			return s
+		case len(ids) == had:
+			runtime.Gosched()
+			continue
+		}
+		if ids[had] <= floor {
+			s.overtaken++
+		}
+		for _, id := range ids[had:] {
+			if id <= last {
+				s.backwards++
+			}
+			last = id
+		}
+		raise(&l.newest, last)
+	}
+}
+
+func raise(newest *atomic.Int64, id int64) {
+	for {
+		old := newest.Load()
+		if id <= old || newest.CompareAndSwap(old, id) {
+			return
+		}
+	}
+}
+
+// A wrong counts what no ring may do.
+type wrong struct {
+	repeated  int // IDs returned a second time, a third time, …
+	unknown   int // IDs returned that were never put
+	backwards int
+	overtaken int
+	failed    int
+}
+
+// count looks every ID up in a table of all that may have been put. It returns how many IDs of those put have not
+// been returned.
+func (l *load) count() (w wrong, missing int) {
+	const absent, waiting, issued = 0, 1, 2
+	state := make([]byte, 2*l.runs*int(l.runSize))
+	for _, first := range l.starts {
+		for i := range l.runSize {
+			state[first-l.first+i] = waiting
+		}
+	}
+	missing = len(l.starts) * int(l.runSize)
+	for _, s := range l.taken {
+		w.backwards += s.backwards
+		w.overtaken += s.overtaken
+		w.failed += s.failed
+		for _, id := range s.ids {
+			i := id - l.first
+			switch {
+			case i < 0 || i >= int64(len(state)) || state[i] == absent:
+				w.unknown++
+			case state[i] == issued:
+				w.repeated++
+			default:
+				state[i] = issued
+				missing--
+			}
+		}
+	}
+	return w, missing
+}

@@ -1,0 +1,177 @@
+package ringbuffer_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/uidring/uidring/internal/original"
+	"github.com/uidring/uidring/ringbuffer"
+)
+
+// scaled is a number of IDs for a load: n, or less where that would take too long.
+func scaled(n int) int {
+	if raceDetector || testing.Short() {
+		return n / 8
+	}
+	return n
+}
+
+// mixed chooses between Take, TakeN and TakeRun at every call.
+func mixed(r *ringbuffer.Ring, seed uint64) take {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var buf [5]int64
+	return func(ids []int64) ([]int64, bool) {
+		switch rng.IntN(4) {
+		case 0:
+			n := r.TakeN(buf[:1+rng.IntN(len(buf))])
+			return append(ids, buf[:n]...), true
+		case 1:
+			first, n, _ := r.TakeRun()
+			for i := range int64(n) {
+				ids = append(ids, first+i)
+			}
+			return ids, true
+		default:
+			if id, ok := r.Take(); ok {
+				ids = append(ids, id)
+			}
+			return ids, true
+		}
+	}
+}
+
+func single(r *ringbuffer.Ring) take {
+	return func(ids []int64) ([]int64, bool) {
+		if id, ok := r.Take(); ok {
+			ids = append(ids, id)
+		}
+		return ids, true
+	}
+}
+
+// check compares what the ring says with what the load saw, takes the rest, and says what was dropped.
+func check(t *testing.T, r *ringbuffer.Ring, l *load, retired int) (dropped int) {
+	t.Helper()
+	issued := 0
+	for _, s := range l.taken {
+		issued += len(s.ids)
+	}
+	got, left := r.Counts(), r.Len()
+	if rest := l.takeRest(); rest != left {
+		t.Errorf("Len() = %d, but %d IDs could be taken", left, rest)
+	}
+	w, missing := l.count()
+	if w != (wrong{}) {
+		t.Errorf("%+v, want nothing of that", w)
+	}
+	dropped = missing - retired
+	want := ringbuffer.Counts{
+		Put:       uint64(len(l.starts)) * uint64(l.runSize),
+		Issued:    uint64(issued),
+		Dropped:   uint64(dropped),
+		Retired:   uint64(retired),
+		Remaining: uint64(left),
+	}
+	if dropped < 0 || got != want {
+		t.Errorf("Counts() = %+v, want %+v", got, want)
+	}
+	return dropped
+}
+
+func TestEveryIDIsIssuedOnceInOrderAndAccountedFor(t *testing.T) {
+	sizes := []struct {
+		slots   int
+		runBits uint8
+	}{{2, 0}, {2, 1}, {8, 3}, {8, 10}}
+	seed := uint64(0)
+	for _, size := range sizes {
+		for _, takers := range []int{1, 2, 8, 64} {
+			for _, procs := range []int{1, 2, 4, 8} {
+				seed++
+				name := fmt.Sprintf("slots=%d/run=%d/takers=%d/procs=%d", size.slots, 1<<size.runBits, takers, procs)
+				t.Run(name, func(t *testing.T) {
+					for _, retire := range []bool{false, true} {
+						for _, leave := range []bool{false, true} {
+							stress(t, size.slots, size.runBits, takers, procs, retire, leave, seed)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func stress(t *testing.T, slots int, runBits uint8, takers, procs int, retire, leave bool, seed uint64) {
+	t.Helper()
+	r, err := ringbuffer.New(slots, runBits, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.StartAt(math.MaxUint64 - 2)
+	retired := 0
+	l := load{
+		first: 1 << 40, runSize: 1 << runBits, runs: max(scaled(16_384)>>runBits, 4*slots),
+		put: r.Put, leave: leave, seed: seed,
+	}
+	if retire {
+		l.retire = func(before int64) { retired += r.Retire(before) }
+	}
+	for i := range takers {
+		l.takers = append(l.takers, mixed(r, seed<<8+uint64(i)))
+	}
+	l.run(procs)
+	dropped := check(t, r, &l, retired)
+	if takers == 1 && !retire && dropped != 0 {
+		t.Errorf("%d IDs dropped with one taker and nothing retired, want none", dropped)
+	}
+}
+
+// drained is the load of upstream issue 105: 8 takers that find a ring of two IDs empty most of the time.
+func drained(ids int, put func(first int64) bool, one take) *load {
+	return &load{first: 1, runSize: 1, runs: ids, put: put, takers: slices.Repeat([]take{one}, 8)}
+}
+
+func TestADrainedRingRepeatsNothing(t *testing.T) {
+	for _, procs := range []int{1, 2, 4, 8} {
+		r, err := ringbuffer.New(2, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.StartAt(math.MaxUint64)
+		l := drained(scaled(200_000), r.Put, single(r))
+		l.run(procs)
+		check(t, r, l, 0)
+	}
+}
+
+// The original under the same load, to show that it would find a repeated ID.
+func TestTheOriginalRepeatsIDsWhenDrained(t *testing.T) {
+	const searches, ids = 100, 20_000
+	failed := 0
+	for search := range searches {
+		r := original.New(2, 0, nil)
+		if search%4 == 3 {
+			r.Step = runtime.Gosched
+		}
+		l := drained(ids, r.Put, func(got []int64) ([]int64, bool) {
+			id, err := r.Take()
+			if err == nil {
+				got = append(got, id)
+			}
+			return got, !errors.Is(err, original.ErrNotReady)
+		})
+		l.run(8)
+		w, _ := l.count()
+		failed += w.failed
+		if w.repeated > 0 {
+			t.Logf("after %d IDs: %d were repeated, %d takes failed", (search+1)*ids, w.repeated, failed)
+			return
+		}
+	}
+	t.Skipf("no ID was repeated in %d searches of %d IDs (%d takes failed); the load proves less here", searches, ids, failed)
+}
