@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	chunkBits  = 20                  // a chunk counts 2^20 numbers
+	chunkBytes = 1 << chunkBits >> 3 // 128 KiB
+	maxChunks  = 2048                // at once: 256 MiB
+	fullChunk  = 1 << chunkBits
+)
+
+// A bitmap counts numbers, each once at most. It grows by chunks where numbers appear; a chunk whose
+// numbers have all appeared gives its memory back, so that a stream without large gaps takes little however long it
+// is. Any number of goroutines may use it at once.
+type bitmap struct {
+	mu         sync.Mutex
+	chunks     map[uint64]*chunk // by number >> chunkBits
+	live, peak int               // chunks that hold memory: now, and at most so far
+}
+
+type chunk struct {
+	count atomic.Int64
+	words atomic.Pointer[[fullChunk / 64]atomic.Uint64] // nil: all bits are set
+}
+
+func newBitmap() *bitmap { return &bitmap{chunks: make(map[uint64]*chunk)} }
+
+// chunk returns the chunk with a given number, a new one where there was none.
+func (b *bitmap) chunk(number uint64) (*chunk, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.chunks[number]
+	if c != nil {
+		return c, nil
+	}
+	if b.live == maxChunks {
+		return nil, fmt.Errorf("the IDs are too scattered to be counted in %d MiB", maxChunks*chunkBytes>>20)
+	}
+	c = new(chunk)
+	c.words.Store(new([fullChunk / 64]atomic.Uint64))
+	b.chunks[number] = c
+	b.live++
+	b.peak = max(b.peak, b.live)
+	return c, nil
+}
+
+// mark sets the bits of mask in a word of c, a chunk of b, and returns those that were set already.
+func (b *bitmap) mark(c *chunk, word int, mask uint64) (twice uint64) {
+	words := c.words.Load()
+	if words == nil {
+		return mask
+	}
+	twice = words[word].Or(mask) & mask
+	fresh := int64(bits.OnesCount64(mask &^ twice))
+	if fresh > 0 && c.count.Add(fresh) == fullChunk { // true once
+		c.words.Store(nil)
+		b.mu.Lock()
+		b.live--
+		b.mu.Unlock()
+	}
+	return twice
+}
+
+// count returns how many numbers were counted.
+func (b *bitmap) count() (n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.chunks {
+		n += c.count.Load()
+	}
+	return n
+}
+
+// peakBytes returns the most memory that the bits have taken.
+func (b *bitmap) peakBytes() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return int64(b.peak) * chunkBytes
+}
