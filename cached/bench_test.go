@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 )
+
+// Each benchmark has a twin that does as little as can be done in its place: compare the two of one run.
 
 func BenchmarkAtomicAdd(b *testing.B) {
 	var n atomic.Uint64
@@ -26,17 +27,8 @@ func BenchmarkMutexCounter(b *testing.B) {
 	}
 }
 
-func newGenerator(b *testing.B) *cached.Generator {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(1), AllowReuse: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { g.Close() })
-	return g
-}
-
 func BenchmarkNext(b *testing.B) {
-	g := newGenerator(b)
+	g := open(b, cached.Config{})
 	for b.Loop() {
 		if _, err := g.Next(); err != nil {
 			b.Fatal(err)
@@ -44,14 +36,51 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
+func BenchmarkNextContext(b *testing.B) {
+	g, ctx := open(b, cached.Config{}), b.Context()
+	for b.Loop() {
+		if _, err := g.NextContext(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkNextPadInline has runs of 16 in a ring of 2, which the padding goroutine cannot keep filled.
+func BenchmarkNextPadInline(b *testing.B) {
+	g := open(b, cached.Config{Layout: narrow(), BoostPower: 1})
+	for b.Loop() {
+		if _, err := g.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(g.Stats().InlinePads)/float64(b.N), "inline-pads/op")
+}
+
+// BenchmarkCopy256 is the twin of BenchmarkFill256.
+func BenchmarkCopy256(b *testing.B) {
+	var n atomic.Uint64
+	dst := make([]int64, 256)
+	for b.Loop() {
+		first := int64(n.Add(256))
+		for i := range dst {
+			dst[i] = first + int64(i)
+		}
+	}
+	perID(b)
+}
+
 func BenchmarkFill256(b *testing.B) {
-	g := newGenerator(b)
+	g := open(b, cached.Config{})
 	dst := make([]int64, 256)
 	for b.Loop() {
 		if _, err := g.Fill(dst); err != nil {
 			b.Fatal(err)
 		}
 	}
+	perID(b)
+}
+
+func perID(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/ID")
 }
 
@@ -64,8 +93,31 @@ func BenchmarkAtomicAddParallel(b *testing.B) {
 	})
 }
 
+func BenchmarkMutexCounterParallel(b *testing.B) {
+	var mu sync.Mutex
+	n := 0
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			mu.Lock()
+			n++
+			mu.Unlock()
+		}
+	})
+}
+
 func BenchmarkNextParallel(b *testing.B) {
-	g := newGenerator(b)
+	g := open(b, cached.Config{})
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := g.Next(); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+func BenchmarkNextPadInlineParallel(b *testing.B) {
+	g := open(b, cached.Config{Layout: narrow(), BoostPower: 1})
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if _, err := g.Next(); err != nil {

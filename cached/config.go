@@ -53,10 +53,10 @@ type Config struct {
 	// ScheduleInterval makes the padding goroutine look at the ring at this interval too; zero: off.
 	ScheduleInterval time.Duration
 	// MaxStaleness is how far the time in an ID may fall behind, at least two units; older IDs are
-	// dropped from the ring. Zero: 1 min; negative: unbounded.
+	// dropped from the ring. Zero: 1 min, or two units where that is more; negative: unbounded.
 	MaxStaleness time.Duration
-	// MaxAhead is how far the time in an ID may run ahead, at least one unit; then callers get
-	// ErrTooFarAhead. Zero: unbounded.
+	// MaxAhead is how far the time in an ID may run ahead, at least one unit, rounded down to whole ones; then
+	// callers get ErrTooFarAhead. Zero: unbounded.
 	MaxAhead time.Duration
 	// OnEmpty says what happens when the ring is empty; zero: PadInline.
 	OnEmpty EmptyPolicy
@@ -77,7 +77,6 @@ type Config struct {
 func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 	tenure.Default(&cfg.BoostPower, 3)
 	tenure.Default(&cfg.PaddingFactor, 50)
-	tenure.Default(&cfg.MaxStaleness, time.Minute)
 	c := &tenure.Checker{Sentinel: ErrInvalidConfig}
 	settings := cfg.settings()
 	alloc := settings.Resolve(c, ErrTimeExhausted)
@@ -88,6 +87,7 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty %d, allowed: PadInline, Reject", cfg.OnEmpty)
 	c.Check(cfg.Lanes == 0 || cfg.Lanes == 1, "Lanes %d, allowed in this version: 0 or 1", cfg.Lanes)
 	if alloc != nil {
+		tenure.Default(&cfg.MaxStaleness, max(time.Minute, 2*alloc.Layout().Unit))
 		cfg.checkWithLayout(c, alloc.Layout())
 	}
 	return cfg, alloc, c.Err()
@@ -96,7 +96,7 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 // checkWithLayout checks what only a valid layout gives a bound.
 func (cfg Config) checkWithLayout(c *tenure.Checker, l bitsalloc.Layout) {
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit,
-		"MaxStaleness %v, allowed: negative (unbounded), 0 (1 min) or at least two units, %v", cfg.MaxStaleness, 2*l.Unit)
+		"MaxStaleness %v, allowed: negative (unbounded), 0 (the default) or at least two units, %v", cfg.MaxStaleness, 2*l.Unit)
 	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= l.Unit,
 		"MaxAhead %v, allowed: 0 (unbounded) or at least the unit, %v", cfg.MaxAhead, l.Unit)
 	if cfg.BoostPower >= 1 && cfg.BoostPower <= 20 {

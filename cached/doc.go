@@ -25,4 +25,9 @@
 // The time in an ID is not the time of the call: it lies between MaxStaleness before and MaxAhead after it.
 // Numbers are skipped at restarts, when stale IDs are dropped, and at Close. An ID does not hide how many
 // were issued.
+//
+// Every unit begins with sequence number 0, so that with few IDs per MaxStaleness most sequence numbers are small.
+// Shard by a hash of the ID, not by the ID modulo a number of shards.
+//
+// A machine that is suspended stops the monotonic clock: afterwards IDs lag behind by as long as it slept.
 package cached

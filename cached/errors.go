@@ -23,10 +23,10 @@ var (
 	ErrTimeExhausted = errors.New("cached: the delta field is used up")
 )
 
-// An AheadError says how far ID time has run ahead of the clock.
+// An AheadError says how far ID time has run ahead of the clock, as the last padding pass saw it.
 type AheadError struct {
 	Ahead   time.Duration // of the unit that was refused
-	Max     time.Duration // Config.MaxAhead
+	Max     time.Duration // Config.MaxAhead, in whole units
 	RetryIn time.Duration // until the unit may be used
 }
 

@@ -29,10 +29,13 @@ type Generator struct {
 	lastSecond atomic.Int64 // delta of the newest run; only moves forward, only under running
 
 	wake   chan struct{} // capacity 1: the ring wants padding
-	done   chan struct{} // closed by Close
 	padder sync.WaitGroup
 	bell   tenure.Bell // rings after runs were put
-	close  func() error
+
+	closed   atomic.Bool
+	done     chan struct{} // closed when Close begins
+	gone     chan struct{} // closed when it has ended
+	closeErr error         // readable then
 
 	// running is held while runs are put or retired: one padding pass at a time. A second pass waits
 	// instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it while there
@@ -40,7 +43,6 @@ type Generator struct {
 	running sync.Mutex
 	clock   clock
 	term    uint64 // of the lease that lastSecond has been raised for
-	closed  atomic.Bool
 
 	refused atomic.Pointer[error] // what stopped the padding goroutine; nil when it filled the ring
 
@@ -68,9 +70,9 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		warnFrom: alloc.Delta(alloc.Expires().AddDate(-1, 0, 0)),
 		wake:     make(chan struct{}, 1),
 		done:     make(chan struct{}),
+		gone:     make(chan struct{}),
 		clock:    startClock(cfg.Now()),
 	}
-	g.close = sync.OnceValue(g.shutDown)
 	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, alloc.Layout().SequenceBits, g.handover); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}
@@ -78,7 +80,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if g.tenure, err = tenure.Start(ctx, g.tenureConfig()); err != nil {
 		return nil, fmt.Errorf("cached: no worker ID: %w", err)
 	}
-	if g.tenure.Latest().First > alloc.MaxDelta() {
+	if h := g.tenure.Latest(); max(h.First, h.Delta+1) > alloc.MaxDelta() {
 		return nil, errors.Join(tenure.Exhausted(ErrTimeExhausted, alloc), g.tenure.Close())
 	}
 	g.fill()
@@ -88,7 +90,8 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 
 func (g *Generator) tenureConfig() tenure.Config {
 	settings := g.cfg.settings()
-	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0)
+	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0, "set MaxAhead, which is safe when a restart takes "+
+		"longer than MaxAhead and the clock does not go back")
 	c.Used = g.lastSecond.Load
 	c.Ended = g.ended
 	c.Trace = tenure.Trace{
@@ -105,18 +108,25 @@ func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.P
 // WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
 func (g *Generator) WorkerID() int64 { return g.tenure.Latest().WorkerID }
 
-// Invalidate drops the prepared IDs and takes a new worker ID in the background. Call it after this
-// process has been resumed from a snapshot: its copy may still be issuing the same IDs. Until the
-// new worker ID is there, Next returns ErrLeaseExhausted. The old one is not given back.
+// Invalidate drops the prepared IDs and has the assigner give a worker ID again, in the background. Call it after
+// this process has been resumed from a snapshot: its copy may still be issuing the same IDs. Until the worker ID is
+// there, Next returns ErrLeaseExhausted. The old one is not given back. It is of no use with a worker ID that is
+// derived or sticky, since that would be the same again.
 func (g *Generator) Invalidate() { g.tenure.Invalidate() }
 
-// Close ends the generator: callers get ErrClosed from then on, waiting ones too, the prepared IDs are
-// dropped, the goroutines have ended, and the worker ID is released within AssignTimeout. Closing again
-// returns the same error, that of the release. It must not be called by a func of Trace.
-func (g *Generator) Close() error { return g.close() }
+// Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, the prepared IDs are
+// dropped, the goroutines have ended, and the worker ID is released, within AssignTimeout if the assigner heeds its
+// context. Closing again returns the same error, that of the release. It must not be called by a func of Trace.
+func (g *Generator) Close() error {
+	if !g.closed.Swap(true) {
+		g.closeErr = g.shutDown()
+		close(g.gone)
+	}
+	<-g.gone
+	return g.closeErr
+}
 
 func (g *Generator) shutDown() error {
-	g.closed.Store(true)
 	close(g.done)
 	g.padder.Wait()
 	err := g.tenure.Close() // drops what is in the ring

@@ -23,14 +23,19 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if id, ok := g.ring.Take(); ok {
 		return id, nil
 	}
+	var padded <-chan struct{}
 	for {
-		padded := g.bell.Wait()
 		id, err := g.nextFromEmpty()
 		if err == nil || !passing(err) {
 			return id, g.rejected(err)
 		}
+		if padded == nil { // a channel is made for those alone who have to wait; they look again
+			padded = g.bell.Wait()
+			continue
+		}
 		select {
 		case <-padded:
+			padded = nil
 		case <-ctx.Done():
 			return 0, g.rejected(fmt.Errorf("cached: waiting for an ID: %w: %w", ctx.Err(), err))
 		}
@@ -66,12 +71,7 @@ func (g *Generator) refill() error {
 	if g.cfg.OnEmpty == Reject {
 		return g.reject()
 	}
-	put, err := g.padInline()
-	if put > 0 {
-		signal(g.wake) // the padding goroutine does the rest
-		return nil
-	}
-	return err
+	return g.padInline()
 }
 
 // reject wakes the padding goroutine and says why the ring is empty.
@@ -82,6 +82,8 @@ func (g *Generator) reject() error {
 	signal(g.wake)
 	refused := g.refused.Load()
 	switch {
+	case refused == nil && g.tenure.Current() == nil: // the padding goroutine has not noticed yet
+		return fmt.Errorf("%w: %w", ErrEmpty, g.tenure.Shortage(ErrLeaseExhausted))
 	case refused == nil:
 		return ErrEmpty
 	case passing(*refused):

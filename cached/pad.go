@@ -55,10 +55,7 @@ func (g *Generator) padLoop() {
 
 // fill makes a padding pass that leaves no slot free, unless it is refused.
 func (g *Generator) fill() error {
-	g.running.Lock()
-	put, err := g.put(math.MaxInt)
-	last := g.lastSecond.Load()
-	g.running.Unlock()
+	put, last, err := g.pass(math.MaxInt)
 	g.remember(err)
 	g.padded(put, last, false)
 	if err != nil && !isClosed(err) {
@@ -80,22 +77,30 @@ func (g *Generator) remember(refused error) {
 	g.refused.Store(&refused)
 }
 
-// padInline puts a single run, so that the caller gets its ID soon, and only into an empty ring: another
-// caller may have been faster.
-func (g *Generator) padInline() (put int, err error) {
-	g.running.Lock()
-	if g.ring.Free() == 1<<g.cfg.BoostPower {
-		put, err = g.put(1)
-	} else if g.closed.Load() {
-		err = ErrClosed
-	}
-	last := g.lastSecond.Load()
-	g.running.Unlock()
+// padInline puts a single run, so that the caller gets its ID soon. The padding goroutine, which the hand-over
+// of the last run has woken, does the rest.
+func (g *Generator) padInline() error {
+	put, last, err := g.pass(1)
 	if put > 0 {
 		g.inlinePads.Add(1)
+		err = nil
 	}
 	g.padded(put, last, true)
-	return put, err
+	return err
+}
+
+// pass puts up to limit runs under the mutex. A single run is put into an empty ring only: else another caller
+// was faster.
+func (g *Generator) pass(limit int) (put int, last int64, err error) {
+	g.running.Lock()
+	defer g.running.Unlock()
+	switch {
+	case g.closed.Load():
+		err = ErrClosed
+	case limit > 1 || g.ring.Free() == 1<<g.cfg.BoostPower:
+		put, err = g.put(limit)
+	}
+	return put, g.lastSecond.Load(), err
 }
 
 // padded tells everybody concerned about runs that were put.
@@ -142,20 +147,18 @@ func (g *Generator) put(limit int) (put int, err error) {
 // admit says whether a run may be composed for delta.
 func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
 	switch {
-	case g.closed.Load():
-		return ErrClosed
 	case delta > g.alloc.MaxDelta():
 		return tenure.Exhausted(ErrTimeExhausted, g.alloc)
 	case h == nil:
-		return ErrLeaseExhausted
+		return g.tenure.Shortage(ErrLeaseExhausted)
 	case delta > h.Limit:
 		g.tenure.Extend(delta + int64(g.ring.Free()) - 1)
-		return ErrLeaseExhausted
+		return g.tenure.Shortage(ErrLeaseExhausted)
 	case g.maxAhead > 0 && delta-now > g.maxAhead:
 		t := g.clock.now()
 		return &AheadError{
 			Ahead:   g.alloc.Time(delta).Sub(t),
-			Max:     g.cfg.MaxAhead,
+			Max:     time.Duration(g.maxAhead) * g.alloc.Layout().Unit,
 			RetryIn: max(g.alloc.Time(delta-g.maxAhead).Sub(t), time.Millisecond),
 		}
 	}

@@ -21,12 +21,12 @@ type Stats struct {
 
 	PaddingPasses int64 // that put at least one run, inline ones included
 	InlinePads    int64 // runs put by callers that had found the ring empty
-	RejectedTakes int64 // errors returned by Next, NextContext and Fill
+	RejectedTakes int64 // errors returned by Next, NextContext and Fill, but ErrClosed
 	RejectedPuts  int64 // padding passes that had to leave slots free
 	Renewals      int64 // of the worker ID
 	RenewFailures int64 // failed calls to the store of worker IDs
 
-	LastDelta int64         // of the newest run, in units since the epoch
+	LastDelta int64         // up to which ID time is used, in units since the epoch
 	Ahead     time.Duration // LastDelta less Config.Now; negative when behind
 	Expires   time.Time     // when the delta field is used up at the pace of the clock
 	Expiring  bool          // less than a year is left

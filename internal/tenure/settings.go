@@ -70,8 +70,9 @@ func (s *Settings) Resolve(c *Checker, exhausted error) *bitsalloc.Allocator {
 	return alloc
 }
 
-// Config returns what Start needs of s; Used, Ended and Trace are the caller's to add.
-func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool) Config {
+// Config returns what Start needs of s; Used, Ended and Trace are the caller's to add. Unless reuseSafe, an unfenced
+// worker ID that comes back is refused; advice says what to do then.
+func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool, advice string) Config {
 	return Config{
 		Assigner: s.Assigner,
 		Domain: assigner.Domain{
@@ -80,9 +81,10 @@ func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool) Config {
 			DatacenterID: s.DatacenterID,
 			Now:          func() int64 { return alloc.Delta(s.Now()) },
 		},
-		Timeout:   s.AssignTimeout,
-		ReuseSafe: reuseSafe,
-		Logger:    s.Logger,
+		Timeout:     s.AssignTimeout,
+		ReuseSafe:   reuseSafe,
+		ReuseAdvice: advice,
+		Logger:      s.Logger,
 	}
 }
 

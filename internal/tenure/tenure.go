@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,12 +23,13 @@ const heartbeat = 45 * time.Second
 // A Config says for whom a worker ID is held. Used and Ended are called by the tenure's goroutine, by
 // Invalidate and by Close; they must not block.
 type Config struct {
-	Assigner  assigner.Assigner
-	Domain    assigner.Domain
-	Timeout   time.Duration // bounds each call to the store
-	ReuseSafe bool          // accept an unfenced worker ID that comes back after a restart
-	Logger    *slog.Logger
-	Trace     Trace
+	Assigner    assigner.Assigner
+	Domain      assigner.Domain
+	Timeout     time.Duration // bounds each call to the store
+	ReuseSafe   bool          // accept an unfenced worker ID that comes back after a restart
+	ReuseAdvice string        // what to do else
+	Logger      *slog.Logger
+	Trace       Trace
 
 	// Used returns the highest delta put to use so far.
 	Used func() int64
@@ -67,12 +69,20 @@ type Tenure struct {
 	delay time.Duration // before the next try, after a failure
 
 	renewals, failures atomic.Int64
+	trouble            atomic.Pointer[error] // why the last call to the store failed; nil when it did not
+
+	// ending is held by Invalidate, and where a lease that was taken meanwhile must not become the current one.
+	ending      sync.Mutex
+	invalidated int // calls of Invalidate
 }
+
+// errInvalidated is why a lease is dropped that was being taken when Invalidate was called.
+var errInvalidated = errors.New("tenure: invalidated")
 
 // Start takes the first lease within ctx and holds it until Close.
 func Start(ctx context.Context, cfg Config) (*Tenure, error) {
 	t := &Tenure{cfg: cfg, poke: make(chan struct{}, 1)}
-	if err := t.assign(ctx); err != nil {
+	if err := t.assign(ctx, 0); err != nil {
 		return nil, err
 	}
 	background, cancel := context.WithCancel(context.Background())
@@ -96,6 +106,19 @@ func (t *Tenure) Counts() (renewals, failures int64) {
 	return t.renewals.Load(), t.failures.Load()
 }
 
+// Shortage words, under the sentinel of a generator, why nothing may be composed for the next unit.
+func (t *Tenure) Shortage(sentinel error) error {
+	h := t.latest.Load()
+	state := fmt.Errorf("%w: worker %d is no longer held", sentinel, h.WorkerID)
+	if t.current.Load() != nil {
+		state = fmt.Errorf("%w: worker %d may be used up to delta %d", sentinel, h.WorkerID, h.Limit)
+	}
+	if trouble := t.trouble.Load(); trouble != nil {
+		return fmt.Errorf("%w; last answer of the store: %w", state, *trouble)
+	}
+	return state
+}
+
 // News returns a channel that is closed by the next change for the better: a worker ID, a higher limit.
 func (t *Tenure) News() <-chan struct{} { return t.news.Wait() }
 
@@ -112,9 +135,31 @@ func (t *Tenure) Extend(delta int64) {
 // Invalidate withdraws the holding and takes a new lease in the background. The old one is not
 // released: a copy of this process may be using it.
 func (t *Tenure) Invalidate() {
+	t.ending.Lock()
+	t.invalidated++
 	t.current.Store(nil)
 	t.cfg.Ended(false)
+	t.ending.Unlock()
 	t.wake()
+}
+
+// invalidations waits for a call of Invalidate that is under way, and counts.
+func (t *Tenure) invalidations() int {
+	t.ending.Lock()
+	defer t.ending.Unlock()
+	return t.invalidated
+}
+
+// publish makes h the current holding, unless Invalidate has been called since count was taken.
+func (t *Tenure) publish(h *Holding, count int) bool {
+	t.ending.Lock()
+	defer t.ending.Unlock()
+	if t.invalidated != count {
+		return false
+	}
+	t.latest.Store(h)
+	t.current.Store(h)
+	return true
 }
 
 // Close stops the background work, waits for it, ends the holding, and releases the worker ID within
@@ -157,11 +202,13 @@ func (t *Tenure) run(ctx context.Context) {
 
 // step does what is due and returns how long to wait for the next step.
 func (t *Tenure) step(ctx context.Context) time.Duration {
+	started := time.Now()
+	count := t.invalidations()
 	h := t.current.Load()
 	var err error
 	if h == nil {
 		t.hold.End(t.cfg.Used())
-		err = t.assign(ctx)
+		err = t.assign(ctx, count)
 	} else {
 		err = t.renew(ctx, h)
 	}
@@ -169,15 +216,17 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 	case ctx.Err() != nil:
 		return heartbeat // Close is waiting
 	case err == nil:
+		t.trouble.Store(nil)
 		if t.delay > 0 {
 			t.cfg.Logger.Info("worker ID: the store answers again", "worker", t.latest.Load().WorkerID)
 		}
 		t.delay = 0
-		return heartbeat
-	case errors.Is(err, assigner.ErrWorkerRowLost) && h != nil:
+		return heartbeat - time.Since(started) // whatever AssignTimeout is, a slow renewal does not delay the next
+	case errors.Is(err, errInvalidated), errors.Is(err, assigner.ErrWorkerRowLost) && h != nil:
 		return 0
 	}
 	t.failures.Add(1)
+	t.trouble.Store(&err)
 	if t.delay == 0 { // one record an outage
 		t.cfg.Logger.Warn("worker ID: call to the store failed", "worker", t.latest.Load().WorkerID, "error", err)
 	}
@@ -193,7 +242,17 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 	defer cancel()
 	used := t.cfg.Used()
-	err := guarded("Renew", func() error { return t.lease.Renew(ctx, used, max(used, t.want.Load())) })
+	var grant assigner.Grant
+	err := guarded("Renew", func() error {
+		if err := t.lease.Renew(ctx, used, max(used, t.want.Load())); err != nil {
+			return err
+		}
+		grant = t.lease.Grant()
+		if grant.WorkerID != h.WorkerID {
+			return fmt.Errorf("%w: a renewal of worker %d has returned worker %d", assigner.ErrWorkerRowLost, h.WorkerID, grant.WorkerID)
+		}
+		return nil
+	})
 	if errors.Is(err, assigner.ErrWorkerRowLost) {
 		t.lose(h, err)
 		return err
@@ -202,10 +261,10 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 		return err
 	}
 	t.renewals.Add(1)
-	renewed := &Holding{Grant: t.lease.Grant(), Term: h.Term, Delta: h.Delta}
-	renewed.First = h.First
-	if renewed.Grant != h.Grant && t.current.CompareAndSwap(h, renewed) { // fails after Invalidate
-		t.latest.Store(renewed)
+	renewed := *h
+	renewed.Limit = grant.Limit                                 // nothing else of a grant may change
+	if renewed != *h && t.current.CompareAndSwap(h, &renewed) { // fails after Invalidate
+		t.latest.Store(&renewed)
 		t.news.Ring()
 	}
 	return nil
@@ -224,35 +283,30 @@ func (t *Tenure) lose(h *Holding, err error) {
 	}
 }
 
-// assign takes a lease and makes its grant the current one.
-func (t *Tenure) assign(ctx context.Context) error {
+// assign takes a lease and makes its grant the current one, unless Invalidate has been called since count
+// was taken: the lease may be older than the copy of the process, which then has it, too.
+func (t *Tenure) assign(ctx context.Context, count int) error {
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 	defer cancel()
-	var lease assigner.Lease
-	err := guarded("Assign", func() (err error) {
-		lease, err = t.cfg.Assigner.Assign(ctx, t.cfg.Domain)
-		return err
-	})
+	lease, grant, delta, err := t.ask(ctx)
 	if err != nil {
 		return err
 	}
-	if lease == nil {
-		return fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
-	}
-	hold, grant, err := t.admit(lease.Grant())
+	hold, grant, err := t.admit(grant)
 	if err != nil {
 		return errors.Join(err, guarded("Release", func() error { return lease.Release(ctx, 0) }))
 	}
 	t.lease, t.hold = lease, hold
-	h := &Holding{Grant: grant, Term: 1, Delta: t.cfg.Domain.Now()}
+	h := &Holding{Grant: grant, Term: 1, Delta: delta}
 	if last := t.latest.Load(); last != nil {
 		h.Term = last.Term + 1
 	}
 	if h.Reusable && !h.Fenced() {
 		h.First = max(h.First, h.Delta+1) // an earlier process may have used the current unit
 	}
-	t.latest.Store(h)
-	t.current.Store(h)
+	if !t.publish(h, count) {
+		return errInvalidated
+	}
 	t.cfg.Logger.Info("worker ID assigned", "worker", h.WorkerID, "datacenter", t.cfg.Domain.DatacenterID,
 		"guarantee", h.Guarantee.String())
 	if t.cfg.Trace.Assigned != nil {
@@ -262,15 +316,31 @@ func (t *Tenure) assign(ctx context.Context) error {
 	return nil
 }
 
+// ask gets a lease and its grant from the user's assigner, and then the delta from the user's clock. A panic
+// in any of them is an error.
+func (t *Tenure) ask(ctx context.Context) (lease assigner.Lease, grant assigner.Grant, delta int64, err error) {
+	err = guarded("Assign", func() (err error) {
+		lease, err = t.cfg.Assigner.Assign(ctx, t.cfg.Domain)
+		if err != nil {
+			return err
+		}
+		if lease == nil {
+			return fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
+		}
+		grant, delta = lease.Grant(), t.cfg.Domain.Now()
+		return nil
+	})
+	return lease, grant, delta, err
+}
+
 // admit checks a grant and enters it into the registry of the process.
 func (t *Tenure) admit(g assigner.Grant) (*assigner.Hold, assigner.Grant, error) {
 	if err := t.cfg.Domain.CheckWorkerID(g.WorkerID, fmt.Sprintf("%T", t.cfg.Assigner)); err != nil {
 		return nil, g, err
 	}
 	if g.Reusable && !g.Fenced() && !t.cfg.ReuseSafe {
-		return nil, g, fmt.Errorf("%w: worker %d (%v) comes back after a restart: set MaxAhead, which is safe when "+
-			"a restart takes longer than MaxAhead and the clock does not go back, or AllowReuse to take the risk, "+
-			"or take a worker ID that is fresh or fenced", assigner.ErrUnfencedReuse, g.WorkerID, g.Guarantee)
+		return nil, g, fmt.Errorf("%w: worker %d (%v) comes back after a restart: %s, or AllowReuse to take the risk, "+
+			"or a worker ID that is fresh or fenced", assigner.ErrUnfencedReuse, g.WorkerID, g.Guarantee, t.cfg.ReuseAdvice)
 	}
 	return assigner.Register(t.cfg.Domain, g)
 }

@@ -1,0 +1,56 @@
+package cached_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/cached"
+)
+
+// TestSteppedClockChangesNothing steps the wall clock after New. IDs go on with the time that has gone by.
+func TestSteppedClockChangesNothing(t *testing.T) {
+	for name, step := range map[string]time.Duration{"back": -time.Hour, "forth": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var offset time.Duration
+				now := func() time.Time { return time.Now().Add(offset).Round(0) }
+				g := inBubble(t, cached.Config{Now: now, MaxAhead: 10 * time.Second})
+				before := next(t, g)
+				offset = step
+				if got := g.Stats().Ahead; got != 8*time.Second-step {
+					t.Errorf("Stats().Ahead = %v, want the distance to the stepped clock", got)
+				}
+				last := before.ID
+				for range 100 {
+					time.Sleep(30 * time.Second)
+					f := next(t, g)
+					if off := time.Until(f.Time).Abs(); f.ID <= last || off > time.Minute {
+						t.Fatalf("%v after %d, %v off the clock as it went on", f, last, off)
+					}
+					last = f.ID
+				}
+			})
+		})
+	}
+}
+
+// A clock that stands still, without a monotonic reading, is read in New and not needed after that.
+func TestInjectedClockNeedNotGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Date(2026, time.May, 1, 12, 0, 0, 0, time.FixedZone("", 8*3600))
+		cfg := cached.Config{Layout: narrow(), Now: func() time.Time { return start }, MaxAhead: 5 * time.Second}
+		g := open(t, cfg)
+		synctest.Wait()
+		if f := next(t, g); !f.Time.Equal(start.Add(time.Second)) {
+			t.Errorf("the first ID is of %v, want the unit after the clock's, %v", f.Time, start)
+		}
+		drain(t, g)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		f := next(t, g)
+		if off := f.Time.Sub(start.Add(10 * time.Minute)); off > 5*time.Second || off < -time.Minute {
+			t.Errorf("after ten minutes an ID lies %v off", off)
+		}
+	})
+}

@@ -1,0 +1,235 @@
+package cached_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// mistakes are Configs with one mistake each, and what the error must say: the field and what was given,
+// and what is allowed.
+func mistakes() map[string]struct {
+	spoil func(*cached.Config)
+	want  []string
+} {
+	type row = struct {
+		spoil func(*cached.Config)
+		want  []string
+	}
+	return map[string]row{
+		"no assigner":         {func(c *cached.Config) { c.Assigner = nil }, []string{"Assigner nil", "no safe default"}},
+		"negative timeout":    {func(c *cached.Config) { c.AssignTimeout = -time.Second }, []string{"AssignTimeout -1s", "more than 0"}},
+		"boost 21":            {func(c *cached.Config) { c.BoostPower = 21 }, []string{"BoostPower 21", "1 to 20"}},
+		"boost -1":            {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 20"}},
+		"padding 100":         {func(c *cached.Config) { c.PaddingFactor = 100 }, []string{"PaddingFactor 100", "1 to 99"}},
+		"padding -1":          {func(c *cached.Config) { c.PaddingFactor = -1 }, []string{"PaddingFactor -1", "1 to 99"}},
+		"schedule":            {func(c *cached.Config) { c.ScheduleInterval = -1 }, []string{"ScheduleInterval -1ns", "0 (off) or more"}},
+		"one unit staleness":  {func(c *cached.Config) { c.MaxStaleness = 2*time.Second - 1 }, []string{"MaxStaleness 1.999999999s", "2s"}},
+		"ahead below a unit":  {func(c *cached.Config) { c.MaxAhead = time.Second - 1 }, []string{"MaxAhead 999.999999ms", "1s"}},
+		"ahead negative":      {func(c *cached.Config) { c.MaxAhead = -1 }, []string{"MaxAhead -1ns", "0 (unbounded)"}},
+		"policy":              {func(c *cached.Config) { c.OnEmpty = 2 }, []string{"OnEmpty 2", "PadInline, Reject"}},
+		"negative policy":     {func(c *cached.Config) { c.OnEmpty = -1 }, []string{"OnEmpty -1", "PadInline, Reject"}},
+		"two lanes":           {func(c *cached.Config) { c.Lanes = 2 }, []string{"Lanes 2", "0 or 1"}},
+		"lane per CPU":        {func(c *cached.Config) { c.Lanes = cached.LanePerCPU }, []string{"Lanes -1", "0 or 1"}},
+		"datacenter 32":       {func(c *cached.Config) { c.DatacenterID = 32 }, []string{"DatacenterID 32", "0 to 31"}},
+		"datacenter -1":       {func(c *cached.Config) { c.DatacenterID = -1 }, []string{"DatacenterID -1", "0 to 31"}},
+		"epoch in the future": {func(c *cached.Config) { c.Epoch = time.Now().Add(time.Hour) }, []string{"Epoch", "not in the future"}},
+	}
+}
+
+func TestEachMistakeIsNamedWithWhatIsAllowed(t *testing.T) {
+	for name, row := range mistakes() {
+		t.Run(name, func(t *testing.T) {
+			cfg := cached.Config{Assigner: assigner.Static(worker()), AllowReuse: true}
+			cfg.Epoch = time.Now().Add(-time.Hour).Truncate(time.Second)
+			row.spoil(&cfg)
+			cfg.Epoch = cfg.Epoch.Truncate(time.Millisecond)
+			_, err := cached.New(cfg)
+			if !errors.Is(err, cached.ErrInvalidConfig) {
+				t.Fatalf("New = %v, want ErrInvalidConfig", err)
+			}
+			for _, want := range row.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error does not say %q:\n%v", want, err)
+				}
+			}
+			if n := strings.Count(err.Error(), "\n") + 1; n != 1 {
+				t.Errorf("%d mistakes are reported for one:\n%v", n, err)
+			}
+		})
+	}
+}
+
+func TestAllMistakesAreReportedTogether(t *testing.T) {
+	_, err := cached.New(cached.Config{
+		Epoch:            time.Now().Add(time.Hour).Truncate(time.Second),
+		DatacenterID:     99,
+		AssignTimeout:    -1,
+		BoostPower:       21,
+		PaddingFactor:    100,
+		ScheduleInterval: -1,
+		MaxStaleness:     1,
+		MaxAhead:         1,
+		OnEmpty:          3,
+		Lanes:            3,
+	})
+	if err == nil {
+		t.Fatal("New accepts it")
+	}
+	for _, field := range []string{
+		"Assigner", "Epoch", "DatacenterID", "AssignTimeout", "BoostPower", "PaddingFactor",
+		"ScheduleInterval", "MaxStaleness", "MaxAhead", "OnEmpty", "Lanes",
+	} {
+		if !strings.Contains(err.Error(), field+" ") {
+			t.Errorf("the error does not name %s:\n%v", field, err)
+		}
+	}
+}
+
+func TestMistakesInLayoutAndConfigAreReportedTogether(t *testing.T) {
+	_, err := cached.New(cached.Config{
+		Layout:     bitsalloc.Layout{DeltaBits: 60, WorkerBits: 10, Unit: 7 * time.Second},
+		BoostPower: -2,
+	})
+	for _, want := range []error{bitsalloc.ErrInvalidLayout, cached.ErrInvalidConfig} {
+		if !errors.Is(err, want) {
+			t.Errorf("the error is not %v:\n%v", want, err)
+		}
+	}
+	for _, want := range []string{"70, allowed: at most 63", "Unit 7s", "Assigner nil", "BoostPower -2"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q:\n%v", want, err)
+		}
+	}
+}
+
+func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
+	for name, set := range map[string]func(*cached.Config){
+		"boost 1":           func(c *cached.Config) { c.BoostPower = 1 },
+		"boost 20":          func(c *cached.Config) { c.BoostPower, c.MaxAhead = 20, time.Second },
+		"padding 1":         func(c *cached.Config) { c.PaddingFactor = 1 },
+		"padding 99":        func(c *cached.Config) { c.PaddingFactor = 99 },
+		"one lane":          func(c *cached.Config) { c.Lanes = 1 },
+		"two units stale":   func(c *cached.Config) { c.MaxStaleness = 2 * time.Second },
+		"stale for ever":    func(c *cached.Config) { c.MaxStaleness = -1 },
+		"one unit ahead":    func(c *cached.Config) { c.MaxAhead = time.Second },
+		"shortest timeout":  func(c *cached.Config) { c.AssignTimeout = 1 },
+		"frequent schedule": func(c *cached.Config) { c.ScheduleInterval = time.Millisecond },
+		"last datacenter":   func(c *cached.Config) { c.DatacenterID = 31 },
+		"epoch just past":   func(c *cached.Config) { c.Epoch = time.Now().Truncate(time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := cached.Config{Layout: narrow()}
+			set(&cfg)
+			cfg.Assigner, cfg.AllowReuse = &script{assign: fresh}, false
+			g := open(t, cfg)
+			if f := next(t, g); f.DatacenterID != cfg.DatacenterID {
+				t.Errorf("an ID of datacenter %d, want %d", f.DatacenterID, cfg.DatacenterID)
+			}
+		})
+	}
+}
+
+func TestZeroConfigMeansTheDefaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var timeout time.Duration
+		store := &script{assign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+			deadline, _ := ctx.Deadline()
+			timeout = time.Until(deadline)
+			if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 {
+				t.Errorf("Domain = %+v", d)
+			}
+			return fresh(ctx, n, d)
+		}}
+		time.Sleep(time.Until(bitsalloc.DefaultEpoch().Add(time.Hour)))
+		g := open(t, cached.Config{Assigner: store})
+		synctest.Wait()
+		if timeout != 10*time.Second {
+			t.Errorf("AssignTimeout: %v, want 10s", timeout)
+		}
+		s := g.Stats()
+		if s.Capacity != 65_536 || s.Remaining != 65_536 {
+			t.Errorf("Capacity %d, Remaining %d, want 65536", s.Capacity, s.Remaining)
+		}
+		take(t, g, 4*8192) // not yet: the hand-over is that of the next taker
+		synctest.Wait()
+		if got := g.Stats().Remaining; got != 4*8192 {
+			t.Errorf("padded at %d IDs left, want at the half", got)
+		}
+		take(t, g, 1)
+		synctest.Wait()
+		if got := g.Stats().Remaining; got != 8*8192-1 {
+			t.Errorf("%d IDs left, want a ring padded at the half", got)
+		}
+		take(t, g, 20*8192) // more than the ring has: padded inline, and no bound ahead
+	})
+}
+
+// The ring is counted in an int: 2^30 IDs at most on 32-bit machines, 2^62 on others.
+func TestCapacityBeyondIntIsRefused(t *testing.T) {
+	largest := strconv.IntSize - 2
+	cfg := cached.Config{
+		Epoch:      time.Now().Truncate(time.Second),
+		BoostPower: 1,
+		Assigner: &script{assign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{First: 1, Limit: 3, Guarantee: assigner.GuaranteeFenced}, nil
+		}},
+	}
+	cfg.Layout = bitsalloc.Layout{DeltaBits: 2, SequenceBits: uint8(largest - 1)}
+	g := open(t, cfg)
+	if got, want := g.Stats().Capacity, 1<<largest; got != want {
+		t.Errorf("Capacity = %d, want %d", got, want)
+	}
+	cfg.Layout = bitsalloc.Layout{DeltaBits: 1, SequenceBits: uint8(largest)}
+	if strconv.IntSize == 64 {
+		cfg.Layout.SequenceBits, cfg.BoostPower = 60, 3
+	}
+	_, err := cached.New(cfg)
+	if !errors.Is(err, cached.ErrInvalidConfig) || !strings.Contains(err.Error(), "a ring of 2^"+strconv.Itoa(largest+1)) {
+		t.Errorf("a ring of 2^%d IDs: %v, want ErrInvalidConfig that says so", largest+1, err)
+	}
+}
+
+// A unit of a minute is allowed, so the default of MaxStaleness must be, too.
+func TestDefaultsSuitTheLongestUnit(t *testing.T) {
+	layout := narrow()
+	layout.Unit = time.Minute
+	g := open(t, cached.Config{Layout: layout})
+	next(t, g)
+}
+
+func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
+	_, err := cached.New(cached.Config{Assigner: assigner.Static(worker())})
+	if !errors.Is(err, assigner.ErrUnfencedReuse) {
+		t.Fatalf("New = %v, want ErrUnfencedReuse", err)
+	}
+	for _, want := range []string{"MaxAhead", "AllowReuse"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not offer %s: %v", want, err)
+		}
+	}
+	for name, cfg := range map[string]cached.Config{
+		"MaxAhead":   {Assigner: assigner.Static(worker()), MaxAhead: time.Minute},
+		"AllowReuse": {Assigner: assigner.Static(worker()), AllowReuse: true},
+		"fresh":      {Assigner: &script{assign: fresh}},
+		"fenced":     {Assigner: &script{assign: fenced(1000)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, err := cached.New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package cached_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/uidring/uidring/cached"
+)
+
+// TestNoAllocationOnTheWayOfAnID takes thousands of runs. Mallocs of the whole process are counted, and the
+// runtime makes a few of its own for a goroutine that sleeps; one in a hundred runs is more than those.
+func TestNoAllocationOnTheWayOfAnID(t *testing.T) {
+	calls := scaled(40_000)
+	batch, ctx := make([]int64, 256), t.Context()
+	for name, row := range map[string]struct {
+		take func(*cached.Generator) error
+		ids  int
+	}{
+		"Next":        {func(g *cached.Generator) error { _, err := g.Next(); return err }, 1},
+		"NextContext": {func(g *cached.Generator) error { _, err := g.NextContext(ctx); return err }, 1},
+		"Fill":        {func(g *cached.Generator) error { _, err := g.Fill(batch); return err }, len(batch)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := open(t, cached.Config{Layout: narrow()})
+			allocs := testing.AllocsPerRun(5, func() {
+				for range calls {
+					if err := row.take(g); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+			if runs := float64(calls * row.ids / 16); allocs > runs/100 {
+				t.Errorf("%v allocations in %v runs, want none", allocs, runs)
+			}
+		})
+	}
+}
+
+// TestAGeneratorTakesSixteenKiB counts what a thousand of them hold, their two goroutines' stacks included.
+func TestAGeneratorTakesSixteenKiB(t *testing.T) {
+	const generators, bound = 1000, 16 << 10
+	before := inUse()
+	kept := make([]*cached.Generator, generators)
+	for i := range kept {
+		kept[i] = open(t, cached.Config{})
+		next(t, kept[i])
+	}
+	each := (inUse() - before) / generators
+	t.Logf("%d bytes", each)
+	if each > bound {
+		t.Errorf("a generator takes %d bytes, want at most %d", each, bound)
+	}
+	runtime.KeepAlive(kept)
+}
+
+func inUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}

@@ -1,0 +1,281 @@
+package cached_test
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// The tests of this file are the defects that Baidu's UidGenerator is known for, with the numbers of its issues.
+
+// Issues 105, 26: two callers get one ID when the ring runs empty. Runs of 2 in a ring of 2 are empty all the time.
+func TestRingRunningEmptyIssuesNoDuplicate(t *testing.T) {
+	layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: 1}
+	cfg := cached.Config{Layout: layout, BoostPower: 1, OnEmpty: cached.Reject}
+	stress(t, cfg, 16, scaled(200_000), nil)
+}
+
+// Issues 100, 29: the default layout and epoch ended in November 2024, and IDs have been negative since.
+func TestEndedLayoutIsRefused(t *testing.T) {
+	_, err := cached.New(cached.Config{Layout: bitsalloc.Baidu(), Epoch: time.Unix(1463673600, 0), Assigner: assigner.Static(1), AllowReuse: true})
+	if !errors.Is(err, cached.ErrTimeExhausted) || !strings.Contains(err.Error(), "ends at 2024-11-20T13:24:16Z") {
+		t.Errorf("New = %v, want ErrTimeExhausted and the end", err)
+	}
+}
+
+// Issues 96, 42: a padding pass that finds the ring full burns a second.
+func TestFullRingBurnsNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{ScheduleInterval: time.Millisecond, MaxStaleness: -1})
+		before := g.Stats()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if after := g.Stats(); after.LastDelta != before.LastDelta || after.PaddingPasses != before.PaddingPasses {
+			t.Errorf("60,000 looks at a full ring moved the newest delta from %d to %d, in %d passes",
+				before.LastDelta, after.LastDelta, after.PaddingPasses-before.PaddingPasses)
+		}
+	})
+}
+
+// Issues 96, 42, likewise where the pass is refused.
+func TestRefusedDeltaIsNotBurnt(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		cfg := cached.Config{Assigner: &script{assign: fenced(3)}, ScheduleInterval: time.Millisecond, MaxStaleness: -1, OnEmpty: policy}
+		g := inBubble(t, cfg)
+		drain(t, g)
+		before := g.Stats()
+		for range 1000 {
+			if _, err := g.Next(); err == nil {
+				t.Fatal("an ID above the fence")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if after := g.Stats(); after.LastDelta != before.LastDelta || after.LastDelta != bubbleStart+3 {
+			t.Errorf("refused passes moved the newest delta from %d to %d", before.LastDelta, after.LastDelta)
+		}
+	})
+}
+
+// Issues 8, 89, 97, 85: the time in an ID is that of the last padding, however long ago.
+func TestIdleIDsAreFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{})
+		for range 20 {
+			time.Sleep(3 * time.Hour)
+			if behind := time.Since(next(t, g).Time); behind > time.Minute || behind < -8*time.Second {
+				t.Fatalf("an ID %v old", behind)
+			}
+		}
+	})
+}
+
+// Issues 8, 89, 97, 85: a busy generator is hours ahead within minutes.
+func TestBusyIDsStayNear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{MaxAhead: 10 * time.Second})
+		ids := 0
+		for start := time.Now(); time.Since(start) < 10*time.Minute; {
+			id, err := g.NextContext(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids++
+			if ahead := time.Until(parse(t, g, id).Time); ahead > 10*time.Second {
+				t.Fatalf("an ID %v ahead", ahead)
+			}
+		}
+		if want := (10+599)*16 + 1; ids != want { // the last begins the next unit
+			t.Errorf("%d IDs in ten minutes, want all of their time and of MaxAhead, %d", ids, want)
+		}
+	})
+}
+
+// Issue 90: an empty ring is an error, and a handler of the user's cannot mend it.
+func TestEmptyRingPadsInline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{MaxStaleness: -1})
+		take(t, g, 100*8*16) // in one go: the padding goroutine gets no turn that counts
+		if s := g.Stats(); s.InlinePads == 0 || s.RejectedTakes != 0 {
+			t.Errorf("InlinePads %d, RejectedTakes %d, want some and none", s.InlinePads, s.RejectedTakes)
+		}
+	})
+}
+
+// Issue 90, the choice: with Reject an empty ring is an error that says so, and that passes.
+func TestRejectIsAChoice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events journal
+		gate := make(chan struct{})
+		g := inBubble(t, cached.Config{OnEmpty: cached.Reject, MaxStaleness: -1, Trace: cached.Trace{
+			TakeRejected: func(err error) { events.add("%v", err) },
+			Padded: func(p cached.PaddedInfo) {
+				if p.LastDelta > bubbleStart+8 { // not by New
+					<-gate // keeps the padding goroutine from padding
+				}
+			},
+		}})
+		take(t, g, 4*16+1)
+		synctest.Wait()
+		ids := make([]int64, 9*16)
+		n, err := g.Fill(ids)
+		if n != 8*16-1 || err != cached.ErrEmpty { // nothing else is wrong
+			t.Fatalf("Fill = %d, %v, want 127, ErrEmpty", n, err)
+		}
+		close(gate)
+		synctest.Wait()
+		next(t, g)
+		if s, lines := g.Stats(), events.read(); s.RejectedTakes != 1 || s.InlinePads != 0 || len(lines) != 1 {
+			t.Errorf("RejectedTakes %d, InlinePads %d, events %q, want 1, 0 and one", s.RejectedTakes, s.InlinePads, lines)
+		}
+	})
+}
+
+// Padding dies for good when a func of the user's throws.
+func TestPanicInTraceDoesNotStopPadding(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		var log journal
+		store := &script{assign: fenced(3), renew: raise}
+		g := inBubble(t, cached.Config{Assigner: store, MaxAhead: 2 * time.Second, MaxStaleness: -1, OnEmpty: policy,
+			Logger: log.logger(),
+			Trace: cached.Trace{
+				Padded:        func(cached.PaddedInfo) { panic("padded") },
+				PutRejected:   func(error) { panic("put") },
+				TakeRejected:  func(error) { panic("take") },
+				LeaseAssigned: func(assigner.Grant) { panic("lease") },
+			}})
+		for range 100 {
+			drain(t, g)
+			if _, err := g.Next(); !errors.Is(err, cached.ErrTooFarAhead) {
+				t.Fatalf("Next = %v, want ErrTooFarAhead", err)
+			}
+			if _, err := g.NextContext(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		lines := strings.Join(log.read(), "\n")
+		for _, name := range []string{"Padded", "PutRejected", "TakeRejected", "LeaseAssigned"} {
+			if !strings.Contains(lines, "ERROR panic in Trace."+name) {
+				t.Errorf("the panic of %s was not reported", name)
+			}
+		}
+	})
+}
+
+// After destroy() threads keep the process alive and slots stay wedged.
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // which fails by itself when a goroutine is left
+		if n := goroutines(); n != 0 {
+			t.Fatalf("%d goroutines before", n)
+		}
+		var generators []*cached.Generator
+		for range 10 {
+			g := inBubble(t, cached.Config{MaxAhead: time.Second, ScheduleInterval: time.Second})
+			drain(t, g)
+			generators = append(generators, g)
+		}
+		if n := goroutines(); n != 20 {
+			t.Errorf("%d goroutines of 10 generators, want 2 each", n)
+		}
+		for _, g := range generators {
+			if err := g.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		if n := goroutines(); n != 0 {
+			t.Errorf("%d goroutines after Close", n)
+		}
+	})
+}
+
+// goroutines counts those that generators have started.
+func goroutines() int {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return bytes.Count(stacks, []byte("cached.(*Generator).padLoop(")) + bytes.Count(stacks, []byte("tenure.(*Tenure).run("))
+}
+
+// A consumer that is paused stalls the producer. Here one is paused while it pads inline.
+func TestPausedCallerHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		var pausing atomic.Bool
+		g := inBubble(t, cached.Config{MaxStaleness: -1, Trace: cached.Trace{Padded: func(p cached.PaddedInfo) {
+			if p.Inline && !pausing.Swap(true) {
+				<-gate
+			}
+		}}})
+		paused := make(chan error)
+		go func() {
+			_, err := g.Fill(make([]int64, 100*8*16))
+			paused <- err
+		}()
+		synctest.Wait()
+		take(t, g, 100*8*16)
+		close(gate)
+		if err := <-paused; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Issue 46: every node got worker 0 when the key was not read back, and negative numbers were accepted.
+func TestWorkerOutsideItsFieldIsRefused(t *testing.T) {
+	for number, want := range map[int64]string{-1: "-1 from ", 1 << 17: "131072 from "} {
+		_, err := cached.New(cached.Config{Assigner: assigner.Static(number), AllowReuse: true})
+		if !errors.Is(err, assigner.ErrWorkerOutOfRange) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "0 to 131071") {
+			t.Errorf("worker %d: %v, want ErrWorkerOutOfRange that says the range", number, err)
+		}
+	}
+}
+
+// The epoch was parsed in the local time zone, so that hosts disagreed. An instant is the same everywhere.
+func TestEpochIsAnInstant(t *testing.T) {
+	epoch := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.FixedZone("", 8*3600))
+	cfg := cached.Config{Epoch: epoch, Assigner: assigner.Static(worker()), AllowReuse: true}
+	g := open(t, cfg)
+	f := next(t, g)
+	if off := time.Until(f.Time); off < -time.Minute || off > time.Minute {
+		t.Errorf("an ID %v off the clock", off)
+	}
+	cfg.Epoch = epoch.UTC()
+	if _, err := cached.New(cfg); !errors.Is(err, assigner.ErrWorkerInUse) {
+		t.Errorf("the same epoch in another zone: %v, want ErrWorkerInUse, since the IDs would be the same", err)
+	}
+}
+
+// Issue 78: three lines are logged at every padding.
+func TestNoLogOnTheWayOfAnID(t *testing.T) {
+	var log journal
+	g := open(t, cached.Config{Logger: log.logger()})
+	if lines := log.read(); len(lines) != 1 || !strings.Contains(lines[0], "worker ID assigned") {
+		t.Errorf("New logs %q, want the worker ID alone", lines)
+	}
+	take(t, g, 1_000_000)
+	for range scaled(1_000_000) {
+		next(t, g)
+	}
+	if lines := log.read(); len(lines) != 0 {
+		t.Errorf("IDs log %q", lines)
+	}
+}
+
+// There is no ID type that JavaScript can hold.
+func TestJavaScriptIDsStayBelow2To53(t *testing.T) {
+	g := open(t, cached.Config{Layout: bitsalloc.JavaScript(), Assigner: &script{assign: anyWorker(1023)}})
+	for _, id := range take(t, g, 100_000) {
+		if id >= 1<<53 {
+			t.Fatalf("%d", id)
+		}
+	}
+}

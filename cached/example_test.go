@@ -1,0 +1,111 @@
+package cached_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// Worker 12 is the operator's choice. It comes back after a restart, so New wants a decision: with MaxAhead, a
+// restart that takes longer than that repeats no ID, as long as the clock does not go back.
+func Example() {
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(12), DatacenterID: 3, MaxAhead: time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+
+	id, err := g.Next()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := g.Parse(id)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("datacenter %d, worker %d, sequence %d\n", f.DatacenterID, f.WorkerID, f.Sequence)
+	// Output: datacenter 3, worker 12, sequence 0
+}
+
+func ExampleGenerator_Fill() {
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(13), AllowReuse: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+
+	ids := make([]int64, 1000)
+	n, err := g.Fill(ids)
+	fmt.Println(n, err, ids[0] < ids[999])
+	// Output: 1000 <nil> true
+}
+
+// A generator that may not run ahead has 8,192 IDs for each second. NextContext waits for the next one.
+func ExampleGenerator_NextContext() {
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(14), MaxAhead: time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+
+	for range 10_000 {
+		if _, err := g.NextContext(ctx); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println(g.Stats().Issued)
+	// Output: 10000
+}
+
+// What passes is told from what stays by the errors of the package.
+func ExampleGenerator_Next() {
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(15), MaxAhead: time.Minute})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 1_000_000 {
+		_, err = g.Next()
+		if errors.Is(err, cached.ErrTooFarAhead) {
+			fmt.Println("a million at once is more than a minute has")
+			break
+		}
+	}
+	if err := g.Close(); err != nil {
+		fmt.Println(err)
+	}
+	_, err = g.Next()
+	fmt.Println(err)
+	// Output:
+	// a million at once is more than a minute has
+	// cached: generator closed
+}
+
+// All mistakes are reported together.
+func ExampleConfig() {
+	_, err := cached.New(cached.Config{
+		Layout:        bitsalloc.Default(),
+		DatacenterID:  32,
+		Assigner:      assigner.Static(16),
+		PaddingFactor: 100,
+	})
+	fmt.Println(errors.Is(err, cached.ErrInvalidConfig))
+	fmt.Println(err)
+	// Output:
+	// true
+	// cached: invalid config: DatacenterID 32, allowed with layout 28/5/17/13 1s: 0 to 31
+	// cached: invalid config: PaddingFactor 100, allowed: 1 to 99
+}

@@ -1,0 +1,377 @@
+package cached_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+)
+
+func TestLostWorkerIDIsReplaced(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		var events journal
+		first := worker()
+		store := &script{assign: func(_ context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: first + int64(n) - 1, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+		}}
+		worker()
+		store.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+			if g.WorkerID == first {
+				return assigner.ErrWorkerRowLost
+			}
+			return nil
+		}
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, Trace: events.leases(), MaxStaleness: -1})
+		before := next(t, g)
+		last := g.Stats().LastDelta
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		after := next(t, g)
+		if before.WorkerID != first || after.WorkerID != first+1 || g.WorkerID() != first+1 {
+			t.Errorf("workers %d, then %d, want %d and the next", before.WorkerID, after.WorkerID, first)
+		}
+		if after.Delta <= last {
+			t.Errorf("the new worker ID starts at delta %d, want above %d", after.Delta, last)
+		}
+		want := []string{"assigned", "lost", "assigned"}
+		for i, line := range events.read() {
+			if i >= len(want) || !strings.HasPrefix(line, want[i]) {
+				t.Errorf("event %d: %s, want the events %v", i, line, want)
+			}
+		}
+		if s := g.Stats(); s.Retired != 8*16-1 || s.WorkerID != first+1 {
+			t.Errorf("Stats = %+v, want the rest of the ring retired", s)
+		}
+		if n := store.releases.Load(); n != 0 {
+			t.Errorf("the lost worker ID was released")
+		}
+	})
+}
+
+// While no other worker ID is to be had, an unfenced ring is empty and a fenced one is used up.
+func TestLossDropsTheRingUnlessFenced(t *testing.T) {
+	for name, row := range map[string]struct {
+		assign assignFunc
+		left   int
+	}{"unfenced": {fresh, 0}, "fenced": {fenced(1000), 8*16 - 1}} {
+		t.Run(name, func(t *testing.T) {
+			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+				store := &script{}
+				store.assign = func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+					if n > 1 && n < 20 {
+						return assigner.Grant{}, errors.New("store is down")
+					}
+					return row.assign(ctx, n, d)
+				}
+				store.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+					if store.assigns.Load() == 1 {
+						return assigner.ErrWorkerRowLost
+					}
+					return nil
+				}
+				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+				last := next(t, g)
+				time.Sleep(46 * time.Second)
+				synctest.Wait()
+				if got := g.Stats().Remaining; got != row.left {
+					t.Fatalf("%d IDs in the ring, want %d", got, row.left)
+				}
+				for _, id := range drain(t, g) {
+					if f := parse(t, g, id); f.WorkerID != last.WorkerID {
+						t.Fatalf("%v, want worker %d", f, last.WorkerID)
+					}
+				}
+				for i := range 2 { // under Reject the first wakes the padding goroutine, which finds out why
+					_, err := g.Next()
+					if i == 1 && !errors.Is(err, cached.ErrLeaseExhausted) {
+						t.Fatalf("Next = %v, want ErrLeaseExhausted", err)
+					}
+					synctest.Wait()
+				}
+				id, err := g.NextContext(t.Context()) // until the store is back
+				if err != nil {
+					t.Fatal(err)
+				}
+				if f := parse(t, g, id); f.WorkerID == last.WorkerID || f.Delta <= last.Delta+7 {
+					t.Errorf("%v after the ring of %v", f, last)
+				}
+			})
+		})
+	}
+}
+
+func TestFenceIsMovedBeforeTheRingIsEmpty(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		store := &script{assign: fenced(5), renew: raise}
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+		if got := g.Stats().Remaining; got != 8*16 {
+			t.Errorf("%d IDs in the ring, want a full one: the first grant was for 5 runs", got)
+		}
+		for range 100 {
+			take(t, g, 5*16) // one over the threshold
+			synctest.Wait()
+			if s := g.Stats(); s.Remaining < 3*16 || s.LastDelta > s.Limit {
+				t.Fatalf("Stats = %+v, want a padded ring under the fence", s)
+			}
+		}
+		if s := g.Stats(); s.RejectedTakes != 0 || s.WorkerID != g.WorkerID() || store.assigns.Load() != 1 {
+			t.Errorf("Stats = %+v, want one lease and no rejected take", s)
+		}
+	})
+}
+
+func TestNoIDLiesAboveTheFence(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		var wanted atomic.Int64
+		store := &script{assign: fenced(5), renew: func(_ context.Context, _ *assigner.Grant, used, want int64) error {
+			wanted.Store(max(wanted.Load(), want))
+			if used != bubbleStart+5 {
+				t.Errorf("Renew with used %d, want %d", used, bubbleStart+5)
+			}
+			return nil // and the fence stays where it is
+		}}
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+		ids := drain(t, g)
+		if last := parse(t, g, ids[len(ids)-1]); len(ids) != 5*16 || last.Delta != bubbleStart+5 {
+			t.Fatalf("%d IDs up to %v, want 5 runs", len(ids), last)
+		}
+		for range 3 {
+			if _, err := g.Next(); !errors.Is(err, cached.ErrLeaseExhausted) {
+				t.Fatalf("Next = %v, want ErrLeaseExhausted", err)
+			}
+			synctest.Wait()
+		}
+		if wanted := wanted.Load(); wanted < bubbleStart+8 || wanted > bubbleStart+5+8 {
+			t.Errorf("Renew was asked for %d, want what the free slots need, %d to %d", wanted, bubbleStart+8, bubbleStart+5+8)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if _, err := g.NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cached.ErrLeaseExhausted) {
+			t.Errorf("NextContext = %v, want the deadline and the reason", err)
+		}
+		if n := store.renewals.Load(); n > 100 {
+			t.Errorf("%d renewals in an hour, want the heartbeat", n)
+		}
+	})
+}
+
+func TestGeneratorGoesOnWhenTheFenceIsRaised(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		var up atomic.Bool
+		store := &script{assign: fenced(3), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			if up.Load() {
+				return raise(ctx, g, used, want)
+			}
+			return errors.New("store is down")
+		}}
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+		drain(t, g)
+		if _, err := g.Next(); !errors.Is(err, cached.ErrLeaseExhausted) {
+			t.Fatalf("Next = %v, want ErrLeaseExhausted", err)
+		}
+		time.Sleep(10 * time.Minute)
+		up.Store(true)
+		time.Sleep(10 * time.Second) // the longest delay between two tries
+		synctest.Wait()
+		if got := g.Stats().Remaining; got != 8*16 {
+			t.Errorf("%d IDs in the ring, want a full one without anybody asking", got)
+		}
+		if f := next(t, g); f.Delta != bubbleStart+4 {
+			t.Errorf("%v, want the delta after the old fence", f)
+		}
+	})
+}
+
+func TestInvalidateDropsTheRingAndTakesAnotherWorkerID(t *testing.T) {
+	for name, assign := range map[string]assignFunc{
+		"unfenced": fresh, "fenced": fenced(1000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+				store := &script{assign: assign, renew: raise}
+				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+				before := next(t, g)
+				last := g.Stats().LastDelta
+				g.Invalidate()
+				synctest.Wait()
+				after := next(t, g)
+				if after.WorkerID == before.WorkerID || after.Delta <= last {
+					t.Errorf("%v after %v, want another worker and a delta above %d", after, before, last)
+				}
+				if s := g.Stats(); s.Retired != 8*16-1 {
+					t.Errorf("Retired = %d, want the rest of the ring", s.Retired)
+				}
+				if n := store.releases.Load(); n != 0 {
+					t.Error("the old worker ID was released: a copy of the process may be using it")
+				}
+			})
+		})
+	}
+}
+
+// A worker ID from configuration is the only one there is: it is taken again, and its deltas go on.
+func TestInvalidateTakesAStaticWorkerIDAgain(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		g := inBubble(t, cached.Config{OnEmpty: policy, MaxStaleness: -1})
+		before, last := next(t, g), g.Stats().LastDelta
+		g.Invalidate()
+		synctest.Wait()
+		if f := next(t, g); f.WorkerID != before.WorkerID || f.Delta != last+1 {
+			t.Errorf("%v after %v, want the same worker and delta %d", f, before, last+1)
+		}
+	})
+}
+
+func TestInvalidateSaysWhyThereIsNoID(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		store := &script{assign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+			if n > 1 {
+				<-ctx.Done()
+				return assigner.Grant{}, ctx.Err()
+			}
+			return fresh(ctx, n, d)
+		}}
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+		g.Invalidate()
+		if _, err := g.Next(); !errors.Is(err, cached.ErrLeaseExhausted) {
+			t.Errorf("Next = %v, want ErrLeaseExhausted", err)
+		}
+	})
+}
+
+func TestOneWorkerIDOneGenerator(t *testing.T) {
+	cfg := cached.Config{Assigner: assigner.Static(worker()), AllowReuse: true}
+	open(t, cfg)
+	if _, err := cached.New(cfg); !errors.Is(err, assigner.ErrWorkerInUse) {
+		t.Errorf("a second generator: %v, want ErrWorkerInUse", err)
+	}
+	cfg.DatacenterID = 1
+	open(t, cfg)
+}
+
+func TestSuccessorStartsAboveItsPredecessor(t *testing.T) {
+	for _, units := range []int{0, 10, 5000} { // ahead of the clock
+		synctest.Test(t, func(t *testing.T) {
+			cfg := cached.Config{Assigner: assigner.Static(worker()), AllowReuse: true}
+			first := inBubble(t, cfg)
+			if units > 0 {
+				take(t, first, units*16)
+			}
+			synctest.Wait()
+			last := first.Stats().LastDelta
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			second := inBubble(t, cfg)
+			if f := next(t, second); f.Delta != last+1 || f.Sequence != 0 {
+				t.Errorf("the successor starts with %v, want delta %d", f, last+1)
+			}
+		})
+	}
+}
+
+// A store of the user's may answer anything.
+func TestBadAnswersOfAStoreAreErrors(t *testing.T) {
+	grant := assigner.Grant{WorkerID: worker(), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
+	for name, row := range map[string]struct {
+		assign assignFunc
+		want   string
+	}{
+		"panic": {func(context.Context, int, assigner.Domain) (assigner.Grant, error) { panic("ouch") }, "ouch"},
+		"negative": {func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+			g := grant
+			g.WorkerID = -1
+			return g, nil
+		}, "-1 from"},
+		"too large": {func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+			g := grant
+			g.WorkerID = 1 << 17
+			return g, nil
+		}, "131072 from"},
+		"beyond the end": {func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+			g := grant
+			g.First = 1 << 28
+			return g, nil
+		}, "used up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // which fails when a goroutine is left
+				store := &script{assign: row.assign}
+				_, err := cached.New(cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), Assigner: store})
+				if err == nil || !strings.Contains(err.Error(), row.want) || !strings.HasPrefix(err.Error(), "cached: ") {
+					t.Errorf("New = %v, want an error that says %q", err, row.want)
+				}
+				if n := store.releases.Load(); n != 1 && name != "panic" {
+					t.Errorf("released %d times, want once", n)
+				}
+			})
+		})
+	}
+}
+
+type noLease struct{ typed bool }
+
+func (a noLease) Assign(context.Context, assigner.Domain) (assigner.Lease, error) {
+	if a.typed {
+		return (*scriptedLease)(nil), nil
+	}
+	return nil, nil
+}
+
+func TestNilLeaseIsAnError(t *testing.T) {
+	for _, a := range []noLease{{}, {typed: true}} {
+		if _, err := cached.New(cached.Config{Assigner: a}); err == nil {
+			t.Errorf("New accepts %+v", a)
+		}
+	}
+}
+
+func TestPanicsOfALeaseAreErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events journal
+		store := &script{assign: fresh,
+			renew:   func(context.Context, *assigner.Grant, int64, int64) error { panic("renew") },
+			release: func(context.Context, assigner.Grant, int64) error { panic("release") },
+		}
+		g, err := cached.New(cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), Assigner: store, Trace: events.leases()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(46 * time.Second)
+		next(t, g)
+		if lines := events.read(); !slices.Contains(lines, "failed: assigner: panic in Renew: renew") {
+			t.Errorf("events %q, want the panic of Renew", lines)
+		}
+		if err := g.Close(); err == nil || !strings.Contains(err.Error(), "panic in Release: release") {
+			t.Errorf("Close = %v, want the panic of Release", err)
+		}
+	})
+}
+
+// A lease that changes its mind about the worker ID must not bring the process down, nor be followed.
+func TestRenewalCannotChangeTheWorkerID(t *testing.T) {
+	for _, other := range []int64{-1, 1 << 17, 1<<17 - 1} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &script{assign: fresh, renew: func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+				g.WorkerID = other
+				return nil
+			}}
+			g := inBubble(t, cached.Config{Assigner: store, MaxStaleness: -1})
+			before := next(t, g)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			for _, id := range take(t, g, 20*16) {
+				if f := parse(t, g, id); f.WorkerID == other || f.WorkerID < before.WorkerID {
+					t.Fatalf("%v after %v: nobody has assigned that", f, before)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package cached_test
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/uidring/uidring/cached"
+)
+
+// originalCount is how many IDs the tests of Baidu's UidGenerator take.
+const originalCount = 7_000_000
+
+func TestSevenMillionIDsSerially(t *testing.T) {
+	checkOriginal(t, 1)
+}
+
+func TestSevenMillionIDsConcurrently(t *testing.T) {
+	checkOriginal(t, 2*runtime.GOMAXPROCS(0))
+}
+
+// checkOriginal asks what the original's tests ask: IDs that are positive, can be parsed, and all differ. They
+// are taken at full speed, and none is refused.
+func checkOriginal(t *testing.T, goroutines int) {
+	n := scaled(originalCount) / goroutines
+	g := open(t, cached.Config{})
+	tally := newTally(t, g, 13, originalCount/8192+1000)
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for last, i := int64(0), 0; i < n; i++ {
+				id, err := g.Next()
+				if err != nil {
+					t.Errorf("Next: %v", err)
+					return
+				}
+				if last = tally.add(last, id); t.Failed() {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := tally.count.Load(); got != int64(n*goroutines) {
+		t.Errorf("%d IDs, want %d", got, n*goroutines)
+	}
+	if s := g.Stats(); s.Issued != int64(n*goroutines) || s.RejectedTakes != 0 {
+		t.Errorf("Stats: Issued %d, RejectedTakes %d, want %d, 0", s.Issued, s.RejectedTakes, n*goroutines)
+	}
+}

@@ -1,0 +1,110 @@
+package cached_test
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/cached"
+)
+
+// The ring holds 8 runs of 16. A hand-over is done by the taker after the last of a run.
+func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
+	for factor, takes := range map[int]int{
+		0:  4*16 + 1, // the default, 50
+		1:  7*16 + 1, // below a run: one run left is reason enough
+		12: 7*16 + 1,
+		25: 6*16 + 1,
+		50: 4*16 + 1,
+		75: 2*16 + 1,
+		87: 2*16 + 1, // 111 of 128, and after the first run 112 are left
+		88: 1*16 + 1,
+		99: 1*16 + 1,
+	} {
+		t.Run(strconv.Itoa(factor), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := inBubble(t, cached.Config{PaddingFactor: factor, MaxStaleness: -1})
+				synctest.Wait()
+				for n := 1; ; n++ {
+					next(t, g)
+					synctest.Wait()
+					if g.Stats().PaddingPasses == 1 {
+						continue // that of New
+					}
+					if n != takes {
+						t.Fatalf("padded after %d takes, want %d", n, takes)
+					}
+					if got := g.Stats().Remaining; got != 8*16-1 {
+						t.Fatalf("a ring of %d after padding, want a full one less the ID just taken", got)
+					}
+					return
+				}
+			})
+		})
+	}
+}
+
+func TestScheduleIntervalPadsWithoutTakers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{PaddingFactor: 1, ScheduleInterval: 10 * time.Second, MaxStaleness: -1})
+		take(t, g, 3*16+1) // three runs handed over, four above the threshold
+		time.Sleep(10*time.Second - time.Nanosecond)
+		synctest.Wait()
+		if got := g.Stats().PaddingPasses; got != 1 {
+			t.Fatalf("%d padding passes before the interval has gone by, want 1", got)
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if s := g.Stats(); s.PaddingPasses != 2 || s.Remaining != 8*16-1 {
+			t.Fatalf("%d padding passes, %d IDs left, want 2 and 127", s.PaddingPasses, s.Remaining)
+		}
+	})
+}
+
+func TestNoScheduleUnlessAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{PaddingFactor: 1, MaxStaleness: -1})
+		take(t, g, 3*16+1)
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if got := g.Stats().PaddingPasses; got != 1 {
+			t.Fatalf("%d padding passes, want 1", got)
+		}
+	})
+}
+
+// A padding goroutine that is held up finds one wake-up, however many hand-overs there were.
+func TestWakeUpsDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		passes := make(chan int)
+		background := 0
+		g := inBubble(t, cached.Config{MaxStaleness: -1, Trace: cached.Trace{
+			Padded: func(p cached.PaddedInfo) {
+				if !p.Inline && p.LastDelta > bubbleStart+8 { // not by New
+					background++
+					passes <- p.Runs
+				}
+			},
+		}})
+		take(t, g, 4*16+1)
+		synctest.Wait() // the padding goroutine has padded and waits in Padded
+		take(t, g, 1000*16)
+		<-passes
+		synctest.Wait()
+		<-passes // one pass for a thousand hand-overs
+		synctest.Wait()
+		time.Sleep(time.Hour)
+		if background != 2 {
+			t.Errorf("%d passes of the padding goroutine, want 2", background)
+		}
+		go func() {
+			for range passes {
+			}
+		}()
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		close(passes)
+	})
+}

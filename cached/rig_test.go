@@ -1,0 +1,110 @@
+package cached_test
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// lastWorker makes every generator of the tests a stranger to the others: one that comes after another
+// with the same worker ID starts above it, and exact deltas could not be told.
+var lastWorker atomic.Int64
+
+func worker() int64 { return lastWorker.Add(1) }
+
+// bubbleEpoch lies a day before the moment at which time starts in a synctest bubble.
+func bubbleEpoch() time.Time { return time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC) }
+
+// bubbleStart is the delta at which time starts in a synctest bubble, with bubbleEpoch and a unit of 1 s.
+const bubbleStart = 24 * 60 * 60
+
+// narrow has runs of 16 IDs, so that a test gets through them.
+func narrow() bitsalloc.Layout {
+	return bitsalloc.Layout{DeltaBits: 28, DatacenterBits: 5, WorkerBits: 17, SequenceBits: 4, Unit: time.Second}
+}
+
+// open makes a generator that is closed when the test ends. Without an Assigner it gets a worker of its own.
+func open(t testing.TB, cfg cached.Config) *cached.Generator {
+	t.Helper()
+	if cfg.Assigner == nil {
+		cfg.Assigner, cfg.AllowReuse = assigner.Static(worker()), true
+	}
+	g, err := cached.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// inBubble is open with the narrow layout, unless cfg has another, and an epoch that suits a bubble.
+func inBubble(t testing.TB, cfg cached.Config) *cached.Generator {
+	t.Helper()
+	if cfg.Layout == (bitsalloc.Layout{}) {
+		cfg.Layout = narrow()
+	}
+	cfg.Epoch = bubbleEpoch()
+	g := open(t, cfg)
+	synctest.Wait() // for the padding goroutine to look at the ring that New has filled
+	return g
+}
+
+// next returns the fields of the next ID, which must be there.
+func next(t testing.TB, g *cached.Generator) bitsalloc.Fields {
+	t.Helper()
+	id, err := g.Next()
+	if err != nil {
+		t.Fatalf("Next: %v", err)
+	}
+	return parse(t, g, id)
+}
+
+func parse(t testing.TB, g *cached.Generator, id int64) bitsalloc.Fields {
+	t.Helper()
+	f, err := g.Parse(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// take returns n IDs, which must be there and increase.
+func take(t testing.TB, g *cached.Generator, n int) []int64 {
+	t.Helper()
+	ids := make([]int64, n)
+	if got, err := g.Fill(ids); got != n || err != nil {
+		t.Fatalf("Fill of %d = %d, %v", n, got, err)
+	}
+	if !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != n {
+		t.Fatal("Fill: IDs do not increase")
+	}
+	return ids
+}
+
+// drain takes what the ring holds at this moment.
+func drain(t testing.TB, g *cached.Generator) []int64 {
+	t.Helper()
+	return take(t, g, g.Stats().Remaining)
+}
+
+// checkSum asks that every ID that was put is accounted for.
+func checkSum(t testing.TB, s cached.Stats, put, issued int64) {
+	t.Helper()
+	if s.Issued != issued {
+		t.Errorf("Stats: Issued %d, but %d IDs were returned", s.Issued, issued)
+	}
+	if sum := s.Issued + s.Retired + s.Dropped + int64(s.Remaining); sum != put {
+		t.Errorf("Stats: Issued %d + Retired %d + Dropped %d + Remaining %d = %d, but %d IDs were put",
+			s.Issued, s.Retired, s.Dropped, s.Remaining, sum, put)
+	}
+}

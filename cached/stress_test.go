@@ -1,0 +1,141 @@
+package cached_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// A crowd takes IDs from one generator in every way there is.
+type crowd struct {
+	g     *cached.Generator
+	tally *tally
+	wants atomic.Int64 // IDs still to be taken
+}
+
+// member takes IDs until the crowd has enough or the generator is closed.
+func (c *crowd) member(t *testing.T, i int) {
+	var batch [5]int64
+	for last := int64(0); c.wants.Load() > 0 && !t.Failed(); i++ {
+		ids := batch[:1]
+		var err error
+		switch i % 3 {
+		case 0:
+			ids[0], err = c.g.Next()
+			if err != nil {
+				ids = nil
+			}
+		case 1:
+			ids[0], err = c.g.NextContext(t.Context())
+			if err != nil {
+				ids = nil
+			}
+		default:
+			n := 0
+			n, err = c.g.Fill(batch[:])
+			ids = batch[:n]
+		}
+		last = c.tally.add(last, ids...)
+		c.wants.Add(-int64(len(ids)))
+		switch {
+		case errors.Is(err, cached.ErrClosed):
+			return
+		case errors.Is(err, cached.ErrEmpty), errors.Is(err, cached.ErrLeaseExhausted):
+			runtime.Gosched()
+		case err != nil:
+			t.Errorf("unexpected: %v", err)
+		}
+	}
+}
+
+// TestEveryIDIsIssuedOnce counts the IDs of 1 to 64 goroutines, with runs of 2 in a ring of 2, where callers
+// collide all the time, and with runs and rings as they are used.
+func TestEveryIDIsIssuedOnce(t *testing.T) {
+	for _, row := range []struct {
+		bits  uint8
+		boost int
+		ids   int
+	}{{1, 1, 40_000}, {1, 4, 40_000}, {4, 1, 100_000}, {13, 3, 400_000}} {
+		for name, policy := range map[string]cached.EmptyPolicy{"PadInline": cached.PadInline, "Reject": cached.Reject} {
+			for _, goroutines := range []int{1, 2, 8, 64} {
+				t.Run(fmt.Sprintf("%d slots of %d, %s, %d goroutines", 1<<row.boost, 1<<row.bits, name, goroutines), func(t *testing.T) {
+					layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: row.bits}
+					stress(t, cached.Config{Layout: layout, BoostPower: row.boost, OnEmpty: policy}, goroutines, scaled(row.ids), nil)
+				})
+			}
+		}
+	}
+}
+
+// lastFar is lastWorker for a layout with more of them.
+var lastFar atomic.Int64
+
+func freshFar(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+	return assigner.Grant{WorkerID: lastFar.Add(1), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+}
+
+func TestEveryIDIsIssuedOnceAcrossInvalidate(t *testing.T) {
+	for name, policy := range map[string]cached.EmptyPolicy{"PadInline": cached.PadInline, "Reject": cached.Reject} {
+		t.Run(name, func(t *testing.T) {
+			layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: 4}
+			cfg := cached.Config{Layout: layout, OnEmpty: policy, Assigner: &script{assign: freshFar}}
+			calls := scaled(2000)
+			stress(t, cfg, 8, scaled(200_000), func(g *cached.Generator) {
+				for range calls {
+					g.Invalidate()
+					runtime.Gosched()
+				}
+			})
+		})
+	}
+}
+
+func TestEveryIDIsIssuedOnceUpToClose(t *testing.T) {
+	for name, policy := range map[string]cached.EmptyPolicy{"PadInline": cached.PadInline, "Reject": cached.Reject} {
+		t.Run(name, func(t *testing.T) {
+			for range 20 {
+				layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: 2}
+				stress(t, cached.Config{Layout: layout, OnEmpty: policy}, 8, 1<<20, func(g *cached.Generator) {
+					for g.Stats().Issued < 2000 {
+						runtime.Gosched()
+					}
+					if err := g.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// stress has goroutines take n IDs while meanwhile, unless nil, disturbs them, and settles the accounts.
+func stress(t *testing.T, cfg cached.Config, goroutines, n int, meanwhile func(*cached.Generator)) {
+	var put atomic.Int64
+	size := int64(1) << cfg.Layout.SequenceBits
+	cfg.MaxStaleness = -1
+	cfg.Trace.Padded = func(p cached.PaddedInfo) { put.Add(int64(p.Runs) * size) }
+	g := open(t, cfg)
+	units := 3*int64(n+64*5)/size + 1<<18
+	c := &crowd{g: g, tally: newTally(t, g, cfg.Layout.SequenceBits, units)}
+	c.wants.Store(int64(n))
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() { c.member(t, i) })
+	}
+	if meanwhile != nil {
+		meanwhile(g)
+	}
+	wg.Wait()
+	if err := g.Close(); err != nil { // from then on nothing is put
+		t.Error(err)
+	}
+	checkSum(t, g.Stats(), put.Load(), c.tally.count.Load())
+}

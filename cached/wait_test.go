@@ -1,0 +1,138 @@
+package cached_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+)
+
+func TestNextContextWakesWhenThereIsAnID(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		g := inBubble(t, cached.Config{MaxAhead: 3 * time.Second, OnEmpty: policy, MaxStaleness: -1})
+		last := drain(t, g)
+		time.Sleep(250 * time.Millisecond)
+		start := time.Now()
+		id, err := g.NextContext(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Since(start); got != 750*time.Millisecond {
+			t.Errorf("waited %v, want until the next unit begins, 750ms", got)
+		}
+		if id <= last[len(last)-1] {
+			t.Errorf("%d after %d", id, last[len(last)-1])
+		}
+	})
+}
+
+// TestWaitersDoNotSpin lets many goroutines wait for more IDs than the clock gives in ten units.
+func TestWaitersDoNotSpin(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1})
+		drain(t, g)
+		before := g.Stats()
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 10 * 16 {
+			wg.Go(func() {
+				if _, err := g.NextContext(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := time.Since(start); got != 10*time.Second {
+			t.Errorf("160 IDs took %v, want 10s", got)
+		}
+		after := g.Stats()
+		if n := after.RejectedPuts - before.RejectedPuts; n > 22 {
+			t.Errorf("%d refused padding passes in 10 s, want about one a second", n)
+		}
+		if n := after.RejectedTakes - before.RejectedTakes; n != 0 {
+			t.Errorf("%d rejected takes, but every caller got its ID", n)
+		}
+	})
+}
+
+func TestEndOfTheContextEndsTheWait(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1})
+		drain(t, g)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := g.NextContext(ctx)
+		if got := time.Since(start); got != 300*time.Millisecond {
+			t.Errorf("waited %v, want 300ms", got)
+		}
+		for _, want := range []error{context.DeadlineExceeded, cached.ErrTooFarAhead} {
+			if !errors.Is(err, want) {
+				t.Errorf("NextContext = %v, want it to wrap %v", err, want)
+			}
+		}
+		if got := g.Stats().RejectedTakes; got != 1 {
+			t.Errorf("RejectedTakes = %d, want 1", got)
+		}
+	})
+}
+
+func TestAnIDThatIsThereIsReturnedToAnEndedContext(t *testing.T) {
+	g := open(t, cached.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.NextContext(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloseEndsEveryWait(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1})
+		drain(t, g)
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if _, err := g.NextContext(t.Context()); !errors.Is(err, cached.ErrClosed) {
+					t.Errorf("NextContext = %v, want ErrClosed", err)
+				}
+			})
+		}
+		synctest.Wait()
+		start := time.Now()
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		if got := time.Since(start); got != 0 {
+			t.Errorf("they waited %v more", got)
+		}
+	})
+}
+
+// With the delta field used up there is nothing to wait for.
+func TestNextContextDoesNotWaitForTimeThatNeverComes(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		layout := narrow()
+		layout.DeltaBits = 17 // ends at delta 131,071
+		store := &script{assign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+			g, err := fenced(1<<40)(ctx, n, d)
+			g.First = 1<<17 - 100
+			return g, err
+		}}
+		g := inBubble(t, cached.Config{Layout: layout, Assigner: store, OnEmpty: policy})
+		for {
+			if _, err := g.NextContext(t.Context()); err != nil {
+				if !errors.Is(err, cached.ErrTimeExhausted) {
+					t.Errorf("NextContext = %v, want ErrTimeExhausted", err)
+				}
+				return
+			}
+		}
+	})
+}

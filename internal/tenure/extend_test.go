@@ -1,0 +1,78 @@
+package tenure_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+func fence(r *rig) {
+	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+		return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: 100, Guarantee: assigner.GuaranteeFenced}, nil
+	}
+	r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+		g.Limit = max(g.Limit, want)
+		return nil
+	}
+}
+
+func TestExtendRenewsAtOnceAndRings(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.open(t)
+		r.read()
+		news := r.News()
+		r.used.Store(90)
+		r.Extend(120)
+		<-news
+		if h := r.Current(); h.Limit != 120 || h.First != 1 || h.Term != 1 {
+			t.Errorf("Current = %+v, want the limit 120 and the rest as it was", h)
+		}
+		same(t, r.read(), "0s renew 0, 90 to 120")
+	})
+}
+
+func TestExtendAsksOnceForTheSame(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.renew = nil // agrees, and does not move the fence
+		r.open(t)
+		r.read()
+		for range 1000 {
+			r.Extend(120)
+			synctest.Wait()
+			r.Extend(110)
+			synctest.Wait()
+		}
+		same(t, r.read(), "0s renew 0, 0 to 120")
+		select {
+		case <-r.News():
+			t.Error("News of nothing")
+		default:
+		}
+		time.Sleep(50 * time.Second)
+		same(t, r.read(), "45s renew 0, 0 to 120") // the wish stands
+	})
+}
+
+func TestExtendIsHeardWhileARenewalIsUnderWay(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		raise := r.renew
+		r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			time.Sleep(time.Second)
+			return raise(ctx, g, used, want)
+		}
+		r.open(t)
+		r.Extend(120)
+		time.Sleep(500 * time.Millisecond)
+		r.Extend(130)
+		time.Sleep(2 * time.Second)
+		if got := r.Current().Limit; got != 130 {
+			t.Errorf("Limit = %d, want 130", got)
+		}
+	})
+}
