@@ -13,16 +13,17 @@ type lonely[T any] struct {
 	_     [64]byte
 }
 
-// atomicAdds counts with one shared word, which is the least that one ordered stream of numbers costs.
+// atomicAdds counts with one shared word, which is the least that one ordered stream of numbers costs. Like the
+// load, a baseline keeps what it gets and counts it.
 func atomicAdds() work {
 	n := new(lonely[atomic.Uint64])
 	return func(_ context.Context, stop *atomic.Bool) (tally, error) {
 		var t tally
 		for more := true; more; more = !stop.Load() {
 			for range stride {
-				n.value.Add(1)
+				t.last = int64(n.value.Add(1))
+				t.ids++
 			}
-			t.ids += stride
 		}
 		return t, nil
 	}
@@ -40,9 +41,10 @@ func mutexCounts() work {
 			for range stride {
 				n.value.Lock()
 				n.value.n++
+				t.last = int64(n.value.n)
 				n.value.Unlock()
+				t.ids++
 			}
-			t.ids += stride
 		}
 		return t, nil
 	}
