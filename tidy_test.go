@@ -27,11 +27,12 @@ var mayImport = map[string][]string{
 	"assigner":              {module + "/bitsalloc"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
-	"internal/tenure":       {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
-	"internal/original":     {},
-	"internal/testserver":   {},
-	"defaultgen":            {module + "/bitsalloc", module + "/assigner", module + "/internal/tenure"},
-	"cached":                {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/tenure"},
+	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
+	"internal/tenure":                         {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
+	"internal/original":                       {},
+	"internal/testserver":                     {},
+	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/tenure"},
+	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/tenure"},
 }
 
 func TestImportDirections(t *testing.T) {
@@ -62,6 +63,27 @@ func TestDirectRequirements(t *testing.T) {
 	want := []string{"github.com/go-sql-driver/mysql", "github.com/jmoiron/sqlx", "golang.org/x/sync"}
 	if got := strings.Fields(out); !slices.Equal(got, want) {
 		t.Errorf("direct requirements %v, want %v: anything heavier belongs in a nested module", got, want)
+	}
+}
+
+// TestReadmeProgramCompiles builds the program that the README shows.
+func TestReadmeProgramCompiles(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```go\n")
+	program, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("README.md has no Go program")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := goTool(t, "build", "-o", filepath.Join(dir, "program"), file); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }
 
