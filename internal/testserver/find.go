@@ -1,0 +1,86 @@
+package testserver
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Missing begins the line of a test that was skipped because a server is not installed.
+const Missing = "testserver: missing:"
+
+// missing ends the test: it is skipped on a developer's machine and fails where CI is true.
+func missing(t testing.TB, server, what, apt string) {
+	t.Helper()
+	const format = "%s %s (%s; Debian package %s)"
+	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci {
+		t.Fatalf(format, Missing, server, what, apt)
+	}
+	t.Skipf(format, Missing, server, what, apt)
+}
+
+// find returns the absolute path of the first of some programs, from PATH or from where packages
+// put servers that are not meant for PATH.
+func find(names ...string) (path string, ok bool) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			if path, err = filepath.Abs(path); err == nil {
+				return path, true
+			}
+		}
+		for _, pattern := range [...]string{
+			"/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin",
+			"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
+			"/opt/homebrew/bin", "/opt/homebrew/opt/*/bin",
+		} {
+			found, _ := filepath.Glob(filepath.Join(pattern, name))
+			slices.SortFunc(found, newestFirst)
+			for _, path := range found {
+				if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
+					return path, true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+// newestFirst orders /usr/lib/postgresql/17/bin before .../9.6/bin.
+func newestFirst(a, b string) int {
+	return cmp.Or(cmp.Compare(version(b), version(a)), strings.Compare(b, a))
+}
+
+func version(path string) int {
+	digits := func(r rune) bool { return r < '0' || r > '9' }
+	for _, field := range strings.FieldsFunc(path, digits) {
+		if n, err := strconv.Atoi(field); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// An account is a user that a server runs as in place of root.
+type account struct{ uid, gid int }
+
+// lookupAccount returns the first of some users that exists.
+func lookupAccount(names ...string) (*account, bool) {
+	for _, name := range names {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.Atoi(u.Uid)
+		gid, err2 := strconv.Atoi(u.Gid)
+		if err1 == nil && err2 == nil {
+			return &account{uid, gid}, true
+		}
+	}
+	return nil, false
+}

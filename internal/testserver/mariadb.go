@@ -1,0 +1,109 @@
+package testserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// MariaDB starts a MariaDB server with an empty database named uidring and the user root without a
+// password. Arguments are added to the server's command line, such as "--sync-binlog=0".
+func MariaDB(t testing.TB, args ...string) *Server {
+	t.Helper()
+	program, ok := find("mariadbd", "mysqld")
+	if !ok || !isMariaDB(program) {
+		missing(t, "MariaDB", "no mariadbd", "mariadb-server-core")
+	}
+	return start(t, recipe{
+		name:    "MariaDB",
+		program: program,
+		prepare: bootstrapMariaDB,
+		command: func(s *Server) []string {
+			return append(mariaDBFlags(s), "--socket="+s.path("s.sock"), "--pid-file="+s.path("pid"),
+				"--bind-address=127.0.0.1", "--port="+s.port(), "--skip-name-resolve")
+		},
+		ready: greeting,
+		dsn:   func(addr string) string { return "root@tcp(" + addr + ")/uidring" },
+		stop:  syscall.SIGTERM,
+	}, args)
+}
+
+// isMariaDB tells MariaDB's mysqld from that of MySQL, which is set up in another way.
+func isMariaDB(program string) bool {
+	out, err := exec.Command(program, "--no-defaults", "--version").Output()
+	return err == nil && strings.Contains(string(out), "MariaDB")
+}
+
+// mariaDBFlags are small buffers and the folder, for the set-up as for the server. MariaDB insists
+// on being told when it is to run as root.
+func mariaDBFlags(s *Server) []string {
+	flags := []string{"--no-defaults", "--datadir=" + s.path("data"),
+		"--innodb-log-file-size=4M", "--innodb-buffer-pool-size=16M"}
+	if os.Geteuid() == 0 {
+		flags = append(flags, "--user=root")
+	}
+	return flags
+}
+
+// bootstrapMariaDB creates the system tables with the server itself. The script that does so,
+// mariadb-install-db, needs a program from the client's package; the server does not.
+func bootstrapMariaDB(s *Server) error {
+	if err := os.Mkdir(s.path("data"), 0o700); err != nil {
+		return err
+	}
+	script := []byte("CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n")
+	for _, name := range [...]string{"system_tables", "performance_tables", "system_tables_data"} {
+		text, err := mariaDBScript(s.recipe.program, name)
+		if err != nil {
+			return err
+		}
+		script = append(append(script, text...), '\n')
+	}
+	script = append(script, "CREATE DATABASE uidring;\n"...)
+	return s.run(script, s.recipe.program, append(mariaDBFlags(s), "--bootstrap", "--log-warnings=0",
+		"--enforce-storage-engine=", "--max-allowed-packet=8M")...)
+}
+
+// mariaDBScript reads one of the scripts that came with the server; version 11 renamed them.
+func mariaDBScript(program, name string) ([]byte, error) {
+	share := []string{"/usr/share"}
+	if target, err := filepath.EvalSymlinks(program); err == nil {
+		share = append(share, filepath.Join(filepath.Dir(filepath.Dir(target)), "share"))
+	}
+	for _, dir := range share {
+		for _, file := range [...]string{"mysql/mysql_", "mariadb/mysql_", "mysql/mariadb_", "mariadb/mariadb_"} {
+			text, err := os.ReadFile(filepath.Join(dir, file+name+".sql"))
+			if !errors.Is(err, os.ErrNotExist) {
+				return text, err
+			}
+		}
+	}
+	return nil, fmt.Errorf("no %s.sql below %s", name, strings.Join(share, ", "))
+}
+
+// greeting looks at the packet that a MySQL server opens with: the protocol version, 10, in its fifth
+// byte, or 255 for an error.
+func greeting(addr string) error {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Second))
+	var packet [5]byte
+	if _, err := io.ReadFull(conn, packet[:]); err != nil {
+		return err
+	}
+	if packet[4] != 10 {
+		return fmt.Errorf("greeting has protocol %d", packet[4])
+	}
+	return nil
+}
