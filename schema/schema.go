@@ -1,0 +1,66 @@
+// Package schema holds the tables that worker IDs are taken from, as SQL files that the clients
+// mysql, sqlite3 and psql run as they are, and embedded for use from Go.
+//
+//	worker_node.sql    disposable worker IDs; the columns of Baidu's UidGenerator, its siblings for token and pin
+//	worker_sticky.sql  worker IDs that stay with a service key
+//
+// Each has a sibling for SQLite (…_sqlite.sql) and for PostgreSQL (…_postgres.sql). All of them create
+// what is missing and never drop or change what is there. The comments in the files say what each
+// table is for, who writes to it, and what an operator may delete.
+//
+// Package sqlassigner applies them: sqlassigner.Apply.
+package schema
+
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+// A File is one of the SQL files of this folder.
+type File struct {
+	Name string // such as "worker_node.sql"
+	SQL  string // its whole text
+}
+
+// MySQL returns the files for MySQL and MariaDB, in the order in which they are to be applied.
+func MySQL() []File { return read("") }
+
+// SQLite returns the files for SQLite, in the order in which they are to be applied.
+func SQLite() []File { return read("_sqlite") }
+
+// PostgreSQL returns the files for PostgreSQL, in the order in which they are to be applied.
+func PostgreSQL() []File { return read("_postgres") }
+
+// read returns the files of one database. A new table file is added to this list.
+func read(suffix string) []File {
+	var list []File
+	for _, table := range [...]string{"worker_node", "worker_sticky"} {
+		name := table + suffix + ".sql"
+		text, err := files.ReadFile(name)
+		if err != nil {
+			panic("bug: schema: " + err.Error())
+		}
+		list = append(list, File{name, string(text)})
+	}
+	return list
+}
+
+// Statements returns the statements of the file one by one, without comments, for drivers that take
+// one at a time.
+func (f File) Statements() []string {
+	var code strings.Builder
+	for line := range strings.Lines(f.SQL) {
+		line, _, _ = strings.Cut(line, "--")
+		code.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	var list []string
+	for statement := range strings.SplitSeq(code.String(), ";") {
+		if statement = strings.TrimSpace(statement); statement != "" {
+			list = append(list, statement)
+		}
+	}
+	return list
+}

@@ -1,0 +1,84 @@
+package schema_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/schema"
+)
+
+var dialects = map[string]func() []schema.File{
+	"MySQL": schema.MySQL, "SQLite": schema.SQLite, "PostgreSQL": schema.PostgreSQL,
+}
+
+func TestEveryFileBelongsToADialectAndIsTheOneInTheFolder(t *testing.T) {
+	var names []string
+	for dialect, files := range dialects {
+		for _, f := range files() {
+			names = append(names, f.Name)
+			text, err := os.ReadFile(f.Name)
+			if err != nil || string(text) != f.SQL {
+				t.Errorf("%s: %s is not what is embedded: %v", dialect, f.Name, err)
+			}
+		}
+	}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".sql") && !slices.Contains(names, e.Name()) {
+			t.Errorf("%s is in the folder and in no dialect", e.Name())
+		}
+	}
+	if want := len(names) / len(dialects); len(names) != want*len(dialects) || want < 2 {
+		t.Errorf("files %q, want as many for each dialect", names)
+	}
+}
+
+func TestStatementsOnlyCreateWhatIsMissing(t *testing.T) {
+	create := regexp.MustCompile(`^CREATE TABLE IF NOT EXISTS ([A-Z_]+) \(`)
+	var first []string
+	for dialect, files := range dialects {
+		var tables []string
+		for _, f := range files() {
+			for _, s := range f.Statements() {
+				m := create.FindStringSubmatch(s)
+				if m == nil || strings.Contains(s, ";") || strings.Contains(s, "--") {
+					t.Errorf("%s: statement %q", f.Name, s)
+					continue
+				}
+				tables = append(tables, m[1])
+			}
+		}
+		if first == nil {
+			first = tables
+		}
+		if !slices.Equal(tables, first) || len(tables) != 4 {
+			t.Errorf("%s has the tables %q, another dialect %q; want four", dialect, tables, first)
+		}
+	}
+}
+
+func TestStatementsDropCommentsAndSplit(t *testing.T) {
+	f := schema.File{SQL: "-- a; b\n\nCREATE TABLE A ( -- c;\n    B int -- d\n);\n-- e\nCREATE TABLE C (D int)"}
+	want := []string{"CREATE TABLE A (\n    B int\n)", "CREATE TABLE C (D int)"}
+	if got := f.Statements(); !slices.Equal(got, want) {
+		t.Errorf("statements %q, want %q", got, want)
+	}
+}
+
+// Operators read the files, not the package's documentation.
+func TestFilesSayWhatMustNotBeDeleted(t *testing.T) {
+	for _, files := range dialects {
+		node := files()[0]
+		for _, want := range []string{"never the row with the largest ID", "Written by:"} {
+			if !strings.Contains(strings.ReplaceAll(node.SQL, "\n-- ", " "), want) {
+				t.Errorf("%s does not say %q", node.Name, want)
+			}
+		}
+	}
+}

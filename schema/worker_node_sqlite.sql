@@ -1,0 +1,45 @@
+-- Worker IDs, for SQLite: sqlite3 your.db < worker_node_sqlite.sql
+-- Creates what is missing and changes nothing that is there.
+
+-- One row for each start of a process (Disposable) and one for each service key (Sticky). ID is the
+-- worker ID. The columns are those of Baidu's UidGenerator.
+--
+-- Written by: the assigner, one INSERT for each new worker ID; it never updates or deletes a row.
+-- Rows of processes that no longer run may be deleted, but never the row with the largest ID: with
+-- AUTOINCREMENT SQLite remembers it, other databases that the rows may move to do not.
+CREATE TABLE IF NOT EXISTS WORKER_NODE (
+    ID          integer     NOT NULL PRIMARY KEY AUTOINCREMENT,   -- the worker ID, from 1 up
+    HOST_NAME   varchar(64) NOT NULL,                             -- address of the host, or of the container's host
+    PORT        varchar(64) NOT NULL,                             -- port of the container, else milliseconds-random
+    TYPE        int         NOT NULL,                             -- 1: container, 2: host
+    LAUNCH_DATE date        NOT NULL,                             -- day of the start, UTC
+    MODIFIED    timestamp   NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    CREATED     timestamp   NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+
+-- What shows a running process that its row of WORKER_NODE is still its own.
+--
+-- Written by: the assigner, in the transaction that writes the row of WORKER_NODE. A row may be
+-- deleted when its process has ended; while it is there its number is not given out again, whatever
+-- happens to WORKER_NODE.
+CREATE TABLE IF NOT EXISTS WORKER_NODE_TOKEN (
+    ID      integer     NOT NULL PRIMARY KEY,                     -- as in WORKER_NODE
+    TOKEN   varchar(64) NOT NULL,                                 -- random, known to the holder only
+    CREATED datetime    NOT NULL                                  -- UTC
+);
+
+-- The single row that says how IDs are composed with the worker IDs of WORKER_NODE. A service that
+-- composes them in another way would produce IDs that others produce as well, and is refused.
+--
+-- Written by: the first assigner that uses the table. Delete the row only when no ID that was
+-- composed that way can meet the new ones.
+CREATE TABLE IF NOT EXISTS WORKER_NODE_PIN (
+    ID              integer  NOT NULL PRIMARY KEY,                -- always 1
+    DELTA_BITS      int      NOT NULL,
+    DATACENTER_BITS int      NOT NULL,
+    WORKER_BITS     int      NOT NULL,
+    SEQUENCE_BITS   int      NOT NULL,
+    UNIT_MS         bigint   NOT NULL,                            -- what the delta counts, in milliseconds
+    EPOCH_MS        bigint   NOT NULL,                            -- where the delta is 0, in milliseconds since 1970 UTC
+    CREATED         datetime NOT NULL                             -- UTC
+);
