@@ -1,0 +1,56 @@
+package assignertest_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+)
+
+// A counter is an assigner that somebody might bring: numbers from one process, never twice.
+type counter struct{ last atomic.Int64 }
+
+func (c *counter) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n := c.last.Add(1)
+	if n > d.MaxWorkerID() {
+		return nil, fmt.Errorf("%w: there are %d", assigner.ErrWorkersExhausted, d.MaxWorkerID())
+	}
+	return counted(n), nil
+}
+
+type counted int64
+
+func (n counted) Renew(context.Context, int64, int64) error { return nil }
+func (n counted) Release(context.Context, int64) error      { return nil }
+func (n counted) Grant() assigner.Grant {
+	return assigner.Grant{WorkerID: int64(n), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
+}
+
+func ExampleRun() {
+	// In a file of yours that ends in _test.go.
+	_ = func(t *testing.T) {
+		assignertest.Run(t, func(t *testing.T) assignertest.Store {
+			shared := new(counter) // an empty store for each case
+			return assignertest.Store{
+				Assigner:  func(holder string) assigner.Assigner { return shared },
+				Guarantee: assigner.GuaranteeFresh,
+			}
+		})
+	}
+}
+
+func TestCounterConforms(t *testing.T) {
+	assignertest.Run(t, func(t *testing.T) assignertest.Store {
+		shared := new(counter)
+		return assignertest.Store{
+			Assigner:  func(holder string) assigner.Assigner { return shared },
+			Guarantee: assigner.GuaranteeFresh,
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package assignertest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// dockerKey is what the first container of Docker's default bridge takes for its address on every host.
+const dockerKey = "172.17.0.2:02:42:ac:11:00:02"
+
+// RunKeyed checks what an assigner without a fence promises that keeps a number for each key:
+// whoever starts last with a key has its number, the others learn it, and none takes it back while
+// it is held. open is called once by each case, and the holder of [Store.Assigner] is the key.
+func RunKeyed(t *testing.T, open func(t *testing.T) Store) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, Store)
+	}{
+		{"KeyKeepsItsWorkerOverARestart", restart},
+		{"KeyKeepsItsWorkerOverACrash", crash},
+		{"KeysThatLookAlikeGetDifferentWorkers", alike},
+		{"TwoHostsWithDockersUsualAddresses", twoHosts},
+		{"TwoProcessesOnOneHost", twoProcesses},
+		{"LastStarterIsNotDisturbed", undisturbed},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+func restart(t *testing.T, s Store) {
+	first := assign(t, s.Assigner("orders-1"))
+	assign(t, s.Assigner("orders-2"))
+	release(t, first)
+	second := assign(t, s.Assigner("orders-1"))
+	if a, b := first.Grant().WorkerID, second.Grant().WorkerID; a != b {
+		t.Errorf("worker %d before the restart, %d after it", a, b)
+	}
+	if err := renew(t, second); err != nil {
+		t.Errorf("Renew after a restart: %v", err)
+	}
+}
+
+func crash(t *testing.T, s Store) {
+	first := assign(t, s.Assigner("orders-1"))
+	second := assign(t, s.Assigner("orders-1"))
+	if a, b := first.Grant().WorkerID, second.Grant().WorkerID; a != b {
+		t.Errorf("worker %d before the crash, %d after it", a, b)
+	}
+	if err := renew(t, second); err != nil {
+		t.Errorf("Renew after a crash: %v", err)
+	}
+}
+
+func alike(t *testing.T, s Store) {
+	seen := make(map[int64]string)
+	for _, key := range []string{"orders", "Orders", "ORDERS", "örders", "orders-", "orders/1", "orders%", "orders'", "o rders"} {
+		w := assign(t, s.Assigner(key)).Grant().WorkerID
+		if other, twice := seen[w]; twice {
+			t.Errorf("keys %q and %q both have worker %d", other, key, w)
+		}
+		seen[w] = key
+	}
+}
+
+// twoHosts: nobody can keep two hosts with one key apart, but both must not go on for long. The
+// second takes the worker over, the first learns it and does not come back until the second has gone.
+func twoHosts(t *testing.T, s Store) {
+	hostA, hostB := s.Assigner(dockerKey), s.Assigner(dockerKey)
+	a := assign(t, hostA)
+	b := assign(t, hostB)
+	if err := renew(t, a); !errors.Is(err, assigner.ErrWorkerRowLost) {
+		t.Errorf("Renew on the first host: %v, want ErrWorkerRowLost", err)
+	}
+	for range 3 {
+		if _, err := tryAssign(t, hostA, Domain()); !errors.Is(err, assigner.ErrWorkerInUse) {
+			t.Errorf("Assign on the first host: %v, want ErrWorkerInUse", err)
+		}
+		if err := renew(t, b); err != nil {
+			t.Errorf("Renew on the second host: %v", err)
+		}
+	}
+	release(t, b)
+	again := assign(t, hostA)
+	if again.Grant().WorkerID != b.Grant().WorkerID {
+		t.Errorf("worker %d after the second host has gone, want %d", again.Grant().WorkerID, b.Grant().WorkerID)
+	}
+	if err := renew(t, again); err != nil {
+		t.Errorf("Renew on the first host after the second has gone: %v", err)
+	}
+}
+
+// twoProcesses: a key that is that of the host is shared, keys of their own are not.
+func twoProcesses(t *testing.T, s Store) {
+	const host = "10.0.0.7:0c:c4:7a:12:34:56"
+	a, b := assign(t, s.Assigner(host)), assign(t, s.Assigner(host))
+	if err := renew(t, a); !errors.Is(err, assigner.ErrWorkerRowLost) {
+		t.Errorf("Renew of the older process: %v, want ErrWorkerRowLost", err)
+	}
+	if err := renew(t, b); err != nil {
+		t.Errorf("Renew of the younger process: %v", err)
+	}
+	a, b = assign(t, s.Assigner(host+" 8081")), assign(t, s.Assigner(host+" 8082"))
+	if a.Grant().WorkerID == b.Grant().WorkerID {
+		t.Errorf("two keys have worker %d", a.Grant().WorkerID)
+	}
+	for _, l := range []assigner.Lease{a, b} {
+		if err := renew(t, l); err != nil {
+			t.Errorf("Renew of a process with a key of its own: %v", err)
+		}
+	}
+}
+
+// undisturbed: a process that is told to take a new grant before it has looked, or that releases a
+// number it no longer has, must not take it from the holder either.
+func undisturbed(t *testing.T, s Store) {
+	older, younger := s.Assigner("orders-1"), s.Assigner("orders-1")
+	a, b := assign(t, older), assign(t, younger)
+	if _, err := tryAssign(t, older, Domain()); !errors.Is(err, assigner.ErrWorkerInUse) {
+		t.Errorf("Assign of the older process: %v, want ErrWorkerInUse", err)
+	}
+	release(t, a)
+	if err := renew(t, b); err != nil {
+		t.Errorf("Renew of the younger process: %v", err)
+	}
+}

@@ -1,0 +1,201 @@
+package assignertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// holders is how many holders a case has that wants many.
+const holders = 20
+
+// Run checks what every assigner promises. open is called once by each case.
+func Run(t *testing.T, open func(t *testing.T) Store) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, Store)
+	}{
+		{"HoldersGetDifferentWorkers", differentWorkers},
+		{"HoldersAtOnceGetDifferentWorkers", differentWorkersAtOnce},
+		{"GrantSaysWhatIsPromised", grantSays},
+		{"WorkersBeyondTheLayoutAreRefused", beyondTheLayout},
+		{"EndedContextIsAnError", endedContext},
+		{"RenewKeepsALiveLease", renewKeeps},
+		{"DeletedRowIsNoticed", deletedRow},
+		{"AnotherDomainIsRefused", anotherDomain},
+		{"ReleaseMayBeRepeated", releaseRepeated},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+func differentWorkers(t *testing.T, s Store) {
+	seen := make(map[int64]int)
+	for i := range holders {
+		w := assign(t, s.Assigner(holder(i))).Grant().WorkerID
+		if j, twice := seen[w]; twice {
+			t.Errorf("holders %d and %d both have worker %d", j, i, w)
+		}
+		seen[w] = i
+	}
+}
+
+func differentWorkersAtOnce(t *testing.T, s Store) {
+	var wg sync.WaitGroup
+	var workers [holders]int64
+	for i := range workers {
+		a := s.Assigner(holder(i))
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			l, err := a.Assign(ctx, Domain())
+			if err != nil {
+				t.Errorf("Assign for holder %d: %v", i, err)
+				workers[i] = -1 - int64(i)
+				return
+			}
+			workers[i] = l.Grant().WorkerID
+		})
+	}
+	wg.Wait()
+	seen := make(map[int64]int)
+	for i, w := range workers {
+		if j, twice := seen[w]; twice {
+			t.Errorf("holders %d and %d both have worker %d", j, i, w)
+		}
+		seen[w] = i
+	}
+}
+
+func grantSays(t *testing.T, s Store) {
+	l := assign(t, s.Assigner(holder(0)))
+	g := l.Grant()
+	if g.Guarantee != s.Guarantee || g.Reusable != s.Reusable {
+		t.Errorf("grant is %v, reusable %v; want %v, %v", g.Guarantee, g.Reusable, s.Guarantee, s.Reusable)
+	}
+	if g.First < 0 || g.First > g.Limit {
+		t.Errorf("grant is for deltas %d to %d", g.First, g.Limit)
+	}
+	fenced := s.Guarantee == assigner.GuaranteeFenced || s.Guarantee == assigner.GuaranteeLossy
+	if g.Fenced() != fenced {
+		t.Errorf("grant with %v is fenced: %v, want %v", g.Guarantee, g.Fenced(), fenced)
+	}
+	if again := l.Grant(); again != g {
+		t.Errorf("grant changed without a Renew: %+v, then %+v", g, again)
+	}
+}
+
+// beyondTheLayout asks for one worker more than a field of two bits holds.
+func beyondTheLayout(t *testing.T, s Store) {
+	d := Domain()
+	d.Layout.WorkerBits = 2
+	seen := make(map[int64]bool)
+	refused := 0
+	for i := range d.MaxWorkerID() + 2 {
+		l, err := tryAssign(t, s.Assigner(holder(int(i))), d)
+		switch {
+		case errors.Is(err, assigner.ErrWorkersExhausted), errors.Is(err, assigner.ErrWorkerOutOfRange):
+			refused++
+		case err != nil:
+			t.Fatalf("Assign: %v; want ErrWorkersExhausted or ErrWorkerOutOfRange", err)
+		case seen[l.Grant().WorkerID]:
+			t.Errorf("worker %d was given to two holders", l.Grant().WorkerID)
+		default:
+			seen[l.Grant().WorkerID] = true
+		}
+	}
+	if refused == 0 {
+		t.Error("no holder was refused")
+	}
+}
+
+func endedContext(t *testing.T, s Store) {
+	a := s.Assigner(holder(0))
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	for _, ctx := range []context.Context{cancelled, late} {
+		if l, err := a.Assign(ctx, Domain()); !errors.Is(err, ctx.Err()) || l != nil {
+			t.Errorf("Assign returned %v, %v; want no lease and %v", l, err, ctx.Err())
+		}
+	}
+}
+
+func renewKeeps(t *testing.T, s Store) {
+	l := assign(t, s.Assigner(holder(0)))
+	assign(t, s.Assigner(holder(1)))
+	before := l.Grant()
+	for range 3 {
+		if err := renew(t, l); err != nil {
+			t.Fatalf("Renew: %v", err)
+		}
+	}
+	after := l.Grant()
+	if after.WorkerID != before.WorkerID {
+		t.Errorf("worker %d after Renew, was %d", after.WorkerID, before.WorkerID)
+	}
+	if after.Limit < before.First+1 {
+		t.Errorf("limit %d after Renew wanted %d", after.Limit, before.First+1)
+	}
+}
+
+func deletedRow(t *testing.T, s Store) {
+	if s.Delete == nil {
+		t.Skip("the store has no rows")
+	}
+	a := s.Assigner(holder(0))
+	lost, other := assign(t, a), assign(t, s.Assigner(holder(1)))
+	s.Delete(t, lost.Grant().WorkerID)
+	if err := renew(t, lost); !errors.Is(err, assigner.ErrWorkerRowLost) {
+		t.Errorf("Renew of a deleted row: %v, want ErrWorkerRowLost", err)
+	}
+	if err := renew(t, other); err != nil {
+		t.Errorf("Renew of another row: %v", err)
+	}
+	if w := assign(t, a).Grant().WorkerID; w == lost.Grant().WorkerID || w == other.Grant().WorkerID {
+		t.Errorf("worker %d was given out again; %d was lost, %d is held", w, lost.Grant().WorkerID, other.Grant().WorkerID)
+	}
+}
+
+func anotherDomain(t *testing.T, s Store) {
+	if !s.Pinned {
+		t.Skip("the store pins no domain")
+	}
+	assign(t, s.Assigner(holder(0)))
+	for name, change := range map[string]func(*assigner.Domain){
+		"DeltaBits":      func(d *assigner.Domain) { d.Layout.DeltaBits-- },
+		"DatacenterBits": func(d *assigner.Domain) { d.Layout.DatacenterBits-- },
+		"WorkerBits":     func(d *assigner.Domain) { d.Layout.WorkerBits-- },
+		"SequenceBits":   func(d *assigner.Domain) { d.Layout.SequenceBits-- },
+		"Unit":           func(d *assigner.Domain) { d.Layout.Unit = time.Millisecond },
+		"Epoch":          func(d *assigner.Domain) { d.Epoch = d.Epoch.Add(time.Millisecond) },
+		"all":            func(d *assigner.Domain) { d.Layout, d.Epoch = bitsalloc.Snowflake(), time.UnixMilli(1).UTC() },
+	} {
+		d := Domain()
+		change(&d)
+		if _, err := tryAssign(t, s.Assigner(holder(1)), d); !errors.Is(err, assigner.ErrLayoutMismatch) {
+			t.Errorf("Assign with another %s: %v, want ErrLayoutMismatch", name, err)
+		}
+	}
+	assign(t, s.Assigner(holder(1)))
+}
+
+func releaseRepeated(t *testing.T, s Store) {
+	a := s.Assigner(holder(0))
+	l := assign(t, a)
+	used := l.Grant().WorkerID
+	release(t, l)
+	release(t, l)
+	if w := assign(t, a).Grant().WorkerID; w == used && !s.Reusable {
+		t.Errorf("worker %d was given out again, and is not reusable", w)
+	}
+}
+
+func holder(i int) string { return fmt.Sprintf("holder-%d", i) }

@@ -1,0 +1,66 @@
+package sqlassigner_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+)
+
+// unconnected returns a handle of a given driver name that leads nowhere.
+func unconnected(t *testing.T, driverName string) *sqlx.DB {
+	t.Helper()
+	connector, err := mysql.NewConnector(mysql.NewConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sqlx.NewDb(sql.OpenDB(connector), driverName)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func TestUnusableHandleIsAnErrorOfAssign(t *testing.T) {
+	for _, tt := range []struct {
+		db       *sqlx.DB
+		sentinel error
+		want     string
+	}{
+		{unconnected(t, "oracle"), sqlassigner.ErrUnknownDriver, `"oracle", allowed: mysql; sqlite, sqlite3; pgx, postgres`},
+		{unconnected(t, ""), sqlassigner.ErrUnknownDriver, `""`},
+		{nil, nil, "no database handle"},
+	} {
+		_, err1 := sqlassigner.Disposable(tt.db, sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
+		_, err2 := sqlassigner.Sticky(tt.db, "key", sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
+		err3 := sqlassigner.Apply(t.Context(), tt.db)
+		for _, err := range []error{err1, err2, err3} {
+			if err == nil || !strings.Contains(err.Error(), tt.want) || tt.sentinel != nil && !errors.Is(err, tt.sentinel) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		}
+	}
+}
+
+func TestUnusableKeyIsAnErrorOfAssign(t *testing.T) {
+	db := unconnected(t, "mysql")
+	for _, tt := range []struct{ key, want string }{
+		{"", "has 0 characters, allowed: 1 to 128"},
+		{strings.Repeat("ä", 129), "has 129 characters, allowed: 1 to 128"},
+		{"orders ", "allowed: no space at either end"},
+		{"\u00a0orders", "allowed: no space at either end"},
+		{"or\nders", "without control characters"},
+		{"or\x00ders", "without control characters"},
+		{"or\xffders", "allowed: UTF-8"},
+	} {
+		var a assigner.Assigner = sqlassigner.Sticky(db, tt.key, sqlassigner.Config{})
+		if _, err := a.Assign(t.Context(), assignertest.Domain()); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("key %q: %v, want %q", tt.key, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// The kinds of trouble that all databases have in common.
+
+func unreachable() diagnosis {
+	return diagnosis{sentinel: ErrUnreachable, passes: true,
+		advice: "check that the server runs and that the address is right"}
+}
+
+func collision() diagnosis { return diagnosis{passes: true} }
+
+func readOnly() diagnosis {
+	return diagnosis{sentinel: assigner.ErrStoreNotDurable, passes: true, elsewhere: true,
+		advice: "use the address of the primary"}
+}
+
+func denied() diagnosis {
+	return diagnosis{sentinel: ErrAccessDenied,
+		advice: "check user and password; the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE for Apply"}
+}
+
+func duplicate() diagnosis {
+	return diagnosis{passes: true, advice: "either many processes write the same row, or rows of WORKER_NODE " +
+		"were deleted and its counter was set back: raise it above the largest ID of WORKER_NODE_TOKEN"}
+}
+
+func noDatabase() diagnosis {
+	return diagnosis{sentinel: ErrTableMissing, advice: "create the database, or correct its name"}
+}
+
+// diagnoseAny knows the errors that do not depend on the database.
+func diagnoseAny(err error) (diagnosis, bool) {
+	if _, worded := errors.AsType[verdict](err); worded || err == nil {
+		return diagnosis{}, true
+	}
+	// A context that ended is a net.Error as well, but says nothing about the network.
+	netErr, network := errors.AsType[net.Error](err)
+	network = network && netErr != context.DeadlineExceeded
+	// pgx has an error for a connection that was found closed before anything was sent.
+	closed, repeatable := errors.AsType[interface {
+		error
+		SafeToRetry() bool
+	}](err)
+	switch {
+	case errors.Is(err, errReadOnly):
+		return readOnly(), true
+	case errors.Is(err, errRaced):
+		return collision(), true
+	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, mysql.ErrInvalidConn),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), network, repeatable && closed.SafeToRetry():
+		return unreachable(), true
+	}
+	return diagnosis{}, false
+}
+
+func diagnoseMySQL(err error) diagnosis {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return diagnoseMySQLNumber(e.Number)
+	}
+	d, _ := diagnoseAny(err)
+	return d
+}
+
+func diagnoseMySQLNumber(number uint16) diagnosis {
+	switch number {
+	case 1213, 1205, 1020: // deadlock, lock wait timeout, row changed since it was read
+		return collision()
+	case 1290, 1792, 1836: // the server, the transaction, or the server while it is switched over, is read-only
+		return readOnly()
+	case 1040, 1047, 1053, 1927: // too many connections, cluster not ready, shutting down, connection killed
+		return unreachable()
+	case 1044, 1045, 1142, 1143, 1698: // database, password, table, column, plugin
+		return denied()
+	case 1049:
+		return noDatabase()
+	case 1146:
+		return diagnosis{sentinel: ErrTableMissing}
+	case 1062:
+		return duplicate()
+	}
+	return diagnosis{}
+}
+
+// diagnosePostgres knows errors by their SQLSTATE, which the drivers pgx and pq both offer.
+func diagnosePostgres(err error) diagnosis {
+	if e, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		return diagnoseSQLState(e.SQLState())
+	}
+	d, _ := diagnoseAny(err)
+	return d
+}
+
+func diagnoseSQLState(state string) diagnosis {
+	switch state {
+	case "40001", "40P01", "55P03", // serialization, deadlock, lock not available
+		"42P07", "42710": // CREATE … IF NOT EXISTS of several processes at once: table, type exists
+		return collision()
+	case "25006":
+		return readOnly()
+	case "53300": // too many connections
+		return unreachable()
+	case "28000", "28P01", "42501": // user, password, table
+		return denied()
+	case "3D000":
+		return noDatabase()
+	case "42P01":
+		return diagnosis{sentinel: ErrTableMissing}
+	case "23505":
+		return duplicate()
+	}
+	if strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") { // connection, shutdown
+		return unreachable()
+	}
+	return diagnosis{}
+}
+
+// diagnoseSQLite knows errors by their result code where the driver offers it as a method, and by
+// SQLite's own text, which is the same in all drivers, where it does not.
+func diagnoseSQLite(err error) diagnosis {
+	if d, ok := diagnoseAny(err); ok {
+		return d
+	}
+	code, text := 0, err.Error()
+	if e, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err); ok {
+		code = e.Code() & 0xff // the bits above tell variants apart
+	}
+	is := func(want int, phrase string) bool { return code == want || strings.Contains(text, phrase) }
+	switch {
+	case is(5, "database is locked"), is(6, "table is locked"):
+		return collision()
+	case is(8, "readonly database"), is(3, "access permission denied"), is(23, "not authorized"):
+		return diagnosis{sentinel: ErrAccessDenied, advice: "make the file and its folder writable"}
+	case is(14, "unable to open database file"):
+		return diagnosis{sentinel: ErrUnreachable, advice: "check that the folder exists and is writable"}
+	case strings.Contains(text, "no such table"):
+		return diagnosis{sentinel: ErrTableMissing}
+	case strings.Contains(text, "UNIQUE constraint failed"):
+		return duplicate()
+	}
+	return diagnosis{}
+}

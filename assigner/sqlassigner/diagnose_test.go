@@ -1,0 +1,86 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+type stateError string
+
+func (e stateError) Error() string    { return "ERROR (SQLSTATE " + string(e) + ")" }
+func (e stateError) SQLState() string { return string(e) }
+
+type codeError int
+
+func (e codeError) Error() string { return fmt.Sprintf("SQLite error (%d)", int(e)) }
+func (e codeError) Code() int     { return int(e) }
+
+type closedError bool
+
+func (e closedError) Error() string     { return "conn closed" }
+func (e closedError) SafeToRetry() bool { return bool(e) }
+
+func number(n uint16) error { return &mysql.MySQLError{Number: n, Message: "message"} }
+
+func TestDiagnosis(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errors.New("refused"))}
+	for _, tt := range []struct {
+		dialect  string
+		errs     []error
+		sentinel error
+		passes   bool
+	}{
+		{"mysql", []error{number(1213), number(1205), number(1020), number(1062), errRaced}, nil, true},
+		{"mysql", []error{number(1290), number(1792), number(1836), errReadOnly}, assigner.ErrStoreNotDurable, true},
+		{"mysql", []error{number(1040), number(1047), number(1053), number(1927), mysql.ErrInvalidConn, driver.ErrBadConn,
+			io.EOF, io.ErrUnexpectedEOF, refused}, ErrUnreachable, true},
+		{"mysql", []error{number(1044), number(1045), number(1142), number(1143), number(1698)}, ErrAccessDenied, false},
+		{"mysql", []error{number(1049), number(1146)}, ErrTableMissing, false},
+		{"mysql", []error{number(1064), number(1406), context.DeadlineExceeded, context.Canceled, errors.New("x"),
+			final("%w", errPasses), closedError(false)}, nil, false},
+
+		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("23505"),
+			stateError("42P07"), stateError("42710"), errRaced}, nil, true},
+		{"pgx", []error{stateError("25006"), errReadOnly}, assigner.ErrStoreNotDurable, true},
+		{"pgx", []error{stateError("08000"), stateError("08006"), stateError("57P01"), stateError("57P02"), stateError("57P03"),
+			stateError("53300"), refused, io.ErrUnexpectedEOF, closedError(true)}, ErrUnreachable, true},
+		{"pgx", []error{stateError("28P01"), stateError("28000"), stateError("42501")}, ErrAccessDenied, false},
+		{"pgx", []error{stateError("3D000"), stateError("42P01")}, ErrTableMissing, false},
+		{"pgx", []error{stateError("42601"), stateError("22001"), stateError(""), context.DeadlineExceeded}, nil, false},
+
+		{"sqlite", []error{codeError(5), codeError(6), codeError(5 | 2<<8), codeError(6 | 1<<8),
+			errors.New("database is locked"), errors.New("database table is locked: WORKER_NODE"),
+			errors.New("UNIQUE constraint failed: WORKER_NODE_PIN.ID"), errRaced}, nil, true},
+		{"sqlite", []error{codeError(8), codeError(3), codeError(23), errors.New("attempt to write a readonly database")},
+			ErrAccessDenied, false},
+		{"sqlite", []error{codeError(14), errors.New("unable to open database file: no such file")}, ErrUnreachable, false},
+		{"sqlite", []error{errors.New("no such table: WORKER_NODE")}, ErrTableMissing, false},
+		{"sqlite", []error{codeError(1), codeError(13), context.DeadlineExceeded, errors.New("x")}, nil, false},
+	} {
+		d, err := dialectOf(tt.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range tt.errs {
+			for _, err := range []error{err, fmt.Errorf("wrapped: %w", err)} {
+				if got := d.diagnose(err); got.sentinel != tt.sentinel || got.passes != tt.passes {
+					t.Errorf("%s: %v: sentinel %v, passes %v; want %v, %v",
+						tt.dialect, err, got.sentinel, got.passes, tt.sentinel, tt.passes)
+				}
+			}
+		}
+		if got := d.diagnose(nil); got != (diagnosis{}) {
+			t.Errorf("%s: no error is diagnosed as %+v", tt.dialect, got)
+		}
+	}
+}

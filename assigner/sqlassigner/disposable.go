@@ -1,0 +1,96 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Disposable returns an assigner that gives every lease a number of its own, as Baidu's
+// UidGenerator does: one INSERT into WORKER_NODE, whose key is the worker ID. Numbers start at 1 and
+// are never given out again, so a layout with 17 worker bits has 131,071 starts; after that Assign
+// returns [assigner.ErrWorkersExhausted].
+//
+// The grant is [assigner.GuaranteeFresh] and not reusable. Renew reads the row and its token again
+// and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. Release leaves the
+// row where it is. The row says where the process runs: in JPAAS_HOST and JPAAS_HTTP_PORT (or
+// JPAAS_HOST_PORT_8080) of the environment, of which one without the other is an error, or else the
+// host's address.
+//
+// Any number of goroutines may use the assigner at once.
+func Disposable(db *sqlx.DB, cfg Config) assigner.Assigner {
+	s, err := newStore(db, cfg)
+	return &disposable{store: s, err: err}
+}
+
+type disposable struct {
+	store *store
+	err   error // why there is no store
+}
+
+func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	n, err := thisNode()
+	if err != nil {
+		return nil, err
+	}
+	l := &disposableLease{store: a.store, token: newToken()}
+	// When it is not known whether a commit took effect, the number it was for is wasted.
+	err = a.store.assign(ctx, d, func(ctx context.Context, conn *sqlx.Conn) error {
+		return a.store.tx(ctx, conn, func(tx *sqlx.Tx) (err error) {
+			if l.workerID, err = a.store.insertNode(ctx, tx, n, d); err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_NODE_TOKEN (ID, TOKEN, CREATED) VALUES (?, ?, {utc})"),
+				l.workerID, l.token)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+type disposableLease struct {
+	store    *store
+	workerID int64
+	token    string
+}
+
+func (l *disposableLease) Grant() assigner.Grant {
+	return assigner.Grant{WorkerID: l.workerID, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
+}
+
+func (l *disposableLease) Renew(ctx context.Context, _, _ int64) error {
+	return l.store.do(ctx, "check the worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
+		var token sql.NullString
+		err := conn.QueryRowxContext(ctx, l.store.sql("SELECT t.TOKEN FROM WORKER_NODE n "+
+			"LEFT JOIN WORKER_NODE_TOKEN t ON t.ID = n.ID WHERE n.ID = ?"), l.workerID).Scan(&token)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return l.lost("has vanished from WORKER_NODE")
+		case err != nil:
+			return err
+		case !token.Valid:
+			return l.lost("has vanished from WORKER_NODE_TOKEN")
+		case token.String != l.token:
+			return l.lost("has another token in WORKER_NODE_TOKEN: the number was given out again")
+		}
+		return nil
+	})
+}
+
+func (l *disposableLease) lost(how string) error {
+	return final("%w: the row with ID %d %s (a row was deleted, or the database went back to an earlier state); "+
+		"worker %d must not be used any more", assigner.ErrWorkerRowLost, l.workerID, how, l.workerID)
+}
+
+// Release has nothing to do: the number is never used again, and the row shows that it was.
+func (l *disposableLease) Release(context.Context, int64) error { return nil }

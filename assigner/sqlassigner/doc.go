@@ -1,0 +1,45 @@
+// Package sqlassigner takes worker IDs from a database: MySQL or MariaDB, PostgreSQL, SQLite.
+//
+//	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db:3306)/ids")
+//	…
+//	err = sqlassigner.Apply(ctx, db)                                  // or: mysql ids < schema/worker_node.sql
+//	numbers := sqlassigner.Disposable(db, sqlassigner.Config{})       // an assigner.Assigner
+//
+// [Disposable] gives every start of a process a number that was never given out before; it is what
+// to use unless numbers are scarce. [Sticky] gives a service key the same number again after each
+// restart. Both draw their numbers from the table WORKER_NODE and may be used side by side; Java
+// services that use Baidu's UidGenerator may write to the same table if they use the same epoch,
+// unit and bit widths. The first use pins those for our side, and a generator that composes its
+// IDs otherwise is refused with [assigner.ErrLayoutMismatch]. The datacenter is not pinned: the
+// numbers are unique over the whole table.
+//
+// # Databases
+//
+// The dialect follows from the driver name of the handle: mysql; sqlite or sqlite3; pgx or postgres.
+// This package links go-sql-driver/mysql only, the other drivers are the caller's to import. The
+// handle stays its owner's: nothing here closes it or changes its settings. Each call holds one
+// connection of it while it lasts.
+//
+// # Durability
+//
+// A database that forgets a commit gives the same number out again. Before it hands one out, the
+// assigner checks on the connection it uses:
+//
+//   - MySQL, MariaDB: innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 where log_bin is on
+//     (MariaDB's default is 0 even then); read_only is off, and with it super_read_only.
+//   - PostgreSQL: synchronous_commit is not off; fsync is on; the server is not in recovery and
+//     transactions are not read-only.
+//   - SQLite: PRAGMA synchronous is FULL or EXTRA; PRAGMA journal_mode is neither MEMORY nor OFF, which
+//     rules out a database in memory; PRAGMA query_only is off.
+//
+// What does not pass is refused with [assigner.ErrStoreNotDurable], or logged as a warning with
+// Config.AllowUndurable. It does not see what disks, replicas that are promoted too early, and
+// restores from a backup make of a commit. After such a loss of rows, raise the next ID of
+// WORKER_NODE above the largest one that was ever given out before any process starts.
+//
+// # Failures
+//
+// Deadlocks, lock waits, lost connections, servers that restart and servers that are read-only
+// during a failover are tried again, after a random pause that grows, until the context ends, or
+// for ten seconds when it has no deadline. Every error says what to do. Passwords are in none of them.
+package sqlassigner

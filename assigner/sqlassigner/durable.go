@@ -1,0 +1,98 @@
+package sqlassigner
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// checkDurable refuses a database that may forget a commit, or warns of it. See the package's doc.
+func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn) error {
+	faults, err := s.dialect.faults(ctx, conn)
+	if err != nil || len(faults) == 0 {
+		return err
+	}
+	if !s.cfg.AllowUndurable {
+		return final("%w: %s has %s: a crash may make it forget worker IDs and hand them out again; "+
+			"correct that, or set Config.AllowUndurable", assigner.ErrStoreNotDurable, s.dialect.name,
+			strings.Join(faults, ", "))
+	}
+	for _, fault := range faults {
+		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out a worker ID twice",
+			slog.String("database", s.dialect.name), slog.String("fault", fault))
+	}
+	return nil
+}
+
+func mysqlFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err error) {
+	var flush, binlog, sync, readOnly string
+	err = conn.QueryRowxContext(ctx, "SELECT @@global.innodb_flush_log_at_trx_commit, @@global.log_bin, "+
+		"@@global.sync_binlog, @@global.read_only").Scan(&flush, &binlog, &sync, &readOnly)
+	if err != nil {
+		return nil, err
+	}
+	if isOn(readOnly) {
+		return nil, fmt.Errorf("%w (read_only is on)", errReadOnly)
+	}
+	if flush != "1" {
+		faults = append(faults, "innodb_flush_log_at_trx_commit="+flush+" (allowed: 1)")
+	}
+	if isOn(binlog) && sync != "1" {
+		faults = append(faults, "sync_binlog="+sync+" with log_bin on (allowed: 1)")
+	}
+	return faults, nil
+}
+
+// isOn reads a switch of MySQL, a number or a word by version.
+func isOn(value string) bool { return value != "0" && !strings.EqualFold(value, "OFF") }
+
+func postgresFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err error) {
+	var commit, fsync, readOnly string
+	var recovery bool
+	err = conn.QueryRowxContext(ctx, "SELECT current_setting('synchronous_commit'), current_setting('fsync'), "+
+		"current_setting('transaction_read_only'), pg_is_in_recovery()").Scan(&commit, &fsync, &readOnly, &recovery)
+	switch {
+	case err != nil:
+		return nil, err
+	case recovery:
+		return nil, fmt.Errorf("%w (it is in recovery)", errReadOnly)
+	case readOnly != "off":
+		return nil, fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
+	}
+	if commit == "off" {
+		faults = append(faults, "synchronous_commit=off (allowed: all others)")
+	}
+	if fsync != "on" {
+		faults = append(faults, "fsync="+fsync+" (allowed: on)")
+	}
+	return faults, nil
+}
+
+func sqliteFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err error) {
+	var synchronous, queryOnly int
+	var journal string
+	for _, pragma := range [...]struct {
+		name  string
+		value any
+	}{{"query_only", &queryOnly}, {"synchronous", &synchronous}, {"journal_mode", &journal}} {
+		if err := conn.QueryRowxContext(ctx, "PRAGMA "+pragma.name).Scan(pragma.value); err != nil {
+			return nil, err
+		}
+	}
+	const full = 2
+	if queryOnly != 0 {
+		return nil, final("%w: cannot take a worker ID: PRAGMA query_only is on", ErrAccessDenied)
+	}
+	if synchronous < full {
+		faults = append(faults, fmt.Sprintf("PRAGMA synchronous=%d (allowed: 2 FULL, 3 EXTRA)", synchronous))
+	}
+	if strings.EqualFold(journal, "memory") || strings.EqualFold(journal, "off") {
+		faults = append(faults, "PRAGMA journal_mode="+journal+" (allowed: DELETE, TRUNCATE, PERSIST, WAL)")
+	}
+	return faults, nil
+}

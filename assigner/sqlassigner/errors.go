@@ -1,0 +1,94 @@
+package sqlassigner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors of the database that a caller may want to tell apart. They come wrapped together with the
+// driver's own error, in a text that says what to do.
+var (
+	// ErrUnreachable: no connection to the server could be made or kept until the context ended.
+	ErrUnreachable = errors.New("sqlassigner: database unreachable")
+	// ErrAccessDenied: the server refuses the user, the password, or the user's right to a table.
+	ErrAccessDenied = errors.New("sqlassigner: access denied")
+	// ErrTableMissing: a table of package schema, or the database it belongs into, does not exist.
+	ErrTableMissing = errors.New("sqlassigner: table missing")
+	// ErrKeyNotReturned: the database stored a row of WORKER_NODE but did not return a positive key
+	// for it.
+	ErrKeyNotReturned = errors.New("sqlassigner: key not returned")
+	// ErrUnknownDriver: the driver name of the handle is of no database that this package knows.
+	ErrUnknownDriver = errors.New("sqlassigner: unknown driver")
+)
+
+// errReadOnly: the server takes no writes, as during a failover.
+var errReadOnly = errors.New("the server is read-only")
+
+// errRaced: another process was quicker. Trying again shows what it did.
+var errRaced = errors.New("another process changed the row at the same time")
+
+// A diagnosis is what an error means to us. The zero value is an error that we know nothing about.
+type diagnosis struct {
+	sentinel  error  // what errors.Is is to find; may be nil
+	advice    string // what to do
+	passes    bool   // whether trying again may help
+	elsewhere bool   // whether it has to be tried on another connection
+}
+
+// explain words the error that ended a call.
+func (s *store) explain(ctx context.Context, what string, tries int, err error) error {
+	if v, ok := errors.AsType[verdict](err); ok {
+		return v.error
+	}
+	d := s.dialect.diagnose(err)
+	if d.sentinel == ErrTableMissing && d.advice == "" {
+		d.advice = s.missingTable(err)
+	}
+	if d.advice != "" {
+		d.advice = "; " + d.advice
+	}
+	if tries > 1 {
+		what = fmt.Sprintf("%s (%d tries)", what, tries)
+	}
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w (%w)", err, ended)
+	}
+	if d.sentinel == nil {
+		return fmt.Errorf("sqlassigner: cannot %s: %w%s", what, err, d.advice)
+	}
+	return fmt.Errorf("%w: cannot %s: %w%s", d.sentinel, what, err, d.advice)
+}
+
+// A verdict is an error that no retry changes and that is worded already: it begins with a sentinel
+// of package assigner or of this one.
+type verdict struct{ error }
+
+func (v verdict) Unwrap() error { return v.error }
+
+func final(format string, args ...any) error { return verdict{fmt.Errorf(format, args...)} }
+
+// missingTable says which file brings the table that the database's error text names.
+func (s *store) missingTable(err error) string {
+	files := s.dialect.files()
+	file := files[0]
+	for _, f := range files {
+		for _, table := range tables(f.SQL) {
+			if strings.Contains(strings.ToUpper(err.Error()), table) {
+				file = f
+			}
+		}
+	}
+	return fmt.Sprintf("create it with "+s.dialect.client+" or with sqlassigner.Apply", file.Name)
+}
+
+// tables returns the names of the tables that a file creates.
+func tables(text string) []string {
+	var names []string
+	for rest := range strings.SplitSeq(text, "IF NOT EXISTS ") {
+		name, _, _ := strings.Cut(rest, " ")
+		names = append(names, name)
+	}
+	return names[1:]
+}

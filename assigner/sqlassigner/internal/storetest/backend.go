@@ -1,0 +1,164 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+)
+
+// A Backend is a database under test.
+type Backend struct {
+	// Empty makes a new database without tables and returns a handle, which the test closes, and
+	// what another process opens it with.
+	Empty func(t *testing.T) (db *sqlx.DB, dsn string)
+	// NodeFile and StickyFile are the names of the files in schema/ that belong to it.
+	NodeFile, StickyFile string
+	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row.
+	Uncounted string
+}
+
+// Applied returns a new database with all tables.
+func (b Backend) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
+	t.Helper()
+	db, dsn = b.Empty(t)
+	if err := sqlassigner.Apply(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	return db, dsn
+}
+
+// Assign takes a worker ID with a generous deadline and ends the test if there is none to be had.
+func Assign(t *testing.T, a assigner.Assigner) assigner.Lease {
+	t.Helper()
+	l, err := TryAssign(t, a, 60*time.Second)
+	if err != nil {
+		t.Fatalf("Assign: %v", err)
+	}
+	return l
+}
+
+// TryAssign takes a worker ID of the suite's domain.
+func TryAssign(t *testing.T, a assigner.Assigner, timeout time.Duration) (assigner.Lease, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	return a.Assign(ctx, assignertest.Domain())
+}
+
+// Exec runs statements one by one.
+func Exec(t *testing.T, db *sqlx.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// separator stands between the parts of a child's argument.
+const separator = "\n"
+
+// childArg says which assigner a child process is to use. An empty key means Disposable.
+func childArg(key, dsn string) string { return key + separator + dsn }
+
+// Child is for TestMain; see assignertest.Child.
+func Child(open func(dsn string) (*sqlx.DB, error)) {
+	assignertest.Child(func(arg string) (assigner.Assigner, error) {
+		key, dsn, ok := strings.Cut(arg, separator)
+		if !ok {
+			return nil, fmt.Errorf("argument %q", arg)
+		}
+		db, err := open(dsn)
+		if err != nil {
+			return nil, err
+		}
+		if key == "" {
+			return sqlassigner.Disposable(db, sqlassigner.Config{}), nil
+		}
+		return sqlassigner.Sticky(db, key, sqlassigner.Config{}), nil
+	})
+}
+
+// KillBetween takes numbers, has the server killed and started again, and takes more: none may be
+// given out twice.
+func KillBetween(t *testing.T, db *sqlx.DB, kill func()) {
+	t.Helper()
+	seen := make(map[int64]bool)
+	a := sqlassigner.Disposable(db, sqlassigner.Config{})
+	var first assigner.Lease
+	for range 4 {
+		for range 5 {
+			l := Assign(t, a)
+			if w := l.Grant().WorkerID; seen[w] {
+				t.Errorf("worker %d was given out twice", w)
+			}
+			seen[l.Grant().WorkerID] = true
+			if first == nil {
+				first = l
+			}
+		}
+		kill()
+	}
+	if err := first.Renew(t.Context(), 1, 1); err != nil {
+		t.Errorf("Renew after the server was killed: %v", err)
+	}
+}
+
+// ComesBack starts an assignment while the server is away and has it come back at the first attempt
+// that failed.
+func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
+	t.Helper()
+	l := Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	down()
+	log := NewLog()
+	done := make(chan error, 1)
+	go func() {
+		_, err := TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}), 60*time.Second)
+		done <- err
+	}()
+	select {
+	case <-log.First():
+	case err := <-done:
+		t.Errorf("Assign returned %v while the server was away", err)
+	}
+	up()
+	if err := <-done; err != nil {
+		t.Errorf("Assign when the server is back: %v", err)
+	}
+	if err := l.Renew(t.Context(), 1, 1); err != nil {
+		t.Errorf("Renew when the server is back: %v", err)
+	}
+}
+
+// CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns
+// each into a warning.
+func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
+	t.Helper()
+	want := strings.Join(faults, ", ")
+	for _, a := range []assigner.Assigner{
+		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
+	} {
+		_, err := TryAssign(t, a, 60*time.Second)
+		checkText(t, err, assigner.ErrStoreNotDurable, " has "+want+":", "AllowUndurable")
+	}
+	log := NewLog()
+	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.Logger()}))
+	texts := log.Texts()
+	if len(texts) != len(faults) {
+		t.Errorf("log %q, want %d warnings", texts, len(faults))
+		return
+	}
+	for i, fault := range faults {
+		if !strings.HasPrefix(texts[i], "WARN sqlassigner: ") || !strings.Contains(texts[i], fault) {
+			t.Errorf("log %q, want a warning of %q", texts[i], fault)
+		}
+	}
+}

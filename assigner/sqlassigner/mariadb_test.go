@@ -1,0 +1,329 @@
+package sqlassigner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/schema"
+)
+
+func TestMain(m *testing.M) {
+	storetest.Child(sqlassigner.OpenMySQL)
+	os.Exit(m.Run())
+}
+
+// openMariaDB opens a handle that ends with the test.
+func openMariaDB(t *testing.T, dsn string) *sqlx.DB {
+	t.Helper()
+	db, err := sqlassigner.OpenMySQL(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// mariaDB is a backend whose databases lie on one server.
+func mariaDB(s *testserver.Server) storetest.Backend {
+	var databases atomic.Int64
+	return storetest.Backend{
+		Empty: func(t *testing.T) (*sqlx.DB, string) {
+			name := fmt.Sprintf("test%d", databases.Add(1))
+			storetest.Exec(t, openMariaDB(t, s.DSN()), "CREATE DATABASE "+name)
+			dsn := strings.Replace(s.DSN(), "/uidring", "/"+name, 1)
+			return openMariaDB(t, dsn), dsn
+		},
+		NodeFile:   "worker_node.sql",
+		StickyFile: "worker_sticky.sql",
+		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
+			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp NULL, CREATED timestamp NULL)",
+	}
+}
+
+func TestMariaDB(t *testing.T) { storetest.Run(t, mariaDB(testserver.MariaDB(t))) }
+
+func TestMariaDBWithBinlogRefusesNothingThatIsDurable(t *testing.T) {
+	db, _ := mariaDB(testserver.MariaDB(t, "--log-bin", "--sync-binlog=1")).Applied(t)
+	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+}
+
+func TestMariaDBKilledBetweenAssignmentsReissuesNone(t *testing.T) {
+	s := testserver.MariaDB(t)
+	db, _ := mariaDB(s).Applied(t)
+	storetest.KillBetween(t, db, func() {
+		s.Kill9()
+		s.Restart()
+	})
+}
+
+func TestAssignWaitsForAMariaDBThatComesBack(t *testing.T) {
+	s := testserver.MariaDB(t)
+	db, _ := mariaDB(s).Applied(t)
+	storetest.ComesBack(t, db, s.Kill9, func() { s.Restart() })
+}
+
+func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
+	s := testserver.MariaDB(t)
+	db, _ := mariaDB(s).Applied(t)
+	for _, tt := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--innodb-flush-log-at-trx-commit=0"}, []string{"innodb_flush_log_at_trx_commit=0 (allowed: 1)"}},
+		{[]string{"--innodb-flush-log-at-trx-commit=2"}, []string{"innodb_flush_log_at_trx_commit=2 (allowed: 1)"}},
+		{[]string{"--log-bin"}, []string{"sync_binlog=0 with log_bin on (allowed: 1)"}},
+		{[]string{"--log-bin", "--sync-binlog=100"}, []string{"sync_binlog=100 with log_bin on (allowed: 1)"}},
+		{[]string{"--log-bin", "--innodb-flush-log-at-trx-commit=0"},
+			[]string{"innodb_flush_log_at_trx_commit=0 (allowed: 1)", "sync_binlog=0 with log_bin on (allowed: 1)"}},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			s.Restart(tt.args...)
+			storetest.CheckUndurable(t, db, tt.want...)
+		})
+	}
+}
+
+// With a setting that the check refuses, a crash makes the server hand out a number twice: the check
+// is not there for show.
+func TestUndurableMariaDBHandsANumberOutTwice(t *testing.T) {
+	s := testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit=0")
+	db, _ := mariaDB(s).Applied(t)
+	a := sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true})
+	seen := make(map[int64]bool)
+	for range 10 {
+		l := storetest.Assign(t, a)
+		if seen[l.Grant().WorkerID] {
+			return
+		}
+		for seen[l.Grant().WorkerID] = true; len(seen)%10 != 0; seen[l.Grant().WorkerID] = true {
+			l = storetest.Assign(t, a)
+		}
+		s.Kill9()
+		s.Restart()
+	}
+	t.Skip("ten crashes lost no commit: the server wrote its log in time, each time")
+}
+
+func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
+	s := testserver.MariaDB(t)
+	db, _ := mariaDB(s).Applied(t)
+	l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	storetest.Exec(t, db, "SET GLOBAL read_only = ON")
+	for _, cfg := range []sqlassigner.Config{{}, {AllowUndurable: true}} {
+		_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, cfg), 300*time.Millisecond)
+		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "read_only is on") {
+			t.Errorf("Assign: %v, want ErrStoreNotDurable naming read_only", err)
+		}
+	}
+	if err := l.Renew(t.Context(), 1, 1); err != nil {
+		t.Errorf("Renew on a read-only server: %v", err)
+	}
+	storetest.Exec(t, db, "SET GLOBAL read_only = OFF")
+	storetest.ComesBack(t, db, func() { storetest.Exec(t, db, "SET GLOBAL read_only = ON") },
+		func() { storetest.Exec(t, db, "SET GLOBAL read_only = OFF") })
+}
+
+// The server counts the attempts in a table that does not take part in transactions, and fails the
+// first three.
+func TestMariaDBErrorsThatPassAreTriedAgain(t *testing.T) {
+	s := testserver.MariaDB(t)
+	for _, number := range []int{1205, 1213, 1290, 1792, 1836, 1020} {
+		for _, params := range []string{"", "?rejectReadOnly=false"} {
+			t.Run(fmt.Sprint(number, params), func(t *testing.T) {
+				db, dsn := mariaDB(s).Applied(t)
+				defer storetest.Exec(t, db, "DROP DATABASE "+dsn[strings.LastIndex(dsn, "/")+1:])
+				storetest.Exec(t, db, "CREATE TABLE ATTEMPT (N int) ENGINE = MyISAM", "INSERT INTO ATTEMPT VALUES (0)",
+					fmt.Sprintf("CREATE TRIGGER FAILS BEFORE INSERT ON WORKER_NODE FOR EACH ROW BEGIN "+
+						"UPDATE ATTEMPT SET N = N + 1; IF (SELECT N FROM ATTEMPT) < 4 THEN "+
+						"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'passes'; END IF; END", number))
+				log := storetest.NewLog()
+				cfg := sqlassigner.Config{Logger: log.Logger()}
+				storetest.Assign(t, sqlassigner.Disposable(openMariaDB(t, dsn+params), cfg))
+				if got := log.Texts(); len(got) != 3 {
+					t.Errorf("%d attempts were repeated, want 3: %q", len(got), got)
+				}
+			})
+		}
+	}
+}
+
+func TestMariaDBDeniesAccessWithoutThePassword(t *testing.T) {
+	s := testserver.MariaDB(t)
+	db, _ := mariaDB(s).Applied(t)
+	storetest.Exec(t, db, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
+		"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter2'", "GRANT SELECT ON test1.* TO reader@'127.0.0.1'")
+	at := "@tcp(" + s.Addr() + ")"
+	for _, tt := range []struct {
+		dsn      string
+		sentinel error
+		want     string
+	}{
+		{"ids:hunter2x" + at + "/test1", sqlassigner.ErrAccessDenied, "check user and password"},
+		{"nobody:hunter2" + at + "/test1", sqlassigner.ErrAccessDenied, "check user and password"},
+		{"ids:hunter2" + at + "/test1", sqlassigner.ErrAccessDenied, "test1"},
+		{"reader:hunter2" + at + "/test1", sqlassigner.ErrAccessDenied, "INSERT command denied"},
+		{"root" + at + "/absent", sqlassigner.ErrTableMissing, "create the database"},
+	} {
+		started := time.Now()
+		db := openMariaDB(t, tt.dsn)
+		_, err1 := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), time.Minute)
+		_, err2 := storetest.TryAssign(t, sqlassigner.Sticky(db, "key", sqlassigner.Config{}), time.Minute)
+		for _, err := range []error{err1, err2} {
+			if !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v; want %v with %q", tt.dsn, err, tt.sentinel, tt.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: the error holds the password: %v", tt.dsn, err)
+			}
+		}
+		if took := time.Since(started); took > 30*time.Second {
+			t.Errorf("%s: took %v: an error that does not pass was tried again", tt.dsn, took)
+		}
+	}
+}
+
+// SELECT, INSERT and UPDATE are all that a service's user needs.
+func TestMariaDBUserNeedsFewRights(t *testing.T) {
+	s := testserver.MariaDB(t)
+	admin, _ := mariaDB(s).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
+		"GRANT SELECT, INSERT, UPDATE ON test1.* TO ids@'127.0.0.1'")
+	db := openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1")
+	for _, a := range []assigner.Assigner{
+		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
+	} {
+		l := storetest.Assign(t, a)
+		if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {
+			t.Error(err)
+		}
+	}
+	err := sqlassigner.Apply(t.Context(), db)
+	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "CREATE for Apply") {
+		t.Errorf("Apply without the right to create tables: %v", err)
+	}
+}
+
+func TestUnreachableServerSaysSo(t *testing.T) {
+	const closed = "127.0.0.1:1"
+	db := openMariaDB(t, "ids:hunter2@tcp("+closed+")/ids")
+	_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), 300*time.Millisecond)
+	for _, sentinel := range []error{sqlassigner.ErrUnreachable, context.DeadlineExceeded} {
+		if !errors.Is(err, sentinel) {
+			t.Errorf("Assign: %v, want %v", err, sentinel)
+		}
+	}
+	for _, want := range []string{"connection refused", closed, "tries)", "check that the server runs"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("Assign: %v, want %q in it", err, want)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("the error holds the password: %v", err)
+	}
+}
+
+func TestRenewKeepsTheLeaseWhileMariaDBIsAway(t *testing.T) {
+	s := testserver.MariaDB(t)
+	db, _ := mariaDB(s).Applied(t)
+	leases := []assigner.Lease{
+		storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{})),
+		storetest.Assign(t, sqlassigner.Sticky(db, "key", sqlassigner.Config{})),
+	}
+	s.Kill9()
+	for _, l := range leases {
+		before := l.Grant()
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		err := l.Renew(ctx, 1, 1)
+		cancel()
+		if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
+			t.Errorf("Renew: %v, grant %+v; want ErrUnreachable and %+v", err, l.Grant(), before)
+		}
+	}
+	s.Restart()
+	for _, l := range leases {
+		if err := l.Renew(t.Context(), 1, 1); err != nil {
+			t.Errorf("Renew when the server is back: %v", err)
+		}
+	}
+}
+
+func TestMariaDBTimesAreRightInEveryTimeZone(t *testing.T) {
+	s := testserver.MariaDB(t)
+	_, dsn := mariaDB(s).Applied(t)
+	for _, zone := range []string{"%2B08:00", "-11:00"} {
+		db := openMariaDB(t, dsn+"?time_zone=%27"+zone+"%27")
+		l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+		var off []int64
+		err := db.Select(&off, "SELECT ABS(UNIX_TIMESTAMP() - UNIX_TIMESTAMP(CREATED)) FROM WORKER_NODE WHERE ID = ? "+
+			"UNION ALL SELECT ABS(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(6), CREATED)) FROM WORKER_NODE_TOKEN WHERE ID = ? "+
+			"UNION ALL SELECT ABS(DATEDIFF(LAUNCH_DATE, DATE(CONVERT_TZ(CREATED, @@time_zone, '+00:00')))) FROM WORKER_NODE WHERE ID = ?",
+			l.Grant().WorkerID, l.Grant().WorkerID, l.Grant().WorkerID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(off) != 3 || off[0] > 60 || off[1] > 60 || off[2] > 1 {
+			t.Errorf("in zone %s CREATED of WORKER_NODE, CREATED of its token and LAUNCH_DATE are off by %v s, s, days", zone, off)
+		}
+	}
+}
+
+// The client runs a file as a whole, comments included. Java services know these columns, no more
+// and no less.
+func TestMySQLFilesRunAsTheyAreAndKeepTheOriginalsColumns(t *testing.T) {
+	db, dsn := mariaDB(testserver.MariaDB(t)).Empty(t)
+	whole := openMariaDB(t, dsn+"?multiStatements=true")
+	for range 2 {
+		for _, f := range schema.MySQL() {
+			storetest.Exec(t, whole, f.SQL)
+		}
+	}
+	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	var got []string
+	err := db.Select(&got, "SELECT CONCAT_WS(' ', COLUMN_NAME, REPLACE(REPLACE(COLUMN_TYPE, '(20)', ''), '(11)', ''), "+
+		"IS_NULLABLE, EXTRA) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'WORKER_NODE' "+
+		"ORDER BY ORDINAL_POSITION")
+	want := []string{"ID bigint NO auto_increment", "HOST_NAME varchar(64) NO ", "PORT varchar(64) NO ", "TYPE int NO ",
+		"LAUNCH_DATE date NO ", "MODIFIED timestamp NO ", "CREATED timestamp NO "}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("columns %q, want %q: %v", got, want, err)
+	}
+	var engine string
+	err = db.Get(&engine, "SELECT DISTINCT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()")
+	if err != nil || engine != "InnoDB" {
+		t.Errorf("engine %q, want InnoDB: %v", engine, err)
+	}
+}
+
+// The deadline of a context holds while another session blocks the table.
+func TestAssignEndsWithItsContextWhileTheTableIsLocked(t *testing.T) {
+	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
+	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	conn, err := db.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES WORKER_NODE WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = sqlassigner.Disposable(db, sqlassigner.Config{}).Assign(ctx, assignertest.Domain())
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sqlassigner.ErrUnreachable) {
+		t.Errorf("Assign: %v, want the deadline and not ErrUnreachable", err)
+	}
+}

@@ -1,0 +1,41 @@
+package sqlassigner
+
+import (
+	"context"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// insertNode takes the next worker ID: the key of a new row of WORKER_NODE.
+func (s *store) insertNode(ctx context.Context, tx *sqlx.Tx, n node, d assigner.Domain) (int64, error) {
+	query := s.sql("INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) " +
+		"VALUES (?, ?, ?, {today}, {now}, {now})")
+	id, err := s.insert(ctx, tx, query, n.host, n.port, n.kind)
+	switch largest := d.MaxWorkerID(); {
+	case err != nil:
+		return 0, err
+	case id <= 0:
+		return 0, final("%w: WORKER_NODE gave %d for a new row, allowed: 1 and above; its column ID must count by "+
+			"itself, as schema/%s has it, and a proxy must pass the key on", ErrKeyNotReturned, id, s.dialect.files()[0].Name)
+	case id > largest:
+		return 0, final("%w: the next ID of WORKER_NODE is %d, and layout %v has room for %d (1 to %d), one for each start; "+
+			"use a layout with more worker bits in a database of its own, or Sticky, which spends one for each key only",
+			assigner.ErrWorkersExhausted, id, d.Layout, largest, largest)
+	}
+	return id, nil
+}
+
+// insert returns the key of the new row by the way that the database offers.
+func (s *store) insert(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (id int64, err error) {
+	if s.dialect.returning {
+		err = tx.QueryRowxContext(ctx, query+" RETURNING ID", args...).Scan(&id)
+		return id, err
+	}
+	result, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}

@@ -1,0 +1,62 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// pinColumns says how IDs are composed. The order is that of pinOf.
+var pinColumns = [...]string{"DELTA_BITS", "DATACENTER_BITS", "WORKER_BITS", "SEQUENCE_BITS", "UNIT_MS", "EPOCH_MS"}
+
+type pin [len(pinColumns)]int64
+
+func pinOf(a *bitsalloc.Allocator) pin {
+	l := a.Layout()
+	return pin{int64(l.DeltaBits), int64(l.DatacenterBits), int64(l.WorkerBits), int64(l.SequenceBits),
+		l.Unit.Milliseconds(), a.Epoch().UnixMilli()}
+}
+
+// checkPin writes the pin if there is none, and refuses to go on if there is another. When two
+// processes write it at once, the one that fails tries again and reads what the other wrote.
+func (s *store) checkPin(ctx context.Context, conn *sqlx.Conn, a *bitsalloc.Allocator) error {
+	mine := pinOf(a)
+	columns := strings.Join(pinColumns[:], ", ")
+	var stored pin
+	fields := make([]any, len(stored))
+	for i := range stored {
+		fields[i] = &stored[i]
+	}
+	err := conn.QueryRowxContext(ctx, "SELECT "+columns+" FROM WORKER_NODE_PIN WHERE ID = 1").Scan(fields...)
+	if errors.Is(err, sql.ErrNoRows) {
+		values := make([]any, len(mine))
+		for i := range mine {
+			values[i] = mine[i]
+		}
+		_, err = conn.ExecContext(ctx, s.sql("INSERT INTO WORKER_NODE_PIN (ID, "+columns+", CREATED) VALUES (1"+
+			strings.Repeat(", ?", len(mine))+", {utc})"), values...)
+		return err
+	}
+	if err != nil || stored == mine {
+		return err
+	}
+	return mismatch(stored, mine)
+}
+
+func mismatch(stored, mine pin) error {
+	var fields []string
+	for i, name := range pinColumns {
+		if stored[i] != mine[i] {
+			fields = append(fields, fmt.Sprintf("%s %d, here %d", name, stored[i], mine[i]))
+		}
+	}
+	return final("%w: WORKER_NODE_PIN has %s; services that share the table use one Layout and Epoch: "+
+		"correct them here, or use another database", assigner.ErrLayoutMismatch, strings.Join(fields, "; "))
+}

@@ -1,0 +1,176 @@
+package sqltest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/schema"
+)
+
+// sqlite is a backend whose databases are files. No busy_timeout is set: what one process does
+// while another writes is up to package sqlassigner.
+func sqlite() storetest.Backend {
+	return storetest.Backend{
+		Empty: func(t *testing.T) (*sqlx.DB, string) {
+			dsn := filepath.Join(t.TempDir(), "worker.db")
+			return open(t, dsn), dsn
+		},
+		NodeFile:   "worker_node_sqlite.sql",
+		StickyFile: "worker_sticky_sqlite.sql",
+		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
+			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp, CREATED timestamp)",
+	}
+}
+
+func TestSQLite(t *testing.T) { storetest.Run(t, sqlite()) }
+
+func TestSQLiteWithWriteAheadLog(t *testing.T) {
+	b := sqlite()
+	empty := b.Empty
+	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
+		db, dsn := empty(t)
+		storetest.Exec(t, db, "PRAGMA journal_mode = WAL")
+		return db, dsn
+	}
+	storetest.Run(t, b)
+}
+
+// The application may have just one connection.
+func TestSQLiteWithOneConnection(t *testing.T) {
+	db, _ := sqlite().Applied(t)
+	db.SetMaxOpenConns(1)
+	for _, a := range []assigner.Assigner{
+		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
+	} {
+		l := storetest.Assign(t, a)
+		if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestUndurableSQLiteIsRefusedOrWarnedAbout(t *testing.T) {
+	for _, tt := range []struct {
+		pragmas []string
+		want    []string
+	}{
+		{[]string{"synchronous(NORMAL)"}, []string{"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA)"}},
+		{[]string{"synchronous(OFF)"}, []string{"PRAGMA synchronous=0 (allowed: 2 FULL, 3 EXTRA)"}},
+		{[]string{"journal_mode(MEMORY)"}, []string{"PRAGMA journal_mode=memory (allowed: DELETE, TRUNCATE, PERSIST, WAL)"}},
+		{[]string{"journal_mode(OFF)", "synchronous(1)"}, []string{"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA)",
+			"PRAGMA journal_mode=off (allowed: DELETE, TRUNCATE, PERSIST, WAL)"}},
+	} {
+		t.Run(strings.Join(tt.pragmas, " "), func(t *testing.T) {
+			_, path := sqlite().Applied(t)
+			storetest.CheckUndurable(t, open(t, path+"?_pragma="+strings.Join(tt.pragmas, "&_pragma=")), tt.want...)
+		})
+	}
+	t.Run("in memory", func(t *testing.T) {
+		db := open(t, ":memory:")
+		db.SetMaxOpenConns(1)
+		if err := sqlassigner.Apply(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		storetest.CheckUndurable(t, db, "PRAGMA journal_mode=memory (allowed: DELETE, TRUNCATE, PERSIST, WAL)")
+	})
+	for _, pragma := range []string{"synchronous(EXTRA)", "journal_mode(WAL)", "journal_mode(TRUNCATE)", "journal_mode(PERSIST)"} {
+		_, path := sqlite().Applied(t)
+		storetest.Assign(t, sqlassigner.Disposable(open(t, path+"?_pragma="+pragma), sqlassigner.Config{}))
+	}
+}
+
+func TestReadOnlySQLiteIsRefused(t *testing.T) {
+	_, path := sqlite().Applied(t)
+	for _, dsn := range []string{path + "?_pragma=query_only(1)", "file:" + path + "?mode=ro"} {
+		db := open(t, dsn)
+		for _, a := range []assigner.Assigner{
+			sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
+		} {
+			if _, err := storetest.TryAssign(t, a, time.Minute); !errors.Is(err, sqlassigner.ErrAccessDenied) {
+				t.Errorf("%s: %v, want ErrAccessDenied", dsn, err)
+			}
+		}
+	}
+}
+
+func TestSQLiteFileInAMissingFolderIsUnreachable(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "absent", "worker.db"))
+	_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), time.Minute)
+	if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), "check that the folder exists") {
+		t.Errorf("Assign: %v, want ErrUnreachable at once", err)
+	}
+}
+
+func TestAssignWaitsForAWriterOfSQLite(t *testing.T) {
+	db, path := sqlite().Applied(t)
+	writer := open(t, path)
+	writer.SetMaxOpenConns(1)
+	storetest.ComesBack(t, db, func() { storetest.Exec(t, writer, "BEGIN IMMEDIATE") },
+		func() { storetest.Exec(t, writer, "COMMIT") })
+}
+
+// SQLite must not give out the number of a deleted row again, even if it was the largest.
+func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
+	db, path := sqlite().Applied(t)
+	l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	storetest.Exec(t, db, "DELETE FROM WORKER_NODE", "DELETE FROM WORKER_NODE_TOKEN")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := storetest.Assign(t, sqlassigner.Disposable(open(t, path), sqlassigner.Config{}))
+	if again.Grant().WorkerID <= l.Grant().WorkerID {
+		t.Errorf("worker %d after %d was deleted", again.Grant().WorkerID, l.Grant().WorkerID)
+	}
+}
+
+// A counter that was set back does not lead to a second holder of a number whose token is still there.
+func TestCounterThatWasSetBackIsNoticed(t *testing.T) {
+	db, _ := sqlite().Applied(t)
+	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	storetest.Exec(t, db, "DELETE FROM WORKER_NODE", "DELETE FROM sqlite_sequence")
+	_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), 200*time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "raise it above the largest ID of WORKER_NODE_TOKEN") {
+		t.Errorf("Assign: %v, want advice on the counter", err)
+	}
+	storetest.Exec(t, db, "INSERT INTO sqlite_sequence (name, seq) VALUES ('WORKER_NODE', 1)")
+	if w := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{})).Grant().WorkerID; w != 2 {
+		t.Errorf("worker %d after the counter was raised, want 2", w)
+	}
+}
+
+func TestSQLiteFilesRunWithTheClient(t *testing.T) {
+	client, err := exec.LookPath("sqlite3")
+	if err != nil {
+		t.Skip("no sqlite3 in PATH")
+	}
+	db, path := sqlite().Empty(t)
+	for range 2 {
+		for _, f := range schema.SQLite() {
+			runClient(t, f.SQL, client, "-bail", path)
+		}
+	}
+	storetest.Assign(t, sqlassigner.Sticky(db, "key", sqlassigner.Config{}))
+}
+
+// runClient feeds a file to a database's client.
+func runClient(t *testing.T, input, program string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Env = os.Environ()
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "ERROR") {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+}

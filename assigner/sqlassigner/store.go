@@ -1,0 +1,115 @@
+package sqlassigner
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// callTimeout bounds a call whose context has no deadline of its own.
+const callTimeout = 10 * time.Second
+
+// A store is a database handle with its dialect: what all assigners of this package work on. It is
+// immutable; the handle may be used by any number of goroutines.
+type store struct {
+	db      *sqlx.DB
+	dialect dialect
+	cfg     Config
+}
+
+func newStore(db *sqlx.DB, cfg Config) (*store, error) {
+	if db == nil {
+		return nil, errors.New("sqlassigner: no database handle (nil)")
+	}
+	d, err := dialectOf(db.DriverName())
+	if err != nil {
+		return nil, err
+	}
+	return &store{db: db, dialect: d, cfg: cfg}, nil
+}
+
+// do runs f on one connection, again if it failed of something that passes, and words the error.
+// f must be safe to repeat when it is not known whether it took effect.
+func (s *store) do(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+	}
+	tries, err := retry(ctx, func() error { return s.try(ctx, f) }, func(err error) bool {
+		t := s.dialect.diagnose(err)
+		if t.passes {
+			s.cfg.logger().LogAttrs(ctx, slog.LevelDebug, "sqlassigner: trying again",
+				slog.String("to", what), slog.Any("error", err))
+		}
+		return t.passes
+	})
+	if err == nil {
+		return nil
+	}
+	return s.explain(ctx, what, tries, err)
+}
+
+// try does one attempt. A connection to a server that turned out to be read-only is not used
+// again: after a failover the next one leads to the new primary.
+func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) error) error {
+	conn, err := s.db.Connx(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // back to the pool
+	err = f(ctx, conn)
+	if s.dialect.diagnose(err).elsewhere {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool drops it
+	}
+	return err
+}
+
+// assign does what precedes every new grant, the check of the domain, of durability and of the pin,
+// and then f.
+func (s *store) assign(ctx context.Context, d assigner.Domain, f func(context.Context, *sqlx.Conn) error) error {
+	a, err := bitsalloc.New(d.Layout, d.Epoch)
+	if err != nil {
+		return fmt.Errorf("sqlassigner: cannot take a worker ID: %w", err)
+	}
+	return s.do(ctx, "take a worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
+		if err := s.checkDurable(ctx, conn); err != nil {
+			return err
+		}
+		if err := s.checkPin(ctx, conn, a); err != nil {
+			return err
+		}
+		return f(ctx, conn)
+	})
+}
+
+// tx runs f in a transaction.
+func (s *store) tx(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error) error {
+	tx, err := conn.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback() // when it fails, the server does it
+		return err
+	}
+	return tx.Commit()
+}
+
+// sql puts a statement into the dialect: ? for a value, {now} for the time of a timestamp column of
+// WORKER_NODE, {today} for its date, {utc} for the time of our own columns.
+func (s *store) sql(text string) string {
+	return sqlx.Rebind(s.dialect.bind, s.dialect.times.Replace(text))
+}
+
+// newToken returns 26 random letters and digits, more than anybody can hit by accident.
+func newToken() string { return rand.Text() }
