@@ -23,21 +23,23 @@ const (
 	// Wait: NextContext waits for the clock when it is behind by no more than MaxClockBack. The other
 	// methods do not wait, and fail.
 	Wait
-	// GoOn: IDs go on from the last one, into the next unit when its sequence is used up. They are ahead
-	// of the clock until it has caught up.
+	// GoOn: the clock is carried on from its highest reading, at the pace of the monotonic clock, until it has
+	// caught up. IDs are ahead of the clock by as much as it went back. A reading that was wrong by years is kept, too,
+	// until the process ends.
 	GoOn
 )
 
 // A SequenceStart says with which sequence number a unit begins. With few IDs per unit and all units beginning
-// with 0, sharding by ID modulo n would put most IDs into one shard.
+// with 0, most IDs are multiples of a power of two, and sharding by ID modulo an even number leaves shards empty.
 type SequenceStart int
 
 const (
 	// Zero: each unit begins with 0.
 	Zero SequenceStart = iota
-	// Random: each unit begins with a random number below SequenceBound.
+	// Random: each unit begins with a random number below SequenceBound. It suits any number of shards.
 	Random
-	// Continue: each unit goes on after the last sequence number, modulo SequenceBound.
+	// Continue: each unit goes on after the last sequence number, modulo SequenceBound. That is exactly even
+	// for a number of shards that is a power of two and no larger than SequenceBound.
 	Continue
 )
 
@@ -59,7 +61,8 @@ type Config struct {
 
 	// OnClockBack says what happens when the clock goes back; zero: Fail.
 	OnClockBack ClockBackPolicy
-	// MaxClockBack is how far back the clock may be for Wait to wait; zero: 1 s.
+	// MaxClockBack is how far back the clock may be for Wait to wait; zero: 1 s. It bounds each look at the
+	// clock, not the wait of a caller whose clock keeps going back.
 	MaxClockBack time.Duration
 	// SequenceStart says where the sequence of a unit begins; zero: Zero.
 	SequenceStart SequenceStart

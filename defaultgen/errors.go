@@ -11,9 +11,10 @@ var (
 	ErrClosed = errors.New("defaultgen: generator closed")
 	// ErrSequenceExhausted is returned when all IDs of the current unit are issued. It passes with the unit.
 	ErrSequenceExhausted = errors.New("defaultgen: the sequence of this unit is used up")
-	// ErrClockBack is returned when the clock is behind the last ID; it comes as a [*ClockBackError]. It
-	// passes when the clock has caught up.
-	ErrClockBack = errors.New("defaultgen: the clock went back")
+	// ErrClockBack is returned when the clock is behind the last ID, or behind the first unit that the worker
+	// ID may be used in; it comes as a [*ClockBackError]. It passes when the clock has caught up. Do not restart
+	// the process instead: with an unfenced worker ID that comes back, the new one would repeat IDs.
+	ErrClockBack = errors.New("defaultgen: the clock is behind")
 	// ErrLeaseExhausted is returned while no grant covers the current unit: the worker ID was lost, or its
 	// fence reached, and the store has not given another yet. It passes when the store answers.
 	ErrLeaseExhausted = errors.New("defaultgen: no worker ID is held for the current unit of time")
@@ -22,9 +23,9 @@ var (
 	ErrTimeExhausted = errors.New("defaultgen: the delta field is used up")
 )
 
-// A ClockBackError says by how much the clock is behind the unit of the last ID.
+// A ClockBackError says how far the clock has to go.
 type ClockBackError struct {
-	Behind time.Duration
+	Behind time.Duration // until the unit that IDs may go on in
 }
 
 func (e *ClockBackError) Error() string { return fmt.Sprintf("%v: by %v", ErrClockBack, e.Behind) }

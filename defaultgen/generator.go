@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,22 +16,25 @@ import (
 type Generator struct {
 	cfg    Config // resolved
 	alloc  *bitsalloc.Allocator
+	clock  *clock
 	tenure *tenure.Tenure
 
 	// last is the delta and, in the low SequenceBits, the sequence number of the last ID. It only grows;
 	// whoever swaps it owns the IDs in between.
 	last atomic.Int64
 
-	done     chan struct{} // closed by Close
-	close    func() error
+	closed   atomic.Bool
+	done     chan struct{} // closed when Close begins
+	gone     chan struct{} // closed when it has ended
+	closeErr error         // readable then
 	rejected atomic.Int64
 }
 
 // New is [NewContext] with a context that does not end.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
-// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that is one that comes
-// back after a restart without a fence, waits for the next unit of time. ctx is not used afterwards. Mistakes in
+// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that may not be used in the
+// current unit of time, waits for the next: an earlier process may have used it there. ctx is not used afterwards. Mistakes in
 // cfg are reported all at once, as [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other
 // errors are those of the assigner, with [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
@@ -40,11 +42,17 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{cfg: cfg, alloc: alloc, done: make(chan struct{})}
+	g := &Generator{
+		cfg:   cfg,
+		alloc: alloc,
+		clock: startClock(cfg.Now, cfg.OnClockBack == GoOn),
+		done:  make(chan struct{}),
+		gone:  make(chan struct{}),
+	}
 	g.last.Store(alloc.MaxSequence()) // unit 0 counts as used: no ID is 0
-	g.close = sync.OnceValue(g.shutDown)
 	settings := cfg.settings()
-	c := settings.Config(alloc, cfg.AllowReuse || cfg.OnClockBack != GoOn)
+	c := settings.Config(alloc, cfg.AllowReuse || cfg.OnClockBack != GoOn, "choose OnClockBack Fail or Wait, which is "+
+		"safe when the clock does not go back across a restart")
 	c.Used = func() int64 { return g.delta(g.last.Load()) }
 	c.Ended = g.ended
 	c.Trace = tenure.Trace{
@@ -98,10 +106,17 @@ func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.P
 // WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
 func (g *Generator) WorkerID() int64 { return g.tenure.Latest().WorkerID }
 
-// Close ends the generator: callers get ErrClosed from then on, waiting ones too, and the worker ID is
-// released within AssignTimeout. Closing again returns the same error, that of the release. It must not be
+// Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, and the worker ID is
+// released, within AssignTimeout if the assigner heeds its context. Closing again returns the same error, that of the release. It must not be
 // called by a func of Trace.
-func (g *Generator) Close() error { return g.close() }
+func (g *Generator) Close() error {
+	if !g.closed.Swap(true) {
+		g.closeErr = g.shutDown()
+		close(g.gone)
+	}
+	<-g.gone
+	return g.closeErr
+}
 
 func (g *Generator) shutDown() error {
 	close(g.done)
@@ -111,16 +126,8 @@ func (g *Generator) shutDown() error {
 	return nil
 }
 
-// ended marks the unit of the last ID, or the one after it, as used. That moves last, so that a caller
-// that still composes with the worker ID fails to swap it; and the next worker ID starts in a later unit, so
-// that IDs keep increasing.
-func (g *Generator) ended(bool) {
-	for {
-		last := g.last.Load()
-		if g.last.CompareAndSwap(last, (last+1)|g.alloc.MaxSequence()) {
-			return
-		}
-	}
-}
+// ended marks the unit of the last ID as used up: the next worker ID, which may be a smaller number, starts
+// in a later unit, so that IDs keep increasing.
+func (g *Generator) ended(bool) { g.last.Or(g.alloc.MaxSequence()) }
 
 func (g *Generator) delta(last int64) int64 { return last >> g.alloc.Layout().SequenceBits }

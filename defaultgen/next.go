@@ -23,20 +23,21 @@ func (g *Generator) Next() (int64, error) {
 // there is an ID, with another error, or when ctx ends, with an error that wraps both ctx's and the reason for
 // waiting. An ID that is there is returned even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	if id, _, err := g.claim(1); err == nil {
+		return id, nil
+	}
 	for {
-		news := g.tenure.News() // before the claim, to miss none
+		news, now := g.tenure.News(), g.clock.now() // before the claim, to miss no news and no unit
 		id, _, err := g.claim(1)
-		if err == nil {
-			return id, nil
-		}
-		wait, ok := g.worthWaiting(err)
+		wait, ok := g.worthWaiting(err, now)
 		if !ok {
-			return 0, g.reject(err)
+			return id, g.reject(err)
 		}
 		select {
 		case <-time.After(wait):
 		case <-news:
 		case <-g.done:
+			return 0, ErrClosed
 		case <-ctx.Done():
 			return 0, g.reject(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", ctx.Err(), err))
 		}
@@ -64,7 +65,7 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 func (g *Generator) claim(want int64) (first, n int64, err error) {
 	for {
 		last := g.last.Load()
-		h := g.tenure.Current() // after last: when the holding ends, last moves, and the swap fails
+		h := g.tenure.Current()
 		next, err := g.after(last, h)
 		if err != nil {
 			return 0, 0, err
@@ -73,6 +74,9 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 		n = min(want, maxSequence-next&maxSequence+1)
 		if !g.last.CompareAndSwap(last, next+n-1) {
 			continue
+		}
+		if held := g.tenure.Current(); held == nil || held.Term != h.Term {
+			continue // lost meanwhile: these IDs are not issued
 		}
 		first, err := g.alloc.Allocate(g.delta(next), g.cfg.DatacenterID, h.WorkerID, next&maxSequence)
 		if err != nil {
@@ -89,26 +93,33 @@ func (g *Generator) after(last int64, h *tenure.Holding) (next int64, err error)
 		case <-g.done:
 			return 0, ErrClosed
 		default:
-			return 0, ErrLeaseExhausted
+			return 0, g.tenure.Shortage(ErrLeaseExhausted)
 		}
 	}
 	if h.First > g.alloc.MaxDelta() {
 		return 0, tenure.Exhausted(ErrTimeExhausted, g.alloc)
 	}
 	last = max(last, h.First<<g.alloc.Layout().SequenceBits-1) // what came before belongs to earlier holders
-	t := g.cfg.Now()
-	now := g.alloc.Delta(t)
 	used := g.delta(last)
 	maxSequence := g.alloc.MaxSequence()
+	t := g.clock.now()
+	now := g.alloc.Delta(t)
 	switch {
-	case now < used && g.cfg.OnClockBack != GoOn:
+	case now < used && g.cfg.OnClockBack == GoOn: // only an earlier holder can be ahead of this clock
+		g.clock.raise(g.alloc.Time(used + 1))
+		return g.newUnit(used+1, last&maxSequence, h)
+	case now < used:
 		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(t)}
-	case now <= used && last&maxSequence < maxSequence:
+	case now > used:
+		return g.newUnit(now, last&maxSequence, h)
+	case last&maxSequence < maxSequence && used <= h.Limit:
 		return last + 1, nil
-	case now == used:
+	case last&maxSequence < maxSequence:
+		g.tenure.Extend(used)
+		return 0, g.tenure.Shortage(ErrLeaseExhausted)
+	default:
 		return 0, ErrSequenceExhausted
 	}
-	return g.newUnit(max(now, used+1), last&maxSequence, h)
 }
 
 // newUnit returns the beginning of the unit delta; sequence is where the unit before ended.
@@ -118,7 +129,7 @@ func (g *Generator) newUnit(delta, sequence int64, h *tenure.Holding) (next int6
 	}
 	if delta > h.Limit {
 		g.tenure.Extend(delta)
-		return 0, ErrLeaseExhausted
+		return 0, g.tenure.Shortage(ErrLeaseExhausted)
 	}
 	return delta<<g.alloc.Layout().SequenceBits | g.sequenceStart(sequence), nil
 }
@@ -135,15 +146,14 @@ func (g *Generator) sequenceStart(last int64) int64 {
 	}
 }
 
-// worthWaiting says whether a shortage passes, and after which time to look again.
-func (g *Generator) worthWaiting(err error) (time.Duration, bool) {
+// worthWaiting says whether a shortage that was met at now, or later, passes, and after which time to look again.
+func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool) {
 	if back, ok := errors.AsType[*ClockBackError](err); ok {
 		return back.Behind, g.cfg.OnClockBack == Wait && back.Behind <= g.cfg.MaxClockBack
 	}
 	switch {
 	case errors.Is(err, ErrSequenceExhausted):
-		t := g.cfg.Now()
-		return g.alloc.Time(g.alloc.Delta(t) + 1).Sub(t), true
+		return g.alloc.Time(g.alloc.Delta(now) + 1).Sub(now), true
 	case errors.Is(err, ErrLeaseExhausted):
 		return math.MaxInt64, true // until the tenure has news
 	default:

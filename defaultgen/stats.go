@@ -14,7 +14,7 @@ type Stats struct {
 	Guarantee    assigner.Guarantee // of the worker ID
 	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
 
-	RejectedTakes int64 // errors returned by Next, NextContext and Fill
+	RejectedTakes int64 // errors returned by Next, NextContext and Fill, but ErrClosed
 	Renewals      int64 // of the worker ID
 	RenewFailures int64 // failed calls to the store of worker IDs
 

@@ -1,0 +1,192 @@
+package defaultgen_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// checkBack asks for a ClockBackError of exactly this distance.
+func checkBack(t testing.TB, err error, behind time.Duration) {
+	t.Helper()
+	back, ok := errors.AsType[*defaultgen.ClockBackError](err)
+	if !ok || !errors.Is(err, defaultgen.ErrClockBack) || back.Behind != behind {
+		t.Errorf("error %v, want a ClockBackError of %v", err, behind)
+	}
+}
+
+func TestFailTellsTheExactDistanceToTheLastUnit(t *testing.T) {
+	for _, c := range []struct{ into, back, behind time.Duration }{
+		{0, 1, 1},
+		{0, time.Millisecond, time.Millisecond},
+		{500 * time.Millisecond, 500*time.Millisecond + 1, 1},
+		{999 * time.Millisecond, 1500 * time.Millisecond, 501 * time.Millisecond},
+		{0, 10 * time.Minute, 10 * time.Minute},
+		{0, 1001 * time.Second, 1001 * time.Second}, // before the epoch
+	} {
+		g, clock := onDial(t, defaultgen.Config{})
+		clock.move(c.into)
+		next(t, g)
+		clock.move(-c.back)
+		_, err := g.Next()
+		checkBack(t, err, c.behind)
+		if want := "defaultgen: the clock is behind: by " + c.behind.String(); err.Error() != want {
+			t.Errorf("error %q, want %q", err, want)
+		}
+		_, err = g.NextContext(t.Context())
+		checkBack(t, err, c.behind)
+		n, err := g.Fill(make([]int64, 2))
+		checkBack(t, err, c.behind)
+		if n != 0 {
+			t.Errorf("Fill = %d, want 0", n)
+		}
+		clock.move(c.behind)
+		checkAt(t, next(t, g), 1000, 1)
+	}
+}
+
+func TestAStepBackWithinTheUnitDoesNotMatter(t *testing.T) {
+	for policy := range defaultgen.GoOn + 1 {
+		synctest.Test(t, func(t *testing.T) {
+			g, clock := onDial(t, defaultgen.Config{OnClockBack: policy})
+			clock.move(900 * time.Millisecond)
+			next(t, g)
+			clock.move(-900 * time.Millisecond)
+			checkAt(t, next(t, g), 1000, 1)
+		})
+	}
+}
+
+func TestOnlyNextContextWaits(t *testing.T) {
+	g, clock := onDial(t, defaultgen.Config{OnClockBack: defaultgen.Wait})
+	next(t, g)
+	clock.move(-300 * time.Millisecond)
+	_, err := g.Next()
+	checkBack(t, err, 300*time.Millisecond)
+	_, err = g.Fill(make([]int64, 1))
+	checkBack(t, err, 300*time.Millisecond)
+}
+
+func TestWaitWaitsWithinItsBoundOnly(t *testing.T) {
+	for _, c := range []struct {
+		bound, back time.Duration // bound 0 is the default of one second
+		waits       bool
+	}{
+		{0, 1, true},
+		{0, time.Millisecond, true},
+		{0, time.Second, true},
+		{0, time.Second + 1, false},
+		{0, time.Hour, false},
+		{time.Minute, time.Minute, true},
+		{time.Minute, time.Minute + 1, false},
+		{time.Millisecond, time.Millisecond, true},
+		{time.Millisecond, time.Millisecond + 1, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var by atomic.Int64
+			g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, MaxClockBack: c.bound, Now: skewed(&by)})
+			first := next(t, g)
+			by.Add(int64(-c.back))
+			var err error
+			var id int64
+			d := elapsed(func() { id, err = g.NextContext(t.Context()) })
+			if !c.waits {
+				checkBack(t, err, c.back)
+				if d != 0 {
+					t.Errorf("bound %v, %v back: the refusal took %v", c.bound, c.back, d)
+				}
+				return
+			}
+			if err != nil || d != c.back {
+				t.Fatalf("bound %v, %v back: NextContext took %v: %v", c.bound, c.back, d, err)
+			}
+			checkAt(t, parse(t, g, id), first.Delta, 1)
+		})
+	}
+}
+
+func TestWaitingGoesOnWhenTheClockStepsBackAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: skewed(&by)})
+		next(t, g)
+		by.Add(int64(-600 * time.Millisecond))
+		time.AfterFunc(300*time.Millisecond, func() { by.Add(int64(-500 * time.Millisecond)) })
+		if d := elapsed(func() { wait(t, g) }); d != 1100*time.Millisecond {
+			t.Errorf("NextContext took %v, want 1.1s", d)
+		}
+	})
+}
+
+func TestWaitingEndsWhenTheClockStepsBackTooFar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: skewed(&by)})
+		next(t, g)
+		by.Add(int64(-600 * time.Millisecond))
+		time.AfterFunc(300*time.Millisecond, func() { by.Add(int64(-time.Hour)) })
+		var err error
+		d := elapsed(func() { _, err = g.NextContext(t.Context()) })
+		checkBack(t, err, time.Hour)
+		if d != 600*time.Millisecond {
+			t.Errorf("NextContext took %v, want 600ms, the wait that it began", d)
+		}
+	})
+}
+
+func TestWaitingGoesOnIntoTheNextUnitWhenThisOneIsUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: skewed(&by)})
+		fill(t, g, 16)
+		by.Add(int64(-300 * time.Millisecond))
+		if d := elapsed(func() { wait(t, g) }); d != 1300*time.Millisecond {
+			t.Errorf("NextContext took %v, want 1.3s", d)
+		}
+	})
+}
+
+func TestAWaitForTheClockEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, MaxClockBack: time.Hour, Now: skewed(&by)})
+		next(t, g)
+		by.Add(int64(-time.Minute))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := g.NextContext(ctx)
+		checkBack(t, err, time.Minute)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("NextContext: %v, want DeadlineExceeded", err)
+		}
+	})
+}
+
+func TestEveryPolicyHoldsUnderClocksThatDifferBetweenReaders(t *testing.T) {
+	for policy := range defaultgen.GoOn + 1 {
+		cfg := complete(defaultgen.Config{OnClockBack: policy})
+		var reads atomic.Int64
+		cfg.Now = func() time.Time { // forward by a unit every 64 readings, and to and fro by up to two
+			n := reads.Add(1)
+			return cfg.Epoch.Add(time.Duration(1000+n/64+n*7919%5-2) * time.Second)
+		}
+		g := open(t, cfg)
+		var log ledger
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 2000 {
+					log.take(t, g.Next, defaultgen.ErrClockBack, defaultgen.ErrSequenceExhausted)
+				}
+			})
+		}
+		wg.Wait()
+		log.check(t, 2000)
+	}
+}

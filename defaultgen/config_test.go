@@ -1,0 +1,221 @@
+package defaultgen_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(*defaultgen.Config)
+		is    error
+		want  []string
+	}{
+		{"no assigner", func(c *defaultgen.Config) { c.Assigner = nil }, defaultgen.ErrInvalidConfig, []string{"Assigner nil"}},
+		{"timeout", func(c *defaultgen.Config) { c.AssignTimeout = -time.Second }, defaultgen.ErrInvalidConfig,
+			[]string{"AssignTimeout -1s", "more than 0"}},
+		{"datacenter above", func(c *defaultgen.Config) { c.DatacenterID = 8 }, defaultgen.ErrInvalidConfig,
+			[]string{"DatacenterID 8", "40/3/10/4 1s", "0 to 7"}},
+		{"datacenter below", func(c *defaultgen.Config) { c.DatacenterID = -1 }, defaultgen.ErrInvalidConfig,
+			[]string{"DatacenterID -1", "0 to 7"}},
+		{"epoch to come", func(c *defaultgen.Config) { c.Epoch = c.Now().Add(time.Millisecond) }, defaultgen.ErrInvalidConfig,
+			[]string{"Epoch 2001-01-01 00:00:00.001", "not in the future"}},
+		{"policy above", func(c *defaultgen.Config) { c.OnClockBack = defaultgen.GoOn + 1 }, defaultgen.ErrInvalidConfig,
+			[]string{"OnClockBack 3", "Fail, Wait, GoOn"}},
+		{"policy below", func(c *defaultgen.Config) { c.OnClockBack = -1 }, defaultgen.ErrInvalidConfig, []string{"OnClockBack -1"}},
+		{"clock bound", func(c *defaultgen.Config) { c.MaxClockBack = -1 }, defaultgen.ErrInvalidConfig,
+			[]string{"MaxClockBack -1ns", "more than 0"}},
+		{"start above", func(c *defaultgen.Config) { c.SequenceStart = defaultgen.Continue + 1 }, defaultgen.ErrInvalidConfig,
+			[]string{"SequenceStart 3", "Zero, Random, Continue"}},
+		{"start below", func(c *defaultgen.Config) { c.SequenceStart = -1 }, defaultgen.ErrInvalidConfig, []string{"SequenceStart -1"}},
+		{"sequence bound above", func(c *defaultgen.Config) { c.SequenceBound = 17 }, defaultgen.ErrInvalidConfig,
+			[]string{"SequenceBound 17", "1 to 16"}},
+		{"sequence bound below", func(c *defaultgen.Config) { c.SequenceBound = -1 }, defaultgen.ErrInvalidConfig,
+			[]string{"SequenceBound -1", "1 to 16"}},
+		{"layout", func(c *defaultgen.Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s"}},
+		{"epoch with microseconds", func(c *defaultgen.Config) { c.Epoch = c.Epoch.Add(time.Microsecond) },
+			bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
+		{"layout at its end", func(c *defaultgen.Config) { c.Layout.DeltaBits = 10 }, defaultgen.ErrTimeExhausted,
+			[]string{"10/3/10/4 1s", "ends at ", "choose more DeltaBits or a later epoch"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := &script{assign: fresh}
+			cfg := complete(defaultgen.Config{Assigner: store})
+			cfg.Now = newDial(bubbleStart.AddDate(1, 0, 0)).now
+			c.spoil(&cfg)
+			g, err := defaultgen.New(cfg)
+			if g != nil || !errors.Is(err, c.is) {
+				t.Fatalf("New = %v, %v, want %v", g, err, c.is)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q, want %q in it", err, want)
+				}
+			}
+			if n := store.assigns.Load(); n != 0 {
+				t.Errorf("%d worker IDs were taken", n)
+			}
+		})
+	}
+}
+
+func TestMistakesAreReportedAllAtOnce(t *testing.T) {
+	spoilt := defaultgen.Config{
+		DatacenterID: 99, AssignTimeout: -1, OnClockBack: 9, MaxClockBack: -1, SequenceStart: 9, SequenceBound: 1 << 40,
+		Epoch: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
+		Now:   newDial(bubbleStart).now,
+	}
+	_, err := defaultgen.New(spoilt)
+	for _, field := range []string{
+		"Assigner", "AssignTimeout", "DatacenterID 99", "Epoch", "OnClockBack 9", "MaxClockBack", "SequenceStart 9", "SequenceBound",
+	} {
+		if err == nil || !strings.Contains(err.Error(), "defaultgen: invalid config: "+field) {
+			t.Errorf("New: %v, want %q in it", err, field)
+		}
+	}
+
+	spoilt.Layout = bitsalloc.Layout{DeltaBits: 60, SequenceBits: 60}
+	if _, err = defaultgen.New(spoilt); !errors.Is(err, bitsalloc.ErrInvalidLayout) || !errors.Is(err, defaultgen.ErrInvalidConfig) {
+		t.Errorf("New: %v, want both ErrInvalidLayout and ErrInvalidConfig", err)
+	}
+
+	spoilt.Layout, spoilt.Epoch = bitsalloc.Default(), bubbleStart.AddDate(-20, 0, 0)
+	if _, err = defaultgen.New(spoilt); !errors.Is(err, defaultgen.ErrTimeExhausted) || !errors.Is(err, defaultgen.ErrInvalidConfig) {
+		t.Errorf("New: %v, want both ErrTimeExhausted and ErrInvalidConfig", err)
+	}
+}
+
+func TestBordersOfTheConfigAreAllowed(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		cfg  defaultgen.Config
+	}{
+		{"least", defaultgen.Config{SequenceBound: 1, AssignTimeout: 1, MaxClockBack: 1}},
+		{"most", defaultgen.Config{
+			SequenceBound: 16, DatacenterID: 7, OnClockBack: defaultgen.GoOn, SequenceStart: defaultgen.Continue,
+			AssignTimeout: 1<<63 - 1, MaxClockBack: 1<<63 - 1,
+		}},
+		{"a single ID a unit", defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 63, Unit: time.Second}, Assigner: assigner.Static(0)}},
+		{"sequence and one delta bit", defaultgen.Config{
+			Layout: bitsalloc.Layout{DeltaBits: 2, SequenceBits: 61, Unit: time.Minute}, Assigner: forever(0),
+			Epoch: bubbleStart.Add(-time.Minute),
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := open(t, c.cfg)
+				if f := next(t, g); f.DatacenterID != c.cfg.DatacenterID {
+					t.Errorf("datacenter %d, want %d", f.DatacenterID, c.cfg.DatacenterID)
+				}
+			})
+		})
+	}
+}
+
+func TestAnEpochOfThisInstantIsAllowedAndUnitZeroIsLeftOut(t *testing.T) {
+	for _, first := range []int64{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			var g *defaultgen.Generator
+			if d := elapsed(func() {
+				g = open(t, defaultgen.Config{Epoch: bubbleStart, Assigner: &script{
+					assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+						return assigner.Grant{WorkerID: 0, First: first, Limit: assigner.Unlimited - 1}, nil
+					},
+				}})
+				checkAt(t, wait(t, g), 1, 0)
+			}); d != time.Second {
+				t.Errorf("the first ID took %v, want 1s", d)
+			}
+		})
+	}
+}
+
+func TestTheZeroConfigIsTheDefaultLayoutEpochAndClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, time.March, 1, 12, 0, 0, 5e8, time.UTC)))
+		g, err := defaultgen.New(defaultgen.Config{Assigner: forever(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		id, err := g.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := bitsalloc.New(bitsalloc.Default(), bitsalloc.DefaultEpoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const seconds = (59*24 + 12) * 60 * 60 // from January to the noon of the first of March
+		want, err := a.Allocate(seconds, 0, 1, 0)
+		if err != nil || id != want {
+			t.Errorf("first ID %d, want %d, %v", id, want, err)
+		}
+		if s := g.Stats(); s.Ahead != -500*time.Millisecond || s.LastDelta != seconds || !s.Expires.Equal(a.Expires()) {
+			t.Errorf("Stats %+v, want half a second behind the clock, delta %d, expiry %v", s, seconds, a.Expires())
+		}
+	})
+}
+
+func TestAStoreThatDoesNotAnswerIsGivenUpOn(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 3 * time.Second: 3 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			mute := &script{assign: func(ctx context.Context, _ int64, _ assigner.Domain) (assigner.Grant, error) {
+				<-ctx.Done()
+				return assigner.Grant{}, ctx.Err()
+			}}
+			var err error
+			d := elapsed(func() {
+				_, err = defaultgen.New(complete(defaultgen.Config{Assigner: mute, AssignTimeout: timeout}))
+			})
+			if d != want || !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "defaultgen: ") {
+				t.Errorf("AssignTimeout %v: New took %v: %v, want %v and DeadlineExceeded", timeout, d, err, want)
+			}
+		})
+	}
+}
+
+func TestAReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {
+	for _, c := range []struct {
+		policy  defaultgen.ClockBackPolicy
+		allow   bool
+		source  assigner.Assigner
+		refused bool
+	}{
+		{defaultgen.Fail, false, reused(), false},
+		{defaultgen.Wait, false, reused(), false},
+		{defaultgen.GoOn, false, reused(), true},
+		{defaultgen.GoOn, true, reused(), false},
+		{defaultgen.GoOn, false, &script{assign: fresh}, false},
+		{defaultgen.GoOn, false, &script{assign: fenced(10)}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g, err := defaultgen.New(complete(defaultgen.Config{
+				Assigner: c.source, OnClockBack: c.policy, AllowReuse: c.allow,
+			}))
+			if errors.Is(err, assigner.ErrUnfencedReuse) != c.refused || (err != nil) != c.refused {
+				t.Errorf("%+v: New: %v", c, err)
+			}
+			for _, way := range []string{"OnClockBack Fail or Wait", "AllowReuse", "fresh or fenced"} {
+				if c.refused && !strings.Contains(err.Error(), way) {
+					t.Errorf("error %q, want the way out %q in it", err, way)
+				}
+			}
+			if err == nil {
+				next(t, g)
+				if err := g.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package defaultgen_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// One generator for the whole process. The worker ID is the operator's; package sqlassigner takes one from a
+// database.
+func Example() {
+	g, err := defaultgen.New(defaultgen.Config{
+		Layout:   bitsalloc.Snowflake(),
+		Assigner: assigner.Static(12),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+
+	first, err := g.NextContext(context.Background()) // waits for the next millisecond when this one is used up
+	if err != nil {
+		log.Fatal(err)
+	}
+	second, err := g.NextContext(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fields, err := g.Parse(second)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("increasing:", first < second)
+	fmt.Println("worker:", fields.WorkerID, "- issued just now:", time.Since(fields.Time) < time.Minute)
+	// Output:
+	// increasing: true
+	// worker: 12 - issued just now: true
+}
+
+// A clock that stands still makes the fields plain: one second of 4 IDs is used up, and the clock goes back.
+func ExampleGenerator_Next() {
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 999e6, time.UTC)
+	g, err := defaultgen.New(defaultgen.Config{
+		Layout:   bitsalloc.Layout{DeltaBits: 31, WorkerBits: 10, SequenceBits: 2, Unit: time.Second},
+		Assigner: assigner.Static(12),
+		Now:      func() time.Time { return now },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+
+	now = now.Add(time.Millisecond) // into the next second: a static worker ID may have been used in the one of the start
+	for range 5 {
+		id, err := g.Next()
+		if errors.Is(err, defaultgen.ErrSequenceExhausted) {
+			fmt.Println(err)
+			break
+		}
+		fields, _ := g.Parse(id)
+		fmt.Println(fields)
+	}
+	now = now.Add(-5 * time.Second)
+	_, err = g.Next()
+	if back, ok := errors.AsType[*defaultgen.ClockBackError](err); ok {
+		fmt.Println("the clock is behind by", back.Behind)
+	}
+	// Output:
+	// 21056720944 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 0)
+	// 21056720945 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 1)
+	// 21056720946 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 2)
+	// 21056720947 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 3)
+	// defaultgen: the sequence of this unit is used up
+	// the clock is behind by 5s
+}
+
+// With one ID a second, IDs that all have the sequence number 0 would all be even.
+func ExampleConfig_sequenceStart() {
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 999e6, time.UTC)
+	g, err := defaultgen.New(defaultgen.Config{
+		Assigner:      assigner.Static(13),
+		SequenceStart: defaultgen.Continue,
+		SequenceBound: 4,
+		Now:           func() time.Time { return now },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+
+	var shards []int64
+	for range 8 {
+		now = now.Add(time.Second)
+		id, err := g.Next()
+		if err != nil {
+			log.Fatal(err)
+		}
+		shards = append(shards, id%4)
+	}
+	fmt.Println(shards)
+	// Output: [0 1 2 3 0 1 2 3]
+}

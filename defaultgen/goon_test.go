@@ -1,0 +1,372 @@
+package defaultgen_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// checkTime asks that an ID is of the unit that at lies in.
+func checkTime(t testing.TB, f bitsalloc.Fields, at time.Time, unit time.Duration) {
+	t.Helper()
+	if want := at.Truncate(unit); !f.Time.Equal(want) {
+		t.Fatalf("ID of %v, want %v", f.Time, want)
+	}
+}
+
+// checkUsedUp asks that the current unit has no ID left.
+func checkUsedUp(t testing.TB, g *defaultgen.Generator) {
+	t.Helper()
+	if id, err := g.Next(); id != 0 || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+		t.Fatalf("Next in a unit used up = %d, %v, want ErrSequenceExhausted", id, err)
+	}
+	if n, err := g.Fill(make([]int64, 2)); n != 0 || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+		t.Fatalf("Fill in a unit used up = %d, %v, want ErrSequenceExhausted", n, err)
+	}
+}
+
+// drain takes what is left after last in its unit, and all of the units that follow, as fast as they come: 16 IDs
+// in each, none before its unit has begun by the bubble's clock plus ahead.
+func drain(t testing.TB, g *defaultgen.Generator, last bitsalloc.Fields, units int, unit, ahead time.Duration) {
+	t.Helper()
+	for u := range units {
+		if u > 0 {
+			f := wait(t, g)
+			checkAt(t, f, last.Delta+1, 0)
+			last = f
+		}
+		checkTime(t, last, time.Now().Add(ahead), unit)
+		for sequence := last.Sequence + 1; sequence < 16; sequence++ {
+			checkAt(t, next(t, g), last.Delta, sequence)
+		}
+		checkUsedUp(t, g)
+	}
+}
+
+// A busy loop gets the 16 IDs of each elapsed unit, ahead of the stepped clock by the step and no more. However
+// much of the step the clock makes up for, the IDs are those that they would have been without it.
+func TestGoOnIsAheadByExactlyTheStep(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+		for _, step := range []time.Duration{1, unit / 3, unit, 10 * unit, time.Hour, 500 * 24 * time.Hour} { // at last: before the epoch
+			t.Run(fmt.Sprintf("%v in units of %v", step, unit), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var by atomic.Int64
+					into := unit / 4
+					time.Sleep(into)
+					g := open(t, defaultgen.Config{Layout: narrow(unit), OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+					first := next(t, g)
+					by.Add(int64(-step))
+					if took := elapsed(func() { drain(t, g, first, 50, unit, 0) }); took != 49*unit-into {
+						t.Errorf("50 units took %v, want %v", took, 49*unit-into)
+					}
+					if ahead := g.Stats().Ahead; ahead != step {
+						t.Errorf("Stats: %v ahead, want %v", ahead, step)
+					}
+					for _, forward := range []time.Duration{step / 2, step - step/2, 10 * unit} {
+						by.Add(int64(forward))
+						time.Sleep(unit)
+						ahead := max(0, time.Duration(by.Load())) // once it has caught up, the clock leads
+						drain(t, g, wait(t, g), 3, unit, ahead)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestGoOnStaysAtTheHighestReadingOfAClockThatStepsForwardAndBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+		highest := time.Duration(0)
+		for _, to := range []time.Duration{0, 5 * time.Second, -time.Hour, 4 * time.Second, time.Hour, 0, time.Hour + time.Second, -48 * time.Hour} {
+			by.Store(int64(to))
+			highest = max(highest, to)
+			time.Sleep(time.Second)
+			drain(t, g, next(t, g), 3, time.Second, highest)
+			if ahead := g.Stats().Ahead; ahead != highest-to {
+				t.Errorf("clock wrong by %v, by %v before: %v ahead, want %v", to, highest, ahead, highest-to)
+			}
+		}
+	})
+}
+
+// Only readings for IDs count: one by Stats does not move the IDs.
+func TestGoOnDoesNotFollowAStepForwardThatNoIDSaw(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+		by.Store(int64(time.Hour))
+		g.Stats()
+		by.Store(0)
+		drain(t, g, next(t, g), 3, time.Second, 0)
+	})
+}
+
+// A clock that is slower than the monotonic one is a clock that keeps going back.
+func TestGoOnKeepsAtLeastThePaceOfTheMonotonicClock(t *testing.T) {
+	for name, c := range map[string]struct{ pace, want float64 }{
+		"backwards":      {-3, 1},
+		"standing still": {0, 1},
+		"half as fast":   {0.5, 1},
+		"as fast":        {1, 1},
+		"twice as fast":  {2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				at := func(pace float64) time.Time {
+					return bubbleStart.Add(time.Duration(float64(time.Since(bubbleStart)) * pace))
+				}
+				g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: func() time.Time { return at(c.pace) }})
+				for range 20 {
+					checkTime(t, next(t, g), at(c.want), time.Second)
+					time.Sleep(700 * time.Millisecond)
+				}
+			})
+		})
+	}
+}
+
+// However the clock is stepped, goroutines that ask for all they can get have 16 IDs for each unit that elapses.
+func TestGoOnIssuesNoMoreThanTheSequencePerElapsedUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+		steps := []time.Duration{-time.Second, -time.Hour, 0, -time.Millisecond, -48 * time.Hour, -2 * time.Second}
+		var log ledger
+		for u := range 100 {
+			var wg sync.WaitGroup
+			for i := range 8 {
+				wg.Go(func() {
+					for n := range 1000 {
+						by.Store(int64(steps[(u+i*n)%len(steps)]))
+						if !log.take(t, g.Next, defaultgen.ErrSequenceExhausted) {
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if n := len(log.ids); n != 16*(u+1) {
+				t.Fatalf("%d IDs in %d units, want 16 in each", n, u+1)
+			}
+			checkTime(t, parse(t, g, log.highest.Load()), time.Now(), time.Second)
+			time.Sleep(time.Second)
+		}
+		log.check(t, 1600)
+	})
+}
+
+// In real time, where readings of different callers overtake each other, IDs run no further ahead either.
+func TestGoOnIsNotAheadOfTimeWhileTheClockStepsUnderLoad(t *testing.T) {
+	const unit = time.Millisecond
+	var reads atomic.Int64
+	g := open(t, defaultgen.Config{
+		OnClockBack: defaultgen.GoOn, Layout: bitsalloc.Snowflake(), Epoch: time.Now().Add(-time.Hour).Truncate(time.Second),
+		Now: func() time.Time { return time.Now().Add(-time.Duration(reads.Add(1)*7919%5) * time.Minute) },
+	})
+	var log ledger
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5000 {
+				log.take(t, func() (int64, error) {
+					id, err := g.NextContext(t.Context())
+					// The clocks of the machine need not agree to the nanosecond.
+					if f, _ := g.Parse(id); time.Until(f.Time) >= unit {
+						t.Errorf("ID %v, %v ahead of time", f, time.Until(f.Time))
+					}
+					return id, err
+				})
+			}
+		})
+	}
+	wg.Wait()
+	log.check(t, 40_000)
+}
+
+// A single absurd reading, such as the zero Time of a clock that failed, must not derail the clock that is carried on.
+func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
+	absurdAt := bubbleStart.Add(time.Second)
+	for name, c := range map[string]struct {
+		reading time.Time
+		ahead   time.Duration // afterwards
+	}{
+		"zero":              {time.Time{}, 0},
+		"1970":              {time.Unix(0, 0), 0},
+		"as early as it is": {time.Unix(-1<<62, 0), 0},
+		"a century ahead":   {absurdAt.AddDate(100, 0, 0), absurdAt.AddDate(100, 0, 0).Sub(absurdAt)},
+		"year 9999":         {time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC), 1<<63 - 1}, // no further than a Duration reaches
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var absurd atomic.Bool
+				g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: func() time.Time {
+					if absurd.Load() {
+						return c.reading
+					}
+					return time.Now()
+				}})
+				next(t, g)
+				time.Sleep(time.Until(absurdAt))
+				absurd.Store(true)
+				next(t, g)
+				absurd.Store(false)
+				time.Sleep(time.Second)
+				drain(t, g, wait(t, g), 5, time.Second, c.ahead)
+			})
+		})
+	}
+}
+
+// A predecessor in the process was ahead of the clock by an hour, and of its fence or registry the successor learns
+// that it has to start above. GoOn does so at once and at the usual pace; the other policies leave it to the clock.
+func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
+	const distance = 3600 // units of a second
+	granted := func(grant func(d assigner.Domain) assigner.Grant) assigner.Assigner {
+		return &script{assign: func(_ context.Context, _ int64, d assigner.Domain) (assigner.Grant, error) { return grant(d), nil }}
+	}
+	for name, a := range map[string]func() assigner.Assigner{
+		"reused": reused,
+		"fresh": func() assigner.Assigner {
+			return granted(func(assigner.Domain) assigner.Grant {
+				return assigner.Grant{WorkerID: 9, First: 1, Limit: assigner.Unlimited}
+			})
+		},
+		"fenced": func() assigner.Assigner {
+			first := int64(0)
+			return granted(func(d assigner.Domain) assigner.Grant {
+				first += 11 // as the predecessor below uses
+				if first == 11 {
+					first = d.Now()
+				}
+				return assigner.Grant{WorkerID: 9, First: first, Limit: first + 1<<20, Guarantee: assigner.GuaranteeFenced, Reusable: true}
+			})
+		},
+	} {
+		for policy := range defaultgen.GoOn + 1 {
+			t.Run(fmt.Sprintf("%s, policy %d", name, policy), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var by atomic.Int64
+					cfg := complete(defaultgen.Config{Assigner: a(), OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: skewed(&by)})
+					predecessor := open(t, cfg)
+					last := next(t, predecessor)
+					by.Add(-distance * int64(time.Second))
+					time.Sleep(10 * time.Second)
+					if f := next(t, predecessor); f.Delta != last.Delta+10 {
+						t.Fatalf("the predecessor ended with %v, want ten units after %v", f, last)
+					}
+					if err := predecessor.Close(); err != nil {
+						t.Fatal(err)
+					}
+
+					cfg.OnClockBack = policy
+					var g *defaultgen.Generator
+					if d := elapsed(func() { g = open(t, cfg) }); d > time.Second {
+						t.Errorf("New took %v, want a unit at most", d)
+					}
+					first := last.Delta + 11
+					if policy == defaultgen.GoOn {
+						f := next(t, g)
+						checkAt(t, f, first, 0)
+						drain(t, g, f, 20, time.Second, time.Until(f.Time))
+						return
+					}
+					behind := distance*time.Second - time.Second // New has waited for a unit
+					_, err := g.Next()
+					checkBack(t, err, behind)
+					_, err = g.NextContext(t.Context())
+					checkBack(t, err, behind)
+					time.Sleep(behind)
+					checkUsedUp(t, g) // the predecessor's last unit
+					time.Sleep(time.Second)
+					checkAt(t, next(t, g), first, 0)
+				})
+			})
+		}
+	}
+}
+
+// The same when the worker is another in mid-flight, with many callers who all see that it starts ahead.
+func TestGoOnRaisesTheClockOnceForAWorkerThatIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := losing()
+		store.assign = func(_ context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+			first := d.Now() + (nth-1)*3600
+			return assigner.Grant{WorkerID: 1001 - nth, First: first, Limit: first + 1<<20, Guarantee: assigner.GuaranteeFenced}, nil
+		}
+		g := open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn})
+		time.Sleep(heartbeat - time.Second)
+		drain(t, g, next(t, g), 1, time.Second, 0)
+		time.Sleep(1500 * time.Millisecond) // lost at the heartbeat
+		first := g.Stats().Limit - 1<<20
+		var log ledger
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for log.take(t, g.Next, defaultgen.ErrSequenceExhausted) {
+				}
+			})
+		}
+		wg.Wait()
+		log.check(t, 16)
+		for i, id := range log.ids {
+			f := parse(t, g, id)
+			checkAt(t, f, first, int64(i))
+			if f.WorkerID != 999 || f.Time.Before(time.Now().Add(3598*time.Second)) {
+				t.Fatalf("ID %v, want worker 999, an hour ahead", f)
+			}
+		}
+		time.Sleep(time.Second)
+		checkAt(t, next(t, g), first+1, 0)
+	})
+}
+
+func TestUnitsOfAClockThatIsCarriedOnBeginAsOthersDo(t *testing.T) {
+	for start, want := range map[defaultgen.SequenceStart]int64{defaultgen.Zero: 0, defaultgen.Continue: 1} { // after 15: 16 modulo 5
+		synctest.Test(t, func(t *testing.T) {
+			g, clock := onDial(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, SequenceStart: start, SequenceBound: 5})
+			first := next(t, g)
+			clock.move(-time.Hour)
+			fill(t, g, int(15-first.Sequence))
+			checkUsedUp(t, g)
+			time.Sleep(time.Second)
+			checkAt(t, next(t, g), 1001, want)
+		})
+	}
+}
+
+func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := complete(defaultgen.Config{
+			Layout:      bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
+			OnClockBack: defaultgen.GoOn,
+		})
+		clock := newDial(cfg.Epoch.Add(1021 * time.Second))
+		cfg.Now = clock.now
+		g := open(t, cfg)
+		checkAt(t, next(t, g), 1021, 0)
+		clock.move(-time.Minute)
+		time.Sleep(3*time.Second - 1)
+		for sequence := range int64(16) {
+			checkAt(t, next(t, g), 1023, sequence)
+		}
+		checkUsedUp(t, g)
+		var err error
+		if d := elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 1 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
+			t.Errorf("NextContext took %v: %v, want 1ns and ErrTimeExhausted", d, err)
+		}
+		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrTimeExhausted) {
+			t.Errorf("Next: %v, want ErrTimeExhausted", err)
+		}
+	})
+}

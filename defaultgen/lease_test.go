@@ -1,0 +1,382 @@
+package defaultgen_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// minute is longer than the time between two renewals.
+const minute = time.Minute
+
+// losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000 down, since a
+// smaller one is what makes it hard to keep IDs increasing.
+func losing() *script {
+	return &script{
+		assign: func(_ context.Context, nth int64, _ assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: 1001 - nth, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+		},
+		renew: func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost },
+	}
+}
+
+func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type renewal struct{ used, want int64 }
+		var asked []renewal
+		answer := make(chan struct{})
+		store := &script{assign: fenced(2), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			asked = append(asked, renewal{used, want})
+			<-answer
+			return raise(ctx, g, used, want)
+		}}
+		g := open(t, defaultgen.Config{Assigner: store})
+		first := next(t, g).Delta
+		time.Sleep(time.Second)
+		checkAt(t, next(t, g), first+1, 0) // the limit itself may be used
+		time.Sleep(time.Second)
+		for range 3 {
+			if id, err := g.Next(); id != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
+				t.Errorf("Next above the limit = %d, %v, want ErrLeaseExhausted", id, err)
+			}
+			if n, err := g.Fill(make([]int64, 2)); n != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
+				t.Errorf("Fill above the limit = %d, %v, want ErrLeaseExhausted", n, err)
+			}
+			synctest.Wait()
+		}
+		if len(asked) != 1 || asked[0] != (renewal{first + 1, first + 2}) {
+			t.Errorf("renewals %+v, want one with the last delta used, %d, and the next", asked, first+1)
+		}
+		time.AfterFunc(300*time.Millisecond, func() { close(answer) })
+		var f bitsalloc.Fields
+		if d := elapsed(func() { f = wait(t, g) }); d != 300*time.Millisecond {
+			t.Errorf("NextContext took %v, want 300ms: until the store answered", d)
+		}
+		checkAt(t, f, first+2, 0)
+		if s := g.Stats(); s.Limit != first+2 || s.Renewals != 1 || s.Guarantee != assigner.GuaranteeFenced {
+			t.Errorf("Stats %+v, want limit %d, 1 renewal, fenced", s, first+2)
+		}
+	})
+}
+
+func TestAStoreThatIsDownIsAskedAgainUntilItAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := errors.New("store out of reach")
+		start := time.Now()
+		store := &script{assign: fenced(1), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			if time.Since(start) < 10*time.Second {
+				return down
+			}
+			return raise(ctx, g, used, want)
+		}}
+		var failures []error
+		g := open(t, defaultgen.Config{Assigner: store, Trace: defaultgen.Trace{
+			RenewFailed: func(err error) { failures = append(failures, err) },
+		}})
+		next(t, g)
+		time.Sleep(time.Second)
+		f := wait(t, g)
+		if waited := time.Since(start); waited < 10*time.Second || waited > 25*time.Second || f.WorkerID != 1 {
+			t.Errorf("ID %v after %v, want worker 1 within one retry of the store's return", f, waited)
+		}
+		synctest.Wait()
+		s := g.Stats()
+		if n := int64(len(failures)); n < 3 || s.RenewFailures != n || !errors.Is(failures[0], down) {
+			t.Errorf("RenewFailed got %v, Stats %+v, want several and the same number", failures, s)
+		}
+	})
+}
+
+func TestALostWorkerIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const outage = 10 * time.Second
+		store := losing()
+		give := store.assign
+		lostAt := time.Time{}
+		store.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+			if nth > 1 && time.Since(lostAt) < outage {
+				return assigner.Grant{}, errors.New("store out of reach")
+			}
+			return give(ctx, nth, d)
+		}
+		var log bytes.Buffer
+		var assigned []int64
+		lost := make(map[int64]error)
+		g := open(t, defaultgen.Config{
+			Assigner: store, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Trace: defaultgen.Trace{
+				LeaseAssigned: func(g assigner.Grant) { assigned = append(assigned, g.WorkerID) },
+				LeaseLost:     func(worker int64, err error) { lost[worker], lostAt = err, time.Now() },
+			},
+		})
+		before := next(t, g)
+		time.Sleep(minute - outage)
+		if id, err := g.Next(); id != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
+			t.Fatalf("Next without a worker ID = %d, %v, want ErrLeaseExhausted", id, err)
+		}
+		if n, err := g.Fill(make([]int64, 1)); n != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
+			t.Fatalf("Fill without a worker ID = %d, %v, want ErrLeaseExhausted", n, err)
+		}
+		after := wait(t, g) // until the store is back
+		synctest.Wait()
+		if before.WorkerID != 1000 || after.WorkerID >= 1000 || after.ID <= before.ID || g.WorkerID() != after.WorkerID {
+			t.Errorf("IDs %v and %v, want a new worker", before, after)
+		}
+		if len(assigned) != 2 || assigned[0] != 1000 || assigned[1] != after.WorkerID {
+			t.Errorf("LeaseAssigned got %v", assigned)
+		}
+		if len(lost) != 1 || !errors.Is(lost[1000], assigner.ErrWorkerRowLost) {
+			t.Errorf("LeaseLost got %v, want worker 1000 and ErrWorkerRowLost", lost)
+		}
+		if !strings.Contains(log.String(), "worker ID lost") {
+			t.Errorf("log: %s", &log)
+		}
+		if n := store.releases.Load(); n != 0 {
+			t.Errorf("a lost lease was released %d times", n)
+		}
+	})
+}
+
+func TestTheNextWorkerStartsInALaterUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := open(t, defaultgen.Config{Assigner: losing(), Layout: narrow(minute)})
+		last := next(t, g)
+		time.Sleep(50 * time.Second)
+		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) || g.WorkerID() != 999 {
+			t.Errorf("Next with worker %d: %v, want 999 and ErrSequenceExhausted", g.WorkerID(), err)
+		}
+		if d := elapsed(func() { checkAt(t, wait(t, g), last.Delta+1, 0) }); d != 10*time.Second {
+			t.Errorf("NextContext took %v, want 10s", d)
+		}
+	})
+}
+
+func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := losing()
+		store.assign = func(_ context.Context, nth int64, _ assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: nth, First: 1, Limit: assigner.Unlimited, Reusable: nth > 1}, nil
+		}
+		cfg := complete(defaultgen.Config{
+			Assigner: store, Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: minute},
+		})
+		ahead := cfg.Epoch.Add(1023 * minute).Sub(bubbleStart)
+		cfg.Now = func() time.Time { return time.Now().Add(ahead) }
+		g := open(t, cfg)
+		next(t, g)
+		time.Sleep(50 * time.Second)
+		var err error
+		if d := elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
+			t.Errorf("NextContext took %v: %v, want ErrTimeExhausted at once", d, err)
+		}
+	})
+}
+
+func TestNextContextReturnsTheReasonWhenNoWorkerIDComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := losing()
+		give := store.assign
+		store.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+			if nth > 1 {
+				return assigner.Grant{}, errors.New("store out of reach")
+			}
+			return give(ctx, nth, d)
+		}
+		g := open(t, defaultgen.Config{Assigner: store})
+		time.Sleep(minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var err error
+		d := elapsed(func() { _, err = g.NextContext(ctx) })
+		if d != time.Hour || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
+			t.Errorf("NextContext took %v: %v, want 1h, DeadlineExceeded and ErrLeaseExhausted", d, err)
+		}
+	})
+}
+
+// A worker that is lost leaves the rest of its unit unused. Callers that wait must not hear of a clock that
+// went back, since it did not.
+func TestALossIsNoStepBackOfTheClock(t *testing.T) {
+	for name, bits := range map[string]uint8{"unit used up": 4, "no sequence field": 0} {
+		t.Run(name, func(t *testing.T) {
+			for _, reuse := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					store := losing()
+					store.assign = func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+						return assigner.Grant{WorkerID: 4, First: 1, Limit: assigner.Unlimited, Reusable: reuse}, nil
+					}
+					g := open(t, defaultgen.Config{
+						Assigner: store,
+						Layout:   bitsalloc.Layout{DeltaBits: 40, WorkerBits: 10, SequenceBits: bits, Unit: minute},
+					})
+					var last bitsalloc.Fields
+					for range 1 << bits { // the whole unit
+						last = wait(t, g)
+					}
+					time.Sleep(50 * time.Second) // within the unit
+					if store.assigns.Load() < 2 {
+						t.Fatal("no worker was lost")
+					}
+					if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+						t.Errorf("Next: %v, want ErrSequenceExhausted", err)
+					}
+					checkAt(t, wait(t, g), last.Delta+1, 0)
+				})
+			}
+		})
+	}
+}
+
+// The clock is read between the look at the worker ID and the claim, which lets a test stop a caller there.
+func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		used      int  // IDs of the unit
+		others    bool // whether others take IDs meanwhile
+		exhausted bool // whether the store has no other worker
+	}{
+		{"unit not begun", 0, false, false},
+		{"unit not begun, others at work", 0, true, false},
+		{"unit begun", 3, false, false},
+		{"unit begun, others at work", 3, true, false},
+		{"unit used up", 16, false, false},
+		{"unit used up, others at work", 16, true, false},
+		{"unit used up, no other worker", 16, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var stop atomic.Bool
+				reading, goOn := make(chan struct{}), make(chan struct{})
+				store := losing()
+				give := store.assign
+				store.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+					if nth > 1 && c.exhausted {
+						return assigner.Grant{}, assigner.ErrWorkersExhausted
+					}
+					return give(ctx, nth, d)
+				}
+				g := open(t, defaultgen.Config{Assigner: store, Now: func() time.Time {
+					if stop.CompareAndSwap(true, false) {
+						close(reading)
+						<-goOn
+					}
+					return time.Now()
+				}})
+				time.Sleep(heartbeat - 500*time.Millisecond)
+				fill(t, g, c.used)
+				stop.Store(true)
+				type result struct {
+					id  int64
+					err error
+				}
+				inFlight := make(chan result)
+				go func() {
+					id, err := g.Next()
+					inFlight <- result{id, err}
+				}()
+				<-reading
+				time.Sleep(10 * time.Second) // lost at the heartbeat
+				other := int64(0)
+				if c.others {
+					other = wait(t, g).ID
+				}
+				close(goOn)
+				got := <-inFlight
+				if c.exhausted {
+					if got.id != 0 || !errors.Is(got.err, defaultgen.ErrLeaseExhausted) {
+						t.Errorf("the caller in flight got %d, %v, want ErrLeaseExhausted", got.id, got.err)
+					}
+					return
+				}
+				if f := parse(t, g, got.id); got.err != nil || f.WorkerID != 999 || f.ID <= other {
+					t.Errorf("the caller in flight got %v, %v, want worker 999 and more than %d", f, got.err, other)
+				}
+			})
+		})
+	}
+}
+
+// While 64 goroutines take IDs, every renewal finds the worker lost: unfenced ones at a heartbeat, fenced ones
+// whenever the limit is reached.
+func TestWorkersThatChangeUnderLoadKeepIDsUniqueAndInOrder(t *testing.T) {
+	for name, assign := range map[string]func(context.Context, int64, assigner.Domain) (assigner.Grant, error){
+		"unfenced": losing().assign,
+		"fenced": func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+			g, err := fenced(3)(ctx, nth, d)
+			g.WorkerID = 1001 - nth
+			return g, err
+		},
+	} {
+		for policy := range defaultgen.GoOn + 1 {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := losing()
+					lose := store.renew
+					store.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+						runtime.Gosched()
+						return lose(ctx, g, used, want)
+					}
+					store.assign = assign
+					g := open(t, defaultgen.Config{Assigner: store, OnClockBack: policy, Layout: bitsalloc.Snowflake()})
+					var log ledger
+					take := func() (int64, error) { return g.NextContext(t.Context()) }
+					var wg sync.WaitGroup
+					for range 64 {
+						wg.Go(func() {
+							for range 20 {
+								for range 20 {
+									log.take(t, take)
+								}
+								time.Sleep(heartbeat - time.Since(bubbleStart)%heartbeat) // all at the moment of the next loss
+							}
+						})
+					}
+					wg.Wait()
+					log.check(t, 64*20*20)
+					workers := make(map[int64]bool)
+					for _, id := range log.ids {
+						workers[parse(t, g, id).WorkerID] = true
+					}
+					if len(workers) < 10 {
+						t.Errorf("%d workers, want many", len(workers))
+					}
+				})
+			})
+		}
+	}
+}
+
+// heartbeat is the time between two renewals when nothing else calls for one.
+const heartbeat = 45 * time.Second
+
+func TestAHeartbeatComesAtLeastOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Duration
+		store := &script{assign: fresh, renew: func(context.Context, *assigner.Grant, int64, int64) error {
+			at = append(at, time.Since(bubbleStart))
+			return nil
+		}}
+		open(t, defaultgen.Config{Assigner: store})
+		time.Sleep(5 * minute)
+		synctest.Wait()
+		last := time.Duration(0)
+		for _, d := range append(at, 5*minute) {
+			if d-last > minute {
+				t.Errorf("no renewal between %v and %v", last, d)
+			}
+			last = d
+		}
+	})
+}

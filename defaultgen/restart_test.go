@@ -1,0 +1,248 @@
+package defaultgen_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// restarted returns a layout that composes the same bits as Default for datacenter 0. The registry of the
+// process takes its generators for strangers, as if they were in another process.
+func restarted() bitsalloc.Layout { return bitsalloc.Baidu() }
+
+func TestARestartWithinTheUnitRepeatsNoID(t *testing.T) {
+	for _, policy := range []defaultgen.ClockBackPolicy{defaultgen.Fail, defaultgen.Wait} {
+		synctest.Test(t, func(t *testing.T) {
+			epoch := newEpoch()
+			killed := open(t, defaultgen.Config{Layout: bitsalloc.Default(), Epoch: epoch, Assigner: reused(), OnClockBack: policy})
+			old := fill(t, killed, 1000)
+			time.Sleep(100 * time.Millisecond)
+			g := open(t, defaultgen.Config{Layout: restarted(), Epoch: epoch, Assigner: reused(), OnClockBack: policy})
+			checkIncreasing(t, append(old, fill(t, g, 1000)...))
+		})
+	}
+}
+
+// What the package comment warns of: a clock that was set back while no process looked.
+func TestAClockSetBackAcrossARestartIsNotNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		epoch := newEpoch()
+		killed := open(t, defaultgen.Config{Layout: bitsalloc.Default(), Epoch: epoch, Assigner: reused()})
+		time.Sleep(time.Second)
+		old := next(t, killed)
+		by.Add(int64(-2 * time.Second))
+		g := open(t, defaultgen.Config{Layout: restarted(), Epoch: epoch, Assigner: reused(), Now: skewed(&by)})
+		time.Sleep(time.Second)
+		if id := next(t, g).ID; id != old.ID {
+			t.Errorf("ID %d, want %d again: the warning in the package comment would be out of date", id, old.ID)
+		}
+	})
+}
+
+func TestAFreshWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		store := &script{assign: fresh}
+		epoch, seen := newEpoch(), make(map[int64]bool)
+		for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
+			by.Add(int64(step))
+			g := open(t, defaultgen.Config{Epoch: epoch, Assigner: store, OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+			for range 16 {
+				id := next(t, g).ID
+				if seen[id] {
+					t.Errorf("ID %d twice, after a step of %v", id, step)
+				}
+				seen[id] = true
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// A fence gives each holder of a number its own deltas.
+func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		fence := int64(0)
+		grab := func(g *assigner.Grant, want int64) { // as a store would: nothing is handed out twice
+			fence = max(fence+1, want)
+			g.Limit = fence
+		}
+		store := &script{
+			assign: func(_ context.Context, _ int64, d assigner.Domain) (assigner.Grant, error) {
+				g := assigner.Grant{WorkerID: 7, First: fence + 1, Guarantee: assigner.GuaranteeFenced, Reusable: true}
+				grab(&g, d.Now()+10)
+				return g, nil
+			},
+			renew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+				if want > g.Limit {
+					grab(g, want)
+				}
+				return nil
+			},
+		}
+		epoch, seen := newEpoch(), make(map[int64]bool)
+		for _, step := range []time.Duration{0, 0, -2 * time.Second, -time.Hour, time.Hour} {
+			by.Add(int64(step))
+			g := open(t, defaultgen.Config{Epoch: epoch, Assigner: store, OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+			for range 100 {
+				id := wait(t, g).ID
+				if seen[id] {
+					t.Errorf("ID %d twice, after a step of %v", id, step)
+				}
+				seen[id] = true
+			}
+			if err := g.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// Within one process a successor starts above its predecessor, even above what that took ahead of the clock.
+func TestASuccessorInTheProcessStartsAbove(t *testing.T) {
+	for name, a := range map[string]assigner.Assigner{
+		"reused": reused(),
+		"fresh": &script{assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: 9, First: 1, Limit: assigner.Unlimited}, nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var by atomic.Int64
+				cfg := complete(defaultgen.Config{Assigner: a, OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: skewed(&by)})
+				last := int64(0)
+				for _, step := range []time.Duration{0, 0, -10 * time.Second, 0, time.Minute, -time.Hour, 0} {
+					g, err := defaultgen.New(cfg)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if id := wait(t, g).ID; id <= last {
+						t.Errorf("after a step of %v: ID %d, but its predecessor had %d", step, id, last)
+					}
+					by.Add(int64(step))
+					for range 40 {
+						last = wait(t, g).ID
+					}
+					if err := g.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A successor that comes at once waits for the next unit and not longer, even when its predecessor has used up
+// this one.
+func TestASuccessorWaitsForTheNextUnitOnly(t *testing.T) {
+	for _, used := range []int{1, 15, 16} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := complete(defaultgen.Config{Assigner: reused()})
+			g := open(t, cfg)
+			fill(t, g, used)
+			if err := g.Close(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(300 * time.Millisecond)
+			if d := elapsed(func() { next(t, open(t, cfg)) }); d != 700*time.Millisecond {
+				t.Errorf("after %d IDs of the unit the successor's first took %v, want 700ms", used, d)
+			}
+		})
+	}
+}
+
+// childEpoch is the environment variable that makes the test binary a service which is killed and restarted.
+const childEpoch = "DEFAULTGEN_TEST_EPOCH"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childEpoch); text != "" {
+		if err := printIDs(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func printIDs(epochMs string) error {
+	ms, err := strconv.ParseInt(epochMs, 10, 64)
+	if err != nil {
+		return err
+	}
+	g, err := defaultgen.New(defaultgen.Config{Epoch: time.UnixMilli(ms), Assigner: assigner.Static(7)})
+	if err != nil {
+		return err
+	}
+	for range 8192 {
+		id, err := g.NextContext(context.Background())
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Println(id); err != nil {
+			return err
+		}
+	}
+	return g.Close()
+}
+
+// A real process with a static worker ID is killed as soon as it has printed IDs, and started again within the
+// same second.
+func TestAProcessThatIsKilledAndRestartedRepeatsNoID(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds of real time: -short")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch := strconv.FormatInt(time.Now().Add(-time.Hour).UnixMilli(), 10)
+	var all []int64
+	for range 3 {
+		child := exec.CommandContext(t.Context(), exe)
+		child.Env = append(os.Environ(), childEpoch+"="+epoch)
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		before := len(all)
+		lines := bufio.NewReader(out)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				break // killed, and the pipe drained
+			}
+			id, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, id)
+			if len(all) == before+100 {
+				if err := child.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := child.Wait(); err == nil || len(all) < before+100 {
+			t.Fatalf("the process printed %d IDs and ended with %v, want it killed after 100", len(all)-before, err)
+		}
+	}
+	checkIncreasing(t, all)
+}

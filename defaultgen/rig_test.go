@@ -1,0 +1,152 @@
+package defaultgen_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// bubbleStart is the moment at which time starts in a synctest bubble.
+var bubbleStart = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// epochs numbers the epochs that the tests have taken.
+var epochs atomic.Int64
+
+// newEpoch returns an epoch of the test's own: a worker ID is remembered by epoch for as long as the process
+// lives, and a generator that comes after another would start above it. It lies whole minutes before
+// bubbleStart, where a unit of any length therefore begins.
+func newEpoch() time.Time {
+	return bubbleStart.Add(-24*time.Hour - time.Duration(epochs.Add(1))*time.Minute)
+}
+
+// narrow has 16 IDs a unit, so that a test gets through them.
+func narrow(unit time.Duration) bitsalloc.Layout {
+	return bitsalloc.Layout{DeltaBits: 40, DatacenterBits: 3, WorkerBits: 10, SequenceBits: 4, Unit: unit}
+}
+
+// A dial is a clock that stands still until a test moves it.
+type dial struct{ unixNano atomic.Int64 }
+
+func newDial(t time.Time) *dial {
+	d := new(dial)
+	d.unixNano.Store(t.UnixNano())
+	return d
+}
+
+func (d *dial) now() time.Time        { return time.Unix(0, d.unixNano.Load()) }
+func (d *dial) move(by time.Duration) { d.unixNano.Add(int64(by)) }
+func (d *dial) set(t time.Time)       { d.unixNano.Store(t.UnixNano()) }
+func skewed(by *atomic.Int64) func() time.Time { // the bubble's clock, wrong by as much as a test says
+	return func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
+}
+
+// open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh worker ID,
+// without a Layout the narrow one with units of a second, without an Epoch its own.
+func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
+	t.Helper()
+	g, err := defaultgen.New(complete(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+func complete(cfg defaultgen.Config) defaultgen.Config {
+	if cfg.Assigner == nil {
+		cfg.Assigner = &script{assign: fresh}
+	}
+	if cfg.Layout == (bitsalloc.Layout{}) {
+		cfg.Layout = narrow(time.Second)
+	}
+	if cfg.Epoch.IsZero() {
+		cfg.Epoch = newEpoch()
+	}
+	return cfg
+}
+
+// onDial is open with a dial for a clock, which stands at the beginning of unit 1,000.
+func onDial(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *dial) {
+	t.Helper()
+	cfg = complete(cfg)
+	d := newDial(cfg.Epoch.Add(1000 * cfg.Layout.Unit))
+	cfg.Now = d.now
+	return open(t, cfg), d
+}
+
+// next returns the fields of the next ID, which must be there.
+func next(t testing.TB, g *defaultgen.Generator) bitsalloc.Fields {
+	t.Helper()
+	id, err := g.Next()
+	if err != nil {
+		t.Fatalf("Next: %v", err)
+	}
+	return parse(t, g, id)
+}
+
+// wait is next by NextContext.
+func wait(t testing.TB, g *defaultgen.Generator) bitsalloc.Fields {
+	t.Helper()
+	id, err := g.NextContext(t.Context())
+	if err != nil {
+		t.Fatalf("NextContext: %v", err)
+	}
+	return parse(t, g, id)
+}
+
+func parse(t testing.TB, g *defaultgen.Generator, id int64) bitsalloc.Fields {
+	t.Helper()
+	f, err := g.Parse(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// fill takes n IDs, which must be there and increase.
+func fill(t testing.TB, g *defaultgen.Generator, n int) []int64 {
+	t.Helper()
+	ids := make([]int64, n)
+	if got, err := g.Fill(ids); got != n || err != nil {
+		t.Fatalf("Fill of %d = %d, %v", n, got, err)
+	}
+	checkIncreasing(t, ids)
+	return ids
+}
+
+func checkIncreasing(t testing.TB, ids []int64) {
+	t.Helper()
+	last := int64(0)
+	for i, id := range ids {
+		if id <= last {
+			t.Fatalf("ID %d of %d is %d, after %d", i, len(ids), id, last)
+		}
+		last = id
+	}
+}
+
+// checkAt asks that an ID has this delta and sequence number.
+func checkAt(t testing.TB, f bitsalloc.Fields, delta, sequence int64) {
+	t.Helper()
+	if f.Delta != delta || f.Sequence != sequence {
+		t.Fatalf("ID of unit %d with sequence %d, want unit %d with sequence %d", f.Delta, f.Sequence, delta, sequence)
+	}
+}
+
+// elapsed returns how long f takes by the bubble's clock.
+func elapsed(f func()) time.Duration {
+	start := time.Now()
+	f()
+	return time.Since(start)
+}
+
+// reused is a Static worker ID that no other test has in its domain.
+func reused() assigner.Assigner { return assigner.Static(5) }

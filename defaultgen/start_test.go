@@ -1,0 +1,244 @@
+package defaultgen_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
+		for _, into := range []time.Duration{0, 1, unit / 3, unit - 1} {
+			for _, policy := range []defaultgen.ClockBackPolicy{defaultgen.Fail, defaultgen.Wait, defaultgen.GoOn} {
+				synctest.Test(t, func(t *testing.T) {
+					time.Sleep(into)
+					var g *defaultgen.Generator
+					d := elapsed(func() {
+						g = open(t, defaultgen.Config{
+							Layout: narrow(unit), Assigner: reused(), OnClockBack: policy, AllowReuse: true,
+						})
+					})
+					if want := unit - into; d != want {
+						t.Errorf("unit %v, %v into it, policy %d: New took %v, want %v", unit, into, policy, d, want)
+					}
+					f := next(t, g)
+					if !f.Time.Equal(bubbleStart.Add(unit)) || f.Sequence != 0 {
+						t.Errorf("first ID %v, want the beginning of the second unit", f)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestNewDoesNotWaitForAWorkerThatNobodyHadInThisUnit(t *testing.T) {
+	for name, a := range map[string]assigner.Assigner{
+		"fresh":  &script{assign: fresh},
+		"fenced": &script{assign: fenced(100)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(300 * time.Millisecond)
+				var g *defaultgen.Generator
+				if d := elapsed(func() { g = open(t, defaultgen.Config{Assigner: a}) }); d != 0 {
+					t.Errorf("New took %v", d)
+				}
+				if f := next(t, g); !f.Time.Equal(bubbleStart) {
+					t.Errorf("first ID %v, want one of the current unit", f)
+				}
+			})
+		})
+	}
+}
+
+func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
+	for ahead, want := range map[int64]time.Duration{1: 700 * time.Millisecond, 2: time.Second, 1000: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(300 * time.Millisecond)
+			store := &script{assign: func(_ context.Context, _ int64, d assigner.Domain) (assigner.Grant, error) {
+				return assigner.Grant{WorkerID: 3, First: d.Now() + ahead, Limit: d.Now() + 2000, Guarantee: assigner.GuaranteeFenced}, nil
+			}}
+			var g *defaultgen.Generator
+			if d := elapsed(func() { g = open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn}) }); d != want {
+				t.Errorf("a fence that begins %d units ahead: New took %v, want %v", ahead, d, want)
+			}
+			if f := wait(t, g); !f.Time.Equal(bubbleStart.Add(time.Duration(ahead) * time.Second)) {
+				t.Errorf("a fence that begins %d units ahead: first ID %v", ahead, f)
+			}
+		})
+	}
+}
+
+// When ctx ends while New waits, the lease is released, no goroutine stays (the bubble would not end), and the
+// worker ID is free for the next generator.
+func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusal := errors.New("store out of reach")
+		store := &script{
+			assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+				return assigner.Grant{WorkerID: 5, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+			},
+			release: func(context.Context, assigner.Grant, int64) error { return refusal },
+		}
+		cfg := complete(defaultgen.Config{Layout: narrow(time.Minute), Assigner: store})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		var g *defaultgen.Generator
+		var err error
+		if d := elapsed(func() { g, err = defaultgen.NewContext(ctx, cfg) }); d != 10*time.Second {
+			t.Errorf("NewContext took %v, want 10s", d)
+		}
+		if g != nil || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refusal) {
+			t.Errorf("NewContext = %v, %v, want DeadlineExceeded and the error of the release", g, err)
+		}
+		if n := store.releases.Load(); n != 1 {
+			t.Errorf("%d releases, want 1", n)
+		}
+		store.release = nil
+		next(t, open(t, cfg))
+	})
+}
+
+func TestTheContextOfNewIsNotUsedAfterwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		store := &script{assign: fresh}
+		g, err := defaultgen.NewContext(ctx, complete(defaultgen.Config{Assigner: store}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		cancel()
+		time.Sleep(time.Hour)
+		next(t, g)
+		if store.renewals.Load() < 60 {
+			t.Errorf("%d renewals in an hour, want one a minute at least", store.renewals.Load())
+		}
+	})
+}
+
+func TestErrorsOfTheAssignerComeThrough(t *testing.T) {
+	down := errors.New("store out of reach")
+	for _, c := range []struct {
+		name  string
+		grant assigner.Grant
+		err   error
+		want  error
+	}{
+		{"store down", assigner.Grant{}, down, down},
+		{"worker above its field", assigner.Grant{WorkerID: 1024, Limit: assigner.Unlimited}, nil, assigner.ErrWorkerOutOfRange},
+		{"worker below its field", assigner.Grant{WorkerID: -1, Limit: assigner.Unlimited}, nil, assigner.ErrWorkerOutOfRange},
+		{"first delta beyond the field", assigner.Grant{WorkerID: 1, First: 1 << 40, Limit: assigner.Unlimited}, nil, defaultgen.ErrTimeExhausted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := &script{assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) { return c.grant, c.err }}
+			g, err := defaultgen.New(complete(defaultgen.Config{Assigner: store}))
+			if g != nil || !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), "defaultgen: ") {
+				t.Errorf("New = %v, %v, want %v", g, err, c.want)
+			}
+			if want := int64(1); c.err == nil && store.releases.Load() != want {
+				t.Errorf("%d releases, want %d", store.releases.Load(), want)
+			}
+		})
+	}
+}
+
+func TestASecondLiveGeneratorWithTheSameWorkerIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := complete(defaultgen.Config{Assigner: reused()})
+		open(t, cfg)
+		if g, err := defaultgen.New(cfg); g != nil || !errors.Is(err, assigner.ErrWorkerInUse) {
+			t.Errorf("New = %v, %v, want ErrWorkerInUse", g, err)
+		}
+	})
+}
+
+func TestTheLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
+	cfg := complete(defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}})
+	end := cfg.Epoch.Add(1024 * time.Second)
+	clock := newDial(end.Add(-time.Millisecond))
+	cfg.Now = clock.now
+	g := open(t, cfg)
+	for sequence := range int64(16) {
+		checkAt(t, next(t, g), 1023, sequence)
+	}
+	if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+		t.Errorf("Next in the last unit, used up: %v, want ErrSequenceExhausted", err)
+	}
+	for range 3 {
+		clock.set(end)
+		ids := make([]int64, 3)
+		if n, err := g.Fill(ids); n != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
+			t.Errorf("Fill at the end: %d, %v, want ErrTimeExhausted", n, err)
+		}
+		if _, err := g.NextContext(t.Context()); !errors.Is(err, defaultgen.ErrTimeExhausted) {
+			t.Errorf("NextContext at the end: %v, want ErrTimeExhausted", err)
+		}
+		_, err := g.Next()
+		if !errors.Is(err, defaultgen.ErrTimeExhausted) || !strings.Contains(err.Error(), end.Format(time.RFC3339)) {
+			t.Errorf("Next at the end: %v, want ErrTimeExhausted and the instant", err)
+		}
+		clock.move(time.Hour)
+	}
+}
+
+// A worker ID that comes back cannot be used in the last unit: an earlier process may have been.
+func TestAReusedWorkerIsRefusedInTheLastUnit(t *testing.T) {
+	cfg := complete(defaultgen.Config{
+		Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}, Assigner: reused(),
+	})
+	cfg.Now = newDial(cfg.Epoch.Add(1023 * time.Second)).now
+	if g, err := defaultgen.New(cfg); g != nil || !errors.Is(err, defaultgen.ErrTimeExhausted) {
+		t.Errorf("New = %v, %v, want ErrTimeExhausted", g, err)
+	}
+}
+
+func TestTheLastYearIsAnnouncedOnceAndShownByStats(t *testing.T) {
+	layout := bitsalloc.Layout{DeltaBits: 30, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}
+	epoch := newEpoch()
+	a, err := bitsalloc.New(layout, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	border := a.Expires().AddDate(-1, 0, 0)
+	for _, c := range []struct {
+		now  time.Time
+		want int
+	}{
+		{border.Add(-1), 0},
+		{border, 1},
+		{a.Expires().Add(-1), 1},
+	} {
+		var log bytes.Buffer
+		var seen []time.Time
+		g := open(t, defaultgen.Config{
+			Layout: layout, Epoch: epoch, Now: newDial(c.now).now,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Trace:  defaultgen.Trace{Expiring: func(expires time.Time) { seen = append(seen, expires) }},
+		})
+		for range 10 {
+			next(t, g)
+		}
+		if len(seen) != c.want || c.want > 0 && !seen[0].Equal(a.Expires()) {
+			t.Errorf("at %v: Expiring was called with %v, want %d calls", c.now, seen, c.want)
+		}
+		if n := strings.Count(log.String(), "within a year"); n != c.want {
+			t.Errorf("at %v: %d warnings, want %d: %s", c.now, n, c.want, &log)
+		}
+		if s := g.Stats(); s.Expiring != (c.want == 1) || !s.Expires.Equal(a.Expires()) {
+			t.Errorf("at %v: Stats %+v", c.now, s)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

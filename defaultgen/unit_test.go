@@ -1,0 +1,249 @@
+package defaultgen_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+func TestAUnitCountsUpAndTheNextBeginsAnew(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
+		g, clock := onDial(t, defaultgen.Config{Layout: narrow(unit), DatacenterID: 6})
+		for sequence := range int64(16) {
+			f := next(t, g)
+			checkAt(t, f, 1000, sequence)
+			if f.DatacenterID != 6 || f.WorkerID != 1 || g.WorkerID() != 1 {
+				t.Fatalf("ID %v, want datacenter 6, worker 1", f)
+			}
+		}
+		clock.move(unit - 1) // its last nanosecond
+		if id, err := g.Next(); id != 0 || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+			t.Errorf("Next after 16 IDs = %d, %v, want ErrSequenceExhausted", id, err)
+		}
+		clock.move(1)
+		checkAt(t, next(t, g), 1001, 0)
+		checkAt(t, next(t, g), 1001, 1)
+		clock.move(5 * unit)
+		checkAt(t, next(t, g), 1006, 0)
+	}
+}
+
+func TestWithoutASequenceFieldAUnitHasOneID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := open(t, defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, Unit: 10 * time.Millisecond}})
+		var ids []int64
+		d := elapsed(func() {
+			for range 100 {
+				ids = append(ids, wait(t, g).ID)
+				if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+					t.Fatalf("a second ID in one unit: %v, want ErrSequenceExhausted", err)
+				}
+			}
+		})
+		checkIncreasing(t, ids)
+		if d != 99*10*time.Millisecond {
+			t.Errorf("100 IDs took %v, want 990ms", d)
+		}
+	})
+}
+
+func TestNextContextWaitsForExactlyTheNextUnit(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
+		for _, into := range []time.Duration{0, 1, unit / 3, unit - 1} {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(into)
+				g := open(t, defaultgen.Config{Layout: narrow(unit)})
+				fill(t, g, 16)
+				if d := elapsed(func() { wait(t, g) }); d != unit-into {
+					t.Errorf("unit %v, %v into it: NextContext took %v, want %v", unit, into, d, unit-into)
+				}
+			})
+		}
+	}
+}
+
+// The clock is read once to see that the unit is used up, and once to see how long to wait. When a unit
+// begins in between, that one must not be slept through.
+func TestNextContextSkipsNoUnitThatBeginsWhileItLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := false
+		cfg := complete(defaultgen.Config{Now: func() time.Time {
+			t := time.Now()
+			if slow {
+				slow = false
+				time.Sleep(2 * time.Millisecond)
+			}
+			return t
+		}})
+		g := open(t, cfg)
+		fill(t, g, 16)
+		time.Sleep(999 * time.Millisecond)
+		slow = true
+		var f bitsalloc.Fields
+		if d := elapsed(func() { f = wait(t, g) }); d != 2*time.Millisecond || !f.Time.Equal(bubbleStart.Add(time.Second)) {
+			t.Errorf("NextContext took %v for an ID of %v, want 2ms and the unit that had begun", d, f.Time)
+		}
+	})
+}
+
+func TestNextContextReturnsWhatIsThereEvenWhenItsContextHasEnded(t *testing.T) {
+	g, _ := onDial(t, defaultgen.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 16 {
+		if _, err := g.NextContext(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := g.NextContext(ctx)
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+		t.Errorf("NextContext: %v, want both Canceled and the reason for waiting", err)
+	}
+}
+
+func TestNextContextWaitsNoLongerThanItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := open(t, defaultgen.Config{Layout: narrow(time.Minute)})
+		fill(t, g, 16)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		var err error
+		d := elapsed(func() { _, err = g.NextContext(ctx) })
+		if d != 20*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+			t.Errorf("NextContext took %v: %v, want 20s, DeadlineExceeded and ErrSequenceExhausted", d, err)
+		}
+		if d := elapsed(func() { wait(t, g) }); d != 40*time.Second {
+			t.Errorf("the next NextContext took %v, want what was left of the minute", d)
+		}
+	})
+}
+
+// The presets give their worker exactly as many IDs as their names promise.
+func TestPresetsReachTheirRateExactly(t *testing.T) {
+	for _, c := range []struct {
+		layout        bitsalloc.Layout
+		perUnit, want int
+	}{
+		{bitsalloc.Snowflake(), 4096, 4096}, // a millisecond
+		{bitsalloc.Default(), 8192, 8192},   // a second
+		{bitsalloc.Baidu(), 8192, 8192},
+		{bitsalloc.JavaScript(), 4096, 4096},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			const units = 5
+			g := open(t, defaultgen.Config{Layout: c.layout})
+			perUnit := make(map[time.Duration]int)
+			last := int64(0)
+			took := elapsed(func() {
+				start := time.Now()
+				for range units * c.want {
+					id, err := g.NextContext(t.Context())
+					if err != nil || id <= last {
+						t.Fatalf("NextContext = %d, %v, after %d", id, err, last)
+					}
+					last = id
+					perUnit[time.Since(start)]++
+				}
+			})
+			if want := (units - 1) * c.layout.Unit; took != want {
+				t.Errorf("%v: %d units of IDs took %v, want %v", c.layout, units, took, want)
+			}
+			for u := range units {
+				if n := perUnit[time.Duration(u)*c.layout.Unit]; n != c.perUnit {
+					t.Errorf("%v: %d IDs in unit %d, want %d", c.layout, n, u, c.perUnit)
+				}
+			}
+			if c.layout == bitsalloc.JavaScript() && last >= 1<<53 {
+				t.Errorf("ID %d does not fit a JavaScript number", last)
+			}
+		})
+	}
+}
+
+func TestFillReturnsWhatTheUnitHasAndWhyNoMore(t *testing.T) {
+	g, clock := onDial(t, defaultgen.Config{})
+	ids := make([]int64, 40)
+	n, err := g.Fill(ids)
+	if n != 16 || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+		t.Fatalf("Fill of 40 = %d, %v, want 16 and ErrSequenceExhausted", n, err)
+	}
+	checkIncreasing(t, ids[:n])
+	for i, id := range ids[:n] {
+		checkAt(t, parse(t, g, id), 1000, int64(i))
+	}
+	for i, id := range ids[n:] {
+		if id != 0 {
+			t.Errorf("dst[%d] = %d was not announced", n+i, id)
+		}
+	}
+	if n, err := g.Fill(ids); n != 0 || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+		t.Errorf("Fill again = %d, %v, want 0 and ErrSequenceExhausted", n, err)
+	}
+	clock.move(time.Second)
+	checkAt(t, next(t, g), 1001, 0)
+	for i, id := range fill(t, g, 15) {
+		checkAt(t, parse(t, g, id), 1001, int64(1+i))
+	}
+}
+
+func TestFillOfNothingTakesNothing(t *testing.T) {
+	g, _ := onDial(t, defaultgen.Config{})
+	for _, dst := range [][]int64{nil, {}} {
+		if n, err := g.Fill(dst); n != 0 || err != nil {
+			t.Errorf("Fill of nothing = %d, %v", n, err)
+		}
+	}
+	checkAt(t, next(t, g), 1000, 0)
+	fill(t, g, 15)
+	if n, err := g.Fill(nil); n != 0 || err != nil {
+		t.Errorf("Fill of nothing in a unit used up = %d, %v", n, err)
+	}
+}
+
+func TestFillCrossesIntoAUnitThatBeginsMeanwhile(t *testing.T) {
+	cfg := complete(defaultgen.Config{})
+	clock := newDial(cfg.Epoch.Add(1000 * time.Second))
+	cfg.Now = func() time.Time {
+		defer clock.move(time.Second)
+		return clock.now()
+	}
+	g := open(t, cfg)
+	ids := fill(t, g, 40)
+	first := parse(t, g, ids[0]).Delta
+	for i, id := range ids {
+		checkAt(t, parse(t, g, id), first+int64(i)/16, int64(i)%16)
+	}
+}
+
+func TestStatsTellThePositionAndTheRejections(t *testing.T) {
+	var rejected []error
+	g, clock := onDial(t, defaultgen.Config{
+		DatacenterID: 2,
+		Trace:        defaultgen.Trace{TakeRejected: func(err error) { rejected = append(rejected, err) }},
+	})
+	if s := g.Stats(); s.LastDelta != 0 || s.WorkerID != 1 || s.DatacenterID != 2 || s.Limit != 1<<63-1 || s.Guarantee.String() != "fresh" {
+		t.Errorf("Stats before the first ID: %+v", s)
+	}
+	fill(t, g, 16)
+	clock.move(250 * time.Millisecond)
+	if s := g.Stats(); s.LastDelta != 1000 || s.Ahead != -250*time.Millisecond || s.RejectedTakes != 0 || s.Expiring {
+		t.Errorf("Stats: %+v, want delta 1000, 250ms behind", s)
+	}
+	_, err1 := g.Next()
+	_, err2 := g.Fill(make([]int64, 1))
+	clock.move(-time.Hour)
+	_, err3 := g.NextContext(t.Context())
+	if s := g.Stats(); s.RejectedTakes != 3 || s.Ahead != time.Hour-250*time.Millisecond {
+		t.Errorf("Stats: %+v, want 3 rejected takes, %v ahead", s, time.Hour-250*time.Millisecond)
+	}
+	for i, err := range []error{err1, err2, err3} {
+		if len(rejected) != 3 || rejected[i] != err {
+			t.Errorf("TakeRejected got %v, want %v", rejected, []error{err1, err2, err3})
+		}
+	}
+}
