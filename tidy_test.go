@@ -135,7 +135,7 @@ func checkDocs(t *testing.T, dir string, pkg *doc.Package) {
 	}
 }
 
-// TestFileNames keeps files to one lower-case word or two, so that one idea has one file.
+// TestFileNames holds file names to lower-case words parted by underscores.
 func TestFileNames(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*\.go$`)
 	for _, dir := range goFolders(t) {

@@ -26,6 +26,11 @@ type Domain struct {
 	Epoch        time.Time    // UTC, whole milliseconds
 	DatacenterID int64        // 0 when the layout has no such field
 	Now          func() int64 // the current delta, by the generator's clock
+	Prepared     int64        // how many deltas the generator composes ahead of their use
+
+	// ReuseError is why the generator refuses a grant that is Reusable and has no fence; nil: it accepts one.
+	// An assigner that would take such a worker ID from somebody else returns the error instead.
+	ReuseError error
 }
 
 // MaxWorkerID returns the largest worker ID that the layout has room for.
@@ -112,8 +117,19 @@ var (
 	// ErrLayoutMismatch: the store is pinned to another layout, unit, epoch or datacenter.
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
 	// ErrStoreNotDurable: the store may forget what it has acknowledged, and would then hand out a
-	// number twice.
+	// number twice; or it is read-only.
 	ErrStoreNotDurable = errors.New("assigner: store not durable")
+	// ErrWorkerRowMissing: the row of a lease has vanished. It comes with ErrWorkerRowLost.
+	ErrWorkerRowMissing = errors.New("assigner: worker row missing")
+	// ErrNamespaceRecreated: the rows of a lease were made anew. It comes with ErrWorkerRowLost.
+	ErrNamespaceRecreated = errors.New("assigner: namespace recreated")
+	// ErrFenceRegressed: the store has gone back to an earlier state, by a restore or a failover that lost
+	// commits. It comes with ErrWorkerRowLost.
+	ErrFenceRegressed = errors.New("assigner: fence regressed")
+	// ErrWorkerAheadOfClock: every worker ID that is free was used further ahead of the clock than allowed.
+	ErrWorkerAheadOfClock = errors.New("assigner: worker ID ahead of the clock")
+	// ErrClockSkew: the clocks of this host and of the store differ by more than a minute.
+	ErrClockSkew = errors.New("assigner: clock skew")
 	// ErrUnfencedReuse: the worker ID comes back after a restart, with nothing that keeps the new
 	// process above the IDs of the old one.
 	ErrUnfencedReuse = errors.New("assigner: worker ID is reused without a fence")

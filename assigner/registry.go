@@ -46,7 +46,8 @@ func Register(d Domain, g Grant) (*Hold, Grant, error) {
 	if last := registry.workers[key]; last != nil {
 		if last.live {
 			return nil, Grant{}, fmt.Errorf("%w: a generator of this process holds worker %d of datacenter %d; "+
-				"share it, or close it first", ErrWorkerInUse, g.WorkerID, d.DatacenterID)
+				"share it, close it first, or give one "+
+				"of them another DatacenterID", ErrWorkerInUse, g.WorkerID, d.DatacenterID)
 		}
 		g.First = max(g.First, last.used+1)
 	}

@@ -55,8 +55,8 @@ type Config struct {
 	// MaxStaleness is how far the time in an ID may fall behind, at least two units; older IDs are
 	// dropped from the ring. Zero: 1 min, or two units where that is more; negative: unbounded.
 	MaxStaleness time.Duration
-	// MaxAhead is how far the time in an ID may run ahead, at least one unit, rounded down to whole ones; then
-	// callers get ErrTooFarAhead. Zero: unbounded.
+	// MaxAhead is how far the time in an ID may run ahead of the clock, at least one unit, rounded down to whole
+	// ones; then callers get ErrTooFarAhead. The clock is that of New, carried on. Zero: unbounded.
 	MaxAhead time.Duration
 	// OnEmpty says what happens when the ring is empty; zero: PadInline.
 	OnEmpty EmptyPolicy
@@ -86,6 +86,7 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 	c.Check(cfg.ScheduleInterval >= 0, "ScheduleInterval %v, allowed: 0 (off) or more", cfg.ScheduleInterval)
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty %d, allowed: PadInline, Reject", cfg.OnEmpty)
 	c.Check(cfg.Lanes == 0 || cfg.Lanes == 1, "Lanes %d, allowed in this version: 0 or 1", cfg.Lanes)
+	c.Check(cfg.MaxAhead >= 0, "MaxAhead %v, allowed: 0 (unbounded) or more", cfg.MaxAhead)
 	if alloc != nil {
 		tenure.Default(&cfg.MaxStaleness, max(time.Minute, 2*alloc.Layout().Unit))
 		cfg.checkWithLayout(c, alloc.Layout())
@@ -97,7 +98,7 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 func (cfg Config) checkWithLayout(c *tenure.Checker, l bitsalloc.Layout) {
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit,
 		"MaxStaleness %v, allowed: negative (unbounded), 0 (the default) or at least two units, %v", cfg.MaxStaleness, 2*l.Unit)
-	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= l.Unit,
+	c.Check(cfg.MaxAhead <= 0 || cfg.MaxAhead >= l.Unit,
 		"MaxAhead %v, allowed: 0 (unbounded) or at least the unit, %v", cfg.MaxAhead, l.Unit)
 	if cfg.BoostPower >= 1 && cfg.BoostPower <= 20 {
 		bits := int(l.SequenceBits) + cfg.BoostPower

@@ -4,7 +4,7 @@
 //	                padding goroutine
 //	lastSecond+1 ->  compose a run   -> ring: [run][run][run][run] -> Next, one atomic add
 //	                 ^                        |
-//	                 |     fewer than PaddingFactor percent left
+//	                 |     at most PaddingFactor percent left
 //	                 +------------------------+
 //
 // No clock is read for an ID. The padding goroutine counts units of time forward from the moment the
@@ -22,7 +22,9 @@
 //
 // # What is not
 //
-// The time in an ID is not the time of the call: it lies between MaxStaleness before and MaxAhead after it.
+// The time in an ID is not the time of the call: it lies between MaxStaleness before and MaxAhead, which is unbounded
+// unless set, after it, by the clock of New. The lower bound holds while the scheduler runs the padding goroutine.
+// With all CPUs busy taking IDs, callers do most of the padding.
 // Numbers are skipped at restarts, when stale IDs are dropped, and at Close. An ID does not hide how many
 // were issued.
 //

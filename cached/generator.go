@@ -91,7 +91,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 func (g *Generator) tenureConfig() tenure.Config {
 	settings := g.cfg.settings()
 	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0, "set MaxAhead, which is safe when a restart takes "+
-		"longer than MaxAhead and the clock does not go back")
+		"longer than MaxAhead and the clock does not go back, neither then nor while the generator runs")
 	c.Used = g.lastSecond.Load
 	c.Ended = g.ended
 	c.Trace = tenure.Trace{
@@ -128,10 +128,9 @@ func (g *Generator) Close() error {
 
 func (g *Generator) shutDown() error {
 	close(g.done)
-	g.padder.Wait()
-	err := g.tenure.Close() // drops what is in the ring
 	g.bell.Ring()
-	if err != nil {
+	g.padder.Wait()
+	if err := g.tenure.Close(); err != nil { // drops what is in the ring
 		return fmt.Errorf("cached: worker ID not released: %w", err)
 	}
 	return nil

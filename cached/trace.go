@@ -9,7 +9,7 @@ import (
 
 // Trace holds funcs for rare events; each may be nil. None is called on the way of an ID that the ring
 // has, none under a lock. They are called by the goroutine that met the event, possibly several at once, and
-// hold it up while they run. A panic in one is recovered and logged.
+// hold it up while they run. A panic in one is recovered and logged; it must not end its goroutine (runtime.Goexit).
 type Trace struct {
 	// Padded is called after a padding pass that put at least one run.
 	Padded func(PaddedInfo)

@@ -1,6 +1,9 @@
 package ringbuffer
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Put adds the run of 2^runBits IDs that begins at first, or returns false when no slot is free. One
 // goroutine at a time may call Put and Retire. A first that is not positive, not a multiple of 2^runBits, or
@@ -32,14 +35,15 @@ func (r *Ring) Free() int {
 	return len(r.slots) - int(r.tail.Load()-r.cursor.Load())
 }
 
-// Retire drops the runs that begin below before, oldest first, and returns how many IDs were dropped.
+// Retire drops the runs that begin below before, oldest first, and returns how many IDs were dropped. With
+// math.MaxInt64 it drops all.
 // A caller that is in a take at that moment may still return an ID of theirs, none that begins later does. One
 // goroutine at a time may call Put and Retire.
 func (r *Ring) Retire(before int64) int {
 	dropped := uint64(0)
 	for c := r.cursor.Load(); c != r.tail.Load(); c = r.cursor.Load() {
 		run := r.flags[r.place(c)].Load()
-		if int64(run<<r.runBits) >= before {
+		if int64(run<<r.runBits) >= before && before != math.MaxInt64 {
 			break
 		}
 		// At the end of its run the slot looks used up to every taker, and so it is.

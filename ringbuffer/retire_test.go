@@ -85,3 +85,15 @@ func TestRetireDoesNotReportAHandover(t *testing.T) {
 		t.Errorf("handover was called %d times, but the producer itself freed the slots", calls)
 	}
 }
+
+// TestRetireDropsTheVeryLastID: nothing is above the largest ID, so MaxInt64 stands for all.
+func TestRetireDropsTheVeryLastID(t *testing.T) {
+	r := newRing(t, 2, 0)
+	r.Put(math.MaxInt64)
+	if got := r.Retire(math.MaxInt64); got != 1 {
+		t.Errorf("Retire = %d, want 1", got)
+	}
+	if id, ok := r.Take(); ok {
+		t.Errorf("Take = %d, want nothing", id)
+	}
+}

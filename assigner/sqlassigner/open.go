@@ -43,6 +43,9 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 		return nil, fmt.Errorf("sqlassigner: DSN: %w; its form is user:password@tcp(host:3306)/database?param=value",
 			harmless(err))
 	}
+	if cfg.DBName == "" {
+		return nil, errors.New("sqlassigner: DSN names no database; its form is user:password@tcp(host:3306)/database?param=value")
+	}
 	setDefaults(cfg, dsnParams(dsn))
 	return cfg, nil
 }

@@ -38,7 +38,7 @@ func TestOpenMySQLDefaultsGiveWayToTheDSN(t *testing.T) {
 		{"?readTimeout=0s&writeTimeout=3m", with(func(s *settings) { s.read, s.write = 0, 3*time.Minute })},
 		{"?loc=Asia%2FShanghai", with(func(s *settings) { s.loc = "Asia/Shanghai" })},
 	} {
-		for _, dsn := range []string{"ids:se?cret/@tcp(db:3306)/ids" + tt.params, "/" + tt.params} {
+		for _, dsn := range []string{"ids:se?cret/@tcp(db:3306)/ids" + tt.params, "/ids" + tt.params} {
 			cfg, err := mysqlConfig(dsn)
 			if err != nil {
 				t.Errorf("%s: %v", dsn, err)

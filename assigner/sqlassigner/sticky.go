@@ -61,9 +61,10 @@ type sticky struct {
 	key   string
 
 	// mu protects what follows. It is not held during a call to the database.
-	mu   sync.Mutex
-	held string // the token of the newest lease that has not been released
-	lost bool   // a lease has found its row with another holder
+	mu     sync.Mutex
+	held   string // the token of the leases that have not been released
+	leases int    // how many there are
+	lost   bool   // a lease has found its row with another holder
 }
 
 // A stickyRow is a row of WORKER_STICKY. An empty token says that the number is free.
@@ -80,6 +81,9 @@ func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease,
 	if err != nil {
 		return nil, err
 	}
+	if d.ReuseError != nil { // before the row is taken from a holder that may use it
+		return nil, fmt.Errorf("sqlassigner: key %q of Sticky: %w", a.key, d.ReuseError)
+	}
 	l := &stickyLease{assigner: a, token: newToken()}
 	err = a.store.assign(ctx, d, func(ctx context.Context, conn *sqlx.Conn) error {
 		row, found, err := a.read(ctx, conn)
@@ -91,15 +95,46 @@ func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease,
 			return err
 		}
 		l.workerID = row.workerID
+		if a.holds(row.token) {
+			l.token = row.token // a generator that is refused must not cost the other one the row
+			return nil
+		}
 		return a.take(ctx, conn, d, row, n, l.token)
 	})
 	if err != nil {
 		return nil, err
 	}
+	a.took(l.token)
+	return l, nil
+}
+
+// holds reports whether a lease of this assigner has the token.
+func (a *sticky) holds(token string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.held, a.lost = l.token, false
-	return l, nil
+	return token != "" && token == a.held && !a.lost
+}
+
+// took counts a lease with the token.
+func (a *sticky) took(token string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held != token {
+		a.held, a.leases = token, 0
+	}
+	a.leases++
+	a.lost = false
+}
+
+// left takes a lease off the count, and reports whether others have its token still.
+func (a *sticky) left(token string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held != token {
+		return false
+	}
+	a.leases--
+	return a.leases > 0
 }
 
 func (a *sticky) read(ctx context.Context, conn *sqlx.Conn) (row stickyRow, found bool, err error) {
@@ -206,9 +241,12 @@ func (l *stickyLease) lost(how string) error {
 		assigner.ErrWorkerRowLost, l.assigner.key, how, l.workerID)
 }
 
-// Release frees the number if this lease still has it.
+// Release frees the number if this lease still has it, and is the last of its assigner that does.
 func (l *stickyLease) Release(ctx context.Context, _ int64) error {
 	a := l.assigner
+	if a.left(l.token) {
+		return nil
+	}
 	var freed int64
 	err := a.store.do(ctx, "release the worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
 		result, err := conn.ExecContext(ctx, a.store.sql("UPDATE WORKER_STICKY SET TOKEN = NULL, MODIFIED = {utc} "+

@@ -40,8 +40,8 @@ func (c *Checker) Add(err error) { c.errs = append(c.errs, err) }
 // Err returns all mistakes, or nil.
 func (c *Checker) Err() error { return errors.Join(c.errs...) }
 
-// Resolve fills in the defaults of s, notes its mistakes in c, and returns the allocator, or nil when
-// layout or epoch cannot have one. exhausted is the error for a layout that has ended.
+// Resolve fills in the defaults of s, notes its mistakes in c, and returns the allocator, with the default epoch in
+// place of one that is wrong, or nil when the layout is. exhausted is the error for a layout that has ended.
 func (s *Settings) Resolve(c *Checker, exhausted error) *bitsalloc.Allocator {
 	if s.Layout == (bitsalloc.Layout{}) {
 		s.Layout = bitsalloc.Default()
@@ -53,26 +53,36 @@ func (s *Settings) Resolve(c *Checker, exhausted error) *bitsalloc.Allocator {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	c.Check(s.Assigner != nil, "Assigner nil, allowed: any; there is no safe default worker ID")
+	c.Check(s.Assigner != nil, "Assigner nil, allowed: any, such as sqlassigner.Disposable, or assigner.Static with a way "+
+		"to be safe across restarts; there is no safe default worker ID")
 	c.Check(s.AssignTimeout > 0, "AssignTimeout %v, allowed: more than 0", s.AssignTimeout)
+	Default(&s.Epoch, bitsalloc.DefaultEpoch())
+	now := s.Now()
+	c.Check(!s.Epoch.After(now), "Epoch %v, allowed: not in the future; it is %v", s.Epoch.UTC(), now.UTC())
 	alloc, err := bitsalloc.New(s.Layout, s.Epoch)
 	c.Add(err)
-	if err != nil {
-		return nil
+	if err == nil && alloc.Delta(now) > alloc.MaxDelta() {
+		c.Add(Exhausted(exhausted, alloc))
+	}
+	if err != nil { // the bounds that a layout gives do not depend on the epoch
+		if alloc, err = bitsalloc.New(s.Layout, time.Time{}); err != nil {
+			c.Check(s.DatacenterID >= 0, "DatacenterID %d, allowed: 0 or more", s.DatacenterID)
+			return nil
+		}
 	}
 	c.Check(s.DatacenterID >= 0 && s.DatacenterID <= alloc.MaxDatacenterID(),
 		"DatacenterID %d, allowed with layout %v: 0 to %d", s.DatacenterID, alloc.Layout(), alloc.MaxDatacenterID())
-	now := s.Now()
-	c.Check(!alloc.Epoch().After(now), "Epoch %v, allowed: not in the future; it is %v", alloc.Epoch(), now.UTC())
-	if alloc.Delta(now) > alloc.MaxDelta() {
-		c.Add(Exhausted(exhausted, alloc))
-	}
 	return alloc
 }
 
 // Config returns what Start needs of s; Used, Ended and Trace are the caller's to add. Unless reuseSafe, an unfenced
 // worker ID that comes back is refused; advice says what to do then.
 func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool, advice string) Config {
+	var refused error
+	if !reuseSafe {
+		refused = fmt.Errorf("%w, and comes back after a restart: %s, or AllowReuse to take the risk, or use a worker ID that "+
+			"is fresh or fenced", assigner.ErrUnfencedReuse, advice)
+	}
 	return Config{
 		Assigner: s.Assigner,
 		Domain: assigner.Domain{
@@ -80,11 +90,10 @@ func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool, advice str
 			Epoch:        alloc.Epoch(),
 			DatacenterID: s.DatacenterID,
 			Now:          func() int64 { return alloc.Delta(s.Now()) },
+			ReuseError:   refused,
 		},
-		Timeout:     s.AssignTimeout,
-		ReuseSafe:   reuseSafe,
-		ReuseAdvice: advice,
-		Logger:      s.Logger,
+		Timeout: s.AssignTimeout,
+		Logger:  s.Logger,
 	}
 }
 

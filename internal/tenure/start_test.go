@@ -34,7 +34,9 @@ func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
 				failure := errors.New("and the store is down")
 				r.release = func(context.Context, int64) error { return failure }
-				_, err := tenure.Start(t.Context(), r.config())
+				cfg := r.config()
+				cfg.Domain.ReuseError = assigner.ErrUnfencedReuse
+				_, err := tenure.Start(t.Context(), cfg)
 				if !errors.Is(err, row.want) || !errors.Is(err, failure) {
 					t.Errorf("Start = %v, want %v and the error of the release", err, row.want)
 				}
@@ -84,7 +86,6 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 				row.grant.WorkerID = r.first
 				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
 				cfg := r.config()
-				cfg.ReuseSafe = true
 				time.Sleep(time.Minute)
 				r.start0(t, cfg)
 				if h := r.Current(); h.First != row.first || h.Delta != 60 {

@@ -16,20 +16,21 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// heartbeat is the time between two renewals. With the default AssignTimeout a renewal has ended one
-// minute after the one before, the least that leases are promised.
-const heartbeat = 45 * time.Second
+// heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and by
+// AssignTimeout: a renewal has ended one minute after the one before began, as leases are promised.
+const (
+	heartbeat    = 45 * time.Second
+	renewTimeout = time.Minute - heartbeat
+)
 
 // A Config says for whom a worker ID is held. Used and Ended are called by the tenure's goroutine, by
 // Invalidate and by Close; they must not block.
 type Config struct {
-	Assigner    assigner.Assigner
-	Domain      assigner.Domain
-	Timeout     time.Duration // bounds each call to the store
-	ReuseSafe   bool          // accept an unfenced worker ID that comes back after a restart
-	ReuseAdvice string        // what to do else
-	Logger      *slog.Logger
-	Trace       Trace
+	Assigner assigner.Assigner
+	Domain   assigner.Domain
+	Timeout  time.Duration // bounds each call to the store
+	Logger   *slog.Logger
+	Trace    Trace
 
 	// Used returns the highest delta put to use so far.
 	Used func() int64
@@ -194,6 +195,9 @@ func (t *Tenure) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.poke:
+			if t.delay > 0 {
+				continue // the store has failed: its pause is kept, and the step after it sees what is wanted
+			}
 		case <-timer.C:
 		}
 		timer.Reset(t.step(ctx))
@@ -203,8 +207,8 @@ func (t *Tenure) run(ctx context.Context) {
 // step does what is due and returns how long to wait for the next step.
 func (t *Tenure) step(ctx context.Context) time.Duration {
 	started := time.Now()
-	count := t.invalidations()
 	h := t.current.Load()
+	count := t.invalidations() // after h: a call of Invalidate that has cleared it has also ended it by then
 	var err error
 	if h == nil {
 		t.hold.End(t.cfg.Used())
@@ -239,7 +243,7 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 
 // renew renews the lease behind h. When the row is lost, h is withdrawn.
 func (t *Tenure) renew(ctx context.Context, h *Holding) error {
-	ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, min(t.cfg.Timeout, renewTimeout))
 	defer cancel()
 	used := t.cfg.Used()
 	var grant assigner.Grant
@@ -304,6 +308,7 @@ func (t *Tenure) assign(ctx context.Context, count int) error {
 	if h.Reusable && !h.Fenced() {
 		h.First = max(h.First, h.Delta+1) // an earlier process may have used the current unit
 	}
+	t.want.Store(0) // what was wanted of an earlier lease
 	if !t.publish(h, count) {
 		return errInvalidated
 	}
@@ -338,9 +343,8 @@ func (t *Tenure) admit(g assigner.Grant) (*assigner.Hold, assigner.Grant, error)
 	if err := t.cfg.Domain.CheckWorkerID(g.WorkerID, fmt.Sprintf("%T", t.cfg.Assigner)); err != nil {
 		return nil, g, err
 	}
-	if g.Reusable && !g.Fenced() && !t.cfg.ReuseSafe {
-		return nil, g, fmt.Errorf("%w: worker %d (%v) comes back after a restart: %s, or AllowReuse to take the risk, "+
-			"or a worker ID that is fresh or fenced", assigner.ErrUnfencedReuse, g.WorkerID, g.Guarantee, t.cfg.ReuseAdvice)
+	if refused := t.cfg.Domain.ReuseError; refused != nil && g.Reusable && !g.Fenced() {
+		return nil, g, fmt.Errorf("worker %d (%v): %w", g.WorkerID, g.Guarantee, refused)
 	}
 	return assigner.Register(t.cfg.Domain, g)
 }

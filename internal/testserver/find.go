@@ -25,6 +25,17 @@ func missing(t testing.TB, server, what, apt string) {
 	t.Skipf(format, Missing, server, what, apt)
 }
 
+// Program returns the path of a client program. Where it is not installed the test ends as it does for a
+// server; apt is the Debian package that has it.
+func Program(t testing.TB, name, apt string) string {
+	t.Helper()
+	path, ok := find(name)
+	if !ok {
+		missing(t, name, "not in PATH", apt)
+	}
+	return path
+}
+
 // find returns the absolute path of the first of some programs, from PATH or from where packages
 // put servers that are not meant for PATH.
 func find(names ...string) (path string, ok bool) {
