@@ -13,8 +13,8 @@ test: ## all tests of all modules, with the servers they need
 lint: ## vet, gofmt, go fix, staticcheck, govulncheck
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }
 	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && \
-		go vet ./... && \
-		test -z "$$(go fix -diff ./... | tee /dev/stderr)" && \
+		go vet ./... && { \
+		fix=$$(go fix -diff ./...); test -z "$$fix" || { echo "$$fix"; exit 1; }; } && \
 		GOWORK=off go mod tidy -diff && \
 		go run $(STATICCHECK) ./...) || exit 1; done
 	@echo govulncheck; for m in $(MODULES); do (cd $$m && go run $(GOVULNCHECK) ./...) || \
