@@ -92,7 +92,9 @@ func (g *Generator) tenureConfig() tenure.Config {
 	settings := g.cfg.settings()
 	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0, "set MaxAhead, which is safe when a restart takes "+
 		"longer than MaxAhead and the clock does not go back, neither then nor while the generator runs")
+	c.Domain.Prepared = int64(1) << g.cfg.BoostPower
 	c.Used = g.lastSecond.Load
+	c.Position = g.position
 	c.Ended = g.ended
 	c.Trace = tenure.Trace{
 		Assigned:    g.cfg.Trace.LeaseAssigned,
@@ -134,6 +136,13 @@ func (g *Generator) shutDown() error {
 		return fmt.Errorf("cached: worker ID not released: %w", err)
 	}
 	return nil
+}
+
+// position is where ID time has come to, or the clock where that is ahead: an idle generator goes there next.
+func (g *Generator) position() int64 {
+	g.running.Lock()
+	defer g.running.Unlock()
+	return max(g.lastSecond.Load(), g.alloc.Delta(g.clock.now()))
 }
 
 // ended waits for a padding pass that may still use the worker ID; later ones see that it is gone. Runs

@@ -140,6 +140,9 @@ func (g *Generator) put(limit int) (put int, err error) {
 		}
 		g.ring.Put(first)
 		put++
+		if delta >= h.Half {
+			g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
+		}
 	}
 	return put, nil
 }

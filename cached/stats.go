@@ -12,6 +12,7 @@ type Stats struct {
 	DatacenterID int64
 	Guarantee    assigner.Guarantee // of the worker ID
 	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
+	Window       time.Duration      // ID time left until Limit; 0 without a fence
 
 	Capacity  int   // IDs in a full ring
 	Remaining int   // IDs in the ring now
@@ -47,6 +48,7 @@ func (g *Generator) Stats() Stats {
 		DatacenterID:  g.cfg.DatacenterID,
 		Guarantee:     h.Guarantee,
 		Limit:         h.Limit,
+		Window:        h.Window(last, g.alloc),
 		Capacity:      g.ring.Cap(),
 		Remaining:     int(counts.Remaining),
 		Issued:        int64(counts.Issued),

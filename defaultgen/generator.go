@@ -54,6 +54,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	c := settings.Config(alloc, cfg.AllowReuse || cfg.OnClockBack != GoOn, "choose OnClockBack Fail or Wait, which is "+
 		"safe when the clock does not go back across a restart")
 	c.Used = func() int64 { return g.delta(g.last.Load()) }
+	c.Position = func() int64 { return max(g.delta(g.last.Load()), alloc.Delta(cfg.Now())) }
 	c.Ended = g.ended
 	c.Trace = tenure.Trace{
 		Assigned:    cfg.Trace.LeaseAssigned,

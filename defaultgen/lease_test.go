@@ -56,8 +56,8 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if len(asked) != 1 || asked[0] != (renewal{first + 1, first + 2}) {
-			t.Errorf("renewals %+v, want one with the last delta used, %d, and the next", asked, first+1)
+		if len(asked) != 1 || asked[0] != (renewal{first, first + 2}) {
+			t.Errorf("renewals %+v, want one, when half of the deltas, up to %d, was used, for one more", asked, first)
 		}
 		time.AfterFunc(300*time.Millisecond, func() { close(answer) })
 		var f bitsalloc.Fields
@@ -65,8 +65,8 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 			t.Errorf("NextContext took %v, want 300ms: until the store answered", d)
 		}
 		checkAt(t, f, first+2, 0)
-		if s := g.Stats(); s.Limit != first+2 || s.Renewals != 1 || s.Guarantee != assigner.GuaranteeFenced {
-			t.Errorf("Stats %+v, want limit %d, 1 renewal, fenced", s, first+2)
+		if s := g.Stats(); s.Limit < first+2 || s.Renewals < 1 || s.Guarantee != assigner.GuaranteeFenced {
+			t.Errorf("Stats %+v, want a limit from %d up, renewals, fenced", s, first+2)
 		}
 	})
 }
@@ -315,7 +315,7 @@ func TestWorkersThatChangeUnderLoadKeepIDsUniqueAndInOrder(t *testing.T) {
 		"unfenced": losing().assign,
 		"fenced": func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
 			g, err := fenced(3)(ctx, nth, d)
-			g.WorkerID = 1001 - nth
+			g.WorkerID = 1001 - nth%1000
 			return g, err
 		},
 	} {

@@ -131,6 +131,9 @@ func (g *Generator) newUnit(delta, sequence int64, h *tenure.Holding) (next int6
 		g.tenure.Extend(delta)
 		return 0, g.tenure.Shortage(ErrLeaseExhausted)
 	}
+	if delta >= h.Half {
+		g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
+	}
 	return delta<<g.alloc.Layout().SequenceBits | g.sequenceStart(sequence), nil
 }
 

@@ -13,6 +13,7 @@ type Stats struct {
 	DatacenterID int64
 	Guarantee    assigner.Guarantee // of the worker ID
 	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
+	Window       time.Duration      // ID time left until Limit; 0 without a fence
 
 	RejectedTakes int64 // errors returned by Next, NextContext and Fill, but ErrClosed
 	Renewals      int64 // of the worker ID
@@ -36,6 +37,7 @@ func (g *Generator) Stats() Stats {
 		DatacenterID:  g.cfg.DatacenterID,
 		Guarantee:     h.Guarantee,
 		Limit:         h.Limit,
+		Window:        h.Window(last, g.alloc),
 		RejectedTakes: g.rejected.Load(),
 		Renewals:      renewals,
 		RenewFailures: failures,

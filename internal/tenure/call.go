@@ -29,10 +29,13 @@ func guarded(method string, f func() error) (err error) {
 	return f()
 }
 
-// nextDelay doubles the delay between two tries, from about 100 ms to about 10 s, and spreads it, so
+// shortestPause is the least time between two calls to the store that nobody asked for.
+const shortestPause = 100 * time.Millisecond
+
+// nextDelay doubles the delay between two tries, from about shortestPause to about 10 s, and spreads it, so
 // that a fleet does not come back to its store all at once.
 func nextDelay(last time.Duration) time.Duration {
-	const least, most = 100 * time.Millisecond, 10 * time.Second
-	next := min(max(2*last, least), most)
+	const most = 10 * time.Second
+	next := min(max(2*last, shortestPause), most)
 	return next/2 + rand.N(next/2)
 }

@@ -73,7 +73,8 @@ func (r *rig) config() tenure.Config {
 			Lost:        func(workerID int64, _ error) { r.note("lost %d", workerID-r.first) },
 			RenewFailed: func(error) { r.note("failed") },
 		},
-		Used: r.used.Load,
+		Used:     r.used.Load,
+		Position: r.used.Load,
 		Ended: func(valid bool) {
 			if r.ended != nil {
 				r.ended(valid)

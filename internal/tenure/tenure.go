@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
 )
 
 // heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and by
@@ -34,6 +36,8 @@ type Config struct {
 
 	// Used returns the highest delta put to use so far.
 	Used func() int64
+	// Position returns the delta that the generator has come to: Used, or its clock where that is ahead.
+	Position func() int64
 	// Ended is called when Current no longer shows a holding. When it returns, nothing more is composed under
 	// that holding, and, unless valid, nothing that was composed is issued.
 	Ended func(valid bool)
@@ -51,6 +55,24 @@ type Holding struct {
 	assigner.Grant
 	Term  uint64 // counts the leases taken; a renewal keeps it
 	Delta int64  // the generator's clock when the lease was taken
+	Half  int64  // the generator asks for more when it uses this delta, long before Limit
+}
+
+// grow moves the limit, and puts Half between it and position.
+func (h *Holding) grow(position, limit int64) {
+	h.Limit = limit
+	h.Half = math.MaxInt64
+	if h.Fenced() {
+		h.Half = position + (limit-position)/2
+	}
+}
+
+// Window is the ID time between position and the limit, or 0 when there is none.
+func (h *Holding) Window(position int64, alloc *bitsalloc.Allocator) time.Duration {
+	if !h.Fenced() || h.Limit <= position {
+		return 0
+	}
+	return alloc.Time(h.Limit).Sub(alloc.Time(position))
 }
 
 // A Tenure is the holding of worker IDs over the life of a generator.
@@ -188,7 +210,7 @@ func (t *Tenure) wake() {
 }
 
 func (t *Tenure) run(ctx context.Context) {
-	timer := time.NewTimer(heartbeat)
+	timer := time.NewTimer(t.untilRenewal())
 	defer timer.Stop()
 	for {
 		select {
@@ -225,7 +247,7 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 			t.cfg.Logger.Info("worker ID: the store answers again", "worker", t.latest.Load().WorkerID)
 		}
 		t.delay = 0
-		return heartbeat - time.Since(started) // whatever AssignTimeout is, a slow renewal does not delay the next
+		return t.untilRenewal() - time.Since(started) // whatever AssignTimeout is, a slow renewal does not delay the next
 	case errors.Is(err, errInvalidated), errors.Is(err, assigner.ErrWorkerRowLost) && h != nil:
 		return 0
 	}
@@ -245,10 +267,10 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	ctx, cancel := context.WithTimeout(ctx, min(t.cfg.Timeout, renewTimeout))
 	defer cancel()
-	used := t.cfg.Used()
+	used, position := t.cfg.Used(), t.cfg.Position()
 	var grant assigner.Grant
 	err := guarded("Renew", func() error {
-		if err := t.lease.Renew(ctx, used, max(used, t.want.Load())); err != nil {
+		if err := t.lease.Renew(ctx, used, max(position, t.want.Load())); err != nil {
 			return err
 		}
 		grant = t.lease.Grant()
@@ -266,7 +288,7 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	}
 	t.renewals.Add(1)
 	renewed := *h
-	renewed.Limit = grant.Limit                                 // nothing else of a grant may change
+	renewed.grow(position, grant.Limit)                         // nothing else of a grant may change
 	if renewed != *h && t.current.CompareAndSwap(h, &renewed) { // fails after Invalidate
 		t.latest.Store(&renewed)
 		t.news.Ring()
@@ -274,17 +296,38 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	return nil
 }
 
-// lose gives up h. What was composed under a fence stays valid, anything else must not be issued: the
-// worker ID may have a new holder.
+// untilRenewal is how long to wait before the next renewal: a heartbeat, or half of the time that the clock takes to
+// come to the limit. A generator that uses deltas faster than the clock asks for more by itself.
+func (t *Tenure) untilRenewal() time.Duration {
+	h := t.current.Load()
+	if h == nil || !h.Fenced() {
+		return heartbeat
+	}
+	unit := t.cfg.Domain.Layout.Unit
+	left := h.Limit - t.cfg.Position()
+	if left <= 0 || left >= int64(2*heartbeat/unit) { // a store that gives no more is asked again when it is needed
+		return heartbeat
+	}
+	return max(time.Duration(left)*unit/2, shortestPause)
+}
+
+// lose gives up h. What was composed under a fence that still stands is valid. Anything else must not be issued:
+// the worker ID may have a new holder.
 func (t *Tenure) lose(h *Holding, err error) {
 	if !t.current.CompareAndSwap(h, nil) {
 		return
 	}
-	t.cfg.Ended(h.Fenced())
+	t.cfg.Ended(h.Fenced() && !forgotten(err))
 	t.cfg.Logger.Error("worker ID lost", "worker", h.WorkerID, "error", err)
 	if t.cfg.Trace.Lost != nil {
 		Call(t.cfg.Logger, "Trace.LeaseLost", func() { t.cfg.Trace.Lost(h.WorkerID, err) })
 	}
+}
+
+// forgotten reports whether a store has lost a fence, and may hand out the same deltas again.
+func forgotten(err error) bool {
+	return errors.Is(err, assigner.ErrFenceRegressed) || errors.Is(err, assigner.ErrWorkerRowMissing) ||
+		errors.Is(err, assigner.ErrNamespaceRecreated)
 }
 
 // assign takes a lease and makes its grant the current one, unless Invalidate has been called since count
@@ -308,6 +351,7 @@ func (t *Tenure) assign(ctx context.Context, count int) error {
 	if h.Reusable && !h.Fenced() {
 		h.First = max(h.First, h.Delta+1) // an earlier process may have used the current unit
 	}
+	h.grow(max(h.First-1, delta), grant.Limit)
 	t.want.Store(0) // what was wanted of an earlier lease
 	if !t.publish(h, count) {
 		return errInvalidated

@@ -1,0 +1,83 @@
+package cached_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+)
+
+// TestAFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never felt, whether the
+// generator is idle, keeps pace with the clock or runs far ahead of it.
+func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
+	for name, load := range map[string]struct {
+		ids   int // at a time, of 16 a unit
+		pause time.Duration
+	}{
+		"one an hour":         {1, time.Hour},
+		"one every 50 s":      {1, 50 * time.Second},
+		"the pace of clock":   {16, time.Second},
+		"ten times the clock": {160, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+				const window = 30
+				store := &script{
+					assign: fenced(window + 8),
+					renew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+						g.Limit = max(g.Limit, want+window)
+						return nil
+					},
+				}
+				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy})
+				for range 50 {
+					for range load.ids {
+						if _, err := g.NextContext(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					time.Sleep(load.pause)
+					if _, err := g.Next(); err != nil {
+						t.Fatalf("after a pause: %v", err)
+					}
+				}
+				if s := g.Stats(); s.Window <= 0 || s.Window > (window+8)*time.Second*2 {
+					t.Errorf("Window = %v, want about %d s", s.Window, window)
+				}
+			})
+		})
+	}
+}
+
+// TestAForgottenFenceDropsWhatIsPrepared: what a store has forgotten it may hand out again.
+func TestAForgottenFenceDropsWhatIsPrepared(t *testing.T) {
+	for name, row := range map[string]struct {
+		err     error
+		dropped bool
+	}{
+		"taken over": {assigner.ErrWorkerRowLost, false},
+		"regressed":  {assigner.ErrFenceRegressed, true},
+		"missing":    {assigner.ErrWorkerRowMissing, true},
+		"recreated":  {assigner.ErrNamespaceRecreated, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+				store := &script{
+					assign: fenced(100),
+					renew: func(context.Context, *assigner.Grant, int64, int64) error {
+						return errors.Join(assigner.ErrWorkerRowLost, row.err)
+					},
+				}
+				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+				before := g.Stats()
+				time.Sleep(51 * time.Second) // past the first renewal
+				if dropped := g.Stats().Retired > before.Retired; dropped != row.dropped || store.assigns.Load() < 2 {
+					t.Errorf("dropped: %v, want %v, and a new worker ID (%d assignments)", dropped, row.dropped, store.assigns.Load())
+				}
+			})
+		})
+	}
+}
