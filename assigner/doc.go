@@ -1,9 +1,14 @@
 // Package assigner finds worker IDs: the part of an ID that keeps two processes apart.
 //
 // Two generators with the same datacenter and worker ID produce the same IDs. Where the number comes
-// from decides how far it can be trusted; [Guarantee] names the levels. The assigners of this package
-// derive the number from configuration or from the host and protect it within one process only.
-// Package sqlassigner, below this one, takes numbers from a database.
+// from decides how far it can be trusted; [Guarantee] names the levels.
 //
-// To bring your own, implement [Assigner] and [Lease], and run the suite of package assignertest on it.
+//   - [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] derive the number from configuration or
+//     from the host and protect it within one process only.
+//   - Package sqlassigner, below this one, takes numbers from a database that never come back, or that stay with a key.
+//   - [Leased], [Auto] and [Fenced] recycle numbers behind a fence in ID time, on a [Store], such as [FileStore]. They are
+//     new and not complete: after a restore or a failover that lost commits nothing yet keeps a newcomer from repeating
+//     IDs, and no store says that it is lossy.
+//
+// To bring your own, implement [Assigner] and [Lease], or a [Store], and run the suite of package assignertest on it.
 package assigner

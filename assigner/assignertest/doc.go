@@ -12,5 +12,5 @@
 //	}
 //
 // [Run] holds for all assigners, [RunKeyed] for those that keep a number for a key, and [Processes] for
-// those whose store is shared by processes: it starts real ones.
+// those whose store is shared by processes: it starts real ones. [RunStore] checks an [assigner.Store], and the leases on it.
 package assignertest

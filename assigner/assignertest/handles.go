@@ -1,0 +1,159 @@
+package assignertest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// sampleRow is a row that somebody holds.
+func sampleRow(workerID int64) assigner.Row {
+	return assigner.Row{
+		WorkerID: workerID,
+		Version:  6,
+		Fence:    5_000_000_000,
+		Token:    "QWERTZUIOPASDFGHJKLYXCVBNM",
+		Owner:    "host-1 pid 4711",
+		Identity: "some server",
+	}
+}
+
+func sampleMeta() assigner.Meta {
+	return assigner.Meta{
+		Version:      1,
+		Namespace:    "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+		Layout:       bitsalloc.Layout{DeltaBits: 33, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 11, Unit: 500 * time.Millisecond},
+		Epoch:        time.Date(2020, time.February, 29, 23, 59, 59, 999e6, time.UTC),
+		DatacenterID: 3,
+		NextWorkerID: 1 << 40,
+	}
+}
+
+// sameRow compares instants as such.
+func sameRow(a, b assigner.Row) bool {
+	equal := a.Expires.Equal(b.Expires)
+	a.Expires = b.Expires
+	return equal && a == b
+}
+
+// wantRow compares a row in the store with what was written. Expires is the store's.
+func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
+	t.Helper()
+	got := load(t, s, want.WorkerID)
+	if got.Expires.IsZero() {
+		t.Errorf("row %d has no expiry", want.WorkerID)
+	}
+	got.Expires = want.Expires
+	if got != want {
+		t.Errorf("row %+v, want %+v", got, want)
+	}
+}
+
+// race lets n goroutines begin at once on handles of their own, and returns which one won. The test ends
+// unless exactly one did.
+func race(t *testing.T, n int, handle func() assigner.Store, f func(s assigner.Store, i int) bool) int {
+	t.Helper()
+	// A few processes with several goroutines each.
+	handles := []assigner.Store{handle(), handle(), handle(), handle()}
+	won := make([]bool, n)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			won[i] = f(handles[i%len(handles)], i)
+		})
+	}
+	close(start)
+	wg.Wait()
+	winner, winners := 0, 0
+	for i, ok := range won {
+		if ok {
+			winner = i
+			winners++
+		}
+	}
+	if winners != 1 {
+		t.Fatalf("%d of %d won, want 1", winners, n)
+	}
+	return winner
+}
+
+// bounded gives a call its time.
+func bounded(t *testing.T) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), patience)
+}
+
+// The calls below fail the test on an error. They may be made by any goroutine.
+
+func status(t *testing.T, s assigner.Store) assigner.Status {
+	t.Helper()
+	ctx, cancel := bounded(t)
+	defer cancel()
+	st, err := s.Status(ctx)
+	if err != nil {
+		t.Errorf("Status: %v", err)
+	}
+	return st
+}
+
+// loadMeta returns the epoch in UTC, so that metas can be compared.
+func loadMeta(t *testing.T, s assigner.Store) assigner.Meta {
+	t.Helper()
+	ctx, cancel := bounded(t)
+	defer cancel()
+	m, err := s.LoadMeta(ctx)
+	if err != nil {
+		t.Errorf("LoadMeta: %v", err)
+	}
+	m.Epoch = m.Epoch.UTC()
+	return m
+}
+
+func swapMeta(t *testing.T, s assigner.Store, old, next assigner.Meta) bool {
+	t.Helper()
+	ctx, cancel := bounded(t)
+	defer cancel()
+	ok, err := s.SwapMeta(ctx, old, next)
+	if err != nil {
+		t.Errorf("SwapMeta: %v", err)
+	}
+	return ok
+}
+
+func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
+	t.Helper()
+	ctx, cancel := bounded(t)
+	defer cancel()
+	r, err := s.Load(ctx, workerID)
+	if err != nil {
+		t.Errorf("Load(%d): %v", workerID, err)
+	}
+	return r
+}
+
+func list(t *testing.T, s assigner.Store) []assigner.Row {
+	t.Helper()
+	ctx, cancel := bounded(t)
+	defer cancel()
+	rows, err := s.List(ctx)
+	if err != nil {
+		t.Errorf("List: %v", err)
+	}
+	return rows
+}
+
+func swap(t *testing.T, s assigner.Store, old, next assigner.Row, ttl time.Duration) bool {
+	t.Helper()
+	ctx, cancel := bounded(t)
+	defer cancel()
+	ok, err := s.Swap(ctx, old, next, ttl)
+	if err != nil {
+		t.Errorf("Swap: %v", err)
+	}
+	return ok
+}

@@ -1,0 +1,356 @@
+package assignertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// RunStore checks what leases need of an [assigner.Store]: first its single operations, then leases on it.
+// open is called once by each case. It makes an empty namespace and returns a func that opens a
+// handle on it, as another process would: what the handles share is in the store, not in memory. Closing
+// them is up to open, with t.Cleanup.
+//
+// The store must be set up so that it is durable, on a server whose clock is right to a minute. It keeps
+// tokens of 64 bytes, identities of 100 bytes and owners of 255 characters.
+func RunStore(t *testing.T, open func(t *testing.T) (handle func() assigner.Store)) {
+	run := func(name string, f func(*testing.T, func() assigner.Store)) {
+		t.Run(name, func(t *testing.T) { f(t, open(t)) })
+	}
+	run("StatusIsStable", statusStable)
+	run("NothingIsThereAtFirst", nothingAtFirst)
+	run("MetaIsCreatedOnce", metaCreatedOnce)
+	run("MetaIsSwappedByVersion", metaSwapped)
+	run("RowIsCreatedOnce", rowCreatedOnce)
+	run("RowComesBackAsWritten", rowAsWritten)
+	run("SwapIsRefusedUnlessAllMatches", swapRefused)
+	run("SwapThatChangesOnlyTheExpiryCounts", swapSame)
+	run("StoresClockSetsTheExpiry", expiry)
+	run("ListReturnsAllRows", listAll)
+	run("OneOfManySwapsWins", oneWins)
+	run("NoSwapIsLost", noneLost)
+	run("EndedContextChangesNothing", endedChangesNothing)
+	runLeases(run)
+}
+
+func statusStable(t *testing.T, handle func() assigner.Store) {
+	first := status(t, handle())
+	if skew := time.Since(first.Now); skew.Abs() > time.Minute {
+		t.Errorf("clock %v, which is %v behind this host's; allowed: 1m", first.Now, skew)
+	}
+	if len(first.Faults) > 0 {
+		t.Errorf("faults %q, want a durable store", first.Faults)
+	}
+	s := handle()
+	swap(t, s, assigner.Row{}, sampleRow(0), time.Hour)
+	second := status(t, s)
+	if second.Identity != first.Identity || second.Lossy != first.Lossy {
+		t.Errorf("identity %q, lossy %v; then %q, %v", first.Identity, first.Lossy, second.Identity, second.Lossy)
+	}
+	if second.Now.Before(first.Now) {
+		t.Errorf("clock %v, then %v", first.Now, second.Now)
+	}
+}
+
+func nothingAtFirst(t *testing.T, handle func() assigner.Store) {
+	s := handle()
+	if m := loadMeta(t, s); m != (assigner.Meta{}) {
+		t.Errorf("meta %+v, want the zero one", m)
+	}
+	for _, w := range []int64{0, 1, 131071} {
+		if r := load(t, s, w); r != (assigner.Row{}) {
+			t.Errorf("row %d is %+v, want the zero one", w, r)
+		}
+		if swap(t, s, sampleRow(w), sampleRow(w), time.Hour) {
+			t.Errorf("a swap of row %d, which does not exist, took effect", w)
+		}
+	}
+	if swapMeta(t, s, sampleMeta(), sampleMeta()) {
+		t.Error("a swap of a meta row that does not exist took effect")
+	}
+	if rows := list(t, s); len(rows) > 0 {
+		t.Errorf("rows %+v, want none", rows)
+	}
+	if m := loadMeta(t, s); m != (assigner.Meta{}) {
+		t.Errorf("meta %+v after a refused swap, want the zero one", m)
+	}
+}
+
+func metaCreatedOnce(t *testing.T, handle func() assigner.Store) {
+	metas := make([]assigner.Meta, 8)
+	for i := range metas {
+		metas[i] = sampleMeta()
+		metas[i].Namespace = fmt.Sprintf("namespace-%d", i)
+	}
+	winner := race(t, len(metas), handle, func(s assigner.Store, i int) bool {
+		return swapMeta(t, s, assigner.Meta{}, metas[i])
+	})
+	if got := loadMeta(t, handle()); got != metas[winner] {
+		t.Errorf("meta %+v, want the winner's %+v", got, metas[winner])
+	}
+}
+
+func metaSwapped(t *testing.T, handle func() assigner.Store) {
+	s, other := handle(), handle()
+	first := sampleMeta()
+	if !swapMeta(t, s, assigner.Meta{}, first) {
+		t.Fatal("the meta row was not created")
+	}
+	next := first
+	next.Version, next.NextWorkerID = first.Version+1, math.MaxInt64-1
+	if !swapMeta(t, other, first, next) {
+		t.Error("a swap from the present version was refused")
+	}
+	for name, old := range map[string]assigner.Meta{"an earlier version": first, "no row": {}} {
+		if swapMeta(t, s, old, first) {
+			t.Errorf("a swap from %s took effect", name)
+		}
+		if got := loadMeta(t, s); got != next {
+			t.Errorf("meta %+v after a swap from %s, want %+v", got, name, next)
+		}
+	}
+}
+
+func rowCreatedOnce(t *testing.T, handle func() assigner.Store) {
+	for w, old := range []assigner.Row{{}, {WorkerID: 1}} {
+		rows := make([]assigner.Row, 8)
+		for i := range rows {
+			rows[i] = sampleRow(int64(w))
+			rows[i].Fence, rows[i].Token = int64(1000+i), fmt.Sprintf("token-%d", i)
+		}
+		winner := race(t, len(rows), handle, func(s assigner.Store, i int) bool {
+			return swap(t, s, old, rows[i], time.Hour)
+		})
+		wantRow(t, handle(), rows[winner])
+	}
+}
+
+func rowAsWritten(t *testing.T, handle func() assigner.Store) {
+	s := handle()
+	long := assigner.Row{
+		WorkerID: 0,
+		Version:  math.MaxInt64 - 1,
+		Fence:    math.MaxInt64 - 1,
+		Token:    strings.Repeat("aZ09+/=_", 8),
+		Owner:    "ö'\"\\%s {{}} $1 ?\t\n <b> 日本 🦫 " + strings.Repeat("é", 224) + "x ",
+		Identity: strings.Repeat("0123456789", 10),
+	}
+	free := assigner.Row{WorkerID: 131071, Version: 1, Fence: 1}
+	for _, row := range []assigner.Row{long, free} {
+		if !swap(t, s, assigner.Row{}, row, time.Hour) {
+			t.Fatalf("row %d was not created", row.WorkerID)
+		}
+		wantRow(t, handle(), row)
+	}
+	next := free
+	next.Token, next.Owner, next.Identity, next.Fence = long.Token, long.Owner, long.Identity, long.Fence
+	if !swap(t, s, free, next, time.Hour) {
+		t.Error("a swap of a free row was refused")
+	}
+	wantRow(t, handle(), next)
+	wantRow(t, handle(), long)
+}
+
+func swapRefused(t *testing.T, handle func() assigner.Store) {
+	s, other := handle(), handle()
+	row, neighbour := sampleRow(7), sampleRow(8)
+	for _, r := range []assigner.Row{row, neighbour} {
+		if !swap(t, s, assigner.Row{}, r, time.Hour) {
+			t.Fatalf("row %d was not created", r.WorkerID)
+		}
+	}
+	before := load(t, s, 7)
+	next := row
+	next.Version, next.Fence, next.Token, next.Owner = row.Version+1, row.Fence+100, "another", "somebody else"
+	for name, change := range map[string]func(*assigner.Row){
+		"version below":             func(r *assigner.Row) { r.Version-- },
+		"version above":             func(r *assigner.Row) { r.Version++ },
+		"fence below":               func(r *assigner.Row) { r.Fence-- },
+		"fence above":               func(r *assigner.Row) { r.Fence++ },
+		"token":                     func(r *assigner.Row) { r.Token = "another" },
+		"token in another case":     func(r *assigner.Row) { r.Token = strings.ToLower(r.Token) },
+		"token with a space":        func(r *assigner.Row) { r.Token += " " },
+		"no token":                  func(r *assigner.Row) { r.Token = "" },
+		"no row":                    func(r *assigner.Row) { *r = assigner.Row{} },
+		"no row of the same worker": func(r *assigner.Row) { *r = assigner.Row{WorkerID: r.WorkerID} },
+		"version, otherwise no row": func(r *assigner.Row) { *r = assigner.Row{WorkerID: r.WorkerID, Version: r.Version} },
+		"version 0":                 func(r *assigner.Row) { r.Version = 0 },
+	} {
+		old := row
+		change(&old)
+		if swap(t, other, old, next, 0) {
+			t.Errorf("a swap with a wrong %s took effect", name)
+		}
+		if got := load(t, s, 7); !sameRow(got, before) {
+			t.Fatalf("row %+v after a swap with a wrong %s, want %+v", got, name, before)
+		}
+	}
+	// What the predicate leaves out does not matter.
+	old := row
+	old.Owner, old.Identity, old.Expires = "whoever", "whatever", time.Unix(1, 0)
+	if !swap(t, other, old, next, time.Hour) {
+		t.Error("a swap with the version, the fence and the token of the row was refused")
+	}
+	wantRow(t, s, next)
+	wantRow(t, s, neighbour)
+}
+
+// swapSame: a database may count a row as changed only when its values differ.
+func swapSame(t *testing.T, handle func() assigner.Store) {
+	s, row := handle(), sampleRow(3)
+	if !swap(t, s, assigner.Row{}, row, time.Hour) {
+		t.Fatal("the row was not created")
+	}
+	for range 20 {
+		if !swap(t, s, row, row, time.Hour) {
+			t.Fatal("a swap of a row for its like was refused")
+		}
+	}
+	wantRow(t, s, row)
+}
+
+func expiry(t *testing.T, handle func() assigner.Store) {
+	s, row := handle(), sampleRow(5)
+	old := assigner.Row{}
+	for _, c := range []struct {
+		ttl     time.Duration
+		ignored time.Time
+	}{{time.Hour, time.Unix(0, 0)}, {0, time.Now().Add(time.Hour)}, {time.Minute, time.Time{}}, {time.Second, time.Time{}}} {
+		row.Expires = c.ignored
+		before := status(t, s).Now
+		if !swap(t, s, old, row, c.ttl) {
+			t.Fatalf("a swap with ttl %v was refused", c.ttl)
+		}
+		after := status(t, s).Now
+		got := load(t, s, 5).Expires
+		// A store may round to its unit of time, a second at most.
+		if earliest, latest := before.Add(c.ttl-time.Second), after.Add(c.ttl+time.Second); got.Before(earliest) || got.After(latest) {
+			t.Errorf("expires at %v with ttl %v, want %v to %v", got, c.ttl, earliest, latest)
+		}
+		if c.ttl == 0 && got.After(after) {
+			t.Errorf("expires at %v with ttl 0, but the store's clock says %v", got, after)
+		}
+		old = row
+	}
+}
+
+func listAll(t *testing.T, handle func() assigner.Store) {
+	s := handle()
+	want := make(map[int64]assigner.Row)
+	for i := range int64(25) {
+		row := sampleRow(i * i * 100)
+		row.Fence += i
+		if !swap(t, s, assigner.Row{}, row, time.Hour) {
+			t.Fatalf("row %d was not created", row.WorkerID)
+		}
+		want[row.WorkerID] = row
+	}
+	swapMeta(t, s, assigner.Meta{}, sampleMeta())
+	other := handle()
+	for _, got := range list(t, other) {
+		row, ok := want[got.WorkerID]
+		delete(want, got.WorkerID)
+		if loaded := load(t, other, got.WorkerID); !ok || !sameRow(got, loaded) {
+			t.Errorf("List has %+v, Load has %+v, known and not seen before: %v", got, loaded, ok)
+		}
+		got.Expires = row.Expires
+		if got != row {
+			t.Errorf("List has %+v, want %+v", got, row)
+		}
+	}
+	for w := range want {
+		t.Errorf("List lacks row %d", w)
+	}
+}
+
+func oneWins(t *testing.T, handle func() assigner.Store) {
+	const swappers = 64
+	row := sampleRow(9)
+	if !swap(t, handle(), assigner.Row{}, row, time.Hour) {
+		t.Fatal("the row was not created")
+	}
+	for range 3 {
+		next := slices.Repeat([]assigner.Row{row}, swappers)
+		for i := range next {
+			next[i].Version, next[i].Fence, next[i].Token = row.Version+1, row.Fence+1+int64(i), fmt.Sprintf("token-%d", i)
+		}
+		winner := race(t, swappers, handle, func(s assigner.Store, i int) bool {
+			return swap(t, s, row, next[i], time.Hour)
+		})
+		row = next[winner]
+		wantRow(t, handle(), row)
+	}
+}
+
+// noneLost has several writers raise a fence by one until each has done so a number of times.
+func noneLost(t *testing.T, handle func() assigner.Store) {
+	const writers, times = 4, 10
+	row := sampleRow(4)
+	if !swap(t, handle(), assigner.Row{}, row, time.Hour) {
+		t.Fatal("the row was not created")
+	}
+	var wg sync.WaitGroup
+	for range writers {
+		s := handle()
+		wg.Go(func() {
+			for done := 0; done < times && !t.Failed(); {
+				old := load(t, s, 4)
+				if old.Version != row.Version {
+					t.Errorf("row %+v, want version %d", old, row.Version)
+					return
+				}
+				next := old
+				next.Fence++
+				if swap(t, s, old, next, time.Hour) {
+					done++
+				}
+			}
+		})
+	}
+	wg.Wait()
+	want := row
+	want.Fence += writers * times
+	wantRow(t, handle(), want)
+}
+
+func endedChangesNothing(t *testing.T, handle func() assigner.Store) {
+	s := handle()
+	row, meta := sampleRow(2), sampleMeta()
+	if !swap(t, s, assigner.Row{}, row, time.Hour) || !swapMeta(t, s, assigner.Meta{}, meta) {
+		t.Fatal("the rows were not created")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	wrong := row
+	wrong.Fence, wrong.Token = row.Fence+1, "another"
+	wrongMeta := meta
+	wrongMeta.Version++
+	for name, call := range map[string]func() (bool, error){
+		"Status":   func() (bool, error) { _, err := s.Status(ctx); return false, err },
+		"LoadMeta": func() (bool, error) { _, err := s.LoadMeta(ctx); return false, err },
+		"SwapMeta": func() (bool, error) { return s.SwapMeta(ctx, meta, wrongMeta) },
+		"Load":     func() (bool, error) { _, err := s.Load(ctx, 2); return false, err },
+		"List":     func() (bool, error) { _, err := s.List(ctx); return false, err },
+		"Swap":     func() (bool, error) { return s.Swap(ctx, row, wrong, time.Hour) },
+		"creation": func() (bool, error) { return s.Swap(ctx, assigner.Row{}, sampleRow(3), time.Hour) },
+	} {
+		if ok, err := call(); ok || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s with a cancelled context: %v, %v; want context.Canceled", name, ok, err)
+		}
+	}
+	wantRow(t, s, row)
+	if got := loadMeta(t, s); got != meta {
+		t.Errorf("meta %+v, want %+v", got, meta)
+	}
+	if got := load(t, s, 3); got != (assigner.Row{}) {
+		t.Errorf("row %+v was created", got)
+	}
+}

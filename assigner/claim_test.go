@@ -1,0 +1,368 @@
+package assigner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The numbers of a claim by memDomain at the delta 1000: 8 prepared, a window of 30.
+func TestAClaimBeginsAboveTheFence(t *testing.T) {
+	for name, row := range map[string]struct{ fence, first, limit int64 }{
+		"never used":              {0, 1, 1038},
+		"used in the past":        {500, 501, 1038},
+		"used up to now":          {1000, 1001, 1038},
+		"used ahead of the clock": {5000, 5001, 5038},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.put(Row{WorkerID: 2, Fence: row.fence})
+			wantGrant(t, take(t, Leased(s, LeaseConfig{})), 2, row.first, row.limit)
+			if got := s.rows[2]; got.Version != 2 || got.Fence != row.limit || got.Token == "" || !got.Expires.Equal(memTime(1060)) {
+				t.Errorf("row = %+v, want version 2, fence %d, a token, and two windows", got, row.limit)
+			}
+		})
+	}
+}
+
+func TestWhichWorkerIDIsTaken(t *testing.T) {
+	rows := []Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 900}, held(2, 800, "other", 1001)}
+	for name, row := range map[string]struct {
+		assigner func(Store, LeaseConfig) Assigner
+		rows     []Row
+		want     int64
+	}{
+		"Leased: recycled, fence in the past":    {Leased, rows, 1},
+		"Leased: recycled, nearest fence":        {Leased, []Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 1200}}, 1},
+		"Leased: new, as nothing is free":        {Leased, rows[2:], 3},
+		"Leased: expired by the store's clock":   {Leased, []Row{held(0, 900, "other", 1000)}, 0},
+		"Leased: free whatever its expiry":       {Leased, []Row{{WorkerID: 0, Fence: 900, Expires: memTime(5000)}}, 0},
+		"Auto: new while there are any":          {Auto, rows, 3},
+		"Auto: recycled when all are given out":  {Auto, append([]Row{held(3, 1, "other", 1001)}, rows...), 1},
+		"Leased: a row beyond the layout is not": {Leased, []Row{{WorkerID: 4, Fence: 1}, {WorkerID: 0, Fence: 2000}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.put(row.rows...)
+			if got := take(t, row.assigner(s, LeaseConfig{})).Grant().WorkerID; got != row.want {
+				t.Errorf("worker %d, want %d", got, row.want)
+			}
+		})
+	}
+}
+
+// Processes that start at once must not all try the same row.
+func TestRecycledRowsAreTakenInRandomOrder(t *testing.T) {
+	seen := make(map[int64]bool)
+	for range 100 {
+		s := newMemStore()
+		s.put(Row{WorkerID: 0, Fence: 1}, Row{WorkerID: 1, Fence: 2}, Row{WorkerID: 2, Fence: 3}, Row{WorkerID: 3, Fence: 4})
+		seen[take(t, Leased(s, LeaseConfig{})).Grant().WorkerID] = true
+	}
+	if len(seen) < 2 {
+		t.Errorf("worker IDs %v in 100 claims of four free rows, want different ones", seen)
+	}
+}
+
+func TestNewNumbersAreGivenOutInOrder(t *testing.T) {
+	s := newMemStore()
+	for want := range int64(4) {
+		wantGrant(t, take(t, Leased(s, LeaseConfig{})), want, 1, 1038)
+	}
+	_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkersExhausted, "all 4 are held")
+}
+
+func TestStartsAtOnceGetDifferentNumbers(t *testing.T) {
+	for name, assigner := range map[string]func(Store, LeaseConfig) Assigner{"Leased": Leased, "Auto": Auto} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.put(Row{WorkerID: 0, Fence: 1}, Row{WorkerID: 1, Fence: 2})
+			workers := make([]int64, 4)
+			var wg sync.WaitGroup
+			for i := range workers {
+				wg.Go(func() {
+					l, err := assigner(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					workers[i] = l.Grant().WorkerID
+				})
+			}
+			wg.Wait()
+			seen := make(map[int64]bool)
+			for _, worker := range workers {
+				seen[worker] = true
+			}
+			if len(seen) != len(workers) {
+				t.Errorf("worker IDs %v, want four different ones", workers)
+			}
+		})
+	}
+}
+
+// A loser of the race for a row takes the next one: its List is older than the swap of the winner.
+func TestAClaimOfAnOldListIsRefused(t *testing.T) {
+	s := newMemStore()
+	s.put(held(0, 1200, "winner", 1060))
+	s.list = []Row{{WorkerID: 0, Version: 1, Fence: 1150, Token: "Twinner", Expires: memTime(999)}}
+	wantGrant(t, take(t, Leased(s, LeaseConfig{})), 1, 1, 1038)
+	if got := s.rows[0]; got.Fence != 1200 || got.Owner != "winner" {
+		t.Errorf("row 0 = %+v, want it as it was", got)
+	}
+}
+
+func TestAnAmbiguousClaimIsResolvedByItsToken(t *testing.T) {
+	t.Run("taken", func(t *testing.T) {
+		s := newMemStore()
+		s.put(Row{WorkerID: 0, Fence: 700})
+		s.lose(1)
+		wantGrant(t, take(t, Leased(s, LeaseConfig{})), 0, 701, 1038)
+	})
+	t.Run("not taken", func(t *testing.T) {
+		s := newMemStore()
+		s.put(Row{WorkerID: 0, Fence: 700})
+		arrive := s.delay()
+		_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+		wantError(t, err, errLostAnswer, "claim row 0")
+		arrive() // held by nobody, until it expires
+		s.status.Now = memTime(1061)
+		wantGrant(t, take(t, Leased(s, LeaseConfig{})), 0, 1039, 1076)
+	})
+	t.Run("and cannot be read", func(t *testing.T) {
+		s := newMemStore()
+		s.put(Row{WorkerID: 0, Fence: 700})
+		s.lose(1)
+		s.onLoad = func() error { return context.DeadlineExceeded }
+		_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+		wantError(t, err, errLostAnswer, "claim row 0")
+		wantError(t, err, context.DeadlineExceeded)
+	})
+}
+
+func TestACountWithoutAnAnswerWastesItsNumber(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	s.onMeta = func(do func() bool) (bool, error) {
+		s.onMeta = nil
+		do()
+		return false, errLostAnswer
+	}
+	_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+	wantError(t, err, errLostAnswer, "count the worker IDs")
+	wantGrant(t, take(t, Leased(s, LeaseConfig{})), 1, 1, 1038)
+}
+
+func TestFencedRefusesAnotherOwner(t *testing.T) {
+	s := newMemStore()
+	first := take(t, Fenced(s, 2, "10.0.0.55", LeaseConfig{}))
+	wantGrant(t, first, 2, 1, 1038)
+	second := Fenced(s, 2, "10.1.0.55", LeaseConfig{})
+	_, err := second.Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkerInUse, "row 2", `"10.0.0.55"`, `"10.1.0.55"`, "2026-01-01T00:17:40Z")
+
+	s.status.Now = memTime(1060) // two windows later
+	wantGrant(t, take(t, second), 2, 1039, 1076)
+	wantError(t, first.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost, "taken over", `"10.1.0.55"`)
+}
+
+func TestFencedTakesOverFromTheSameOwnerAtOnce(t *testing.T) {
+	s := newMemStore()
+	a := Fenced(s, 2, "host", LeaseConfig{})
+	killed := take(t, a)
+	wantGrant(t, take(t, a), 2, 1039, 1076)
+	wantError(t, killed.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost)
+}
+
+func TestFencedTakesAReleasedNumberOfAnotherOwner(t *testing.T) {
+	s := newMemStore()
+	if err := take(t, Fenced(s, 0, "one", LeaseConfig{})).Release(t.Context(), 1010); err != nil {
+		t.Fatal(err)
+	}
+	wantGrant(t, take(t, Fenced(s, 0, "two", LeaseConfig{})), 0, 1039, 1076)
+}
+
+func TestAFenceTooFarAheadIsRefused(t *testing.T) {
+	cfg := LeaseConfig{MaxLead: time.Hour}
+	for _, row := range []struct {
+		fence int64
+		ok    bool
+	}{{memStart + 3600, true}, {memStart + 3601, false}} {
+		for name, a := range map[string]func(Store) Assigner{
+			"Leased": func(s Store) Assigner { return Leased(s, cfg) },
+			"Auto":   func(s Store) Assigner { return Auto(s, cfg) },
+			"Fenced": func(s Store) Assigner { return Fenced(s, 0, "host", cfg) },
+		} {
+			s := newMemStore()
+			s.put(Row{WorkerID: 0, Fence: row.fence})
+			s.pin(4)
+			l, err := a(s).Assign(t.Context(), memDomain())
+			if row.ok {
+				if err != nil {
+					t.Errorf("%s, fence %d: %v", name, row.fence, err)
+					continue
+				}
+				wantGrant(t, l, 0, row.fence+1, row.fence+38)
+				continue
+			}
+			wantError(t, err, ErrWorkerAheadOfClock, "1h0m0s")
+		}
+	}
+}
+
+func TestClocksMayDifferByAMinute(t *testing.T) {
+	for _, row := range []struct {
+		store int64
+		ok    bool
+		text  string
+	}{
+		{memStart - 60, true, ""},
+		{memStart + 60, true, ""},
+		{memStart - 3600, false, "this host is 1h0m0s ahead"},
+		{memStart + 3600, false, "this host is -1h0m0s ahead"},
+	} {
+		s := newMemStore()
+		s.status.Now = memTime(row.store)
+		_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+		if row.ok {
+			if err != nil {
+				t.Errorf("store at %d: %v", row.store, err)
+			}
+			continue
+		}
+		wantError(t, err, ErrClockSkew, row.text, "1m0s either way")
+		if len(s.rows) > 0 {
+			t.Error("a row was taken all the same")
+		}
+	}
+}
+
+func TestAStoreThatForgetsIsRefusedOrWarnedOf(t *testing.T) {
+	s := newMemStore()
+	s.status.Faults = []string{"sync_binlog is 0", "read_only is on"}
+	_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrStoreNotDurable, "sync_binlog is 0; read_only is on", "AllowUndurable")
+
+	var log bytes.Buffer
+	wantGrant(t, take(t, Leased(s, LeaseConfig{AllowUndurable: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})), 0, 1, 1038)
+	if text := log.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "sync_binlog is 0") {
+		t.Errorf("log %q, want one warning that names the settings", text)
+	}
+}
+
+func TestALossyStoreGivesALossyGrant(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	if got := take(t, Leased(s, LeaseConfig{})).Grant().Guarantee; got != GuaranteeLossy {
+		t.Errorf("guarantee %v, want lossy", got)
+	}
+}
+
+func TestAnotherDomainIsRefusedByField(t *testing.T) {
+	mutations := map[string]func(*Domain){
+		"DeltaBits 28 in the store, here 29":                                 func(d *Domain) { d.Layout.DeltaBits++ },
+		"DatacenterBits 5 in the store, here 6":                              func(d *Domain) { d.Layout.DatacenterBits++ },
+		"WorkerBits 2 in the store, here 3":                                  func(d *Domain) { d.Layout.WorkerBits++ },
+		"SequenceBits 13 in the store, here 14":                              func(d *Domain) { d.Layout.SequenceBits++ },
+		"Unit 1s in the store, here 2s":                                      func(d *Domain) { d.Layout.Unit *= 2; d.Now = func() int64 { return memStart / 2 } },
+		"Epoch 2026-01-01T00:00:00Z in the store, here 2026-01-01T00:00:01Z": func(d *Domain) { d.Epoch = d.Epoch.Add(time.Second) },
+		"DatacenterID 3 in the store, here 4":                                func(d *Domain) { d.DatacenterID++ },
+	}
+	s := newMemStore()
+	take(t, Leased(s, LeaseConfig{}))
+	all := memDomain()
+	var texts []string
+	for text, mutate := range mutations {
+		d := memDomain()
+		mutate(&d)
+		_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), d)
+		wantError(t, err, ErrLayoutMismatch, text)
+		if n := strings.Count(err.Error(), "in the store"); n != 1 {
+			t.Errorf("%d fields in %v, want one", n, err)
+		}
+		mutate(&all)
+		texts = append(texts, text)
+	}
+	_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), all)
+	wantError(t, err, ErrLayoutMismatch, texts...)
+	if len(s.rows) != 1 {
+		t.Errorf("%d rows, want the first alone", len(s.rows))
+	}
+}
+
+func TestOneInstantInAnotherZoneIsNoMismatch(t *testing.T) {
+	s := newMemStore()
+	take(t, Leased(s, LeaseConfig{}))
+	d := memDomain()
+	d.Epoch = d.Epoch.In(time.FixedZone("", 3600))
+	if _, err := Leased(s, LeaseConfig{}).Assign(t.Context(), d); err != nil {
+		t.Error(err)
+	}
+}
+
+// A counter that went past the maximum was the end of a scheme that cut it down to size.
+func TestACounterPastTheMaximumGivesNoNumber(t *testing.T) {
+	for _, assigner := range []func(Store, LeaseConfig) Assigner{Leased, Auto} {
+		s := newMemStore()
+		s.put(held(1, 900, "other", 1001))
+		s.pin(1 << 40)
+		_, err := assigner(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+		wantError(t, err, ErrWorkersExhausted)
+		s.put(Row{WorkerID: 2, Fence: 900})
+		s.pin(1 << 40)
+		wantGrant(t, take(t, assigner(s, LeaseConfig{})), 2, 901, 1038)
+	}
+}
+
+func TestConfigurationMistakesAreAllNamed(t *testing.T) {
+	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute}
+	_, err := Leased(nil, cfg).Assign(t.Context(), memDomain())
+	wantError(t, err, nil, "store nil", "Window -1s", "MaxLead -1m0s")
+	_, err = Fenced(newMemStore(), 0, "", cfg).Assign(t.Context(), memDomain())
+	wantError(t, err, nil, "owner empty", "Window -1s", "MaxLead -1m0s")
+	for _, number := range []int64{-1, 4} {
+		_, err = Fenced(newMemStore(), number, "host", LeaseConfig{}).Assign(t.Context(), memDomain())
+		wantError(t, err, ErrWorkerOutOfRange, "0 to 3")
+	}
+}
+
+func TestTheOwnerIsWrittenForPeople(t *testing.T) {
+	s := newMemStore()
+	s.status.Identity = "server 7"
+	take(t, Leased(s, LeaseConfig{Owner: "orders-3"}))
+	take(t, Leased(s, LeaseConfig{}))
+	if got := s.rows[0]; got.Owner != "orders-3" || got.Identity != "server 7" {
+		t.Errorf("row 0 = %+v, want the owner and the server's identity", got)
+	}
+	if got := s.rows[1].Owner; !strings.Contains(got, " pid ") {
+		t.Errorf("owner %q, want host and process", got)
+	}
+}
+
+func TestAClaimEndsWithItsContext(t *testing.T) {
+	s := newMemStore()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Leased(s, LeaseConfig{}).Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v, want context.Canceled", err)
+	}
+}
+
+// wantError checks the sentinel, if any, and words of the text.
+func wantError(t *testing.T, err, sentinel error, words ...string) {
+	t.Helper()
+	if err == nil || sentinel != nil && !errors.Is(err, sentinel) {
+		t.Fatalf("err = %v, want %v", err, sentinel)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("err = %v, want %q in it", err, word)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package assigner_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+)
+
+// TestMain lets the test binary be one of the processes that share a folder.
+func TestMain(m *testing.M) {
+	assignertest.Child(func(dir string) (assigner.Assigner, error) {
+		return assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{}), nil
+	})
+	os.Exit(m.Run())
+}
+
+// diskFolder returns an empty folder for a FileStore. The folder for temporary files is in memory on some hosts.
+func diskFolder(t *testing.T) string {
+	t.Helper()
+	temp := t.TempDir()
+	for _, parent := range []string{temp, "."} {
+		dir, err := os.MkdirTemp(parent, ".filestore-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		probe, err := os.MkdirTemp(dir, "probe")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := assigner.FileStore(probe).Status(t.Context())
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(probe); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Faults) == 0 {
+			return dir
+		}
+	}
+	t.Skip("neither the folder for temporary files nor this one is on a local disk")
+	return ""
+}
+
+func TestFileStoreConforms(t *testing.T) {
+	assignertest.RunStore(t, func(t *testing.T) func() assigner.Store {
+		dir := diskFolder(t)
+		return func() assigner.Store { return assigner.FileStore(dir) }
+	})
+}
+
+func TestLeasedOnAFileStoreConforms(t *testing.T) {
+	assignertest.Run(t, func(t *testing.T) assignertest.Store {
+		dir := diskFolder(t)
+		return assignertest.Store{
+			Assigner: func(holder string) assigner.Assigner {
+				return assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{Owner: holder})
+			},
+			Guarantee: assigner.GuaranteeFenced,
+			Reusable:  true,
+			Pinned:    true,
+		}
+	})
+}
+
+func TestProcessesShareAFolder(t *testing.T) {
+	dir := diskFolder(t)
+	mine, err := assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := append(assignertest.Processes(t, 20, func(int) string { return dir }), mine.Grant().WorkerID)
+	slices.Sort(got)
+	for i, w := range got {
+		if w != int64(i) {
+			t.Fatalf("workers %v, want 0 to 20", got)
+		}
+	}
+	rows, err := assigner.FileStore(dir).List(t.Context())
+	if err != nil || len(rows) != 21 {
+		t.Errorf("%d rows, %v; want 21", len(rows), err)
+	}
+}
+
+// heldFolder returns the folder of a store with some rows, and one of them.
+func heldFolder(t *testing.T) (dir string, row assigner.Row) {
+	t.Helper()
+	dir = diskFolder(t)
+	s := assigner.FileStore(dir)
+	for range 3 {
+		l, err := assigner.Leased(s, assigner.LeaseConfig{Owner: "me"}).Assign(t.Context(), assignertest.Domain())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row, err = s.Load(t.Context(), l.Grant().WorkerID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, row
+}
+
+func TestCopiedFolderHasAnotherIdentity(t *testing.T) {
+	dir, row := heldFolder(t)
+	copied := filepath.Join(diskFolder(t), "copy")
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	original := statusOf(t, dir).Identity
+	if original != row.Identity || original == "" {
+		t.Errorf("identity %q, a row has %q", original, row.Identity)
+	}
+	if other := statusOf(t, copied).Identity; other == original {
+		t.Errorf("the copy has the identity of the original, %q", other)
+	}
+	if other := statusOf(t, diskFolder(t)).Identity; other == original {
+		t.Errorf("another folder has the same identity, %q", other)
+	}
+	if got, err := assigner.FileStore(copied).Load(t.Context(), row.WorkerID); err != nil || got != row {
+		t.Errorf("the copy has row %+v, %v; want %+v", got, err, row)
+	}
+	moved := copied + "-moved"
+	before := statusOf(t, copied).Identity
+	if err := os.Rename(copied, moved); err != nil {
+		t.Fatal(err)
+	}
+	if after := statusOf(t, moved).Identity; after != before {
+		t.Errorf("identity %q after a rename, was %q", after, before)
+	}
+}
+
+func statusOf(t *testing.T, dir string) assigner.Status {
+	t.Helper()
+	s, err := assigner.FileStore(dir).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wantError calls all methods of a store and checks that each returns the error and does nothing.
+func wantError(t *testing.T, s assigner.Store, row assigner.Row, want error) {
+	t.Helper()
+	ctx := t.Context()
+	next := row
+	next.Fence++
+	for name, call := range map[string]func() (any, error){
+		"Status":   func() (any, error) { return s.Status(ctx) },
+		"LoadMeta": func() (any, error) { return s.LoadMeta(ctx) },
+		"SwapMeta": func() (any, error) { return s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{Version: 1}) },
+		"Load":     func() (any, error) { return s.Load(ctx, row.WorkerID) },
+		"List":     func() (any, error) { return s.List(ctx) },
+		"Swap":     func() (any, error) { return s.Swap(ctx, row, next, time.Hour) },
+		"creation": func() (any, error) { return s.Swap(ctx, assigner.Row{}, assigner.Row{WorkerID: 9, Version: 1}, 0) },
+	} {
+		if got, err := call(); !errors.Is(err, want) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
+		}
+	}
+}
+
+func TestFolderMustExist(t *testing.T) {
+	dir := diskFolder(t)
+	missing := filepath.Join(dir, "missing")
+	wantError(t, assigner.FileStore(missing), assigner.Row{}, os.ErrNotExist)
+	if _, err := os.Stat(missing); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Stat: %v; the folder was made, which hides that a disk is not mounted", err)
+	}
+	wantError(t, assigner.FileStore(""), assigner.Row{}, os.ErrNotExist)
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := assigner.FileStore(file).Status(t.Context()); err == nil {
+		t.Error("a file was taken for a folder")
+	}
+}
+
+func TestOwnerThatIsNotUTF8IsRefused(t *testing.T) {
+	dir, row := heldFolder(t)
+	next := row
+	next.Owner = "host-\xff"
+	if ok, err := assigner.FileStore(dir).Swap(t.Context(), row, next, time.Hour); ok || err == nil {
+		t.Errorf("Swap: %v, %v; want an error: JSON would change the owner", ok, err)
+	}
+	if got, err := assigner.FileStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
+		t.Errorf("row %+v, %v; want %+v", got, err, row)
+	}
+}

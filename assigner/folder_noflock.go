@@ -1,0 +1,17 @@
+//go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd)
+
+package assigner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+)
+
+func tryLock(*os.File) (bool, error) {
+	return false, fmt.Errorf("%w on %s: it needs flock", errors.ErrUnsupported, runtime.GOOS)
+}
+
+func place(fs.FileInfo) string { return "" }

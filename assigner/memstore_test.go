@@ -1,0 +1,170 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// memStart is the delta that store and host agree on when a test begins.
+const memStart = 1000
+
+// A memStore keeps rows in memory. A test may stand between a swap and its answer.
+type memStore struct {
+	mu     sync.Mutex
+	status Status // Now is moved by the test
+	meta   Meta
+	rows   map[int64]Row
+	list   []Row // what List returns, if not nil
+
+	// onSwap replaces a swap; do carries it out.
+	onSwap func(old, next Row, do func() bool) (bool, error)
+	onMeta func(do func() bool) (bool, error)
+	onLoad func() error
+}
+
+var errLostAnswer = errors.New("connection reset")
+
+func newMemStore() *memStore {
+	return &memStore{status: Status{Now: memTime(memStart)}, rows: make(map[int64]Row)}
+}
+
+func memDomain() Domain {
+	l := bitsalloc.Default()
+	l.WorkerBits = 2
+	return Domain{Layout: l, Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, Now: func() int64 { return memStart }, Prepared: 8}
+}
+
+func memTime(delta int64) time.Time {
+	return bitsalloc.DefaultEpoch().Add(time.Duration(delta) * time.Second)
+}
+
+func (s *memStore) Status(context.Context) (Status, error) { return s.status, nil }
+
+func (s *memStore) LoadMeta(context.Context) (Meta, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.meta, nil
+}
+
+func (s *memStore) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
+	do := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.meta.Version != old.Version {
+			return false
+		}
+		s.meta = next
+		return true
+	}
+	if s.onMeta != nil {
+		return s.onMeta(do)
+	}
+	return do(), nil
+}
+
+func (s *memStore) Load(_ context.Context, worker int64) (Row, error) {
+	if s.onLoad != nil {
+		if err := s.onLoad(); err != nil {
+			return Row{}, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rows[worker], nil
+}
+
+func (s *memStore) List(context.Context) ([]Row, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.list != nil {
+		return s.list, nil
+	}
+	var rows []Row
+	for _, row := range s.rows {
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (s *memStore) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
+	do := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		found, exists := s.rows[next.WorkerID]
+		if exists != (old.Version != 0) || exists && !found.same(old) {
+			return false
+		}
+		next.Expires = s.status.Now.Add(ttl)
+		s.rows[next.WorkerID] = next
+		return true
+	}
+	if s.onSwap != nil {
+		return s.onSwap(old, next, do)
+	}
+	return do(), nil
+}
+
+// pin writes the meta row of memDomain, with all numbers below next given out.
+func (s *memStore) pin(next int64) {
+	d := memDomain()
+	s.meta = Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: next}
+}
+
+// put writes rows, and the meta row that goes with them.
+func (s *memStore) put(rows ...Row) {
+	for _, row := range rows {
+		row.Version = max(row.Version, 1)
+		s.rows[row.WorkerID] = row
+		s.pin(max(s.meta.NextWorkerID, row.WorkerID+1))
+	}
+}
+
+// held is a row that somebody holds; it expires at a delta.
+func held(worker, fence int64, owner string, expires int64) Row {
+	return Row{WorkerID: worker, Version: 1, Fence: fence, Token: "T" + owner, Owner: owner, Expires: memTime(expires)}
+}
+
+// take assigns a lease and fails the test where there is none.
+func take(t *testing.T, a Assigner) Lease {
+	t.Helper()
+	l, err := a.Assign(t.Context(), memDomain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// wantGrant compares worker and slice of a grant.
+func wantGrant(t *testing.T, l Lease, worker, first, limit int64) {
+	t.Helper()
+	want := Grant{WorkerID: worker, First: first, Limit: limit, Guarantee: GuaranteeFenced, Reusable: true}
+	if got := l.Grant(); got != want {
+		t.Errorf("Grant = %+v, want %+v", got, want)
+	}
+}
+
+// lose carries swaps out and loses their answers, n times.
+func (s *memStore) lose(n int) {
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		done := do()
+		if n--; n >= 0 {
+			return false, errLostAnswer
+		}
+		return done, nil
+	}
+}
+
+// delay holds back the swap that comes next, and returns what carries it out.
+func (s *memStore) delay() (arrive func()) {
+	var swap func() bool
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		swap, s.onSwap = do, nil
+		return false, errLostAnswer
+	}
+	return func() { swap() }
+}

@@ -1,0 +1,201 @@
+package assigner
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// bounded is within how many schedules a mutant must be caught.
+const bounded = 300
+
+// caught runs schedules until one has a duplicate. It fails the test when none of the first 300 has.
+func caught(t *testing.T, rule string, sim simulation) {
+	t.Helper()
+	for seed := range uint64(bounded) {
+		if w := simulate(seed, sim); w.duplicates > 0 {
+			t.Logf("%s: seed %d gives %d duplicates", rule, seed, w.duplicates)
+			return
+		}
+	}
+	t.Errorf("%s: no duplicate in %d schedules: the simulation does not see that this rule is broken", rule, bounded)
+}
+
+// Each mutant breaks one rule, and the simulation that finds nothing in the protocol as it is finds a duplicate.
+func TestSimulationCatchesAProtocolWith(t *testing.T) {
+	for name, row := range map[string]struct {
+		rule string
+		sim  simulation
+	}{
+		"no fence in the predicate": {
+			"the fence is always in the predicate",
+			simulation{matches: func(found, old Row) bool { return found.Version == old.Version && found.Token == old.Token }},
+		},
+		"neither version nor token in the predicate": {
+			"a row that was reset and grew back is not taken for mine",
+			simulation{matches: func(found, old Row) bool { return found.Fence == old.Fence }, accident: loseClaim, often: true},
+		},
+		"no token in the predicate": {
+			"a row that was reset and grew back is not taken for mine",
+			simulation{
+				matches:  func(found, old Row) bool { return found.Fence == old.Fence && found.Version == old.Version },
+				accident: loseClaim,
+				often:    true,
+			},
+		},
+		"a start at the fence": {
+			"a grant begins above the fence",
+			simulation{grant: func(g Grant) Grant { g.First--; return g }},
+		},
+		"a fence from a replica": {
+			"a grant begins above the fence in the swap's own predicate",
+			simulation{lagging: true, matches: func(found, old Row) bool { return found.Version == old.Version && found.Token == old.Token }},
+		},
+		"ambiguity taken for success": {
+			"ambiguous is not success",
+			simulation{link: func(s Store) Store { return optimist{s} }},
+		},
+		"a fence lowered to the clock on release": {
+			"a fence is never lowered",
+			simulation{write: func(w *simWorld, r Row) Row {
+				if r.Token == "" {
+					r.Fence = min(r.Fence, w.time)
+				}
+				return r
+			}},
+		},
+		"rows deleted and made anew": {
+			"rows are never deleted or made anew",
+			simulation{accident: recreateRow},
+		},
+		"rows deleted and made anew by Fenced": {
+			"rows are never deleted or made anew",
+			simulation{accident: deleteRow, fenced: 100},
+		},
+		"a store that loses commits": {
+			"acknowledged commits are durable",
+			simulation{accident: loseCommits, all: true},
+		},
+		"a recovery that only raises the fences that are there": {
+			"after a restore the rows that were lost begin above what was lost, too",
+			simulation{accident: func(w *simWorld) { restore(w, false) }, all: true},
+		},
+		"a delta composed before its check": {
+			"every delta is checked against the limit before it is composed",
+			simulation{overrun: 1},
+		},
+		"a copied process that does not invalidate": {
+			"duplicates by design: a copy has all that the original has, until one of the two calls Invalidate",
+			simulation{accident: func(w *simWorld) { cloneHolder(w, false) }},
+		},
+		"no fence at all, only expiry": {
+			"expiry never decides safety",
+			simulation{grant: func(g Grant) Grant { g.First, g.Limit = 0, Unlimited; return g }},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { caught(t, row.rule, row.sim) })
+	}
+}
+
+// The other half of each of these is a mutant above: the accident alone breaks nothing.
+func TestSimulationHasNoDuplicatesWith(t *testing.T) {
+	for name, sim := range map[string]simulation{
+		"replicas that lag":                 {lagging: true, fenced: 30},
+		"rows deleted":                      {accident: deleteRow},
+		"a copied process, invalidated":     {accident: func(w *simWorld) { cloneHolder(w, true) }, fenced: 30},
+		"commits lost, then recovered":      {accident: func(w *simWorld) { restore(w, true) }, all: true, fenced: 30},
+		"claims lost, grants proved since":  {accident: loseClaim, often: true, fenced: 30},
+		"commits lost, grants proved since": {accident: loseCommits, fenced: 30},
+	} {
+		t.Run(name, func(t *testing.T) { noDuplicates(t, bounded, sim) })
+	}
+}
+
+// An optimist takes a swap of a row for done whose answer has not come.
+type optimist struct{ Store }
+
+func (o optimist) Swap(ctx context.Context, old, next Row, ttl time.Duration) (bool, error) {
+	ok, err := o.Store.Swap(ctx, old, next, ttl)
+	return ok || err != nil, nil
+}
+
+// loseCommits is a failover or a restore without the recovery.
+func loseCommits(w *simWorld) {
+	n := 1 + w.rng.IntN(1+w.rng.IntN(8))
+	w.store.rewind(n)
+	w.era++
+	w.log("the store has lost %d commits", n)
+}
+
+// loseClaim is a failover that loses a single commit, a claim. The next claim may leave the same version and fence.
+func loseClaim(w *simWorld) {
+	if n := len(w.store.commits); n > 0 {
+		if last := w.store.commits[n-1]; last.worker >= 0 && last.row.Version < w.store.rows[last.worker].Version {
+			w.store.rewind(1)
+			w.era++
+			w.log("the store has lost the claim of row %d", last.worker)
+		}
+	}
+}
+
+// restore is a restore with the recovery: every fence is raised by a lead that covers what was lost, and so are those of
+// rows that were lost, if whole.
+func restore(w *simWorld, whole bool) {
+	before := append([]Row(nil), w.store.rows...)
+	meta := w.store.meta
+	loseCommits(w)
+	var lead int64
+	for i, row := range w.store.rows {
+		if row.Version != 0 {
+			lead = max(lead, before[i].Fence-row.Fence)
+		}
+	}
+	lead += w.rng.Int64N(w.window)
+	for i, row := range w.store.rows {
+		switch {
+		case row.Version != 0:
+			row.Version++ // or a holder could take the raise for one of its own that was not answered
+			row.Token = ""
+			row.Fence += lead
+			w.store.set(row)
+		case whole && before[i].Version != 0:
+			w.store.set(Row{WorkerID: int64(i), Version: 1, Fence: before[i].Fence + lead})
+		}
+	}
+	if next := w.store.meta; whole && next.Version != 0 && next.NextWorkerID < meta.NextWorkerID {
+		next.Version++
+		next.NextWorkerID = meta.NextWorkerID
+		w.store.setMeta(next)
+	}
+	w.store.commits = nil
+	w.log("all fences raised by %d", lead)
+}
+
+func deleteRow(w *simWorld) {
+	worker := w.rng.Int64N(int64(len(w.store.rows)))
+	w.store.rows[worker] = Row{}
+	w.log("row %d deleted", worker)
+}
+
+func recreateRow(w *simWorld) {
+	worker := w.rng.Int64N(int64(len(w.store.rows)))
+	w.store.rows[worker] = Row{WorkerID: worker, Version: 1}
+	w.log("row %d made anew", worker)
+}
+
+// cloneHolder resumes a copy of a process in place of another.
+func cloneHolder(w *simWorld, invalidate bool) {
+	from, to := w.holders[w.rng.IntN(len(w.holders))], w.holders[w.rng.IntN(len(w.holders))]
+	original, ok := from.lease.(*lease)
+	if !ok || from == to {
+		return
+	}
+	w.log("holder %d becomes a copy of holder %d", to.id, from.id)
+	if invalidate {
+		to.start(nil, nil)
+		return
+	}
+	copied := *original
+	copied.store = simLink{w.store, to}
+	to.start(&copied, from)
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package assigner
+
+const raceEnabled = false

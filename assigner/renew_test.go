@@ -1,0 +1,330 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// A tenant is a lease on row 0 with a clock that the test moves. Its claim at the delta 1000 has left version 2 and the fence 1038.
+type tenant struct {
+	*testing.T
+	s   *memStore
+	now int64
+	l   Lease
+}
+
+func newTenant(t *testing.T) *tenant {
+	t.Helper()
+	h := &tenant{T: t, s: newMemStore(), now: memStart}
+	h.s.put(Row{WorkerID: 0})
+	d := memDomain()
+	d.Now = func() int64 { return h.now }
+	l, err := Leased(h.s, LeaseConfig{Owner: "tenant"}).Assign(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.l = l
+	return h
+}
+
+// at moves both clocks.
+func (h *tenant) at(delta int64) *tenant {
+	h.now, h.s.status.Now = delta, memTime(delta)
+	return h
+}
+
+func (h *tenant) renew(used, want int64) error { return h.l.Renew(h.Context(), used, want) }
+
+// limit renews and compares the limit that follows.
+func (h *tenant) limit(used, want, limit int64) {
+	h.Helper()
+	if err := h.renew(used, want); err != nil {
+		h.Fatal(err)
+	}
+	wantGrant(h.T, h.l, 0, 1, limit)
+	if got := h.s.rows[0].Fence; got != limit {
+		h.Errorf("fence %d in the store, want %d", got, limit)
+	}
+}
+
+func TestARenewalRaisesTheLimitAndKeepsTheRow(t *testing.T) {
+	h := newTenant(t)
+	h.at(1020).limit(1020, 1028, 1058)
+	if got := h.s.rows[0]; got.Version != 2 || !got.Expires.Equal(memTime(1080)) {
+		t.Errorf("row = %+v, want version 2, and two windows from now", got)
+	}
+	h.at(1025).limit(1000, 1000, 1058) // never lowered, and the row kept
+	if got := h.s.rows[0]; !got.Expires.Equal(memTime(1085)) {
+		t.Errorf("row expires at %v, want two windows from now", got.Expires)
+	}
+}
+
+func TestTheWindowDoublesUnderDemandAndHalvesWhenCalm(t *testing.T) {
+	h := newTenant(t)
+	used := int64(memStart)
+	for i, span := range []int64{60, 120, 240, 480, 960, 1920, 3660, 3660} { // 122 deltas a second
+		used += 1220
+		h.at(int64(memStart+10*(i+1))).limit(used, used, used+span)
+	}
+	now := int64(memStart + 80)
+	for _, span := range []int64{1830, 915, 457, 228, 114, 57, 30, 30} { // one a second
+		used, now = used+5000, now+5000
+		h.at(now).limit(used, used, used+span)
+	}
+}
+
+// The fence that a lease begins above may lie ahead of the clock: nothing has been used of what is between.
+func TestAStartAheadOfTheClockIsNoDemand(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0, Fence: 50_000})
+	l := take(t, Leased(s, LeaseConfig{}))
+	wantGrant(t, l, 0, 50_001, 50_038)
+	if err := l.Renew(t.Context(), 50_001, 50_009); err != nil {
+		t.Fatal(err)
+	}
+	wantGrant(t, l, 0, 50_001, 50_039)
+}
+
+func TestARenewalCoversWhatWasUsed(t *testing.T) {
+	h := newTenant(t)
+	h.at(1100).limit(1100, 1000, 1130)
+}
+
+// The generator may have run ahead on another worker ID before.
+func TestARenewalFarAboveTheGrantReachesThere(t *testing.T) {
+	newTenant(t).limit(90_000, 90_001, 90_061)
+}
+
+func TestAnAmbiguousRenewalIsAdopted(t *testing.T) {
+	h := newTenant(t)
+	h.s.lose(1)
+	h.at(1020).limit(1020, 1028, 1058)
+}
+
+func TestAnAmbiguousRenewalThatCannotBeReadIsAdoptedByTheNext(t *testing.T) {
+	h := newTenant(t).at(1020)
+	h.s.lose(1)
+	h.s.onLoad = func() error { return context.DeadlineExceeded }
+	wantError(t, h.renew(1020, 1028), errLostAnswer, "renew row 0")
+	wantGrant(t, h.l, 0, 1, 1038) // no proof, no limit
+	h.s.onLoad = nil
+	h.limit(1021, 1029, 1058)
+}
+
+func TestARenewalThatArrivesLate(t *testing.T) {
+	t.Run("before the next is adopted", func(t *testing.T) {
+		h := newTenant(t).at(1020)
+		arrive := h.s.delay()
+		wantError(t, h.renew(1020, 1028), errLostAnswer)
+		wantGrant(t, h.l, 0, 1, 1038)
+		arrive()
+		h.limit(1030, 1038, 1058)
+	})
+	t.Run("and is too low is raised", func(t *testing.T) {
+		h := newTenant(t).at(1020)
+		arrive := h.s.delay()
+		wantError(t, h.renew(1020, 1028), errLostAnswer)
+		arrive()
+		h.at(1100).limit(1100, 1108, 1138)
+	})
+	t.Run("after the next has no effect", func(t *testing.T) {
+		h := newTenant(t).at(1020)
+		arrive := h.s.delay()
+		wantError(t, h.renew(1020, 1028), errLostAnswer)
+		h.at(1030).limit(1030, 1038, 1068)
+		arrive()
+		if got := h.s.rows[0].Fence; got != 1068 {
+			t.Errorf("fence %d, want 1068", got)
+		}
+	})
+	t.Run("after a release has no effect", func(t *testing.T) {
+		h := newTenant(t).at(1020)
+		arrive := h.s.delay()
+		wantError(t, h.renew(1020, 1028), errLostAnswer)
+		if err := h.l.Release(t.Context(), 1020); err != nil {
+			t.Fatal(err)
+		}
+		arrive()
+		if got := h.s.rows[0]; got.Fence != 1038 || got.Token != "" {
+			t.Errorf("row = %+v, want it free, with the fence 1038", got)
+		}
+	})
+	t.Run("in the middle of a release does not keep the row", func(t *testing.T) {
+		h := newTenant(t).at(1020)
+		arrive := h.s.delay()
+		wantError(t, h.renew(1020, 1028), errLostAnswer)
+		arrive()
+		if err := h.l.Release(t.Context(), 1020); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.s.rows[0]; got.Fence != 1058 || got.Token != "" {
+			t.Errorf("row = %+v, want it free, with the fence 1058", got)
+		}
+	})
+}
+
+func TestALeaseEndsWhen(t *testing.T) {
+	for name, row := range map[string]struct {
+		happens  func(*memStore)
+		sentinel error
+		words    []string
+	}{
+		"another has taken the row over": {
+			func(s *memStore) { s.put(Row{WorkerID: 0, Version: 3, Fence: 1100, Token: "U", Owner: "other"}) },
+			ErrWorkerRowLost, []string{"row 0", `taken over by "other"`},
+		},
+		"the row was taken over and left again": {
+			func(s *memStore) { s.put(Row{WorkerID: 0, Version: 3, Fence: 1100}) },
+			ErrWorkerRowLost, nil,
+		},
+		"the row was deleted": {
+			func(s *memStore) { delete(s.rows, 0) },
+			ErrWorkerRowMissing, []string{"row 0", "never delete rows"},
+		},
+		"all was deleted": {
+			func(s *memStore) { delete(s.rows, 0); s.meta = Meta{} },
+			ErrNamespaceRecreated, []string{"row 0", "never delete rows"},
+		},
+		"all was made anew": {
+			func(s *memStore) { delete(s.rows, 0); s.meta.Namespace = "other" },
+			ErrNamespaceRecreated, []string{`namespace "other"`},
+		},
+		"the fence has gone back": {
+			func(s *memStore) { r := s.rows[0]; r.Fence = 1037; s.put(r) },
+			ErrFenceRegressed, []string{"fence 1037", "1038", "all fences have to be raised"},
+		},
+		"the version has gone back": {
+			func(s *memStore) { r := s.rows[0]; r.Version = 1; r.Fence = 2000; s.put(r) },
+			ErrFenceRegressed, []string{"version 1 and fence 2000, here 2 and 1038"},
+		},
+		"the row was reset and has grown back": {
+			func(s *memStore) { r := s.rows[0]; r.Token = "U"; s.put(r) },
+			ErrWorkerRowLost, nil,
+		},
+		"somebody has raised the fence": {
+			func(s *memStore) { r := s.rows[0]; r.Fence += 1000; s.put(r) },
+			ErrWorkerRowLost, []string{"fence 2038, here 1038", "recovery"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newTenant(t)
+			row.happens(h.s)
+			before := h.s.rows[0]
+			err := h.renew(1020, 1028)
+			wantError(t, err, row.sentinel, row.words...)
+			wantError(t, err, ErrWorkerRowLost)
+			wantGrant(t, h.l, 0, 1, 1038)
+			if h.s.rows[0] != before {
+				t.Errorf("row = %+v, want it as it was, %+v", h.s.rows[0], before)
+			}
+			for _, sentinel := range []error{ErrWorkerRowMissing, ErrNamespaceRecreated, ErrFenceRegressed} {
+				if errors.Is(err, sentinel) != (sentinel == row.sentinel) {
+					t.Errorf("errors.Is(%v, %v) = %t", err, sentinel, errors.Is(err, sentinel))
+				}
+			}
+		})
+	}
+}
+
+// A swap that was not answered cannot take effect once another has been proved: its fence is then as strange as any.
+func TestAFenceThatWasTriedBeforeIsNotAdopted(t *testing.T) {
+	h := newTenant(t).at(1020)
+	h.s.delay()
+	wantError(t, h.renew(1020, 1028), errLostAnswer) // would have left 1058
+	h.at(1010).limit(1010, 1010, 1040)
+	r := h.s.rows[0]
+	r.Fence = 1058
+	h.s.put(r)
+	wantError(t, h.renew(1020, 1028), ErrWorkerRowLost, "fence 1058, here 1040")
+}
+
+// A copy of a process renews with the token of the original: the one that comes second has lost its lease.
+func TestOfTwoCopiesOneKeepsTheLease(t *testing.T) {
+	h := newTenant(t)
+	copied := *h.l.(*lease)
+	h.at(1020).limit(1020, 1028, 1058)
+	wantError(t, copied.Renew(t.Context(), 1021, 1029), ErrWorkerRowLost, "copy")
+	h.at(1040).limit(1040, 1048, 1078)
+}
+
+func TestAReleasedRowStartsAboveTheFence(t *testing.T) {
+	h := newTenant(t)
+	h.at(1020).limit(1020, 1028, 1058)
+	if err := h.l.Release(t.Context(), 1025); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.s.rows[0]; got.Fence != 1058 || got.Token != "" || got.Version != 2 || got.Expires.After(memTime(1020)) {
+		t.Errorf("row = %+v, want it free at once, with the fence 1058", got)
+	}
+	wantGrant(t, take(t, Leased(h.s, LeaseConfig{})), 0, 1059, 1096)
+}
+
+func TestReleaseOfARowThatIsNoLongerHeld(t *testing.T) {
+	for name, happens := range map[string]func(*memStore){
+		"taken over": func(s *memStore) { s.put(Row{WorkerID: 0, Version: 3, Fence: 1100, Token: "U"}) },
+		"deleted":    func(s *memStore) { delete(s.rows, 0) },
+		"free":       func(s *memStore) { s.put(Row{WorkerID: 0, Version: 2, Fence: 1038}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newTenant(t)
+			happens(h.s)
+			before := h.s.rows[0]
+			if err := h.l.Release(t.Context(), 1010); err != nil {
+				t.Error(err)
+			}
+			if h.s.rows[0] != before {
+				t.Errorf("row = %+v, want it as it was, %+v", h.s.rows[0], before)
+			}
+		})
+	}
+}
+
+func TestAReleaseWithoutAnAnswer(t *testing.T) {
+	h := newTenant(t)
+	h.s.lose(1)
+	if err := h.l.Release(t.Context(), 1010); err != nil {
+		t.Errorf("Release = %v, want nil: the row is seen to be free", err)
+	}
+	h = newTenant(t)
+	h.s.delay()
+	wantError(t, h.l.Release(t.Context(), 1010), errLostAnswer, "release row 0")
+}
+
+// The clock goes back an hour across a restart. The new process begins above all that the old one used.
+func TestARestartAfterTheClockWentBackStaysAboveTheFence(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0, Fence: memStart + 3600 + 38})
+	for name, a := range map[string]Assigner{
+		"Leased": Leased(s, LeaseConfig{}),
+		"Fenced": Fenced(s, 0, "host", LeaseConfig{}),
+	} {
+		fence := s.rows[0].Fence
+		l := take(t, a)
+		wantGrant(t, l, 0, fence+1, fence+38)
+		if err := l.Release(t.Context(), fence+2); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What claims hand out of one row follows without a gap and without an overlap, whatever the clock of each does.
+func TestSlicesOfOneRowFollowEachOther(t *testing.T) {
+	h := newTenant(t)
+	last := h.l.Grant()
+	d := memDomain()
+	for i := range int64(50) {
+		h.s.status.Now = h.s.status.Now.Add(time.Hour) // all before are late
+		offset := i*37%101 - 50
+		d.Now = func() int64 { return memStart + 3600*(i+1) + offset }
+		l, err := Leased(h.s, LeaseConfig{}).Assign(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Grant(); got.WorkerID != 0 || got.First != last.Limit+1 || got.Limit < got.First {
+			t.Fatalf("%+v after %+v, want it to begin where that ends", got, last)
+		}
+		last = l.Grant()
+	}
+}

@@ -1,0 +1,169 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+)
+
+// A simHolder is a process with a generator. Each of its lives is a coroutine that stops wherever something else
+// may happen: between two steps, and on the way to the store and back.
+type simHolder struct {
+	w        *simWorld
+	id       int
+	assigner Assigner
+	domain   Domain
+	offset   int64 // of its clock to the true time
+	drift    int64 // in thousandths
+	paused   int64 // until this time
+	eager    bool  // composes more than the clock alone asks for
+
+	step  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
+	dead  bool
+
+	// Of a life.
+	lease    Lease
+	serial   int   // of the lease
+	grant    Grant // as the generator knows it
+	last     int64 // the newest delta composed, only forward
+	renewing bool
+	heard    int // the era in which the store was last heard
+	proved   int // and that in which the grant was last proved
+	used     int // deltas composed
+	claim    struct {
+		delta  int64
+		status time.Time
+	}
+}
+
+func (h *simHolder) clock() int64 {
+	return h.w.time + h.offset + (h.w.time-simStart)*h.drift/1000
+}
+
+// start begins a life, which knows nothing of the one before, or goes on with a lease that was copied.
+func (h *simHolder) start(lease Lease, like *simHolder) {
+	if h.stop != nil {
+		h.stop()
+	}
+	h.lease, h.grant, h.last, h.renewing, h.dead, h.paused = nil, Grant{}, 0, false, false, 0
+	if lease != nil {
+		h.lease, h.grant, h.last, h.proved, h.serial = lease, like.grant, like.last, like.proved, h.w.newSerial()
+	}
+	h.step, h.stop = iter.Pull(func(yield func(struct{}) bool) {
+		h.yield = yield
+		for h.travel() {
+			h.live()
+		}
+	})
+}
+
+// travel lets others act. It returns false when the process has been killed meanwhile. The generator goes on while a
+// renewal is under way.
+func (h *simHolder) travel() bool {
+	if h.dead || !h.yield(struct{}{}) {
+		h.dead = true
+		return false
+	}
+	if h.renewing && h.w.chance(40) {
+		h.compose()
+	}
+	return true
+}
+
+// live is one step of a process.
+func (h *simHolder) live() {
+	switch {
+	case h.lease == nil:
+		h.assign()
+	case h.w.healing:
+		h.generate()
+	case h.w.chance(2):
+		h.release()
+	case h.w.chance(1):
+		h.lease = nil // Invalidate: not released
+	case h.w.chance(5):
+		h.last = max(h.last, h.clock()-1) // what is stale is dropped
+	default:
+		h.generate()
+	}
+}
+
+func (h *simHolder) assign() {
+	lease, err := h.assigner.Assign(context.Background(), h.domain)
+	if h.dead {
+		return
+	}
+	h.w.log("holder %d: Assign: %v", h.id, err)
+	if err != nil {
+		h.w.judge(err, ErrWorkerInUse, ErrWorkersExhausted, ErrClockSkew, ErrWorkerAheadOfClock)
+		return
+	}
+	h.lease, h.grant, h.proved, h.serial = lease, h.w.sim.grant(lease.Grant()), h.heard, h.w.newSerial()
+	h.last = max(h.last, h.grant.First-1, h.clock()-1)
+	h.w.log("holder %d: lease %d on worker %d, %d to %d", h.id, h.serial, h.grant.WorkerID, h.grant.First, h.grant.Limit)
+}
+
+// generate composes as demand and clock have it, and asks for more when half of the window is used.
+func (h *simHolder) generate() {
+	n := 1
+	switch {
+	case h.eager:
+		n += h.w.rng.IntN(10)
+	case h.w.healing:
+		h.last = max(h.last, h.clock()-1)
+	}
+	for range n {
+		if h.eager || h.last < h.clock() {
+			h.compose()
+		}
+	}
+	if h.grant.Limit-h.last <= h.w.window/2 || h.w.chance(3) {
+		h.renew()
+	}
+}
+
+// compose uses the next delta, if the grant has it.
+func (h *simHolder) compose() {
+	if h.last+1 > h.grant.Limit+h.w.sim.overrun {
+		return
+	}
+	h.last++
+	h.used++
+	h.w.use(h, h.grant.WorkerID, h.last)
+}
+
+func (h *simHolder) renew() {
+	h.renewing = true
+	err := h.lease.Renew(context.Background(), h.last, h.last+h.domain.Prepared)
+	h.renewing = false
+	if h.dead {
+		return
+	}
+	h.w.log("holder %d: Renew of worker %d: %v", h.id, h.grant.WorkerID, err)
+	switch {
+	case err == nil:
+		h.proved = h.heard
+		h.grant.Limit = h.w.sim.grant(h.lease.Grant()).Limit
+	case errors.Is(err, ErrWorkerRowLost):
+		h.w.losses++
+		h.lease = nil
+	default:
+		h.w.judge(err)
+		h.grant.Limit = h.w.sim.grant(h.lease.Grant()).Limit // may have risen all the same
+	}
+}
+
+func (h *simHolder) release() {
+	err := h.lease.Release(context.Background(), h.last)
+	if h.dead {
+		return
+	}
+	h.w.log("holder %d: Release of worker %d: %v", h.id, h.grant.WorkerID, err)
+	if err != nil {
+		h.w.judge(err)
+	}
+	h.lease = nil
+}

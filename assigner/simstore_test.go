@@ -1,0 +1,175 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// errStore is what a holder hears when the store, or the way to it, has failed.
+var errStore = errors.New("simulated store: no answer")
+
+// A simStore is the store of a simulated world. It is used by one coroutine at a time.
+type simStore struct {
+	w        *simWorld
+	identity string
+	meta     Meta
+	rows     []Row         // by worker ID; Version 0: none
+	past     [][]Row       // what each row was before, oldest first
+	commits  []commit      // to take back, oldest first
+	late     []func()      // swaps that were answered with an error and are still under way
+	matches  predicate     // of Swap
+	write    func(Row) Row // what a swap leaves
+	lagging  bool          // reads come from a replica
+}
+
+type predicate func(found, old Row) bool
+
+// A commit is what a swap has replaced: a row, or the meta row.
+type commit struct {
+	worker int64 // -1: the meta row
+	row    Row
+	meta   Meta
+}
+
+func (s *simStore) now() time.Time { return simAlloc.Time(s.w.time + s.w.storeSkew) }
+
+func (s *simStore) set(next Row) {
+	s.commits = append(s.commits, commit{worker: next.WorkerID, row: s.rows[next.WorkerID]})
+	s.past[next.WorkerID] = append(s.past[next.WorkerID], s.rows[next.WorkerID])
+	s.rows[next.WorkerID] = next
+}
+
+func (s *simStore) setMeta(next Meta) {
+	s.commits = append(s.commits, commit{worker: -1, meta: s.meta})
+	s.meta = next
+}
+
+func (s *simStore) swap(old, next Row, ttl time.Duration) bool {
+	found := s.rows[next.WorkerID]
+	exists := found.Version != 0
+	if exists != (old.Version != 0) || exists && !s.matches(found, old) {
+		return false
+	}
+	next.Expires = s.now().Add(ttl)
+	s.set(s.write(next))
+	return true
+}
+
+func (s *simStore) swapMeta(old, next Meta) bool {
+	if s.meta.Version != old.Version {
+		return false
+	}
+	s.setMeta(next)
+	return true
+}
+
+// rewind takes back the last n commits.
+func (s *simStore) rewind(n int) {
+	for range min(n, len(s.commits)) {
+		last := s.commits[len(s.commits)-1]
+		s.commits = s.commits[:len(s.commits)-1]
+		if last.worker < 0 {
+			s.meta = last.meta
+		} else {
+			s.rows[last.worker] = last.row
+		}
+	}
+}
+
+// read returns a row as it is, or, from a replica, as it was up to four commits ago.
+func (s *simStore) read(worker int64) Row {
+	past := s.past[worker]
+	if back := s.w.rng.IntN(5); s.lagging && back > 0 && back <= len(past) {
+		return past[len(past)-back]
+	}
+	return s.rows[worker]
+}
+
+// A simLink is a holder's way to the store. Each call travels there and back, and anything may happen on
+// either way.
+type simLink struct {
+	*simStore
+	h *simHolder
+}
+
+// call runs op on the store, which may fail before it.
+func (l simLink) call(op func()) error {
+	if !l.h.travel() {
+		return errStore
+	}
+	failed := l.w.down() || l.w.chance(l.w.faults)
+	if !failed {
+		op()
+		l.h.heard = l.w.era
+	}
+	if !l.h.travel() || failed {
+		return errStore
+	}
+	return nil
+}
+
+// change runs a swap on the store: it may be lost, take effect late, or take effect while the answer is lost.
+func (l simLink) change(swap func() bool) (ok bool, err error) {
+	if !l.h.travel() {
+		return false, errStore
+	}
+	fate := l.w.fate()
+	switch fate {
+	case applied, unanswered:
+		ok = swap()
+		l.h.heard = l.w.era
+	case late:
+		l.simStore.late = append(l.simStore.late, func() { swap() })
+	}
+	if !l.h.travel() || fate != applied {
+		return false, errStore
+	}
+	return ok, nil
+}
+
+func (l simLink) Status(context.Context) (s Status, err error) {
+	err = l.call(func() { s = Status{Now: l.now(), Identity: l.identity} })
+	l.h.claim.status = s.Now
+	return s, err
+}
+
+func (l simLink) LoadMeta(context.Context) (m Meta, err error) {
+	err = l.call(func() { m = l.meta })
+	return m, err
+}
+
+func (l simLink) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
+	return l.change(func() bool { return l.swapMeta(old, next) })
+}
+
+func (l simLink) Load(_ context.Context, worker int64) (r Row, err error) {
+	err = l.call(func() { r = l.read(worker) })
+	return r, err
+}
+
+// List returns all rows but those with a fence in the past that are free, of which it returns one: the claim
+// shuffles them, and a seed would not replay.
+func (l simLink) List(context.Context) (rows []Row, err error) {
+	err = l.call(func() {
+		var past []Row
+		for worker := range l.rows {
+			switch row := l.read(int64(worker)); {
+			case row.Version == 0:
+			case row.Fence <= l.h.claim.delta && (row.Token == "" || !row.Expires.After(l.h.claim.status)):
+				past = append(past, row)
+			default:
+				rows = append(rows, row)
+			}
+		}
+		if len(past) > 0 {
+			rows = slices.Insert(rows, 0, past[l.w.rng.IntN(len(past))])
+		}
+	})
+	return rows, err
+}
+
+func (l simLink) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
+	return l.change(func() bool { return l.swap(old, next, ttl) })
+}

@@ -1,0 +1,356 @@
+package assigner
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+const (
+	simUnit  = 100 * time.Millisecond
+	simStart = 1_000_000 // the delta at which a world begins
+	simSteps = 1500
+)
+
+func simLayout(workerBits uint8) bitsalloc.Layout {
+	return bitsalloc.Layout{DeltaBits: 40, WorkerBits: workerBits, SequenceBits: 2, Unit: simUnit}
+}
+
+// simAlloc turns deltas into times.
+var simAlloc = func() *bitsalloc.Allocator {
+	a, err := bitsalloc.New(simLayout(2), time.Time{})
+	if err != nil {
+		panic(err)
+	}
+	return a
+}()
+
+// A simulation says what a world is like. Its zero value, with defaults, is the protocol as it is, on a store that
+// fails in every way that keeps acknowledged commits. Mutants change it.
+type simulation struct {
+	matches  predicate
+	write    func(*simWorld, Row) Row
+	link     func(Store) Store
+	grant    func(Grant) Grant
+	lagging  bool
+	overrun  int64           // deltas composed before they are checked
+	accident func(*simWorld) // something that happens now and then
+	often    bool            // and rather often
+	all      bool            // count duplicates also where a store that went back has not been heard since
+	fenced   int             // percent of the holders that have a number of their own
+}
+
+func (s simulation) defaults() simulation {
+	if s.matches == nil {
+		s.matches = Row.same
+	}
+	if s.write == nil {
+		s.write = func(_ *simWorld, r Row) Row { return r }
+	}
+	if s.link == nil {
+		s.link = func(s Store) Store { return s }
+	}
+	if s.grant == nil {
+		s.grant = func(g Grant) Grant { return g }
+	}
+	return s
+}
+
+// A simWorld is one schedule: all that happens in it follows from its seed.
+type simWorld struct {
+	sim       simulation
+	rng       *rand.Rand
+	time      int64 // the true one, in units
+	storeSkew int64
+	downUntil int64
+	window    int64
+	faults    int  // percent of the calls
+	alike     bool // all holders begin with clocks that are right, and prepare the same
+	prepared  int64
+	healing   bool
+	era       int // how often the store went back
+	store     *simStore
+	holders   []*simHolder
+	serial    int
+	used      map[slot]use
+	logf      func(string, ...any) // nil: nobody reads
+
+	duplicates, losses int
+	highest            int64 // of all clocks at a claim or renewal, and of all deltas used
+	wrong              []string
+}
+
+type slot struct{ worker, delta int64 }
+
+// A use is who has composed a delta, and in which era its grant was last proved; -1: not in the era of the use.
+type use struct{ serial, era int }
+
+type fate int
+
+const (
+	applied    fate = iota
+	lost            // never arrives
+	unanswered      // takes effect, and the answer is lost
+	late            // takes effect later, if it still can
+)
+
+func newWorld(seed uint64, sim simulation) *simWorld {
+	w := &simWorld{
+		sim:  sim.defaults(),
+		rng:  rand.New(rand.NewPCG(seed, 3)),
+		time: simStart,
+		used: make(map[slot]use),
+	}
+	workerBits := uint8(w.rng.IntN(3))
+	w.window = 2 + w.rng.Int64N(60)
+	w.faults = w.rng.IntN(15)
+	w.alike, w.prepared = w.chance(50), w.rng.Int64N(8)
+	w.store = &simStore{
+		w:       w,
+		rows:    make([]Row, 1<<workerBits),
+		past:    make([][]Row, 1<<workerBits),
+		matches: w.sim.matches,
+		write:   func(r Row) Row { return w.sim.write(w, r) },
+		lagging: w.sim.lagging,
+	}
+	for id := range 2 + w.rng.IntN(7) {
+		w.holders = append(w.holders, w.newHolder(id, workerBits))
+	}
+	return w
+}
+
+func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
+	h := &simHolder{w: w, id: id, eager: w.chance(50)}
+	h.domain = Domain{Layout: simLayout(workerBits), Epoch: simAlloc.Epoch(), Prepared: w.prepared}
+	if !w.alike {
+		h.offset, h.drift, h.domain.Prepared = w.rng.Int64N(1001)-500, w.rng.Int64N(5)-2, w.rng.Int64N(8)
+	}
+	h.domain.Now = func() int64 {
+		h.claim.delta = h.clock()
+		w.highest = max(w.highest, h.claim.delta)
+		return h.claim.delta
+	}
+	cfg := LeaseConfig{Window: time.Duration(w.window) * simUnit, Owner: fmt.Sprint("holder ", id)}
+	store := w.sim.link(simLink{w.store, h})
+	switch {
+	case w.chance(w.sim.fenced):
+		// Owners share numbers, and now and then two processes are one owner.
+		h.assigner = Fenced(store, w.rng.Int64N(1<<workerBits), fmt.Sprint("host ", w.rng.IntN(1+id)), cfg)
+	case w.chance(50):
+		h.assigner = Leased(store, cfg)
+	default:
+		h.assigner = Auto(store, cfg)
+	}
+	h.start(nil, nil)
+	return h
+}
+
+func (w *simWorld) chance(percent int) bool { return w.rng.IntN(100) < percent }
+
+func (w *simWorld) down() bool { return w.time < w.downUntil }
+
+func (w *simWorld) newSerial() int {
+	w.serial++
+	return w.serial
+}
+
+func (w *simWorld) fate() fate {
+	switch {
+	case w.down():
+		return lost
+	case w.chance(2 * w.faults):
+		return lost + fate(w.rng.IntN(3))
+	default:
+		return applied
+	}
+}
+
+func (w *simWorld) log(format string, args ...any) {
+	line := fmt.Sprintf("%d: "+format, append([]any{w.time - simStart}, args...)...)
+	if w.logf != nil {
+		w.logf("%s", line)
+	}
+}
+
+// use notes a delta. It is a duplicate when another lease has used it; after the store went back only when
+// both grants had been proved since.
+func (w *simWorld) use(h *simHolder, worker, delta int64) {
+	w.highest = max(w.highest, delta)
+	now := use{h.serial, h.proved}
+	if now.era != w.era {
+		now.era = -1
+	}
+	before, found := w.used[slot{worker, delta}]
+	sound := now.era >= 0 && before.era == now.era
+	if found && (w.sim.all || sound) {
+		w.duplicates++
+		w.log("DUPLICATE of worker %d, delta %d: leases %d and %d", worker, delta, before.serial, now.serial)
+	}
+	if !found || before.era < now.era {
+		w.used[slot{worker, delta}] = now
+	}
+}
+
+// judge notes an error that is neither the store's nor one of those allowed, where the store is what it must be.
+func (w *simWorld) judge(err error, allowed ...error) {
+	if w.sim.lagging || w.sim.accident != nil {
+		return
+	}
+	for _, sentinel := range append(allowed, errStore) {
+		if errors.Is(err, sentinel) {
+			return
+		}
+	}
+	w.wrong = append(w.wrong, err.Error())
+}
+
+// happen is what else goes on in the world.
+func (w *simWorld) happen() {
+	if w.chance(30) {
+		w.time += w.rng.Int64N(4)
+	}
+	if n := len(w.store.late); n > 0 && w.chance(8) {
+		i := w.rng.IntN(n)
+		swap := w.store.late[i]
+		w.store.late = slices.Delete(w.store.late, i, i+1)
+		swap()
+		w.log("a swap has arrived late")
+	}
+	h := w.holders[w.rng.IntN(len(w.holders))]
+	switch w.rng.IntN(300) {
+	case 0:
+		w.storeSkew = w.rng.Int64N(601) - 300
+		w.log("the store's clock is off by %d", w.storeSkew)
+	case 1:
+		h.offset = w.rng.Int64N(1001) - 500
+		w.log("holder %d: clock off by %d", h.id, h.offset)
+	case 2:
+		if w.chance(20) {
+			h.offset = w.rng.Int64N(20_001) - 10_000
+			w.log("holder %d: clock off by %d", h.id, h.offset)
+		}
+	case 3, 4:
+		h.paused = w.time + w.rng.Int64N(8*w.window)
+		w.log("holder %d: paused until %d", h.id, h.paused-simStart)
+	case 5, 6:
+		w.log("holder %d: killed", h.id)
+		h.start(nil, nil)
+	case 7:
+		w.store.identity = fmt.Sprint("server ", w.time)
+		w.downUntil = w.time + w.rng.Int64N(2*w.window)
+		w.log("failover, down until %d", w.downUntil-simStart)
+	case 8:
+		w.time += w.rng.Int64N(4 * w.window)
+	case 9:
+		h.eager = !h.eager
+	case 10, 11:
+		if w.sim.accident != nil {
+			w.sim.accident(w)
+		}
+	}
+	if w.sim.often && w.chance(5) {
+		w.sim.accident(w)
+	}
+}
+
+func (w *simWorld) run(steps int) {
+	for range steps {
+		switch {
+		case !w.healing:
+			w.happen()
+		case w.chance(30):
+			w.time++
+		}
+		if h := w.holders[w.rng.IntN(len(w.holders))]; h.paused <= w.time {
+			h.step()
+		}
+	}
+}
+
+func (w *simWorld) close() {
+	for _, h := range w.holders {
+		h.stop()
+	}
+}
+
+// simulate runs one schedule.
+func simulate(seed uint64, sim simulation) *simWorld {
+	w := newWorld(seed, sim)
+	defer w.close()
+	w.run(simSteps)
+	return w
+}
+
+// story runs a seed again and returns what happened, up to the first duplicate.
+func story(seed uint64, sim simulation) string {
+	w := newWorld(seed, sim)
+	defer w.close()
+	var lines []string
+	w.logf = func(_ string, args ...any) { lines = append(lines, args[0].(string)) }
+	w.run(simSteps)
+	if i := slices.IndexFunc(lines, func(s string) bool { return strings.Contains(s, "DUPLICATE") }); i >= 0 {
+		lines = lines[:i+1]
+	}
+	return strings.Join(lines[max(0, len(lines)-60):], "\n")
+}
+
+// seeds returns how many schedules a test runs: fewer where each takes longer. UIDRING_SEED chooses a single one.
+func seeds(t *testing.T, n uint64) (from, to uint64) {
+	if text := os.Getenv("UIDRING_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seed, seed + 1
+	}
+	if testing.Short() || raceEnabled {
+		return 0, n / 10
+	}
+	return 0, n
+}
+
+// noDuplicates runs n schedules and returns how many deltas were used in them.
+func noDuplicates(t *testing.T, n uint64, sim simulation) {
+	t.Helper()
+	from, to := seeds(t, n)
+	var used, losses int
+	for seed := from; seed < to; seed++ {
+		w := simulate(seed, sim)
+		if w.duplicates > 0 || len(w.wrong) > 0 {
+			t.Fatalf("UIDRING_SEED=%d: %d duplicates, unexpected errors %q\n%s", seed, w.duplicates, w.wrong, story(seed, sim))
+		}
+		used += len(w.used)
+		losses += w.losses
+	}
+	t.Logf("%d schedules: %d deltas used, none twice; %d leases lost", to-from, used, losses)
+	if used == 0 {
+		t.Error("nothing was used")
+	}
+}
+
+func TestSimulationHasNoDuplicates(t *testing.T) {
+	noDuplicates(t, 2000, simulation{fenced: 30})
+}
+
+func TestASeedReplays(t *testing.T) {
+	for seed := range uint64(20) {
+		var runs [2][]string
+		for i := range runs {
+			w := newWorld(seed, simulation{fenced: 30})
+			w.logf = func(_ string, args ...any) { runs[i] = append(runs[i], args[0].(string)) }
+			w.run(simSteps)
+			w.close()
+		}
+		if len(runs[0]) < 50 || !slices.Equal(runs[0], runs[1]) {
+			t.Fatalf("seed %d: two runs differ, of %d and %d events", seed, len(runs[0]), len(runs[1]))
+		}
+	}
+}

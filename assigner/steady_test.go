@@ -1,0 +1,149 @@
+package assigner
+
+import (
+	"slices"
+	"testing"
+)
+
+// heal ends all trouble: the store answers, clocks are right to a few seconds, everybody runs. What was under way has
+// arrived or never does.
+func (w *simWorld) heal() {
+	w.healing, w.faults, w.downUntil, w.storeSkew = true, 0, 0, 0
+	for _, swap := range w.store.late {
+		if w.chance(50) {
+			swap()
+		}
+	}
+	w.store.late = nil
+	for _, h := range w.holders {
+		h.offset, h.drift, h.paused, h.eager = w.rng.Int64N(101)-50, 0, 0, true
+	}
+}
+
+// usable counts the worker IDs that have a row or were never given out.
+func (w *simWorld) usable() int {
+	n := len(w.store.rows) - int(w.store.meta.NextWorkerID)
+	for _, row := range w.store.rows {
+		if row.Version != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// starved runs a world with trouble, heals it, and returns how many holders get nothing although there are worker IDs
+// for them.
+func starved(seed uint64, sim simulation) int {
+	w := newWorld(seed, sim)
+	defer w.close()
+	w.run(simSteps / 2)
+	w.heal()
+	for len(w.holders) > w.usable() { // killed, and not started again
+		w.holders[0].stop()
+		w.holders = slices.Delete(w.holders, 0, 1)
+	}
+	if len(w.holders) == 0 {
+		return 0
+	}
+	w.run(2000)
+	for _, h := range w.holders {
+		h.used = 0
+	}
+	w.run(500)
+	n := 0
+	for _, h := range w.holders {
+		if h.lease == nil || h.used == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// The rules that keep two holders apart must not keep them all out: after any trouble everybody gets a lease and
+// composes, as long as there are worker IDs enough.
+func TestNobodyStarvesOnceTheStoreIsHealthy(t *testing.T) {
+	from, to := seeds(t, 1000)
+	for seed := from; seed < to; seed++ {
+		if n := starved(seed, simulation{}); n > 0 {
+			t.Fatalf("UIDRING_SEED=%d: %d holders get nothing", seed, n)
+		}
+	}
+}
+
+func TestStarvedHoldersAreSeen(t *testing.T) {
+	never := simulation{write: func(w *simWorld, r Row) Row {
+		r.Expires = r.Expires.AddDate(1, 0, 0)
+		return r
+	}}
+	for seed := range uint64(bounded) {
+		if starved(seed, never) > 0 {
+			return
+		}
+	}
+	t.Errorf("rows that never expire starve nobody in %d schedules", bounded)
+}
+
+func TestAFenceThatRunsAwayIsSeen(t *testing.T) {
+	wasteful := simulation{write: func(w *simWorld, r Row) Row {
+		r.Fence += w.window
+		return r
+	}}
+	for seed := range uint64(bounded) {
+		if lead, bound := runaway(seed, wasteful, false); lead > bound {
+			return
+		}
+	}
+	t.Errorf("claims that waste a window each keep the fence near the clock in %d schedules", bounded)
+}
+
+// Fences follow what is used, and the clock: ahead of both they are by what is prepared and a window, at the rate
+// at which deltas are used. A rate is known to a unit only, hence twice.
+func TestFencesDoNotRunAway(t *testing.T) {
+	for name, eager := range map[string]bool{"at the pace of the clock": false, "under load": true} {
+		t.Run(name, func(t *testing.T) {
+			from, to := seeds(t, 300)
+			for seed := from; seed < to; seed++ {
+				if lead, bound := runaway(seed, simulation{}, eager); lead > bound {
+					t.Fatalf("UIDRING_SEED=%d: a fence lies %d ahead of clocks and use, want %d at most", seed, lead, bound)
+				}
+			}
+		})
+	}
+}
+
+// runaway runs a world without trouble and returns the farthest that a fence came ahead, and how far it may.
+func runaway(seed uint64, sim simulation, eager bool) (lead, bound int64) {
+	w := newWorld(seed, sim)
+	defer w.close()
+	w.heal()
+	var prepared int64
+	for _, h := range w.holders {
+		h.eager = eager
+		prepared = max(prepared, h.domain.Prepared)
+	}
+	peak := int64(1) // the most deltas of one holder in one unit
+	for range 1000 {
+		unit := w.time
+		used := make([]int, len(w.holders))
+		for i, h := range w.holders {
+			used[i] = h.used
+		}
+		for w.time == unit {
+			w.run(1)
+			for _, h := range w.holders {
+				w.highest = max(w.highest, h.clock())
+			}
+			for _, row := range w.store.rows {
+				if row.Version != 0 {
+					lead = max(lead, row.Fence-w.highest)
+				}
+			}
+		}
+		for i, h := range w.holders {
+			if eager {
+				peak = max(peak, int64(h.used-used[i]))
+			}
+		}
+	}
+	return lead, prepared + 2*peak*w.window
+}

@@ -1,0 +1,87 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// A Store keeps the rows that leases are made of: one Meta and any number of Rows for a namespace, which
+// is the store's to configure. It needs no transactions, no locks and no clock that is right; it needs a
+// compare-and-swap on a single row that is durable once acknowledged, and reads that see it from then on.
+//
+// Any number of goroutines may use a Store. An error means that it is not known whether a swap took
+// effect: the caller reads again.
+type Store interface {
+	// Status looks at the server.
+	Status(ctx context.Context) (Status, error)
+	// LoadMeta returns the zero Meta when there is none.
+	LoadMeta(ctx context.Context) (Meta, error)
+	// SwapMeta replaces the meta row, if it still has the version of old, by next. The zero Meta as old creates
+	// it, if there is none.
+	SwapMeta(ctx context.Context, old, next Meta) (bool, error)
+	// Load returns the zero Row when there is none.
+	Load(ctx context.Context, workerID int64) (Row, error)
+	// List returns all rows, in any order.
+	List(ctx context.Context) ([]Row, error)
+	// Swap replaces a row, if it still has the version, the fence and the token of old, by next. The zero Row
+	// as old creates it, if there is none. Next expires ttl from now, by the store's clock, whatever its
+	// Expires says.
+	Swap(ctx context.Context, old, next Row, ttl time.Duration) (bool, error)
+}
+
+// A Status is what a server says of itself.
+type Status struct {
+	Now      time.Time // its clock
+	Identity string    // what changes when its data is replaced by other data; "" when it has no such thing
+	Faults   []string  // settings that let it forget what it has acknowledged; none: durable
+	Lossy    bool      // it may forget whatever its settings are
+}
+
+// A Meta says what the worker IDs of a namespace are used with. All its holders compose IDs alike.
+type Meta struct {
+	Version      int64  // counts swaps, from 1
+	Namespace    string // random; another one shows that the rows were made anew
+	Layout       bitsalloc.Layout
+	Epoch        time.Time
+	DatacenterID int64
+	NextWorkerID int64 // the smallest that was never given out
+}
+
+// A Row stands for a worker ID. Its fence is the highest delta that any holder was ever allowed to use.
+type Row struct {
+	WorkerID int64
+	Version  int64 // counts claims, from 1
+	Fence    int64
+	Token    string // random, of the holder; "" when the row is free
+	Owner    string // who that is, for people, and for Fenced
+	Identity string // of the server, when the row was claimed
+	Expires  time.Time
+}
+
+// same reports whether a swap from r would find other unchanged.
+func (r Row) same(other Row) bool {
+	return r.Version == other.Version && r.Fence == other.Fence && r.Token == other.Token
+}
+
+// mismatch says in which fields a namespace and a domain differ, all of them, or returns nil.
+func (m Meta) mismatch(d Domain) error {
+	var errs []error
+	field := func(name string, stored, mine any) {
+		if stored != mine {
+			errs = append(errs, fmt.Errorf("%w: %s %v in the store, here %v; services that share worker IDs use one "+
+				"Layout, Epoch and DatacenterID: correct them here, or use another namespace", ErrLayoutMismatch, name, stored, mine))
+		}
+	}
+	field("DeltaBits", m.Layout.DeltaBits, d.Layout.DeltaBits)
+	field("DatacenterBits", m.Layout.DatacenterBits, d.Layout.DatacenterBits)
+	field("WorkerBits", m.Layout.WorkerBits, d.Layout.WorkerBits)
+	field("SequenceBits", m.Layout.SequenceBits, d.Layout.SequenceBits)
+	field("Unit", m.Layout.Unit, d.Layout.Unit)
+	field("Epoch", m.Epoch.UTC().Format(time.RFC3339Nano), d.Epoch.UTC().Format(time.RFC3339Nano))
+	field("DatacenterID", m.DatacenterID, d.DatacenterID)
+	return errors.Join(errs...)
+}
