@@ -16,6 +16,7 @@ type lease struct {
 	domain    Domain
 	namespace string
 	window    int64 // of real time, in units
+	maxDelta  int64
 	ttl       time.Duration
 	guarantee Guarantee
 	first     int64
@@ -38,7 +39,7 @@ func (l *lease) Grant() Grant {
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	l.follow(used)
 	next := l.row
-	next.Fence = max(l.row.Fence, want+l.span, used+l.span)
+	next.Fence = max(l.row.Fence, above(max(want, used), l.span, l.maxDelta))
 	for {
 		ok, errSwap := l.store.Swap(ctx, l.row, next, l.ttl)
 		if ok && errSwap == nil {
@@ -74,6 +75,14 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	}
 }
 
+// above returns delta + span, or most where that is less.
+func above(delta, span, most int64) int64 {
+	if delta >= most || span >= most-delta {
+		return most
+	}
+	return delta + span
+}
+
 // prove notes that the fence was raised by this lease. Swaps from the fence before can no longer take effect.
 func (l *lease) prove(fence int64) { l.row.Fence, l.tried = fence, nil }
 
@@ -82,7 +91,8 @@ func (l *lease) prove(fence int64) { l.row.Fence, l.tried = fence, nil }
 func (l *lease) follow(used int64) {
 	now := l.domain.Now()
 	rate := max(float64(used-l.used)/float64(max(now-l.at, 1)), 1)
-	l.span = max(min(max(int64(rate*float64(l.window)), l.span/2), 2*l.span), l.window)
+	wanted := int64(min(rate*float64(l.window), float64(l.maxDelta/2)))
+	l.span = max(min(max(wanted, l.span/2), 2*l.span), l.window)
 	l.used, l.at = used, now
 }
 

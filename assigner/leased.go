@@ -290,6 +290,7 @@ func (c *claim) take(old Row) (*lease, error) {
 		domain:    c.domain,
 		namespace: c.meta.Namespace,
 		window:    max(int64(c.cfg.Window/c.domain.Layout.Unit), 1),
+		maxDelta:  c.alloc.MaxDelta(),
 		ttl:       2 * c.cfg.Window,
 		guarantee: GuaranteeFenced,
 		first:     old.Fence + 1,
@@ -303,7 +304,7 @@ func (c *claim) take(old Row) (*lease, error) {
 	next := Row{
 		WorkerID: old.WorkerID,
 		Version:  old.Version + 1,
-		Fence:    max(old.Fence, c.now) + c.domain.Prepared + l.window,
+		Fence:    above(max(old.Fence, c.now), c.domain.Prepared+l.window, max(old.Fence, l.maxDelta)),
 		Token:    rand.Text(),
 		Owner:    c.cfg.Owner,
 		Identity: c.status.Identity,

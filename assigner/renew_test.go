@@ -328,3 +328,21 @@ func TestSlicesOfOneRowFollowEachOther(t *testing.T) {
 		last = l.Grant()
 	}
 }
+
+// TestARenewalEndsWithTheLayout: a generator that uses whatever it gets must not make the fence overflow.
+func TestARenewalEndsWithTheLayout(t *testing.T) {
+	h := newTenant(t)
+	last := int64(1)<<memDomain().Layout.DeltaBits - 1
+	for range 100 {
+		limit := h.l.Grant().Limit
+		if err := h.renew(limit, limit+1); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.l.Grant().Limit; got < limit || got > last {
+			t.Fatalf("limit %d after %d, want no less, and at most %d", got, limit, last)
+		}
+	}
+	if got := h.l.Grant().Limit; got != last {
+		t.Errorf("limit %d in the end, want the last delta, %d", got, last)
+	}
+}
