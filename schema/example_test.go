@@ -13,4 +13,5 @@ func ExampleMySQL() {
 	// Output:
 	// worker_node.sql 3
 	// worker_sticky.sql 1
+	// worker_lease.sql 2
 }

@@ -3,6 +3,7 @@
 //
 //	worker_node.sql    disposable worker IDs; the columns of Baidu's UidGenerator, its siblings for token and pin
 //	worker_sticky.sql  worker IDs that stay with a service key
+//	worker_lease.sql   worker IDs that are recycled behind a fence
 //
 // Each has a sibling for SQLite (…_sqlite.sql) and for PostgreSQL (…_postgres.sql). All of them create
 // what is missing and never drop or change what is there. The comments in the files say what each
@@ -37,7 +38,7 @@ func PostgreSQL() []File { return read("_postgres") }
 // read returns the files of one database. A new table file is added to this list.
 func read(suffix string) []File {
 	var list []File
-	for _, table := range [...]string{"worker_node", "worker_sticky"} {
+	for _, table := range [...]string{"worker_node", "worker_sticky", "worker_lease"} {
 		name := table + suffix + ".sql"
 		text, err := files.ReadFile(name)
 		if err != nil {

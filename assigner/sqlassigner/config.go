@@ -6,7 +6,8 @@ import "log/slog"
 type Config struct {
 	// AllowUndurable has numbers handed out although the database may forget commits, and
 	// therefore hand them out again: each such setting is logged as a warning instead of refused.
-	// For tests and for databases in memory. A read-only database is refused all the same.
+	// For tests and for databases in memory. A read-only database is refused all the same. Leases leaves
+	// this to the AllowUndurable of assigner.LeaseConfig.
 	AllowUndurable bool
 	// Logger receives a warning for each setting that AllowUndurable lets pass, and a record
 	// at debug level for each attempt that is repeated. Nil: discard.

@@ -21,10 +21,10 @@ func unreachable() diagnosis {
 		advice: "check that the server runs and that the address is right"}
 }
 
-func collision() diagnosis { return diagnosis{passes: true} }
+func collision() diagnosis { return diagnosis{passes: true, undone: true} }
 
 func readOnly() diagnosis {
-	return diagnosis{sentinel: assigner.ErrStoreNotDurable, passes: true, elsewhere: true,
+	return diagnosis{sentinel: assigner.ErrStoreNotDurable, passes: true, elsewhere: true, undone: true,
 		advice: "use the address of the primary"}
 }
 
@@ -34,7 +34,7 @@ func denied() diagnosis {
 }
 
 func duplicate() diagnosis {
-	return diagnosis{passes: true, advice: "either many processes write the same row, or rows of WORKER_NODE " +
+	return diagnosis{passes: true, exists: true, advice: "either many processes write the same row, or rows of WORKER_NODE " +
 		"were deleted and its counter was set back: raise it above the largest ID of WORKER_NODE_TOKEN"}
 }
 
@@ -72,6 +72,8 @@ func diagnoseMySQL(err error) diagnosis {
 		return diagnoseMySQLNumber(e.Number)
 	}
 	d, _ := diagnoseAny(err)
+	// This driver, unlike others, keeps ErrBadConn for what was not sent, and for a server that refuses writes.
+	d.undone = d.undone || errors.Is(err, driver.ErrBadConn)
 	return d
 }
 

@@ -84,3 +84,34 @@ func TestDiagnosis(t *testing.T) {
 		}
 	}
 }
+
+// What may have taken effect must not pass for undone: a swap would be made twice.
+func TestDiagnosisOfWhatIsSurelyUndone(t *testing.T) {
+	for _, tt := range []struct {
+		dialect        string
+		undone, unsure []error
+	}{
+		{"mysql", []error{number(1213), number(1205), number(1020), number(1290), number(1792), number(1836), driver.ErrBadConn},
+			[]error{number(1053), number(1927), number(1317), mysql.ErrInvalidConn, io.EOF, context.DeadlineExceeded, errors.New("x"), nil}},
+		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("25006")},
+			[]error{stateError("40003"), stateError("57P01"), stateError("57014"), stateError("08006"), driver.ErrBadConn,
+				io.ErrUnexpectedEOF, context.Canceled, errors.New("x"), nil}},
+		{"sqlite", []error{codeError(5), codeError(6), errors.New("database is locked")},
+			[]error{codeError(9), codeError(10), codeError(13), driver.ErrBadConn, context.Canceled, errors.New("x"), nil}},
+	} {
+		d, err := dialectOf(tt.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range tt.undone {
+			if !d.diagnose(err).undone {
+				t.Errorf("%s: %v may have taken effect, want undone", tt.dialect, err)
+			}
+		}
+		for _, err := range tt.unsure {
+			if d.diagnose(err).undone {
+				t.Errorf("%s: %v is undone, want that it may have taken effect", tt.dialect, err)
+			}
+		}
+	}
+}

@@ -18,9 +18,13 @@ type dialect struct {
 	client    string                // the command that applies such a file, %s being its name
 	returning bool                  // INSERT … RETURNING gives the key, in place of LastInsertId
 	times     *strings.Replacer     // see store.sql
+	absent    string                // what makes an INSERT leave alone a row that is there; "": it fails
+	early     bool                  // others see a commit before it is on disk
 	diagnose  func(error) diagnosis // what an error of this database means
 	// faults returns the settings that let it forget commits, or errReadOnly when it takes none.
 	faults func(ctx context.Context, conn *sqlx.Conn) ([]string, error)
+	// identity returns what changes when the data of the server is replaced, or "".
+	identity func(ctx context.Context, conn *sqlx.Conn) (string, error)
 }
 
 // dialectOf knows a database by the name of its driver.
@@ -43,10 +47,15 @@ func mysqlDialect() dialect {
 		bind:     sqlx.QUESTION,
 		client:   "mysql your_database < schema/%s",
 		files:    schema.MySQL,
+		early:    true, // InnoDB writes its log after it has made the commit visible
 		diagnose: diagnoseMySQL,
 		faults:   mysqlFaults,
+		identity: mysqlIdentity,
 		// A timestamp column converts from the time zone of the session, a datetime column does not.
-		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)"),
+		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
+			"{later}", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND",
+			"{clock}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+			"{expires}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', EXPIRES_AT)"),
 	}
 }
 
@@ -57,10 +66,16 @@ func sqliteDialect() dialect {
 		client:    "sqlite3 your.db < schema/%s",
 		files:     schema.SQLite,
 		returning: true,
+		absent:    " ON CONFLICT DO NOTHING",
 		diagnose:  diagnoseSQLite,
 		faults:    sqliteFaults,
+		identity:  noIdentity,
 		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
-			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')"),
+			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
+			// Its times have milliseconds, its Julian days all digits that these need.
+			"{later}", "strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))",
+			"{clock}", "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS integer) * 1000",
+			"{expires}", "CAST(ROUND((julianday(EXPIRES_AT) - 2440587.5) * 86400000) AS integer) * 1000"),
 	}
 }
 
@@ -71,9 +86,14 @@ func postgresDialect() dialect {
 		client:    "psql your_database -f schema/%s",
 		files:     schema.PostgreSQL,
 		returning: true,
+		absent:    " ON CONFLICT DO NOTHING",
 		diagnose:  diagnosePostgres,
 		faults:    postgresFaults,
+		identity:  postgresIdentity,
 		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP",
-			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP"),
+			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
+			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
+			"{clock}", "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS bigint)",
+			"{expires}", "CAST(EXTRACT(EPOCH FROM EXPIRES_AT) * 1000000 AS bigint)"),
 	}
 }

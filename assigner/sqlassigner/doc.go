@@ -5,9 +5,12 @@
 //	err = sqlassigner.Apply(ctx, db)                                  // or: mysql ids < schema/worker_node.sql
 //	numbers := sqlassigner.Disposable(db, sqlassigner.Config{})       // an assigner.Assigner
 //
-// [Disposable] gives every start of a process a number that was never given out before; it is what
-// to use unless numbers are scarce. [Sticky] gives a service key the same number again after each
-// restart. Both draw their numbers from the table WORKER_NODE and may be used side by side; Java
+// [Disposable] gives every start of a process a number that was never given out before. [Sticky]
+// gives a service key the same number again after each restart. [Leases] is the store for
+// assigner.Leased, assigner.Auto and assigner.Fenced, which recycle numbers behind a fence; it has
+// numbers of its own, from 0 in each namespace.
+//
+// The first two draw their numbers from the table WORKER_NODE and may be used side by side; Java
 // services that use Baidu's UidGenerator may write to the same table if they use the same epoch,
 // unit and bit widths. The first use pins those for our side, and a generator that composes its
 // IDs otherwise is refused with [assigner.ErrLayoutMismatch]. The datacenter is not pinned: the
@@ -26,7 +29,8 @@
 // assigner checks on the connection it uses:
 //
 //   - MySQL, MariaDB: innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 where log_bin is on
-//     (MariaDB's default is 0 even then); read_only is off, and with it super_read_only.
+//     (MariaDB's default is 0 even then); autocommit is on; read_only is off, and with it
+//     super_read_only.
 //   - PostgreSQL: synchronous_commit is not off; fsync is on; the server is not in recovery and
 //     transactions are not read-only.
 //   - SQLite: PRAGMA synchronous is FULL or EXTRA; PRAGMA journal_mode is neither MEMORY nor OFF, which
@@ -35,7 +39,8 @@
 // What does not pass is refused with [assigner.ErrStoreNotDurable], or logged as a warning with
 // Config.AllowUndurable. It does not see what disks, replicas that are promoted too early, and
 // restores from a backup make of a commit. After such a loss of rows, raise the next ID of
-// WORKER_NODE above the largest one that was ever given out before any process starts.
+// WORKER_NODE above the largest one that was ever given out before any process starts, and the fences
+// of WORKER_LEASE as its file in package schema says.
 //
 // # Failures
 //

@@ -35,6 +35,8 @@ type diagnosis struct {
 	advice    string // what to do
 	passes    bool   // whether trying again may help
 	elsewhere bool   // whether it has to be tried on another connection
+	undone    bool   // whether the statement surely had no effect
+	exists    bool   // whether the row was there already
 }
 
 // explain words the error that ended a call.

@@ -50,3 +50,16 @@ func ExampleSticky() {
 	numbers := sqlassigner.Sticky(db, "orders-0", sqlassigner.Config{})
 	_ = numbers // give it to the Config of a generator
 }
+
+// A number that its holder has left, by ending in order or by not renewing it, goes to the next one. Give the assigner
+// to the Config of a generator.
+func ExampleLeases() {
+	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db.example.org:3306)/ids")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	store := sqlassigner.Leases(db, "orders", sqlassigner.Config{})
+	numbers := assigner.Leased(store, assigner.LeaseConfig{Window: time.Minute})
+	_ = numbers // bridges a minute without the database
+}

@@ -49,6 +49,8 @@ func mariaDB(s *testserver.Server) storetest.Backend {
 		},
 		NodeFile:   "worker_node.sql",
 		StickyFile: "worker_sticky.sql",
+		LeaseFile:  "worker_lease.sql",
+		Open:       openMariaDB,
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp NULL, CREATED timestamp NULL)",
 	}

@@ -40,18 +40,24 @@ func newStore(db *sqlx.DB, cfg Config) (*store, error) {
 // do runs f on one connection, again if it failed of something that passes, and words the error.
 // f must be safe to repeat when it is not known whether it took effect.
 func (s *store) do(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
+	return s.repeat(ctx, what, f, func(diagnosis) bool { return true })
+}
+
+// repeat is do for an f that may not be repeated after every error that passes; may says when it may.
+func (s *store) repeat(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error, may func(diagnosis) bool) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 	}
 	tries, err := retry(ctx, func() error { return s.try(ctx, f) }, func(err error) bool {
-		t := s.dialect.diagnose(err)
-		if t.passes {
+		d := s.dialect.diagnose(err)
+		again := d.passes && may(d)
+		if again {
 			s.cfg.logger().LogAttrs(ctx, slog.LevelDebug, "sqlassigner: trying again",
 				slog.String("to", what), slog.Any("error", err))
 		}
-		return t.passes
+		return again
 	})
 	if err == nil {
 		return nil
@@ -72,6 +78,36 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool drops it
 	}
 	return err
+}
+
+// swap runs a statement that changes one row or none, in autocommit, and reports whether it changed
+// one. Once it may have taken effect it is not tried again: the second try would find what the first
+// one did, and report false for it.
+func (s *store) swap(ctx context.Context, what, statement string, args ...any) (bool, error) {
+	var sent bool
+	var changed int64
+	err := s.repeat(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
+		sent = true
+		result, err := conn.ExecContext(ctx, s.sql(statement), args...)
+		switch {
+		case s.dialect.diagnose(err).exists:
+			return nil
+		case err != nil:
+			return err
+		}
+		changed, err = result.RowsAffected()
+		return err
+	}, func(d diagnosis) bool {
+		again := d.undone || !sent
+		sent = false
+		return again
+	})
+	return err == nil && changed == 1, err
+}
+
+// create is swap for a statement that inserts a row, and reports false when there is one.
+func (s *store) create(ctx context.Context, what, statement string, args ...any) (bool, error) {
+	return s.swap(ctx, what, statement+s.dialect.absent, args...)
 }
 
 // assign does what precedes every new grant, the check of the domain, of durability and of the pin,
@@ -106,7 +142,9 @@ func (s *store) tx(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error)
 }
 
 // sql puts a statement into the dialect: ? for a value, {now} for the time of a timestamp column of
-// WORKER_NODE, {today} for its date, {utc} for the time of our own columns.
+// WORKER_NODE, {today} for its date, {utc} for the time of our own columns, {later} for that time and
+// a value of microseconds; {clock} and {expires} read the time and the column EXPIRES_AT as microseconds
+// since 1970.
 func (s *store) sql(text string) string {
 	return sqlx.Rebind(s.dialect.bind, s.dialect.times.Replace(text))
 }

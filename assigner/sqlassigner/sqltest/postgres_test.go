@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -32,6 +31,8 @@ func postgres(s *testserver.Server) storetest.Backend {
 		},
 		NodeFile:   "worker_node_postgres.sql",
 		StickyFile: "worker_sticky_postgres.sql",
+		LeaseFile:  "worker_lease_postgres.sql",
+		Open:       open,
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamptz, CREATED timestamptz)",
 	}
@@ -194,10 +195,7 @@ func TestRenewKeepsTheLeaseWhilePostgreSQLIsAway(t *testing.T) {
 }
 
 func TestPostgreSQLFilesRunWithTheClient(t *testing.T) {
-	client, err := exec.LookPath("psql")
-	if err != nil {
-		t.Skip("no psql in PATH")
-	}
+	client := testserver.Program(t, "psql", "postgresql-client")
 	db, dsn := postgres(testserver.PostgreSQL(t)).Empty(t)
 	for range 2 {
 		for _, f := range schema.PostgreSQL() {

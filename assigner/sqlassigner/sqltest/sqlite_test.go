@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testserver"
 	"github.com/uidring/uidring/schema"
 )
 
@@ -28,6 +29,8 @@ func sqlite() storetest.Backend {
 		},
 		NodeFile:   "worker_node_sqlite.sql",
 		StickyFile: "worker_sticky_sqlite.sql",
+		LeaseFile:  "worker_lease_sqlite.sql",
+		Open:       open,
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp, CREATED timestamp)",
 	}
@@ -35,7 +38,10 @@ func sqlite() storetest.Backend {
 
 func TestSQLite(t *testing.T) { storetest.Run(t, sqlite()) }
 
-func TestSQLiteWithWriteAheadLog(t *testing.T) {
+func TestSQLiteWithWriteAheadLog(t *testing.T) { storetest.Run(t, writeAhead()) }
+
+// writeAhead is sqlite with readers that do not wait for a writer.
+func writeAhead() storetest.Backend {
 	b := sqlite()
 	empty := b.Empty
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
@@ -43,7 +49,7 @@ func TestSQLiteWithWriteAheadLog(t *testing.T) {
 		storetest.Exec(t, db, "PRAGMA journal_mode = WAL")
 		return db, dsn
 	}
-	storetest.Run(t, b)
+	return b
 }
 
 // The application may have just one connection.
@@ -52,6 +58,7 @@ func TestSQLiteWithOneConnection(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	for _, a := range []assigner.Assigner{
 		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
+		assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}),
 	} {
 		l := storetest.Assign(t, a)
 		if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {
@@ -96,6 +103,7 @@ func TestReadOnlySQLiteIsRefused(t *testing.T) {
 		db := open(t, dsn)
 		for _, a := range []assigner.Assigner{
 			sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
+			assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}),
 		} {
 			if _, err := storetest.TryAssign(t, a, time.Minute); !errors.Is(err, sqlassigner.ErrAccessDenied) {
 				t.Errorf("%s: %v, want ErrAccessDenied", dsn, err)
@@ -151,10 +159,7 @@ func TestCounterThatWasSetBackIsNoticed(t *testing.T) {
 }
 
 func TestSQLiteFilesRunWithTheClient(t *testing.T) {
-	client, err := exec.LookPath("sqlite3")
-	if err != nil {
-		t.Skip("no sqlite3 in PATH")
-	}
+	client := testserver.Program(t, "sqlite3", "sqlite3")
 	db, path := sqlite().Empty(t)
 	for range 2 {
 		for _, f := range schema.SQLite() {

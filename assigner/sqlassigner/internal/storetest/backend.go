@@ -19,8 +19,10 @@ type Backend struct {
 	// Empty makes a new database without tables and returns a handle, which the test closes, and
 	// what another process opens it with.
 	Empty func(t *testing.T) (db *sqlx.DB, dsn string)
-	// NodeFile and StickyFile are the names of the files in schema/ that belong to it.
-	NodeFile, StickyFile string
+	// Open returns another handle, which the test closes.
+	Open func(t *testing.T, dsn string) *sqlx.DB
+	// NodeFile, StickyFile and LeaseFile are the names of the files in schema/ that belong to it.
+	NodeFile, StickyFile, LeaseFile string
 	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row.
 	Uncounted string
 }
@@ -66,8 +68,10 @@ func Exec(t *testing.T, db *sqlx.DB, statements ...string) {
 // separator stands between the parts of a child's argument.
 const separator = "\n"
 
-// childArg says which assigner a child process is to use. An empty key means Disposable.
+// childArg says which assigner a child process is to use. An empty key means Disposable, leasedKey Leased.
 func childArg(key, dsn string) string { return key + separator + dsn }
+
+const leasedKey = "leased"
 
 // Child is for TestMain; see assignertest.Child.
 func Child(open func(dsn string) (*sqlx.DB, error)) {
@@ -80,8 +84,11 @@ func Child(open func(dsn string) (*sqlx.DB, error)) {
 		if err != nil {
 			return nil, err
 		}
-		if key == "" {
+		switch key {
+		case "":
 			return sqlassigner.Disposable(db, sqlassigner.Config{}), nil
+		case leasedKey:
+			return leased(db), nil
 		}
 		return sqlassigner.Sticky(db, key, sqlassigner.Config{}), nil
 	})
@@ -123,6 +130,7 @@ func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 	go func() {
 		_, err := TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}), 60*time.Second)
 		done <- err
+		close(done)
 	}()
 	select {
 	case <-log.First():
@@ -149,6 +157,7 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 		_, err := TryAssign(t, a, 60*time.Second)
 		checkText(t, err, assigner.ErrStoreNotDurable, " has "+want+":", "AllowUndurable")
 	}
+	checkUndurableLeases(t, db, faults)
 	log := NewLog()
 	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.Logger()}))
 	texts := log.Texts()

@@ -1,0 +1,152 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Leases returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META, for
+// [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
+//
+//	numbers := assigner.Leased(sqlassigner.Leases(db, "orders", sqlassigner.Config{}), assigner.LeaseConfig{})
+//
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen; a and A are two
+// namespaces. Services whose IDs meet use the same one.
+//
+// The handle must lead to the primary: a replica shows fences that have been raised since. Status
+// reports what package sqlassigner checks of durability as faults, so that it is
+// [assigner.LeaseConfig], not Config, that decides about them; a server that takes no writes is an error
+// all the same. A change that may have taken effect is not tried again, since the caller has to
+// learn that; one that the server has refused, as after a deadlock, is.
+//
+// Any number of goroutines may use the store at once.
+func Leases(db *sqlx.DB, namespace string, cfg Config) assigner.Store {
+	s, err := newStore(db, cfg)
+	return &leases{store: s, err: errors.Join(err, checkNamespace(namespace)), namespace: namespace}
+}
+
+type leases struct {
+	store     *store
+	err       error // why there is no store, or what is wrong with the namespace
+	namespace string
+}
+
+const (
+	selectRow = "SELECT WORKER_ID, VERSION, FENCE, TOKEN, OWNER, SERVER_ID, {expires} FROM WORKER_LEASE WHERE NAMESPACE = ?"
+	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, SERVER_ID, EXPIRES_AT, SWAPS) " +
+		"VALUES (?, ?, ?, ?, ?, ?, ?, {later}, 1)"
+	updateRow = "UPDATE WORKER_LEASE SET VERSION = ?, FENCE = ?, TOKEN = ?, OWNER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
+		"SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"
+)
+
+// row names a row in an error text.
+func (l *leases) row(workerID int64) string {
+	return fmt.Sprintf("row %d of namespace %q in WORKER_LEASE", workerID, l.namespace)
+}
+
+func (l *leases) Load(ctx context.Context, workerID int64) (row assigner.Row, err error) {
+	if l.err != nil {
+		return row, l.err
+	}
+	read := l.read
+	if l.store.dialect.early {
+		read = l.readDurable
+	}
+	err = l.store.do(ctx, "read "+l.row(workerID), func(ctx context.Context, conn *sqlx.Conn) (err error) {
+		row, err = read(ctx, conn, workerID)
+		return err
+	})
+	if err != nil {
+		return assigner.Row{}, err
+	}
+	return row, nil
+}
+
+func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (assigner.Row, error) {
+	return l.one(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
+}
+
+// readDurable reads a row under a lock and writes to it. Where others see a commit before it is on disk,
+// a row that was merely read may be gone after a crash; but a commit that is acknowledged has on
+// disk whatever it depends on.
+func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (row assigner.Row, err error) {
+	err = l.store.tx(ctx, conn, func(tx *sqlx.Tx) error {
+		row, err = l.one(tx.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ? FOR UPDATE"), l.namespace, workerID))
+		if err != nil || row == (assigner.Row{}) {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, l.store.sql("UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ?"),
+			l.namespace, workerID)
+		return err
+	})
+	return row, err
+}
+
+// one returns the zero row when there is none.
+func (l *leases) one(result *sqlx.Row) (assigner.Row, error) {
+	row, err := scanRow(result)
+	if errors.Is(err, sql.ErrNoRows) {
+		return assigner.Row{}, nil
+	}
+	return row, err
+}
+
+func scanRow(result interface{ Scan(...any) error }) (row assigner.Row, err error) {
+	var expires int64
+	err = result.Scan(&row.WorkerID, &row.Version, &row.Fence, &row.Token, &row.Owner, &row.Identity, &expires)
+	if err != nil {
+		return assigner.Row{}, err
+	}
+	row.Expires = time.UnixMicro(expires).UTC()
+	return row, nil
+}
+
+func (l *leases) List(ctx context.Context) (rows []assigner.Row, err error) {
+	if l.err != nil {
+		return nil, l.err
+	}
+	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
+	err = l.store.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
+		rows = nil
+		result, err := conn.QueryxContext(ctx, l.store.sql(selectRow), l.namespace)
+		if err != nil {
+			return err
+		}
+		defer result.Close()
+		for result.Next() {
+			row, err := scanRow(result)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		return result.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
+	if err := errors.Join(l.err, checkRow(next)); err != nil {
+		return false, err
+	}
+	if old.Version == 0 && old.Fence == 0 && old.Token == "" {
+		return l.store.create(ctx, "create "+l.row(next.WorkerID), createRow, l.namespace, next.WorkerID,
+			next.Version, next.Fence, next.Token, next.Owner, next.Identity, ttl.Microseconds())
+	}
+	if checkToken(old.Token) != nil {
+		return false, nil // no row has it; MySQL takes no notice of spaces at the end
+	}
+	return l.store.swap(ctx, "change "+l.row(next.WorkerID), updateRow,
+		next.Version, next.Fence, next.Token, next.Owner, next.Identity, ttl.Microseconds(),
+		l.namespace, next.WorkerID, old.Version, old.Fence, old.Token)
+}

@@ -1,0 +1,81 @@
+package sqlassigner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Status reads the clock last: the caller compares it with its own.
+func (l *leases) Status(ctx context.Context) (status assigner.Status, err error) {
+	if l.err != nil {
+		return status, l.err
+	}
+	err = l.store.do(ctx, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (err error) {
+		if status.Faults, err = l.store.dialect.faults(ctx, conn); err != nil {
+			return err
+		}
+		if status.Identity, err = l.store.dialect.identity(ctx, conn); err != nil {
+			return err
+		}
+		var clock int64
+		err = conn.QueryRowxContext(ctx, l.store.sql("SELECT {clock}")).Scan(&clock)
+		status.Now = time.UnixMicro(clock).UTC()
+		return err
+	})
+	if err != nil {
+		return assigner.Status{}, err
+	}
+	return status, nil
+}
+
+// mysqlIdentity is the UUID of the cluster with Galera, whose members have one each, and else that of
+// the server, which MariaDB lacks: its server_uid follows host and port, not the data.
+func mysqlIdentity(ctx context.Context, conn *sqlx.Conn) (string, error) {
+	known := make(map[string]string)
+	for _, query := range [...]string{
+		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'wsrep_on')",
+		"SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'",
+	} {
+		rows, err := conn.QueryxContext(ctx, query)
+		if err != nil {
+			return "", err
+		}
+		for rows.Next() {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				return "", errors.Join(err, rows.Close())
+			}
+			known[name] = value
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return "", err
+		}
+	}
+	if on, ok := known["wsrep_on"]; ok && isOn(on) {
+		return known["wsrep_cluster_state_uuid"], nil
+	}
+	return known["server_uuid"], nil
+}
+
+// postgresIdentity is the identifier that initdb gave the data, and the timeline, which a restore to
+// a point in time and the promotion of a replica change. The name of the present WAL file begins with
+// it; the control file learns it later. A user who may not call these functions sees none.
+func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, err error) {
+	err = conn.QueryRowxContext(ctx, "SELECT system_identifier || ' timeline ' || "+
+		"substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()").Scan(&identity)
+	if e, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok && (e.SQLState() == "42501" || e.SQLState() == "42883") { // no right, no such function
+		return "", nil
+	}
+	return identity, err
+}
+
+// noIdentity: a file that was copied looks like the original.
+func noIdentity(context.Context, *sqlx.Conn) (string, error) { return "", nil }

@@ -1,0 +1,50 @@
+package sqlassigner
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// The widths of text columns of WORKER_LEASE and WORKER_LEASE_META, in characters. A database may cut
+// what is too long without an error, and owners that are told apart by the end would become one.
+const (
+	maxNamespace = 64
+	maxToken     = 64
+	maxOwner     = 255
+	maxIdentity  = 128
+)
+
+func checkNamespace(name string) error {
+	foreign := func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !letter && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	}
+	if name == "" || len(name) > maxNamespace || strings.ContainsFunc(name, foreign) {
+		return fmt.Errorf("sqlassigner: namespace of Leases is %q, allowed: 1 to %d of the characters a-z A-Z 0-9 . _ -",
+			name, maxNamespace)
+	}
+	return nil
+}
+
+func checkRow(r assigner.Row) error {
+	return errors.Join(checkToken(r.Token), checkText("Owner", r.Owner, maxOwner), checkText("Identity", r.Identity, maxIdentity))
+}
+
+func checkToken(token string) error {
+	foreign := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(token) > maxToken || strings.ContainsFunc(token, foreign) {
+		return fmt.Errorf("sqlassigner: Token is %q, allowed: up to %d printable characters of ASCII, no space", token, maxToken)
+	}
+	return nil
+}
+
+func checkText(field, text string, most int) error {
+	if n := utf8.RuneCountInString(text); n > most || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return fmt.Errorf("sqlassigner: %s is %q (%d characters), allowed: up to %d of UTF-8 without NUL", field, text, n, most)
+	}
+	return nil
+}

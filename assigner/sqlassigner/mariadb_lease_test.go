@@ -1,0 +1,218 @@
+package sqlassigner_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+func TestLeasesOnMariaDB(t *testing.T) { storetest.RunLeases(t, mariaDB(testserver.MariaDB(t))) }
+
+// What a handle or a server is set to must change nothing: rows that are counted when they match in
+// place of when they change, statements that are prepared, times as text or in another zone, isolation
+// of any kind, a mode that cuts what is too long.
+func TestLeasesOnMariaDBWithOtherSettings(t *testing.T) {
+	for _, tt := range []struct{ isolation, params string }{
+		{"SERIALIZABLE", "?clientFoundRows=true&interpolateParams=false&parseTime=false&time_zone=%27-11:00%27"},
+		{"READ-UNCOMMITTED", "?loc=Asia%2FShanghai&time_zone=%27%2B08:00%27"},
+	} {
+		t.Run(tt.isolation, func(t *testing.T) {
+			b := mariaDB(testserver.MariaDB(t, "--sql-mode=", "--character-set-server=latin1", "--transaction-isolation="+tt.isolation))
+			empty := b.Empty
+			b.Empty = func(t *testing.T) (*sqlx.DB, string) {
+				_, dsn := empty(t)
+				return openMariaDB(t, dsn+tt.params), dsn + tt.params
+			}
+			storetest.LeasesConform(t, b)
+		})
+	}
+}
+
+// A clock that stands still is what two swaps within a microsecond see.
+func TestEqualSwapsOnMariaDBCountWhileItsClockStandsStill(t *testing.T) {
+	b := mariaDB(testserver.MariaDB(t))
+	empty := b.Empty
+	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
+		_, dsn := empty(t)
+		return openMariaDB(t, dsn+"?timestamp=1767225600"), dsn
+	}
+	storetest.EqualSwaps(t, b)
+}
+
+func TestMariaDBKilledUnderLeasesLowersNoFence(t *testing.T) {
+	s := testserver.MariaDB(t)
+	db, _ := mariaDB(s).Applied(t)
+	storetest.KillLeases(t, db, func() {
+		s.Kill9()
+		s.Restart()
+	})
+}
+
+func TestLostAnswerOfMariaDBIsFoundOutByToken(t *testing.T) {
+	s := testserver.MariaDB(t)
+	for _, params := range []string{"", "?interpolateParams=false"} {
+		_, dsn := mariaDB(s).Applied(t)
+		p := storetest.NewProxy(t, s.Addr())
+		db := openMariaDB(t, strings.Replace(dsn, s.Addr(), p.Addr(), 1)+params)
+		storetest.AmbiguousLeases(t, db, p)
+		storetest.Exec(t, db, "DROP DATABASE test1")
+	}
+}
+
+func TestLeaseSwapWaitsForALockOfMariaDB(t *testing.T) {
+	_, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
+	other := openMariaDB(t, dsn)
+	other.SetMaxOpenConns(1)
+	storetest.SwapWaits(t, openMariaDB(t, dsn+"?innodb_lock_wait_timeout=1"),
+		func() { storetest.Exec(t, other, "BEGIN", "SELECT 1 FROM WORKER_LEASE FOR UPDATE") },
+		func() { storetest.Exec(t, other, "COMMIT") })
+}
+
+// A swap is tried again only where the server has refused it. After a shutdown, and on a connection that is
+// gone, it may have taken effect.
+func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
+	s := testserver.MariaDB(t)
+	for _, tt := range []struct {
+		number   int
+		params   string
+		repeated int
+		sentinel error
+	}{
+		{1213, "", 3, nil}, {1205, "", 3, nil}, {1020, "", 3, nil}, {1290, "", 3, nil}, {1836, "", 3, nil},
+		{1290, "?rejectReadOnly=false", 3, nil},
+		{1053, "", 0, sqlassigner.ErrUnreachable}, {1927, "", 0, sqlassigner.ErrUnreachable},
+		{1142, "", 0, sqlassigner.ErrAccessDenied},
+	} {
+		t.Run(fmt.Sprint(tt.number, tt.params), func(t *testing.T) {
+			db, dsn := mariaDB(s).Applied(t)
+			defer storetest.Exec(t, db, "DROP DATABASE test1")
+			storetest.SwapFails(t, openMariaDB(t, dsn+tt.params), func() {
+				storetest.Exec(t, db, "CREATE TABLE ATTEMPT (N int) ENGINE = MyISAM", "INSERT INTO ATTEMPT VALUES (0)",
+					fmt.Sprintf("CREATE TRIGGER FAILS BEFORE UPDATE ON WORKER_LEASE FOR EACH ROW BEGIN "+
+						"UPDATE ATTEMPT SET N = N + 1; IF (SELECT N FROM ATTEMPT) < 4 THEN "+
+						"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'passes'; END IF; END", tt.number))
+			}, tt.repeated, tt.sentinel)
+		})
+	}
+}
+
+// InnoDB shows a commit before it is on disk. A reading that is to prove something is therefore a write itself.
+func TestReadingARowOfMariaDBIsDurable(t *testing.T) {
+	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
+	s := storetest.Leases(db)
+	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
+	swaps := func() (n int) {
+		t.Helper()
+		if err := db.Get(&n, "SELECT SWAPS FROM WORKER_LEASE"); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := swaps()
+	for i := range 3 {
+		if _, err := s.Load(t.Context(), l.Grant().WorkerID); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := swaps(), before+1+i; got != want {
+			t.Errorf("%d writes after a reading, want %d", got, want)
+		}
+	}
+
+}
+
+// A swap whose connection was lost may be under way on the server.
+func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
+	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
+	l := storetest.Assign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}))
+	log := storetest.NewLog()
+	impatient := sqlassigner.Leases(openMariaDB(t, dsn+"?innodb_lock_wait_timeout=1"), "orders-1.eu_west",
+		sqlassigner.Config{Logger: log.Logger()})
+	other := openMariaDB(t, dsn)
+	other.SetMaxOpenConns(1)
+	storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
+	found := make(chan assigner.Row, 1)
+	go func() {
+		row, err := impatient.Load(t.Context(), l.Grant().WorkerID)
+		if err != nil {
+			t.Errorf("Load: %v", err)
+		}
+		found <- row
+	}()
+	select {
+	case <-log.First():
+	case row := <-found:
+		t.Fatalf("row %+v, beside a change under way", row)
+	}
+	storetest.Exec(t, other, "COMMIT")
+	if row := <-found; row.Fence != l.Grant().Limit+77 {
+		t.Errorf("fence %d beside a change under way, want %d: what the change made of it", row.Fence, l.Grant().Limit+77)
+	}
+}
+
+// Without autocommit a swap would be undone when its connection ends.
+func TestLeasesWithoutAutocommitAreRefused(t *testing.T) {
+	_, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
+	s := storetest.Leases(openMariaDB(t, dsn+"?autocommit=0"))
+	_, err := storetest.TryAssign(t, assigner.Leased(s, assigner.LeaseConfig{}), time.Minute)
+	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "autocommit=0 (allowed: 1)") {
+		t.Errorf("Assign: %v, want ErrStoreNotDurable naming autocommit", err)
+	}
+}
+
+// MariaDB has nothing that tells its data from a copy of an earlier state.
+func TestMariaDBHasNoIdentity(t *testing.T) {
+	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
+	status, err := storetest.Leases(db).Status(t.Context())
+	if err != nil || status.Identity != "" || status.Lossy {
+		t.Errorf("status %+v, want no identity: %v", status, err)
+	}
+}
+
+func TestLeasesOnMariaDBSayWhatIsWrong(t *testing.T) {
+	s := testserver.MariaDB(t)
+	admin, _ := mariaDB(s).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
+		"GRANT SELECT, INSERT, UPDATE ON test1.* TO ids@'127.0.0.1'",
+		"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter2'", "GRANT SELECT ON test1.* TO reader@'127.0.0.1'")
+	at := "@tcp(" + s.Addr() + ")"
+	use := func(dsn string, timeout time.Duration) (assigner.Lease, error) {
+		return storetest.TryAssign(t, assigner.Leased(storetest.Leases(openMariaDB(t, dsn)), assigner.LeaseConfig{}), timeout)
+	}
+	for _, tt := range []struct {
+		dsn      string
+		sentinel error
+		want     string
+	}{
+		{"ids:hunter2x" + at + "/test1", sqlassigner.ErrAccessDenied, "check user and password"},
+		{"reader:hunter2" + at + "/test1", sqlassigner.ErrAccessDenied, "INSERT command denied"},
+		{"root" + at + "/absent", sqlassigner.ErrTableMissing, "create the database"},
+		{"ids:hunter2@tcp(127.0.0.1:1)/test1", sqlassigner.ErrUnreachable, "check that the server runs"},
+	} {
+		_, err := use(tt.dsn, 2*time.Second)
+		if !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v; want %v with %q, without the password", tt.dsn, err, tt.sentinel, tt.want)
+		}
+	}
+	l, err := use("ids:hunter2"+at+"/test1", time.Minute)
+	if err != nil {
+		t.Fatalf("Assign for a user with SELECT, INSERT and UPDATE: %v", err)
+	}
+	storetest.Exec(t, admin, "SET GLOBAL read_only = ON")
+	_, err = use("ids:hunter2"+at+"/test1", time.Second)
+	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "read_only is on") {
+		t.Errorf("Assign on a read-only server: %v, want ErrStoreNotDurable", err)
+	}
+	storetest.Exec(t, admin, "SET GLOBAL read_only = OFF")
+	if err := errors.Join(l.Renew(t.Context(), 1, l.Grant().Limit+1), l.Release(t.Context(), 1)); err != nil {
+		t.Errorf("Renew and Release: %v", err)
+	}
+}

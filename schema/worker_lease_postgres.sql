@@ -1,0 +1,56 @@
+-- Leased worker IDs, for PostgreSQL 10 and newer: psql -f worker_lease_postgres.sql your_database
+-- Creates what is missing and changes nothing that is there. The tables stand by themselves: the
+-- numbers are not those of WORKER_NODE.
+
+-- One row for each worker ID of a namespace that was ever given out. FENCE is the highest delta
+-- that any holder was ever allowed to use; the next holder begins above it. That, and nothing else,
+-- keeps two holders apart: EXPIRES_AT only says when a row may be offered again.
+--
+-- Written by: the assigner, one INSERT when a number is first given out, one UPDATE of one row for
+-- each claim, each renewal and each release, and for a reading that must rest on what is on disk.
+-- Never delete a row, never TRUNCATE the table, never lower a FENCE: IDs that exist would be made
+-- again. After any restore, and after any failover that may have lost commits, raise all of them
+-- before a process starts, in each namespace:
+--     UPDATE WORKER_LEASE SET FENCE = GREATEST(FENCE, now) + lead, VERSION = VERSION + 1, TOKEN = ''
+--         WHERE NAMESPACE = 'name';
+--     UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = NEXT_WORKER_ID + starts, VERSION = VERSION + 1
+--         WHERE NAMESPACE = 'name';
+-- now is the present delta, milliseconds since EPOCH_MS divided by UNIT_MS. lead, in units, is how far
+-- ahead of the clock any generator may have been, its window included. starts is how many new worker
+-- IDs may have been given out since the backup was made: their rows are not in it.
+CREATE TABLE IF NOT EXISTS WORKER_LEASE (
+    NAMESPACE  varchar(64)  NOT NULL,                             -- exact: a and A are two namespaces
+    WORKER_ID  bigint       NOT NULL,
+    FENCE      bigint       NOT NULL,                             -- a delta, in units since the epoch; never lowered
+    VERSION    bigint       NOT NULL,                             -- counts claims, from 1
+    TOKEN      varchar(64)  NOT NULL,                             -- random, known to the holder only; '': free
+    OWNER      varchar(255) NOT NULL,                             -- who holds it, or held it last
+    SERVER_ID  varchar(128) NOT NULL,                             -- identity of the server at the claim; may be ''
+    EXPIRES_AT timestamptz  NOT NULL,                             -- by the clock of the database
+    SWAPS      bigint       NOT NULL,                             -- counts writes, so that each one changes the row
+    PRIMARY KEY (NAMESPACE, WORKER_ID)
+);
+
+-- One row for each namespace: how all its holders compose IDs, and the next number that was never
+-- given out. A service that composes them in another way would produce IDs that others produce as
+-- well, and is refused.
+--
+-- Written by: the first assigner that uses the namespace; then one UPDATE for each new worker ID.
+-- Never delete a row and never lower NEXT_WORKER_ID. To start afresh, use another namespace, and
+-- only where no ID that was composed in the old one can meet the new ones.
+CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
+    NAMESPACE       varchar(64) NOT NULL,
+    VERSION         bigint      NOT NULL,                         -- counts changes, from 1
+    NAMESPACE_UUID  varchar(64) NOT NULL,                         -- random; another one: made anew
+    DELTA_BITS      int         NOT NULL,
+    DATACENTER_BITS int         NOT NULL,
+    WORKER_BITS     int         NOT NULL,
+    SEQUENCE_BITS   int         NOT NULL,
+    UNIT_MS         bigint      NOT NULL,                         -- what the delta counts, in milliseconds
+    EPOCH_MS        bigint      NOT NULL,                         -- where the delta is 0, in milliseconds since 1970 UTC
+    DATACENTER_ID   bigint      NOT NULL,
+    NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
+    SCHEMA_VERSION  int         NOT NULL,                         -- of these two tables: 1
+    SWAPS           bigint      NOT NULL,                         -- counts writes, so that each one changes the row
+    PRIMARY KEY (NAMESPACE)
+);
