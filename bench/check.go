@@ -11,8 +11,10 @@ import (
 
 // A checkedRun is the outcome of the phase in which every ID is checked.
 type checkedRun struct {
-	ids, bitmapBytes int64
-	wall             time.Duration
+	taken       int64 // by the goroutines
+	ids         int64 // different ones, counted in the bitmap
+	bitmapBytes int64
+	wall        time.Duration
 }
 
 // A checkPhase takes at least target IDs, within limit unless that is 0, and checks every one: all
@@ -53,11 +55,11 @@ func (p *checkPhase) run(ctx context.Context) (checkedRun, error) {
 	if err != nil {
 		return checkedRun{}, err
 	}
-	r := checkedRun{wall: wall}
+	r := checkedRun{taken: p.taken.Load() + 1, wall: wall}
 	r.ids, r.bitmapBytes = c.totals()
 	issued = p.load.gen.Stats().Issued - issued
-	if taken := p.taken.Load() + 1; r.ids != taken || issued != taken {
-		return r, fmt.Errorf("miscount: %d IDs taken, %d different ones counted, %d issued by the generator", taken, r.ids, issued)
+	if r.ids != r.taken || issued != r.taken {
+		return r, fmt.Errorf("miscount: %d IDs taken, %d different ones counted, %d issued by the generator", r.taken, r.ids, issued)
 	}
 	return r, nil
 }

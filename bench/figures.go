@@ -86,5 +86,12 @@ func (o *outcome) checks() *checks {
 	if o.settings.check == 0 {
 		return nil
 	}
-	return &checks{IDs: o.checked.ids, Seconds: o.checked.wall.Seconds(), BitmapBytes: o.checked.bitmapBytes}
+	c := o.checked
+	return &checks{
+		IDs:         c.taken,
+		Different:   c.ids,
+		Duplicates:  c.taken - c.ids,
+		Seconds:     c.wall.Seconds(),
+		BitmapBytes: c.bitmapBytes,
+	}
 }

@@ -93,9 +93,9 @@ type memory struct {
 
 type checks struct {
 	IDs         int64   `json:"ids"`
+	Different   int64   `json:"different"` // of them, counted in the bitmap
+	Duplicates  int64   `json:"duplicates"`
 	Seconds     float64 `json:"seconds"`
-	Duplicates  int64   `json:"duplicates"` // 0: anything else is an error
-	OutOfOrder  int64   `json:"out_of_order"`
 	BitmapBytes int64   `json:"bitmap_peak_bytes"`
 }
 

@@ -51,7 +51,7 @@ func flatOut(t *testing.T) outcome {
 			},
 		},
 		latency:       latencyRun{histogram: h, clock: 22, every: 32},
-		checked:       checkedRun{ids: 100_000_257, bitmapBytes: 524_288, wall: 1234 * time.Millisecond},
+		checked:       checkedRun{taken: 100_000_257, ids: 100_000_257, bitmapBytes: 524_288, wall: 1234 * time.Millisecond},
 		generatorHeap: 3_800,
 		heap:          432_128,
 		fromOS:        6_081_740,

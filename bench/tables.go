@@ -156,6 +156,6 @@ func (r report) printCheck(p printer) {
 		return
 	}
 	p.row("IDs checked", comma(c.IDs), "in %s, bitmap of %s at most", elapsed(c.Seconds), size(c.BitmapBytes))
+	p.row("different ones", comma(c.Different), "counted in the bitmap; an ID out of order would have ended the run")
 	p.row("duplicates", comma(c.Duplicates), "")
-	p.row("out of order", comma(c.OutOfOrder), "each goroutine's IDs increase")
 }
