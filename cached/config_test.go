@@ -233,3 +233,23 @@ func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
 		})
 	}
 }
+
+// TestAWrongEpochHidesNoOtherMistake: the bounds that the layout gives are checked all the same.
+func TestAWrongEpochHidesNoOtherMistake(t *testing.T) {
+	_, err := cached.New(cached.Config{
+		Epoch:        time.Now().Add(time.Hour).Truncate(time.Second).Add(time.Microsecond),
+		DatacenterID: 32,
+		MaxAhead:     time.Millisecond,
+		MaxStaleness: time.Millisecond,
+		BoostPower:   21,
+	})
+	if err == nil {
+		t.Fatal("New accepted it")
+	}
+	for _, name := range []string{"whole milliseconds", "not in the future", "DatacenterID 32", "MaxAhead 1ms",
+		"MaxStaleness 1ms", "BoostPower 21", "Assigner nil"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("the error does not say %q:\n%v", name, err)
+		}
+	}
+}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// Next returns a new ID. It never waits for time to pass or for a store: when the ring is empty the caller puts the
-// next run itself, after a padding pass that may be under way, or gets ErrEmpty, as Config.OnEmpty says. The errors are ErrEmpty, ErrTooFarAhead and
-// ErrLeaseExhausted, which pass, and ErrTimeExhausted and ErrClosed, which stay.
+// Next returns a new ID. It never waits for time to pass or for a store: when the ring is empty the
+// caller puts the next run itself, after a padding pass that may be under way, or gets ErrEmpty, as
+// Config.OnEmpty says. The errors are ErrEmpty, ErrTooFarAhead and ErrLeaseExhausted, which pass, and
+// ErrTimeExhausted and ErrClosed, which stay.
 func (g *Generator) Next() (int64, error) {
 	if id, ok := g.ring.Take(); ok {
 		return id, nil

@@ -75,8 +75,8 @@ func (s *Settings) Resolve(c *Checker, exhausted error) *bitsalloc.Allocator {
 	return alloc
 }
 
-// Config returns what Start needs of s; Used, Position, Ended and Trace are the caller's to add. Unless reuseSafe, an unfenced
-// worker ID that comes back is refused; advice says what to do then.
+// Config returns what Start needs of s; Used, Position, Ended and Trace are the caller's to add. Unless
+// reuseSafe, an unfenced worker ID that comes back is refused; advice says what to do then.
 func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool, advice string) Config {
 	var refused error
 	if !reuseSafe {

@@ -267,7 +267,8 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	ctx, cancel := context.WithTimeout(ctx, min(t.cfg.Timeout, renewTimeout))
 	defer cancel()
-	used, position := t.cfg.Used(), t.cfg.Position()
+	position := t.cfg.Position() // first: it waits for a padding pass, which used then covers
+	used := t.cfg.Used()
 	var grant assigner.Grant
 	err := guarded("Renew", func() error {
 		if err := t.lease.Renew(ctx, used, max(position, t.want.Load())); err != nil {
