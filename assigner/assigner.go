@@ -52,8 +52,8 @@ type Lease interface {
 	// Grant returns what the holder may do at present. It does not block.
 	Grant() Grant
 	// Renew tells the store that the holder lives and has used deltas up to used, checks that the
-	// worker ID is still its own, and, when the grant is fenced, raises Limit to at least want; nothing
-	// else of the grant may change. The generator calls it at least once a minute. Its used may lie outside the
+	// worker ID is still its own, and, when the grant is fenced, raises Limit to at least want, or as far
+	// as a store of GuaranteeLossy allows by its clock; nothing else of the grant may change. The generator calls it at least once a minute. Its used may lie outside the
 	// grant: it is the generator's, which may have had another worker ID before. ErrWorkerRowLost ends the lease:
 	// the holder stops using the worker ID at once. After any other error the lease stands as it was.
 	Renew(ctx context.Context, used, want int64) error
@@ -84,7 +84,8 @@ const (
 	GuaranteeDerived Guarantee = iota
 	// GuaranteeSticky: one number per key from a store, used again after a restart, not fenced.
 	GuaranteeSticky
-	// GuaranteeLossy: fenced, on a store that may forget commits. Safety rests on clocks.
+	// GuaranteeLossy: fenced, on a store that may forget commits, by its nature, where safety rests on clocks, or by
+	// settings that LeaseConfig.AllowUndurable has accepted, where nothing makes up for it.
 	GuaranteeLossy
 	// GuaranteeFresh: a number that was never given out before, as long as the store is durable.
 	GuaranteeFresh
@@ -130,6 +131,9 @@ var (
 	ErrWorkerAheadOfClock = errors.New("assigner: worker ID ahead of the clock")
 	// ErrClockSkew: the clocks of this host and of the store differ by more than a minute.
 	ErrClockSkew = errors.New("assigner: clock skew")
+	// ErrQuarantined: a worker ID has been taken from a store that may have forgotten who used it, and must
+	// not be used yet. It comes as a [*QuarantineError].
+	ErrQuarantined = errors.New("assigner: worker ID in quarantine")
 	// ErrUnfencedReuse: the worker ID comes back after a restart, with nothing that keeps the new
 	// process above the IDs of the old one.
 	ErrUnfencedReuse = errors.New("assigner: worker ID is reused without a fence")

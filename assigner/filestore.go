@@ -67,7 +67,7 @@ func (s fileStore) LoadMeta(ctx context.Context) (m Meta, err error) {
 
 func (s fileStore) SwapMeta(ctx context.Context, old, next Meta) (ok bool, err error) {
 	err = s.locked(ctx, func(f *folder) error {
-		if f.state.Meta.Version != old.Version {
+		if !f.state.Meta.same(old) {
 			return nil
 		}
 		f.state.Meta = next

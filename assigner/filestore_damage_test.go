@@ -3,6 +3,7 @@ package assigner_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +30,34 @@ func writeFile(t *testing.T, content []byte, elem ...string) {
 	if err := os.WriteFile(filepath.Join(elem...), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A state is what the file of the state holds, beside its checksum.
+type state struct {
+	Format int
+	ID     string
+	Meta   assigner.Meta
+	Rows   map[int64]assigner.Row
+}
+
+// frame puts the checksum in front of a state.
+func frame(body []byte) []byte {
+	return fmt.Appendf(nil, `{"SHA256":"%x","State":%s}`+"\n", sha256.Sum256(body), body)
+}
+
+// editState changes a state behind the back of its store.
+func editState(t *testing.T, dir string, edit func(*state)) {
+	t.Helper()
+	var framed struct{ State state }
+	if err := json.Unmarshal(readFile(t, dir, "state.json"), &framed); err != nil {
+		t.Fatal(err)
+	}
+	edit(&framed.State)
+	body, err := json.Marshal(framed.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, frame(body), dir, "state.json")
 }
 
 // wantDamaged checks that a file with this content is refused, and left as it is.
@@ -92,10 +121,8 @@ func TestForeignStateIsRefused(t *testing.T) {
 	statusOf(t, blank)
 	intact := readFile(t, dir, "state.json")
 	body := intact[bytes.Index(intact, []byte(`"State":`))+len(`"State":`) : len(intact)-len("}\n")]
-	sum := func(body string) []byte {
-		return fmt.Appendf(nil, `{"SHA256":"%x","State":%s}`+"\n", sha256.Sum256([]byte(body)), body)
-	}
-	if !bytes.Equal(sum(string(body)), intact) {
+	sum := func(body string) []byte { return frame([]byte(body)) }
+	if !bytes.Equal(frame(body), intact) {
 		t.Fatal("the test does not know the format")
 	}
 	for what, content := range map[string][]byte{
@@ -162,16 +189,18 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	dir := diskFolder(t)
 	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	body := `{"Format":1,"ID":"` + id + `","Meta":{"Version":4,"Namespace":"N","Layout":{"DeltaBits":28,"DatacenterBits":5,` +
-		`"WorkerBits":17,"SequenceBits":13,"Unit":1000000000},"Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"NextWorkerID":2},` +
+		`"WorkerBits":17,"SequenceBits":13,"Unit":1000000000},"Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"NextWorkerID":2,` +
+		`"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
 		`"Rows":{"1":{"WorkerID":1,"Version":2,"Fence":9223372036854775806,"Token":"T","Owner":"ö \u003c\u003e","Identity":"I",` +
 		`"Expires":"2026-11-21T01:02:03.000000004Z"}}}`
-	state := fmt.Appendf(nil, `{"SHA256":"%x","State":%s}`+"\n", sha256.Sum256([]byte(body)), body)
-	writeFile(t, state, dir, "state.json")
+	intact := frame([]byte(body))
+	writeFile(t, intact, dir, "state.json")
 	writeFile(t, []byte(id), dir, "lock")
 	s := assigner.FileStore(dir)
 	meta, err := s.LoadMeta(t.Context())
 	if want := (assigner.Meta{
 		Version: 4, Namespace: "N", Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, NextWorkerID: 2,
+		Fence: 9223372036854775805, Token: "M", Identity: "J",
 	}); err != nil || meta != want {
 		t.Errorf("meta %+v, %v; want %+v", meta, err, want)
 	}
@@ -185,7 +214,7 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	if ok, err := s.SwapMeta(t.Context(), meta, meta); !ok || err != nil {
 		t.Fatalf("SwapMeta: %v, %v", ok, err)
 	}
-	if after := readFile(t, dir, "state.json"); !bytes.Equal(after, state) {
-		t.Errorf("the same state is written as %s, want %s; a change of the format needs a new number", after, state)
+	if after := readFile(t, dir, "state.json"); !bytes.Equal(after, intact) {
+		t.Errorf("the same state is written as %s, want %s; a change of the format needs a new number", after, intact)
 	}
 }

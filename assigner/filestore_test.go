@@ -53,10 +53,36 @@ func diskFolder(t *testing.T) string {
 }
 
 func TestFileStoreConforms(t *testing.T) {
-	assignertest.RunStore(t, func(t *testing.T) func() assigner.Store {
+	assignertest.RunStore(t, func(t *testing.T) assignertest.Backend {
 		dir := diskFolder(t)
-		return func() assigner.Store { return assigner.FileStore(dir) }
+		return assignertest.Backend{
+			Handle: func() assigner.Store { return assigner.FileStore(dir) },
+			Other:  func() assigner.Store { return assigner.FileStore(diskFolder(t)) },
+			Delete: func(t *testing.T, workerID int64) {
+				editState(t, dir, func(s *state) { delete(s.Rows, workerID) })
+			},
+			Clear: func(t *testing.T) {
+				editState(t, dir, func(s *state) {
+					s.Meta = assigner.Meta{}
+					clear(s.Rows)
+				})
+			},
+			Down: func(t *testing.T) (up func()) { return unmount(t, dir) },
+		}
 	})
+}
+
+// unmount takes a folder away, as the end of the mount that it is on does.
+func unmount(t *testing.T, dir string) (mount func()) {
+	t.Helper()
+	rename := func(from, to string) {
+		if err := os.Rename(from, to); err != nil {
+			t.Error(err)
+		}
+	}
+	away := dir + "-away"
+	rename(dir, away)
+	return func() { rename(away, dir) }
 }
 
 func TestLeasedOnAFileStoreConforms(t *testing.T) {

@@ -6,44 +6,129 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A lease holds a row. The limit of its grant is the fence of the row as last proved: by a swap that changed
-// it, or by a read that shows token, version and fence.
+// terms are what the leases of an assigner for a domain have in common.
+type terms struct {
+	*leaser
+	domain Domain
+	alloc  *bitsalloc.Allocator
+}
+
+// window is how long the store may be out of reach, one unit at least.
+func (t *terms) window() time.Duration { return max(t.cfg.Window, t.domain.Layout.Unit) }
+
+// units are those of the window.
+func (t *terms) units() int64 { return int64(t.window() / t.domain.Layout.Unit) }
+
+// look returns what the server says of itself, and the present delta by this host's clock. It refuses a store
+// that forgets, and clocks that disagree.
+func (t *terms) look(ctx context.Context) (Status, int64, error) {
+	status, err := t.store.Status(ctx)
+	if err != nil {
+		return status, 0, fmt.Errorf("assigner: look at the store: %w", err)
+	}
+	if len(status.Faults) > 0 && !t.cfg.AllowUndurable {
+		return status, 0, fmt.Errorf("%w: %s; correct that, or set AllowUndurable to take the risk", ErrStoreNotDurable, strings.Join(status.Faults, "; "))
+	}
+	now := t.domain.Now()
+	if skew := t.alloc.Time(now).Sub(status.Now); skew.Abs() > t.cfg.MaxSkew+t.domain.Layout.Unit {
+		return status, 0, fmt.Errorf("%w: this host is %v ahead of the store, allowed: %v either way; correct the clock that is wrong",
+			ErrClockSkew, skew, t.cfg.MaxSkew)
+	}
+	return status, now, nil
+}
+
+// reach is the fence for use up to delta and span above it. A store that may forget bounds it by its own clock, so that
+// what it has forgotten lies in the past when the next holder comes out of quarantine.
+func (t *terms) reach(status Status, delta, span int64) int64 {
+	most := t.alloc.MaxDelta()
+	if status.Lossy {
+		most = min(most, t.alloc.Delta(status.Now)+t.units())
+	}
+	return above(delta, span, most)
+}
+
+// A lease holds a row. The limit of its grant is the fence of the row as last proved, by a swap that changed
+// it or by a read that shows token, version and fence, where nothing has come into doubt since.
 type lease struct {
-	store     Store
-	domain    Domain
-	namespace string
-	window    int64 // of real time, in units
-	maxDelta  int64
-	ttl       time.Duration
-	guarantee Guarantee
-	first     int64
-	row       Row // as last proved
+	terms
+	namespace    string
+	guarantee    Guarantee
+	first, limit int64
+	row          Row       // as last proved
+	pace         pace      // as of then
+	server       string    // its identity then
+	ends         time.Time // by the store's clock: what happens after it may be forgotten
+
+	quarantine *quarantine // nil: it is over, or there was none
 
 	// tried are the fences that swaps from row were to leave, of those that were not answered: each of them may
 	// still take effect. A higher fence that is none of them is not of this lease's making.
 	tried []int64
-
-	// How fast ID time is used: up to used at the delta at, by this host's clock. span is the window at
-	// that rate.
-	used, at, span int64
 }
 
 func (l *lease) Grant() Grant {
-	return Grant{WorkerID: l.row.WorkerID, First: l.first, Limit: l.row.Fence, Guarantee: l.guarantee, Reusable: true}
+	return Grant{WorkerID: l.row.WorkerID, First: l.first, Limit: l.limit, Guarantee: l.guarantee, Reusable: true}
 }
 
-// Renew raises the fence to want and a window above it, and keeps the row from expiring.
+// Renew raises the fence to want and two windows above it, and keeps the row from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
-	l.follow(used)
+	at := l.domain.Now() // when used was read
+	status, _, err := l.look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.doubt(status); err != nil {
+		return err
+	}
+	pace := l.pace.follow(used, at, l.units(), l.alloc.MaxDelta())
 	next := l.row
-	next.Fence = max(l.row.Fence, above(max(want, used), l.span, l.maxDelta))
+	next.Identity = status.Identity                                              // a row that matches has lost nothing
+	next.Fence = max(l.row.Fence, l.reach(status, max(want, used), 2*pace.span)) // asked for when one of them is left
+	if err := l.raise(ctx, next, want); err != nil {
+		return err
+	}
+	if status.Identity != "" { // the server may have moved between the two calls
+		if status, _, err = l.look(ctx); err != nil {
+			return err
+		}
+		if err := l.doubt(status); err != nil {
+			return err
+		}
+	}
+	l.limit = l.row.Fence
+	l.pace, l.server, l.ends = pace, status.Identity, status.Now.Add(l.window())
+	return nil
+}
+
+// doubt gives up the lease where somebody else may have had the row meanwhile, and the store may have forgotten that. Nobody
+// can have had it before it expired, but for another process of the same owner, which a lossy store does not let in either.
+func (l *lease) doubt(status Status) error {
+	moved := status.Identity != l.server
+	if !status.Lossy && !moved {
+		return nil
+	}
+	if !status.Now.After(l.ends) && (status.Lossy || !l.atOnce) {
+		return nil
+	}
+	if moved {
+		return fmt.Errorf("%w: row %d: the server was %q and is %q, which may have lost commits", ErrWorkerRowLost, l.row.WorkerID, l.server, status.Identity)
+	}
+	return fmt.Errorf("%w: row %d was to be renewed by %s on a store that may forget, and it is %s there; by now it may be another's",
+		ErrWorkerRowLost, l.row.WorkerID, stamp(l.ends), stamp(status.Now))
+}
+
+// raise swaps the row for next. It is content with less if an earlier swap has taken effect that reaches want.
+func (l *lease) raise(ctx context.Context, next Row, want int64) error {
 	for {
-		ok, errSwap := l.store.Swap(ctx, l.row, next, l.ttl)
+		ok, errSwap := l.store.Swap(ctx, l.row, next, 2*l.window())
 		if ok && errSwap == nil {
-			l.prove(next.Fence)
+			l.prove(next)
 			return nil
 		}
 		if errSwap != nil && !slices.Contains(l.tried, next.Fence) {
@@ -60,7 +145,7 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 		}
 		unchanged := found.same(l.row)
 		if !unchanged {
-			l.prove(found.Fence)
+			l.prove(found)
 		}
 		switch {
 		case found.Fence >= want && !unchanged, found.same(next):
@@ -75,6 +160,8 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	}
 }
 
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
 // above returns delta + span, or most where that is less.
 func above(delta, span, most int64) int64 {
 	if delta >= most || span >= most-delta {
@@ -83,17 +170,18 @@ func above(delta, span, most int64) int64 {
 	return delta + span
 }
 
-// prove notes that the fence was raised by this lease. Swaps from the fence before can no longer take effect.
-func (l *lease) prove(fence int64) { l.row.Fence, l.tried = fence, nil }
+// prove notes that the row was raised by this lease. Swaps from the row before can no longer take effect.
+func (l *lease) prove(row Row) { l.row, l.tried = row, nil }
 
-// follow sets the span by the rate at which deltas are used, at most twofold or half at a time, and never below
-// the window at the pace of the clock.
-func (l *lease) follow(used int64) {
-	now := l.domain.Now()
-	rate := max(float64(used-l.used)/float64(max(now-l.at, 1)), 1)
-	wanted := int64(min(rate*float64(l.window), float64(l.maxDelta/2)))
-	l.span = max(min(max(wanted, l.span/2), 2*l.span), l.window)
-	l.used, l.at = used, now
+// pace is how fast ID time is used: up to used at the delta at, by this host's clock. span is the window at that rate.
+type pace struct{ used, at, span int64 }
+
+// follow returns the pace after a use up to used at now. The span changes at most twofold or by half at a time, and never
+// falls below the window at the pace of the clock.
+func (p pace) follow(used, now, window, maxDelta int64) pace {
+	rate := max(float64(used-p.used)/float64(max(now-p.at, 1)), 1)
+	wanted := int64(min(rate*float64(window), float64(maxDelta/2)))
+	return pace{used, now, max(min(max(wanted, p.span/2), 2*p.span), window)}
 }
 
 // check says whether a row that was read is still this lease's.

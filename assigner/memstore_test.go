@@ -55,7 +55,7 @@ func (s *memStore) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
 	do := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.meta.Version != old.Version {
+		if !s.meta.same(old) {
 			return false
 		}
 		s.meta = next

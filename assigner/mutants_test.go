@@ -2,6 +2,7 @@ package assigner
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 )
@@ -88,6 +89,18 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 			"duplicates by design: a copy has all that the original has, until one of the two calls Invalidate",
 			simulation{accident: func(w *simWorld) { cloneHolder(w, false) }},
 		},
+		"a lossy store that loses commits while all clocks go back": {
+			"on a store that may forget, safety rests on clocks",
+			simulation{lossy: true, all: true, accident: func(w *simWorld) { loseCommits(w); turnBack(w, 3*w.skew) }},
+		},
+		"a lossy store that does not say so": {
+			"on a store that may forget, a claim is granted nothing before its quarantine ends",
+			simulation{accident: loseCommits, all: true, calm: true},
+		},
+		"a failover that loses commits and is not recognised": {
+			"a server with another identity may have lost commits",
+			simulation{accident: loseCommits, all: true, calm: true, fenced: 30},
+		},
 		"no fence at all, only expiry": {
 			"expiry never decides safety",
 			simulation{grant: func(g Grant) Grant { g.First, g.Limit = 0, Unlimited; return g }},
@@ -100,11 +113,21 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 // The other half of each of these is a mutant above: the accident alone breaks nothing.
 func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 	for name, sim := range map[string]simulation{
-		"replicas that lag":                 {lagging: true, fenced: 30},
-		"rows deleted":                      {accident: deleteRow},
-		"a copied process, invalidated":     {accident: func(w *simWorld) { cloneHolder(w, true) }, fenced: 30},
-		"commits lost, then recovered":      {accident: func(w *simWorld) { restore(w, true) }, all: true, fenced: 30},
-		"claims lost, grants proved since":  {accident: loseClaim, often: true, fenced: 30},
+		"replicas that lag":                {lagging: true, fenced: 30},
+		"rows deleted":                     {accident: deleteRow},
+		"a copied process, invalidated":    {accident: func(w *simWorld) { cloneHolder(w, true) }, fenced: 30},
+		"commits lost, then recovered":     {accident: func(w *simWorld) { restore(w, true) }, all: true, fenced: 30},
+		"claims lost, grants proved since": {accident: loseClaim, often: true, fenced: 30},
+		"a lossy store":                    {lossy: true, accident: loseCommits, all: true, fenced: 30},
+		"a lossy store that loses often":   {lossy: true, accident: loseCommits, often: true, all: true},
+		"failovers that lose commits, recognised": {
+			moves: 100, calm: true, all: true, fenced: 30,
+			accident: func(w *simWorld) {
+				if loseRows(w) {
+					w.failover()
+				}
+			},
+		},
 		"commits lost, grants proved since": {accident: loseCommits, fenced: 30},
 	} {
 		t.Run(name, func(t *testing.T) { noDuplicates(t, bounded, sim) })
@@ -127,6 +150,20 @@ func loseCommits(w *simWorld) {
 	w.log("the store has lost %d commits", n)
 }
 
+// loseRows is loseCommits where the namespace stays. It returns false when there is nothing to lose.
+func loseRows(w *simWorld) bool {
+	created := slices.IndexFunc(w.store.commits, func(c commit) bool { return c.worker < 0 && c.meta.Version == 0 })
+	commits := len(w.store.commits) - created - 1
+	if w.store.meta.Version == 0 || commits == 0 {
+		return false
+	}
+	n := 1 + w.rng.IntN(min(commits, 8))
+	w.store.rewind(n)
+	w.era++
+	w.log("the store has lost %d commits", n)
+	return true
+}
+
 // loseClaim is a failover that loses a single commit, a claim. The next claim may leave the same version and fence.
 func loseClaim(w *simWorld) {
 	if n := len(w.store.commits); n > 0 {
@@ -138,37 +175,35 @@ func loseClaim(w *simWorld) {
 	}
 }
 
-// restore is a restore with the recovery: every fence is raised by a lead that covers what was lost, and so are those of
-// rows that were lost, if whole.
+// restore is a restore, and then the recovery with a lead that covers what was lost, of the meta row too, if whole.
 func restore(w *simWorld, whole bool) {
-	before := append([]Row(nil), w.store.rows...)
+	var highest int64
+	for _, row := range w.store.rows {
+		highest = max(highest, row.Fence)
+	}
+	if !loseRows(w) {
+		return
+	}
 	meta := w.store.meta
-	loseCommits(w)
-	var lead int64
-	for i, row := range w.store.rows {
-		if row.Version != 0 {
-			lead = max(lead, before[i].Fence-row.Fence)
-		}
+	lead := max(highest-simAlloc.Delta(w.store.now()), 0) + w.rng.Int64N(w.window)
+	err := Recover(context.Background(), simConsole{w.store}, time.Duration(lead)*simUnit)
+	if err != nil {
+		w.wrong = append(w.wrong, err.Error())
 	}
-	lead += w.rng.Int64N(w.window)
-	for i, row := range w.store.rows {
-		switch {
-		case row.Version != 0:
-			row.Version++ // or a holder could take the raise for one of its own that was not answered
-			row.Token = ""
-			row.Fence += lead
-			w.store.set(row)
-		case whole && before[i].Version != 0:
-			w.store.set(Row{WorkerID: int64(i), Version: 1, Fence: before[i].Fence + lead})
-		}
-	}
-	if next := w.store.meta; whole && next.Version != 0 && next.NextWorkerID < meta.NextWorkerID {
-		next.Version++
-		next.NextWorkerID = meta.NextWorkerID
-		w.store.setMeta(next)
+	if !whole {
+		w.store.meta.Fence = meta.Fence
 	}
 	w.store.commits = nil
 	w.log("all fences raised by %d", lead)
+}
+
+// turnBack moves the clocks of all holders and of the store.
+func turnBack(w *simWorld, units int64) {
+	w.storeSkew -= units
+	for _, h := range w.holders {
+		h.offset -= units
+	}
+	w.log("all clocks go back by %d", units)
 }
 
 func deleteRow(w *simWorld) {
@@ -196,6 +231,7 @@ func cloneHolder(w *simWorld, invalidate bool) {
 		return
 	}
 	copied := *original
-	copied.store = simLink{w.store, to}
+	copied.leaser = &leaser{store: simLink{w.store, to}, cfg: original.cfg}
+	copied.domain = to.domain
 	to.start(&copied, from)
 }

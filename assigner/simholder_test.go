@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"time"
 )
 
 // A simHolder is a process with a generator. Each of its lives is a coroutine that stops wherever something else
@@ -30,13 +29,9 @@ type simHolder struct {
 	grant    Grant // as the generator knows it
 	last     int64 // the newest delta composed, only forward
 	renewing bool
-	heard    int // the era in which the store was last heard
+	heard    int // the era in which a row was last read or swapped
 	proved   int // and that in which the grant was last proved
 	used     int // deltas composed
-	claim    struct {
-		delta  int64
-		status time.Time
-	}
 }
 
 func (h *simHolder) clock() int64 {
@@ -49,6 +44,7 @@ func (h *simHolder) start(lease Lease, like *simHolder) {
 		h.stop()
 	}
 	h.lease, h.grant, h.last, h.renewing, h.dead, h.paused = nil, Grant{}, 0, false, false, 0
+	h.assigner.(*leaser).waiting = nil
 	if lease != nil {
 		h.lease, h.grant, h.last, h.proved, h.serial = lease, like.grant, like.last, like.proved, h.w.newSerial()
 	}
@@ -98,7 +94,7 @@ func (h *simHolder) assign() {
 	}
 	h.w.log("holder %d: Assign: %v", h.id, err)
 	if err != nil {
-		h.w.judge(err, ErrWorkerInUse, ErrWorkersExhausted, ErrClockSkew, ErrWorkerAheadOfClock)
+		h.w.judge(err, ErrWorkerInUse, ErrWorkersExhausted, ErrClockSkew, ErrWorkerAheadOfClock, ErrQuarantined)
 		return
 	}
 	h.lease, h.grant, h.proved, h.serial = lease, h.w.sim.grant(lease.Grant()), h.heard, h.w.newSerial()
@@ -151,7 +147,7 @@ func (h *simHolder) renew() {
 		h.w.losses++
 		h.lease = nil
 	default:
-		h.w.judge(err)
+		h.w.judge(err, ErrClockSkew)
 		h.grant.Limit = h.w.sim.grant(h.lease.Grant()).Limit // may have risen all the same
 	}
 }

@@ -3,7 +3,6 @@ package assigner
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -58,7 +57,7 @@ func (s *simStore) swap(old, next Row, ttl time.Duration) bool {
 }
 
 func (s *simStore) swapMeta(old, next Meta) bool {
-	if s.meta.Version != old.Version {
+	if !s.meta.same(old) {
 		return false
 	}
 	s.setMeta(next)
@@ -102,7 +101,6 @@ func (l simLink) call(op func()) error {
 	failed := l.w.down() || l.w.chance(l.w.faults)
 	if !failed {
 		op()
-		l.h.heard = l.w.era
 	}
 	if !l.h.travel() || failed {
 		return errStore
@@ -119,7 +117,6 @@ func (l simLink) change(swap func() bool) (ok bool, err error) {
 	switch fate {
 	case applied, unanswered:
 		ok = swap()
-		l.h.heard = l.w.era
 	case late:
 		l.simStore.late = append(l.simStore.late, func() { swap() })
 	}
@@ -130,8 +127,7 @@ func (l simLink) change(swap func() bool) (ok bool, err error) {
 }
 
 func (l simLink) Status(context.Context) (s Status, err error) {
-	err = l.call(func() { s = Status{Now: l.now(), Identity: l.identity} })
-	l.h.claim.status = s.Now
+	err = l.call(func() { s = Status{Now: l.now(), Identity: l.identity, Lossy: l.w.sim.lossy} })
 	return s, err
 }
 
@@ -145,31 +141,60 @@ func (l simLink) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
 }
 
 func (l simLink) Load(_ context.Context, worker int64) (r Row, err error) {
-	err = l.call(func() { r = l.read(worker) })
+	err = l.call(func() {
+		r = l.read(worker)
+		l.h.heard = l.w.era
+	})
 	return r, err
 }
 
-// List returns all rows but those with a fence in the past that are free, of which it returns one: the claim
-// shuffles them, and a seed would not replay.
 func (l simLink) List(context.Context) (rows []Row, err error) {
 	err = l.call(func() {
-		var past []Row
 		for worker := range l.rows {
-			switch row := l.read(int64(worker)); {
-			case row.Version == 0:
-			case row.Fence <= l.h.claim.delta && (row.Token == "" || !row.Expires.After(l.h.claim.status)):
-				past = append(past, row)
-			default:
+			if row := l.read(int64(worker)); row.Version != 0 {
 				rows = append(rows, row)
 			}
-		}
-		if len(past) > 0 {
-			rows = slices.Insert(rows, 0, past[l.w.rng.IntN(len(past))])
 		}
 	})
 	return rows, err
 }
 
 func (l simLink) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
-	return l.change(func() bool { return l.swap(old, next, ttl) })
+	var era int
+	ok, err := l.change(func() bool {
+		era = l.w.era
+		return l.swap(old, next, ttl)
+	})
+	if err == nil {
+		l.h.heard = era
+	}
+	return ok, err
+}
+
+// A simConsole is the operator's way to the store: nothing happens on it.
+type simConsole struct{ *simStore }
+
+func (c simConsole) Status(context.Context) (Status, error) {
+	return Status{Now: c.now(), Identity: c.identity}, nil
+}
+
+func (c simConsole) LoadMeta(context.Context) (Meta, error) { return c.meta, nil }
+
+func (c simConsole) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
+	return c.swapMeta(old, next), nil
+}
+
+func (c simConsole) Load(_ context.Context, worker int64) (Row, error) { return c.rows[worker], nil }
+
+func (c simConsole) List(context.Context) (rows []Row, err error) {
+	for _, row := range c.rows {
+		if row.Version != 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+func (c simConsole) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
+	return c.swap(old, next, ttl), nil
 }

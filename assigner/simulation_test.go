@@ -46,6 +46,9 @@ type simulation struct {
 	often    bool            // and rather often
 	all      bool            // count duplicates also where a store that went back has not been heard since
 	fenced   int             // percent of the holders that have a number of their own
+	lossy    bool            // the store says that it may forget
+	moves    int             // percent of the worlds whose store has an identity, which failovers change
+	calm     bool            // clocks are right, and nobody runs ahead of them
 }
 
 func (s simulation) defaults() simulation {
@@ -72,7 +75,10 @@ type simWorld struct {
 	storeSkew int64
 	downUntil int64
 	window    int64
-	faults    int  // percent of the calls
+	skew      int64 // MaxSkew
+	haste     int   // of time, against the steps of holders
+	faults    int   // percent of the calls
+	moving    bool
 	alike     bool // all holders begin with clocks that are right, and prepare the same
 	prepared  int64
 	healing   bool
@@ -80,6 +86,7 @@ type simWorld struct {
 	store     *simStore
 	holders   []*simHolder
 	serial    int
+	servers   int
 	used      map[slot]use
 	logf      func(string, ...any) // nil: nobody reads
 
@@ -111,8 +118,14 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 	}
 	workerBits := uint8(w.rng.IntN(3))
 	w.window = 2 + w.rng.Int64N(60)
+	w.moving = w.chance(w.sim.moves)
+	w.skew, w.haste = 600, 30
+	if w.moving || w.sim.lossy {
+		w.skew, w.haste, w.window = 12, 10, 5+w.window%20 // or nothing but quarantine happens
+	}
 	w.faults = w.rng.IntN(15)
 	w.alike, w.prepared = w.chance(50), w.rng.Int64N(8)
+	w.alike = w.alike || w.sim.calm
 	w.store = &simStore{
 		w:       w,
 		rows:    make([]Row, 1<<workerBits),
@@ -121,6 +134,7 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 		write:   func(r Row) Row { return w.sim.write(w, r) },
 		lagging: w.sim.lagging,
 	}
+	w.failover()
 	for id := range 2 + w.rng.IntN(7) {
 		w.holders = append(w.holders, w.newHolder(id, workerBits))
 	}
@@ -128,17 +142,17 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 }
 
 func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
-	h := &simHolder{w: w, id: id, eager: w.chance(50)}
+	h := &simHolder{w: w, id: id, eager: w.chance(50) && !w.sim.calm}
 	h.domain = Domain{Layout: simLayout(workerBits), Epoch: simAlloc.Epoch(), Prepared: w.prepared}
 	if !w.alike {
-		h.offset, h.drift, h.domain.Prepared = w.rng.Int64N(1001)-500, w.rng.Int64N(5)-2, w.rng.Int64N(8)
+		h.offset, h.drift, h.domain.Prepared = w.off(), w.rng.Int64N(5)-2, w.rng.Int64N(8)
 	}
 	h.domain.Now = func() int64 {
-		h.claim.delta = h.clock()
-		w.highest = max(w.highest, h.claim.delta)
-		return h.claim.delta
+		now := h.clock()
+		w.highest = max(w.highest, now)
+		return now
 	}
-	cfg := LeaseConfig{Window: time.Duration(w.window) * simUnit, Owner: fmt.Sprint("holder ", id)}
+	cfg := LeaseConfig{Window: time.Duration(w.window) * simUnit, MaxSkew: time.Duration(w.skew) * simUnit, Owner: fmt.Sprint("holder ", id)}
 	store := w.sim.link(simLink{w.store, h})
 	switch {
 	case w.chance(w.sim.fenced):
@@ -149,11 +163,15 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 	default:
 		h.assigner = Auto(store, cfg)
 	}
+	h.assigner.(*leaser).shuffle = w.rng.Shuffle
 	h.start(nil, nil)
 	return h
 }
 
 func (w *simWorld) chance(percent int) bool { return w.rng.IntN(100) < percent }
+
+// steps is more where time passes more slowly.
+func (w *simWorld) steps() int { return simSteps * 30 / w.haste }
 
 func (w *simWorld) down() bool { return w.time < w.downUntil }
 
@@ -204,7 +222,7 @@ func (w *simWorld) judge(err error, allowed ...error) {
 	if w.sim.lagging || w.sim.accident != nil {
 		return
 	}
-	for _, sentinel := range append(allowed, errStore) {
+	for _, sentinel := range append(allowed, errStore, errMoved) {
 		if errors.Is(err, sentinel) {
 			return
 		}
@@ -214,7 +232,7 @@ func (w *simWorld) judge(err error, allowed ...error) {
 
 // happen is what else goes on in the world.
 func (w *simWorld) happen() {
-	if w.chance(30) {
+	if w.chance(w.haste) {
 		w.time += w.rng.Int64N(4)
 	}
 	if n := len(w.store.late); n > 0 && w.chance(8) {
@@ -225,17 +243,10 @@ func (w *simWorld) happen() {
 		w.log("a swap has arrived late")
 	}
 	h := w.holders[w.rng.IntN(len(w.holders))]
-	switch w.rng.IntN(300) {
-	case 0:
-		w.storeSkew = w.rng.Int64N(601) - 300
-		w.log("the store's clock is off by %d", w.storeSkew)
-	case 1:
-		h.offset = w.rng.Int64N(1001) - 500
-		w.log("holder %d: clock off by %d", h.id, h.offset)
-	case 2:
-		if w.chance(20) {
-			h.offset = w.rng.Int64N(20_001) - 10_000
-			w.log("holder %d: clock off by %d", h.id, h.offset)
+	switch event := w.rng.IntN(300); event {
+	case 0, 1, 2:
+		if !w.sim.calm {
+			w.adjust(event, h)
 		}
 	case 3, 4:
 		h.paused = w.time + w.rng.Int64N(8*w.window)
@@ -244,20 +255,45 @@ func (w *simWorld) happen() {
 		w.log("holder %d: killed", h.id)
 		h.start(nil, nil)
 	case 7:
-		w.store.identity = fmt.Sprint("server ", w.time)
+		w.failover()
 		w.downUntil = w.time + w.rng.Int64N(2*w.window)
 		w.log("failover, down until %d", w.downUntil-simStart)
 	case 8:
 		w.time += w.rng.Int64N(4 * w.window)
 	case 9:
-		h.eager = !h.eager
+		h.eager = !h.eager && !w.sim.calm
 	case 10, 11:
-		if w.sim.accident != nil {
+		if w.sim.accident != nil && (w.haste == 30 || w.chance(30)) {
 			w.sim.accident(w)
 		}
 	}
 	if w.sim.often && w.chance(5) {
 		w.sim.accident(w)
+	}
+}
+
+// adjust sets the clock of the store, or of a holder.
+func (w *simWorld) adjust(event int, h *simHolder) {
+	switch {
+	case event == 0:
+		w.storeSkew = w.rng.Int64N(w.skew+1) - w.skew/2
+		w.log("the store's clock is off by %d", w.storeSkew)
+		return
+	case event == 1:
+		h.offset = w.off()
+	case w.chance(20):
+		h.offset = w.rng.Int64N(20_001) - 10_000
+	}
+	w.log("holder %d: clock off by %d", h.id, h.offset)
+}
+
+// off is how far a clock is off, most often bearably.
+func (w *simWorld) off() int64 { return (w.rng.Int64N(2*w.skew+1) - w.skew) * 5 / 6 }
+
+func (w *simWorld) failover() {
+	if w.moving {
+		w.servers++
+		w.store.identity = fmt.Sprint("server ", w.servers)
 	}
 }
 
@@ -285,7 +321,7 @@ func (w *simWorld) close() {
 func simulate(seed uint64, sim simulation) *simWorld {
 	w := newWorld(seed, sim)
 	defer w.close()
-	w.run(simSteps)
+	w.run(w.steps())
 	return w
 }
 
@@ -295,7 +331,7 @@ func story(seed uint64, sim simulation) string {
 	defer w.close()
 	var lines []string
 	w.logf = func(_ string, args ...any) { lines = append(lines, args[0].(string)) }
-	w.run(simSteps)
+	w.run(w.steps())
 	if i := slices.IndexFunc(lines, func(s string) bool { return strings.Contains(s, "DUPLICATE") }); i >= 0 {
 		lines = lines[:i+1]
 	}
@@ -337,14 +373,14 @@ func noDuplicates(t *testing.T, n uint64, sim simulation) {
 }
 
 func TestSimulationHasNoDuplicates(t *testing.T) {
-	noDuplicates(t, 2000, simulation{fenced: 30})
+	noDuplicates(t, 2000, simulation{fenced: 30, moves: 25})
 }
 
 func TestASeedReplays(t *testing.T) {
 	for seed := range uint64(20) {
 		var runs [2][]string
 		for i := range runs {
-			w := newWorld(seed, simulation{fenced: 30})
+			w := newWorld(seed, simulation{fenced: 30, moves: 50})
 			w.logf = func(_ string, args ...any) { runs[i] = append(runs[i], args[0].(string)) }
 			w.run(simSteps)
 			w.close()

@@ -20,8 +20,8 @@ type Store interface {
 	Status(ctx context.Context) (Status, error)
 	// LoadMeta returns the zero Meta when there is none.
 	LoadMeta(ctx context.Context) (Meta, error)
-	// SwapMeta replaces the meta row, if it still has the version of old, by next. The zero Meta as old creates
-	// it, if there is none.
+	// SwapMeta replaces the meta row, if it still has the version and the token of old, by next. The zero Meta as
+	// old creates it, if there is none.
 	SwapMeta(ctx context.Context, old, next Meta) (bool, error)
 	// Load returns the zero Row when there is none.
 	Load(ctx context.Context, workerID int64) (Row, error)
@@ -48,7 +48,10 @@ type Meta struct {
 	Layout       bitsalloc.Layout
 	Epoch        time.Time
 	DatacenterID int64
-	NextWorkerID int64 // the smallest that was never given out
+	NextWorkerID int64  // the smallest that was never given out
+	Fence        int64  // of every worker ID whose row has a lower one, or is missing
+	Token        string // random, of the last swap
+	Identity     string // of the server that Fence is known to hold for
 }
 
 // A Row stands for a worker ID. Its fence is the highest delta that any holder was ever allowed to use.
@@ -61,6 +64,9 @@ type Row struct {
 	Identity string // of the server, when the row was claimed
 	Expires  time.Time
 }
+
+// same reports whether a swap from m would find other unchanged.
+func (m Meta) same(other Meta) bool { return m.Version == other.Version && m.Token == other.Token }
 
 // same reports whether a swap from r would find other unchanged.
 func (r Row) same(other Row) bool {

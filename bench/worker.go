@@ -59,7 +59,7 @@ func openSQLite(ctx context.Context) (w workers, err error) {
 			err = errors.Join(err, remove())
 		}
 	}()
-	path := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(filepath.Join(dir, "worker_node.db"))}
+	path := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(filepath.Join(dir, "worker_node.db")), RawQuery: "_pragma=synchronous(EXTRA)"}
 	handle, err := sql.Open("sqlite", path.String())
 	if err != nil {
 		return w, err

@@ -50,13 +50,14 @@ type Generator struct {
 	passes, inlinePads, rejectedTakes, rejectedPuts atomic.Int64
 }
 
-// New is [NewContext] with a context that does not end.
+// New is [NewContext] with a context that does not end. It waits for no quarantine.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
 // NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring before it
 // returns. ctx is not used afterwards. Mistakes in cfg are reported all at once, as [ErrInvalidConfig],
 // [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors are those of the assigner, with
-// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them. A worker ID in quarantine is waited for when ctx can end;
+// else the error is [assigner.ErrQuarantined], with the time that remains, and a call after it, with the same Assigner, goes on.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, alloc, err := cfg.resolve()
 	if err != nil {

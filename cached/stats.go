@@ -13,6 +13,7 @@ type Stats struct {
 	Guarantee    assigner.Guarantee // of the worker ID
 	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
 	Window       time.Duration      // ID time left until Limit; 0 without a fence
+	WindowLasts  time.Duration      // real time that it lasts at the present rate of use
 
 	Capacity  int   // IDs in a full ring
 	Remaining int   // IDs in the ring now
@@ -42,13 +43,15 @@ func (g *Generator) Stats() Stats {
 	last := g.lastSecond.Load()
 	g.running.Unlock()
 	h := g.tenure.Latest()
+	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
 	renewals, failures := g.tenure.Counts()
 	return Stats{
 		WorkerID:      h.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,
 		Guarantee:     h.Guarantee,
 		Limit:         h.Limit,
-		Window:        h.Window(last, g.alloc),
+		Window:        h.Window(position, g.alloc),
+		WindowLasts:   h.WindowLasts(position, g.alloc),
 		Capacity:      g.ring.Cap(),
 		Remaining:     int(counts.Remaining),
 		Issued:        int64(counts.Issued),
@@ -63,6 +66,6 @@ func (g *Generator) Stats() Stats {
 		LastDelta:     last,
 		Ahead:         g.alloc.Time(last).Sub(now),
 		Expires:       g.alloc.Expires(),
-		Expiring:      max(last, g.alloc.Delta(now)) >= g.warnFrom,
+		Expiring:      position >= g.warnFrom,
 	}
 }

@@ -14,6 +14,7 @@ type Stats struct {
 	Guarantee    assigner.Guarantee // of the worker ID
 	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
 	Window       time.Duration      // ID time left until Limit; 0 without a fence
+	WindowLasts  time.Duration      // real time that it lasts at the present rate of use
 
 	RejectedTakes int64 // errors returned by Next, NextContext and Fill, but ErrClosed
 	Renewals      int64 // of the worker ID
@@ -30,6 +31,7 @@ func (g *Generator) Stats() Stats {
 	now := g.cfg.Now()
 	last := g.delta(g.last.Load())
 	h := g.tenure.Latest()
+	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
 	renewals, failures := g.tenure.Counts()
 	expires := g.alloc.Expires()
 	return Stats{
@@ -37,7 +39,8 @@ func (g *Generator) Stats() Stats {
 		DatacenterID:  g.cfg.DatacenterID,
 		Guarantee:     h.Guarantee,
 		Limit:         h.Limit,
-		Window:        h.Window(last, g.alloc),
+		Window:        h.Window(position, g.alloc),
+		WindowLasts:   h.WindowLasts(position, g.alloc),
 		RejectedTakes: g.rejected.Load(),
 		Renewals:      renewals,
 		RenewFailures: failures,

@@ -77,7 +77,7 @@ func TestFilesSayWhatMustNotBeDeleted(t *testing.T) {
 		for i, wants := range [][]string{
 			{"never the row with the largest ID", "Written by:"},
 			{"A deleted row costs its holder the worker ID", "Written by:"},
-			{"Never delete a row", "never lower a FENCE", "never lower NEXT_WORKER_ID", "After any restore", "before a process starts", "Written by:"},
+			{"Never delete a row", "never lower a FENCE", "never lower NEXT_WORKER_ID", "After any restore", "before a generator can reach the database: assigner.Recover does that", "Written by:"},
 		} {
 			f := files()[i]
 			for _, want := range wants {

@@ -10,14 +10,7 @@
 -- each claim, each renewal and each release, and for a reading that must rest on what is on disk.
 -- Never delete a row, never TRUNCATE the table, never lower a FENCE: IDs that exist would be made
 -- again. After any restore, and after any failover that may have lost commits, raise all of them
--- before a process starts, in each namespace:
---     UPDATE WORKER_LEASE SET FENCE = GREATEST(FENCE, now) + lead, VERSION = VERSION + 1, TOKEN = ''
---         WHERE NAMESPACE = 'name';
---     UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = NEXT_WORKER_ID + starts, VERSION = VERSION + 1
---         WHERE NAMESPACE = 'name';
--- now is the present delta, milliseconds since EPOCH_MS divided by UNIT_MS. lead, in units, is how far
--- ahead of the clock any generator may have been, its window included. starts is how many new worker
--- IDs may have been given out since the backup was made: their rows are not in it.
+-- before a generator can reach the database: assigner.Recover does that.
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     NAMESPACE  varchar(64)  NOT NULL,                             -- exact: a and A are two namespaces
     WORKER_ID  bigint       NOT NULL,
@@ -35,8 +28,9 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
 -- given out. A service that composes them in another way would produce IDs that others produce as
 -- well, and is refused.
 --
--- Written by: the first assigner that uses the namespace; then one UPDATE for each new worker ID.
--- Never delete a row and never lower NEXT_WORKER_ID. To start afresh, use another namespace, and
+-- Written by: the first assigner that uses the namespace; then one UPDATE for each new worker ID, and
+-- for what raises FENCE: a recovery, and the end of a quarantine after a change of servers.
+-- Never delete a row, never lower NEXT_WORKER_ID or FENCE. To start afresh, use another namespace, and
 -- only where no ID that was composed in the old one can meet the new ones.
 CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     NAMESPACE       varchar(64) NOT NULL,
@@ -50,6 +44,9 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     EPOCH_MS        bigint      NOT NULL,                         -- where the delta is 0, in milliseconds since 1970 UTC
     DATACENTER_ID   bigint      NOT NULL,
     NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
+    FENCE           bigint      NOT NULL,                         -- of all worker IDs without a higher one; never lowered
+    TOKEN           varchar(64) NOT NULL,                         -- random, of the last change
+    SERVER_ID       varchar(128) NOT NULL,                        -- of which server FENCE is known to hold; may be ''
     SCHEMA_VERSION  int         NOT NULL,                         -- of these two tables: 1
     SWAPS           bigint      NOT NULL,                         -- counts writes, so that each one changes the row
     PRIMARY KEY (NAMESPACE)

@@ -12,5 +12,6 @@
 //	}
 //
 // [Run] holds for all assigners, [RunKeyed] for those that keep a number for a key, and [Processes] for
-// those whose store is shared by processes: it starts real ones. [RunStore] checks an [assigner.Store], and the leases on it.
+// those whose store is shared by processes: it starts real ones. [RunStore] checks an [assigner.Store], and the leases on it,
+// also while the store is away and after it has lost something. All of them wait for the end of a quarantine, up to 30 s.
 package assignertest

@@ -2,6 +2,7 @@ package assignertest
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +31,9 @@ func sampleMeta() assigner.Meta {
 		Epoch:        time.Date(2020, time.February, 29, 23, 59, 59, 999e6, time.UTC),
 		DatacenterID: 3,
 		NextWorkerID: 1 << 40,
+		Fence:        1 << 50,
+		Token:        strings.Repeat("aZ09+/=_", 8),
+		Identity:     strings.Repeat("0123456789", 10),
 	}
 }
 

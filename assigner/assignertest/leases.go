@@ -10,61 +10,40 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
 )
 
-// runLeases is the part of [RunStore] that checks leases on a store.
-func runLeases(run func(name string, f func(*testing.T, func() assigner.Store))) {
-	run("LeaseGrantsWhatTheRowSays", grantIsRow)
-	run("RenewRaisesTheFence", renewRaises)
-	run("LeasesAtOnceGetDifferentWorkers", leasesAtOnce)
-	run("ReleasedWorkerIsReusedAboveItsFence", releasedReused)
-	run("ExpiredWorkerIsReusedAboveItsFence", expiredReused)
-	run("AutoTakesNewWorkersFirst", autoNewFirst)
-	run("LeasesAreExhausted", leasesExhausted)
-	run("ZombieLosesItsRow", zombie)
-	run("FencedRefusesAnotherOwner", fencedRefuses)
-	run("FencedLetsTheSameOwnerTakeOver", fencedTakesOver)
-	run("AmbiguousSwapIsReadAgain", ambiguousSwap)
-	run("StoreThatWentBackIsNoticed", wentBack)
-	run("AnotherLayoutIsRefused", anotherLayout)
-	run("ClockAnHourOffIsRefused", clockOff)
-	run("LeaseWithEndedContextIsAnError", leaseEnded)
-}
-
-// rowOf returns the row that a lease stands on.
-func rowOf(t *testing.T, s assigner.Store, l assigner.Lease) assigner.Row {
-	t.Helper()
-	return load(t, s, l.Grant().WorkerID)
-}
-
-// expire has the time of a lease run out.
-func expire(t *testing.T, s assigner.Store, l assigner.Lease) {
-	t.Helper()
-	row := rowOf(t, s, l)
-	if !swap(t, s, row, row, 0) {
-		t.Fatalf("row %d has changed", row.WorkerID)
+// leaseCases are those of leases on a store that answers.
+func leaseCases() []leaseCase {
+	return []leaseCase{
+		{name: "LeaseGrantsWhatTheRowSays", run: grantIsRow},
+		{name: "RenewRaisesTheFence", run: renewRaises},
+		{name: "LeasesAtOnceGetDifferentWorkers", run: leasesAtOnce},
+		{name: "ReleasedWorkerIsReusedAboveItsFence", run: releasedReused},
+		{name: "ExpiredWorkerIsReusedAboveItsFence", run: expiredReused},
+		{name: "AutoTakesNewWorkersFirst", run: autoNewFirst},
+		{name: "LeasesAreExhausted", run: leasesExhausted},
+		{name: "ZombieLosesItsRow", run: zombie},
+		{name: "FencedRefusesAnotherOwner", run: fencedRefuses},
+		{name: "FencedLetsTheSameOwnerTakeOver", run: fencedTakesOver},
+		{name: "NamespacesAreApart", run: namespacesApart},
+		{name: "AnotherLayoutIsRefused", run: anotherLayout},
+		{name: "ClockAnHourOffIsRefused", run: clockOff},
+		{name: "LeaseWithEndedContextIsAnError", run: leaseEnded},
 	}
 }
 
-// wantAbove checks that a worker ID went from one lease to another whose deltas lie above the first one's.
-func wantAbove(t *testing.T, from, to assigner.Grant) {
-	t.Helper()
-	if to.WorkerID != from.WorkerID || to.First <= from.Limit || to.Limit < to.First {
-		t.Errorf("grant %+v after %+v, want the same worker and deltas above its limit", to, from)
-	}
-}
-
-func grantIsRow(t *testing.T, handle func() assigner.Store) {
-	s, guarantee := handle(), assigner.GuaranteeFenced
-	st := status(t, s)
-	if st.Lossy {
+func grantIsRow(t *testing.T, n namespace) {
+	s, cfg, guarantee := n.Handle(), n.owned("me"), assigner.GuaranteeFenced
+	if n.lossy {
 		guarantee = assigner.GuaranteeLossy
+	} else {
+		cfg.Window = 20 * time.Second
 	}
+	st := status(t, s)
 	d := Domain()
 	d.Prepared = 1000
 	now := d.Now()
-	l, err := tryAssign(t, assigner.Leased(handle(), assigner.LeaseConfig{Owner: "me", Window: 20 * time.Second}), d)
+	l, err := tryAssign(t, assigner.Leased(n.Handle(), cfg), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +51,10 @@ func grantIsRow(t *testing.T, handle func() assigner.Store) {
 	if g.Guarantee != guarantee || !g.Reusable || !g.Fenced() {
 		t.Errorf("grant %+v, want %v, reusable and fenced", g, guarantee)
 	}
-	if g.First > now || g.Limit < now+1000+20 {
+	if !n.lossy && (g.First > now || g.Limit < now+1000+20) {
 		t.Errorf("grant is for deltas %d to %d, want %d to %d at least", g.First, g.Limit, now, now+1000+20)
 	}
-	row := rowOf(t, s, l)
+	row := load(t, s, g.WorkerID)
 	if row.Fence != g.Limit || row.WorkerID != g.WorkerID || row.Owner != "me" || row.Token == "" || row.Version != 1 || row.Identity != st.Identity {
 		t.Errorf("row %+v does not say what the grant says: %+v; the store's identity is %q", row, g, st.Identity)
 	}
@@ -88,19 +67,13 @@ func grantIsRow(t *testing.T, handle func() assigner.Store) {
 	}
 }
 
-func renewRaises(t *testing.T, handle func() assigner.Store) {
-	s := handle()
-	l := assign(t, assigner.Leased(handle(), assigner.LeaseConfig{}))
+func renewRaises(t *testing.T, n namespace) {
+	l := assign(t, n.leased())
 	for range 5 {
 		before := l.Grant()
-		if err := l.Renew(t.Context(), before.Limit, before.Limit+100); err != nil {
-			t.Fatalf("Renew: %v", err)
-		}
+		n.raise(t, l)
 		after := l.Grant()
-		if after.Limit < before.Limit+100 {
-			t.Errorf("limit %d after Renew wanted %d", after.Limit, before.Limit+100)
-		}
-		if row := rowOf(t, s, l); row.Fence != after.Limit {
+		if row := n.row(t, l); row.Fence != after.Limit {
 			t.Errorf("fence %d, limit %d", row.Fence, after.Limit)
 		}
 		before.Limit = after.Limit
@@ -110,20 +83,20 @@ func renewRaises(t *testing.T, handle func() assigner.Store) {
 	}
 }
 
-func leasesAtOnce(t *testing.T, handle func() assigner.Store) {
+func leasesAtOnce(t *testing.T, n namespace) {
 	var wg sync.WaitGroup
 	var owners sync.Map
 	start := make(chan struct{})
 	for i := range holders {
-		a := assigner.Leased(handle(), assigner.LeaseConfig{})
+		a := n.leased()
 		if i%2 == 1 {
-			a = assigner.Auto(handle(), assigner.LeaseConfig{})
+			a = n.auto()
 		}
 		wg.Go(func() {
 			<-start
 			ctx, cancel := bounded(t)
 			defer cancel()
-			l, err := a.Assign(ctx, Domain())
+			l, err := settle(ctx, a, Domain(), nil)
 			if err != nil {
 				t.Errorf("Assign for holder %d: %v", i, err)
 				return
@@ -137,18 +110,19 @@ func leasesAtOnce(t *testing.T, handle func() assigner.Store) {
 	wg.Wait()
 }
 
-func releasedReused(t *testing.T, handle func() assigner.Store) {
-	a := assigner.Leased(handle(), assigner.LeaseConfig{})
-	kept, released := assign(t, a), assign(t, a)
+func releasedReused(t *testing.T, n namespace) {
+	a := n.leased()
+	kept := assign(t, a)
+	released := assign(t, a, kept)
 	if kept.Grant().WorkerID == released.Grant().WorkerID {
 		t.Fatalf("two leases have worker %d", kept.Grant().WorkerID)
 	}
-	fence := rowOf(t, handle(), released).Fence
+	fence := n.row(t, released).Fence
 	release(t, released)
-	if row := rowOf(t, handle(), released); row.Fence != fence || row.Token != "" {
+	if row := n.row(t, released); row.Fence != fence || row.Token != "" {
 		t.Errorf("row %+v after its release, want no token and fence %d", row, fence)
 	}
-	again := assign(t, assigner.Leased(handle(), assigner.LeaseConfig{}))
+	again := assign(t, n.leased(), kept)
 	wantAbove(t, released.Grant(), again.Grant())
 	release(t, released) // it is no longer its own
 	for _, l := range []assigner.Lease{kept, again} {
@@ -158,21 +132,26 @@ func releasedReused(t *testing.T, handle func() assigner.Store) {
 	}
 }
 
-func expiredReused(t *testing.T, handle func() assigner.Store) {
-	a := assigner.Leased(handle(), assigner.LeaseConfig{})
-	held, expired := assign(t, a), assign(t, a)
-	expire(t, handle(), expired)
-	wantAbove(t, expired.Grant(), assign(t, assigner.Leased(handle(), assigner.LeaseConfig{})).Grant())
+func expiredReused(t *testing.T, n namespace) {
+	a := n.leased()
+	held := assign(t, a)
+	expired := assign(t, a, held)
+	n.expire(t, expired)
+	wantAbove(t, expired.Grant(), assign(t, n.leased(), held).Grant())
 	if err := renew(t, held); err != nil {
 		t.Errorf("Renew: %v", err)
 	}
 }
 
-func autoNewFirst(t *testing.T, handle func() assigner.Store) {
-	a, d := assigner.Auto(handle(), assigner.LeaseConfig{}), Domain()
-	d.Layout.WorkerBits = 2
+func autoNewFirst(t *testing.T, n namespace) {
+	a, d := n.auto(), Domain()
+	d.Layout.WorkerBits = 1
+	starts := 3 * (d.MaxWorkerID() + 1)
+	if n.lossy {
+		starts /= 2
+	}
 	last := make(map[int64]assigner.Grant)
-	for i := range 3 * (d.MaxWorkerID() + 1) {
+	for i := range starts {
 		l, err := tryAssign(t, a, d)
 		if err != nil {
 			t.Fatalf("Assign: %v", err)
@@ -190,53 +169,44 @@ func autoNewFirst(t *testing.T, handle func() assigner.Store) {
 	}
 }
 
-func leasesExhausted(t *testing.T, handle func() assigner.Store) {
+func leasesExhausted(t *testing.T, n namespace) {
 	d := Domain()
-	d.Layout.WorkerBits = 2
-	leased, auto := assigner.Leased(handle(), assigner.LeaseConfig{}), assigner.Auto(handle(), assigner.LeaseConfig{})
-	seen := make(map[int64]assigner.Lease)
+	d.Layout.WorkerBits = 1
+	leased, auto := n.leased(), n.auto()
+	var held []assigner.Lease
 	for range d.MaxWorkerID() + 1 {
-		l, err := tryAssign(t, leased, d)
+		l, err := tryAssign(t, leased, d, held...)
 		if err != nil {
 			t.Fatalf("Assign: %v", err)
 		}
-		seen[l.Grant().WorkerID] = l
+		held = append(held, l)
 	}
-	if len(seen) != 4 {
-		t.Fatalf("4 leases have %d workers", len(seen))
+	if held[0].Grant().WorkerID == held[1].Grant().WorkerID {
+		t.Fatalf("both leases have worker %d", held[0].Grant().WorkerID)
 	}
 	for _, a := range []assigner.Assigner{leased, auto, leased} {
 		if _, err := tryAssign(t, a, d); !errors.Is(err, assigner.ErrWorkersExhausted) {
 			t.Errorf("Assign with all workers held: %v, want ErrWorkersExhausted", err)
 		}
 	}
-	release(t, seen[2])
-	l, err := tryAssign(t, auto, d)
+	release(t, held[1])
+	l, err := tryAssign(t, auto, d, held[0])
 	if err != nil {
 		t.Fatalf("Assign after a release: %v", err)
 	}
-	wantAbove(t, seen[2].Grant(), l.Grant())
+	wantAbove(t, held[1].Grant(), l.Grant())
 }
 
 // zombie comes back after its time, to find its row taken.
-func zombie(t *testing.T, handle func() assigner.Store) {
-	old := assign(t, assigner.Leased(handle(), assigner.LeaseConfig{Owner: "old"}))
-	before := old.Grant()
-	expire(t, handle(), old)
-	successor := assign(t, assigner.Leased(handle(), assigner.LeaseConfig{Owner: "new"}))
-	wantAbove(t, before, successor.Grant())
-	row := rowOf(t, handle(), successor)
-	for range 2 {
-		err := old.Renew(t.Context(), before.Limit, before.Limit+1_000_000)
-		if !errors.Is(err, assigner.ErrWorkerRowLost) {
-			t.Errorf("Renew of the old lease: %v, want ErrWorkerRowLost", err)
-		}
-		if after := old.Grant(); after != before {
-			t.Errorf("grant of the old lease %+v, was %+v", after, before)
-		}
-	}
+func zombie(t *testing.T, n namespace) {
+	old := assign(t, assigner.Leased(n.Handle(), n.owned("old")))
+	n.expire(t, old)
+	successor := assign(t, assigner.Leased(n.Handle(), n.owned("new")))
+	wantAbove(t, old.Grant(), successor.Grant())
+	row := n.row(t, successor)
+	wantLost(t, old)
 	release(t, old)
-	if got := rowOf(t, handle(), successor); !sameRow(got, row) {
+	if got := n.row(t, successor); !sameRow(got, row) {
 		t.Errorf("the old lease changed the row to %+v, was %+v", got, row)
 	}
 	if err := renew(t, successor); err != nil {
@@ -244,19 +214,18 @@ func zombie(t *testing.T, handle func() assigner.Store) {
 	}
 }
 
-func fencedRefuses(t *testing.T, handle func() assigner.Store) {
-	mine := assigner.Fenced(handle(), 311, "192.168.209.55", assigner.LeaseConfig{})
-	theirs := assigner.Fenced(handle(), 311, "192.168.161.55", assigner.LeaseConfig{})
+func fencedRefuses(t *testing.T, n namespace) {
+	mine, theirs := n.fenced(311, "192.168.209.55"), n.fenced(311, "192.168.161.55")
 	l := assign(t, mine)
 	if l.Grant().WorkerID != 311 {
 		t.Fatalf("worker %d, want 311", l.Grant().WorkerID)
 	}
-	row := rowOf(t, handle(), l)
+	row := n.row(t, l)
 	_, err := tryAssign(t, theirs, Domain())
 	if !errors.Is(err, assigner.ErrWorkerInUse) || !strings.Contains(err.Error(), "192.168.209.55") {
 		t.Errorf("Assign for another owner: %v; want ErrWorkerInUse, naming 192.168.209.55", err)
 	}
-	if got := rowOf(t, handle(), l); !sameRow(got, row) {
+	if got := n.row(t, l); !sameRow(got, row) {
 		t.Errorf("the refused owner changed the row to %+v, was %+v", got, row)
 	}
 	if err := renew(t, l); err != nil {
@@ -264,93 +233,55 @@ func fencedRefuses(t *testing.T, handle func() assigner.Store) {
 	}
 	release(t, l)
 	wantAbove(t, l.Grant(), assign(t, theirs).Grant())
-	if _, err := tryAssign(t, assigner.Fenced(handle(), 131072, "x", assigner.LeaseConfig{}), Domain()); !errors.Is(err, assigner.ErrWorkerOutOfRange) {
+	if _, err := tryAssign(t, n.fenced(131072, "x"), Domain()); !errors.Is(err, assigner.ErrWorkerOutOfRange) {
 		t.Errorf("Assign of worker 131072: %v, want ErrWorkerOutOfRange", err)
 	}
 }
 
-func fencedTakesOver(t *testing.T, handle func() assigner.Store) {
-	first := assign(t, assigner.Fenced(handle(), 7, "orders-7", assigner.LeaseConfig{}))
-	before := first.Grant()
-	second := assign(t, assigner.Fenced(handle(), 7, "orders-7", assigner.LeaseConfig{}))
-	wantAbove(t, before, second.Grant())
-	if err := renew(t, first); !errors.Is(err, assigner.ErrWorkerRowLost) || first.Grant() != before {
-		t.Errorf("Renew of the first lease: %v, want ErrWorkerRowLost; grant %+v, was %+v", err, first.Grant(), before)
-	}
+func fencedTakesOver(t *testing.T, n namespace) {
+	first := assign(t, n.fenced(7, "orders-7"))
+	second := assign(t, n.fenced(7, "orders-7"))
+	wantAbove(t, first.Grant(), second.Grant())
+	wantLost(t, first)
 	if err := renew(t, second); err != nil {
 		t.Errorf("Renew of the second lease: %v", err)
 	}
 }
 
-// A mute store makes its swaps, or loses them, and does not say which.
-type mute struct {
-	assigner.Store
-	loses bool
-}
-
-var errMute = errors.New("connection lost")
-
-func (m mute) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
-	if m.loses {
-		return false, errMute
+// namespacesApart: what one namespace does must not be seen in another, recovery least of all.
+func namespacesApart(t *testing.T, n namespace) {
+	if n.Other == nil {
+		t.Skip("the store has one namespace")
 	}
-	_, err := m.Store.Swap(ctx, old, next, ttl)
-	return false, errors.Join(errMute, err)
-}
-
-func ambiguousSwap(t *testing.T, handle func() assigner.Store) {
-	l := assign(t, assigner.Leased(mute{handle(), false}, assigner.LeaseConfig{}))
-	if row := rowOf(t, handle(), l); row.Fence != l.Grant().Limit {
-		t.Errorf("fence %d, limit %d", row.Fence, l.Grant().Limit)
+	mine := assign(t, n.leased())
+	row, meta := n.row(t, mine), loadMeta(t, n.Handle())
+	other := n.Other()
+	if rows, m := list(t, other), loadMeta(t, other); len(rows) > 0 || m != (assigner.Meta{}) {
+		t.Errorf("another namespace has rows %+v and meta %+v, want none", rows, m)
 	}
-	g := l.Grant()
-	if err := l.Renew(t.Context(), g.Limit, g.Limit+10); err != nil {
-		t.Errorf("Renew: %v", err)
+	theirs := assign(t, assigner.Leased(other, n.config()))
+	if a, b := mine.Grant().WorkerID, theirs.Grant().WorkerID; a != b {
+		t.Errorf("first worker %d here, %d in another namespace", a, b)
 	}
-	if row := rowOf(t, handle(), l); row.Fence != l.Grant().Limit || row.Fence < g.Limit+10 {
-		t.Errorf("fence %d, limit %d; Renew wanted %d", row.Fence, l.Grant().Limit, g.Limit+10)
+	n.raise(t, theirs)
+	release(t, theirs)
+	ctx, cancel := bounded(t)
+	defer cancel()
+	if err := assigner.Recover(ctx, other, time.Hour); err != nil {
+		t.Errorf("Recover: %v", err)
 	}
-	release(t, l)
-	if row := rowOf(t, handle(), l); row.Token != "" {
-		t.Errorf("row %+v has not been released", row)
+	if got := n.row(t, mine); !sameRow(got, row) {
+		t.Errorf("row %+v after changes of another namespace, was %+v", got, row)
 	}
-
-	lossy := mute{handle(), true}
-	if _, err := tryAssign(t, assigner.Fenced(lossy, 99, "x", assigner.LeaseConfig{}), Domain()); !errors.Is(err, errMute) {
-		t.Errorf("Assign with a swap that did not take effect: %v, want the store's error", err)
-	}
-	if row := load(t, handle(), 99); row != (assigner.Row{}) {
-		t.Errorf("row %+v, want none", row)
+	if got := loadMeta(t, n.Handle()); got != meta {
+		t.Errorf("meta %+v after changes of another namespace, was %+v", got, meta)
 	}
 }
 
-// wentBack puts a row back to an earlier state, as a restore does.
-func wentBack(t *testing.T, handle func() assigner.Store) {
-	s := handle()
-	l := assign(t, assigner.Leased(handle(), assigner.LeaseConfig{}))
-	earlier := rowOf(t, s, l)
-	limit := l.Grant().Limit
-	if err := l.Renew(t.Context(), limit, limit+10); err != nil {
-		t.Fatalf("Renew: %v", err)
-	}
-	before := l.Grant()
-	if !swap(t, s, rowOf(t, s, l), earlier, time.Hour) {
-		t.Fatal("the row was not put back")
-	}
-	err := l.Renew(t.Context(), before.Limit, before.Limit+10)
-	if !errors.Is(err, assigner.ErrFenceRegressed) || !errors.Is(err, assigner.ErrWorkerRowLost) {
-		t.Errorf("Renew: %v, want ErrFenceRegressed and ErrWorkerRowLost", err)
-	}
-	if l.Grant() != before {
-		t.Errorf("grant %+v, was %+v", l.Grant(), before)
-	}
-	wantRow(t, s, earlier)
-}
-
-func anotherLayout(t *testing.T, handle func() assigner.Store) {
-	a := assigner.Leased(handle(), assigner.LeaseConfig{})
+func anotherLayout(t *testing.T, n namespace) {
+	a := n.leased()
 	assign(t, a)
-	meta := loadMeta(t, handle())
+	meta := loadMeta(t, n.Handle())
 	changes := map[string]func(*assigner.Domain){
 		"DeltaBits":      func(d *assigner.Domain) { d.Layout.DeltaBits-- },
 		"DatacenterBits": func(d *assigner.Domain) { d.Layout.DatacenterBits-- },
@@ -376,60 +307,42 @@ func anotherLayout(t *testing.T, handle func() assigner.Store) {
 			t.Errorf("Assign with another domain: %v, want ErrLayoutMismatch, naming %s", err, name)
 		}
 	}
-	if got := loadMeta(t, handle()); got != meta {
+	if got := loadMeta(t, n.Handle()); got != meta {
 		t.Errorf("meta %+v, was %+v", got, meta)
 	}
-	if rows := list(t, handle()); len(rows) != 1 {
+	if rows := list(t, n.Handle()); len(rows) != 1 {
 		t.Errorf("rows %+v, want one", rows)
 	}
 	assign(t, a)
 }
 
-// withClock gives a domain the clock that fits its layout and epoch.
-func withClock(t *testing.T, d assigner.Domain) assigner.Domain {
-	t.Helper()
-	a, err := bitsalloc.New(d.Layout, d.Epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Now = func() int64 { return a.Delta(time.Now()) }
-	return d
-}
-
 // clockOff: a host whose clock is wrong gets nothing, and spoils nothing for the others.
-func clockOff(t *testing.T, handle func() assigner.Store) {
+func clockOff(t *testing.T, n namespace) {
 	for _, hours := range []int64{-1, 1} {
 		d := Domain()
 		now := d.Now
 		d.Now = func() int64 { return now() + hours*3600 }
-		for _, a := range []assigner.Assigner{
-			assigner.Leased(handle(), assigner.LeaseConfig{}),
-			assigner.Auto(handle(), assigner.LeaseConfig{}),
-			assigner.Fenced(handle(), 7, "x", assigner.LeaseConfig{}),
-		} {
+		for _, a := range n.kinds() {
 			if _, err := tryAssign(t, a, d); !errors.Is(err, assigner.ErrClockSkew) {
 				t.Errorf("Assign with a clock off by %d h: %v, want ErrClockSkew", hours, err)
 			}
 		}
 	}
-	if rows := list(t, handle()); len(rows) > 0 {
+	if rows := list(t, n.Handle()); len(rows) > 0 {
 		t.Errorf("rows %+v, want none", rows)
 	}
-	assign(t, assigner.Leased(handle(), assigner.LeaseConfig{}))
+	assign(t, n.leased())
 }
 
-func leaseEnded(t *testing.T, handle func() assigner.Store) {
-	s := handle()
+func leaseEnded(t *testing.T, n namespace) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, a := range []assigner.Assigner{
-		assigner.Leased(s, assigner.LeaseConfig{}), assigner.Auto(s, assigner.LeaseConfig{}), assigner.Fenced(s, 7, "x", assigner.LeaseConfig{}),
-	} {
+	for _, a := range n.kinds() {
 		if l, err := a.Assign(ctx, Domain()); l != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("Assign with a cancelled context: %v, %v; want context.Canceled", l, err)
 		}
 	}
-	l := assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
+	l := assign(t, n.leased())
 	before := l.Grant()
 	if err := l.Renew(ctx, before.Limit, before.Limit+1); !errors.Is(err, context.Canceled) || l.Grant() != before {
 		t.Errorf("Renew with a cancelled context: %v, want context.Canceled; grant %+v, was %+v", err, l.Grant(), before)

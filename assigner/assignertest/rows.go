@@ -14,31 +14,28 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// RunStore checks what leases need of an [assigner.Store]: first its single operations, then leases on it.
-// open is called once by each case. It makes an empty namespace and returns a func that opens a
-// handle on it, as another process would: what the handles share is in the store, not in memory. Closing
-// them is up to open, with t.Cleanup.
-//
-// The store must be set up so that it is durable, on a server whose clock is right to a minute. It keeps
-// tokens of 64 bytes, identities of 100 bytes and owners of 255 characters.
-func RunStore(t *testing.T, open func(t *testing.T) (handle func() assigner.Store)) {
-	run := func(name string, f func(*testing.T, func() assigner.Store)) {
-		t.Run(name, func(t *testing.T) { f(t, open(t)) })
+// rowCases are those of single operations.
+func rowCases() []rowCase {
+	return []rowCase{
+		{"StatusIsStable", statusStable},
+		{"NothingIsThereAtFirst", nothingAtFirst},
+		{"MetaIsCreatedOnce", metaCreatedOnce},
+		{"MetaIsSwappedByVersionAndToken", metaSwapped},
+		{"RowIsCreatedOnce", rowCreatedOnce},
+		{"RowComesBackAsWritten", rowAsWritten},
+		{"SwapIsRefusedUnlessAllMatches", swapRefused},
+		{"SwapThatChangesOnlyTheExpiryCounts", swapSame},
+		{"StoresClockSetsTheExpiry", expiry},
+		{"ListReturnsAllRows", listAll},
+		{"OneOfManySwapsWins", oneWins},
+		{"NoSwapIsLost", noneLost},
+		{"EndedContextChangesNothing", endedChangesNothing},
 	}
-	run("StatusIsStable", statusStable)
-	run("NothingIsThereAtFirst", nothingAtFirst)
-	run("MetaIsCreatedOnce", metaCreatedOnce)
-	run("MetaIsSwappedByVersion", metaSwapped)
-	run("RowIsCreatedOnce", rowCreatedOnce)
-	run("RowComesBackAsWritten", rowAsWritten)
-	run("SwapIsRefusedUnlessAllMatches", swapRefused)
-	run("SwapThatChangesOnlyTheExpiryCounts", swapSame)
-	run("StoresClockSetsTheExpiry", expiry)
-	run("ListReturnsAllRows", listAll)
-	run("OneOfManySwapsWins", oneWins)
-	run("NoSwapIsLost", noneLost)
-	run("EndedContextChangesNothing", endedChangesNothing)
-	runLeases(run)
+}
+
+type rowCase struct {
+	name string
+	run  func(t *testing.T, handle func() assigner.Store)
 }
 
 func statusStable(t *testing.T, handle func() assigner.Store) {
@@ -105,11 +102,13 @@ func metaSwapped(t *testing.T, handle func() assigner.Store) {
 		t.Fatal("the meta row was not created")
 	}
 	next := first
-	next.Version, next.NextWorkerID = first.Version+1, math.MaxInt64-1
+	next.Version, next.Token, next.NextWorkerID = first.Version+1, "another", math.MaxInt64-1
 	if !swapMeta(t, other, first, next) {
-		t.Error("a swap from the present version was refused")
+		t.Error("a swap from the present version and token was refused")
 	}
-	for name, old := range map[string]assigner.Meta{"an earlier version": first, "no row": {}} {
+	strange := next
+	strange.Token = first.Token
+	for name, old := range map[string]assigner.Meta{"an earlier version": first, "no row": {}, "another token": strange} {
 		if swapMeta(t, s, old, first) {
 			t.Errorf("a swap from %s took effect", name)
 		}

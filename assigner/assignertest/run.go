@@ -54,7 +54,7 @@ func differentWorkersAtOnce(t *testing.T, s Store) {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			l, err := a.Assign(ctx, Domain())
+			l, err := settle(ctx, a, Domain(), nil)
 			if err != nil {
 				t.Errorf("Assign for holder %d: %v", i, err)
 				workers[i] = -1 - int64(i)
@@ -180,7 +180,7 @@ func anotherDomain(t *testing.T, s Store) {
 	} {
 		d := Domain()
 		change(&d)
-		if _, err := tryAssign(t, s.Assigner(holder(1)), d); !errors.Is(err, assigner.ErrLayoutMismatch) {
+		if _, err := tryAssign(t, s.Assigner(holder(1)), withClock(t, d)); !errors.Is(err, assigner.ErrLayoutMismatch) {
 			t.Errorf("Assign with another %s: %v, want ErrLayoutMismatch", name, err)
 		}
 	}

@@ -42,30 +42,52 @@ func Domain() assigner.Domain {
 	}
 }
 
-// assign takes a worker ID for a holder and ends the test if there is none to be had.
-func assign(t *testing.T, a assigner.Assigner) assigner.Lease {
+// withClock gives a domain the clock that fits its layout and epoch.
+func withClock(t *testing.T, d assigner.Domain) assigner.Domain {
 	t.Helper()
-	l, err := tryAssign(t, a, Domain())
+	a, err := bitsalloc.New(d.Layout, d.Epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Now = func() int64 { return a.Delta(time.Now()) }
+	return d
+}
+
+// assign takes a worker ID for a holder and ends the test if there is none to be had. If that takes a quarantine, it
+// renews the leases in keep meanwhile.
+func assign(t *testing.T, a assigner.Assigner, keep ...assigner.Lease) assigner.Lease {
+	t.Helper()
+	l, err := tryAssign(t, a, Domain(), keep...)
 	if err != nil {
 		t.Fatalf("Assign: %v", err)
 	}
 	return l
 }
 
-// tryAssign checks what holds for every answer: a lease or an error, and a number within its field.
-func tryAssign(t *testing.T, a assigner.Assigner, d assigner.Domain) (assigner.Lease, error) {
+// tryAssign checks what holds for every answer: a lease or an error, a number within its field, and deltas to use.
+func tryAssign(t *testing.T, a assigner.Assigner, d assigner.Domain, keep ...assigner.Lease) (assigner.Lease, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	l, err := a.Assign(ctx, d)
+	l, err := settle(ctx, a, d, func() {
+		for _, kept := range keep {
+			if err := renew(t, kept); err != nil {
+				t.Fatalf("Renew of worker %d: %v", kept.Grant().WorkerID, err)
+			}
+		}
+	})
 	switch {
 	case err == nil && l == nil:
 		t.Fatal("Assign returned neither a lease nor an error")
 	case err != nil && l != nil:
 		t.Errorf("Assign returned a lease and the error %v", err)
 	case err == nil:
-		if w := l.Grant().WorkerID; w < 0 || w > d.MaxWorkerID() {
-			t.Errorf("worker %d, want 0 to %d", w, d.MaxWorkerID())
+		g := l.Grant()
+		if g.WorkerID < 0 || g.WorkerID > d.MaxWorkerID() {
+			t.Errorf("worker %d, want 0 to %d", g.WorkerID, d.MaxWorkerID())
+		}
+		if g.First > g.Limit {
+			t.Errorf("grant for deltas %d to %d, want one at least", g.First, g.Limit)
 		}
 	}
 	return l, err

@@ -18,42 +18,70 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 )
 
-func TestMemoryConformsAsAStore(t *testing.T) { runMemory(t, "") }
+func TestMemoryConformsAsAStore(t *testing.T) {
+	t.Parallel()
+	runMemory(t, "", false)
+}
+
+func TestLossyMemoryConformsAsAStore(t *testing.T) {
+	t.Parallel()
+	runMemory(t, "", true)
+}
 
 // As with assigners: for each way in which a store can be wrong, the named case must fail.
 func TestStoreSuiteCatchesEveryFault(t *testing.T) {
 	for fault, names := range map[string][]string{
-		"not shared":        {"MetaIsCreatedOnce", "RowIsCreatedOnce", "LeasesAtOnceGetDifferentWorkers"},
-		"clock off":         {"StatusIsStable", "LeaseGrantsWhatTheRowSays"},
-		"identity changes":  {"StatusIsStable"},
-		"undurable":         {"StatusIsStable"},
-		"row for none":      {"NothingIsThereAtFirst"},
-		"swap creates":      {"NothingIsThereAtFirst"},
-		"meta overwrites":   {"MetaIsCreatedOnce", "MetaIsSwappedByVersion"},
-		"meta blind":        {"MetaIsSwappedByVersion"},
-		"create overwrites": {"RowIsCreatedOnce", "SwapIsRefusedUnlessAllMatches"},
-		"floats":            {"RowComesBackAsWritten"},
-		"truncates":         {"RowComesBackAsWritten"},
-		"latin":             {"RowComesBackAsWritten"},
-		"blind to version":  {"SwapIsRefusedUnlessAllMatches"},
-		"blind to fence":    {"SwapIsRefusedUnlessAllMatches"},
-		"blind to token":    {"SwapIsRefusedUnlessAllMatches"},
-		"folds case":        {"SwapIsRefusedUnlessAllMatches"},
-		"pads":              {"SwapIsRefusedUnlessAllMatches"},
-		"writes if refused": {"SwapIsRefusedUnlessAllMatches"},
-		"compares owners":   {"SwapIsRefusedUnlessAllMatches"},
-		"counts changes":    {"SwapThatChangesOnlyTheExpiryCounts"},
-		"caller's expiry":   {"StoresClockSetsTheExpiry"},
-		"lists held":        {"ReleasedWorkerIsReusedAboveItsFence"},
-		"lists 20":          {"ListReturnsAllRows"},
-		"check, then act":   {"OneOfManySwapsWins", "NoSwapIsLost"},
-		"ignores context":   {"EndedContextChangesNothing", "LeaseWithEndedContextIsAnError"},
-		"deletes free rows": {"ReleasedWorkerIsReusedAboveItsFence"},
-		"never expires":     {"ExpiredWorkerIsReusedAboveItsFence", "ZombieLosesItsRow"},
+		"not shared":               {"MetaIsCreatedOnce", "RowIsCreatedOnce", "LeasesAtOnceGetDifferentWorkers"},
+		"clock off":                {"StatusIsStable", "LeaseGrantsWhatTheRowSays"},
+		"identity changes":         {"StatusIsStable"},
+		"undurable":                {"StatusIsStable"},
+		"row for none":             {"NothingIsThereAtFirst"},
+		"swap creates":             {"NothingIsThereAtFirst", "DeletedRowEndsItsLease", "RecreatedNamespaceEndsItsLeases"},
+		"meta overwrites":          {"MetaIsCreatedOnce", "MetaIsSwappedByVersionAndToken"},
+		"meta blind":               {"MetaIsSwappedByVersionAndToken"},
+		"meta blind to token":      {"MetaIsSwappedByVersionAndToken"},
+		"meta without fence":       {"MetaIsCreatedOnce", "MetaIsSwappedByVersionAndToken", "RecoveryRaisesWhatARestoreLost"},
+		"meta without token":       {"MetaIsCreatedOnce", "AmbiguousSwapOfTheMetaRowWastesNoWorker"},
+		"meta without identity":    {"MetaIsCreatedOnce", "AnotherIdentityIsQuarantined"},
+		"row without identity":     {"RowComesBackAsWritten", "AnotherIdentityIsQuarantined"},
+		"create overwrites":        {"RowIsCreatedOnce", "SwapIsRefusedUnlessAllMatches"},
+		"floats":                   {"RowComesBackAsWritten"},
+		"truncates":                {"RowComesBackAsWritten"},
+		"latin":                    {"RowComesBackAsWritten"},
+		"blind to version":         {"SwapIsRefusedUnlessAllMatches"},
+		"blind to fence":           {"SwapIsRefusedUnlessAllMatches"},
+		"blind to token":           {"SwapIsRefusedUnlessAllMatches"},
+		"folds case":               {"SwapIsRefusedUnlessAllMatches"},
+		"pads":                     {"SwapIsRefusedUnlessAllMatches"},
+		"writes if refused":        {"SwapIsRefusedUnlessAllMatches"},
+		"compares owners":          {"SwapIsRefusedUnlessAllMatches"},
+		"counts changes":           {"SwapThatChangesOnlyTheExpiryCounts"},
+		"caller's expiry":          {"StoresClockSetsTheExpiry"},
+		"lists held":               {"ReleasedWorkerIsReusedAboveItsFence"},
+		"lists 20":                 {"ListReturnsAllRows"},
+		"check, then act":          {"OneOfManySwapsWins", "NoSwapIsLost"},
+		"ignores context":          {"EndedContextChangesNothing", "LeaseWithEndedContextIsAnError"},
+		"deletes free rows":        {"ReleasedWorkerIsReusedAboveItsFence"},
+		"never expires":            {"ExpiredWorkerIsReusedAboveItsFence", "ZombieLosesItsRow"},
+		"reads lag":                {"AmbiguousSwapIsReadAgain", "ReleasedWorkerIsReusedAboveItsFence"},
+		"acknowledges renewals":    {"RenewRaisesTheFence", "NoSwapIsLost"},
+		"row without owner":        {"FencedRefusesAnotherOwner"},
+		"meta without epoch":       {"AnotherLayoutIsRefused"},
+		"deletes nothing":          {"DeletedRowEndsItsLease"},
+		"clears no meta":           {"RecreatedNamespaceEndsItsLeases"},
+		"never lowers":             {"StoreThatWentBackIsNoticed"},
+		"one namespace":            {"NamespacesAreApart"},
+		"never down":               {"StoreDownAtStartIsAnError", "OutageWithinTheWindowIsBridged", "OutageBeyondTheLeaseCostsNoRowUnlessLossy"},
+		"hangs when down":          {"OutageWithinTheWindowIsBridged"},
+		"forgets when down":        {"OutageWithinTheWindowIsBridged", "OutageBeyondTheLeaseCostsNoRowUnlessLossy"},
+		"lossy, deletes free rows": {"ReleasedWorkerIsReusedAboveItsFence"},
+		"lossy, never expires":     {"ExpiredWorkerIsReusedAboveItsFence"},
+		"lossy, as it begins":      {"StatusIsStable", "LossyStoreQuarantinesEveryLease", "LossyGrantFollowsTheStoresClock", "LossyLeaseEndsAWindowAfterItsRenewal"},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBrokenStore$", "-test.v")
+			cases := "^TestBrokenStore$/^(" + strings.Join(names, "|") + ")$"
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+cases, "-test.v")
 			cmd.Env = append(os.Environ(), brokenEnv+"="+fault)
 			out, err := cmd.CombinedOutput()
 			if _, failed := errors.AsType[*exec.ExitError](err); !failed {
@@ -73,38 +101,94 @@ func TestBrokenStore(t *testing.T) {
 	if fault == "" {
 		t.Skip("run by TestStoreSuiteCatchesEveryFault")
 	}
-	runMemory(t, fault)
+	fault, lossy := strings.CutPrefix(fault, "lossy, ")
+	runMemory(t, fault, lossy)
 }
 
-func runMemory(t *testing.T, fault string) {
-	assignertest.RunStore(t, func(*testing.T) func() assigner.Store {
-		shared := &memory{fault: fault, rows: make(map[int64]assigner.Row)}
-		return func() assigner.Store {
-			if fault == "not shared" {
-				return &memory{fault: fault, rows: make(map[int64]assigner.Row)}
-			}
-			return shared
+func runMemory(t *testing.T, fault string, lossy bool) {
+	assignertest.RunStore(t, func(*testing.T) assignertest.Backend {
+		empty := func() *memory { return &memory{fault: fault, lossy: lossy, rows: make(map[int64]assigner.Row)} }
+		shared := empty()
+		b := assignertest.Backend{
+			Handle: func() assigner.Store { return shared },
+			Other:  func() assigner.Store { return empty() },
+			Delete: shared.delete,
+			Clear:  shared.clear,
+			Down:   shared.takeDown,
 		}
+		switch fault {
+		case "not shared":
+			b.Handle = b.Other
+		case "one namespace":
+			b.Other = b.Handle
+		}
+		return b
 	})
 }
 
 // A memory is a namespace that ends with its process, with at most one fault.
 type memory struct {
 	fault string
+	lossy bool
 
 	mu    sync.Mutex
 	looks int
+	hung  int
+	down  bool
 	meta  assigner.Meta
 	rows  map[int64]assigner.Row
+	last  assigner.Row // before the last swap, which "reads lag" shows
 }
 
-// enter locks the memory unless the context has ended.
+var errDown = errors.New("the memory is down")
+
+// enter locks the memory unless the context has ended or it is down.
 func (m *memory) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil && m.fault != "ignores context" {
 		return err
 	}
 	m.mu.Lock()
-	return nil
+	if !m.down {
+		return nil
+	}
+	m.hung++
+	first := m.hung == 1
+	m.mu.Unlock()
+	if first && m.fault == "hangs when down" {
+		<-time.After(6 * time.Second)
+	}
+	return errDown
+}
+
+func (m *memory) takeDown(*testing.T) (up func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.down = m.fault != "never down"
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.down = false
+		if m.fault == "forgets when down" {
+			clear(m.rows)
+		}
+	}
+}
+
+func (m *memory) delete(_ *testing.T, workerID int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fault != "deletes nothing" {
+		delete(m.rows, workerID)
+	}
+}
+
+func (m *memory) clear(*testing.T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.rows)
+	if m.fault != "clears no meta" {
+		m.meta = assigner.Meta{}
+	}
 }
 
 func (m *memory) Status(ctx context.Context) (s assigner.Status, err error) {
@@ -113,8 +197,10 @@ func (m *memory) Status(ctx context.Context) (s assigner.Status, err error) {
 	}
 	defer m.mu.Unlock()
 	m.looks++
-	s = assigner.Status{Now: time.Now(), Identity: "memory"}
+	s = assigner.Status{Now: time.Now(), Identity: "memory", Lossy: m.lossy}
 	switch m.fault {
+	case "as it begins":
+		s.Lossy = m.looks == 1
 	case "clock off":
 		s.Now = s.Now.Add(-time.Hour)
 	case "identity changes":
@@ -139,8 +225,19 @@ func (m *memory) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 	}
 	defer m.mu.Unlock()
 	blind := m.fault == "meta blind" && m.meta.Version != 0 && old.Version != 0 || m.fault == "meta overwrites" && old.Version == 0
-	if m.meta.Version != old.Version && !blind {
+	match := m.meta.Version == old.Version && (m.meta.Token == old.Token || m.fault == "meta blind to token")
+	if !match && !blind {
 		return false, nil
+	}
+	switch m.fault {
+	case "meta without fence":
+		next.Fence = 0
+	case "meta without epoch":
+		next.Epoch = time.Time{}
+	case "meta without token":
+		next.Token = ""
+	case "meta without identity":
+		next.Identity = ""
 	}
 	m.meta = next
 	return true, nil
@@ -152,6 +249,9 @@ func (m *memory) Load(ctx context.Context, workerID int64) (assigner.Row, error)
 	}
 	defer m.mu.Unlock()
 	row, ok := m.rows[workerID]
+	if m.fault == "reads lag" && m.last.WorkerID == workerID {
+		row = m.last
+	}
 	if !ok && m.fault == "row for none" {
 		row.WorkerID = workerID
 	}
@@ -195,6 +295,10 @@ func (m *memory) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 	if m.fault == "counts changes" && old == next {
 		return false, nil
 	}
+	if m.fault == "acknowledges renewals" && exists && next.Token == found.Token {
+		return true, nil
+	}
+	m.last = found
 	m.write(next, ttl)
 	return true, nil
 }
@@ -233,6 +337,12 @@ func (m *memory) write(next assigner.Row, ttl time.Duration) {
 		expires = time.Now().Add(24 * time.Hour)
 	case "floats":
 		next.Fence = int64(float64(next.Fence>>12)) << 12
+	case "never lowers":
+		next.Fence = max(next.Fence, m.rows[next.WorkerID].Fence)
+	case "row without owner":
+		next.Owner = ""
+	case "row without identity":
+		next.Identity = ""
 	case "truncates":
 		next.Owner = next.Owner[:min(len(next.Owner), 64)]
 	case "latin":

@@ -33,14 +33,16 @@
 //     super_read_only.
 //   - PostgreSQL: synchronous_commit is not off; fsync is on; the server is not in recovery and
 //     transactions are not read-only.
-//   - SQLite: PRAGMA synchronous is FULL or EXTRA; PRAGMA journal_mode is neither MEMORY nor OFF, which
-//     rules out a database in memory; PRAGMA query_only is off.
+//   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL; journal_mode is neither
+//     MEMORY nor OFF, which rules out a database in memory; PRAGMA query_only is off. SQLite's defaults, DELETE
+//     and FULL, do not pass: a power cut may undo the last commit. Drivers take settings with the file's name, such as
+//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite.
 //
 // What does not pass is refused with [assigner.ErrStoreNotDurable], or logged as a warning with
 // Config.AllowUndurable. It does not see what disks, replicas that are promoted too early, and
 // restores from a backup make of a commit. After such a loss of rows, raise the next ID of
 // WORKER_NODE above the largest one that was ever given out before any process starts, and the fences
-// of WORKER_LEASE as its file in package schema says.
+// of each namespace of WORKER_LEASE with [assigner.Recover].
 //
 // # Failures
 //

@@ -87,15 +87,25 @@ func sqliteFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err er
 			return nil, err
 		}
 	}
-	const full = 2
 	if queryOnly != 0 {
 		return nil, final("%w: cannot take a worker ID: PRAGMA query_only is on", ErrAccessDenied)
 	}
-	if synchronous < full {
+	return sqliteSettings(synchronous, strings.ToLower(journal)), nil
+}
+
+// sqliteSettings judges how commits reach the disk. With DELETE a commit is the removal of the journal, and only EXTRA
+// syncs the folder after it: a journal that a power cut brings back undoes the last commit.
+func sqliteSettings(synchronous int, journal string) (faults []string) {
+	const full, extra = 2, 3
+	switch {
+	case journal == "delete" && synchronous < extra:
+		faults = append(faults, fmt.Sprintf("PRAGMA synchronous=%d with journal_mode=delete (allowed: 3 EXTRA; 2 FULL with "+
+			"journal_mode WAL, TRUNCATE, PERSIST)", synchronous))
+	case synchronous < full:
 		faults = append(faults, fmt.Sprintf("PRAGMA synchronous=%d (allowed: 2 FULL, 3 EXTRA)", synchronous))
 	}
-	if strings.EqualFold(journal, "memory") || strings.EqualFold(journal, "off") {
+	if journal == "memory" || journal == "off" {
 		faults = append(faults, "PRAGMA journal_mode="+journal+" (allowed: DELETE, TRUNCATE, PERSIST, WAL)")
 	}
-	return faults, nil
+	return faults
 }

@@ -143,7 +143,7 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 		return l.store.create(ctx, "create "+l.row(next.WorkerID), createRow, l.namespace, next.WorkerID,
 			next.Version, next.Fence, next.Token, next.Owner, next.Identity, ttl.Microseconds())
 	}
-	if checkToken(old.Token) != nil {
+	if checkToken("Token", old.Token) != nil {
 		return false, nil // no row has it; MySQL takes no notice of spaces at the end
 	}
 	return l.store.swap(ctx, "change "+l.row(next.WorkerID), updateRow,

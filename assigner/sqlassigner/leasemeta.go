@@ -18,11 +18,12 @@ const leaseSchema = 1
 
 // metaColumns are those that SwapMeta writes, in the order of metaValues.
 func metaColumns() []string {
-	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "NEXT_WORKER_ID", "SCHEMA_VERSION"}, pinColumns[:]...)
+	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "NEXT_WORKER_ID", "FENCE", "TOKEN", "SERVER_ID",
+		"SCHEMA_VERSION"}, pinColumns[:]...)
 }
 
 func metaValues(m assigner.Meta) []any {
-	return []any{m.Version, m.Namespace, m.DatacenterID, m.NextWorkerID, leaseSchema,
+	return []any{m.Version, m.Namespace, m.DatacenterID, m.NextWorkerID, m.Fence, m.Token, m.Identity, leaseSchema,
 		m.Layout.DeltaBits, m.Layout.DatacenterBits, m.Layout.WorkerBits, m.Layout.SequenceBits,
 		m.Layout.Unit.Milliseconds(), m.Epoch.UnixMilli()}
 }
@@ -37,7 +38,7 @@ func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 		var version, unit, epoch int64
 		err := conn.QueryRowxContext(ctx, l.store.sql("SELECT "+strings.Join(metaColumns(), ", ")+
 			" FROM WORKER_LEASE_META WHERE NAMESPACE = ?"), l.namespace).Scan(
-			&m.Version, &m.Namespace, &m.DatacenterID, &m.NextWorkerID, &version,
+			&m.Version, &m.Namespace, &m.DatacenterID, &m.NextWorkerID, &m.Fence, &m.Token, &m.Identity, &version,
 			&m.Layout.DeltaBits, &m.Layout.DatacenterBits, &m.Layout.WorkerBits, &m.Layout.SequenceBits, &unit, &epoch)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
@@ -59,7 +60,7 @@ func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 }
 
 func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
-	if err := errors.Join(l.err, checkToken(next.Namespace)); err != nil {
+	if err := errors.Join(l.err, checkMeta(next)); err != nil {
 		return false, err
 	}
 	values := append(metaValues(next), l.namespace)
@@ -68,7 +69,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 			", NAMESPACE, SWAPS) VALUES ("+strings.Repeat("?, ", len(values))+"1)", values...)
 	}
 	return l.store.swap(ctx, "change "+l.meta(), "UPDATE WORKER_LEASE_META SET "+strings.Join(metaColumns(), " = ?, ")+
-		" = ?, SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND VERSION = ?", append(values, old.Version)...)
+		" = ?, SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?", append(values, old.Version, old.Token)...)
 }
 
 // meta names the row of the namespace in an error text.

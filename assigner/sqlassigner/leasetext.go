@@ -31,13 +31,17 @@ func checkNamespace(name string) error {
 }
 
 func checkRow(r assigner.Row) error {
-	return errors.Join(checkToken(r.Token), checkText("Owner", r.Owner, maxOwner), checkText("Identity", r.Identity, maxIdentity))
+	return errors.Join(checkToken("Token", r.Token), checkText("Owner", r.Owner, maxOwner), checkText("Identity", r.Identity, maxIdentity))
 }
 
-func checkToken(token string) error {
+func checkMeta(m assigner.Meta) error {
+	return errors.Join(checkToken("Namespace", m.Namespace), checkToken("Token", m.Token), checkText("Identity", m.Identity, maxIdentity))
+}
+
+func checkToken(field, token string) error {
 	foreign := func(r rune) bool { return r <= ' ' || r > '~' }
 	if len(token) > maxToken || strings.ContainsFunc(token, foreign) {
-		return fmt.Errorf("sqlassigner: Token is %q, allowed: up to %d printable characters of ASCII, no space", token, maxToken)
+		return fmt.Errorf("sqlassigner: %s is %q, allowed: up to %d printable characters of ASCII, no space", field, token, maxToken)
 	}
 	return nil
 }

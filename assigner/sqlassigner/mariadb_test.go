@@ -51,6 +51,10 @@ func mariaDB(s *testserver.Server) storetest.Backend {
 		StickyFile: "worker_sticky.sql",
 		LeaseFile:  "worker_lease.sql",
 		Open:       openMariaDB,
+		Down: func(*testing.T, string) (up func()) {
+			s.Kill9()
+			return func() { s.Restart() }
+		},
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp NULL, CREATED timestamp NULL)",
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
 )
 
 func fence(r *rig) {
@@ -73,6 +74,37 @@ func TestExtendIsHeardWhileARenewalIsUnderWay(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if got := r.Current().Limit; got != 130 {
 			t.Errorf("Limit = %d, want 130", got)
+		}
+	})
+}
+
+func TestWindowLastsAtTheRateOfUse(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.open(t)
+		alloc, err := bitsalloc.New(r.config().Domain.Layout, bitsalloc.DefaultEpoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range []struct {
+			after           time.Duration
+			used            int64
+			window, lasting time.Duration
+		}{
+			{0, 0, 100 * time.Second, 100 * time.Second},
+			{10 * time.Second, 50, 50 * time.Second, 10 * time.Second}, // 5 units a second
+			{10 * time.Second, 50, 50 * time.Second, 20 * time.Second}, // 2.5 since the grant
+			{20 * time.Second, 50, 50 * time.Second, 40 * time.Second},
+			{0, 100, 0, 0},
+		} {
+			time.Sleep(row.after)
+			h := r.Latest()
+			if got := h.Window(row.used, alloc); got != row.window {
+				t.Errorf("Window at %d is %v, want %v", row.used, got, row.window)
+			}
+			if got := h.WindowLasts(row.used, alloc); (got - row.lasting).Abs() > time.Millisecond {
+				t.Errorf("at %d and %v the window lasts %v, want %v", row.used, time.Since(r.start), got, row.lasting)
+			}
 		}
 	})
 }

@@ -56,11 +56,17 @@ type Holding struct {
 	Term  uint64 // counts the leases taken; a renewal keeps it
 	Delta int64  // the generator's clock when the lease was taken
 	Half  int64  // the generator asks for more when it uses this delta, long before Limit
+
+	at       time.Time // of the last call of grow, which found position
+	position int64
+	rate     float64 // of ID time to real time before it, 1 at least
 }
 
 // grow moves the limit, and puts Half between it and position.
-func (h *Holding) grow(position, limit int64) {
-	h.Limit = limit
+func (h *Holding) grow(position, limit int64, unit time.Duration) {
+	now := time.Now()
+	h.rate = h.pace(position, now, unit)
+	h.at, h.position, h.Limit = now, position, limit
 	h.Half = math.MaxInt64
 	if h.Fenced() {
 		h.Half = position + (limit-position)/2
@@ -73,6 +79,20 @@ func (h *Holding) Window(position int64, alloc *bitsalloc.Allocator) time.Durati
 		return 0
 	}
 	return alloc.Time(h.Limit).Sub(alloc.Time(position))
+}
+
+// pace is the rate of ID time to real time since the last call of grow, or before it where that was just now.
+func (h *Holding) pace(position int64, now time.Time, unit time.Duration) float64 {
+	elapsed := now.Sub(h.at)
+	if h.at.IsZero() || elapsed < time.Second {
+		return max(h.rate, 1)
+	}
+	return max(float64(position-h.position)*float64(unit)/float64(elapsed), 1)
+}
+
+// WindowLasts is the real time that Window lasts at the present pace.
+func (h *Holding) WindowLasts(position int64, alloc *bitsalloc.Allocator) time.Duration {
+	return time.Duration(float64(h.Window(position, alloc)) / h.pace(position, time.Now(), alloc.Layout().Unit))
 }
 
 // A Tenure is the holding of worker IDs over the life of a generator.
@@ -102,11 +122,14 @@ type Tenure struct {
 // errInvalidated is why a lease is dropped that was being taken when Invalidate was called.
 var errInvalidated = errors.New("tenure: invalidated")
 
-// Start takes the first lease within ctx and holds it until Close.
+// Start takes the first lease within ctx and holds it until Close. It waits for the end of a quarantine, unless ctx is one
+// that never ends: then nobody could stop it.
 func Start(ctx context.Context, cfg Config) (*Tenure, error) {
 	t := &Tenure{cfg: cfg, poke: make(chan struct{}, 1)}
-	if err := t.assign(ctx, 0); err != nil {
-		return nil, err
+	for err := t.assign(ctx, 0); err != nil; err = t.assign(ctx, 0) {
+		if err := t.sitOut(ctx, err); err != nil {
+			return nil, err
+		}
 	}
 	background, cancel := context.WithCancel(context.Background())
 	t.cancel = cancel
@@ -116,6 +139,21 @@ func Start(ctx context.Context, cfg Config) (*Tenure, error) {
 		return nil
 	})
 	return t, nil
+}
+
+// sitOut waits for the end of the quarantine that err reports, or returns why it does not.
+func (t *Tenure) sitOut(ctx context.Context, err error) error {
+	held, ok := errors.AsType[*assigner.QuarantineError](err)
+	if !ok || ctx.Done() == nil {
+		return err
+	}
+	t.cfg.Logger.Info("worker ID in quarantine", "worker", held.WorkerID, "remaining", held.Remaining, "reason", held.Reason)
+	select {
+	case <-time.After(held.Remaining):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
 }
 
 // Current returns what may be used, or nil while no worker ID is held.
@@ -260,6 +298,9 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 		Call(t.cfg.Logger, "Trace.RenewFailed", func() { t.cfg.Trace.RenewFailed(err) })
 	}
 	t.delay = nextDelay(t.delay)
+	if held, ok := errors.AsType[*assigner.QuarantineError](err); ok {
+		t.delay = max(held.Remaining, shortestPause)
+	}
 	return t.delay
 }
 
@@ -289,10 +330,12 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	}
 	t.renewals.Add(1)
 	renewed := *h
-	renewed.grow(position, grant.Limit)                         // nothing else of a grant may change
-	if renewed != *h && t.current.CompareAndSwap(h, &renewed) { // fails after Invalidate
+	renewed.grow(position, grant.Limit, t.cfg.Domain.Layout.Unit) // nothing else of a grant may change
+	if t.current.CompareAndSwap(h, &renewed) {                    // fails after Invalidate
 		t.latest.Store(&renewed)
-		t.news.Ring()
+		if renewed.Limit != h.Limit {
+			t.news.Ring()
+		}
 	}
 	return nil
 }
@@ -306,7 +349,10 @@ func (t *Tenure) untilRenewal() time.Duration {
 	}
 	unit := t.cfg.Domain.Layout.Unit
 	left := h.Limit - t.cfg.Position()
-	if left <= 0 || left >= int64(2*heartbeat/unit) { // a store that gives no more is asked again when it is needed
+	switch {
+	case left <= 0 && h.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
+		return time.Second
+	case left <= 0 || left >= int64(2*heartbeat/unit): // a store that gives no more is asked again when it is needed
 		return heartbeat
 	}
 	return max(time.Duration(left)*unit/2, shortestPause)
@@ -352,7 +398,7 @@ func (t *Tenure) assign(ctx context.Context, count int) error {
 	if h.Reusable && !h.Fenced() {
 		h.First = max(h.First, h.Delta+1) // an earlier process may have used the current unit
 	}
-	h.grow(max(h.First-1, delta), grant.Limit)
+	h.grow(max(h.First-1, delta), grant.Limit, t.cfg.Domain.Layout.Unit)
 	t.want.Store(0) // what was wanted of an earlier lease
 	if !t.publish(h, count) {
 		return errInvalidated

@@ -22,7 +22,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	db, err := sqlx.Open("sqlite", filepath.Join(dir, "worker.db"))
+	// SQLite's default, FULL, may lose the last commit when the power fails.
+	db, err := sqlx.Open("sqlite", filepath.Join(dir, "worker.db")+"?_pragma=synchronous(EXTRA)")
 	if err != nil {
 		log.Fatal(err)
 	}

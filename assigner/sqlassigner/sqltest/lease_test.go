@@ -24,8 +24,8 @@ func TestLeasesOnSQLite(t *testing.T) { storetest.RunLeases(t, sqlite()) }
 func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) { storetest.LeasesConform(t, writeAhead()) }
 
 func TestLeaseSwapWaitsForAWriterOfSQLite(t *testing.T) {
-	db, path := sqlite().Applied(t)
-	writer := open(t, path)
+	db, dsn := sqlite().Applied(t)
+	writer := open(t, dsn)
 	writer.SetMaxOpenConns(1)
 	storetest.SwapWaits(t, db, func() { storetest.Exec(t, writer, "BEGIN IMMEDIATE") },
 		func() { storetest.Exec(t, writer, "COMMIT") })

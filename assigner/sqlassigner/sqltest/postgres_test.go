@@ -33,6 +33,10 @@ func postgres(s *testserver.Server) storetest.Backend {
 		StickyFile: "worker_sticky_postgres.sql",
 		LeaseFile:  "worker_lease_postgres.sql",
 		Open:       open,
+		Down: func(*testing.T, string) (up func()) {
+			s.Kill9()
+			return func() { s.Restart() }
+		},
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamptz, CREATED timestamptz)",
 	}

@@ -24,9 +24,10 @@ import (
 func sqlite() storetest.Backend {
 	return storetest.Backend{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
-			dsn := filepath.Join(t.TempDir(), "worker.db")
+			dsn := durable(filepath.Join(t.TempDir(), "worker.db"))
 			return open(t, dsn), dsn
 		},
+		Down:       locked,
 		NodeFile:   "worker_node_sqlite.sql",
 		StickyFile: "worker_sticky_sqlite.sql",
 		LeaseFile:  "worker_lease_sqlite.sql",
@@ -36,18 +37,35 @@ func sqlite() storetest.Backend {
 	}
 }
 
+// durable returns the DSN of a file with the setting that its journal needs, DELETE.
+func durable(path string) string { return path + "?_pragma=synchronous(EXTRA)" }
+
+// fileOf returns the path of a durable DSN.
+func fileOf(dsn string) string {
+	path, _, _ := strings.Cut(dsn, "?")
+	return path
+}
+
+// locked keeps others from writing and, where the journal is not a write-ahead log, from reading.
+func locked(t *testing.T, dsn string) (unlock func()) {
+	writer := open(t, dsn)
+	writer.SetMaxOpenConns(1)
+	storetest.Exec(t, writer, "BEGIN EXCLUSIVE")
+	return func() { storetest.Exec(t, writer, "COMMIT") }
+}
+
 func TestSQLite(t *testing.T) { storetest.Run(t, sqlite()) }
 
 func TestSQLiteWithWriteAheadLog(t *testing.T) { storetest.Run(t, writeAhead()) }
 
-// writeAhead is sqlite with readers that do not wait for a writer.
+// writeAhead is sqlite with readers that do not wait for a writer. Its journal needs no setting beside the default, FULL.
 func writeAhead() storetest.Backend {
 	b := sqlite()
-	empty := b.Empty
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
-		db, dsn := empty(t)
-		storetest.Exec(t, db, "PRAGMA journal_mode = WAL")
-		return db, dsn
+		path := filepath.Join(t.TempDir(), "worker.db")
+		db := open(t, path)
+		storetest.Exec(t, db, "PRAGMA journal_mode = WAL") // stays with the file
+		return db, path
 	}
 	return b
 }
@@ -68,19 +86,23 @@ func TestSQLiteWithOneConnection(t *testing.T) {
 }
 
 func TestUndurableSQLiteIsRefusedOrWarnedAbout(t *testing.T) {
+	const unlinked = " with journal_mode=delete (allowed: 3 EXTRA; 2 FULL with journal_mode WAL, TRUNCATE, PERSIST)"
 	for _, tt := range []struct {
 		pragmas []string
 		want    []string
 	}{
-		{[]string{"synchronous(NORMAL)"}, []string{"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA)"}},
-		{[]string{"synchronous(OFF)"}, []string{"PRAGMA synchronous=0 (allowed: 2 FULL, 3 EXTRA)"}},
+		{[]string{"synchronous(FULL)"}, []string{"PRAGMA synchronous=2" + unlinked}},
+		{[]string{"synchronous(NORMAL)"}, []string{"PRAGMA synchronous=1" + unlinked}},
+		{[]string{"synchronous(OFF)"}, []string{"PRAGMA synchronous=0" + unlinked}},
+		{[]string{"journal_mode(WAL)", "synchronous(NORMAL)"}, []string{"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA)"}},
+		{[]string{"journal_mode(PERSIST)", "synchronous(OFF)"}, []string{"PRAGMA synchronous=0 (allowed: 2 FULL, 3 EXTRA)"}},
 		{[]string{"journal_mode(MEMORY)"}, []string{"PRAGMA journal_mode=memory (allowed: DELETE, TRUNCATE, PERSIST, WAL)"}},
 		{[]string{"journal_mode(OFF)", "synchronous(1)"}, []string{"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA)",
 			"PRAGMA journal_mode=off (allowed: DELETE, TRUNCATE, PERSIST, WAL)"}},
 	} {
 		t.Run(strings.Join(tt.pragmas, " "), func(t *testing.T) {
-			_, path := sqlite().Applied(t)
-			storetest.CheckUndurable(t, open(t, path+"?_pragma="+strings.Join(tt.pragmas, "&_pragma=")), tt.want...)
+			_, dsn := sqlite().Applied(t)
+			storetest.CheckUndurable(t, open(t, fileOf(dsn)+"?_pragma="+strings.Join(tt.pragmas, "&_pragma=")), tt.want...)
 		})
 	}
 	t.Run("in memory", func(t *testing.T) {
@@ -91,15 +113,19 @@ func TestUndurableSQLiteIsRefusedOrWarnedAbout(t *testing.T) {
 		}
 		storetest.CheckUndurable(t, db, "PRAGMA journal_mode=memory (allowed: DELETE, TRUNCATE, PERSIST, WAL)")
 	})
+	t.Run("as the driver opens it", func(t *testing.T) {
+		_, dsn := sqlite().Applied(t)
+		storetest.CheckUndurable(t, open(t, fileOf(dsn)), "PRAGMA synchronous=2"+unlinked)
+	})
 	for _, pragma := range []string{"synchronous(EXTRA)", "journal_mode(WAL)", "journal_mode(TRUNCATE)", "journal_mode(PERSIST)"} {
-		_, path := sqlite().Applied(t)
-		storetest.Assign(t, sqlassigner.Disposable(open(t, path+"?_pragma="+pragma), sqlassigner.Config{}))
+		_, dsn := sqlite().Applied(t)
+		storetest.Assign(t, sqlassigner.Disposable(open(t, fileOf(dsn)+"?_pragma="+pragma), sqlassigner.Config{}))
 	}
 }
 
 func TestReadOnlySQLiteIsRefused(t *testing.T) {
-	_, path := sqlite().Applied(t)
-	for _, dsn := range []string{path + "?_pragma=query_only(1)", "file:" + path + "?mode=ro"} {
+	_, dsn := sqlite().Applied(t)
+	for _, dsn := range []string{dsn + "&_pragma=query_only(1)", "file:" + dsn + "&mode=ro"} {
 		db := open(t, dsn)
 		for _, a := range []assigner.Assigner{
 			sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
@@ -113,7 +139,7 @@ func TestReadOnlySQLiteIsRefused(t *testing.T) {
 }
 
 func TestSQLiteFileInAMissingFolderIsUnreachable(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "absent", "worker.db"))
+	db := open(t, durable(filepath.Join(t.TempDir(), "absent", "worker.db")))
 	_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), time.Minute)
 	if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded) ||
 		!strings.Contains(err.Error(), "check that the folder exists") {
@@ -122,8 +148,8 @@ func TestSQLiteFileInAMissingFolderIsUnreachable(t *testing.T) {
 }
 
 func TestAssignWaitsForAWriterOfSQLite(t *testing.T) {
-	db, path := sqlite().Applied(t)
-	writer := open(t, path)
+	db, dsn := sqlite().Applied(t)
+	writer := open(t, dsn)
 	writer.SetMaxOpenConns(1)
 	storetest.ComesBack(t, db, func() { storetest.Exec(t, writer, "BEGIN IMMEDIATE") },
 		func() { storetest.Exec(t, writer, "COMMIT") })
@@ -131,13 +157,13 @@ func TestAssignWaitsForAWriterOfSQLite(t *testing.T) {
 
 // SQLite must not give out the number of a deleted row again, even if it was the largest.
 func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
-	db, path := sqlite().Applied(t)
+	db, dsn := sqlite().Applied(t)
 	l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
 	storetest.Exec(t, db, "DELETE FROM WORKER_NODE", "DELETE FROM WORKER_NODE_TOKEN")
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := storetest.Assign(t, sqlassigner.Disposable(open(t, path), sqlassigner.Config{}))
+	again := storetest.Assign(t, sqlassigner.Disposable(open(t, dsn), sqlassigner.Config{}))
 	if again.Grant().WorkerID <= l.Grant().WorkerID {
 		t.Errorf("worker %d after %d was deleted", again.Grant().WorkerID, l.Grant().WorkerID)
 	}
@@ -160,10 +186,10 @@ func TestCounterThatWasSetBackIsNoticed(t *testing.T) {
 
 func TestSQLiteFilesRunWithTheClient(t *testing.T) {
 	client := testserver.Program(t, "sqlite3", "sqlite3")
-	db, path := sqlite().Empty(t)
+	db, dsn := sqlite().Empty(t)
 	for range 2 {
 		for _, f := range schema.SQLite() {
-			runClient(t, f.SQL, client, "-bail", path)
+			runClient(t, f.SQL, client, "-bail", fileOf(dsn))
 		}
 	}
 	storetest.Assign(t, sqlassigner.Sticky(db, "key", sqlassigner.Config{}))

@@ -12,7 +12,7 @@ import (
 // TestRefusedGeneratorDoesNotCostTheHolderItsKey: neither a second generator of the process nor one that refuses
 // such a worker ID may take the row of a live one, or free it.
 func TestRefusedGeneratorDoesNotCostTheHolderItsKey(t *testing.T) {
-	db := open(t, "file:"+t.TempDir()+"/ids.db")
+	db := open(t, durable("file:"+t.TempDir()+"/ids.db"))
 	if err := sqlassigner.Apply(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}

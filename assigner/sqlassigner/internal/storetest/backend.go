@@ -21,6 +21,9 @@ type Backend struct {
 	Empty func(t *testing.T) (db *sqlx.DB, dsn string)
 	// Open returns another handle, which the test closes.
 	Open func(t *testing.T, dsn string) *sqlx.DB
+	// Down keeps the database from being written to, and may take down all others of the server with it, until up is
+	// called.
+	Down func(t *testing.T, dsn string) (up func())
 	// NodeFile, StickyFile and LeaseFile are the names of the files in schema/ that belong to it.
 	NodeFile, StickyFile, LeaseFile string
 	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row.

@@ -49,9 +49,17 @@ func leased(db *sqlx.DB) assigner.Assigner {
 
 // LeasesConform runs the suite for stores.
 func LeasesConform(t *testing.T, b Backend) {
-	assignertest.RunStore(t, func(t *testing.T) func() assigner.Store {
-		_, dsn := b.Applied(t)
-		return func() assigner.Store { return Leases(b.Open(t, dsn)) }
+	assignertest.RunStore(t, func(t *testing.T) assignertest.Backend {
+		db, dsn := b.Applied(t)
+		return assignertest.Backend{
+			Handle: func() assigner.Store { return Leases(b.Open(t, dsn)) },
+			Other:  func() assigner.Store { return sqlassigner.Leases(b.Open(t, dsn), "another", sqlassigner.Config{}) },
+			Delete: func(t *testing.T, workerID int64) { deleteLease(t, db, workerID) },
+			Clear: func(t *testing.T) {
+				Exec(t, db, "DELETE FROM WORKER_LEASE", "DELETE FROM WORKER_LEASE_META")
+			},
+			Down: func(t *testing.T) (up func()) { return b.Down(t, dsn) },
+		}
 	})
 }
 
@@ -109,14 +117,15 @@ func missingLeaseTable(t *testing.T, b Backend) {
 	}
 }
 
-// EqualSwaps makes swaps that change nothing, of the largest numbers: a database may count only rows whose
+// EqualSwaps makes swaps that change nothing, of the largest numbers and the longest texts: a database may count only rows whose
 // values differ.
 func EqualSwaps(t *testing.T, b Backend) {
 	db, _ := b.Applied(t)
 	s := Leases(db)
-	row := assigner.Row{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Token: "T", Owner: "業務 ☃ 🦫"}
-	meta := assigner.Meta{Version: math.MaxInt64, Namespace: "N", NextWorkerID: math.MaxInt64, DatacenterID: math.MaxInt64,
-		Epoch: time.UnixMilli(1).UTC()}
+	token, identity := strings.Repeat("T", 64), strings.Repeat("é", 128)
+	row := assigner.Row{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Token: token, Owner: "業務 ☃ 🦫", Identity: identity}
+	meta := assigner.Meta{Version: math.MaxInt64, Namespace: token, NextWorkerID: math.MaxInt64, DatacenterID: math.MaxInt64,
+		Fence: math.MaxInt64, Token: token, Identity: identity, Epoch: time.UnixMilli(1).UTC()}
 	oldRow, oldMeta := assigner.Row{}, assigner.Meta{}
 	for i := range 30 {
 		if ok, err := s.Swap(t.Context(), oldRow, row, 0); !ok || err != nil {
@@ -164,12 +173,34 @@ func unfitText(t *testing.T, b Backend) {
 			}
 		}
 	}
-	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Namespace: "a b"}); ok || err == nil {
-		t.Errorf("SwapMeta with a space in Namespace: %v, %v", ok, err)
+	for _, tt := range []struct {
+		meta assigner.Meta
+		want string
+	}{
+		{assigner.Meta{Namespace: "a b"}, `Namespace is "a b"`},
+		{assigner.Meta{Token: strings.Repeat("x", 65)}, "Token is"},
+		{assigner.Meta{Token: "T "}, `Token is "T "`},
+		{assigner.Meta{Identity: strings.Repeat("é", 129)}, "(129 characters), allowed: up to 128"},
+		{assigner.Meta{Identity: "a\x00b"}, `Identity is "a\x00b"`},
+	} {
+		tt.meta.Version = 1
+		for _, old := range []assigner.Meta{{Version: 1}, {}} {
+			if ok, err := s.SwapMeta(t.Context(), old, tt.meta); ok || err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("SwapMeta: %v, %v; want an error with %q", ok, err, tt.want)
+			}
+		}
+	}
+	if meta, err := s.LoadMeta(t.Context()); err != nil || meta != (assigner.Meta{}) {
+		t.Errorf("meta %+v, want none: %v", meta, err)
 	}
 	if rows, err := s.List(t.Context()); err != nil || len(rows) != 1 || rows[0].Owner != "O" {
 		t.Errorf("rows %+v, want the one that was there: %v", rows, err)
 	}
+}
+
+func deleteLease(t *testing.T, db *sqlx.DB, workerID int64) {
+	t.Helper()
+	Exec(t, db, fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE NAMESPACE = '%s' AND WORKER_ID = %d", namespace, workerID))
 }
 
 func anotherSchema(t *testing.T, b Backend) {
@@ -192,35 +223,29 @@ func deletedNamespace(t *testing.T, b Backend) {
 	checkWithin(t, other.Renew(t.Context(), 1, 1), assigner.ErrWorkerRowMissing)
 }
 
-// recovery restores a backup, in which a fence is old and a number is missing, and does what the files say.
+// recovery restores a backup, in which a fence is old and a number is missing. It leaves other namespaces alone.
 func recovery(t *testing.T, b Backend) {
 	db, _ := b.Applied(t)
-	old := Assign(t, leased(db))
-	late := Assign(t, leased(db))
-	Exec(t, db, fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE WORKER_ID = %d", late.Grant().WorkerID),
-		"UPDATE WORKER_LEASE SET FENCE = 5", "UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = 1")
-	now, greatest := assignertest.Domain().Now(), "GREATEST"
-	if db.DriverName() == "sqlite" {
-		greatest = "max"
+	apart := sqlassigner.Leases(db, "another", sqlassigner.Config{})
+	spared := Assign(t, assigner.Leased(apart, assigner.LeaseConfig{}))
+	old, late := Assign(t, leased(db)), Assign(t, leased(db))
+	deleteLease(t, db, late.Grant().WorkerID)
+	Exec(t, db, "UPDATE WORKER_LEASE SET FENCE = 5 WHERE NAMESPACE = '"+namespace+"'",
+		"UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = 1 WHERE NAMESPACE = '"+namespace+"'")
+	if err := assigner.Recover(t.Context(), Leases(db), time.Hour); err != nil {
+		t.Fatal(err)
 	}
-	Exec(t, db,
-		fmt.Sprintf("UPDATE WORKER_LEASE SET FENCE = %s(FENCE, %d) + 3600, VERSION = VERSION + 1, TOKEN = '' WHERE NAMESPACE = '%s'",
-			greatest, now, namespace),
-		fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = NEXT_WORKER_ID + 10, VERSION = VERSION + 1 WHERE NAMESPACE = '%s'",
-			namespace))
+	fence := assignertest.Domain().Now() + 3600 - 60
 	for range 2 {
-		switch g := Assign(t, leased(db)).Grant(); g.WorkerID {
-		case old.Grant().WorkerID:
-			if g.First <= old.Grant().Limit {
-				t.Errorf("grant %+v after %+v", g, old.Grant())
-			}
-		case late.Grant().WorkerID:
-			t.Errorf("worker %d was given out again", g.WorkerID)
+		g := Assign(t, leased(db)).Grant()
+		if known := g.WorkerID == old.Grant().WorkerID || g.WorkerID == late.Grant().WorkerID; !known || g.First < fence {
+			t.Errorf("grant %+v, want one of the workers before, above %d", g, fence)
 		}
 	}
 	for _, l := range []assigner.Lease{old, late} {
 		checkWithin(t, l.Renew(t.Context(), 1, 1), assigner.ErrWorkerRowLost)
 	}
+	wantFence(t, apart, spared, 1)
 }
 
 // checkWithin is checkText for an error that package assigner has wrapped.

@@ -1,0 +1,163 @@
+package assignertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// doubtCases are those of swaps that give no answer, and of servers that may have forgotten something.
+func doubtCases() []leaseCase {
+	return []leaseCase{
+		{name: "AmbiguousSwapIsReadAgain", run: ambiguousSwap},
+		{name: "AmbiguousSwapOfTheMetaRowWastesNoWorker", run: ambiguousMeta},
+		{name: "AnotherIdentityIsQuarantined", run: anotherIdentity},
+	}
+}
+
+// A mute store makes its swaps, or loses them, and does not say which.
+type mute struct {
+	assigner.Store
+	loses bool
+}
+
+var errMute = errors.New("connection lost")
+
+func (m mute) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
+	if m.loses {
+		return false, errMute
+	}
+	_, err := m.Store.Swap(ctx, old, next, ttl)
+	return false, errors.Join(errMute, err)
+}
+
+func ambiguousSwap(t *testing.T, n namespace) {
+	l := assign(t, assigner.Leased(mute{n.Handle(), false}, n.config()))
+	if row := n.row(t, l); row.Fence != l.Grant().Limit {
+		t.Errorf("fence %d, limit %d", row.Fence, l.Grant().Limit)
+	}
+	n.raise(t, l)
+	if row := n.row(t, l); row.Fence != l.Grant().Limit {
+		t.Errorf("fence %d after Renew, limit %d", row.Fence, l.Grant().Limit)
+	}
+	release(t, l)
+	if row := n.row(t, l); row.Token != "" {
+		t.Errorf("row %+v has not been released", row)
+	}
+
+	loses := mute{n.Handle(), true}
+	if _, err := tryAssign(t, assigner.Fenced(loses, 99, "x", n.config()), Domain()); !errors.Is(err, errMute) {
+		t.Errorf("Assign with a swap that did not take effect: %v, want the store's error", err)
+	}
+	if row := load(t, n.Handle(), 99); row != (assigner.Row{}) {
+		t.Errorf("row %+v, want none", row)
+	}
+}
+
+// A muteMeta store is a mute one for its meta row.
+type muteMeta struct {
+	assigner.Store
+	loses bool
+}
+
+func (m muteMeta) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
+	if m.loses {
+		return false, errMute
+	}
+	_, err := m.Store.SwapMeta(ctx, old, next)
+	return false, errors.Join(errMute, err)
+}
+
+func ambiguousMeta(t *testing.T, n namespace) {
+	first := assign(t, n.auto())
+	second := assign(t, assigner.Auto(muteMeta{n.Handle(), false}, n.config()), first)
+	loses := assigner.Auto(muteMeta{n.Handle(), true}, n.config())
+	if _, err := tryAssign(t, loses, Domain(), first, second); !errors.Is(err, errMute) {
+		t.Errorf("Assign with a swap of the meta row that did not take effect: %v, want the store's error", err)
+	}
+	third := assign(t, n.auto(), first, second)
+	for i, l := range []assigner.Lease{first, second, third} {
+		if w := l.Grant().WorkerID; w != int64(i) {
+			t.Errorf("start %d has worker %d, want %d: none is wasted", i, w, i)
+		}
+	}
+	if next := loadMeta(t, n.Handle()).NextWorkerID; next != 3 {
+		t.Errorf("next worker %d, want 3", next)
+	}
+}
+
+// A server is a store that says which one it is.
+type server struct {
+	assigner.Store
+	identity string
+}
+
+func (s server) Status(ctx context.Context) (assigner.Status, error) {
+	st, err := s.Store.Status(ctx)
+	st.Identity = s.identity
+	return st, err
+}
+
+// anotherIdentity: a server that is not the one that a row was claimed on may be a copy of an earlier state.
+func anotherIdentity(t *testing.T, n namespace) {
+	cfg := assigner.LeaseConfig{Window: clockBound, MaxSkew: clockBound}
+	if n.lossy {
+		cfg = n.config()
+	}
+	on := func(identity string) assigner.Assigner {
+		return assigner.Leased(server{n.Handle(), identity}, cfg)
+	}
+	old := assign(t, on("before"))
+	if row := n.row(t, old); row.Identity != "before" {
+		t.Errorf("row %+v, want the server's identity, before", row)
+	}
+	release(t, old)
+	worker := old.Grant().WorkerID
+	a := on("after")
+	if q := quarantined(t, a, cfg); q.WorkerID != worker {
+		t.Fatalf("worker %d in quarantine, want %d", q.WorkerID, worker)
+	}
+	// Neither the same assigner nor another one gets around it.
+	if q := quarantined(t, a, cfg); q.WorkerID != worker {
+		t.Errorf("worker %d in quarantine, want %d still", q.WorkerID, worker)
+	}
+	if q := quarantined(t, on("after"), cfg); q.WorkerID == worker {
+		t.Errorf("worker %d in quarantine twice", q.WorkerID)
+	}
+	again := assign(t, a)
+	wantAbove(t, old.Grant(), again.Grant())
+	if row := n.row(t, again); row.Identity != "after" || row.Fence != again.Grant().Limit {
+		t.Errorf("row %+v, want the server's identity, after, and fence %d", row, again.Grant().Limit)
+	}
+	if n.lossy {
+		return
+	}
+	// What is known of the new server needs no other quarantine: neither this row nor a new number.
+	release(t, again)
+	for range 2 {
+		ctx, cancel := bounded(t)
+		if _, err := on("after").Assign(ctx, Domain()); err != nil {
+			t.Errorf("Assign after the quarantine: %v", err)
+		}
+		cancel()
+	}
+}
+
+// quarantined checks that an assigner has taken a worker ID and grants nothing yet.
+func quarantined(t *testing.T, a assigner.Assigner, cfg assigner.LeaseConfig) *assigner.QuarantineError {
+	t.Helper()
+	ctx, cancel := bounded(t)
+	defer cancel()
+	l, err := a.Assign(ctx, Domain())
+	q, ok := errors.AsType[*assigner.QuarantineError](err)
+	if l != nil || !ok || !errors.Is(err, assigner.ErrQuarantined) {
+		t.Fatalf("Assign: %v, %v; want ErrQuarantined", l, err)
+	}
+	if most := 2*cfg.Window + cfg.MaxSkew; q.Remaining <= 0 || q.Remaining > most {
+		t.Errorf("quarantine of %v, want up to %v", q.Remaining, most)
+	}
+	return q
+}

@@ -1,0 +1,167 @@
+package assignertest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// A leaseCase is a case of [RunStore] that works with leases.
+type leaseCase struct {
+	name string
+	run  func(*testing.T, namespace)
+}
+
+// A namespace is what a leaseCase works on.
+type namespace struct {
+	Backend
+	lossy bool
+}
+
+const (
+	// lossyWindow is the window of leases on a lossy store: each takes a window and the clock bound to get, and ends
+	// a window after its last renewal, which is what a case may be held up on a busy machine.
+	lossyWindow = 2 * time.Second
+	// clockBound is how far clocks may differ, where a quarantine is to be waited for.
+	clockBound = time.Second
+)
+
+func (n namespace) config() assigner.LeaseConfig {
+	if n.lossy {
+		return assigner.LeaseConfig{Window: lossyWindow, MaxSkew: clockBound}
+	}
+	return assigner.LeaseConfig{}
+}
+
+// owned is config with an owner.
+func (n namespace) owned(owner string) assigner.LeaseConfig {
+	cfg := n.config()
+	cfg.Owner = owner
+	return cfg
+}
+
+func (n namespace) leased() assigner.Assigner { return assigner.Leased(n.Handle(), n.config()) }
+
+func (n namespace) auto() assigner.Assigner { return assigner.Auto(n.Handle(), n.config()) }
+
+func (n namespace) fenced(workerID int64, owner string) assigner.Assigner {
+	return assigner.Fenced(n.Handle(), workerID, owner, n.config())
+}
+
+// kinds returns an assigner of each kind.
+func (n namespace) kinds() []assigner.Assigner {
+	return []assigner.Assigner{n.leased(), n.auto(), n.fenced(7, "x")}
+}
+
+// row returns the row that a lease stands on.
+func (n namespace) row(t *testing.T, l assigner.Lease) assigner.Row {
+	t.Helper()
+	return load(t, n.Handle(), l.Grant().WorkerID)
+}
+
+// expire has the time of a lease run out.
+func (n namespace) expire(t *testing.T, l assigner.Lease) {
+	t.Helper()
+	row := n.row(t, l)
+	if !swap(t, n.Handle(), row, row, 0) {
+		t.Fatalf("row %d has changed", row.WorkerID)
+	}
+}
+
+// raise renews a lease until its limit is higher than it was: by 100 at once or, on a lossy store, as soon as the
+// clock allows.
+func (n namespace) raise(t *testing.T, l assigner.Lease) {
+	t.Helper()
+	before := l.Grant().Limit
+	want := before + 100
+	if n.lossy {
+		want = before + 1
+	}
+	ctx, cancel := bounded(t)
+	defer cancel()
+	for {
+		if err := l.Renew(ctx, before, want); err != nil {
+			t.Fatalf("Renew: %v", err)
+		}
+		limit := l.Grant().Limit
+		if limit >= want {
+			return
+		}
+		if !n.lossy {
+			t.Fatalf("limit %d after Renew, was %d, wanted %d", limit, before, want)
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			t.Fatalf("limit %d for %v, was %d", limit, patience, before)
+		}
+	}
+}
+
+// down takes the store down until up is called, or the test ends.
+func (n namespace) down(t *testing.T) (up func()) {
+	t.Helper()
+	up = sync.OnceFunc(n.Down(t))
+	t.Cleanup(up)
+	return up
+}
+
+// wantAbove checks that a worker ID went from one lease to another whose deltas lie above the first one's.
+func wantAbove(t *testing.T, from, to assigner.Grant) {
+	t.Helper()
+	if to.WorkerID != from.WorkerID || to.First <= from.Limit || to.Limit < to.First {
+		t.Errorf("grant %+v after %+v, want the same worker and deltas above its limit", to, from)
+	}
+}
+
+// wantLost checks that a lease ends with an error, says so again, and that its grant stays as it was.
+func wantLost(t *testing.T, l assigner.Lease, reasons ...error) {
+	t.Helper()
+	before := l.Grant()
+	for range 2 {
+		ctx, cancel := bounded(t)
+		err := l.Renew(ctx, before.Limit, before.Limit+1)
+		cancel()
+		for _, reason := range append(reasons, assigner.ErrWorkerRowLost) {
+			if !errors.Is(err, reason) {
+				t.Errorf("Renew: %v, want %v", err, reason)
+			}
+		}
+	}
+	if after := l.Grant(); after != before {
+		t.Errorf("grant %+v, was %+v", after, before)
+	}
+}
+
+// settle assigns, and comes back when a quarantine has passed. While it waits it calls meanwhile, if not nil, again and again.
+func settle(ctx context.Context, a assigner.Assigner, d assigner.Domain, meanwhile func()) (assigner.Lease, error) {
+	for {
+		l, err := a.Assign(ctx, d)
+		held, ok := errors.AsType[*assigner.QuarantineError](err)
+		if !ok {
+			return l, err
+		}
+		for end := time.Now().Add(held.Remaining); time.Now().Before(end); {
+			if !pause(ctx, min(time.Until(end), lossyWindow/8)) {
+				return nil, errors.Join(err, ctx.Err())
+			}
+			if meanwhile != nil {
+				meanwhile()
+			}
+		}
+	}
+}
+
+// pause waits for a time and reports true, or false when ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,243 @@
+package assignertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// outageCases are those of stores that are away, or lose what they have.
+func outageCases() []leaseCase {
+	return []leaseCase{
+		{name: "StoreDownAtStartIsAnError", run: downAtStart},
+		{name: "OutageWithinTheWindowIsBridged", run: downWithinWindow},
+		{name: "OutageBeyondTheLeaseCostsNoRowUnlessLossy", run: downBeyondLease},
+		{name: "DeletedRowEndsItsLease", run: deletedLease},
+		{name: "RecreatedNamespaceEndsItsLeases", run: recreated},
+		{name: "StoreThatWentBackIsNoticed", run: wentBack},
+		{name: "RecoveryRaisesWhatARestoreLost", run: recovered},
+	}
+}
+
+// outage is how long a call insists while the store is down.
+const outage = 300 * time.Millisecond
+
+// failsSoon calls f while the store is down, and checks that it fails when its context ends, not much later.
+func failsSoon(t *testing.T, what string, f func(context.Context) error) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), outage)
+	defer cancel()
+	begin := time.Now()
+	err := f(ctx)
+	if err == nil {
+		t.Errorf("%s succeeded while the store was down", what)
+	}
+	if took := time.Since(begin); took > outage+5*time.Second {
+		t.Errorf("%s took %v, with a context that ends after %v", what, took, outage)
+	}
+	return err
+}
+
+// insist calls f until it succeeds, as a generator does: connections that an outage has cut fail once more. It gives up
+// when a lease has ended.
+func insist(t *testing.T, what string, f func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := bounded(t)
+	defer cancel()
+	for {
+		err := f(ctx)
+		if err == nil {
+			return
+		}
+		if errors.Is(err, assigner.ErrWorkerRowLost) || !pause(ctx, 20*time.Millisecond) {
+			t.Fatalf("%s after the outage: %v", what, err)
+		}
+	}
+}
+
+func downAtStart(t *testing.T, n namespace) {
+	kinds := n.kinds()
+	up := n.down(t)
+	for _, a := range kinds {
+		err := failsSoon(t, "Assign", func(ctx context.Context) error {
+			l, err := a.Assign(ctx, Domain())
+			if l != nil {
+				t.Errorf("Assign returned a lease, grant %+v", l.Grant())
+			}
+			return err
+		})
+		if errors.Is(err, assigner.ErrQuarantined) {
+			t.Errorf("Assign took a row while the store was down: %v", err)
+		}
+	}
+	up()
+	var l assigner.Lease
+	insist(t, "Assign", func(ctx context.Context) (err error) {
+		l, err = settle(ctx, kinds[0], Domain(), nil)
+		return err
+	})
+	if row := n.row(t, l); row.Fence != l.Grant().Limit {
+		t.Errorf("row %+v does not say what the grant says: %+v", row, l.Grant())
+	}
+}
+
+func downWithinWindow(t *testing.T, n namespace) {
+	cfg := n.config()
+	if n.lossy {
+		cfg.Window = 5 * time.Second // a server has to start again within it
+	}
+	l := assign(t, assigner.Leased(n.Handle(), cfg))
+	before, row := l.Grant(), n.row(t, l)
+	up := n.down(t)
+	for range 2 {
+		err := failsSoon(t, "Renew", func(ctx context.Context) error { return l.Renew(ctx, before.First, before.Limit+100) })
+		if errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
+			t.Errorf("Renew: %v, want an error that does not end the lease; grant %+v, was %+v", err, l.Grant(), before)
+		}
+	}
+	up()
+	insist(t, "Renew", func(ctx context.Context) error { return l.Renew(ctx, before.First, before.Limit+100) })
+	wantHeld(t, n, l, before, row)
+}
+
+// wantHeld checks that an outage has cost a lease nothing.
+func wantHeld(t *testing.T, n namespace, l assigner.Lease, before assigner.Grant, row assigner.Row) {
+	t.Helper()
+	after, found := l.Grant(), n.row(t, l)
+	if !n.lossy && after.Limit < before.Limit+100 || after.Limit < before.Limit {
+		t.Errorf("limit %d after the outage, was %d", after.Limit, before.Limit)
+	}
+	if found.Fence != after.Limit || found.Version != row.Version || found.Token != row.Token {
+		t.Errorf("row %+v after the outage, was %+v; limit %d", found, row, after.Limit)
+	}
+	before.Limit = after.Limit
+	if after != before {
+		t.Errorf("grant %+v after the outage, want %+v: nothing but the limit changes", after, before)
+	}
+}
+
+// downBeyondLease: where the fence keeps holders apart, a lease that has expired is still its holder's until somebody
+// else takes the row.
+func downBeyondLease(t *testing.T, n namespace) {
+	cfg := n.config()
+	if !n.lossy {
+		cfg.Window = time.Second
+	}
+	l := assign(t, assigner.Leased(n.Handle(), cfg))
+	before, row := l.Grant(), n.row(t, l)
+	up := n.down(t)
+	err := failsSoon(t, "Renew", func(ctx context.Context) error { return l.Renew(ctx, before.First, before.Limit+100) })
+	if errors.Is(err, assigner.ErrWorkerRowLost) {
+		t.Errorf("Renew: %v, want an error that does not end the lease", err)
+	}
+	pause(t.Context(), 2*cfg.Window)
+	up()
+	var now time.Time
+	insist(t, "Status", func(ctx context.Context) error {
+		st, err := n.Handle().Status(ctx)
+		now = st.Now
+		return err
+	})
+	if now.Before(row.Expires) {
+		t.Fatalf("the store's clock is at %v, the row expires at %v; want it to be over", now, row.Expires)
+	}
+	if n.lossy {
+		wantLost(t, l)
+		return
+	}
+	insist(t, "Renew", func(ctx context.Context) error { return l.Renew(ctx, before.First, before.Limit+100) })
+	wantHeld(t, n, l, before, row)
+}
+
+func deletedLease(t *testing.T, n namespace) {
+	a := n.leased()
+	kept := assign(t, a)
+	lost := assign(t, a, kept)
+	worker := lost.Grant().WorkerID
+	n.Delete(t, worker)
+	wantLost(t, lost, assigner.ErrWorkerRowMissing)
+	release(t, lost)
+	if row := load(t, n.Handle(), worker); row != (assigner.Row{}) {
+		t.Errorf("row %+v was made anew, without its fence", row)
+	}
+	if next := assign(t, n.leased(), kept).Grant(); next.WorkerID == worker {
+		t.Errorf("grant %+v of a worker whose fence is lost", next)
+	}
+	if err := renew(t, kept); err != nil {
+		t.Errorf("Renew of another lease: %v", err)
+	}
+}
+
+func recreated(t *testing.T, n namespace) {
+	a := n.leased()
+	first := assign(t, a)
+	second := assign(t, a, first)
+	n.Clear(t)
+	wantLost(t, second, assigner.ErrNamespaceRecreated)
+	if rows, meta := list(t, n.Handle()), loadMeta(t, n.Handle()); len(rows) > 0 || meta != (assigner.Meta{}) {
+		t.Errorf("rows %+v and meta %+v were made anew", rows, meta)
+	}
+	stranger := assign(t, n.leased())
+	if w := stranger.Grant().WorkerID; w != first.Grant().WorkerID {
+		t.Fatalf("first worker %d of the new namespace, want %d", w, first.Grant().WorkerID)
+	}
+	wantLost(t, first)
+	if n.lossy {
+		wantLost(t, second) // its time is over as well
+	} else {
+		wantLost(t, second, assigner.ErrNamespaceRecreated)
+	}
+	release(t, first)
+	if err := renew(t, stranger); err != nil {
+		t.Errorf("Renew in the new namespace: %v", err)
+	}
+}
+
+// wentBack puts a row back to an earlier state, as a restore does.
+func wentBack(t *testing.T, n namespace) {
+	s, l := n.Handle(), assign(t, n.leased())
+	earlier := n.row(t, l)
+	n.raise(t, l)
+	if !swap(t, s, n.row(t, l), earlier, time.Hour) {
+		t.Fatal("the row was not put back")
+	}
+	wantLost(t, l, assigner.ErrFenceRegressed)
+	wantRow(t, s, earlier)
+}
+
+// recovered does what a restore does, to a backup made before the second lease, and recovers from it.
+func recovered(t *testing.T, n namespace) {
+	s, a := n.Handle(), n.leased()
+	old := assign(t, a)
+	earlier, meta := n.row(t, old), loadMeta(t, s)
+	late := assign(t, a, old)
+	n.raise(t, old)
+	n.raise(t, late)
+	if !swap(t, s, n.row(t, old), earlier, time.Hour) || !swapMeta(t, s, loadMeta(t, s), meta) {
+		t.Fatal("the rows were not put back")
+	}
+	n.Delete(t, late.Grant().WorkerID)
+
+	lead := time.Hour
+	if n.lossy {
+		lead = lossyWindow // no grant reaches further
+	}
+	ctx, cancel := bounded(t)
+	defer cancel()
+	if err := assigner.Recover(ctx, s, lead); err != nil {
+		t.Fatalf("Recover: %v", err)
+	}
+	wantLost(t, old)
+	wantLost(t, late)
+	fence := loadMeta(t, s).Fence
+	first := assign(t, n.leased())
+	wantAbove(t, old.Grant(), first.Grant())
+	second := assign(t, n.leased(), first)
+	wantAbove(t, late.Grant(), second.Grant())
+	if g := second.Grant(); g.First <= fence {
+		t.Errorf("grant %+v of a worker whose row was lost, want it above the fence of the namespace, %d", g, fence)
+	}
+}

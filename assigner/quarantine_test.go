@@ -1,0 +1,241 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// wantQuarantine checks that a claim is in quarantine.
+func wantQuarantine(t *testing.T, a Assigner, worker int64, remaining time.Duration) {
+	t.Helper()
+	l, err := a.Assign(t.Context(), memDomain())
+	q, ok := errors.AsType[*QuarantineError](err)
+	if !ok || !errors.Is(err, ErrQuarantined) || l != nil {
+		t.Fatalf("Assign = %v, %v, want a QuarantineError", l, err)
+	}
+	if q.WorkerID != worker || q.Remaining != remaining || q.Reason == "" {
+		t.Errorf("%+v, want worker %d for %v", q, worker, remaining)
+	}
+}
+
+// at sets the clocks of the store and of the host.
+func (s *memStore) at(delta int64) Domain {
+	s.status.Now = memTime(delta)
+	d := memDomain()
+	d.Now = func() int64 { return delta }
+	return d
+}
+
+func TestALossyStoreGrantsNothingBeforeTheQuarantineEnds(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	a := Leased(s, LeaseConfig{})
+	wantQuarantine(t, a, 0, 90*time.Second)
+	row := s.rows[0]
+	if row.Token == "" || row.Fence != 0 || !row.Expires.Equal(memTime(memStart+90+60)) {
+		t.Errorf("row %+v, want it held for 150 s, and its fence as it was", row)
+	}
+	s.status.Now = memTime(memStart + 50)
+	wantQuarantine(t, a, 0, 40*time.Second)
+	if s.rows[0] != row {
+		t.Errorf("row %+v while it waits, was %+v", s.rows[0], row)
+	}
+	l, err := a.Assign(t.Context(), s.at(memStart+90))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Grant{WorkerID: 0, First: memStart + 91, Limit: memStart + 90 + 30, Guarantee: GuaranteeLossy, Reusable: true}
+	if g := l.Grant(); g != want {
+		t.Errorf("grant %+v, want %+v: above what was forgotten, up to the store's clock and a window", g, want)
+	}
+}
+
+func TestALossyGrantNeverReachesBeyondTheStoresClockAndAWindow(t *testing.T) {
+	s, l := lossyLease(t)
+	start := l.Grant().Limit - 30
+	for i := range int64(5) {
+		s.at(start + 10*i)
+		if err := l.Renew(t.Context(), l.Grant().Limit, l.Grant().Limit+1000); err != nil {
+			t.Fatal(err)
+		}
+		if g := l.Grant(); g.Limit != start+10*i+30 {
+			t.Errorf("limit %d at %d, want a window above that", g.Limit, start+10*i)
+		}
+	}
+}
+
+// lossyLease returns a lease on a lossy store, out of quarantine.
+func lossyLease(t *testing.T) (*memStore, Lease) {
+	t.Helper()
+	s := newMemStore()
+	s.status.Lossy = true
+	a := Leased(s, LeaseConfig{MaxSkew: time.Hour})
+	wantQuarantine(t, a, 0, time.Hour+30*time.Second)
+	l, err := a.Assign(t.Context(), s.at(memStart+3630))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, l
+}
+
+func TestALossyLeaseIsNotRenewedAfterAWindow(t *testing.T) {
+	s, l := lossyLease(t)
+	before := l.Grant()
+	s.at(memStart + 3630 + 30)
+	if err := l.Renew(t.Context(), before.Limit, before.Limit); err != nil {
+		t.Errorf("Renew after a window: %v", err)
+	}
+	before = l.Grant()
+	s.at(memStart + 3630 + 61)
+	wantError(t, l.Renew(t.Context(), before.Limit, before.Limit), ErrWorkerRowLost, "row 0", "may forget")
+	if l.Grant() != before {
+		t.Errorf("grant %+v, was %+v", l.Grant(), before)
+	}
+}
+
+func TestALossyStoreGivesNothingToAnotherProcessOfTheSameOwnerBeforeItsRowExpires(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	wantQuarantine(t, Fenced(s, 2, "orders-2", LeaseConfig{}), 2, 90*time.Second)
+	row := s.rows[2]
+	wantQuarantine(t, Fenced(s, 2, "orders-2", LeaseConfig{}), 2, 150*time.Second)
+	if s.rows[2] != row {
+		t.Errorf("row %+v, was %+v", s.rows[2], row)
+	}
+}
+
+func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
+	s := newMemStore()
+	s.status.Identity = "A timeline 1"
+	take(t, Leased(s, LeaseConfig{}))
+	s.rows[0] = Row{WorkerID: 0, Version: 1, Fence: 1038, Identity: "A timeline 1"}
+	s.status.Identity = "A timeline 2"
+	a := Leased(s, LeaseConfig{})
+	wantQuarantine(t, a, 0, 120*time.Second)
+	if row := s.rows[0]; row.Identity != "A timeline 1" || row.Fence != 1038 {
+		t.Errorf("row %+v, want the old identity until the quarantine ends", row)
+	}
+	l, err := a.Assign(t.Context(), s.at(memStart+120))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := l.Grant(); g.First != memStart+121 || g.Limit < memStart+121+38 || g.Guarantee != GuaranteeFenced {
+		t.Errorf("grant %+v, want it above what may have been lost", g)
+	}
+	if row := s.rows[0]; row.Identity != "A timeline 2" {
+		t.Errorf("row %+v, want the new identity", row)
+	}
+	// From now on numbers that were never given out, as far as the server knows, begin above it, too.
+	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+120 {
+		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+120)
+	}
+	l, err = Leased(s, LeaseConfig{}).Assign(t.Context(), s.at(memStart+120))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+121 {
+		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+121)
+	}
+}
+
+func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.status.Identity = "B" // the meta row has none
+	a := Auto(s, LeaseConfig{})
+	wantQuarantine(t, a, 1, 120*time.Second)
+	l, err := a.Assign(t.Context(), s.at(memStart+125))
+	if err != nil || l.Grant().First != memStart+121 {
+		t.Errorf("Assign = %+v, %v, want deltas from %d", l, err, memStart+121)
+	}
+}
+
+// A holder whose server has changed goes on if nobody can have had its row meanwhile.
+func TestARenewalOnAnotherServer(t *testing.T) {
+	assigners := map[string]func(Store) Assigner{
+		"Leased": func(s Store) Assigner { return Leased(s, LeaseConfig{}) },
+		"Fenced": func(s Store) Assigner { return Fenced(s, 0, "orders-0", LeaseConfig{}) },
+	}
+	for name, row := range map[string]struct {
+		assigner string
+		after    int64
+		lost     bool
+	}{
+		"within a window":         {"Leased", 30, false},
+		"later":                   {"Leased", 31, true},
+		"of a number of its own":  {"Fenced", 1, true},
+		"of that, with no change": {"Fenced", 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.status.Identity = "A"
+			l := take(t, assigners[row.assigner](s))
+			if row.after > 0 {
+				s.status.Identity = "B"
+			}
+			s.status.Now = memTime(memStart + row.after)
+			before := l.Grant()
+			err := l.Renew(t.Context(), 1010, 1100)
+			if row.lost {
+				wantError(t, err, ErrWorkerRowLost, `was "A" and is "B"`)
+				if l.Grant() != before {
+					t.Errorf("grant %+v, was %+v", l.Grant(), before)
+				}
+				return
+			}
+			if err != nil || s.rows[0].Identity != s.status.Identity {
+				t.Errorf("Renew: %v; row %+v", err, s.rows[0])
+			}
+		})
+	}
+}
+
+// movingStore is at another server from the nth look at it on.
+type movingStore struct {
+	*memStore
+	looks int
+}
+
+func (m *movingStore) Status(ctx context.Context) (Status, error) {
+	m.looks--
+	status, err := m.memStore.Status(ctx)
+	status.Identity = "A"
+	if m.looks < 0 {
+		status.Identity = "B"
+	}
+	return status, err
+}
+
+func TestAServerThatChangesDuringACall(t *testing.T) {
+	s := &movingStore{newMemStore(), 1}
+	_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+	wantError(t, err, errMoved, `"A"`, `"B"`)
+
+	s = &movingStore{newMemStore(), 3}
+	l := take(t, Fenced(s, 0, "orders-0", LeaseConfig{}))
+	before := l.Grant()
+	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
+	if l.Grant() != before {
+		t.Errorf("grant %+v, was %+v", l.Grant(), before)
+	}
+}
+
+func TestQuarantinesOfOneAssignerAreToldApart(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	a := Leased(s, LeaseConfig{})
+	wantQuarantine(t, a, 0, 90*time.Second)
+	other := memDomain()
+	other.DatacenterID++
+	if _, err := a.Assign(t.Context(), other); !errors.Is(err, ErrLayoutMismatch) {
+		t.Errorf("Assign = %v, want ErrLayoutMismatch", err)
+	}
+	// Somebody else has the row when its time is over: another claim begins.
+	s.rows[0] = held(0, 1200, "other", memStart+1000)
+	_, err := a.Assign(t.Context(), s.at(memStart+90))
+	if q, ok := errors.AsType[*QuarantineError](err); !ok || q.WorkerID != 1 || q.Remaining != 90*time.Second {
+		t.Errorf("Assign = %v, want worker 1 in quarantine", err)
+	}
+}

@@ -1,0 +1,90 @@
+package assigner
+
+import (
+	"testing"
+	"time"
+)
+
+func TestRecoverRaisesAllThatIsThereAndWhatIsNot(t *testing.T) {
+	s := newMemStore()
+	s.put(held(0, 700, "a", memStart+60), held(1, memStart+500, "b", memStart+60), Row{WorkerID: 2, Version: 4, Fence: 3})
+	s.status.Identity = "restored"
+	if err := Recover(t.Context(), s, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for worker, want := range map[int64]Row{
+		0: {Version: 2, Fence: memStart + 3600, Owner: "a"},
+		1: {Version: 2, Fence: memStart + 500 + 3600, Owner: "b"},
+		2: {Version: 5, Fence: memStart + 3600},
+	} {
+		want.WorkerID, want.Identity, want.Expires = worker, "restored", memTime(memStart)
+		if got := s.rows[worker]; got != want {
+			t.Errorf("row %+v, want %+v", got, want)
+		}
+	}
+	if s.meta.Fence != memStart+3600 || s.meta.Identity != "restored" || s.meta.NextWorkerID != 3 || s.meta.Version != 2 {
+		t.Errorf("meta %+v, want its fence raised to %d and no number taken", s.meta, memStart+3600)
+	}
+	// No quarantine any more, and a number whose row was lost begins above the fence of all.
+	wantGrant(t, take(t, Auto(s, LeaseConfig{})), 3, memStart+3601, memStart+3600+8+30)
+}
+
+func TestHoldersNoticeARecovery(t *testing.T) {
+	s := newMemStore()
+	l := take(t, Leased(s, LeaseConfig{}))
+	before := l.Grant()
+	if err := Recover(t.Context(), s, 0); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, "row 0")
+	if l.Grant() != before {
+		t.Errorf("grant %+v, was %+v", l.Grant(), before)
+	}
+}
+
+func TestRecoverAgainstOthers(t *testing.T) {
+	s := newMemStore()
+	s.put(held(0, 700, "a", memStart+60))
+	s.onSwap = func(old, next Row, do func() bool) (bool, error) { // a holder is faster, once
+		s.onSwap = nil
+		s.rows[0] = held(0, 800, "a", memStart+60)
+		return do(), nil
+	}
+	if err := Recover(t.Context(), s, time.Minute); err != nil || s.rows[0].Fence != memStart+60 || s.rows[0].Token != "" {
+		t.Errorf("Recover: %v; row %+v", err, s.rows[0])
+	}
+	s.onSwap = func(old, next Row, do func() bool) (bool, error) {
+		delete(s.rows, 0)
+		return do(), nil
+	}
+	wantError(t, Recover(t.Context(), s, time.Minute), ErrWorkerRowMissing, "row 0")
+}
+
+func TestRecoverRefuses(t *testing.T) {
+	wantError(t, Recover(t.Context(), newMemStore(), time.Hour), errEmptyNamespace, "as rows must never be")
+	s := newMemStore()
+	s.pin(1)
+	if err := Recover(t.Context(), s, -time.Second); err == nil || s.meta.Version != 1 {
+		t.Errorf("Recover with a negative lead: %v; meta %+v", err, s.meta)
+	}
+	s.lose(1)
+	s.put(Row{WorkerID: 0, Fence: 1})
+	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer, "row 0")
+}
+
+// A claim that has read the meta row before a recovery, and creates its row after it, does not use it.
+func TestARowCreatedAcrossARecoveryIsNotUsed(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		s.onSwap = nil
+		if err := Recover(t.Context(), s, time.Hour); err != nil {
+			t.Error(err)
+		}
+		return do(), nil
+	}
+	a := Fenced(s, 3, "orders-3", LeaseConfig{})
+	_, err := a.Assign(t.Context(), memDomain())
+	wantError(t, err, errMoved, "raised")
+	wantGrant(t, take(t, a), 3, memStart+3601, memStart+3600+8+30)
+}
