@@ -1,0 +1,105 @@
+package etcdassigner_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+const patience = 30 * time.Second
+
+// everyCall returns the errors of all methods of a store, each of which has its time.
+func everyCall(t *testing.T, s assigner.Store, each time.Duration) (errs []error) {
+	t.Helper()
+	for _, call := range []func(context.Context) error{
+		func(ctx context.Context) error { _, err := s.Status(ctx); return err },
+		func(ctx context.Context) error { _, err := s.LoadMeta(ctx); return err },
+		func(ctx context.Context) error {
+			_, err := s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{})
+			return err
+		},
+		func(ctx context.Context) error { _, err := s.Load(ctx, 1); return err },
+		func(ctx context.Context) error { _, err := s.List(ctx); return err },
+		func(ctx context.Context) error {
+			_, err := s.Swap(ctx, assigner.Row{}, sample(), time.Hour)
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), each)
+		errs = append(errs, call(ctx))
+		cancel()
+	}
+	return errs
+}
+
+// A member that was added and does not run makes the other one a minority.
+func TestMemberWithoutAMajorityIsAnError(t *testing.T) {
+	server := testserver.Etcd(t)
+	client := connect(t, server.DSN())
+	s := etcdassigner.Leases(client, namespace)
+	create(t, s, sample())
+	if _, err := client.MemberAdd(t.Context(), []string{"http://127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := client.Get(t.Context(), prefix+"worker/7", clientv3.WithSerializable()); err != nil || len(answer.Kvs) != 1 {
+		t.Fatalf("the member by itself: %v, %v", answer, err)
+	}
+	for i, err := range everyCall(t, s, 500*time.Millisecond) {
+		if err == nil {
+			t.Errorf("call %d succeeded without a majority", i)
+		}
+	}
+}
+
+func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
+	server := testserver.Etcd(t)
+	admin := connect(t, server.DSN())
+	enableAuth(t, admin)
+	as := func(user string) assigner.Store {
+		client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.DSN()}, Username: user, Password: "hunter2", Logger: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = client.Close() })
+		return etcdassigner.Leases(client, namespace)
+	}
+	if err := errors.Join(everyCall(t, as("ids"), patience)...); err != nil {
+		t.Errorf("with the permission that the documentation names: %v", err)
+	}
+	for name, s := range map[string]assigner.Store{
+		"permission denied":  as("stranger"),
+		"user name is empty": etcdassigner.Leases(admin, namespace),
+	} {
+		for _, err := range everyCall(t, s, patience) {
+			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(err.Error(), "etcdassigner: cannot ") {
+				t.Errorf("%v; want %q, without the password", err, name)
+			}
+		}
+	}
+}
+
+// enableAuth makes the users root; ids, who has the permission that the documentation names; and stranger.
+func enableAuth(t *testing.T, admin *clientv3.Client) {
+	t.Helper()
+	ctx := t.Context()
+	var errs []error
+	for _, user := range []string{"root", "ids", "stranger"} {
+		_, err1 := admin.UserAdd(ctx, user, "hunter2")
+		_, err2 := admin.RoleAdd(ctx, user)
+		_, err3 := admin.UserGrantRole(ctx, user, user)
+		errs = append(errs, err1, err2, err3)
+	}
+	_, err1 := admin.RoleGrantPermission(ctx, "ids", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite))
+	_, err2 := admin.AuthEnable(ctx)
+	if err := errors.Join(append(errs, err1, err2)...); err != nil {
+		t.Fatal(err)
+	}
+}

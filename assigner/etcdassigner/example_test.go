@@ -1,0 +1,36 @@
+package etcdassigner_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/cached"
+)
+
+// A generator that bridges a minute without etcd.
+func ExampleLeases() {
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:   []string{"https://etcd-0.example.org:2379", "https://etcd-1.example.org:2379", "https://etcd-2.example.org:2379"},
+		DialTimeout: 5 * time.Second,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	numbers := assigner.Leased(etcdassigner.Leases(client, "orders"), assigner.LeaseConfig{Window: time.Minute})
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer generator.Close()
+	id, err := generator.Next()
+	fmt.Println(id, err)
+}

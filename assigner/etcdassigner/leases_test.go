@@ -1,0 +1,191 @@
+package etcdassigner_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+func TestConformance(t *testing.T) {
+	server := testserver.Etcd(t)
+	var namespaces atomic.Int64
+	another := func() string { return fmt.Sprint("namespace-", namespaces.Add(1)) }
+	assignertest.RunStore(t, func(t *testing.T) assignertest.Backend { return backend(t, server, another(), another()) })
+}
+
+func TestConformanceOfLeasedAsAnAssigner(t *testing.T) {
+	server := testserver.Etcd(t)
+	var namespaces atomic.Int64
+	assignertest.Run(t, func(t *testing.T) assignertest.Store {
+		name := fmt.Sprint("namespace-", namespaces.Add(1))
+		return assignertest.Store{
+			Assigner: func(string) assigner.Assigner {
+				return assigner.Leased(etcdassigner.Leases(connect(t, server.DSN()), name), assigner.LeaseConfig{})
+			},
+			Guarantee: assigner.GuaranteeFenced,
+			Reusable:  true,
+			Delete:    backend(t, server, name, "").Delete,
+			Pinned:    true,
+		}
+	})
+}
+
+func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
+	const processes = 20
+	server := testserver.Etcd(t)
+	if got := assignertest.Processes(t, processes, func(int) string { return server.DSN() }); len(got) != processes {
+		t.Errorf("%d processes have a worker, want %d", len(got), processes)
+	}
+}
+
+// sample is a row that somebody holds.
+func sample() assigner.Row {
+	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
+}
+
+// create writes a row and returns it as the store has it.
+func create(t *testing.T, s assigner.Store, row assigner.Row) assigner.Row {
+	t.Helper()
+	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
+		t.Fatalf("create: %v, %v", ok, err)
+	}
+	return load(t, s, row.WorkerID)
+}
+
+func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
+	t.Helper()
+	row, err := s.Load(t.Context(), workerID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+func look(t *testing.T, s assigner.Store) assigner.Status {
+	t.Helper()
+	st, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
+	client := connect(t, "http://127.0.0.1:1")
+	for _, tt := range []struct {
+		client    *clientv3.Client
+		namespace string
+		want      []string
+	}{
+		{client, "", []string{`namespace of Leases is "", allowed: 1 to 64`}},
+		{client, strings.Repeat("x", 65), []string{"allowed: 1 to 64"}},
+		{client, "a b", []string{`"a b"`}},
+		{client, "ä", []string{`"ä"`}},
+		{nil, "a", []string{"client nil"}},
+		{nil, "a/b", []string{"client nil", `"a/b"`}},
+	} {
+		for _, err := range everyCall(t, etcdassigner.Leases(tt.client, tt.namespace), patience) {
+			for _, part := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), part) || !strings.HasPrefix(err.Error(), "etcdassigner: ") {
+					t.Errorf("namespace %q: %v; want %q", tt.namespace, err, part)
+				}
+			}
+		}
+	}
+}
+
+func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
+	s := etcdassigner.Leases(connect(t, testserver.Etcd(t).DSN()), namespace)
+	row := create(t, s, sample())
+	for _, change := range []func(*assigner.Row){
+		func(r *assigner.Row) { r.Token = "\xff" },
+		func(r *assigner.Row) { r.Owner = "a\xffb" },
+		func(r *assigner.Row) { r.Identity = "\xc3" },
+	} {
+		next := row
+		change(&next)
+		if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err == nil || !strings.Contains(err.Error(), "allowed: UTF-8") {
+			t.Errorf("Swap to %+v: %v, %v; want an error that says what is allowed", next, ok, err)
+		}
+	}
+	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Namespace: "\xff"}); ok || err == nil {
+		t.Errorf("SwapMeta: %v, %v; want an error", ok, err)
+	}
+	if got := load(t, s, 7); got != row {
+		t.Errorf("row %+v, want %+v", got, row)
+	}
+}
+
+func TestForeignRecordsAreRefused(t *testing.T) {
+	client := connect(t, testserver.Etcd(t).DSN())
+	s := etcdassigner.Leases(client, namespace)
+	row, meta := prefix+"worker/7", prefix+"meta"
+	for _, tt := range []struct {
+		key, text string
+		sentinel  error
+		want      string
+	}{
+		{row, "mine", nil, "is none of this package's"},
+		{row, `{"Format":2,"Value":{}}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
+		{row, `{}`, assigner.ErrLayoutMismatch, "format 0, here 1"},
+		{meta, `{"Format":2,"Value":{}}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
+		{meta, "[]", nil, "is none of this package's"},
+	} {
+		if _, err := client.Put(t.Context(), tt.key, tt.text); err != nil {
+			t.Fatal(err)
+		}
+		errs := everyCall(t, s, patience)
+		_, errLoad := s.Load(t.Context(), 7)
+		errs = []error{errLoad, errs[4], errs[5]} // those that read rows
+		if tt.key == meta {
+			errs = everyCall(t, s, patience)[1:3]
+		}
+		for _, err := range errs {
+			if err == nil || tt.sentinel != nil && !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.key) {
+				t.Errorf("%s with %s: %v; want %q", tt.key, tt.text, err, tt.want)
+			}
+		}
+	}
+}
+
+// More rows than fit in a page, and a neighbour whose name begins alike.
+func TestListReturnsEveryRowOfManyPages(t *testing.T) {
+	const rows = 2500
+	client := connect(t, testserver.Etcd(t).DSN())
+	s := etcdassigner.Leases(client, namespace)
+	row := create(t, s, sample())
+	create(t, etcdassigner.Leases(client, namespace+"0"), assigner.Row{WorkerID: 1, Version: 1})
+	for w := range int64(rows) {
+		row.WorkerID = w
+		if w != 7 {
+			create(t, s, row)
+		}
+	}
+	got, err := s.List(t.Context())
+	if err != nil || len(got) != rows {
+		t.Fatalf("%d rows, want %d: %v", len(got), rows, err)
+	}
+	seen := make([]bool, rows)
+	for _, r := range got {
+		seen[r.WorkerID] = true
+		row.WorkerID, row.Expires = r.WorkerID, r.Expires
+		if r != row {
+			t.Fatalf("row %+v, want %+v", r, row)
+		}
+	}
+	for w, ok := range seen {
+		if !ok {
+			t.Errorf("row %d is missing", w)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package etcdassigner_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+// namespace is the one that the cases use, and prefix what its keys begin with.
+const (
+	namespace = "orders-1.eu_west"
+	prefix    = "uidring/" + namespace + "/"
+)
+
+func TestMain(m *testing.M) {
+	assignertest.Child(func(url string) (assigner.Assigner, error) {
+		client, err := clientv3.New(config(url))
+		if err != nil {
+			return nil, err
+		}
+		return assigner.Leased(etcdassigner.Leases(client, namespace), assigner.LeaseConfig{}), nil
+	})
+	os.Exit(m.Run())
+}
+
+func config(url string, opts ...grpc.DialOption) clientv3.Config {
+	return clientv3.Config{Endpoints: []string{url}, Logger: quiet(), DialOptions: opts}
+}
+
+// quiet keeps the client from writing of each call that fails.
+func quiet() *zap.Logger { return zap.NewNop() }
+
+// connect opens a client that ends with the test.
+func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(config(url, opts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// backend is a namespace on a server that the cases share, one after the other.
+func backend(t *testing.T, server *testserver.Server, name, other string) assignertest.Backend {
+	admin := connect(t, server.DSN())
+	remove := func(t *testing.T, key string, opts ...clientv3.OpOption) {
+		t.Helper()
+		answer, err := admin.Delete(t.Context(), key, opts...)
+		if err != nil || answer.Deleted == 0 {
+			t.Fatalf("delete %s: %v, %v", key, answer, err)
+		}
+	}
+	return assignertest.Backend{
+		Handle: func() assigner.Store { return etcdassigner.Leases(connect(t, server.DSN()), name) },
+		Other:  func() assigner.Store { return etcdassigner.Leases(connect(t, server.DSN()), other) },
+		Delete: func(t *testing.T, workerID int64) { remove(t, fmt.Sprintf("uidring/%s/worker/%d", name, workerID)) },
+		Clear:  func(t *testing.T) { remove(t, "uidring/"+name+"/", clientv3.WithPrefix()) },
+		Down: func(*testing.T) (up func()) {
+			server.Kill9()
+			return func() { server.Restart() }
+		},
+	}
+}

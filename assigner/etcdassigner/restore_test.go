@@ -1,0 +1,122 @@
+package etcdassigner_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+func TestClusterIsKnownByItsID(t *testing.T) {
+	server := testserver.Etcd(t)
+	client := connect(t, server.DSN())
+	s := etcdassigner.Leases(client, namespace)
+	first := look(t, s)
+	if !regexp.MustCompile(`^cluster [0-9a-f]{1,16}$`).MatchString(first.Identity) || first.Lossy || len(first.Faults) > 0 {
+		t.Errorf("status %+v, want the ID of the cluster, durable", first)
+	}
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Kill9()
+	server.Restart()
+	if got := look(t, s); got.Identity != first.Identity {
+		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
+	}
+
+	// What a snapshot brings to another cluster.
+	backup, err := client.Get(t.Context(), prefix, clientv3.WithPrefix())
+	if err != nil || len(backup.Kvs) != 2 {
+		t.Fatalf("%d keys, want the meta row and a row: %v", len(backup.Kvs), err)
+	}
+	restored := connect(t, testserver.Etcd(t).DSN())
+	for _, kv := range backup.Kvs {
+		if _, err := restored.Put(t.Context(), string(kv.Key), string(kv.Value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = etcdassigner.Leases(restored, namespace)
+	if got := look(t, s); got.Identity == first.Identity {
+		t.Errorf("two clusters have the identity %q", got.Identity)
+	}
+	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	held, ok := errors.AsType[*assigner.QuarantineError](err)
+	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
+		t.Errorf("Assign after a restore: %v; want a quarantine that names %q", err, first.Identity)
+	}
+}
+
+// A data folder that was put back has the ID that it had.
+func TestHolderNoticesADataFolderThatWasPutBack(t *testing.T) {
+	data := t.TempDir() + "/data"
+	server := testserver.Etcd(t, "--data-dir", data)
+	s := etcdassigner.Leases(connect(t, server.DSN()), namespace)
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := look(t, s).Identity
+	server.Stop()
+	backup := t.TempDir() + "/backup"
+	copyFolder(t, data, backup)
+	server.Restart()
+	limit := l.Grant().Limit
+	if err := insist(func() error { return l.Renew(t.Context(), limit, limit+100) }); err != nil {
+		t.Fatal(err)
+	}
+	server.Stop()
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
+	copyFolder(t, backup, data)
+	server.Restart()
+	if got := look(t, s).Identity; got != identity {
+		t.Errorf("identity %q after the folder was put back, was %q", got, identity)
+	}
+	err = insist(func() error { return l.Renew(t.Context(), limit, limit+200) })
+	if !errors.Is(err, assigner.ErrFenceRegressed) || !errors.Is(err, assigner.ErrWorkerRowLost) {
+		t.Errorf("Renew: %v, want ErrFenceRegressed and ErrWorkerRowLost", err)
+	}
+}
+
+// copyFolder sets modes itself: etcd wants its folder to be private.
+func copyFolder(t *testing.T, from, to string) {
+	t.Helper()
+	root := os.DirFS(from)
+	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(to+"/"+path, 0o700)
+		}
+		content, err := fs.ReadFile(root, path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to+"/"+path, content, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// insist calls f again while the server comes back: a call over a connection that it has ended fails once.
+func insist(f func() error) (err error) {
+	for range 10 {
+		if err = f(); err == nil || errors.Is(err, assigner.ErrWorkerRowLost) {
+			return err
+		}
+	}
+	return err
+}

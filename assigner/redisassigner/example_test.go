@@ -1,0 +1,39 @@
+package redisassigner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/redisassigner"
+	"github.com/uidring/uidring/cached"
+)
+
+// A start waits out a quarantine of Window and MaxSkew, here 25 seconds: the context has to last longer.
+func ExampleLeases() {
+	client := redis.NewClient(&redis.Options{Addr: "redis.example.org:6379", ContextTimeoutEnabled: true})
+	defer client.Close()
+	numbers := assigner.Leased(redisassigner.Leases(client, "orders"), assigner.LeaseConfig{
+		Window:  20 * time.Second,
+		MaxSkew: 5 * time.Second,
+		Logger:  slog.Default(),
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
+	switch {
+	case errors.Is(err, assigner.ErrStoreNotDurable):
+		log.Fatal("set appendonly yes and appendfsync always: ", err)
+	case err != nil:
+		log.Fatal(err)
+	}
+	defer generator.Close()
+	id, err := generator.Next()
+	fmt.Println(id, err)
+}

@@ -1,0 +1,188 @@
+package redisassigner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
+//
+//	numbers := assigner.Leased(redisassigner.Leases(client, "orders"), assigner.LeaseConfig{})
+//
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen; a and A are two
+// namespaces. Services whose IDs meet use the same one. It is one hash, uidring:orders, with a field for each worker ID
+// and one more, meta. Fields never expire and are never deleted.
+//
+// The client must lead to the primary: a replica shows fences that have been raised since. A [redis.ClusterClient] that
+// reads from replicas is refused, and so are a client with a cache and a [redis.Ring], which looks for a key on another
+// server when one is down. The client may send a call again, as it does by default: a swap knows its own effect. It stays its
+// owner's: nothing here closes it. Unless its Options.ContextTimeoutEnabled is set, a call to a server that does not
+// answer outlasts its context by Options.ReadTimeout.
+//
+// Any number of goroutines may use the store at once.
+func Leases(client redis.UniversalClient, namespace string) assigner.Store {
+	return &leases{
+		client: client,
+		err:    errors.Join(checkClient(client), checkNamespace(namespace)),
+		key:    "uidring:" + namespace,
+		script: redis.NewScript(swapScript),
+	}
+}
+
+type leases struct {
+	client redis.UniversalClient
+	err    error  // what is wrong with the arguments of Leases
+	key    string // of the hash
+	script *redis.Script
+}
+
+// metaField is the field of the meta row; the others are worker IDs.
+const metaField = "meta"
+
+func checkClient(client redis.UniversalClient) error {
+	const allowed = "allowed: a Client without a cache, or a ClusterClient that reads from primaries"
+	switch c := client.(type) {
+	case nil:
+		return errors.New("redisassigner: client nil, " + allowed)
+	case *redis.Client:
+		if opt := c.Options(); opt.ClientSideCache != nil || opt.ClientSideCacheConfig != nil {
+			return errors.New("redisassigner: client has a ClientSideCache, " + allowed)
+		}
+	case *redis.Ring:
+		return errors.New("redisassigner: client is a Ring, which moves keys to other servers, " + allowed)
+	case *redis.ClusterClient:
+		if c.Options().ReadOnly {
+			return errors.New("redisassigner: client has ReadOnly, RouteByLatency or RouteRandomly, " + allowed)
+		}
+	}
+	return nil
+}
+
+func checkNamespace(name string) error {
+	const most = 64
+	foreign := func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !letter && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	}
+	if name == "" || len(name) > most || strings.ContainsFunc(name, foreign) {
+		return fmt.Errorf("redisassigner: namespace of Leases is %q, allowed: 1 to %d of the characters a-z A-Z 0-9 . _ -", name, most)
+	}
+	return nil
+}
+
+func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
+	text, err := l.load(ctx, metaField)
+	if err != nil || text == "" {
+		return assigner.Meta{}, err
+	}
+	return l.meta(text)
+}
+
+func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
+	var expected any
+	if old != (assigner.Meta{}) {
+		expected = metaGuard{old.Version, old.Token}
+	}
+	record := metaRecord{stamp: newStamp(), Version: next.Version, Meta: next}
+	return l.swap(ctx, metaField, expected, record, next.Namespace, next.Token, next.Identity)
+}
+
+func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
+	field := strconv.FormatInt(workerID, 10)
+	text, err := l.load(ctx, field)
+	if err != nil || text == "" {
+		return assigner.Row{}, err
+	}
+	return l.row(field, text)
+}
+
+// load returns "" when there is no such field.
+func (l *leases) load(ctx context.Context, field string) (string, error) {
+	if err := l.ready(ctx); err != nil {
+		return "", err
+	}
+	text, err := l.client.HGet(ctx, l.key, field).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return "", l.explain(ctx, "read field "+field, err)
+	}
+	return text, nil
+}
+
+// List reads the hash in one command, as of one moment. HSCAN would not: where its cursor goes on after a failover, fields are
+// left out, and a recovery that does not see a row does not raise its fence.
+func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
+	if err := l.ready(ctx); err != nil {
+		return nil, err
+	}
+	fields, err := l.client.HGetAll(ctx, l.key).Result()
+	if err != nil {
+		return nil, l.explain(ctx, "read", err)
+	}
+	delete(fields, metaField)
+	rows := make([]assigner.Row, 0, len(fields))
+	for field, text := range fields {
+		row, err := l.row(field, text)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
+	var expected any
+	if g := (rowGuard{old.Version, old.Fence, old.Token}); g != (rowGuard{}) {
+		expected = g
+	}
+	record := rowRecord{
+		stamp:    newStamp(),
+		rowGuard: rowGuard{next.Version, next.Fence, next.Token},
+		Owner:    next.Owner,
+		Identity: next.Identity,
+		TTL:      ttl.Microseconds(),
+	}
+	return l.swap(ctx, strconv.FormatInt(next.WorkerID, 10), expected, record, next.Token, next.Owner, next.Identity)
+}
+
+// swap runs the script. expected is the guard that the field must have, nil: there must be no such field. texts are those
+// of the record.
+func (l *leases) swap(ctx context.Context, field string, expected, record any, texts ...string) (bool, error) {
+	guard, errGuard := json.Marshal(expected)
+	value, errRecord := json.Marshal(record)
+	if err := errors.Join(l.ready(ctx), l.checkTexts(field, texts), errGuard, errRecord); err != nil {
+		return false, err
+	}
+	swapped, err := l.script.Run(ctx, l.client, []string{l.key}, field, guard, value).Bool()
+	if err != nil {
+		return false, l.explain(ctx, "write field "+field, err)
+	}
+	return swapped, nil
+}
+
+// ready says why a call cannot begin.
+func (l *leases) ready(ctx context.Context) error {
+	if l.err != nil {
+		return l.err
+	}
+	if err := ctx.Err(); err != nil {
+		return l.explain(ctx, "begin", err)
+	}
+	return nil
+}
+
+func (l *leases) explain(ctx context.Context, what string, err error) error {
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w (%w)", err, ended)
+	}
+	return fmt.Errorf("redisassigner: hash %s: cannot %s: %w", l.key, what, err)
+}

@@ -1,0 +1,281 @@
+package redisassigner_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/redisassigner"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+func TestConformance(t *testing.T) { assignertest.RunStore(t, backend) }
+
+func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
+	const processes = 20
+	s := testserver.Redis(t)
+	if got := assignertest.Processes(t, processes, func(int) string { return s.Addr() }); len(got) != processes {
+		t.Errorf("%d processes have a worker, want %d", len(got), processes)
+	}
+}
+
+// sample is a row that somebody holds.
+func sample() assigner.Row {
+	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
+}
+
+// create writes a row and returns it as the store has it.
+func create(t *testing.T, s assigner.Store, row assigner.Row) assigner.Row {
+	t.Helper()
+	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
+		t.Fatalf("create: %v, %v", ok, err)
+	}
+	return load(t, s, row.WorkerID)
+}
+
+func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
+	t.Helper()
+	row, err := s.Load(t.Context(), workerID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+// Lua's numbers are exact to 53 bits.
+func TestLargeNumbersAreComparedExactly(t *testing.T) {
+	s := redisassigner.Leases(connect(t, options(testserver.Redis(t).Addr())), namespace)
+	row := sample()
+	row.Version, row.Fence = math.MaxInt64, math.MaxInt64-1
+	row = create(t, s, row)
+	for _, wrong := range []assigner.Row{
+		{WorkerID: 7, Version: row.Version - 1, Fence: row.Fence, Token: row.Token},
+		{WorkerID: 7, Version: row.Version, Fence: row.Fence - 1, Token: row.Token},
+		{WorkerID: 7, Version: row.Version, Fence: row.Fence + 1, Token: row.Token},
+	} {
+		if ok, err := s.Swap(t.Context(), wrong, wrong, time.Hour); ok || err != nil {
+			t.Errorf("a swap from %+v: %v, %v; want false, the row is %+v", wrong, ok, err, row)
+		}
+	}
+	next := row
+	next.Fence++
+	if ok, err := s.Swap(t.Context(), row, next, time.Hour); !ok || err != nil {
+		t.Errorf("a swap from the row: %v, %v", ok, err)
+	}
+	meta := assigner.Meta{Version: math.MaxInt64 - 1, NextWorkerID: math.MaxInt64, Fence: math.MaxInt64, DatacenterID: math.MaxInt64}
+	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, meta); !ok || err != nil {
+		t.Fatalf("create: %v, %v", ok, err)
+	}
+	other := meta
+	other.Version++
+	if ok, err := s.SwapMeta(t.Context(), other, other); ok || err != nil {
+		t.Errorf("a swap of the meta row from a higher version: %v, %v; want false", ok, err)
+	}
+	if ok, err := s.SwapMeta(t.Context(), meta, other); !ok || err != nil {
+		t.Errorf("a swap of the meta row: %v, %v", ok, err)
+	}
+	if got, err := s.LoadMeta(t.Context()); got != other || err != nil {
+		t.Errorf("meta %+v, %v; want %+v", got, err, other)
+	}
+}
+
+func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
+	client := redis.NewClient(options("127.0.0.1:1"))
+	defer client.Close()
+	cluster := func(opt *redis.ClusterOptions) redis.UniversalClient {
+		c := redis.NewClusterClient(opt)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	caching := options("127.0.0.1:1")
+	caching.ClientSideCacheConfig, caching.Protocol = &redis.ClientSideCacheConfig{}, 3
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
+	defer ring.Close()
+	for _, tt := range []struct {
+		client    redis.UniversalClient
+		namespace string
+		want      []string
+	}{
+		{client, "", []string{`namespace of Leases is "", allowed: 1 to 64`}},
+		{client, strings.Repeat("x", 65), []string{"allowed: 1 to 64"}},
+		{client, "a b", []string{`"a b"`}},
+		{client, "a{b}", []string{`"a{b}"`}},
+		{client, "ä", []string{`"ä"`}},
+		{nil, "a", []string{"client nil"}},
+		{ring, "a", []string{"Ring"}},
+		{connect(t, caching), "a", []string{"ClientSideCache"}},
+		{cluster(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, RouteByLatency: true}), "a", []string{"RouteByLatency"}},
+		{cluster(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, ReadOnly: true}), "a/b", []string{"ReadOnly", `"a/b"`}},
+	} {
+		for _, err := range everyCall(t, redisassigner.Leases(tt.client, tt.namespace)) {
+			for _, part := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), part) || !strings.HasPrefix(err.Error(), "redisassigner: ") {
+					t.Errorf("%T, namespace %q: %v; want %q", tt.client, tt.namespace, err, part)
+				}
+			}
+		}
+	}
+}
+
+// everyCall returns the errors of all methods of a store.
+func everyCall(t *testing.T, s assigner.Store) []error {
+	t.Helper()
+	_, err1 := s.Status(t.Context())
+	_, err2 := s.LoadMeta(t.Context())
+	_, err3 := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{})
+	_, err4 := s.Load(t.Context(), 1)
+	_, err5 := s.List(t.Context())
+	_, err6 := s.Swap(t.Context(), assigner.Row{}, sample(), time.Hour)
+	return []error{err1, err2, err3, err4, err5, err6}
+}
+
+func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
+	s := redisassigner.Leases(connect(t, options(testserver.Redis(t).Addr())), namespace)
+	row := create(t, s, sample())
+	for _, change := range []func(*assigner.Row){
+		func(r *assigner.Row) { r.Token = "\xff" },
+		func(r *assigner.Row) { r.Owner = "a\xffb" },
+		func(r *assigner.Row) { r.Identity = "\xc3" },
+	} {
+		next := row
+		change(&next)
+		if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err == nil || !strings.Contains(err.Error(), "allowed: UTF-8") {
+			t.Errorf("Swap to %+v: %v, %v; want an error that says what is allowed", next, ok, err)
+		}
+	}
+	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Namespace: "\xff"}); ok || err == nil {
+		t.Errorf("SwapMeta: %v, %v; want an error", ok, err)
+	}
+	if got := load(t, s, 7); got != row {
+		t.Errorf("row %+v, want %+v", got, row)
+	}
+}
+
+func TestForeignRecordsAreRefused(t *testing.T) {
+	client := connect(t, options(testserver.Redis(t).Addr()))
+	s := redisassigner.Leases(client, namespace)
+	for _, tt := range []struct {
+		field, text string
+		sentinel    error
+		want        string
+	}{
+		{"7", "mine", nil, `field "7" is none of this package's`},
+		{"x", `{"Format":1,"Version":"1","Fence":"1"}`, nil, `field "x" is none of this package's`},
+		{"7", `{"Format":2,"Version":"1","Fence":"1"}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
+		{"meta", `{"Format":2,"Version":"1"}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
+		{"meta", "[]", nil, `field "meta" is none of this package's`},
+	} {
+		if err := client.Del(t.Context(), hash).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.HSet(t.Context(), hash, tt.field, tt.text).Err(); err != nil {
+			t.Fatal(err)
+		}
+		read := func() (err error) { _, err = s.List(t.Context()); return err }
+		if tt.field == "meta" {
+			read = func() (err error) { _, err = s.LoadMeta(t.Context()); return err }
+		}
+		if err := read(); err == nil || tt.sentinel != nil && !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("field %s with %s: %v; want %q", tt.field, tt.text, err, tt.want)
+		}
+	}
+}
+
+// All 131,072 worker IDs of the default layout.
+func TestListReturnsEveryRowOfAFullNamespace(t *testing.T) {
+	const rows = 131072
+	opt := options(testserver.Redis(t).Addr())
+	opt.ReadTimeout = time.Minute
+	client := connect(t, opt)
+	s := redisassigner.Leases(client, namespace)
+	row := create(t, s, sample())
+	text, err := client.HGet(t.Context(), hash, "7").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const batch = 4096
+	for first := 0; first < rows; first += batch {
+		fields := make([]string, 0, 2*batch)
+		for w := range batch {
+			fields = append(fields, strconv.Itoa(first+w), text)
+		}
+		if err := client.HSet(t.Context(), hash, fields).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := time.Now()
+	got, err := s.List(t.Context())
+	t.Logf("%d rows of %d bytes in %v", len(got), len(text), time.Since(begin))
+	if err != nil || len(got) != rows {
+		t.Fatalf("%d rows, want %d: %v", len(got), rows, err)
+	}
+	seen := make([]bool, rows)
+	for _, r := range got {
+		seen[r.WorkerID] = true
+		row.WorkerID = r.WorkerID
+		if r != row {
+			t.Fatalf("row %+v, want %+v", r, row)
+		}
+	}
+	for w, ok := range seen {
+		if !ok {
+			t.Errorf("row %d is missing", w)
+		}
+	}
+}
+
+// A cluster of one server: keys are routed, and commands without a key go anywhere.
+func TestClusterKeepsLeases(t *testing.T) {
+	server := testserver.Redis(t, "--cluster-enabled", "yes", "--cluster-require-full-coverage", "no")
+	admin := connect(t, options(server.Addr()))
+	if err := admin.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() bool {
+		info, err := admin.ClusterInfo(t.Context()).Result()
+		return err == nil && strings.Contains(info, "cluster_state:ok")
+	})
+	addUser(t, admin, append(rights(), "+config|get", "+cluster|slots")...)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Addr()}, Username: "ids", Password: "hunter2", ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = client.Close() })
+	s := redisassigner.Leases(client, namespace)
+	status, err := s.Status(t.Context())
+	if err != nil || !status.Lossy || len(status.Faults) > 0 || time.Since(status.Now).Abs() > time.Minute {
+		t.Errorf("status %+v, %v; want a lossy store without faults", status, err)
+	}
+	row := create(t, s, sample())
+	next := row
+	next.Fence++
+	if ok, err := s.Swap(t.Context(), row, next, time.Hour); !ok || err != nil {
+		t.Errorf("Swap: %v, %v", ok, err)
+	}
+	if rows, err := s.List(t.Context()); err != nil || len(rows) != 1 || rows[0].Fence != next.Fence {
+		t.Errorf("rows %+v, %v; want one with fence %d", rows, err, next.Fence)
+	}
+}
+
+func TestEveryRecordIsPlainJSON(t *testing.T) {
+	client := connect(t, options(testserver.Redis(t).Addr()))
+	create(t, redisassigner.Leases(client, namespace), sample())
+	text, err := client.HGet(t.Context(), hash, "7").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written int64
+	var swap string
+	const shape = `{"Written":%d,"Format":1,"Swap":%q,"Version":"6","Fence":"5000","Token":"T","Owner":"O","Identity":"","TTL":3600000000}`
+	if n, err := fmt.Sscanf(text, shape, &written, &swap); n != 2 || err != nil {
+		t.Errorf("record %s, want the shape of %s: %v", text, shape, err)
+	}
+	if at := time.UnixMicro(written); time.Since(at).Abs() > time.Minute {
+		t.Errorf("written at %v", at)
+	}
+}

@@ -1,0 +1,88 @@
+package redisassigner_test
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/redisassigner"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+// namespace is the one that the cases use, and hash the key that it becomes.
+const (
+	namespace = "orders-1.eu_west"
+	hash      = "uidring:" + namespace
+)
+
+func TestMain(m *testing.M) {
+	assignertest.Child(func(addr string) (assigner.Assigner, error) {
+		return assigner.Leased(redisassigner.Leases(redis.NewClient(options(addr)), namespace), quick()), nil
+	})
+	os.Exit(m.Run())
+}
+
+// quick has a short quarantine.
+func quick() assigner.LeaseConfig {
+	return assigner.LeaseConfig{Window: 2 * time.Second, MaxSkew: time.Second}
+}
+
+func options(addr string) *redis.Options {
+	return &redis.Options{Addr: addr, ContextTimeoutEnabled: true}
+}
+
+// connect opens a client that ends with the test.
+func connect(t *testing.T, opt *redis.Options) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(opt)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// backend is a namespace on a server of its own: cases run side by side, and take it down.
+func backend(t *testing.T) assignertest.Backend {
+	s := testserver.Redis(t)
+	admin := connect(t, options(s.Addr()))
+	return assignertest.Backend{
+		Handle: func() assigner.Store { return redisassigner.Leases(connect(t, options(s.Addr())), namespace) },
+		Other:  func() assigner.Store { return redisassigner.Leases(connect(t, options(s.Addr())), "another") },
+		Delete: func(t *testing.T, workerID int64) {
+			t.Helper()
+			if n, err := admin.HDel(t.Context(), hash, strconv.FormatInt(workerID, 10)).Result(); n != 1 || err != nil {
+				t.Fatalf("%d rows deleted: %v", n, err)
+			}
+		},
+		Clear: func(t *testing.T) {
+			t.Helper()
+			if n, err := admin.Del(t.Context(), hash).Result(); n != 1 || err != nil {
+				t.Fatalf("%d hashes deleted: %v", n, err)
+			}
+		},
+		Down: func(*testing.T) (up func()) {
+			s.Kill9()
+			return func() { s.Restart() }
+		},
+	}
+}
+
+// await asks until the answer is yes: what a server does in its own time it does not announce.
+func await(t *testing.T, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			t.Fatal("waited in vain")
+		case <-tick.C:
+		}
+	}
+}

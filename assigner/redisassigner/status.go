@@ -1,0 +1,76 @@
+package redisassigner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Status reads the clock last: the caller compares it with its own.
+//
+// There is no Identity. The run ID of a server changes with each restart, also when nothing is lost, and the
+// replication ID with each failover; neither changes when an old file is put back before a start. It would not
+// help either: on a lossy store every claim is quarantined.
+func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
+	if err := l.ready(ctx); err != nil {
+		return assigner.Status{}, err
+	}
+	node, err := l.primary(ctx)
+	if err != nil {
+		return assigner.Status{}, l.explain(ctx, "find its server", err)
+	}
+	pipe := node.Pipeline()
+	info, config, clock := pipe.Info(ctx), pipe.ConfigGet(ctx, "*appendfsync*"), pipe.Time(ctx)
+	_, err = pipe.Exec(ctx)
+	if configOnly := config.Err() != nil && info.Err() == nil && clock.Err() == nil; err != nil && !configOnly {
+		return assigner.Status{}, l.explain(ctx, "look at its server", err)
+	}
+	facts := parseInfo(info.Val())
+	if role := facts["role"]; role != "master" {
+		return assigner.Status{}, fmt.Errorf("%w: hash %s: the server takes no writes, its role is %q; connect to the primary",
+			assigner.ErrStoreNotDurable, l.key, role)
+	}
+	return assigner.Status{Now: clock.Val().UTC(), Faults: faults(facts, config), Lossy: true}, nil
+}
+
+// primary is the server that has the hash. Commands without a key go to any server of a cluster.
+func (l *leases) primary(ctx context.Context) (redis.Cmdable, error) {
+	if cluster, ok := l.client.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, l.key)
+	}
+	return l.client, nil
+}
+
+func parseInfo(text string) map[string]string {
+	facts := make(map[string]string)
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		facts[name] = value
+	}
+	return facts
+}
+
+// faults: with appendfsync everysec a crash of the host takes with it what was acknowledged in the last second or
+// two, and with no-appendfsync-on-rewrite whatever was while a child process wrote to the disk.
+func faults(facts map[string]string, config *redis.MapStringStringCmd) (faults []string) {
+	if facts["aof_enabled"] != "1" {
+		faults = append(faults, "appendonly=no (allowed: yes)")
+	}
+	settings := config.Val()
+	if err := config.Err(); err != nil {
+		faults = append(faults, fmt.Sprintf("CONFIG GET is denied (%v): nobody can see whether appendfsync is always", err))
+	} else if fsync := settings["appendfsync"]; fsync != "always" {
+		faults = append(faults, "appendfsync="+fsync+" (allowed: always)")
+	}
+	if rewrite := settings["no-appendfsync-on-rewrite"]; rewrite == "yes" {
+		faults = append(faults, "no-appendfsync-on-rewrite=yes (allowed: no)")
+	}
+	if policy := facts["maxmemory_policy"]; facts["maxmemory"] != "0" && strings.HasPrefix(policy, "allkeys-") {
+		faults = append(faults, "maxmemory-policy="+policy+" (allowed: noeviction, volatile-*): it deletes keys when memory is short")
+	}
+	return faults
+}
