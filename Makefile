@@ -5,7 +5,7 @@ MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/g
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-.PHONY: test lint bench fuzz model servers
+.PHONY: test lint bench fuzz chaos model servers
 
 test: ## all tests of all modules, with the servers they need
 	@.ci/test $(MODULES)
@@ -25,6 +25,9 @@ bench: ## Go benchmarks, each beside its baseline
 
 fuzz: ## each fuzz target for FUZZTIME
 	@.ci/fuzz $(or $(FUZZTIME),30s)
+
+chaos: ## processes, a MariaDB and faults for TIME, every ID counted; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
+	cd internal/chaos && go test -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)
 
 model: ## the ring's model, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh

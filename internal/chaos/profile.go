@@ -1,0 +1,90 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+const (
+	namespace = "chaos"
+	// maxSkew is what clocks may be wrong by; some are wrong by more.
+	maxSkew = time.Minute
+	// maxLead is more than all recoveries of a run take the fences ahead of the clock.
+	maxLead = 365 * 24 * time.Hour
+	// assignTimeout bounds each call of a generator to the store.
+	assignTimeout = time.Second
+)
+
+// A profile is what a process is told about its generator. It travels as JSON.
+type profile struct {
+	DSN            string
+	Layout         bitsalloc.Layout
+	Number         int    // of the process, from 1
+	Slot           int    // where it runs: its successor has the same
+	Kind           string // of assigner: leased, auto, fenced
+	WorkerID       int64  // with fenced
+	Window         time.Duration
+	Rate           int    // IDs a second that it asks for
+	Mode           string // how: next, context, fill
+	OnEmpty        cached.EmptyPolicy
+	AllowUndurable bool
+}
+
+// newProfile draws what may differ from one process of a slot to the next. Assigners belong to the slot.
+func newProfile(o options, r *rand.Rand, slot int) profile {
+	p := profile{
+		Layout:         o.layout(),
+		Slot:           slot,
+		Kind:           "leased",
+		Window:         between(r, 2*time.Second, 5*time.Second),
+		Rate:           []int{100, 2_000, 60_000, 80_000, 200_000, 400_000}[r.IntN(6)],
+		Mode:           []string{"next", "context", "fill"}[r.IntN(3)],
+		OnEmpty:        []cached.EmptyPolicy{cached.PadInline, cached.PadInline, cached.Reject}[r.IntN(3)],
+		AllowUndurable: !o.durable(),
+	}
+	switch slot % 5 {
+	case 3:
+		p.Kind = "auto"
+	case 4:
+		p.Kind, p.WorkerID = "fenced", int64(slot%o.workers)
+	}
+	return p
+}
+
+// expiry is when a lease that is not renewed is offered again.
+func (p profile) expiry() time.Duration { return 2 * p.Window }
+
+func (p profile) assigner(db *sqlx.DB) (assigner.Assigner, error) {
+	store := sqlassigner.Leases(db, namespace, sqlassigner.Config{})
+	cfg := assigner.LeaseConfig{
+		Window:         p.Window,
+		MaxLead:        maxLead,
+		MaxSkew:        maxSkew,
+		Owner:          fmt.Sprintf("process %d", p.Number),
+		AllowUndurable: p.AllowUndurable,
+	}
+	switch p.Kind {
+	case "leased":
+		return assigner.Leased(store, cfg), nil
+	case "auto":
+		return assigner.Auto(store, cfg), nil
+	case "fenced":
+		return assigner.Fenced(store, p.WorkerID, fmt.Sprintf("slot %d", p.Slot), cfg), nil
+	}
+	return nil, fmt.Errorf("assigner %q", p.Kind)
+}
+
+// through returns p with the server's address replaced by that of a proxy.
+func (p profile) through(dsn, server, proxy string) profile {
+	p.DSN = strings.Replace(dsn, server, proxy, 1)
+	return p
+}

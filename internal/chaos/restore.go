@@ -1,0 +1,58 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// recoveryLead has to be more than any fence has grown by since the dump. A run in which that is not so is at fault itself.
+const recoveryLead = 15 * time.Minute
+
+// restore does what an operator does: no generator reaches the database while it is put back to a dump and recovered.
+// Processes that are stopped meanwhile come back to other fences than they left.
+func (r *chaosRun) restore(ctx context.Context, taken dump) (err error) {
+	reopen := r.shutAll()
+	defer func() { err = errors.Join(err, reopen()) }()
+	if err := r.database.quiet(ctx); err != nil {
+		return err
+	}
+	before, err := r.database.fences(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.database.restore(ctx, taken); err != nil {
+		return err
+	}
+	after, err := r.database.fences(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.checkLead(before, after); err != nil {
+		return err
+	}
+	if err := assigner.Recover(ctx, r.database.store, recoveryLead); err != nil {
+		return err
+	}
+	r.figures.restores.Add(1)
+	return r.database.occupy(ctx, r.options)
+}
+
+// checkLead compares the fences of the worker IDs that processes share.
+func (r *chaosRun) checkLead(before, after map[int64]int64) error {
+	now, unit := r.alloc.Delta(time.Now()), r.alloc.Layout().Unit
+	for worker, fence := range before {
+		lost := time.Duration(fence-max(after[worker], now)) * unit
+		if worker >= int64(r.options.workers) || lost <= 0 {
+			continue
+		}
+		r.figures.wentBack(lost)
+		if lost >= recoveryLead {
+			return fmt.Errorf("the fence of worker %d has grown by %v since the dump, more than the recovery raises it by (%v)", worker, lost, recoveryLead)
+		}
+	}
+	return nil
+}
