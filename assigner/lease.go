@@ -76,7 +76,7 @@ func (l *lease) Grant() Grant {
 	return Grant{WorkerID: l.row.WorkerID, First: l.first, Limit: l.limit, Guarantee: l.guarantee, Reusable: true}
 }
 
-// Renew raises the fence to want and two windows above it, and keeps the row from expiring.
+// Renew raises the fence to want, and to two windows above used and the clock, and keeps the row from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	at := l.domain.Now() // when used was read
 	status, _, err := l.look(ctx)
@@ -88,8 +88,8 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	}
 	pace := l.pace.follow(used, at, l.units(), l.alloc.MaxDelta())
 	next := l.row
-	next.Identity = status.Identity                                              // a row that matches has lost nothing
-	next.Fence = max(l.row.Fence, l.reach(status, max(want, used), 2*pace.span)) // asked for when one of them is left
+	next.Identity = status.Identity // a row that matches has lost nothing
+	next.Fence = max(l.row.Fence, l.reach(status, want, 0), l.reach(status, max(used, at), 2*pace.span))
 	if err := l.raise(ctx, next, want); err != nil {
 		return err
 	}

@@ -51,12 +51,12 @@ func (h *tenant) limit(used, want, limit int64) {
 
 func TestARenewalRaisesTheLimitAndKeepsTheRow(t *testing.T) {
 	h := newTenant(t)
-	h.at(1020).limit(1020, 1028, 1088)
+	h.at(1020).limit(1020, 1028, 1080)
 	if got := h.s.rows[0]; got.Version != 2 || !got.Expires.Equal(memTime(1080)) {
 		t.Errorf("row = %+v, want version 2, and two windows from now", got)
 	}
-	h.at(1025).limit(1000, 1000, 1088) // never lowered, and the row kept
-	if got := h.s.rows[0]; !got.Expires.Equal(memTime(1085)) {
+	h.at(1015).limit(1000, 1000, 1080) // never lowered, and the row kept
+	if got := h.s.rows[0]; !got.Expires.Equal(memTime(1075)) {
 		t.Errorf("row expires at %v, want two windows from now", got.Expires)
 	}
 }
@@ -84,7 +84,7 @@ func TestAStartAheadOfTheClockIsNoDemand(t *testing.T) {
 	if err := l.Renew(t.Context(), 50_001, 50_009); err != nil {
 		t.Fatal(err)
 	}
-	wantGrant(t, l, 0, 50_001, 50_069)
+	wantGrant(t, l, 0, 50_001, 50_061)
 }
 
 func TestARenewalCoversWhatWasUsed(t *testing.T) {
@@ -94,13 +94,13 @@ func TestARenewalCoversWhatWasUsed(t *testing.T) {
 
 // The generator may have run ahead on another worker ID before.
 func TestARenewalFarAboveTheGrantReachesThere(t *testing.T) {
-	newTenant(t).limit(90_000, 90_001, 90_121)
+	newTenant(t).limit(90_000, 90_001, 90_120)
 }
 
 func TestAnAmbiguousRenewalIsAdopted(t *testing.T) {
 	h := newTenant(t)
 	h.s.lose(1)
-	h.at(1020).limit(1020, 1028, 1088)
+	h.at(1020).limit(1020, 1028, 1080)
 }
 
 func TestAnAmbiguousRenewalThatCannotBeReadIsAdoptedByTheNext(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAnAmbiguousRenewalThatCannotBeReadIsAdoptedByTheNext(t *testing.T) {
 	wantError(t, h.renew(1020, 1028), errLostAnswer, "renew row 0")
 	wantGrant(t, h.l, 0, 1, 1038) // no proof, no limit
 	h.s.onLoad = nil
-	h.limit(1021, 1029, 1088)
+	h.limit(1021, 1029, 1080)
 }
 
 func TestARenewalThatArrivesLate(t *testing.T) {
@@ -120,23 +120,23 @@ func TestARenewalThatArrivesLate(t *testing.T) {
 		wantError(t, h.renew(1020, 1028), errLostAnswer)
 		wantGrant(t, h.l, 0, 1, 1038)
 		arrive()
-		h.limit(1030, 1038, 1088)
+		h.limit(1030, 1038, 1080)
 	})
 	t.Run("and is too low is raised", func(t *testing.T) {
 		h := newTenant(t).at(1020)
 		arrive := h.s.delay()
 		wantError(t, h.renew(1020, 1028), errLostAnswer)
 		arrive()
-		h.at(1100).limit(1100, 1108, 1168)
+		h.at(1100).limit(1100, 1100, 1160)
 	})
 	t.Run("after the next has no effect", func(t *testing.T) {
 		h := newTenant(t).at(1020)
 		arrive := h.s.delay()
 		wantError(t, h.renew(1020, 1028), errLostAnswer)
-		h.at(1030).limit(1030, 1038, 1098)
+		h.at(1030).limit(1030, 1038, 1090)
 		arrive()
-		if got := h.s.rows[0].Fence; got != 1098 {
-			t.Errorf("fence %d, want 1098", got)
+		if got := h.s.rows[0].Fence; got != 1090 {
+			t.Errorf("fence %d, want 1090", got)
 		}
 	})
 	t.Run("after a release has no effect", func(t *testing.T) {
@@ -159,8 +159,8 @@ func TestARenewalThatArrivesLate(t *testing.T) {
 		if err := h.l.Release(t.Context(), 1020); err != nil {
 			t.Fatal(err)
 		}
-		if got := h.s.rows[0]; got.Fence != 1088 || got.Token != "" {
-			t.Errorf("row = %+v, want it free, with the fence 1088", got)
+		if got := h.s.rows[0]; got.Fence != 1080 || got.Token != "" {
+			t.Errorf("row = %+v, want it free, with the fence 1080", got)
 		}
 	})
 }
@@ -232,33 +232,33 @@ func TestALeaseEndsWhen(t *testing.T) {
 func TestAFenceThatWasTriedBeforeIsNotAdopted(t *testing.T) {
 	h := newTenant(t).at(1020)
 	h.s.delay()
-	wantError(t, h.renew(1020, 1028), errLostAnswer) // would have left 1088
+	wantError(t, h.renew(1020, 1028), errLostAnswer) // would have left 1080
 	h.at(1010).limit(1010, 1010, 1070)
 	r := h.s.rows[0]
-	r.Fence = 1088
+	r.Fence = 1080
 	h.s.put(r)
-	wantError(t, h.renew(1020, 1028), ErrWorkerRowLost, "fence 1088, here 1070")
+	wantError(t, h.renew(1020, 1028), ErrWorkerRowLost, "fence 1080, here 1070")
 }
 
 // A copy of a process renews with the token of the original: the one that comes second has lost its lease.
 func TestOfTwoCopiesOneKeepsTheLease(t *testing.T) {
 	h := newTenant(t)
 	copied := *h.l.(*lease)
-	h.at(1020).limit(1020, 1028, 1088)
+	h.at(1020).limit(1020, 1028, 1080)
 	wantError(t, copied.Renew(t.Context(), 1021, 1029), ErrWorkerRowLost, "copy")
-	h.at(1040).limit(1040, 1048, 1108)
+	h.at(1040).limit(1040, 1048, 1100)
 }
 
 func TestAReleasedRowStartsAboveTheFence(t *testing.T) {
 	h := newTenant(t)
-	h.at(1020).limit(1020, 1028, 1088)
+	h.at(1020).limit(1020, 1028, 1080)
 	if err := h.l.Release(t.Context(), 1025); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.s.rows[0]; got.Fence != 1088 || got.Token != "" || got.Version != 2 || got.Expires.After(memTime(1020)) {
-		t.Errorf("row = %+v, want it free at once, with the fence 1088", got)
+	if got := h.s.rows[0]; got.Fence != 1080 || got.Token != "" || got.Version != 2 || got.Expires.After(memTime(1020)) {
+		t.Errorf("row = %+v, want it free at once, with the fence 1080", got)
 	}
-	wantGrant(t, take(t, Leased(h.s, LeaseConfig{})), 0, 1089, 1126)
+	wantGrant(t, take(t, Leased(h.s, LeaseConfig{})), 0, 1081, 1118)
 }
 
 func TestReleaseOfARowThatIsNoLongerHeld(t *testing.T) {

@@ -126,3 +126,60 @@ func BenchmarkNextPadInlineParallel(b *testing.B) {
 		}
 	})
 }
+
+func BenchmarkNextLanes(b *testing.B) {
+	g := open(b, cached.Config{Lanes: cached.LanePerCPU})
+	for b.Loop() {
+		if _, err := g.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkNextLanesParallel(b *testing.B) {
+	g := open(b, cached.Config{Lanes: cached.LanePerCPU})
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := g.Next(); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+func BenchmarkLane(b *testing.B) {
+	g := open(b, cached.Config{})
+	l := g.Lane()
+	defer l.Close()
+	for b.Loop() {
+		if _, err := l.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkLaneParallel(b *testing.B) {
+	g := open(b, cached.Config{})
+	b.RunParallel(func(pb *testing.PB) {
+		l := g.Lane()
+		defer l.Close()
+		for pb.Next() {
+			if _, err := l.Next(); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+func BenchmarkReserve256(b *testing.B) {
+	g := open(b, cached.Config{})
+	ids := 0
+	for b.Loop() {
+		_, n, err := g.Reserve(256)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ids += n
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(ids), "ns/ID")
+}

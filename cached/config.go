@@ -18,6 +18,8 @@ var ErrInvalidConfig = errors.New("cached: invalid config")
 // LanePerCPU, as Config.Lanes, asks for one lane for each CPU.
 const LanePerCPU = -1
 
+const maxLanes = 4096
+
 // An EmptyPolicy says what Next and Fill do when the ring is empty.
 type EmptyPolicy int
 
@@ -60,8 +62,9 @@ type Config struct {
 	MaxAhead time.Duration
 	// OnEmpty says what happens when the ring is empty; zero: PadInline.
 	OnEmpty EmptyPolicy
-	// Lanes is the number of streams that IDs are issued in: 0 or 1, one strictly increasing stream.
-	// Other values, LanePerCPU among them, are refused by this version.
+	// Lanes is the number of CPUs that issue IDs from a run of their own, 2 to 4,096, or LanePerCPU. IDs are then
+	// unique and increase in each lane; between lanes they are ordered as the runs in their hands are, which
+	// lie up to MaxStaleness apart. 0 and 1: a single stream, strictly increasing.
 	Lanes int
 
 	// Logger gets one record for each rare event, none on the way of an ID; nil: none.
@@ -85,7 +88,7 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 	c.Check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor %d, allowed: 1 to 99", cfg.PaddingFactor)
 	c.Check(cfg.ScheduleInterval >= 0, "ScheduleInterval %v, allowed: 0 (off) or more", cfg.ScheduleInterval)
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty %d, allowed: PadInline, Reject", cfg.OnEmpty)
-	c.Check(cfg.Lanes == 0 || cfg.Lanes == 1, "Lanes %d, allowed in this version: 0 or 1", cfg.Lanes)
+	c.Check(cfg.Lanes >= LanePerCPU && cfg.Lanes <= maxLanes, "Lanes %d, allowed: %d (LanePerCPU), 0 to %d", cfg.Lanes, LanePerCPU, maxLanes)
 	c.Check(cfg.MaxAhead >= 0, "MaxAhead %v, allowed: 0 (unbounded) or more", cfg.MaxAhead)
 	if alloc != nil {
 		tenure.Default(&cfg.MaxStaleness, max(time.Minute, 2*alloc.Layout().Unit))

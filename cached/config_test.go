@@ -37,8 +37,8 @@ func mistakes() map[string]struct {
 		"ahead negative":      {func(c *cached.Config) { c.MaxAhead = -1 }, []string{"MaxAhead -1ns", "0 (unbounded)"}},
 		"policy":              {func(c *cached.Config) { c.OnEmpty = 2 }, []string{"OnEmpty 2", "PadInline, Reject"}},
 		"negative policy":     {func(c *cached.Config) { c.OnEmpty = -1 }, []string{"OnEmpty -1", "PadInline, Reject"}},
-		"two lanes":           {func(c *cached.Config) { c.Lanes = 2 }, []string{"Lanes 2", "0 or 1"}},
-		"lane per CPU":        {func(c *cached.Config) { c.Lanes = cached.LanePerCPU }, []string{"Lanes -1", "0 or 1"}},
+		"lanes -2":            {func(c *cached.Config) { c.Lanes = -2 }, []string{"Lanes -2", "-1 (LanePerCPU), 0 to 4096"}},
+		"lanes 4097":          {func(c *cached.Config) { c.Lanes = 4097 }, []string{"Lanes 4097", "-1 (LanePerCPU), 0 to 4096"}},
 		"datacenter 32":       {func(c *cached.Config) { c.DatacenterID = 32 }, []string{"DatacenterID 32", "0 to 31"}},
 		"datacenter -1":       {func(c *cached.Config) { c.DatacenterID = -1 }, []string{"DatacenterID -1", "0 to 31"}},
 		"epoch in the future": {func(c *cached.Config) { c.Epoch = time.Now().Add(time.Hour) }, []string{"Epoch", "not in the future"}},
@@ -79,7 +79,7 @@ func TestAllMistakesAreReportedTogether(t *testing.T) {
 		MaxStaleness:     1,
 		MaxAhead:         1,
 		OnEmpty:          3,
-		Lanes:            3,
+		Lanes:            -3,
 	})
 	if err == nil {
 		t.Fatal("New accepts it")
@@ -118,6 +118,9 @@ func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 		"padding 1":         func(c *cached.Config) { c.PaddingFactor = 1 },
 		"padding 99":        func(c *cached.Config) { c.PaddingFactor = 99 },
 		"one lane":          func(c *cached.Config) { c.Lanes = 1 },
+		"two lanes":         func(c *cached.Config) { c.Lanes = 2 },
+		"most lanes":        func(c *cached.Config) { c.Lanes = 4096 },
+		"a lane per CPU":    func(c *cached.Config) { c.Lanes = cached.LanePerCPU },
 		"two units stale":   func(c *cached.Config) { c.MaxStaleness = 2 * time.Second },
 		"stale for ever":    func(c *cached.Config) { c.MaxStaleness = -1 },
 		"one unit ahead":    func(c *cached.Config) { c.MaxAhead = time.Second },

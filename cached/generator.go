@@ -16,7 +16,11 @@ import (
 // A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one per
 // process with [New], share it, and Close it at the end.
 type Generator struct {
-	ring *ringbuffer.Ring
+	ring  *ringbuffer.Ring
+	lanes []cpuLane // of CPUs; nil: a single stream
+
+	// cut is the last ID that has been retired, as far as lanes are concerned. It only grows, under running.
+	cut atomic.Uint64
 
 	cfg       Config // resolved
 	alloc     *bitsalloc.Allocator
@@ -25,6 +29,8 @@ type Generator struct {
 	maxAhead  int64 // in units; 0: unbounded
 	maxStale  int64 // in units; negative: unbounded
 	warnFrom  int64 // delta from which on the end of the layout is announced
+
+	handles handles // lanes of goroutines
 
 	lastSecond atomic.Int64 // delta of the newest run; only moves forward, only under running
 
@@ -43,6 +49,7 @@ type Generator struct {
 	running sync.Mutex
 	clock   clock
 	term    uint64 // of the lease that lastSecond has been raised for
+	newest  int64  // first ID of the last run put
 
 	refused atomic.Pointer[error] // what stopped the padding goroutine; nil when it filled the ring
 
@@ -73,6 +80,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		done:     make(chan struct{}),
 		gone:     make(chan struct{}),
 		clock:    startClock(cfg.Now()),
+		lanes:    newLanes(cfg.Lanes),
 	}
 	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, alloc.Layout().SequenceBits, g.handover); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
@@ -152,6 +160,7 @@ func (g *Generator) ended(valid bool) {
 	g.running.Lock()
 	defer g.running.Unlock()
 	if !valid {
+		g.retireLanes(uint64(g.newest | g.alloc.MaxSequence()))
 		g.ring.Retire(math.MaxInt64)
 	}
 }

@@ -10,10 +10,14 @@ import (
 // Config.OnEmpty says. The errors are ErrEmpty, ErrTooFarAhead and ErrLeaseExhausted, which pass, and
 // ErrTimeExhausted and ErrClosed, which stay.
 func (g *Generator) Next() (int64, error) {
-	if id, ok := g.ring.Take(); ok {
+	if g.lanes == nil {
+		if id, ok := g.ring.Take(); ok {
+			return id, nil
+		}
+	} else if id, ok := g.takeFromCPU(); ok {
 		return id, nil
 	}
-	id, err := g.nextFromEmpty()
+	id, err := g.nextFromEmpty(nil)
 	return id, g.rejected(err)
 }
 
@@ -21,12 +25,12 @@ func (g *Generator) Next() (int64, error) {
 // there is an ID, with another error, or when ctx ends, with an error that wraps both ctx's and the
 // reason for waiting. An ID that is there is returned even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
-	if id, ok := g.ring.Take(); ok {
+	if id, ok := g.take(nil); ok {
 		return id, nil
 	}
 	var padded <-chan struct{}
 	for {
-		id, err := g.nextFromEmpty()
+		id, err := g.nextFromEmpty(nil)
 		if err == nil || !passing(err) {
 			return id, g.rejected(err)
 		}
@@ -56,9 +60,34 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	return n, nil
 }
 
-func (g *Generator) nextFromEmpty() (int64, error) {
+// Reserve takes up to n consecutive IDs, from first on, without writing them out. With n of 1 or more got is 1 at least, unless
+// there is an error, one of those of Next; it is less than n where a unit of time ends.
+func (g *Generator) Reserve(n int) (first int64, got int, err error) {
+	for n > 0 {
+		if first, got, ok := g.ring.TakeRange(n); ok {
+			return first, got, nil
+		}
+		if err := g.refill(); err != nil {
+			return 0, 0, g.rejected(err)
+		}
+	}
+	return 0, 0, nil
+}
+
+// take returns the next ID of a lane, or, without one, of the lane of this CPU or the ring.
+func (g *Generator) take(l *lane) (int64, bool) {
+	switch {
+	case l != nil:
+		return l.take(g)
+	case g.lanes != nil:
+		return g.takeFromCPU()
+	}
+	return g.ring.Take()
+}
+
+func (g *Generator) nextFromEmpty(l *lane) (int64, error) {
 	for {
-		if id, ok := g.ring.Take(); ok { // after bell.Wait, a caller must look again
+		if id, ok := g.take(l); ok { // after bell.Wait, a caller must look again
 			return id, nil
 		}
 		if err := g.refill(); err != nil {

@@ -139,6 +139,7 @@ func (g *Generator) put(limit int) (put int, err error) {
 			panic(fmt.Sprintf("bug: cached: admitted delta %d: %v", delta, err))
 		}
 		g.ring.Put(first)
+		g.newest = first
 		put++
 		if delta >= h.Half {
 			g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
@@ -191,6 +192,7 @@ func (g *Generator) freshen(now int64) {
 	if err != nil {
 		panic(fmt.Sprintf("bug: cached: no ID of delta %d: %v", oldest, err))
 	}
+	g.retireLanes(uint64(before) - 1)
 	if g.ring.Retire(before) > 0 || g.lastSecond.Load() < oldest {
 		g.raise(now)
 	}

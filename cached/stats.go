@@ -16,9 +16,9 @@ type Stats struct {
 	WindowLasts  time.Duration      // real time that it lasts at the present rate of use
 
 	Capacity  int   // IDs in a full ring
-	Remaining int   // IDs in the ring now
+	Remaining int   // IDs in the ring and in lanes now
 	Issued    int64 // IDs returned
-	Retired   int64 // IDs dropped because they were stale, or at Close, Invalidate and the loss of a worker ID
+	Retired   int64 // IDs dropped because they were stale, or at Close, Invalidate, the loss of a worker ID and the end of a Lane
 	Dropped   int64 // IDs spent by callers that stalled inside a take; 0 but in extreme cases
 
 	PaddingPasses int64 // that put at least one run, inline ones included
@@ -40,6 +40,7 @@ func (g *Generator) Stats() Stats {
 	now := g.cfg.Now()
 	g.running.Lock()
 	counts := g.ring.Counts()
+	left, retired := g.inLanes()
 	last := g.lastSecond.Load()
 	g.running.Unlock()
 	h := g.tenure.Latest()
@@ -53,9 +54,9 @@ func (g *Generator) Stats() Stats {
 		Window:        h.Window(position, g.alloc),
 		WindowLasts:   h.WindowLasts(position, g.alloc),
 		Capacity:      g.ring.Cap(),
-		Remaining:     int(counts.Remaining),
-		Issued:        int64(counts.Issued),
-		Retired:       int64(counts.Retired),
+		Remaining:     int(counts.Remaining + left),
+		Issued:        int64(counts.Issued - left - retired), // to the ring, what a lane takes is issued
+		Retired:       int64(counts.Retired + retired),
 		Dropped:       int64(counts.Dropped),
 		PaddingPasses: g.passes.Load(),
 		InlinePads:    g.inlinePads.Load(),

@@ -18,33 +18,28 @@ import (
 type crowd struct {
 	g     *cached.Generator
 	tally *tally
+	lanes bool         // one goroutine may see IDs out of order
 	wants atomic.Int64 // IDs still to be taken
 }
 
-// member takes IDs until the crowd has enough or the generator is closed.
+// member takes IDs until the crowd has enough or the generator is closed. Every second one leaves its lane open.
 func (c *crowd) member(t *testing.T, i int) {
-	var batch [5]int64
-	for last := int64(0); c.wants.Load() > 0 && !t.Failed(); i++ {
-		ids := batch[:1]
-		var err error
-		switch i % 3 {
-		case 0:
-			ids[0], err = c.g.Next()
-			if err != nil {
-				ids = nil
-			}
-		case 1:
-			ids[0], err = c.g.NextContext(t.Context())
-			if err != nil {
-				ids = nil
-			}
+	lane := c.g.Lane()
+	if i%2 == 0 {
+		defer lane.Close()
+	}
+	for last, lastOfLane := int64(0), int64(0); c.wants.Load() > 0 && !t.Failed(); i++ {
+		var batch [5]int64
+		n, err := c.take(t, lane, i%5, batch[:])
+		switch {
+		case i%5 == viaLane:
+			lastOfLane = c.tally.add(lastOfLane, batch[:n]...)
+		case c.lanes:
+			c.tally.add(0, batch[:n]...)
 		default:
-			n := 0
-			n, err = c.g.Fill(batch[:])
-			ids = batch[:n]
+			last = c.tally.add(last, batch[:n]...)
 		}
-		last = c.tally.add(last, ids...)
-		c.wants.Add(-int64(len(ids)))
+		c.wants.Add(-int64(n))
 		switch {
 		case errors.Is(err, cached.ErrClosed):
 			return
@@ -54,6 +49,35 @@ func (c *crowd) member(t *testing.T, i int) {
 			t.Errorf("unexpected: %v", err)
 		}
 	}
+}
+
+// viaLane is the way of taking IDs from a lane of one's own.
+const viaLane = 3
+
+// take takes IDs in one of five ways, and returns how many.
+func (c *crowd) take(t *testing.T, lane *cached.Lane, way int, dst []int64) (n int, err error) {
+	single := func(id int64, err error) (int, error) {
+		dst[0] = id
+		if err != nil {
+			return 0, err
+		}
+		return 1, nil
+	}
+	switch way {
+	case 0:
+		return single(c.g.Next())
+	case 1:
+		return single(c.g.NextContext(t.Context()))
+	case 2:
+		return c.g.Fill(dst)
+	case viaLane:
+		return single(lane.Next())
+	}
+	first, n, err := c.g.Reserve(len(dst))
+	for i := range n {
+		dst[i] = first + int64(i)
+	}
+	return n, err
 }
 
 // TestEveryIDIsIssuedOnce counts the IDs of 1 to 64 goroutines, with runs of 2 in a ring of 2, where callers
@@ -80,6 +104,28 @@ var lastFar atomic.Int64
 
 func freshFar(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 	return assigner.Grant{WorkerID: lastFar.Add(1), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+}
+
+// TestEveryIDOfLanesIsIssuedOnce changes the number of CPUs all the time.
+func TestEveryIDOfLanesIsIssuedOnce(t *testing.T) {
+	procs := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(procs)
+	for _, lanes := range []int{2, 3, cached.LanePerCPU} {
+		for _, bits := range []uint8{1, 4, 10} {
+			t.Run(fmt.Sprintf("%d lanes, runs of %d", lanes, 1<<bits), func(t *testing.T) {
+				layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: bits}
+				cfg := cached.Config{Layout: layout, Lanes: lanes, Assigner: &script{assign: freshFar}}
+				stress(t, cfg, 8, scaled(200_000), func(g *cached.Generator) {
+					for i := range scaled(400) {
+						runtime.GOMAXPROCS(1 + i%5)
+						if i%20 == 0 {
+							g.Invalidate()
+						}
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestEveryIDIsIssuedOnceAcrossInvalidate(t *testing.T) {
@@ -124,7 +170,7 @@ func stress(t *testing.T, cfg cached.Config, goroutines, n int, meanwhile func(*
 	cfg.Trace.Padded = func(p cached.PaddedInfo) { put.Add(int64(p.Runs) * size) }
 	g := open(t, cfg)
 	units := 3*int64(n+64*5)/size + 1<<18
-	c := &crowd{g: g, tally: newTally(t, g, cfg.Layout.SequenceBits, units)}
+	c := &crowd{g: g, lanes: cfg.Lanes != 0, tally: newTally(t, g, cfg.Layout.SequenceBits, units)}
 	c.wants.Store(int64(n))
 	var wg sync.WaitGroup
 	for i := range goroutines {

@@ -59,7 +59,8 @@ type Config struct {
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
 
-	// OnClockBack says what happens when the clock goes back; zero: Fail.
+	// OnClockBack says what happens when the clock goes back; zero: Fail. A leased worker ID that comes back soon after its
+	// last use begins up to two windows ahead of the clock, which is the same: choose GoOn for those.
 	OnClockBack ClockBackPolicy
 	// MaxClockBack is how far back the clock may be for Wait to wait; zero: 1 s. It bounds each look at the
 	// clock, not the wait of a caller whose clock keeps going back.

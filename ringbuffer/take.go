@@ -1,5 +1,7 @@
 package ringbuffer
 
+import "math"
+
 // Take returns the oldest ID in the ring, or false when there is none. It never waits.
 func (r *Ring) Take() (id int64, ok bool) {
 	for {
@@ -42,9 +44,15 @@ func (r *Ring) TakeN(dst []int64) int {
 
 // TakeRun returns the rest of the oldest run: n consecutive IDs from first on, at most 2^runBits. It
 // returns false when the ring is empty.
-func (r *Ring) TakeRun() (first int64, n int, ok bool) {
-	x, got := r.claim(1 << r.runBits)
-	return int64(x), int(got), got != 0
+func (r *Ring) TakeRun() (first int64, n int, ok bool) { return r.TakeRange(math.MaxInt) }
+
+// TakeRange is TakeRun for at most n IDs.
+func (r *Ring) TakeRange(n int) (first int64, got int, ok bool) {
+	if n <= 0 {
+		return 0, 0, false
+	}
+	x, claimed := r.claim(uint64(n))
+	return int64(x), int(claimed), claimed != 0
 }
 
 // claim takes up to want consecutive IDs of the oldest run; none means that the ring is empty. It

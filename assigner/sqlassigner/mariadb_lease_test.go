@@ -216,3 +216,26 @@ func TestLeasesOnMariaDBSayWhatIsWrong(t *testing.T) {
 		t.Errorf("Renew and Release: %v", err)
 	}
 }
+
+// The grants that docs/IDENTITY.md names, table by table, are all that a generator and a recovery need.
+func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
+	s := testserver.MariaDB(t)
+	admin, _ := mariaDB(s).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
+		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE TO ids@'127.0.0.1'",
+		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
+	store := storetest.Leases(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
+	for _, a := range []assigner.Assigner{
+		assigner.Leased(store, assigner.LeaseConfig{}),
+		assigner.Auto(store, assigner.LeaseConfig{}),
+		assigner.Fenced(store, 9, "orders-9", assigner.LeaseConfig{}),
+	} {
+		l := storetest.Assign(t, a)
+		if err := errors.Join(l.Renew(t.Context(), 1, l.Grant().Limit+1), l.Release(t.Context(), 1)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := assigner.Recover(t.Context(), store, time.Hour); err != nil {
+		t.Error(err)
+	}
+}

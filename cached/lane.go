@@ -1,0 +1,103 @@
+package cached
+
+// A lane is a run that was taken whole from the ring, to be issued without a word that others write. It belongs to one
+// goroutine at a time, that of a [Lane] or the one that runs on a CPU. Others look at it for Stats, and take its limit away when
+// the run is retired.
+type lane struct {
+	last    word // the ID issued last; unsigned, like all: after the largest ID comes a number that is larger still
+	limit   word // the last ID that may be issued; 0: none
+	end     word // the last ID of the run
+	retired word // IDs that were dropped, of all its runs so far
+	exclusive
+}
+
+// take returns the next ID of the lane, from another run if need be, or false when the ring is empty.
+func (l *lane) take(g *Generator) (int64, bool) {
+	if x := l.last.get() + 1; x <= l.limit.get() {
+		l.last.set(x)
+		return int64(x), true
+	}
+	return l.refill(g)
+}
+
+// refill drops what is left, which has been retired, and goes on with another run.
+func (l *lane) refill(g *Generator) (int64, bool) {
+	for {
+		l.drop()
+		first, n, ok := g.ring.TakeRun()
+		if !ok {
+			return 0, false
+		}
+		x := uint64(first)
+		l.last.set(x - 1)
+		l.end.set(x + uint64(n) - 1)
+		// In this order: whoever retires the run after this look at cut sees the limit, and takes it away.
+		l.limit.publish(l.end.get())
+		if x > g.cut.Load() {
+			l.last.set(x)
+			return first, true
+		}
+	}
+}
+
+// drop counts what is left as retired. The lane is empty then.
+func (l *lane) drop() {
+	l.limit.publish(0)
+	l.retired.set(l.retired.get() + l.end.get() - l.last.get())
+	l.last.set(0)
+	l.end.set(0)
+}
+
+// retire takes the limit away if the run ends at cut or below. It is called by others than the owner.
+func (l *lane) retire(cut uint64) {
+	if limit := l.limit.peek(); limit != 0 && limit <= cut {
+		l.limit.revoke(limit)
+	}
+}
+
+// counts returns how many IDs the lane has left, and how many it has dropped, as far as others can tell.
+func (l *lane) counts() (left, retired uint64) {
+	limit, retired := l.limit.peek(), l.retired.peek()
+	end, last := l.end.peek(), l.last.peek()
+	left = end - min(last, end)
+	if limit == 0 {
+		return 0, retired + left
+	}
+	return left, retired
+}
+
+// A Lane issues IDs to one goroutine, for less than a [Generator] does: it takes the IDs of a unit of time at once,
+// and counts through them alone. Its IDs increase, and are nobody else's; against those of the generator
+// and of other lanes they are ordered as the units in their hands are, which lie up to MaxStaleness apart. Make one with
+// [Generator.Lane] for each goroutine that needs many IDs, and Close it at the end. Its methods must not be called by two goroutines at once.
+type Lane struct {
+	lane
+	g      *Generator
+	closed bool
+}
+
+// Lane returns a new lane. One that is not closed is kept for as long as the generator.
+func (g *Generator) Lane() *Lane {
+	l := &Lane{g: g}
+	g.handles.add(l)
+	return l
+}
+
+// more is the rest of Next: the ID of another run becomes the last one, or 0 with an error.
+func (l *Lane) more() error {
+	if l.closed {
+		l.last.set(0)
+		return ErrClosed
+	}
+	_, err := l.g.nextFromEmpty(&l.lane)
+	return l.g.rejected(err)
+}
+
+// Close drops what is left in the lane. Next then returns ErrClosed. Closing again does nothing.
+func (l *Lane) Close() {
+	if !l.closed {
+		l.drop()
+		l.closed = true
+		l.g.handles.remove(l)
+	}
+}

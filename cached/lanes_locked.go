@@ -1,0 +1,44 @@
+//go:build race || purego || !gc || !(amd64 || arm64 || loong64 || mips64 || mips64le || ppc64 || ppc64le || riscv64 || s390x)
+
+package cached
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+)
+
+// takeFromCPU takes from a lane that nobody uses at the moment, or else from the ring.
+func (g *Generator) takeFromCPU() (id int64, ok bool) {
+	start := rand.IntN(len(g.lanes))
+	for i := range g.lanes {
+		l := &g.lanes[(start+i)%len(g.lanes)]
+		if l.mu.TryLock() {
+			defer l.mu.Unlock()
+			return l.take(g)
+		}
+	}
+	return g.ring.Take()
+}
+
+// A word of a lane is written by its owner alone, except that others revoke a limit.
+type word struct{ value atomic.Uint64 }
+
+func (w *word) get() uint64       { return w.value.Load() }
+func (w *word) set(x uint64)      { w.value.Store(x) }
+func (w *word) peek() uint64      { return w.value.Load() }
+func (w *word) publish(x uint64)  { w.value.Store(x) }
+func (w *word) revoke(old uint64) { w.value.CompareAndSwap(old, 0) }
+
+// exclusive is what makes one goroutine the owner of a CPU's lane.
+type exclusive struct{ mu sync.Mutex }
+
+// Next is [Generator.Next] on the lane.
+func (l *Lane) Next() (id int64, err error) {
+	if x := l.last.get() + 1; x <= l.limit.get() {
+		l.last.set(x)
+		return int64(x), nil
+	}
+	err = l.more()
+	return int64(l.last.get()), err
+}
