@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
 	"internal/tenure":                         {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
+	"internal/incidents":                      {},
 	"internal/original":                       {},
 	"internal/testserver":                     {},
 	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/tenure"},

@@ -1,0 +1,9 @@
+package incidents_test
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// setAttributes has the kernel kill the child when the tests die: one that is stopped would stay for ever.
+func setAttributes(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
