@@ -61,6 +61,13 @@ type Lease interface {
 	Release(ctx context.Context, used int64) error
 }
 
+// An Expiring lease is one that others may take over when it is not renewed for some time.
+type Expiring interface {
+	Lease
+	// RenewWithin is how long the holder waits at most between the beginnings of two renewals.
+	RenewWithin() time.Duration
+}
+
 // A Grant is one consistent snapshot of what the holder of a lease may do.
 type Grant struct {
 	WorkerID     int64     // 0 to MaxWorkerID of the domain
@@ -111,7 +118,7 @@ var (
 	ErrWorkerUnknown = errors.New("assigner: no worker ID to be had")
 	// ErrWorkerInUse: another live generator holds the worker ID, or the key that leads to it.
 	ErrWorkerInUse = errors.New("assigner: worker ID in use")
-	// ErrWorkersExhausted: the store has handed out every number of the worker field.
+	// ErrWorkersExhausted: every number of the worker field is held, or, where none comes back, was handed out.
 	ErrWorkersExhausted = errors.New("assigner: worker IDs exhausted")
 	// ErrWorkerRowLost: the row that stands for the worker ID has vanished or belongs to another.
 	ErrWorkerRowLost = errors.New("assigner: worker row lost")
@@ -129,7 +136,7 @@ var (
 	ErrFenceRegressed = errors.New("assigner: fence regressed")
 	// ErrWorkerAheadOfClock: every worker ID that is free was used further ahead of the clock than allowed.
 	ErrWorkerAheadOfClock = errors.New("assigner: worker ID ahead of the clock")
-	// ErrClockSkew: the clocks of this host and of the store differ by more than a minute.
+	// ErrClockSkew: the clocks of this host and of the store differ by more than LeaseConfig.MaxSkew.
 	ErrClockSkew = errors.New("assigner: clock skew")
 	// ErrQuarantined: a worker ID has been taken from a store that may have forgotten who used it, and must
 	// not be used yet. It comes as a [*QuarantineError].

@@ -3,10 +3,12 @@ package assigner
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
+	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 // A claim is one call of Assign.
@@ -16,6 +18,21 @@ type claim struct {
 	status Status
 	meta   Meta
 	now    int64 // the delta when the claim began, by this host's clock
+}
+
+// run takes a lease, one that comes out of quarantine if there is any.
+func (c *claim) run() (l *lease, err error) {
+	if c.status, c.now, err = c.look(c.ctx); err != nil {
+		return nil, err
+	}
+	c.warn()
+	if err := c.checkMeta(); err != nil {
+		return nil, err
+	}
+	if l, err := c.resume(); l != nil || err != nil {
+		return l, err
+	}
+	return c.choose(c)
 }
 
 // warn says what is accepted although it is not safe.
@@ -34,8 +51,8 @@ func (c *claim) checkMeta() (err error) {
 		if c.meta.Version != 0 {
 			return c.meta.mismatch(c.domain)
 		}
-		first := Meta{Version: 1, Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
-			Token: rand.Text(), Identity: c.status.Identity}
+		first := Meta{Version: 1, Namespace: cryptorand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
+			Token: cryptorand.Text(), Identity: c.status.Identity}
 		// Whether it took effect is seen by reading again.
 		if _, err := c.store.SwapMeta(c.ctx, Meta{}, first); err != nil {
 			return fmt.Errorf("assigner: write the meta row: %w", err)
@@ -72,8 +89,8 @@ func (c *claim) none(ahead int) error {
 		return fmt.Errorf("%w: %d of %d are free, all with fences more than %v ahead; wait, or raise MaxLead",
 			ErrWorkerAheadOfClock, ahead, c.domain.MaxWorkerID()+1, c.cfg.MaxLead)
 	}
-	return fmt.Errorf("%w: all %d are held; wait until one is released, or use a layout with more worker bits in "+
-		"another namespace", ErrWorkersExhausted, c.domain.MaxWorkerID()+1)
+	return fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
+		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, c.domain.MaxWorkerID()+1)
 }
 
 // farthest is the highest fence of a row that may be taken.
@@ -101,10 +118,11 @@ func (c *claim) recycled() (l *lease, ahead int, err error) {
 		}
 	}
 	// In random order, so that processes that start at once do not all try the same row.
-	for _, rows := range [][]Row{past, suspect} {
+	for _, rows := range [][]Row{past, future, suspect} {
 		c.shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	}
-	slices.SortFunc(future, func(a, b Row) int { return cmp.Compare(a.Fence, b.Fence) })
+	// The nearest first, by windows: by units, all would try the same one.
+	slices.SortStableFunc(future, func(a, b Row) int { return cmp.Compare((a.Fence-c.now)/c.units(), (b.Fence-c.now)/c.units()) })
 	candidates := slices.Concat(past, future, suspect)
 	for _, row := range candidates {
 		if l, err = c.take(row); l != nil || err != nil {
@@ -114,9 +132,10 @@ func (c *claim) recycled() (l *lease, ahead int, err error) {
 	return nil, ahead, nil
 }
 
-// fresh takes the next number that was never given out, or none when there is none left.
+// fresh takes the next number that was never given out, or none when there is none left. It is counted first: nobody else
+// will ever create its row. Where that fails now, the number is wasted.
 func (c *claim) fresh() (*lease, error) {
-	for c.ctx.Err() == nil {
+	for try := 0; c.ctx.Err() == nil; try++ {
 		number := c.meta.NextWorkerID
 		if number > c.domain.MaxWorkerID() {
 			return nil, nil
@@ -127,20 +146,31 @@ func (c *claim) fresh() (*lease, error) {
 		if err != nil {
 			return nil, fmt.Errorf("assigner: count the worker IDs: %w", err)
 		}
-		if ok {
-			if l, err := c.take(Row{WorkerID: number}); l != nil || err != nil {
-				return l, err
-			}
+		if !ok {
+			c.pause(c.ctx, try)
+			continue
+		}
+		if l, err := c.take(Row{WorkerID: number}); l != nil || err != nil {
+			return l, err
 		}
 	}
 	return nil, c.ctx.Err()
+}
+
+// backOff waits for a moment, longer at each try, so that processes that start at once do not meet again.
+func backOff(ctx context.Context, try int) {
+	const longest = 200 * time.Millisecond
+	select {
+	case <-time.After(rand.N(min(time.Millisecond<<min(try, 10), longest))):
+	case <-ctx.Done():
+	}
 }
 
 // swapMeta replaces the meta row that was read by next. It returns false when somebody else was faster; the meta row has
 // then been read again, as it has after true.
 func (c *claim) swapMeta(next Meta) (bool, error) {
 	next.Version++
-	next.Token = rand.Text()
+	next.Token = cryptorand.Text()
 	ok, errSwap := c.store.SwapMeta(c.ctx, c.meta, next)
 	if ok && errSwap == nil {
 		c.meta = next
@@ -202,7 +232,7 @@ func (c *claim) take(old Row) (*lease, error) {
 		l.guarantee = GuaranteeLossy
 	}
 	l.pace = pace{used: max(fence, c.now), at: c.now, span: c.units()}
-	l.row = Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: rand.Text(), Owner: c.cfg.Owner}
+	l.row = Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner}
 	reason := c.suspicion(old)
 	ttl := 2 * c.window()
 	if reason != "" { // claimed, and granted nothing yet
@@ -212,7 +242,7 @@ func (c *claim) take(old Row) (*lease, error) {
 	} else {
 		l.row.Identity = c.status.Identity
 		l.row.Fence = max(fence, c.reach(c.status, max(fence, c.now), c.domain.Prepared+c.units()))
-		l.ends = c.status.Now.Add(c.window())
+		l.ends = c.sure(c.status)
 	}
 	l.first, l.limit = fence+1, l.row.Fence
 	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)

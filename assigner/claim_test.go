@@ -75,7 +75,7 @@ func TestNewNumbersAreGivenOutInOrder(t *testing.T) {
 		wantGrant(t, take(t, Leased(s, LeaseConfig{})), want, 1, 1038)
 	}
 	_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkersExhausted, "all 4 are held")
+	wantError(t, err, ErrWorkersExhausted, "all 4 have been given out")
 }
 
 func TestStartsAtOnceGetDifferentNumbers(t *testing.T) {

@@ -76,6 +76,9 @@ func (l *lease) Grant() Grant {
 	return Grant{WorkerID: l.row.WorkerID, First: l.first, Limit: l.limit, Guarantee: l.guarantee, Reusable: true}
 }
 
+// RenewWithin is half of the time that the row takes to expire.
+func (l *lease) RenewWithin() time.Duration { return l.window() }
+
 // Renew raises the fence to want, and to two windows above used and the clock, and keeps the row from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	at := l.domain.Now() // when used was read
@@ -102,8 +105,17 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 		}
 	}
 	l.limit = l.row.Fence
-	l.pace, l.server, l.ends = pace, status.Identity, status.Now.Add(l.window())
+	l.pace, l.server, l.ends = pace, status.Identity, l.sure(status)
 	return nil
+}
+
+// sure is until when nobody else can have a row that is renewed now. It expires after two windows, by the clock of a server
+// that may be another one by then. Where the store may forget, it is no longer than a grant reaches.
+func (t *terms) sure(status Status) time.Time {
+	if status.Lossy {
+		return status.Now.Add(t.window())
+	}
+	return status.Now.Add(3 * t.window() / 2)
 }
 
 // doubt gives up the lease where somebody else may have had the row meanwhile, and the store may have forgotten that. Nobody
@@ -126,6 +138,7 @@ func (l *lease) doubt(status Status) error {
 // raise swaps the row for next. It is content with less if an earlier swap has taken effect that reaches want.
 func (l *lease) raise(ctx context.Context, next Row, want int64) error {
 	for {
+		next.Fence = max(next.Fence, l.row.Fence)
 		ok, errSwap := l.store.Swap(ctx, l.row, next, 2*l.window())
 		if ok && errSwap == nil {
 			l.prove(next)
@@ -199,6 +212,9 @@ func (l *lease) check(ctx context.Context, found Row) error {
 			return lost(ErrNamespaceRecreated, "namespace %q, here %q; never delete rows: fences are lost with them", meta.Namespace, l.namespace)
 		}
 		return lost(ErrWorkerRowMissing, "never delete rows: fences are lost with them")
+	case found.Version == l.row.Version && found.Token != l.row.Token && found.Token != "":
+		return lost(ErrFenceRegressed, "version %d is %q's here, and was this lease's: the store has gone back; all fences have to be raised",
+			found.Version, found.Owner)
 	case found.Version < l.row.Version || found.Fence < l.row.Fence:
 		return lost(ErrFenceRegressed, "version %d and fence %d, here %d and %d; after a restore or a failover that lost commits "+
 			"all fences have to be raised", found.Version, found.Fence, l.row.Version, l.row.Fence)

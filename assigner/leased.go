@@ -23,7 +23,8 @@ type LeaseConfig struct {
 	// reaches one window ahead, since the rate is not known yet. That is also how much ID time a crash wastes. A store
 	// that may forget gives one window at most, of real time, and bridges half of it. Zero: 30 s.
 	Window time.Duration
-	// MaxLead is how far ahead of the clock a fence may lie for its worker ID to be taken. Zero: 24 h.
+	// MaxLead is how far ahead of the clock a fence may lie for its worker ID to be taken. Each start reaches as far ahead as
+	// the generator prepares, which is 2^BoostPower units. Zero: 24 h.
 	MaxLead time.Duration
 	// MaxSkew is how far the clocks of this host and of the store may differ: the fence of a host whose clock is
 	// wrong would spoil a worker ID for everybody after it. Zero: 1 min.
@@ -43,7 +44,8 @@ type LeaseConfig struct {
 // that no other hands out, whatever clocks, pauses and messages that arrive late do. Prior art are the windows of
 // timestamp oracles (Percolator, TiKV PD) and segment allocation (Leaf, TinyId).
 //
-// The grant is [GuaranteeFenced], on a store that calls itself lossy [GuaranteeLossy].
+// The grant is [GuaranteeFenced], on a store that calls itself lossy [GuaranteeLossy]. There, give each generator an assigner of its
+// own: those that share one come out of quarantine one after the other.
 func Leased(store Store, cfg LeaseConfig) Assigner {
 	return newLeaser(store, cfg, (*claim).recycledFirst)
 }
@@ -72,7 +74,9 @@ type leaser struct {
 	atOnce bool  // the same owner takes a row over before it expires
 	err    error // what is wrong with the configuration
 
-	shuffle func(n int, swap func(i, j int)) // for tests
+	// What a simulation does in its own way.
+	shuffle func(n int, swap func(i, j int))
+	pause   func(ctx context.Context, try int)
 
 	mu      sync.Mutex
 	waiting []*lease // in quarantine, until their callers come back
@@ -89,7 +93,7 @@ func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	l := &leaser{store: store, cfg: cfg, choose: choose, shuffle: rand.Shuffle}
+	l := &leaser{store: store, cfg: cfg, choose: choose, shuffle: rand.Shuffle, pause: backOff}
 	if store == nil {
 		l.err = errors.Join(l.err, errors.New("assigner: store nil, allowed: any"))
 	}
@@ -114,20 +118,14 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &claim{terms: terms{leaser: a, domain: d, alloc: alloc}, ctx: ctx}
-	if c.status, c.now, err = c.look(ctx); err != nil {
-		return nil, err
+	for {
+		c := &claim{terms: terms{leaser: a, domain: d, alloc: alloc}, ctx: ctx}
+		l, err := c.run()
+		switch {
+		case err == nil:
+			return l, nil
+		case !errors.Is(err, errMoved) || ctx.Err() != nil:
+			return nil, err
+		}
 	}
-	c.warn()
-	if err := c.checkMeta(); err != nil {
-		return nil, err
-	}
-	l, err := c.resume()
-	if l == nil && err == nil {
-		l, err = a.choose(c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
 }

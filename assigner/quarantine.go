@@ -44,12 +44,13 @@ type quarantine struct {
 	server, reason string
 }
 
-// isolation is how long a quarantine lasts: as far as a grant reaches ahead of the clock, and clocks may differ.
+// isolation is how long a quarantine lasts: as far as a grant of a generator that keeps to the clock reaches ahead of it, and
+// clocks may differ.
 func (t *terms) isolation(status Status) time.Duration {
 	if status.Lossy {
 		return t.window() + t.cfg.MaxSkew
 	}
-	return 2*t.window() + t.cfg.MaxSkew
+	return 2*t.window() + time.Duration(t.domain.Prepared+1)*t.domain.Layout.Unit + t.cfg.MaxSkew
 }
 
 func (l *lease) remains(status Status) error {
@@ -86,9 +87,6 @@ func (c *claim) resume() (*lease, error) {
 		if c.status.Now.Before(l.quarantine.until) {
 			c.keep(l)
 			return nil, l.remains(c.status)
-		}
-		if l.first <= c.meta.Fence {
-			continue // a recovery has come in between
 		}
 		from := max(l.first, c.now)
 		switch err := l.Renew(c.ctx, from, from+c.domain.Prepared); {

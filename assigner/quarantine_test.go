@@ -113,30 +113,30 @@ func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	s.rows[0] = Row{WorkerID: 0, Version: 1, Fence: 1038, Identity: "A timeline 1"}
 	s.status.Identity = "A timeline 2"
 	a := Leased(s, LeaseConfig{})
-	wantQuarantine(t, a, 0, 120*time.Second)
+	wantQuarantine(t, a, 0, 129*time.Second)
 	if row := s.rows[0]; row.Identity != "A timeline 1" || row.Fence != 1038 {
 		t.Errorf("row %+v, want the old identity until the quarantine ends", row)
 	}
-	l, err := a.Assign(t.Context(), s.at(memStart+120))
+	l, err := a.Assign(t.Context(), s.at(memStart+129))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := l.Grant(); g.First != memStart+121 || g.Limit < memStart+121+38 || g.Guarantee != GuaranteeFenced {
+	if g := l.Grant(); g.First != memStart+130 || g.Limit < memStart+130+38 || g.Guarantee != GuaranteeFenced {
 		t.Errorf("grant %+v, want it above what may have been lost", g)
 	}
 	if row := s.rows[0]; row.Identity != "A timeline 2" {
 		t.Errorf("row %+v, want the new identity", row)
 	}
 	// From now on numbers that were never given out, as far as the server knows, begin above it, too.
-	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+120 {
-		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+120)
+	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+129 {
+		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+129)
 	}
-	l, err = Leased(s, LeaseConfig{}).Assign(t.Context(), s.at(memStart+120))
+	l, err = Leased(s, LeaseConfig{}).Assign(t.Context(), s.at(memStart+129))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+121 {
-		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+121)
+	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+130 {
+		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+130)
 	}
 }
 
@@ -145,10 +145,10 @@ func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
 	s.pin(1)
 	s.status.Identity = "B" // the meta row has none
 	a := Auto(s, LeaseConfig{})
-	wantQuarantine(t, a, 1, 120*time.Second)
-	l, err := a.Assign(t.Context(), s.at(memStart+125))
-	if err != nil || l.Grant().First != memStart+121 {
-		t.Errorf("Assign = %+v, %v, want deltas from %d", l, err, memStart+121)
+	wantQuarantine(t, a, 1, 129*time.Second)
+	l, err := a.Assign(t.Context(), s.at(memStart+134))
+	if err != nil || l.Grant().First != memStart+130 {
+		t.Errorf("Assign = %+v, %v, want deltas from %d", l, err, memStart+130)
 	}
 }
 
@@ -163,10 +163,10 @@ func TestARenewalOnAnotherServer(t *testing.T) {
 		after    int64
 		lost     bool
 	}{
-		"within a window":         {"Leased", 30, false},
-		"later":                   {"Leased", 31, true},
-		"of a number of its own":  {"Fenced", 1, true},
-		"of that, with no change": {"Fenced", 0, false},
+		"within a window and a half": {"Leased", 45, false},
+		"later":                      {"Leased", 46, true},
+		"of a number of its own":     {"Fenced", 1, true},
+		"of that, with no change":    {"Fenced", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
@@ -211,7 +211,7 @@ func (m *movingStore) Status(ctx context.Context) (Status, error) {
 func TestAServerThatChangesDuringACall(t *testing.T) {
 	s := &movingStore{newMemStore(), 1}
 	_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
-	wantError(t, err, errMoved, `"A"`, `"B"`)
+	wantError(t, err, ErrQuarantined, `"A"`, `"B"`) // the claim begins again, on the other server
 
 	s = &movingStore{newMemStore(), 3}
 	l := take(t, Fenced(s, 0, "orders-0", LeaseConfig{}))

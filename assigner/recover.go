@@ -17,7 +17,7 @@ import (
 // It is safe when lead is more than any generator had run ahead of the clock, its window included, and more than any
 // clock was ahead; when no claim reaches the store between its return to the earlier state and the
 // end of Recover; and when the clock of the store is right. Generators that were running notice that their rows have changed, and take others;
-// what they had prepared stays valid. New IDs then lie up to lead ahead of the clock. It may be called again after an error, which raises
+// what they had prepared stays valid. A lossy store needs none, and refuses it. New IDs then lie up to lead ahead of the clock. It may be called again after an error, which raises
 // the fences again.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
@@ -26,6 +26,9 @@ func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	status, err := store.Status(ctx)
 	if err != nil {
 		return fmt.Errorf("assigner: Recover: look at the store: %w", err)
+	}
+	if status.Lossy {
+		return errors.New("assigner: Recover: the store calls itself lossy: every claim on it is quarantined, and there is nothing to recover")
 	}
 	r := &recovery{ctx: ctx, store: store, identity: status.Identity}
 	if err := r.raiseMeta(status.Now, lead); err != nil {
@@ -68,7 +71,7 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 			return err
 		}
 		r.now, r.max = alloc.Delta(now), alloc.MaxDelta()
-		r.lead = int64(lead / old.Layout.Unit)
+		r.lead = int64((lead + old.Layout.Unit - 1) / old.Layout.Unit)
 		next := old
 		next.Version++
 		next.Fence = r.above(old.Fence)

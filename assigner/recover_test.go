@@ -72,7 +72,7 @@ func TestRecoverRefuses(t *testing.T) {
 	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer, "row 0")
 }
 
-// A claim that has read the meta row before a recovery, and creates its row after it, does not use it.
+// A claim that has read the meta row before a recovery, and creates its row after it, begins again.
 func TestARowCreatedAcrossARecoveryIsNotUsed(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
@@ -83,8 +83,25 @@ func TestARowCreatedAcrossARecoveryIsNotUsed(t *testing.T) {
 		}
 		return do(), nil
 	}
-	a := Fenced(s, 3, "orders-3", LeaseConfig{})
-	_, err := a.Assign(t.Context(), memDomain())
-	wantError(t, err, errMoved, "raised")
-	wantGrant(t, take(t, a), 3, memStart+3601, memStart+3600+8+30)
+	wantGrant(t, take(t, Fenced(s, 3, "orders-3", LeaseConfig{})), 3, memStart+3601, memStart+3600+8+30)
+	if v := s.rows[3].Version; v != 2 {
+		t.Errorf("version %d, want a second claim", v)
+	}
+}
+
+func TestRecoverRoundsItsLeadUp(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0, Fence: 1})
+	if err := Recover(t.Context(), s, 1500*time.Millisecond); err != nil || s.rows[0].Fence != memStart+2 {
+		t.Errorf("Recover: %v; fence %d, want %d", err, s.rows[0].Fence, memStart+2)
+	}
+}
+
+func TestALossyStoreIsNotRecovered(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.status.Lossy = true
+	if err := Recover(t.Context(), s, time.Hour); err == nil || s.meta.Fence != 0 {
+		t.Errorf("Recover: %v; meta %+v", err, s.meta)
+	}
 }

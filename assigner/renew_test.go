@@ -201,7 +201,7 @@ func TestALeaseEndsWhen(t *testing.T) {
 		},
 		"the row was reset and has grown back": {
 			func(s *memStore) { r := s.rows[0]; r.Token = "U"; s.put(r) },
-			ErrWorkerRowLost, nil,
+			ErrFenceRegressed, []string{"version 2 is", "gone back"},
 		},
 		"somebody has raised the fence": {
 			func(s *memStore) { r := s.rows[0]; r.Fence += 1000; s.put(r) },

@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -125,6 +126,9 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 	}
 	w.faults = w.rng.IntN(15)
 	w.alike, w.prepared = w.chance(50), w.rng.Int64N(8)
+	if w.sim.calm {
+		w.prepared = w.rng.Int64N(60)
+	}
 	w.alike = w.alike || w.sim.calm
 	w.store = &simStore{
 		w:       w,
@@ -164,6 +168,7 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 		h.assigner = Auto(store, cfg)
 	}
 	h.assigner.(*leaser).shuffle = w.rng.Shuffle
+	h.assigner.(*leaser).pause = func(context.Context, int) { h.travel() }
 	h.start(nil, nil)
 	return h
 }

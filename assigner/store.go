@@ -79,7 +79,7 @@ func (m Meta) mismatch(d Domain) error {
 	field := func(name string, stored, mine any) {
 		if stored != mine {
 			errs = append(errs, fmt.Errorf("%w: %s %v in the store, here %v; services that share worker IDs use one "+
-				"Layout, Epoch and DatacenterID: correct them here, or use another namespace", ErrLayoutMismatch, name, stored, mine))
+				"Layout, Epoch and DatacenterID: correct them here, or use another namespace with another DatacenterID", ErrLayoutMismatch, name, stored, mine))
 		}
 	}
 	field("DeltaBits", m.Layout.DeltaBits, d.Layout.DeltaBits)

@@ -4,16 +4,13 @@ import "math"
 
 // Take returns the oldest ID in the ring, or false when there is none. It never waits.
 func (r *Ring) Take() (id int64, ok bool) {
-	for {
-		// cursor before tail: the other way round, an old tail could make cursor pass it.
-		c := r.cursor.Load()
-		if c == r.tail.Load() {
-			return 0, false // nothing was claimed, so nothing is lost
-		}
-		run := r.flags[r.place(c)].Load()
-		if r.cursor.Load() != c {
-			continue // run may be that of a later Put
-		}
+	// cursor before tail: the other way round, an old tail could make cursor pass it.
+	c := r.cursor.Load()
+	if c == r.tail.Load() {
+		return 0, false // nothing was claimed, so nothing is lost
+	}
+	run := r.flags[r.place(c)].Load()
+	if r.cursor.Load() == c { // else run may be that of a later Put
 		// run was current while cursor was c. The slot may be handed over and even filled again before
 		// the next line: then x belongs to another run and is not kept, which would break the order.
 		x := r.slots[r.place(c)].next.Add(1) - 1
@@ -23,6 +20,16 @@ func (r *Ring) Take() (id int64, ok bool) {
 		r.failed.Add(1)
 		r.advance(c)
 	}
+	return r.takeNext()
+}
+
+// takeNext goes on where a run has ended. That Take does not loop saves it from writing to its stack, for which the
+// add would wait.
+//
+//go:noinline
+func (r *Ring) takeNext() (id int64, ok bool) {
+	x, n := r.claim(1)
+	return int64(x), n != 0
 }
 
 // TakeN fills dst with the oldest IDs and returns how many it got, fewer than len(dst) when the ring ran

@@ -23,7 +23,9 @@
 //
 //   - all processes of a namespace use the same Window and the same MaxSkew;
 //   - the server's clock does not go back by more than MaxSkew; a failover to a server whose clock is slower counts;
-//   - the clock of each process agrees with the server's to MaxSkew. That is checked at every claim and renewal.
+//   - the clock of each process agrees with the server's to MaxSkew. That is checked at every claim and renewal;
+//   - a primary that was replaced takes no more writes: with Sentinel or Cluster, set min-replicas-to-write to 1 or more, and
+//     min-replicas-max-lag to less than MaxSkew.
 //
 // Pauses, crashes, late messages and lost commits do no harm then, and a holder whose row has changed or vanished
 // notices at its next renewal: [assigner.ErrFenceRegressed], [assigner.ErrWorkerRowMissing],

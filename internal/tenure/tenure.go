@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
 )
 
 // heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and by
@@ -50,51 +48,6 @@ type Trace struct {
 	RenewFailed func(err error)
 }
 
-// A Holding is what the generator may use at present. It is immutable.
-type Holding struct {
-	assigner.Grant
-	Term  uint64 // counts the leases taken; a renewal keeps it
-	Delta int64  // the generator's clock when the lease was taken
-	Half  int64  // the generator asks for more when it uses this delta, long before Limit
-
-	at       time.Time // of the last call of grow, which found position
-	position int64
-	rate     float64 // of ID time to real time before it, 1 at least
-}
-
-// grow moves the limit, and puts Half between it and position.
-func (h *Holding) grow(position, limit int64, unit time.Duration) {
-	now := time.Now()
-	h.rate = h.pace(position, now, unit)
-	h.at, h.position, h.Limit = now, position, limit
-	h.Half = math.MaxInt64
-	if h.Fenced() {
-		h.Half = position + (limit-position)/2
-	}
-}
-
-// Window is the ID time between position and the limit, or 0 when there is none.
-func (h *Holding) Window(position int64, alloc *bitsalloc.Allocator) time.Duration {
-	if !h.Fenced() || h.Limit <= position {
-		return 0
-	}
-	return alloc.Time(h.Limit).Sub(alloc.Time(position))
-}
-
-// pace is the rate of ID time to real time since the last call of grow, or before it where that was just now.
-func (h *Holding) pace(position int64, now time.Time, unit time.Duration) float64 {
-	elapsed := now.Sub(h.at)
-	if h.at.IsZero() || elapsed < time.Second {
-		return max(h.rate, 1)
-	}
-	return max(float64(position-h.position)*float64(unit)/float64(elapsed), 1)
-}
-
-// WindowLasts is the real time that Window lasts at the present pace.
-func (h *Holding) WindowLasts(position int64, alloc *bitsalloc.Allocator) time.Duration {
-	return time.Duration(float64(h.Window(position, alloc)) / h.pace(position, time.Now(), alloc.Layout().Unit))
-}
-
 // A Tenure is the holding of worker IDs over the life of a generator.
 type Tenure struct {
 	cfg     Config
@@ -110,6 +63,7 @@ type Tenure struct {
 	lease assigner.Lease
 	hold  *assigner.Hold
 	delay time.Duration // before the next try, after a failure
+	given bool          // the store has given all that it gives at present
 
 	renewals, failures atomic.Int64
 	trouble            atomic.Pointer[error] // why the last call to the store failed; nil when it did not
@@ -147,13 +101,17 @@ func (t *Tenure) sitOut(ctx context.Context, err error) error {
 	if !ok || ctx.Done() == nil {
 		return err
 	}
-	t.cfg.Logger.Info("worker ID in quarantine", "worker", held.WorkerID, "remaining", held.Remaining, "reason", held.Reason)
+	t.quarantined(held)
 	select {
 	case <-time.After(held.Remaining):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
+}
+
+func (t *Tenure) quarantined(held *assigner.QuarantineError) {
+	t.cfg.Logger.Info("worker ID in quarantine", "worker", held.WorkerID, "remaining", held.Remaining, "reason", held.Reason)
 }
 
 // Current returns what may be used, or nil while no worker ID is held.
@@ -255,8 +213,8 @@ func (t *Tenure) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.poke:
-			if t.delay > 0 {
-				continue // the store has failed: its pause is kept, and the step after it sees what is wanted
+			if t.delay > 0 || t.given {
+				continue // the pause is kept, and the step after it sees what is wanted
 			}
 		case <-timer.C:
 		}
@@ -289,8 +247,13 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 	case errors.Is(err, errInvalidated), errors.Is(err, assigner.ErrWorkerRowLost) && h != nil:
 		return 0
 	}
-	t.failures.Add(1)
 	t.trouble.Store(&err)
+	if held, ok := errors.AsType[*assigner.QuarantineError](err); ok {
+		t.quarantined(held)
+		t.delay = max(held.Remaining, shortestPause)
+		return t.delay
+	}
+	t.failures.Add(1)
 	if t.delay == 0 { // one record an outage
 		t.cfg.Logger.Warn("worker ID: call to the store failed", "worker", t.latest.Load().WorkerID, "error", err)
 	}
@@ -298,9 +261,6 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 		Call(t.cfg.Logger, "Trace.RenewFailed", func() { t.cfg.Trace.RenewFailed(err) })
 	}
 	t.delay = nextDelay(t.delay)
-	if held, ok := errors.AsType[*assigner.QuarantineError](err); ok {
-		t.delay = max(held.Remaining, shortestPause)
-	}
 	return t.delay
 }
 
@@ -329,6 +289,7 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 		return err
 	}
 	t.renewals.Add(1)
+	t.given = grant.Guarantee == assigner.GuaranteeLossy && grant.Limit < t.want.Load()
 	renewed := *h
 	renewed.grow(position, grant.Limit, t.cfg.Domain.Layout.Unit) // nothing else of a grant may change
 	if t.current.CompareAndSwap(h, &renewed) {                    // fails after Invalidate
@@ -340,20 +301,24 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	return nil
 }
 
-// untilRenewal is how long to wait before the next renewal: a heartbeat, or half of the time that the clock takes to
-// come to the limit. A generator that uses deltas faster than the clock asks for more by itself.
+// untilRenewal is how long to wait before the next renewal: as long as the lease may do without one, or half of the time that
+// the clock takes to come to the limit. A generator that uses deltas faster than the clock asks for more by itself.
 func (t *Tenure) untilRenewal() time.Duration {
+	longest := heartbeat
+	if l, ok := t.lease.(assigner.Expiring); ok {
+		longest = max(min(longest, l.RenewWithin()), shortestPause)
+	}
 	h := t.current.Load()
 	if h == nil || !h.Fenced() {
-		return heartbeat
+		return longest
 	}
 	unit := t.cfg.Domain.Layout.Unit
 	left := h.Limit - t.cfg.Position()
 	switch {
 	case left <= 0 && h.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
-		return time.Second
-	case left <= 0 || left >= int64(2*heartbeat/unit): // a store that gives no more is asked again when it is needed
-		return heartbeat
+		return min(longest, time.Second)
+	case left <= 0 || left >= int64(2*longest/unit): // a store that gives no more is asked again when it is needed
+		return longest
 	}
 	return max(time.Duration(left)*unit/2, shortestPause)
 }
@@ -400,6 +365,7 @@ func (t *Tenure) assign(ctx context.Context, count int) error {
 	}
 	h.grow(max(h.First-1, delta), grant.Limit, t.cfg.Domain.Layout.Unit)
 	t.want.Store(0) // what was wanted of an earlier lease
+	t.given = false
 	if !t.publish(h, count) {
 		return errInvalidated
 	}

@@ -1,0 +1,54 @@
+package tenure
+
+import (
+	"math"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// A Holding is what the generator may use at present. It is immutable.
+type Holding struct {
+	assigner.Grant
+	Term  uint64 // counts the leases taken; a renewal keeps it
+	Delta int64  // the generator's clock when the lease was taken
+	Half  int64  // the generator asks for more when it uses this delta, long before Limit
+
+	at       time.Time // of the last call of grow, which found position
+	position int64
+	rate     float64 // of ID time to real time before it, 1 at least
+}
+
+// grow moves the limit, and puts Half between it and position.
+func (h *Holding) grow(position, limit int64, unit time.Duration) {
+	now := time.Now()
+	h.rate = h.pace(position, now, unit)
+	h.at, h.position, h.Limit = now, position, limit
+	h.Half = math.MaxInt64
+	if h.Fenced() {
+		h.Half = position + (limit-position)/2
+	}
+}
+
+// Window is the ID time between position and the limit, or 0 when there is none.
+func (h *Holding) Window(position int64, alloc *bitsalloc.Allocator) time.Duration {
+	if !h.Fenced() || h.Limit <= position {
+		return 0
+	}
+	return alloc.Time(h.Limit).Sub(alloc.Time(position))
+}
+
+// pace is the rate of ID time to real time since the last call of grow, or before it where that was just now.
+func (h *Holding) pace(position int64, now time.Time, unit time.Duration) float64 {
+	elapsed := now.Sub(h.at)
+	if h.at.IsZero() || elapsed < time.Second {
+		return max(h.rate, 1)
+	}
+	return max(float64(position-h.position)*float64(unit)/float64(elapsed), 1)
+}
+
+// WindowLasts is the real time that Window lasts at the present pace.
+func (h *Holding) WindowLasts(position int64, alloc *bitsalloc.Allocator) time.Duration {
+	return time.Duration(float64(h.Window(position, alloc)) / h.pace(position, time.Now(), alloc.Layout().Unit))
+}
