@@ -267,8 +267,8 @@ func namespacesApart(t *testing.T, n namespace) {
 	release(t, theirs)
 	ctx, cancel := bounded(t)
 	defer cancel()
-	if err := assigner.Recover(ctx, other, time.Hour); err != nil {
-		t.Errorf("Recover: %v", err)
+	if err := assigner.Recover(ctx, other, time.Hour); (err != nil) != n.lossy {
+		t.Errorf("Recover: %v, want an error of a lossy store alone", err)
 	}
 	if got := n.row(t, mine); !sameRow(got, row) {
 		t.Errorf("row %+v after changes of another namespace, was %+v", got, row)
