@@ -5,7 +5,7 @@ MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/g
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-.PHONY: test lint bench fuzz chaos model servers
+.PHONY: test lint bench report fuzz chaos model servers
 
 test: ## all tests of all modules, with the servers they need
 	@.ci/test $(MODULES)
@@ -22,6 +22,9 @@ lint: ## vet, gofmt, go fix, staticcheck, govulncheck
 
 bench: ## Go benchmarks, each beside its baseline
 	go test -run '^$$' -bench . -benchmem ./...
+
+report: ## docs/benchmarks, measured anew; REPORT takes flags, such as -full
+	go run ./bench report $(REPORT)
 
 fuzz: ## each fuzz target for FUZZTIME
 	@.ci/fuzz $(or $(FUZZTIME),30s)

@@ -119,7 +119,6 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 		"commits lost, then recovered":     {accident: func(w *simWorld) { restore(w, true) }, all: true, fenced: 30},
 		"claims lost, grants proved since": {accident: loseClaim, often: true, fenced: 30},
 		"a lossy store":                    {lossy: true, accident: loseCommits, all: true, fenced: 30},
-		"a lossy store that loses often":   {lossy: true, accident: loseCommits, often: true, all: true},
 		"failovers that lose commits, recognised": {
 			moves: 100, calm: true, all: true, fenced: 30,
 			accident: func(w *simWorld) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
@@ -12,6 +13,19 @@ import (
 
 // latencyTime is how long single calls are timed, unless all is shorter.
 const latencyTime = time.Second
+
+// runBenchmark is the program without a subcommand.
+func runBenchmark(ctx context.Context, args []string, stdout, _ io.Writer) error {
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	r, err := benchmark(ctx, s, newProgress(s, stdout))
+	if err != nil {
+		return err
+	}
+	return r.write(stdout, s.json)
+}
 
 // benchmark makes a generator, measures it, times its calls, and checks its IDs.
 func benchmark(ctx context.Context, s settings, p *progress) (r report, err error) {

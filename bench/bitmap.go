@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -16,7 +16,8 @@ const (
 
 // A bitmap counts numbers, each once at most. It grows by chunks where numbers appear; a chunk whose
 // numbers have all appeared gives its memory back, so that a stream without large gaps takes little however long it
-// is. Any number of goroutines may use it at once.
+// is. Where there are gaps, the oldest chunk is closed when as many hold memory as may: it keeps its count, and
+// takes no more numbers. Any number of goroutines may use a bitmap at once.
 type bitmap struct {
 	mu         sync.Mutex
 	chunks     map[uint64]*chunk // by number >> chunkBits
@@ -25,31 +26,48 @@ type bitmap struct {
 
 type chunk struct {
 	count atomic.Int64
-	words atomic.Pointer[[fullChunk / 64]atomic.Uint64] // nil: all bits are set
+	words atomic.Pointer[[fullChunk / 64]atomic.Uint64] // nil: all bits are set, or closed
 }
+
+// full says that all numbers of c have appeared.
+func (c *chunk) full() bool { return c.count.Load() == fullChunk }
 
 func newBitmap() *bitmap { return &bitmap{chunks: make(map[uint64]*chunk)} }
 
 // chunk returns the chunk with a given number, a new one where there was none.
-func (b *bitmap) chunk(number uint64) (*chunk, error) {
+func (b *bitmap) chunk(number uint64) *chunk {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.chunks[number]
 	if c != nil {
-		return c, nil
+		return c
 	}
 	if b.live == maxChunks {
-		return nil, fmt.Errorf("the IDs are too scattered to be counted in %d MiB", maxChunks*chunkBytes>>20)
+		b.closeOldest()
 	}
 	c = new(chunk)
 	c.words.Store(new([fullChunk / 64]atomic.Uint64))
 	b.chunks[number] = c
 	b.live++
 	b.peak = max(b.peak, b.live)
-	return c, nil
+	return c
 }
 
-// mark sets the bits of mask in a word of c, a chunk of b, and returns those that were set already.
+// closeOldest gives back the memory of the chunk with the lowest number. The caller holds mu.
+func (b *bitmap) closeOldest() {
+	oldest, lowest := (*chunk)(nil), uint64(math.MaxUint64)
+	for number, c := range b.chunks {
+		if number <= lowest && c.words.Load() != nil {
+			oldest, lowest = c, number
+		}
+	}
+	if oldest != nil && oldest.words.Swap(nil) != nil { // it may have become full meanwhile
+		b.live--
+	}
+}
+
+// mark sets the bits of mask in a word of c, a chunk of b, and returns those that were set already, which is all
+// that can be said of a chunk without memory.
 func (b *bitmap) mark(c *chunk, word int, mask uint64) (twice uint64) {
 	words := c.words.Load()
 	if words == nil {
@@ -57,8 +75,7 @@ func (b *bitmap) mark(c *chunk, word int, mask uint64) (twice uint64) {
 	}
 	twice = words[word].Or(mask) & mask
 	fresh := int64(bits.OnesCount64(mask &^ twice))
-	if fresh > 0 && c.count.Add(fresh) == fullChunk { // true once
-		c.words.Store(nil)
+	if fresh > 0 && c.count.Add(fresh) == fullChunk && c.words.Swap(nil) != nil {
 		b.mu.Lock()
 		b.live--
 		b.mu.Unlock()

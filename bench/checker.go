@@ -15,6 +15,7 @@ var (
 	errOrder     = errors.New("order violated")
 	errForeign   = errors.New("foreign worker")
 	errOutside   = errors.New("outside the run")
+	errLate      = errors.New("too late to be told from a duplicate")
 )
 
 // A checker counts every ID of a run in bitmaps, one for each worker ID that the generator had.
@@ -80,6 +81,7 @@ func (c *checker) totals() (ids, bytes int64) {
 type stream struct {
 	checker   *checker
 	goroutine int
+	unordered bool // the IDs of the goroutine need not increase
 	last      int64
 
 	who    int64   // datacenter and worker bits of the IDs in bitmap
@@ -98,12 +100,11 @@ func (s *stream) record(ids []int64) error {
 	c := s.checker
 	word, mask := uint64(0), uint64(0)
 	for _, id := range ids {
-		if id <= s.last {
-			return fmt.Errorf("%w: goroutine %d got %v after %v", errOrder, s.goroutine, c.describe(id), c.describe(s.last))
+		if id <= s.last && !s.unordered {
+			return s.misorder(id)
 		}
 		s.last = id
-		units := uint64(id>>(c.deltaShift&63) - c.base)
-		bit := units<<(c.sequenceBits&63) | uint64(id)&(1<<(c.sequenceBits&63)-1)
+		units, bit := c.place(id)
 		if bit>>6 != word || id&c.whoMask != s.who || units > c.span {
 			if err := s.flush(word, mask); err != nil {
 				return err
@@ -116,6 +117,44 @@ func (s *stream) record(ids []int64) error {
 		mask |= 1 << (bit & 63)
 	}
 	return s.flush(word, mask)
+}
+
+// recordRange counts n IDs from first on.
+func (s *stream) recordRange(first int64, n int) error {
+	c := s.checker
+	last := first + int64(n) - 1
+	if first <= s.last && !s.unordered {
+		return s.misorder(first)
+	}
+	if n < 1 || last>>(c.sequenceBits&63) != first>>(c.sequenceBits&63) {
+		return fmt.Errorf("%w: goroutine %d got %d IDs from %v on, more than one unit of time has left",
+			errOutside, s.goroutine, n, c.describe(first))
+	}
+	s.last = last
+	units, bit := c.place(first)
+	if err := s.enter(first, units); err != nil {
+		return err
+	}
+	for left := uint64(n); left > 0; {
+		part := min(left, 64-bit&63)
+		if err := s.flush(bit>>6, (1<<part-1)<<(bit&63)); err != nil {
+			return err
+		}
+		bit += part
+		left -= part
+	}
+	return nil
+}
+
+// place returns how many units an ID lies above the base, and its number in the bitmap.
+func (c *checker) place(id int64) (units, bit uint64) {
+	units = uint64(id>>(c.deltaShift&63) - c.base)
+	return units, units<<(c.sequenceBits&63) | uint64(id)&(1<<(c.sequenceBits&63)-1)
+}
+
+func (s *stream) misorder(id int64) error {
+	c := s.checker
+	return fmt.Errorf("%w: goroutine %d got %v after %v", errOrder, s.goroutine, c.describe(id), c.describe(s.last))
 }
 
 // enter checks an ID that begins a new word, and turns to its worker.
@@ -145,17 +184,18 @@ func (s *stream) flush(word, mask uint64) error {
 	}
 	const wordBits = chunkBits - 6
 	if number := word >> wordBits; s.chunk == nil || number != s.number {
-		chunk, err := s.bitmap.chunk(number)
-		if err != nil {
-			return err
-		}
-		s.number, s.chunk = number, chunk
+		s.number, s.chunk = number, s.bitmap.chunk(number)
 	}
-	if twice := s.bitmap.mark(s.chunk, int(word&(1<<wordBits-1)), mask); twice != 0 {
-		return fmt.Errorf("%w: goroutine %d got %v, which was issued before",
-			errDuplicate, s.goroutine, s.checker.describe(s.idOf(word<<6+uint64(bits.TrailingZeros64(twice)))))
+	twice := s.bitmap.mark(s.chunk, int(word&(1<<wordBits-1)), mask)
+	if twice == 0 {
+		return nil
 	}
-	return nil
+	id := s.checker.describe(s.idOf(word<<6 + uint64(bits.TrailingZeros64(twice))))
+	if s.chunk.words.Load() == nil && !s.chunk.full() {
+		return fmt.Errorf("%w: goroutine %d got %v, when %d MiB of later IDs had been counted",
+			errLate, s.goroutine, id, maxChunks*chunkBytes>>20)
+	}
+	return fmt.Errorf("%w: goroutine %d got %v, which was issued before", errDuplicate, s.goroutine, id)
 }
 
 // idOf returns the ID that a bit of the present bitmap stands for.

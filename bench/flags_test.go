@@ -71,7 +71,7 @@ func TestMistakesAreAllNamed(t *testing.T) {
 	}{
 		{[]string{"-foo"}, []string{"-foo"}},
 		{[]string{"-duration"}, []string{"-duration"}},
-		{[]string{"sweep"}, []string{`unexpected argument "sweep"`}},
+		{[]string{"-json", "more"}, []string{`unexpected argument "more"`}},
 		{[]string{"-boost-power", "0", "-padding-factor", "100"}, []string{`-boost-power "0", allowed: a whole number from 1 to 20`, `-padding-factor "100", allowed: a whole number from 1 to 99`}},
 		{[]string{"-goroutines", "0", "-batch", "1048577"}, []string{"-goroutines", "65536", "-batch", "1048576"}},
 		{[]string{"-worker", "-1"}, []string{`-worker "-1", allowed: a whole number from 0 up`}},
@@ -129,7 +129,7 @@ func TestPasswordOfADSNIsNotKept(t *testing.T) {
 }
 
 func TestUsageNamesEveryFlag(t *testing.T) {
-	newParser().flags.VisitAll(func(f *flag.Flag) {
+	newSettingsParser().flags.VisitAll(func(f *flag.Flag) {
 		if !strings.Contains(usage, "\n  -"+f.Name+" ") {
 			t.Errorf("-%s is missing", f.Name)
 		}

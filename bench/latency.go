@@ -12,12 +12,13 @@ import (
 )
 
 // timeEvery returns how many calls there are to one that is timed. Reading the clock costs more than a
-// Next; timing each would slow the load down to where nobody waits for anybody.
+// Next; timing each would slow the load down to where nobody waits for anybody. It is an odd number: with a power of
+// two, the calls that are timed would always, or never, be those that go on to the next run.
 func timeEvery(l load) int {
 	if l.rate > 0 {
 		return 1
 	}
-	return max(1, 32/max(1, l.batch/64))
+	return 32/max(1, l.batch/64) | 1
 }
 
 // longest is what the histogram can hold; what takes longer counts as that long.
@@ -51,7 +52,7 @@ func timeCalls(ctx context.Context, l load, d time.Duration) (latencyRun, error)
 	p := l.pace()
 	_, err := race(ctx, l.goroutines, d, func(ctx context.Context, i int, stop *atomic.Bool) error {
 		t := &timer{load: l, every: r.every, dst: make([]int64, l.batch)}
-		for !stop.Load() && p.wait(ctx) {
+		for more := true; more && p.wait(ctx); more = !stop.Load() {
 			if err := t.turn(p.calls); err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ func timeCalls(ctx context.Context, l load, d time.Duration) (latencyRun, error)
 		return nil
 	})
 	if err == nil && r.histogram.TotalCount() == 0 {
-		err = fmt.Errorf("no ID within %v; choose a longer -duration or a higher -rate", d)
+		err = fmt.Errorf("%w within %v; choose a longer -duration or a higher -rate", errNoID, d)
 	}
 	return r, err
 }

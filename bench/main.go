@@ -1,8 +1,9 @@
 // Command bench does the library's main job and measures it: it takes a worker ID from a database, issues
-// IDs at full speed, checks every one of them, and prints the figures.
+// IDs at full speed, checks every one of them, and prints the figures. Its subcommands measure more.
 //
-//	go run ./bench        # from the root of the repository: SQLite in a temporary folder
-//	go run ./bench -h     # flags and examples
+//	go run ./bench           # from the root of the repository: SQLite in a temporary folder
+//	go run ./bench -h        # flags, examples, subcommands
+//	go run ./bench compare   # beside other libraries
 //
 // It exits with 0 when all is well, 1 when a check or a call failed, 2 when the command line is wrong, and
 // 130 when it was interrupted.
@@ -24,27 +25,22 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is main with its surroundings as arguments.
 func run(args []string, stdout, stderr io.Writer) (status int) {
-	s, err := parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
-		return 0
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 
-	var r report
+	c, args, err := selectCommand(commands(), args)
 	if err == nil {
-		r, err = benchmark(ctx, s, newProgress(s, stdout))
-	}
-	if err == nil {
-		err = r.write(stdout, s.json)
+		err = c.run(ctx, args, stdout, stderr)
 	}
 	switch _, wrong := errors.AsType[*usageError](err); {
 	case err == nil:
 		return 0
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, c.usage)
+		return 0
 	case wrong:
-		fmt.Fprintf(stderr, "bench: %s (bench -h explains)\n", oneLine(err))
+		fmt.Fprintf(stderr, "bench: %s (%s -h explains)\n", oneLine(err), c.title())
 		return 2
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "bench: interrupted")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -27,6 +28,9 @@ type lap struct {
 // nsPerID is wall time over all goroutines together.
 func (l lap) nsPerID() float64 { return float64(l.wall.Nanoseconds()) / float64(l.ids) }
 
+// errNoID is for phases that were too short, or disturbed, to get a single ID.
+var errNoID = errors.New("no ID")
+
 func runLap(ctx context.Context, goroutines int, d time.Duration, w work) (lap, error) {
 	tallies := make([]tally, goroutines)
 	wall, err := race(ctx, goroutines, d, func(ctx context.Context, i int, stop *atomic.Bool) (err error) {
@@ -39,7 +43,7 @@ func runLap(ctx context.Context, goroutines int, d time.Duration, w work) (lap, 
 		l.last = max(l.last, t.last)
 	}
 	if err == nil && l.ids == 0 {
-		err = fmt.Errorf("no ID within %v; choose a longer -duration or a higher -rate", d)
+		err = fmt.Errorf("%w within %v; choose a longer -duration or a higher -rate", errNoID, d)
 	}
 	return l, err
 }
@@ -60,14 +64,16 @@ type column struct {
 	adds, mutexes, takes []float64
 }
 
-// ratio is the median of what a take costs in atomic adds.
-func (c *column) ratio() float64 {
-	ratios := make([]float64, 0, len(c.takes))
+// ratios are what a take costs in atomic adds, round by round.
+func (c *column) ratios() []float64 {
+	list := make([]float64, len(c.takes))
 	for i, take := range c.takes {
-		ratios = append(ratios, take/c.adds[i])
+		list[i] = take / c.adds[i]
 	}
-	return median(ratios)
+	return list
 }
+
+func (c *column) ratio() float64 { return median(c.ratios()) }
 
 func median(list []float64) float64 {
 	list = slices.Sorted(slices.Values(list))

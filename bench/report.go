@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 )
@@ -103,8 +102,5 @@ func (r report) write(w io.Writer, asJSON bool) error {
 	if !asJSON {
 		return r.writeTables(w)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	return writeJSON(w, r)
 }

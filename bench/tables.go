@@ -33,9 +33,7 @@ func (p printer) columns(label string, values []string) {
 
 func (r report) writeTables(w io.Writer) error {
 	p := printer{bufio.NewWriter(w)}
-	m := r.Machine
-	fmt.Fprintf(p, "%s\n%s, %s %s/%s, %s, %s, GOMAXPROCS %d\n", r.Command, r.Date.Format(time.RFC3339),
-		m.GoVersion, m.OS, m.Arch, m.CPU, counted(int64(m.CPUs), "CPU"), m.GOMAXPROCS)
+	facts{r.Command, r.Date, r.Machine}.print(p)
 	for _, section := range [...]func(printer){
 		r.printGenerator, r.printThroughput, r.printBaselines, r.printLatency,
 		r.printRing, r.printIDTime, r.printMemory, r.printCheck,

@@ -4,6 +4,14 @@ package main
 const usage = `bench takes a worker ID, issues IDs at full speed, checks every one, and prints the figures.
 
   go run ./bench [flags]
+  go run ./bench COMMAND [flags]
+
+Commands, each with a -h of its own
+  compare              this library beside others, and beside what they are built from
+  sweep                Next with many settings: which of them matter
+  tail                 latency of single calls up to p99.999, and whose it is
+  soak                 a thousand million IDs in every mode, each counted exactly once
+  report               all of these, as a folder with tables and pictures
 
 Where the worker ID comes from (without these: WORKER_NODE of a new SQLite database in a temporary folder)
   -dsn DSN             MySQL or MariaDB: user:password@tcp(host:port)/database. Each run uses up a worker ID
@@ -37,5 +45,6 @@ Examples
   go run ./bench -goroutines 1 -batch 256
   go run ./bench -layout snowflake -rate 1e6 -duration 10s
   go run ./bench -on-empty reject -boost-power 1 -padding-factor 10
+  go run ./bench compare -quick
   go run ./bench -dsn 'root@tcp(127.0.0.1:3306)/bench' -create -json
 `

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/bench/internal/chart"
+)
+
+// madeUpResults are a whole report with made-up figures.
+func madeUpResults() results {
+	r := results{
+		Command: "bench report",
+		Compare: madeUpComparison(),
+		Sweep:   sweepReport{facts: madeUp("bench sweep"), Rounds: 5, CellSeconds: 0.6},
+		Tail:    tailReport{facts: madeUp("bench tail"), RowSeconds: 2},
+		Soak:    soakReport{facts: madeUp("bench soak")},
+	}
+	for _, onEmpty := range []string{"pad", "reject"} {
+		for _, boost := range []int{1, 3} {
+			for i, padding := range []int{10, 50, 90} {
+				r.Sweep.Rows = append(r.Sweep.Rows, sweepRow{Sweep: sweepRing, Boost: boost, Padding: padding, OnEmpty: onEmpty, Goroutines: 2,
+					Lanes: 1, IDs: 1e6, NsPerID: 20, AtomicAddNs: 16, Ratio: 1.1 + float64(boost*i)/10, RatioLow: 1, RatioHigh: 1.5, P9999Ns: int64(100 * boost)})
+			}
+		}
+	}
+	for _, name := range sweepNames()[1:] {
+		for n := 1; n <= 3; n++ {
+			r.Sweep.Rows = append(r.Sweep.Rows, sweepRow{Sweep: name, Boost: 3, Padding: 50, OnEmpty: "pad", Goroutines: n, Lanes: 1, SequenceBits: 8 + n,
+				Layout: "31/0/16/9 1s", IDs: 1e6, NsPerID: float64(10 * n), AtomicAddNs: 8, Ratio: 1.25 * float64(n), P9999Ns: 1234, IDTimeRate: 3600})
+		}
+	}
+	for _, pressure := range pressureNames() {
+		for _, load := range []tailLoad{{1, 0}, {2, 0}, {2, 1e5}} {
+			for i, call := range []string{callEmpty, callNext} {
+				ns := int64(20 * (i + 1))
+				r.Tail.Rows = append(r.Tail.Rows, tailRow{Call: call, Pressure: pressure, Goroutines: load.goroutines, Rate: load.rate, Samples: 99_000,
+					OneOf: 32, P50Ns: ns, P90Ns: ns + 1, P99Ns: ns + 5, P999Ns: 10 * ns, P9999Ns: 100 * ns, MaxNs: 12_000_000, Slow: 20, SlowOwn: float64(10 * i)})
+			}
+		}
+	}
+	r.Soak.Rows = []soakRow{{Mode: "next", Summary: "Next, all CPUs", Goroutines: 2, IDs: 1e9, Different: 1e9, Seconds: 12.5, NsPerID: 12.5,
+		ledger: ledger{Put: 1_000_008_192, Issued: 1e9, Retired: 8_192}}}
+	r.Soak.Total = totalOf(r.Soak.Rows)
+	return r
+}
+
+func TestReportIsWrittenAsInTheGoldenFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "docs", "benchmarks")
+	if err := madeUpResults().publish(dir); err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameAsGolden(t, "report.md", readme)
+	linked := regexp.MustCompile(`(?:src|href)="([^"]+)"|\]\(([^)]+)\)`)
+	for _, m := range linked.FindAllStringSubmatch(string(readme), -1) {
+		if _, err := os.Stat(filepath.Join(dir, m[1]+m[2])); err != nil {
+			t.Errorf("README.md links to a file that is not there: %v", err)
+		}
+	}
+	checkPictures(t, dir)
+}
+
+// checkPictures holds every picture to its size, as SVG and as PNG.
+func checkPictures(t *testing.T, dir string) {
+	t.Helper()
+	pictures := madeUpResults().pictures()
+	for _, p := range pictures {
+		file, err := os.Open(filepath.Join(dir, p.name+".png"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		size, err := png.DecodeConfig(file)
+		file.Close()
+		if err != nil || size.Width != chart.Width*chart.Density || size.Height != p.figure.Height*chart.Density {
+			t.Errorf("%s.png: %d × %d, %v", p.name, size.Width, size.Height, err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, p.name+".svg"))
+		if err != nil {
+			t.Error(err)
+		}
+		decoder := xml.NewDecoder(bytes.NewReader(text))
+		for err == nil {
+			_, err = decoder.Token()
+		}
+		if !errors.Is(err, io.EOF) || !bytes.Contains(text, []byte("go run ./bench")) || !bytes.Contains(text, []byte("2027-03-04")) {
+			t.Errorf("%s.svg: %v, or no caption", p.name, err)
+		}
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.png"))
+	if err != nil || len(names) != len(pictures) || len(pictures) != 6 {
+		t.Errorf("%d pictures, %q, %v; want 6", len(pictures), names, err)
+	}
+}
+
+func TestRedrawnReportIsTheSame(t *testing.T) {
+	dir := t.TempDir()
+	if err := madeUpResults().publish(dir); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, dir)
+	for name := range before {
+		if name != figuresFile {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	if status := run([]string{"report", "-redraw", "-out", dir}, &stdout, &stderr); status != 0 || stderr.Len() > 0 {
+		t.Fatalf("status %d, stderr %q", status, &stderr)
+	}
+	after := contents(t, dir)
+	if len(before) != 18 || len(after) != len(before) {
+		t.Errorf("%d files, then %d, want 18", len(before), len(after))
+	}
+	for name, text := range before {
+		if after[name] != text {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(text)
+	}
+	return files
+}
+
+func TestReportRefuses(t *testing.T) {
+	broken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, figuresFile), []byte(`{"command": 1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	partial := t.TempDir()
+	if err := os.WriteFile(filepath.Join(partial, figuresFile), []byte(`{"sweep": {"rows": [{"sweep": "ring", "goroutines": 1}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"-full", "-redraw"}, 2, "-full and -redraw"},
+		{[]string{"-out", ""}, 2, `-out ""`},
+		{[]string{"-redraw", "-out", t.TempDir()}, 1, figuresFile},
+		{[]string{"-redraw", "-out", broken}, 1, figuresFile},
+		{[]string{"-redraw", "-out", partial}, 1, "no rows of compare, mutex and counter on 1 goroutine; no rows of sweep, goroutines"},
+		{[]string{"-redraw", "-out", partial}, 1, "no rows of sweep with times above 0: ring"},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := run(slices.Concat([]string{"report"}, tt.args), &stdout, &stderr)
+		if status != tt.status || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%q: status %d, want %d; stderr %q, want %q", tt.args, status, tt.status, &stderr, tt.want)
+		}
+	}
+}
