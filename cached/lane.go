@@ -8,7 +8,6 @@ type lane struct {
 	limit   word // the last ID that may be issued; 0: none
 	end     word // the last ID of the run
 	retired word // IDs that were dropped, of all its runs so far
-	exclusive
 }
 
 // take returns the next ID of the lane, from another run if need be, or false when the ring is empty.

@@ -8,12 +8,6 @@ import (
 // cacheLine keeps the lanes of two CPUs apart, prefetched neighbours included.
 const cacheLine = 128
 
-// A cpuLane is the lane of a CPU.
-type cpuLane struct {
-	lane
-	_ [cacheLine]byte
-}
-
 // newLanes makes the lanes that Config.Lanes asks for; none for a single stream.
 func newLanes(n int) []cpuLane {
 	switch {

@@ -30,8 +30,12 @@ func (w *word) peek() uint64      { return w.value.Load() }
 func (w *word) publish(x uint64)  { w.value.Store(x) }
 func (w *word) revoke(old uint64) { w.value.CompareAndSwap(old, 0) }
 
-// exclusive is what makes one goroutine the owner of a CPU's lane.
-type exclusive struct{ mu sync.Mutex }
+// A cpuLane is the lane of a CPU. Who has locked mu owns it.
+type cpuLane struct {
+	lane
+	mu sync.Mutex
+	_  [cacheLine]byte
+}
 
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {

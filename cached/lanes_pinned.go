@@ -40,8 +40,11 @@ func (w *word) peek() uint64      { return atomic.LoadUint64((*uint64)(w)) }
 func (w *word) publish(x uint64)  { atomic.StoreUint64((*uint64)(w), x) }
 func (w *word) revoke(old uint64) { atomic.CompareAndSwapUint64((*uint64)(w), old, 0) }
 
-// exclusive is what makes one goroutine the owner of a CPU's lane: here, being pinned.
-type exclusive struct{}
+// A cpuLane is the lane of a CPU. Who is pinned there owns it.
+type cpuLane struct {
+	lane
+	_ [cacheLine]byte
+}
 
 // Next is [Generator.Next] on the lane. The compiler inlines it in this form: with one unit more it would not.
 func (l *Lane) Next() (id int64, err error) {
