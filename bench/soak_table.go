@@ -6,7 +6,7 @@ import "fmt"
 const soakLine = "  %-33s %4s %15s %9s %9s %15s %15s %11s %11s %11s %10s\n"
 
 func printSoakHead(p printer) {
-	p.title(soakLine[:len(soakLine)-1], "SOAK", "by", "IDs, all new", "time", "per ID", "put", "retired", "dropped",
+	fmt.Fprintf(p, "\n"+soakLine, "SOAK", "by", "IDs, all new", "time", "per ID", "put", "retired", "dropped",
 		"rejected", "inline pads", "bitmap")
 }
 

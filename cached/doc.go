@@ -16,9 +16,16 @@
 //   - Unique: an ID is returned once, by any method, to any caller, as long as no other live generator has
 //     the same datacenter and worker ID. Where the worker ID comes from decides how far that can be relied on:
 //     see package assigner. No assumption about the clock is made while the generator lives.
-//   - Increasing: with one lane, an ID is larger than every ID that was returned before the call for it began,
+//   - Increasing: with a single stream, an ID is larger than every ID that was returned before the call for it began,
 //     whoever got those.
 //   - Positive: an ID is never 0 or negative. When the delta field is used up, [ErrTimeExhausted] is returned.
+//
+// # Lanes
+//
+// A single stream is a counter that all CPUs share. Where that is too slow, [Config].Lanes gives each CPU a unit of time to
+// count through by itself, and [Generator.Lane] each goroutine that asks for one; a [Generator.Fill] or [Generator.Reserve]
+// takes many IDs of the stream at once. IDs are unique across all of these. They increase within a lane, but a goroutine
+// that is moved to another CPU may see a smaller one than before: lanes are apart by as much as the units in their hands.
 //
 // # What is not
 //
