@@ -19,5 +19,9 @@
 //   - [github.com/uidring/uidring/bitsalloc]: packs and parses IDs.
 //   - [github.com/uidring/uidring/ringbuffer]: the lock-free ring by itself.
 //
+// Generators return IDs as int64. The type [ID] of this package gives one its text forms: decimal, and two of fixed
+// width that sort as the IDs do, base32 in 13 characters and base62 in 11. In JSON an ID is a string, since a number
+// would lose digits in JavaScript; in SQL it is a BIGINT.
+//
 // The benchmark is a program: go run ./bench.
 package uidring

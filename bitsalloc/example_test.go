@@ -89,3 +89,47 @@ func ExampleJavaScript() {
 	// 9007199254740991 <nil>
 	// exact as a float64: true
 }
+
+// The rows of one day, by their IDs alone.
+func ExampleAllocator_Range() {
+	a, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	day := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
+	first, last := a.Range(day, day.AddDate(0, 0, 1))
+	fmt.Printf("SELECT * FROM orders WHERE id BETWEEN %d AND %d\n", first, last)
+	for _, id := range []int64{first - 1, first, last, last + 1} {
+		fields, err := a.Parse(id)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(fields.Time.Format(time.DateTime))
+	}
+	// Output:
+	// SELECT * FROM orders WHERE id BETWEEN 175152202304716800 AND 178120883699711999
+	// 2026-02-28 23:59:59
+	// 2026-03-01 00:00:00
+	// 2026-03-01 23:59:59
+	// 2026-03-02 00:00:00
+}
+
+// What is older than 90 days may go. While there is nothing older, MinAt is 1, and nothing goes.
+func ExampleAllocator_MinAt() {
+	a, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, today := range []time.Time{
+		time.Date(2026, time.February, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, time.June, 1, 0, 0, 0, 0, time.UTC),
+	} {
+		fmt.Println("DELETE FROM events WHERE id <", a.MinAt(today.AddDate(0, 0, -90)))
+	}
+	// Output:
+	// DELETE FROM events WHERE id < 1
+	// DELETE FROM events WHERE id < 181089565094707200
+}

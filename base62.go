@@ -1,0 +1,65 @@
+package uidring
+
+const (
+	base62Width  = 11 // 62^11 is more than 2^64
+	base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// Base62 returns what [ID.AppendBase62] appends.
+func (id ID) Base62() string {
+	text := id.base62()
+	return string(text[:])
+}
+
+// AppendBase62 appends the ID in base62, the digits being 0-9, A-Z, a-z as in ASCII: 11 characters, from 00000000000
+// to AzL8n0Y58m7. Texts sort as their IDs do when compared byte by byte. Where case does not count, two IDs may
+// have one text: a database column needs a binary collation (ascii_bin in MySQL, "C" in PostgreSQL), and file names
+// and host names are better served by base32. A negative ID is written as the unsigned number of its 64 bits:
+// it sorts after all others, and [ParseBase62] refuses it. AppendBase62 allocates nothing if dst has room.
+func (id ID) AppendBase62(dst []byte) []byte {
+	text := id.base62()
+	return append(dst, text[:]...)
+}
+
+func (id ID) base62() (text [base62Width]byte) {
+	n := uint64(id)
+	for i := base62Width - 1; i >= 0; i-- {
+		text[i] = base62Digits[n%62]
+		n /= 62
+	}
+	return text
+}
+
+// ParseBase62 reads what AppendBase62 writes. Another length, or a character that is neither digit nor ASCII
+// letter, gives [ErrSyntax]; a number above the largest ID gives [ErrRange].
+func ParseBase62(text string) (ID, error) {
+	if len(text) != base62Width {
+		return 0, base62.length(text)
+	}
+	var n int64
+	for i := range len(text) {
+		d := base62Digit(text[i])
+		if d < 0 {
+			return 0, base62.foreign(text, i)
+		}
+		// Ten digits always fit; it is the last one, with all characters checked, that can be too much.
+		if n > (maxID-d)/62 {
+			return 0, base62.above(text)
+		}
+		n = n*62 + d
+	}
+	return ID(n), nil
+}
+
+// base62Digit returns the value of a character, -1 if it has none.
+func base62Digit(c byte) int64 {
+	switch {
+	case '0' <= c && c <= '9':
+		return int64(c - '0')
+	case 'A' <= c && c <= 'Z':
+		return int64(c-'A') + 10
+	case 'a' <= c && c <= 'z':
+		return int64(c-'a') + 36
+	}
+	return -1
+}

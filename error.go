@@ -1,0 +1,119 @@
+package uidring
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+var (
+	// ErrSyntax is found in the error for what is not written as an ID is: a wrong length, a character that is no
+	// digit of the form, a leading zero, a wrong type.
+	ErrSyntax = errors.New("uidring: malformed ID")
+	// ErrRange is found in the error for a number that is negative or above 9,223,372,036,854,775,807.
+	ErrRange = errors.New("uidring: ID out of range")
+	// ErrNull is returned, within an [InvalidError], by [ID.Scan] for NULL.
+	ErrNull = errors.New("uidring: NULL is not an ID")
+)
+
+// An InvalidError says which text or value is not an ID, and what one would look like. All errors of this package are
+// of type *InvalidError; errors.Is finds the kind in it, errors.AsType the rest.
+type InvalidError struct {
+	Form    string // what it was taken for: "decimal", "base32", "base62", "JSON" or "SQL"
+	Given   string // what was given; of more than 64 bytes the first ones and "…"
+	Fault   string // what is wrong with it, such as "12 bytes long"
+	Allowed string // what would be right
+	Kind    error  // ErrSyntax, ErrRange or ErrNull
+}
+
+// Error names all there is, as in
+//
+//	uidring: malformed ID: base62 "0D2z": 4 bytes long, allowed: 11 characters of 0-9, A-Z and a-z
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("%v: %s %q: %s, allowed: %s", e.Kind, e.Form, e.Given, e.Fault, e.Allowed)
+}
+
+// Unwrap returns Kind.
+func (e *InvalidError) Unwrap() error { return e.Kind }
+
+// A form is what a text or value is taken for; it words the errors.
+type form string
+
+const (
+	decimal   form = "decimal"
+	base32    form = "base32"
+	base62    form = "base62"
+	jsonValue form = "JSON"
+	sqlValue  form = "SQL"
+)
+
+// syntax says what a well-formed text is.
+func (f form) syntax() string {
+	const digits = "decimal digits without sign or leading zero"
+	switch f {
+	case base32:
+		return "13 characters of 0-9 and A-Z but U"
+	case base62:
+		return "11 characters of 0-9, A-Z and a-z"
+	case jsonValue:
+		return "a string or number of " + digits
+	case sqlValue:
+		return "an integer, or a text of " + digits
+	}
+	return digits
+}
+
+// span is how the form writes the smallest and the largest ID.
+func (f form) span() string {
+	const largest ID = maxID
+	switch f {
+	case base32:
+		return ID(0).Base32() + " to " + largest.Base32()
+	case base62:
+		return ID(0).Base62() + " to " + largest.Base62()
+	}
+	return ID(0).String() + " to " + largest.String()
+}
+
+func (f form) invalid(kind error, given, fault, allowed string) error {
+	return &InvalidError{Form: string(f), Given: excerpt(given), Fault: fault, Allowed: allowed, Kind: kind}
+}
+
+func (f form) malformed(given, fault string) error {
+	return f.invalid(ErrSyntax, given, fault, f.syntax())
+}
+
+func (f form) length(given string) error {
+	return f.malformed(given, fmt.Sprintf("%d bytes long", len(given)))
+}
+
+// foreign reports the character that begins at a byte of what was given.
+func (f form) foreign(given string, offset int) error {
+	_, size := utf8.DecodeRuneInString(given[offset:])
+	character := strconv.Quote(given[offset : offset+size])
+	return f.malformed(given, "character "+character+" at offset "+strconv.Itoa(offset))
+}
+
+func (f form) negative(given string) error {
+	return f.invalid(ErrRange, given, "negative", f.span())
+}
+
+func (f form) above(given string) error {
+	return f.invalid(ErrRange, given, "above the largest ID", f.span())
+}
+
+func (f form) null() error {
+	return f.invalid(ErrNull, "NULL", "no value", f.syntax()+"; where NULL may occur, scan into a sql.Null[uidring.ID]")
+}
+
+// excerpt bounds what an error keeps and prints of its input. It copies, so that what the parsers are given does not
+// outlive the call; bytes are then read as a string without an allocation.
+func excerpt(given string) string {
+	const most = 64
+	if len(given) > most {
+		return given[:most] + "…"
+	}
+	return strings.Clone(given)
+}

@@ -1,0 +1,248 @@
+package uidring_test
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring"
+)
+
+// A textForm is one of the text forms, with an implementation of its own by math/big.
+type textForm struct {
+	name  string
+	write func(uidring.ID) string
+	read  func(string) (uidring.ID, error)
+	model func(n *big.Int) string
+}
+
+func textForms() []textForm {
+	return []textForm{
+		{"decimal", uidring.ID.String, uidring.Parse, (*big.Int).String},
+		{"base32", uidring.ID.Base32, uidring.ParseBase32, modelBase32},
+		{"base62", uidring.ID.Base62, uidring.ParseBase62, modelBase62},
+	}
+}
+
+// fixedForms are those whose texts sort as the IDs do.
+func fixedForms() []textForm { return textForms()[1:] }
+
+// modelBase32 puts Crockford's letters where math/big has those that follow 9 in the alphabet.
+func modelBase32(n *big.Int) string {
+	letters := strings.NewReplacer("a", "A", "b", "B", "c", "C", "d", "D", "e", "E", "f", "F", "g", "G", "h", "H",
+		"i", "J", "j", "K", "k", "M", "l", "N", "m", "P", "n", "Q", "o", "R", "p", "S", "q", "T", "r", "V", "s", "W",
+		"t", "X", "u", "Y", "v", "Z")
+	return padded(letters.Replace(n.Text(32)), 13)
+}
+
+// modelBase62 swaps the cases: math/big has lower case before upper case.
+func modelBase62(n *big.Int) string {
+	swap := func(r rune) rune {
+		if up := strings.ToUpper(string(r)); up != string(r) {
+			return rune(up[0])
+		}
+		return rune(strings.ToLower(string(r))[0])
+	}
+	return padded(strings.Map(swap, n.Text(62)), 11)
+}
+
+func padded(text string, width int) string {
+	return strings.Repeat("0", max(0, width-len(text))) + text
+}
+
+// sampleIDs returns the borders of digits and bits with their neighbours, and random IDs of every size, sorted.
+func sampleIDs() []uidring.ID {
+	ids := []uidring.ID{0, 1, math.MaxInt64, math.MaxInt64 - 1}
+	around := func(n uint64) {
+		for _, n := range [...]uint64{n - 1, n, n + 1} {
+			if n <= math.MaxInt64 {
+				ids = append(ids, uidring.ID(n))
+			}
+		}
+	}
+	for bit := range 63 {
+		around(1 << bit)
+	}
+	for power, i := uint64(1), 0; i < 11; power, i = power*62, i+1 {
+		around(power)
+		around(power * 10)
+		around(power * 36)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		ids = append(ids, uidring.ID(random.Int64()>>random.IntN(63)))
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// The vectors were computed outside of Go.
+func TestGoldenTexts(t *testing.T) {
+	for _, c := range []struct {
+		id      uidring.ID
+		decimal string
+		base32  string
+		base62  string
+	}{
+		{0, "0", "0000000000000", "00000000000"},
+		{1, "1", "0000000000001", "00000000001"},
+		{9, "9", "0000000000009", "00000000009"},
+		{10, "10", "000000000000A", "0000000000A"},
+		{31, "31", "000000000000Z", "0000000000V"},
+		{32, "32", "0000000000010", "0000000000W"},
+		{35, "35", "0000000000013", "0000000000Z"},
+		{36, "36", "0000000000014", "0000000000a"},
+		{61, "61", "000000000001X", "0000000000z"},
+		{62, "62", "000000000001Y", "00000000010"},
+		{3844, "3844", "00000000003R4", "00000000100"},
+		{34359746561, "34359746561", "0000010000801", "00000bVJzgf"},
+		{1<<53 - 1, "9007199254740991", "007ZZZZZZZZZZ", "00fFgnDxSe7"},
+		{176636547297255431, "176636547297255431", "04WWA04002807", "0D2zpT7hYBT"},
+		{3200169789968523265, "3200169789968523265", "2RTA9F0005801", "3oOoJkTjdb7"},
+		{4241942969793413129, "4241942969793413129", "3NQK8N0001009", "53M8umrARdh"},
+		{math.MaxInt64 - 1, "9223372036854775806", "7ZZZZZZZZZZZY", "AzL8n0Y58m6"},
+		{math.MaxInt64, "9223372036854775807", "7ZZZZZZZZZZZZ", "AzL8n0Y58m7"},
+	} {
+		want := []string{c.decimal, c.base32, c.base62}
+		for i, f := range textForms() {
+			if got := f.write(c.id); got != want[i] {
+				t.Errorf("%s of %d = %q, want %q", f.name, int64(c.id), got, want[i])
+			}
+			if got, err := f.read(want[i]); got != c.id || err != nil {
+				t.Errorf("%s %q reads as %d, %v, want %d", f.name, want[i], int64(got), err, int64(c.id))
+			}
+		}
+	}
+}
+
+func TestTextsAgreeWithMathBigAndReadBack(t *testing.T) {
+	for _, f := range textForms() {
+		t.Run(f.name, func(t *testing.T) {
+			for _, id := range sampleIDs() {
+				text := f.write(id)
+				if want := f.model(big.NewInt(int64(id))); text != want {
+					t.Fatalf("%d is written %q, want %q", int64(id), text, want)
+				}
+				if got, err := f.read(text); got != id || err != nil {
+					t.Fatalf("%q reads as %d, %v, want %d", text, int64(got), err, int64(id))
+				}
+			}
+		})
+	}
+}
+
+func TestFixedWidthTextsSortAsTheirIDs(t *testing.T) {
+	ids := sampleIDs()
+	for _, f := range fixedForms() {
+		var texts []string
+		for _, id := range ids {
+			texts = append(texts, f.write(id))
+		}
+		if !slices.IsSorted(texts) {
+			t.Errorf("%s: texts of sorted IDs are not sorted", f.name)
+		}
+		for i := range len(ids) - 1 {
+			if texts[i] == texts[i+1] {
+				t.Errorf("%s: %d and %d are both %q", f.name, int64(ids[i]), int64(ids[i+1]), texts[i])
+			}
+		}
+	}
+}
+
+func TestBase32SortsAndReadsWithoutCase(t *testing.T) {
+	ids := sampleIDs()
+	for i, id := range ids {
+		lower := strings.ToLower(id.Base32())
+		if got, err := uidring.ParseBase32(lower); got != id || err != nil {
+			t.Fatalf("%q reads as %d, %v, want %d", lower, int64(got), err, int64(id))
+		}
+		if i > 0 && strings.ToLower(ids[i-1].Base32()) >= lower {
+			t.Fatalf("%d and %d do not sort in lower case", int64(ids[i-1]), int64(id))
+		}
+	}
+}
+
+func TestBase32AcceptsCrockfordsAliases(t *testing.T) {
+	for _, c := range []struct {
+		text, canonical string
+	}{
+		{"000000000000I", "0000000000001"},
+		{"000000000000i", "0000000000001"},
+		{"000000000000L", "0000000000001"},
+		{"000000000000l", "0000000000001"},
+		{"00000000000OO", "0000000000000"},
+		{"00000000000oo", "0000000000000"},
+		{"O4wwaO4oo28o7", "04WWA04002807"},
+		{"iLIl1ooOOooOO", "1111100000000"},
+		{"7zzzzzzzzzzzz", "7ZZZZZZZZZZZZ"},
+	} {
+		id, err := uidring.ParseBase32(c.text)
+		if err != nil || id.Base32() != c.canonical {
+			t.Errorf("%q reads as %s, %v, want %s", c.text, id.Base32(), err, c.canonical)
+		}
+	}
+}
+
+// TestEveryCharacterIsJudged puts each byte in each place of a valid text.
+func TestEveryCharacterIsJudged(t *testing.T) {
+	const crockford, alias = "0123456789ABCDEFGHJKMNPQRSTVWXYZ", "ILO"
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	for _, c := range []struct {
+		form     textForm
+		text     string
+		accepted string
+	}{
+		{textForms()[0], "1234567", "0123456789"},
+		{textForms()[1], "0000000000000", crockford + alias + strings.ToLower(crockford[10:]+alias)},
+		{textForms()[2], "00000000000", "0123456789" + letters + strings.ToUpper(letters)},
+	} {
+		for at := 1; at < len(c.text); at++ { // the first may be too large, which is another mistake
+			for b := range 256 {
+				text := c.text[:at] + string([]byte{byte(b)}) + c.text[at+1:]
+				_, err := c.form.read(text)
+				if want := strings.IndexByte(c.accepted, byte(b)) >= 0; want != (err == nil) {
+					t.Errorf("%s %q: %v, want success: %v", c.form.name, text, err, want)
+				}
+			}
+		}
+	}
+}
+
+// What is negative has no text that reads back, but no other ID's text either.
+func TestNegativeNumbersSortLastAndDoNotReadBack(t *testing.T) {
+	greatest := uidring.ID(math.MaxInt64)
+	for _, f := range fixedForms() {
+		seen := map[string]bool{}
+		for _, id := range []uidring.ID{-1, -2, -62, math.MinInt64, math.MinInt64 + 1} {
+			text := f.write(id)
+			if want := f.model(new(big.Int).SetUint64(uint64(id))); text != want {
+				t.Errorf("%s of %d = %q, want %q", f.name, int64(id), text, want)
+			}
+			if text <= f.write(greatest) || len(text) != len(f.write(greatest)) || seen[text] {
+				t.Errorf("%s of %d = %q, want a text of its own after %q", f.name, int64(id), text, f.write(greatest))
+			}
+			seen[text] = true
+			checkInvalid(t, f.name+" "+text, second(f.read(text)), uidring.ErrRange)
+		}
+	}
+}
+
+func TestCompareOrdersAsNumbers(t *testing.T) {
+	ids := []uidring.ID{math.MinInt64, -1, 0, 1, 2, 1 << 40, math.MaxInt64}
+	for i, a := range ids {
+		for j, b := range ids {
+			if got, want := a.Compare(b), cmp.Compare(i, j); got != want {
+				t.Errorf("%d.Compare(%d) = %d, want %d", int64(a), int64(b), got, want)
+			}
+		}
+	}
+	shuffled := []uidring.ID{5, 3, 9, 1}
+	slices.SortFunc(shuffled, uidring.ID.Compare)
+	if want := []uidring.ID{1, 3, 5, 9}; !slices.Equal(shuffled, want) {
+		t.Errorf("sorted: %v, want %v", shuffled, want)
+	}
+}

@@ -1,0 +1,112 @@
+package uidring_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/uidring/uidring"
+)
+
+func TestJSONIsADecimalString(t *testing.T) {
+	for _, id := range sampleIDs() {
+		text, err := json.Marshal(id)
+		if want := fmt.Sprintf(`"%d"`, int64(id)); string(text) != want || err != nil {
+			t.Fatalf("JSON %s, %v, want %s", text, err, want)
+		}
+		var read uidring.ID
+		if err := json.Unmarshal(text, &read); read != id || err != nil {
+			t.Fatalf("%s reads as %d, %v", text, read, err)
+		}
+		number := fmt.Append(nil, int64(id))
+		if err := json.Unmarshal(number, &read); read != id || err != nil {
+			t.Fatalf("%s reads as %d, %v", number, read, err)
+		}
+	}
+}
+
+func TestJSONWithinOtherValues(t *testing.T) {
+	type order struct {
+		ID     uidring.ID            `json:"id"`
+		Parent *uidring.ID           `json:"parent"`
+		Unset  uidring.ID            `json:"unset,omitzero"`
+		Quoted uidring.ID            `json:"quoted,string"`
+		Lines  []uidring.ID          `json:"lines"`
+		Counts map[uidring.ID]string `json:"counts"`
+	}
+	parent := uidring.ID(1<<53 + 1)
+	in := order{
+		ID: 7, Parent: &parent, Quoted: 9,
+		Lines: []uidring.ID{0, 1<<63 - 1}, Counts: map[uidring.ID]string{5: "five"},
+	}
+	text, err := json.Marshal(in)
+	want := `{"id":"7","parent":"9007199254740993","quoted":"9","lines":["0","9223372036854775807"],"counts":{"5":"five"}}`
+	if string(text) != want || err != nil {
+		t.Fatalf("JSON\n%s, %v\nwant\n%s", text, err, want)
+	}
+	var out order
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(out); string(again) != want || err != nil {
+		t.Errorf("JSON read and written again\n%s, %v\nwant\n%s", again, err, want)
+	}
+}
+
+func TestJSONNullChangesNothing(t *testing.T) {
+	type row struct {
+		ID      uidring.ID
+		Pointer *uidring.ID
+	}
+	read := row{ID: 7, Pointer: new(uidring.ID)}
+	if err := json.Unmarshal([]byte(`{"ID":null,"Pointer":null}`), &read); err != nil || read != (row{ID: 7}) {
+		t.Errorf("read %+v, %v, want ID 7 and no pointer", read, err)
+	}
+}
+
+func TestJSONAcceptsEscapedDigits(t *testing.T) {
+	var id uidring.ID
+	if err := json.Unmarshal([]byte(`"\u0031\u0032"`), &id); id != 12 || err != nil {
+		t.Errorf("read %d, %v, want 12", id, err)
+	}
+}
+
+func TestJSONRefusesWhatIsNotAnID(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		kind error
+	}{
+		{`""`, uidring.ErrSyntax},
+		{`" 1"`, uidring.ErrSyntax},
+		{`"01"`, uidring.ErrSyntax},
+		{`"1.0"`, uidring.ErrSyntax},
+		{`1.0`, uidring.ErrSyntax},
+		{`1e3`, uidring.ErrSyntax},
+		{`true`, uidring.ErrSyntax},
+		{`"null"`, uidring.ErrSyntax},
+		{`{}`, uidring.ErrSyntax},
+		{`{"id":"7"}`, uidring.ErrSyntax},
+		{`[1]`, uidring.ErrSyntax},
+		{`"04WWA04002807"`, uidring.ErrSyntax},
+		{`"\u0041"`, uidring.ErrSyntax},
+		{`-1`, uidring.ErrRange},
+		{`-0`, uidring.ErrRange},
+		{`"-1"`, uidring.ErrRange},
+		{`9223372036854775808`, uidring.ErrRange},
+		{`"9223372036854775808"`, uidring.ErrRange},
+	} {
+		id := uidring.ID(7)
+		checkInvalid(t, c.text, json.Unmarshal([]byte(c.text), &id), c.kind)
+		if id != 7 {
+			t.Errorf("%s: ID = %d, want 7 as before", c.text, id)
+		}
+	}
+}
+
+// encoding/json hands over nothing but JSON; others may call the method, too.
+func TestUnmarshalJSONRefusesWhatIsNotJSON(t *testing.T) {
+	for _, text := range []string{``, `"`, `"12`, `12"`, `"\"`, `"\x31"`, `"1"2"`, ` 1`, "\"1\\u00\"", `"1\`} {
+		var id uidring.ID
+		checkInvalid(t, text, id.UnmarshalJSON([]byte(text)), uidring.ErrSyntax)
+	}
+}

@@ -1,0 +1,98 @@
+package uidring_test
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/uidring/uidring"
+)
+
+var (
+	_ encoding.TextAppender    = uidring.ID(0)
+	_ encoding.TextMarshaler   = uidring.ID(0)
+	_ encoding.TextUnmarshaler = (*uidring.ID)(nil)
+)
+
+func TestMarshalTextIsTheDecimalFormAndReadsBack(t *testing.T) {
+	for _, id := range sampleIDs() {
+		text, err := id.MarshalText()
+		if string(text) != id.String() || err != nil {
+			t.Fatalf("MarshalText of %d = %q, %v", int64(id), text, err)
+		}
+		appended, err := id.AppendText([]byte("id="))
+		if string(appended) != "id="+id.String() || err != nil {
+			t.Fatalf("AppendText of %d = %q, %v", int64(id), appended, err)
+		}
+		read := uidring.ID(-7)
+		if err := read.UnmarshalText(text); read != id || err != nil {
+			t.Fatalf("UnmarshalText(%q) = %d, %v", text, int64(read), err)
+		}
+	}
+}
+
+func TestAppendFormsKeepWhatIsBefore(t *testing.T) {
+	id := uidring.ID(176636547297255431)
+	if got := id.AppendBase32([]byte("o/")); string(got) != "o/04WWA04002807" {
+		t.Errorf("AppendBase32 = %q", got)
+	}
+	if got := id.AppendBase62([]byte("o/")); string(got) != "o/0D2zpT7hYBT" {
+		t.Errorf("AppendBase62 = %q", got)
+	}
+}
+
+func TestUnmarshalTextKeepsTheIDOnAnError(t *testing.T) {
+	id := uidring.ID(7)
+	checkInvalid(t, "UnmarshalText", id.UnmarshalText([]byte("7x")), uidring.ErrSyntax)
+	checkInvalid(t, "UnmarshalText", id.UnmarshalText(nil), uidring.ErrSyntax)
+	if id != 7 {
+		t.Errorf("ID = %d, want 7 as before", id)
+	}
+}
+
+func TestFmtFlagAndXMLUseTheDecimalForm(t *testing.T) {
+	const id uidring.ID = 176636547297255431
+	const want = "176636547297255431"
+	if got := fmt.Sprintf("%v %d %s", id, id, id); got != want+" "+want+" "+want {
+		t.Errorf("fmt: %s, want %s three times", got, want)
+	}
+	var read uidring.ID
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.TextVar(&read, "id", uidring.ID(0), "")
+	if err := flags.Parse([]string{"-id", id.String()}); read != id || err != nil {
+		t.Errorf("flag: %d, %v", read, err)
+	}
+	type row struct {
+		ID uidring.ID `xml:"id,attr"`
+	}
+	text, err := xml.Marshal(row{id})
+	if want := `<row id="176636547297255431"></row>`; string(text) != want || err != nil {
+		t.Errorf("XML %s, %v, want %s", text, err, want)
+	}
+	var back row
+	if err := xml.Unmarshal(text, &back); back.ID != id || err != nil {
+		t.Errorf("XML reads as %d, %v", back.ID, err)
+	}
+}
+
+func TestLogsHaveTheDecimalFormAsAString(t *testing.T) {
+	var out bytes.Buffer
+	options := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}
+	id := uidring.ID(176636547297255431)
+	slog.New(slog.NewJSONHandler(&out, options)).Info("issued", "id", id, "pointer", &id)
+	slog.New(slog.NewTextHandler(&out, options)).Info("issued", "id", id)
+	want := `{"level":"INFO","msg":"issued","id":"176636547297255431","pointer":"176636547297255431"}` + "\n" +
+		`level=INFO msg=issued id=176636547297255431` + "\n"
+	if out.String() != want {
+		t.Errorf("logged\n%swant\n%s", out.String(), want)
+	}
+}
