@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/namespace"
 )
 
 // Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
@@ -47,13 +47,8 @@ func (l *leases) workers() string { return l.prefix + "worker/" }
 func (l *leases) rowKey(workerID int64) string { return l.workers() + strconv.FormatInt(workerID, 10) }
 
 func checkNamespace(name string) error {
-	const most = 64
-	foreign := func(r rune) bool {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		return !letter && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
-	}
-	if name == "" || len(name) > most || strings.ContainsFunc(name, foreign) {
-		return fmt.Errorf("etcdassigner: namespace of Leases is %q, allowed: 1 to %d of the characters a-z A-Z 0-9 . _ -", name, most)
+	if err := namespace.Check(name); err != nil {
+		return fmt.Errorf("etcdassigner: %w", err)
 	}
 	return nil
 }

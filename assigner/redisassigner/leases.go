@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/namespace"
 )
 
 // Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
@@ -68,13 +68,8 @@ func checkClient(client redis.UniversalClient) error {
 }
 
 func checkNamespace(name string) error {
-	const most = 64
-	foreign := func(r rune) bool {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		return !letter && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
-	}
-	if name == "" || len(name) > most || strings.ContainsFunc(name, foreign) {
-		return fmt.Errorf("redisassigner: namespace of Leases is %q, allowed: 1 to %d of the characters a-z A-Z 0-9 . _ -", name, most)
+	if err := namespace.Check(name); err != nil {
+		return fmt.Errorf("redisassigner: %w", err)
 	}
 	return nil
 }

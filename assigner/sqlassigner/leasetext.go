@@ -7,25 +7,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/namespace"
 )
 
 // The widths of text columns of WORKER_LEASE and WORKER_LEASE_META, in characters. A database may cut
 // what is too long without an error, and owners that are told apart by the end would become one.
 const (
-	maxNamespace = 64
-	maxToken     = 64
-	maxOwner     = 255
-	maxIdentity  = 128
+	maxToken    = 64
+	maxOwner    = 255
+	maxIdentity = 128
 )
 
 func checkNamespace(name string) error {
-	foreign := func(r rune) bool {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		return !letter && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
-	}
-	if name == "" || len(name) > maxNamespace || strings.ContainsFunc(name, foreign) {
-		return fmt.Errorf("sqlassigner: namespace of Leases is %q, allowed: 1 to %d of the characters a-z A-Z 0-9 . _ -",
-			name, maxNamespace)
+	if err := namespace.Check(name); err != nil {
+		return fmt.Errorf("sqlassigner: %w", err)
 	}
 	return nil
 }
