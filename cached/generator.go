@@ -109,6 +109,7 @@ func (g *Generator) tenureConfig() tenure.Config {
 		Assigned:    g.cfg.Trace.LeaseAssigned,
 		Lost:        g.cfg.Trace.LeaseLost,
 		RenewFailed: g.cfg.Trace.RenewFailed,
+		Kept:        g.cfg.Trace.LeaseKept,
 	}
 	return c
 }

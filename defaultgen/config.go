@@ -92,6 +92,8 @@ type Trace struct {
 	LeaseLost func(workerID int64, err error)
 	// RenewFailed is called when a call to the store of worker IDs failed. It is tried again.
 	RenewFailed func(err error)
+	// LeaseKept is called when the store answers again after that, and the worker ID is still this generator's.
+	LeaseKept func(workerID int64)
 }
 
 // resolve fills in the defaults and reports all mistakes together.

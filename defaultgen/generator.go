@@ -62,6 +62,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		Assigned:    cfg.Trace.LeaseAssigned,
 		Lost:        cfg.Trace.LeaseLost,
 		RenewFailed: cfg.Trace.RenewFailed,
+		Kept:        cfg.Trace.LeaseKept,
 	}
 	if g.tenure, err = tenure.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("defaultgen: no worker ID: %w", err)

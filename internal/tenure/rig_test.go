@@ -72,6 +72,7 @@ func (r *rig) config() tenure.Config {
 			Assigned:    func(g assigner.Grant) { r.note("assigned %d", g.WorkerID-r.first) },
 			Lost:        func(workerID int64, _ error) { r.note("lost %d", workerID-r.first) },
 			RenewFailed: func(error) { r.note("failed") },
+			Kept:        func(workerID int64) { r.note("kept %d", workerID-r.first) },
 		},
 		Used:     r.used.Load,
 		Position: r.used.Load,

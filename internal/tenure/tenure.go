@@ -46,6 +46,7 @@ type Trace struct {
 	Assigned    func(assigner.Grant)
 	Lost        func(workerID int64, err error)
 	RenewFailed func(err error)
+	Kept        func(workerID int64)
 }
 
 // A Tenure is the holding of worker IDs over the life of a generator.
@@ -240,7 +241,7 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 	case err == nil:
 		t.trouble.Store(nil)
 		if t.delay > 0 {
-			t.cfg.Logger.Info("worker ID: the store answers again", "worker", t.latest.Load().WorkerID)
+			t.answered(h != nil)
 		}
 		t.delay = 0
 		return t.untilRenewal() - time.Since(started) // whatever AssignTimeout is, a slow renewal does not delay the next
@@ -262,6 +263,15 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 	}
 	t.delay = nextDelay(t.delay)
 	return t.delay
+}
+
+// answered reports the end of an outage. A worker ID that is another one has been reported as assigned.
+func (t *Tenure) answered(kept bool) {
+	worker := t.latest.Load().WorkerID
+	t.cfg.Logger.Info("worker ID: the store answers again", "worker", worker)
+	if kept && t.cfg.Trace.Kept != nil {
+		Call(t.cfg.Logger, "Trace.LeaseKept", func() { t.cfg.Trace.Kept(worker) })
+	}
 }
 
 // renew renews the lease behind h. When the row is lost, h is withdrawn.
