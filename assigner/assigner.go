@@ -53,9 +53,10 @@ type Lease interface {
 	Grant() Grant
 	// Renew tells the store that the holder lives and has used deltas up to used, checks that the
 	// worker ID is still its own, and, when the grant is fenced, raises Limit to at least want, or as far
-	// as a store of GuaranteeLossy allows by its clock; nothing else of the grant may change. The generator calls it at least once a minute. Its used may lie outside the
-	// grant: it is the generator's, which may have had another worker ID before. ErrWorkerRowLost ends the lease:
-	// the holder stops using the worker ID at once. After any other error the lease stands as it was.
+	// as a store of GuaranteeLossy allows by its clock; nothing else of the grant may change. The generator calls
+	// it at least once a minute. Its used may lie outside the grant: it is the generator's, which may have had
+	// another worker ID before. ErrWorkerRowLost ends the lease: the holder stops using the worker ID at once.
+	// After any other error the lease stands as it was.
 	Renew(ctx context.Context, used, want int64) error
 	// Release gives the worker ID back; used is the highest delta that was put to use.
 	Release(ctx context.Context, used int64) error

@@ -15,10 +15,12 @@ import (
 // time where that is later, takes every row from its holder, and makes worker IDs whose rows were lost begin there, too.
 //
 // It is safe when lead is more than any generator had run ahead of the clock, its window included, and more than any
-// clock was ahead; when no claim reaches the store between its return to the earlier state and the
-// end of Recover; and when the clock of the store is right. Generators that were running notice that their rows have changed, and take others;
-// what they had prepared stays valid. A lossy store needs none, and refuses it. New IDs then lie up to lead ahead of the clock. It may be called again after an error, which raises
-// the fences again.
+// clock was ahead; when no claim reaches the store between its return to the earlier state and the end of Recover; and
+// when the clock of the store is right. Generators that were running notice that their rows have changed, and take
+// others; what they had prepared stays valid. New IDs then lie up to lead ahead of the clock. A lossy store needs no
+// recovery, and refuses it.
+//
+// It may be called again after an error; each call raises the fences again.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
 		return fmt.Errorf("assigner: Recover: lead %v, allowed: 0 or more", lead)
