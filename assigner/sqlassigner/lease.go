@@ -73,19 +73,17 @@ func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (ass
 	return l.one(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
 }
 
-// readDurable reads a row under a lock and writes to it. Where others see a commit before it is on disk,
-// a row that was merely read may be gone after a crash; but a commit that is acknowledged has on
-// disk whatever it depends on.
-func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (row assigner.Row, err error) {
-	err = l.store.tx(ctx, conn, func(tx *sqlx.Tx) error {
-		row, err = l.one(tx.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ? FOR UPDATE"), l.namespace, workerID))
-		if err != nil || row == (assigner.Row{}) {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, l.store.sql("UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ?"),
-			l.namespace, workerID)
-		return err
-	})
+// readDurable reads a row and then writes to it. Where others see a commit before it is on disk, a row that was merely
+// read may be gone after a crash; but a commit that is acknowledged has on disk whatever came before it. The lock
+// keeps uncommitted rows out. It is not held from one statement to the next: a client that is cut off in between
+// would keep everybody from the row for as long as the server takes it for alive.
+func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (assigner.Row, error) {
+	row, err := l.one(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ? FOR UPDATE"), l.namespace, workerID))
+	if err != nil || row == (assigner.Row{}) {
+		return row, err
+	}
+	_, err = conn.ExecContext(ctx, l.store.sql("UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ?"),
+		l.namespace, workerID)
 	return row, err
 }
 
