@@ -15,7 +15,7 @@ tables and pictures, each picture as SVG and PNG, each table as CSV, and all fig
 
   go run ./bench report [flags]
 
-  -full                each in its full form, some twenty minutes; without, in its quick form, a minute or two
+  -full                each in its full form, some twenty minutes; without, all but compare in their quick form, two minutes or three
   -out DIR             the folder; it is made if need be (docs/benchmarks)
   -redraw              measure nothing: write the files anew from figures.json in the folder
 
@@ -97,7 +97,7 @@ func runReport(ctx context.Context, args []string, stdout, _ io.Writer) error {
 func (s reportSettings) measure(ctx context.Context, stdout io.Writer) (results, error) {
 	r := results{Command: s.commandLine}
 	p := newProgress(settings{}, stdout)
-	compareArgs, args := []string{"-quick"}, []string{"-quick"}
+	compareArgs, args := []string(nil), []string{"-quick"}
 	if s.full {
 		compareArgs, args = []string{"-rounds", "11", "-lap", "250ms"}, nil
 	}
