@@ -42,10 +42,11 @@ func (f Fields) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// LogValue makes slog write the fields as a group: id, time, datacenter, worker, sequence.
+// LogValue makes slog write the fields as a group: id, time, datacenter, worker, sequence. The id is a string, since many
+// viewers of JSON logs round numbers above 2^53.
 func (f Fields) LogValue() slog.Value {
 	return slog.GroupValue(
-		slog.Int64("id", f.ID),
+		slog.String("id", strconv.FormatInt(f.ID, 10)),
 		slog.Time("time", f.Time),
 		slog.Int64("datacenter", f.DatacenterID),
 		slog.Int64("worker", f.WorkerID),

@@ -87,7 +87,7 @@ func TestFieldsLogAsAGroup(t *testing.T) {
 	}}
 	slog.New(slog.NewJSONHandler(&out, options)).Info("taken apart", "fields", goldenFields(t))
 	slog.New(slog.NewTextHandler(&out, options)).Info("taken apart", "fields", goldenFields(t))
-	want := `{"level":"INFO","msg":"taken apart","fields":{"id":3200169789968523265,"time":"2019-05-02T15:26:39Z",` +
+	want := `{"level":"INFO","msg":"taken apart","fields":{"id":"3200169789968523265","time":"2019-05-02T15:26:39Z",` +
 		`"datacenter":0,"worker":21,"sequence":1}}` + "\n" +
 		`level=INFO msg="taken apart" fields.id=3200169789968523265 fields.time=2019-05-02T15:26:39.000Z ` +
 		`fields.datacenter=0 fields.worker=21 fields.sequence=1` + "\n"
