@@ -19,9 +19,15 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-func TestLeasesOnSQLite(t *testing.T) { storetest.RunLeases(t, sqlite()) }
+func TestLeasesOnSQLite(t *testing.T) {
+	t.Parallel()
+	storetest.RunLeases(t, sqlite())
+}
 
-func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) { storetest.LeasesConform(t, writeAhead()) }
+func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) {
+	t.Parallel()
+	storetest.LeasesConform(t, writeAhead())
+}
 
 func TestLeaseSwapWaitsForAWriterOfSQLite(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
@@ -32,11 +38,13 @@ func TestLeaseSwapWaitsForAWriterOfSQLite(t *testing.T) {
 }
 
 func TestLeasesOnPostgreSQL(t *testing.T) {
+	t.Parallel()
 	storetest.RunLeases(t, postgres(testserver.PostgreSQL(t)))
 }
 
 // In a serializable transaction a swap that comes late fails, in place of finding the row changed.
 func TestLeasesOnSerializablePostgreSQL(t *testing.T) {
+	t.Parallel()
 	storetest.LeasesConform(t, postgres(testserver.PostgreSQL(t, "-c", "default_transaction_isolation=serializable")))
 }
 
