@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"internal/original":                       {},
 	"internal/testserver":                     {},
 	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/tenure"},
+	"metrics":                                 {module + "/assigner", module + "/cached", module + "/defaultgen"},
 	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/tenure"},
 }
 

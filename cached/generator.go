@@ -50,6 +50,7 @@ type Generator struct {
 	clock   clock
 	term    uint64 // of the lease that lastSecond has been raised for
 	newest  int64  // first ID of the last run put
+	shown   tally  // by Stats
 
 	refused atomic.Pointer[error] // what stopped the padding goroutine; nil when it filled the ring
 

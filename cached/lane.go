@@ -1,5 +1,7 @@
 package cached
 
+import "runtime"
+
 // A lane is a run that was taken whole from the ring, to be issued without a word that others write. It belongs to one
 // goroutine at a time, that of a [Lane] or the one that runs on a CPU. Others look at it for Stats, and take its limit away when
 // the run is retired.
@@ -8,6 +10,8 @@ type lane struct {
 	limit   word // the last ID that may be issued; 0: none
 	end     word // the last ID of the run
 	retired word // IDs that were dropped, of all its runs so far
+	coming  word // IDs that the lane may be taking from the ring: to Stats they are left, not issued
+	changes word // odd while the owner goes from one run to another, when the other words do not belong together
 }
 
 // take returns the next ID of the lane, from another run if need be, or false when the ring is empty.
@@ -23,28 +27,45 @@ func (l *lane) take(g *Generator) (int64, bool) {
 func (l *lane) refill(g *Generator) (int64, bool) {
 	for {
 		l.drop()
+		l.coming.publish(uint64(g.alloc.MaxSequence()) + 1)
 		first, n, ok := g.ring.TakeRun()
 		if !ok {
+			l.coming.publish(0)
 			return 0, false
 		}
-		x := uint64(first)
-		l.last.set(x - 1)
-		l.end.set(x + uint64(n) - 1)
-		// In this order: whoever retires the run after this look at cut sees the limit, and takes it away.
-		l.limit.publish(l.end.get())
-		if x > g.cut.Load() {
-			l.last.set(x)
+		if l.begin(uint64(first), n, g) {
 			return first, true
 		}
 	}
 }
 
+// begin makes a run that begins with x the lane's own, and x the ID issued last. It reports false when the run has been retired.
+func (l *lane) begin(x uint64, n int, g *Generator) bool {
+	l.changing()
+	defer l.changing()
+	l.coming.publish(0)
+	l.last.publish(x - 1)
+	l.end.publish(x + uint64(n) - 1)
+	// In this order: whoever retires the run after this look at cut sees the limit, and takes it away.
+	l.limit.publish(l.end.get())
+	if x <= g.cut.Load() {
+		return false
+	}
+	l.last.publish(x)
+	return true
+}
+
+// changing is called by the owner before and after it changes words that belong together. What lies between is short, and calls nobody.
+func (l *lane) changing() { l.changes.publish(l.changes.get() + 1) }
+
 // drop counts what is left as retired. The lane is empty then.
 func (l *lane) drop() {
+	l.changing()
+	defer l.changing()
 	l.limit.publish(0)
-	l.retired.set(l.retired.get() + l.end.get() - l.last.get())
-	l.last.set(0)
-	l.end.set(0)
+	l.retired.publish(l.retired.get() + l.end.get() - l.last.get())
+	l.last.publish(0)
+	l.end.publish(0)
 }
 
 // retire takes the limit away if the run ends at cut or below. It is called by others than the owner.
@@ -56,13 +77,21 @@ func (l *lane) retire(cut uint64) {
 
 // counts returns how many IDs the lane has left, and how many it has dropped, as far as others can tell.
 func (l *lane) counts() (left, retired uint64) {
-	limit, retired := l.limit.peek(), l.retired.peek()
-	end, last := l.end.peek(), l.last.peek()
-	left = end - min(last, end)
-	if limit == 0 {
-		return 0, retired + left
+	for {
+		before := l.changes.peek()
+		limit, end, last := l.limit.peek(), l.end.peek(), l.last.peek()
+		retired = l.retired.peek()
+		coming := l.coming.peek()
+		if before%2 != 0 || l.changes.peek() != before {
+			runtime.Gosched()
+			continue
+		}
+		left = end - min(last, end)
+		if limit == 0 { // retired, and not dropped yet
+			return coming, retired + left
+		}
+		return left, retired
 	}
-	return left, retired
 }
 
 // A Lane issues IDs to one goroutine, for less than a [Generator] does: it takes the IDs of a unit of time at once,

@@ -46,11 +46,15 @@ func (h *handles) remove(l *Lane) {
 
 // eachLane calls f for every lane there is. Lanes come and go only before and after it.
 func (g *Generator) eachLane(f func(*lane)) {
+	g.handles.mu.Lock()
+	defer g.handles.mu.Unlock()
+	g.eachLaneLocked(f)
+}
+
+func (g *Generator) eachLaneLocked(f func(*lane)) {
 	for i := range g.lanes {
 		f(&g.lanes[i].lane)
 	}
-	g.handles.mu.Lock()
-	defer g.handles.mu.Unlock()
 	for l := range g.handles.lanes {
 		f(&l.lane)
 	}
@@ -58,14 +62,15 @@ func (g *Generator) eachLane(f func(*lane)) {
 
 // inLanes returns how many IDs are left in all lanes, and how many were dropped there.
 func (g *Generator) inLanes() (left, retired uint64) {
-	g.eachLane(func(l *lane) {
+	g.handles.mu.Lock()
+	defer g.handles.mu.Unlock()
+	retired = g.handles.retired // of lanes that are not visited
+	g.eachLaneLocked(func(l *lane) {
 		n, gone := l.counts()
 		left += n
 		retired += gone
 	})
-	g.handles.mu.Lock()
-	defer g.handles.mu.Unlock()
-	return left, retired + g.handles.retired
+	return left, retired
 }
 
 // retireLanes drops the runs in lanes that end at cut or below. The caller holds running.

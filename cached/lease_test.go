@@ -80,8 +80,8 @@ func TestLossDropsTheRingUnlessFenced(t *testing.T) {
 				last := next(t, g)
 				time.Sleep(46 * time.Second)
 				synctest.Wait()
-				if got := g.Stats().Remaining; got != row.left {
-					t.Fatalf("%d IDs in the ring, want %d", got, row.left)
+				if s := g.Stats(); s.Remaining != row.left || s.Window != 0 || s.WindowLasts != 0 {
+					t.Fatalf("%d IDs in the ring and a window of %v that lasts %v, want %d and none", s.Remaining, s.Window, s.WindowLasts, row.left)
 				}
 				for _, id := range drain(t, g) {
 					if f := parse(t, g, id); f.WorkerID != last.WorkerID {

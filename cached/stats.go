@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/ringbuffer"
 )
 
 // Stats is a snapshot of a Generator. Counters count from New on.
@@ -12,7 +13,7 @@ type Stats struct {
 	DatacenterID int64
 	Guarantee    assigner.Guarantee // of the worker ID
 	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
-	Window       time.Duration      // ID time left until Limit; 0 without a fence
+	Window       time.Duration      // ID time left until Limit; 0 without a fence, and when the worker ID is lost
 	WindowLasts  time.Duration      // real time that it lasts at the present rate of use
 
 	Capacity  int   // IDs in a full ring
@@ -41,23 +42,25 @@ func (g *Generator) Stats() Stats {
 	g.running.Lock()
 	counts := g.ring.Counts()
 	left, retired := g.inLanes()
+	shown := g.show(counts, left, retired)
 	last := g.lastSecond.Load()
 	g.running.Unlock()
 	h := g.tenure.Latest()
 	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
+	window, lasts := g.tenure.Window(position, g.alloc)
 	renewals, failures := g.tenure.Counts()
 	return Stats{
 		WorkerID:      h.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,
 		Guarantee:     h.Guarantee,
 		Limit:         h.Limit,
-		Window:        h.Window(position, g.alloc),
-		WindowLasts:   h.WindowLasts(position, g.alloc),
+		Window:        window,
+		WindowLasts:   lasts,
 		Capacity:      g.ring.Cap(),
 		Remaining:     int(counts.Remaining + left),
-		Issued:        int64(counts.Issued - left - retired), // to the ring, what a lane takes is issued
-		Retired:       int64(counts.Retired + retired),
-		Dropped:       int64(counts.Dropped),
+		Issued:        shown.issued,
+		Retired:       shown.retired,
+		Dropped:       shown.dropped,
 		PaddingPasses: g.passes.Load(),
 		InlinePads:    g.inlinePads.Load(),
 		RejectedTakes: g.rejectedTakes.Load(),
@@ -69,4 +72,17 @@ func (g *Generator) Stats() Stats {
 		Expires:       g.alloc.Expires(),
 		Expiring:      position >= g.warnFrom,
 	}
+}
+
+// A tally is what Stats has shown of counters that are derived from words which change meanwhile.
+type tally struct{ issued, retired, dropped int64 }
+
+// show returns counters that never go down, as monitoring expects. What is under way makes the derived ones too low, so that the
+// highest is right. The caller holds running.
+func (g *Generator) show(c ringbuffer.Counts, left, retired uint64) tally {
+	g.shown.dropped = max(g.shown.dropped, int64(c.Dropped))
+	issued := int64(c.Issued+c.Dropped-left-retired) - g.shown.dropped // to the ring, what a lane takes is issued
+	g.shown.issued = max(g.shown.issued, issued)
+	g.shown.retired = max(g.shown.retired, int64(c.Retired+retired))
+	return g.shown
 }

@@ -192,10 +192,15 @@ func TestNextContextReturnsTheReasonWhenNoWorkerIDComes(t *testing.T) {
 			if nth > 1 {
 				return assigner.Grant{}, errors.New("store out of reach")
 			}
-			return give(ctx, nth, d)
+			grant, err := give(ctx, nth, d)
+			grant.Limit = grant.First + 1_000_000
+			return grant, err
 		}
 		g := open(t, defaultgen.Config{Assigner: store})
 		time.Sleep(minute)
+		if s := g.Stats(); s.Window != 0 || s.WindowLasts != 0 {
+			t.Errorf("a window of %v that lasts %v, want none without a worker ID", s.Window, s.WindowLasts)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		var err error

@@ -13,7 +13,7 @@ type Stats struct {
 	DatacenterID int64
 	Guarantee    assigner.Guarantee // of the worker ID
 	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
-	Window       time.Duration      // ID time left until Limit; 0 without a fence
+	Window       time.Duration      // ID time left until Limit; 0 without a fence, and when the worker ID is lost
 	WindowLasts  time.Duration      // real time that it lasts at the present rate of use
 
 	RejectedTakes int64 // errors returned by Next, NextContext and Fill, but ErrClosed
@@ -32,6 +32,7 @@ func (g *Generator) Stats() Stats {
 	last := g.delta(g.last.Load())
 	h := g.tenure.Latest()
 	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
+	window, lasts := g.tenure.Window(position, g.alloc)
 	renewals, failures := g.tenure.Counts()
 	expires := g.alloc.Expires()
 	return Stats{
@@ -39,8 +40,8 @@ func (g *Generator) Stats() Stats {
 		DatacenterID:  g.cfg.DatacenterID,
 		Guarantee:     h.Guarantee,
 		Limit:         h.Limit,
-		Window:        h.Window(position, g.alloc),
-		WindowLasts:   h.WindowLasts(position, g.alloc),
+		Window:        window,
+		WindowLasts:   lasts,
 		RejectedTakes: g.rejected.Load(),
 		Renewals:      renewals,
 		RenewFailures: failures,

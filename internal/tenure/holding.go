@@ -52,3 +52,12 @@ func (h *Holding) pace(position int64, now time.Time, unit time.Duration) float6
 func (h *Holding) WindowLasts(position int64, alloc *bitsalloc.Allocator) time.Duration {
 	return time.Duration(float64(h.Window(position, alloc)) / h.pace(position, time.Now(), alloc.Layout().Unit))
 }
+
+// Window returns what is left of the current holding at a position: ID time, and the real time that it lasts. Both are 0 when no worker ID is held.
+func (t *Tenure) Window(position int64, alloc *bitsalloc.Allocator) (left, lasts time.Duration) {
+	h := t.Current()
+	if h == nil {
+		return 0, 0
+	}
+	return h.Window(position, alloc), h.WindowLasts(position, alloc)
+}

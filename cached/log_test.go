@@ -1,0 +1,194 @@
+package cached_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+)
+
+// A transcript keeps log records as text, without their times.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *transcript) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *transcript) lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(strings.Lines(l.text.String()))
+}
+
+func (l *transcript) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch {
+		case a.Key == slog.TimeKey:
+			return slog.Attr{}
+		case a.Key == "stack" && strings.HasPrefix(a.Value.String(), "goroutine "):
+			return slog.String("stack", "(of a goroutine)")
+		}
+		return a
+	}}))
+}
+
+// An occasion makes a generator log.
+type occasion struct {
+	store  func() *script
+	config func(*cached.Config)
+	want   string // W is the first worker ID, V the second
+}
+
+// occasions has one for each record of a generator.
+func occasions() map[string]occasion {
+	return map[string]occasion{
+		"lost": {
+			store: func() *script {
+				s := &script{assign: fresh}
+				s.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+					if s.assigns.Load() == 1 {
+						return fmt.Errorf("%w: taken over by \"b\"", assigner.ErrWorkerRowLost)
+					}
+					return nil
+				}
+				return s
+			},
+			want: `
+level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
+level=ERROR msg="worker ID lost" worker=W error="assigner: worker row lost: taken over by \"b\""
+level=INFO msg="worker ID assigned" worker=V datacenter=3 guarantee=fresh
+`,
+		},
+		"outage": {
+			store: func() *script {
+				s := &script{assign: fresh}
+				s.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+					if s.renewals.Load() < 10 {
+						return errors.New("connection refused")
+					}
+					return nil
+				}
+				return s
+			},
+			want: `
+level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
+level=WARN msg="worker ID: call to the store failed" worker=W error="connection refused"
+level=INFO msg="worker ID: the store answers again" worker=W
+`,
+		},
+		"quarantine": {
+			store: func() *script {
+				s := &script{}
+				s.assign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+					if nth == 1 {
+						return assigner.Grant{}, &assigner.QuarantineError{WorkerID: 77, Remaining: 40 * time.Second, Reason: "the store is another one"}
+					}
+					return fresh(ctx, nth, d)
+				}
+				return s
+			},
+			want: `
+level=INFO msg="worker ID in quarantine" worker=77 remaining=40s reason="the store is another one"
+level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
+`,
+		},
+		"end of the layout": {
+			config: func(cfg *cached.Config) { cfg.Layout.DeltaBits = 24 },
+			want: `
+level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
+level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout="24/5/17/4 1s"
+`,
+		},
+		"panic": {
+			config: func(cfg *cached.Config) {
+				cfg.Trace.Padded = func(cached.PaddedInfo) { panic("a mistake") }
+			},
+			want: `
+level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
+level=ERROR msg="panic in Trace.Padded" panic="a mistake" stack="(of a goroutine)"
+`,
+		},
+	}
+}
+
+// TestLogRecords pins levels, messages and keys down: people search and alert for them.
+func TestLogRecords(t *testing.T) {
+	for name, row := range occasions() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log transcript
+				var given []string
+				cfg := cached.Config{
+					Layout: narrow(), Epoch: bubbleEpoch(), DatacenterID: 3, MaxStaleness: -1, Assigner: &script{assign: fresh}, Logger: log.logger(),
+					Trace: cached.Trace{LeaseAssigned: func(g assigner.Grant) { given = append(given, fmt.Sprint(g.WorkerID)) }},
+				}
+				if row.store != nil {
+					cfg.Assigner = row.store()
+				}
+				if row.config != nil {
+					row.config(&cfg)
+				}
+				g, err := cached.NewContext(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(3 * time.Minute)
+				if err := g.Close(); err != nil {
+					t.Fatal(err)
+				}
+				given = append(given, "none")
+				want := strings.NewReplacer("=W ", "="+given[0]+" ", "=W\n", "="+given[0]+"\n", "=V ", "="+given[1]+" ").Replace(row.want[1:])
+				if got := strings.Join(log.lines(), ""); got != want {
+					t.Errorf("log:\n%s\nwant:\n%s", got, want)
+				}
+			})
+		})
+	}
+}
+
+// TestOperationsListsEveryRecord holds the table of the documentation to the records.
+func TestOperationsListsEveryRecord(t *testing.T) {
+	text, err := os.ReadFile("../docs/OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented, want := make(map[string]bool), make(map[string]bool)
+	for _, m := range regexp.MustCompile("(?m)^\\| ([A-Z]+) \\| `([^`]+)` \\| ([a-z, ]+) \\|").FindAllStringSubmatch(string(text), -1) {
+		if !strings.Contains(m[2], "assigner: ") { // those of stores
+			documented[m[1]+" "+m[2]+": "+m[3]] = true
+		}
+	}
+	key := regexp.MustCompile(`([a-z]+)=("(\\.|[^"])*"|\S+)`)
+	for _, row := range occasions() {
+		for line := range strings.Lines(row.want[1:]) {
+			var keys []string
+			pairs := key.FindAllStringSubmatch(line, -1)
+			for _, pair := range pairs[2:] {
+				keys = append(keys, pair[1])
+			}
+			message := strings.Replace(strings.Trim(pairs[1][2], `"`), "Trace.Padded", "Trace.…", 1)
+			want[pairs[0][2]+" "+message+": "+strings.Join(keys, ", ")] = true
+		}
+	}
+	if !maps.Equal(documented, want) {
+		t.Errorf("docs/OPERATIONS.md has the records\n%q\nwant\n%q", slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(want)))
+	}
+}

@@ -1,0 +1,70 @@
+// Package metrics describes the Stats of generators as metrics: their names, what they mean, how they are read. It publishes them
+// by expvar; the modules metrics/prometheus and metrics/otel pass the same ones on to Prometheus and OpenTelemetry.
+//
+//	err := metrics.Publish("ids", generator.Stats)
+//
+// The names are those of the fields of Stats, in the form that Prometheus asks for: WindowLasts is uidring_window_lasts_seconds,
+// RejectedTakes uidring_rejected_takes_total. They do not change within a major version. docs/OPERATIONS.md says what to watch.
+//
+// It is a package of its own since expvar brings net/http with it, and its handler: generators link neither.
+package metrics
+
+import (
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// Stats is a snapshot of a generator of one kind or the other.
+type Stats interface {
+	cached.Stats | defaultgen.Stats
+}
+
+// A Metric describes one number of a generator.
+type Metric[S Stats] struct {
+	Name    string // lower case, with the unit of a gauge or counter that has one, and _total if it is a counter
+	Help    string // one sentence
+	Unit    string // in the notation of UCUM: "s", or what is counted, such as "{id}"; empty for numbers that are names
+	Counter bool   // counts up from 0 while the generator lives; else a gauge
+
+	// Value reads the number; false when the generator has none at present, such as a window without a fence.
+	// A counter comes out exact up to 2^53.
+	Value func(S) (value float64, ok bool)
+}
+
+// All returns the metrics of the generators that have these Stats, in the order of their documentation. Those of defaultgen are
+// the ones that both kinds have.
+func All[S Stats]() []Metric[S] {
+	var none S
+	_, ring := any(none).(cached.Stats)
+	var list []Metric[S]
+	for _, r := range rows() {
+		if r.ring && !ring {
+			continue
+		}
+		list = append(list, Metric[S]{
+			Name: r.name, Help: r.help, Unit: r.unit, Counter: r.counter,
+			Value: func(s S) (float64, bool) {
+				w := widen(s)
+				return r.value(w), !r.fence || w.Limit != assigner.Unlimited
+			},
+		})
+	}
+	return list
+}
+
+// widen returns what a generator has in common with a cached one, which has everything.
+func widen[S Stats](s S) cached.Stats {
+	switch s := any(s).(type) {
+	case cached.Stats:
+		return s
+	case defaultgen.Stats:
+		return cached.Stats{
+			WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Guarantee: s.Guarantee,
+			Limit: s.Limit, Window: s.Window, WindowLasts: s.WindowLasts,
+			RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures,
+			LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires, Expiring: s.Expiring,
+		}
+	}
+	panic("bug: metrics: Stats of a third kind")
+}

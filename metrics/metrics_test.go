@@ -1,0 +1,153 @@
+package metrics_test
+
+import (
+	"os"
+	"os/exec"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/metrics"
+)
+
+// untold are the fields of Stats that are no metric: what they are good for, others say.
+var untold = []string{
+	"Guarantee", // a word, in the log record of the assignment
+	"Limit",     // Window tells how far it is
+	"LastDelta", // Ahead tells where it is
+	"Expiring",  // Expires tells when
+}
+
+func TestEveryFieldOfStatsIsReadByItsMetric(t *testing.T) {
+	t.Run("cached", checkFields[cached.Stats])
+	t.Run("defaultgen", checkFields[defaultgen.Stats])
+}
+
+// checkFields gives each field a number of its own, and looks for it under the name that follows from the field's.
+func checkFields[S metrics.Stats](t *testing.T) {
+	var stats S
+	want := make(map[string]float64)
+	v := reflect.ValueOf(&stats).Elem()
+	for i := range v.NumField() {
+		field, n := v.Type().Field(i).Name, int64(1000+i)
+		name := "uidring" + snake(field)
+		switch f := v.Field(i); f.Interface().(type) {
+		case time.Duration:
+			f.SetInt(n * int64(time.Millisecond))
+			want[name+"_seconds"] = float64(n) / 1000
+		case time.Time:
+			f.Set(reflect.ValueOf(time.UnixMilli(n)))
+			want[name+"_timestamp_seconds"] = float64(n) / 1000
+		case int, int64:
+			f.SetInt(n)
+			want[name] = float64(n)
+		case assigner.Guarantee, bool:
+		default:
+			t.Fatalf("%s has a type that this test does not know", field)
+		}
+		if slices.Contains(untold, field) {
+			delete(want, name)
+		}
+	}
+	for _, m := range metrics.All[S]() {
+		name := strings.TrimSuffix(m.Name, "_total")
+		if m.Counter != (name != m.Name) {
+			t.Errorf("%s: Counter is %v", m.Name, m.Counter)
+		}
+		if strings.HasSuffix(name, "_seconds") != (m.Unit == "s") {
+			t.Errorf("%s has the unit %q", m.Name, m.Unit)
+		}
+		if ids, ok := strings.CutSuffix(name, "_ids"); ok {
+			if name = ids; m.Unit != "{id}" {
+				t.Errorf("%s has the unit %q", m.Name, m.Unit)
+			}
+		}
+		if got, ok := m.Value(stats); !ok || got != want[name] {
+			t.Errorf("%s = %v, %v, want %v: the value of the field of that name", m.Name, got, ok, want[name])
+		}
+		delete(want, name)
+	}
+	if len(want) != 0 {
+		t.Errorf("no metric for %v", want)
+	}
+}
+
+// snake turns WorkerID into _worker_id.
+func snake(field string) string {
+	field = strings.ReplaceAll(field, "ID", "Id")
+	var b strings.Builder
+	for _, r := range field {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// A window of 0 is an alarm; one that does not exist is none.
+func TestWindowIsAbsentWithoutAFence(t *testing.T) {
+	for _, m := range metrics.All[cached.Stats]() {
+		window := strings.HasPrefix(m.Name, "uidring_window_")
+		if v, ok := m.Value(cached.Stats{Limit: assigner.Unlimited}); v != 0 && !strings.Contains(m.Name, "timestamp") || ok == window {
+			t.Errorf("%s without a fence = %v, %v", m.Name, v, ok)
+		}
+		if v, ok := m.Value(cached.Stats{Limit: 7, Window: time.Second, WindowLasts: time.Minute}); !ok || window && v == 0 {
+			t.Errorf("%s with a fence = %v, %v", m.Name, v, ok)
+		}
+	}
+}
+
+func TestHelpIsASentence(t *testing.T) {
+	sentence := regexp.MustCompile(`^[A-Z0-9][^\n|]*\.$`)
+	for _, m := range metrics.All[cached.Stats]() {
+		if !sentence.MatchString(m.Help) {
+			t.Errorf("%s: help %q", m.Name, m.Help)
+		}
+	}
+}
+
+// TestOperationsListsEveryMetric holds the tables of the documentation to the metrics: each, no other, in this order, in these words.
+func TestOperationsListsEveryMetric(t *testing.T) {
+	text, err := os.ReadFile("../docs/OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "| `uidring_") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	for _, m := range metrics.All[cached.Stats]() {
+		kind := "gauge"
+		if m.Counter {
+			kind = "counter"
+		}
+		want = append(want, "| `"+m.Name+"` | "+kind+" | "+m.Help+" |")
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/OPERATIONS.md has these rows:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestGeneratorsDoNotLinkExpvar keeps net/http, and its handler of /debug/vars, out of programs that do not ask for it.
+func TestGeneratorsDoNotLinkExpvar(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cached", "../defaultgen")
+	cmd.Env = append(cmd.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", cmd, err)
+	}
+	deps := strings.Fields(string(out))
+	if !slices.Contains(deps, "log/slog") || slices.Contains(deps, "expvar") || slices.Contains(deps, "net/http") {
+		t.Errorf("a generator links %v, want log/slog among them, neither expvar nor net/http", deps)
+	}
+}

@@ -1,0 +1,67 @@
+// Package otel shows the Stats of generators to OpenTelemetry.
+//
+//	registration, err := otel.Register(provider.Meter("github.com/uidring/uidring"), generator.Stats)
+//	defer registration.Unregister()
+package otel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/uidring/uidring/metrics"
+)
+
+// Register makes the observable instruments of a generator on a meter, and reads one snapshot of its Stats for each collection, until
+// Unregister of what it returns. Instruments are named uidring.worker_id and so on: the name of the metric without the unit of time and
+// without _total, which exporters to Prometheus add again. attributes go with every value; generators that share a meter need
+// attributes that tell them apart. Errors are those of the meter.
+func Register[S metrics.Stats](meter metric.Meter, stats func() S, attributes ...attribute.KeyValue) (metric.Registration, error) {
+	var readings []reading[S]
+	var instruments []metric.Observable
+	var mistakes []error
+	for _, m := range metrics.All[S]() {
+		instrument, err := observable(meter, m)
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("otel: instrument for %s: %w", m.Name, err))
+			continue
+		}
+		readings = append(readings, reading[S]{instrument, m.Value})
+		instruments = append(instruments, instrument)
+	}
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, err
+	}
+	with := metric.WithAttributeSet(attribute.NewSet(attributes...))
+	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		s := stats()
+		for _, r := range readings {
+			if v, ok := r.value(s); ok {
+				o.ObserveFloat64(r.instrument, v, with)
+			}
+		}
+		return nil
+	}, instruments...)
+	if err != nil {
+		return nil, fmt.Errorf("otel: callback: %w", err)
+	}
+	return registration, nil
+}
+
+type reading[S metrics.Stats] struct {
+	instrument metric.Float64Observable
+	value      func(S) (float64, bool)
+}
+
+func observable[S metrics.Stats](meter metric.Meter, m metrics.Metric[S]) (metric.Float64Observable, error) {
+	name := "uidring." + strings.TrimPrefix(m.Name, "uidring_")
+	description, unit := metric.WithDescription(m.Help), metric.WithUnit(m.Unit)
+	if m.Counter {
+		return meter.Float64ObservableCounter(strings.TrimSuffix(name, "_total"), description, unit)
+	}
+	return meter.Float64ObservableGauge(strings.TrimSuffix(name, "_seconds"), description, unit)
+}

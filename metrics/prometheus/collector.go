@@ -1,0 +1,61 @@
+// Package prometheus shows the Stats of generators to Prometheus.
+//
+//	registry.MustRegister(prometheus.NewCollector(generator.Stats, nil))
+package prometheus
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/uidring/uidring/metrics"
+)
+
+// NewCollector returns a collector that takes one snapshot of a generator's Stats for each scrape, which costs callers of Next
+// nothing. constLabels go with every metric; nil: none. Where several generators meet in one registry, give all of them the same label names,
+// and each other values. A label with a name that Prometheus does not allow is an error of Register. Unregister the collector when the
+// generator is closed.
+func NewCollector[S metrics.Stats](stats func() S, constLabels prometheus.Labels) prometheus.Collector {
+	c := &collector[S]{stats: stats}
+	for _, m := range metrics.All[S]() {
+		kind := prometheus.GaugeValue
+		if m.Counter {
+			kind = prometheus.CounterValue
+		}
+		c.series = append(c.series, series[S]{prometheus.NewDesc(m.Name, m.Help, nil, constLabels), kind, m.Value})
+	}
+	return c
+}
+
+// A collector is immutable.
+type collector[S metrics.Stats] struct {
+	stats  func() S
+	series []series[S]
+}
+
+type series[S metrics.Stats] struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(S) (float64, bool)
+}
+
+// Describe sends all that Collect may send.
+func (c *collector[S]) Describe(descs chan<- *prometheus.Desc) {
+	for _, s := range c.series {
+		descs <- s.desc
+	}
+}
+
+// Collect sends what the generator has at present.
+func (c *collector[S]) Collect(collected chan<- prometheus.Metric) {
+	stats := c.stats()
+	for _, s := range c.series {
+		value, ok := s.value(stats)
+		if !ok {
+			continue
+		}
+		m, err := prometheus.NewConstMetric(s.desc, s.kind, value)
+		if err != nil { // a label that Register would have refused
+			m = prometheus.NewInvalidMetric(s.desc, err)
+		}
+		collected <- m
+	}
+}

@@ -1,0 +1,148 @@
+package prometheus_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	generators "github.com/uidring/uidring/metrics/prometheus"
+)
+
+const (
+	scrapes   = 15 * time.Second
+	outage    = 20 * time.Minute // when it begins
+	recovered = 30 * time.Minute
+	end       = 40 * time.Minute
+)
+
+// A store that can be cut off.
+type store struct {
+	assigner.Store
+	down atomic.Bool
+}
+
+func (s *store) Status(ctx context.Context) (assigner.Status, error) { // with which each claim and each renewal begins
+	if s.down.Load() {
+		return assigner.Status{}, errors.New("connection refused")
+	}
+	return s.Store.Status(ctx)
+}
+
+// live runs a generator through an outage of its store, and returns what Prometheus has scraped, by series, in its notation for tests.
+func live(t *testing.T, window time.Duration) map[string][]string {
+	t.Helper()
+	values := make(map[string][]string)
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{Store: assigner.FileStore(t.TempDir())}
+		g, err := cached.New(cached.Config{
+			Layout:   bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: 4, Unit: time.Second},
+			Epoch:    time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC), // a bubble begins in 2000
+			Assigner: assigner.Leased(s, assigner.LeaseConfig{Window: window, AllowUndurable: true}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		r := registry(t, generators.NewCollector(g.Stats, prometheus.Labels{"job": "ids", "instance": "a"}))
+		for start := time.Now(); time.Since(start) <= end; time.Sleep(scrapes) {
+			s.down.Store(time.Since(start) >= outage && time.Since(start) < recovered)
+			for range 8 * int(scrapes/time.Second) { // half of what the clock gives
+				_, _ = g.Next() // errors are what the alerts are about
+			}
+			families, err := r.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range families {
+				values[f.GetName()] = append(values[f.GetName()], strconv.FormatFloat(value(f.Metric[0]), 'f', -1, 64))
+			}
+		}
+	})
+	return values
+}
+
+// TestAlertsFireInAnOutage lets Prometheus judge the metrics of a generator that was cut off from its store.
+func TestAlertsFireInAnOutage(t *testing.T) {
+	for _, row := range []struct {
+		window time.Duration
+		at     map[time.Duration]string // what fires
+	}{
+		{30 * time.Second, map[time.Duration]string{
+			outage:                  "",
+			29 * time.Minute:        "UidringLeaseWindowLow UidringRejectedTakes UidringStoreUnreachable",
+			recovered + time.Minute: "UidringRejectedTakes",
+			end:                     "",
+		}},
+		{5 * time.Minute, map[time.Duration]string{ // which leaves time to act
+			outage:                           "",
+			outage + 3*time.Minute:           "UidringStoreUnreachable",
+			outage + 4*time.Minute + scrapes: "UidringStoreUnreachable",
+			end:                              "",
+		}},
+	} {
+		t.Run(row.window.String(), func(t *testing.T) {
+			t.Parallel()
+			judge(t, live(t, row.window), row.at)
+		})
+	}
+}
+
+type (
+	object = map[string]any
+	list   = []any
+)
+
+// judge also has each query of the dashboard answered.
+func judge(t *testing.T, scraped map[string][]string, at map[time.Duration]string) {
+	t.Helper()
+	var series, checks list
+	for name, values := range scraped {
+		series = append(series, object{"series": name + `{job="ids", instance="a"}`, "values": strings.Join(values, " ")})
+	}
+	for moment, firing := range at {
+		var samples list
+		for alert := range strings.FieldsSeq(firing) {
+			samples = append(samples, object{"labels": fmt.Sprintf("{alertname=%q}", alert), "value": 1})
+		}
+		checks = append(checks, object{
+			"expr": `count by (alertname) (ALERTS{alertstate="firing"})`, "eval_time": moment.String(), "exp_samples": samples,
+		})
+	}
+	for _, query := range readDashboard(t).queries() {
+		checks = append(checks, object{
+			"expr": "count(" + query + ")", "eval_time": outage.String(), "exp_samples": list{object{"labels": "{}", "value": 1}},
+		})
+	}
+	rules, err := filepath.Abs(operations + "alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(object{ // which is YAML, too
+		"rule_files": list{rules}, "evaluation_interval": scrapes.String(),
+		"tests": list{object{"interval": scrapes.String(), "input_series": series, "promql_expr_test": checks}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "outage.yml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := promtool(t, nil, "test", "rules", file); err != nil {
+		t.Errorf("promtool test rules: %v\n%s\n%v", err, out, scraped)
+	}
+}
