@@ -219,7 +219,7 @@ func (l *lease) check(ctx context.Context, found Row) error {
 		return lost(ErrFenceRegressed, "version %d and fence %d, here %d and %d; after a restore or a failover that lost commits "+
 			"all fences have to be raised", found.Version, found.Fence, l.row.Version, l.row.Fence)
 	case found.Version != l.row.Version || found.Token != l.row.Token:
-		return fmt.Errorf("%w: row %d has been taken over by %q after it had expired or was released", ErrWorkerRowLost, l.row.WorkerID, found.Owner)
+		return fmt.Errorf("%w: row %d has been taken over by %q after it had expired, or was released or revoked", ErrWorkerRowLost, l.row.WorkerID, found.Owner)
 	case found.Fence != l.row.Fence && !slices.Contains(l.tried, found.Fence):
 		return fmt.Errorf("%w: row %d: fence %d, here %d, raised by somebody else, such as the recovery after a restore, or by a copy of this "+
 			"process", ErrWorkerRowLost, l.row.WorkerID, found.Fence, l.row.Fence)

@@ -59,7 +59,7 @@ type Row struct {
 	WorkerID int64
 	Version  int64 // counts claims, from 1
 	Fence    int64
-	Token    string // random, of the holder; "" when the row is free
+	Token    string // random, of the holder; "" when the row is free; see Revoked
 	Owner    string // who that is, for people, and for Fenced
 	Identity string // of the server, when the row was claimed
 	Expires  time.Time

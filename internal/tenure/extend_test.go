@@ -108,3 +108,20 @@ func TestWindowLastsAtTheRateOfUse(t *testing.T) {
 		}
 	})
 }
+
+// TestTheFirstFillIsNoUse: a generator that has just composed 8 deltas and goes on at the pace of the clock does not use them up.
+func TestTheFirstFillIsNoUse(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.prepared = 8
+		r.open(t)
+		alloc, err := bitsalloc.New(r.config().Domain.Layout, bitsalloc.DefaultEpoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if got := r.Latest().WindowLasts(10, alloc); got != 90*time.Second {
+			t.Errorf("the window lasts %v, want 1m30s", got)
+		}
+	})
+}

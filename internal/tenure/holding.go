@@ -15,7 +15,7 @@ type Holding struct {
 	Delta int64  // the generator's clock when the lease was taken
 	Half  int64  // the generator asks for more when it uses this delta, long before Limit
 
-	at       time.Time // of the last call of grow, which found position
+	at       time.Time // of the last call of grow, which found position; the pace is counted from there
 	position int64
 	rate     float64 // of ID time to real time before it, 1 at least
 }

@@ -28,10 +28,11 @@ type rig struct {
 	release func(ctx context.Context, used int64) error
 	ended   func(valid bool)
 
-	used    atomic.Int64
-	assigns atomic.Int64
-	timeout time.Duration
-	first   int64 // worker ID of the first grant
+	used     atomic.Int64
+	assigns  atomic.Int64
+	timeout  time.Duration
+	first    int64 // worker ID of the first grant
+	prepared int64
 
 	mu    sync.Mutex
 	lines []string
@@ -62,9 +63,10 @@ func (r *rig) config() tenure.Config {
 	return tenure.Config{
 		Assigner: r,
 		Domain: assigner.Domain{
-			Layout: bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second},
-			Epoch:  bitsalloc.DefaultEpoch(),
-			Now:    func() int64 { return int64(time.Since(r.start) / time.Second) },
+			Layout:   bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second},
+			Epoch:    bitsalloc.DefaultEpoch(),
+			Now:      func() int64 { return int64(time.Since(r.start) / time.Second) },
+			Prepared: r.prepared,
 		},
 		Timeout: r.timeout,
 		Logger:  slog.New(handler{r}),

@@ -374,6 +374,7 @@ func (t *Tenure) assign(ctx context.Context, count int) error {
 		h.First = max(h.First, h.Delta+1) // an earlier process may have used the current unit
 	}
 	h.grow(max(h.First-1, delta), grant.Limit, t.cfg.Domain.Layout.Unit)
+	h.position += t.cfg.Domain.Prepared // what the generator composes first says nothing of the pace of use
 	t.want.Store(0) // what was wanted of an earlier lease
 	t.given = false
 	if !t.publish(h, count) {

@@ -1,0 +1,203 @@
+package assigner
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+func TestRevokeTakesARowFromItsHolder(t *testing.T) {
+	s := newMemStore()
+	s.put(held(2, 700, "a", memStart+45))
+	got, err := Revoke(t.Context(), s, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Row{WorkerID: 2, Version: 2, Fence: 700, Token: got.Token, Owner: "a", Expires: memTime(memStart + 45)}); got != want || s.rows[2] != want {
+		t.Errorf("Revoke = %+v, row %+v, want %+v", got, s.rows[2], want)
+	}
+	if !got.Revoked() || held(2, 700, "a", 1).Revoked() {
+		t.Errorf("Revoked = %v of %+v", got.Revoked(), got)
+	}
+	again, err := Revoke(t.Context(), s, 2)
+	if err != nil || again != got {
+		t.Errorf("a second Revoke = %+v, %v, want %+v as it was", again, err, got)
+	}
+	s.put(Row{WorkerID: 1, Version: 5, Fence: 3})
+	if free, err := Revoke(t.Context(), s, 1); err != nil || free.Version != 5 || free.Token != "" {
+		t.Errorf("Revoke of a free row = %+v, %v, want it as it was", free, err)
+	}
+}
+
+// A live holder is revoked, another one takes the row when it is offered: what both may use has nothing in common, and the first one is told.
+func TestARevokedHolderAndTheNextShareNoDelta(t *testing.T) {
+	s := newMemStore()
+	first := take(t, Leased(s, LeaseConfig{}))
+	before := first.Grant()
+	revoked, err := Revoke(t.Context(), s, before.WorkerID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Fenced(s, before.WorkerID, "b", LeaseConfig{}).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkerInUse, "row 0")
+	if other := take(t, Leased(s, LeaseConfig{})); other.Grant().WorkerID == before.WorkerID {
+		t.Error("the row was offered before the lease would have expired")
+	}
+	s.status.Now = revoked.Expires
+	next := take(t, Fenced(s, before.WorkerID, "b", LeaseConfig{MaxSkew: time.Hour}))
+	if g := next.Grant(); g.WorkerID != before.WorkerID || g.First <= before.Limit {
+		t.Errorf("grant %+v, want the same worker ID above %+v", g, before)
+	}
+	wantError(t, first.Renew(t.Context(), before.First, before.Limit+1), ErrWorkerRowLost, "row 0")
+	if first.Grant() != before {
+		t.Errorf("grant %+v after the loss, was %+v", first.Grant(), before)
+	}
+	row := s.rows[before.WorkerID]
+	if err := first.Release(t.Context(), before.First); err != nil || s.rows[before.WorkerID] != row {
+		t.Errorf("Release = %v; row %+v, was %+v", err, s.rows[before.WorkerID], row)
+	}
+}
+
+func TestRevokeAgainstOthers(t *testing.T) {
+	renewed := held(0, 800, "a", memStart+99)
+	for name, row := range map[string]struct {
+		meanwhile Row
+		want      Row
+		fault     string
+	}{
+		"a holder that renews":     {renewed, Row{Version: 2, Fence: 800, Owner: "a", Expires: memTime(memStart + 99)}, ""},
+		"a holder that releases":   {Row{Version: 1, Fence: 700, Owner: "a"}, Row{Version: 1, Fence: 700, Owner: "a"}, ""},
+		"another one that claims":  {Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, Row{}, `changed hands meanwhile, it is "b"'s`},
+		"a recovery":               {Row{Version: 2, Fence: 900, Owner: "a"}, Row{}, "changed hands meanwhile"},
+		"a row that has vanished":  {Row{}, Row{}, "never delete rows"},
+		"a store that swaps never": {held(0, 700, "a", memStart+60), Row{}, "the store does not change it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.put(held(0, 700, "a", memStart+60))
+			s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+				if row.meanwhile.same(held(0, 700, "a", 0)) {
+					return false, nil
+				}
+				s.onSwap = nil
+				s.rows[0] = row.meanwhile
+				return do(), nil
+			}
+			got, err := Revoke(t.Context(), s, 0)
+			if row.fault != "" {
+				wantError(t, err, err, row.fault)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.want.Token = got.Token; got != row.want {
+				t.Errorf("Revoke = %+v, want %+v", got, row.want)
+			}
+		})
+	}
+}
+
+func TestRevokeThatIsNotAnswered(t *testing.T) {
+	s := newMemStore()
+	s.put(held(0, 700, "a", memStart+60))
+	s.lose(1)
+	if got, err := Revoke(t.Context(), s, 0); err != nil || got != s.rows[0] || got.Version != 2 {
+		t.Errorf("Revoke = %+v, %v; row %+v", got, err, s.rows[0])
+	}
+	s.put(held(1, 700, "b", memStart+60))
+	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return false, errLostAnswer }
+	_, err := Revoke(t.Context(), s, 1)
+	wantError(t, err, errLostAnswer, "row 1")
+	s.onLoad = func() error { return errStore }
+	_, err = Revoke(t.Context(), s, 1)
+	wantError(t, err, errStore, "read row 1")
+}
+
+func TestRevokeOfANumberThatNobodyHasHad(t *testing.T) {
+	s := newMemStore()
+	s.pin(4)
+	_, err := Revoke(t.Context(), s, 3)
+	if err == nil || len(s.rows) != 0 {
+		t.Errorf("Revoke: %v; rows %v", err, s.rows)
+	}
+}
+
+// A store moves to a server that lacks a revocation and the claim after it, while the first holder goes on.
+func TestARevokedRowIsNotOfferedBeforeItsLeaseWouldHaveExpired(t *testing.T) {
+	for name, row := range map[string]struct {
+		revoke  func(context.Context, Store, int64) (Row, error)
+		overlap bool
+	}{
+		"Revoke":                      {Revoke, false},
+		"a Revoke that frees the row": {freeAtOnce, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.status.Identity = "server 1"
+			first := take(t, Leased(s, LeaseConfig{}))
+			before := first.Grant()
+			meta, held := s.meta, s.rows[before.WorkerID]
+			if _, err := row.revoke(t.Context(), s, before.WorkerID); err != nil {
+				t.Fatal(err)
+			}
+			next := take(t, Leased(s, LeaseConfig{}))
+			s.status.Identity, s.meta, s.rows = "server 2", meta, map[int64]Row{held.WorkerID: held}
+			if err := first.Renew(t.Context(), before.First, before.Limit+1); err != nil {
+				t.Fatal(err)
+			}
+			a, b := first.Grant(), next.Grant()
+			if overlap := a.WorkerID == b.WorkerID && a.Limit >= b.First; overlap != row.overlap {
+				t.Errorf("grants %+v and %+v: overlap %v, want %v", a, b, overlap, row.overlap)
+			}
+		})
+	}
+}
+
+// freeAtOnce is what Revoke must not be.
+func freeAtOnce(ctx context.Context, s Store, worker int64) (Row, error) {
+	old, err := s.Load(ctx, worker)
+	if err != nil {
+		return old, err
+	}
+	next := old
+	next.Version, next.Token = old.Version+1, ""
+	_, err = s.Swap(ctx, old, next, 0)
+	return next, err
+}
+
+// revokeRow takes a row from whoever holds it.
+func revokeRow(w *simWorld) {
+	worker := w.rng.Int64N(int64(len(w.store.rows)))
+	if w.store.rows[worker].Version == 0 {
+		return
+	}
+	row, err := Revoke(context.Background(), simConsole{w.store}, worker)
+	if err != nil {
+		w.wrong = append(w.wrong, err.Error())
+	}
+	w.log("row %d revoked: %+v", worker, row)
+}
+
+func TestSimulationHasNoDuplicatesWhenRowsAreRevoked(t *testing.T) {
+	for name, sim := range map[string]simulation{
+		"from live holders": {accident: revokeRow, often: true, fenced: 30, moves: 25},
+		"on a lossy store that loses commits": {lossy: true, all: true, fenced: 30, often: true, accident: func(w *simWorld) {
+			if w.chance(85) {
+				revokeRow(w)
+			} else {
+				loseCommits(w)
+			}
+		}},
+		"before failovers that lose commits": {moves: 100, calm: true, all: true, fenced: 30, often: true, accident: func(w *simWorld) {
+			switch n := w.rng.IntN(100); {
+			case n < 10:
+				revokeRow(w)
+			case n < 12 && loseRows(w):
+				w.failover()
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { noDuplicates(t, bounded, sim) })
+	}
+}
