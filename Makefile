@@ -5,7 +5,7 @@ MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/g
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-.PHONY: test lint bench report fuzz chaos model servers
+.PHONY: test lint bench report fuzz chaos soak load model servers
 
 test: ## all tests of all modules, with the servers they need
 	@.ci/test $(filter-out .,$(MODULES))
@@ -31,6 +31,12 @@ fuzz: ## each fuzz target for FUZZTIME
 
 chaos: ## processes, a MariaDB and faults for TIME, every ID counted; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
 	cd internal/chaos && go test -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)
+
+soak: ## uidring serve under load for TIME, its database killed now and then, every ID counted
+	cd cmd/uidring && go test ./internal/service -count=1 -v -timeout 0 -run '^TestSoak$$' -soak $(or $(TIME),3m)
+
+load: ## uidring serve beside a bare handler; needs wrk and an idle machine
+	cd cmd/uidring && go test ./internal/server -count=1 -v -run '^TestLoad$$' -load
 
 model: ## the ring's model, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// run runs the command, and returns its exit code and what it wrote.
+func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = Main(args, strings.NewReader(stdin), &out, &err)
+	return code, out.String(), err.String()
+}
+
+// quietly runs the command, which must succeed without a word on stderr, and returns what it printed.
+func quietly(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, err := run(t, "", args...)
+	if code != exitOK || err != "" {
+		t.Fatalf("uidring %q: exit code %d, stderr %q", args, code, err)
+	}
+	return out
+}
+
+// wants runs the command, and compares all that it writes.
+func wants(t *testing.T, stdin string, args []string, code int, stdout, stderr string) {
+	t.Helper()
+	gotCode, gotOut, gotErr := run(t, stdin, args...)
+	if gotCode != code {
+		t.Errorf("uidring %q: exit code %d, want %d", args, gotCode, code)
+	}
+	if want := strings.TrimPrefix(stdout, "\n"); gotOut != want {
+		t.Errorf("uidring %q: stdout\n%s, want\n%s", args, gotOut, want)
+	}
+	if want := strings.TrimPrefix(stderr, "\n"); gotErr != want {
+		t.Errorf("uidring %q: stderr\n%s, want\n%s", args, gotErr, want)
+	}
+}
+
+// decode reads JSON that the command printed.
+func decode[T any](t *testing.T, text string) (value T) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&value); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return value
+}
+
+// clean removes what the environment of the test says to the command.
+func clean(t *testing.T) {
+	for _, name := range []string{"DSN", "NAMESPACE", "LAYOUT", "EPOCH"} {
+		t.Setenv("UIDRING_"+name, "")
+	}
+}
+
+func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
+	clean(t)
+	for _, row := range []struct {
+		args string
+		want string
+	}{
+		{"pars", `unknown command "pars"; did you mean parse? see uidring --help`},
+		{"workers lst", `unknown command "lst"; did you mean list? see uidring workers --help`},
+		{"--nonsense", "unknown flag: --nonsense; see uidring --help"},
+		{"version now", "1 arguments, allowed: none; see uidring version --help"},
+		{"parse", "no IDs, allowed: IDs, or - for standard input; see uidring parse --help"},
+		{"parse --form hex 1", `invalid argument "hex" for "--form" flag: allowed: auto, decimal, base32, base62; see uidring parse --help`},
+		{"parse --layout 1/2/3 1", `invalid argument "1/2/3" for "--layout" flag: allowed: default, baidu, snowflake, javascript, or widths such as 28/5/17/13 ` +
+			"or 41/0/10/12@1ms; see uidring parse --help"},
+		{"parse --layout 60/0/9/9 1", `invalid argument "60/0/9/9" for "--layout" flag: bitsalloc: invalid layout: DeltaBits 60 + DatacenterBits 0 + WorkerBits 9 + ` +
+			"SequenceBits 9 = 78, allowed: at most 63; see uidring parse --help"},
+		{"parse --layout 28/5/17/13@7s 1", `invalid argument "28/5/17/13@7s" for "--layout" flag: bitsalloc: invalid layout: Unit 7s, allowed: whole ` +
+			"milliseconds that divide one minute; see uidring parse --help"},
+		{"parse --epoch now 1", `invalid argument "now" for "--epoch" flag: allowed: 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in ` +
+			"2026-11-21T15:04:05+01:00; see uidring parse --help"},
+		{"range", "--from is missing, allowed: when the span begins, such as 2026-11-21; --to is missing, allowed: when the span has ended, such as 2026-11-22"},
+		{"range --from 2026-11-22 --to 2026-11-21", "--to 2026-11-21T00:00:00Z, allowed: later than --from 2026-11-22T00:00:00Z"},
+		{"plan", "--rate is missing, allowed: how many IDs are issued a second, by all processes of a datacenter together"},
+		{"plan --rate -1 --years 1000 --processes 0", "rate -1, allowed: 0 or more IDs a second; processes 0, allowed: at least 1; years 1000, allowed: above 0, at most 290"},
+		{"plan --rate 1 --unit 7s", "bitsalloc: invalid layout: Unit 7s, allowed: whole milliseconds that divide one minute"},
+		{"plan --rate 1 --start 2025-01-01", "--start 2025-01-01T00:00:00Z, allowed: not before --epoch 2026-01-01T00:00:00Z"},
+		{"schema", "0 arguments, allowed: mysql, postgres or sqlite; see uidring schema --help"},
+		{"schema oracle", `schema "oracle", allowed: mysql, postgres, sqlite`},
+		{"schema mysql --dsn mysql://h/db", "--dsn without --apply, allowed: together"},
+		{"schema mysql --apply --dsn sqlite:ids.db", "schema mysql with a --dsn of something else, allowed: a URL that begins with mysql:"},
+		{"schema mysql --apply", "--dsn is missing, allowed: the URL of a store, here or in UIDRING_DSN, such as mysql://user:password@host:3306/database"},
+		{"workers list --dsn sqlite:ids.db --timeout 0s", "--timeout 0s, allowed: above 0"},
+		{"workers list --dsn mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
+		{"workers show x", `worker ID "x", allowed: a number, 0 or more`},
+		{"workers recover --dsn sqlite:ids.db", "--ahead 0s, allowed: 0 or more, such as 1h; it has no default"},
+	} {
+		wants(t, "", strings.Fields(row.args), exitUsage, "", "uidring: "+row.want+"\n")
+	}
+}
+
+func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
+	clean(t)
+	t.Setenv("UIDRING_LAYOUT", "baidu")
+	t.Setenv("UIDRING_EPOCH", "2016-05-20T00:00:00+08:00")
+	if out := quietly(t, "parse", "3200169789968523265"); !strings.Contains(out, "2019-05-02T15:26:39Z") {
+		t.Errorf("printed %s, want the time of Baidu's example", out)
+	}
+	if out := quietly(t, "parse", "--layout", "default", "--epoch", "2026-01-01", "176636547297255431"); !strings.Contains(out, "2026-03-01T12:00:00Z") {
+		t.Errorf("printed %s, want flags before the environment", out)
+	}
+	t.Setenv("UIDRING_EPOCH", "sesame")
+	wants(t, "", []string{"parse", "1"}, exitUsage, "", "uidring: UIDRING_EPOCH: allowed: 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
+		"2026-11-21T15:04:05+01:00\n")
+	wants(t, "", []string{"version", "--json=x"}, exitUsage, "", `uidring: invalid argument "x" for "--json" flag: strconv.ParseBool: parsing "x": invalid syntax; `+
+		"see uidring version --help\n")
+}
+
+func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
+	var paths [][]string
+	root := newRoot(&streams{})
+	for _, cmd := range root.Commands() {
+		paths = append(paths, []string{cmd.Name()})
+		for _, sub := range cmd.Commands() {
+			paths = append(paths, []string{cmd.Name(), sub.Name()})
+		}
+	}
+	if len(paths) < 10 {
+		t.Fatalf("commands %q", paths)
+	}
+	for _, path := range append(paths, nil) {
+		if len(path) > 0 && (path[0] == "completion" || path[0] == "help") {
+			continue // those of cobra
+		}
+		out := quietly(t, append(path, "--help")...)
+		if !strings.Contains(out, "Examples:\n  ") || strings.Contains(out, "\t") {
+			t.Errorf("uidring %q --help has no example, or tabs:\n%s", path, out)
+		}
+	}
+}
+
+func TestCompletionKnowsCommandsAndValues(t *testing.T) {
+	for args, want := range map[string]string{
+		"completion bash":               "bash completion V2 for uidring",
+		"__complete wor":                "workers\t",
+		"__complete parse --layout s":   "snowflake",
+		"__complete schema p":           "postgres",
+		"__complete parse --form base6": "base62",
+	} {
+		code, out, _ := run(t, "", strings.Fields(args)...)
+		if code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("uidring %s: exit code %d, %q, want %q", args, code, out, want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	v := decode[build](t, quietly(t, "version", "--json"))
+	if v.Version == "" || !strings.HasPrefix(v.Go, "go1.") || !strings.Contains(v.Platform, "/") {
+		t.Errorf("version %+v", v)
+	}
+	for _, row := range []struct {
+		build build
+		want  string
+	}{
+		{build{Version: "v1.2.3", Go: "go1.26.0", Platform: "linux/amd64"}, "uidring v1.2.3 (go1.26.0, linux/amd64)"},
+		{build{"(devel)", "0123abc", true, "go1.26.0", "linux/amd64"}, "uidring (devel) (commit 0123abc with changes, go1.26.0, linux/amd64)"},
+	} {
+		if got := row.build.String(); got != row.want {
+			t.Errorf("%s, want %s", got, row.want)
+		}
+	}
+	if out := quietly(t, "version"); out != readBuild().String()+"\n" {
+		t.Errorf("printed %q", out)
+	}
+}

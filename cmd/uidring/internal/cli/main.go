@@ -1,0 +1,66 @@
+// Package cli is the command line of uidring: one file a command. docs/COMMAND.md is its reference.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitUnconfirmed = 3
+	exitInterrupted = 130 // as a shell has it for SIGINT
+)
+
+// Main runs the command and returns its exit code. An error is one line on stderr.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	s := &streams{in: stdin, out: stdout, err: stderr}
+	root := newRoot(s)
+	root.SetArgs(args)
+	return s.exit(root.Execute())
+}
+
+// exit reports an error, and returns the exit code.
+func (s *streams) exit(err error) int {
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errReported):
+		return exitFailure
+	}
+	s.complain(err)
+	switch _, usage := errors.AsType[usageError](err); {
+	case usage:
+		return exitUsage
+	case errors.Is(err, errUnconfirmed):
+		return exitUnconfirmed
+	case errors.Is(err, context.Canceled): // by a signal
+		return exitInterrupted
+	}
+	return exitFailure
+}
+
+// complain writes an error as one line to stderr.
+func (s *streams) complain(err error) {
+	text := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	fmt.Fprintln(s.err, s.paint(s.err, red, "uidring:")+" "+text)
+}
+
+// errUnconfirmed: somebody was asked and did not say yes, or there was nobody to ask.
+var errUnconfirmed = errors.New("not confirmed, nothing was done")
+
+// errReported has been reported already, line by line.
+var errReported = errors.New("reported")
+
+// A usageError is a mistake in what was typed.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cmd/uidring/internal/idtext"
+)
+
+func newParse(s *streams) *cobra.Command {
+	var format idFormat
+	form, asJSON := idtext.Auto, false
+	cmd := &cobra.Command{
+		Use:   "parse {ID... | -}",
+		Short: "Take IDs apart",
+		Long: "Takes IDs apart, given in decimal, in base32 (13 characters) or in base62 (11 characters); - reads standard input, an ID a line.\n\n" +
+			"A text is read in the form that it has. One of 11 or 13 digits that does not begin with 0 may be two: that is refused, and --form says\n" +
+			"which it is. Each text that is no ID of the layout is reported on stderr; the others are printed, and the exit code is 1.",
+		Example: "  uidring parse 176636547297255431\n" +
+			"  uidring parse 04WWA04002807 0D2zpT7hYBT\n" +
+			"  mysql -N -e 'SELECT id FROM orders' | uidring parse --json -\n" +
+			"  uidring parse --layout snowflake --epoch 2010-11-04T01:42:54.657Z 1541815603606036480",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no IDs, allowed: IDs, or - for standard input; see %s --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			alloc, err := format.allocator()
+			if err != nil {
+				return err
+			}
+			p := &parser{s: s, alloc: alloc, form: form, out: bufio.NewWriter(s.out), asJSON: asJSON}
+			return p.run(args)
+		},
+	}
+	format.addTo(cmd)
+	cmd.Flags().Var(&form, "form", "how IDs are written: auto, decimal, base32, base62")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object of JSON a line")
+	_ = cmd.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]cobra.Completion{"auto", "decimal", "base32", "base62"},
+		cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// A parser is one call of uidring parse. It holds a line at a time.
+type parser struct {
+	s      *streams
+	alloc  *bitsalloc.Allocator
+	form   idtext.Form
+	out    *bufio.Writer
+	asJSON bool
+
+	bad    bool  // one of them was no ID
+	widths []int // of the columns, once their heads are printed
+}
+
+func (p *parser) run(args []string) error {
+	for i, arg := range args {
+		var err error
+		if arg == "-" {
+			err = p.lines()
+		} else {
+			err = p.one(arg, "argument "+strconv.Itoa(i+1))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := p.out.Flush(); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	if p.bad {
+		return errReported
+	}
+	return nil
+}
+
+// lines reads IDs from standard input. What was read of a slow one is printed before the next wait.
+func (p *parser) lines() error {
+	in := bufio.NewReader(p.s.in)
+	for number := 1; ; number++ {
+		if in.Buffered() == 0 {
+			if err := p.out.Flush(); err != nil {
+				return fmt.Errorf("write: %w", err)
+			}
+		}
+		line, err := readLine(in)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			p.report(fmt.Sprintf("line %d", number), errors.New("longer than 4,096 bytes, allowed: an ID a line"))
+			continue
+		case err != nil:
+			return fmt.Errorf("read standard input, line %d: %w", number, err)
+		}
+		text := string(bytes.TrimSpace(line))
+		if text == "" {
+			continue
+		}
+		if err := p.one(text, "line "+strconv.Itoa(number)); err != nil {
+			return err
+		}
+	}
+}
+
+// readLine returns a line, which is valid until the next call, or bufio.ErrBufferFull for one that is too long, and goes on behind it.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadSlice('\n')
+	if errors.Is(err, io.EOF) && len(line) > 0 {
+		return line, nil
+	}
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
+	}
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = in.ReadSlice('\n')
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return nil, bufio.ErrBufferFull
+}
+
+// one prints an ID, or reports that it is none. An error ends the command.
+func (p *parser) one(text, where string) error {
+	id, err := p.form.Read(text)
+	if err != nil {
+		p.report(where, err)
+		return nil
+	}
+	fields, err := p.alloc.Parse(int64(id))
+	if err != nil {
+		p.report(where, err)
+		return nil
+	}
+	return p.print(idtext.Of(fields))
+}
+
+func (p *parser) report(where string, err error) {
+	p.bad = true
+	_ = p.out.Flush()                                                                     // so that both streams are in order where they meet; an error stays with the writer
+	p.s.complain(errors.New(where + ": " + strings.TrimPrefix(err.Error(), "uidring: "))) // which the line begins with
+}
+
+// print writes a row whose columns are as wide as the layout can fill them: rows are not held back to be measured.
+func (p *parser) print(id idtext.Fields) error {
+	if p.asJSON {
+		return writeJSON(p.out, id)
+	}
+	clock := "2006-01-02T15:04:05Z"
+	if p.alloc.Layout().Unit%time.Second != 0 || p.alloc.Epoch().Nanosecond() != 0 {
+		clock = "2006-01-02T15:04:05.000Z"
+	}
+	if p.widths == nil {
+		largest := p.alloc.MaxAt(p.alloc.Expires())
+		p.widths = []int{
+			digits(largest), len(id.Base32), len(id.Base62), len(clock),
+			digits(p.alloc.MaxDelta()), digits(p.alloc.MaxDatacenterID()), digits(p.alloc.MaxWorkerID()), digits(p.alloc.MaxSequence()),
+		}
+		heads := []string{"ID", "BASE32", "BASE62", "TIME", "DELTA", "DATACENTER", "WORKER", "SEQUENCE"}
+		for i, head := range heads {
+			p.widths[i] = max(p.widths[i], len(head))
+		}
+		if _, err := fmt.Fprintln(p.out, p.s.paint(p.s.out, bold, p.align(heads...))); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	_, err := fmt.Fprintln(p.out, p.align(id.ID.String(), id.Base32, id.Base62, id.Time.Format(clock),
+		decimalText(id.Delta), decimalText(id.Datacenter), decimalText(id.Worker), decimalText(id.Sequence)))
+	if err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+func (p *parser) align(cells ...string) string {
+	var line strings.Builder
+	for i, cell := range cells {
+		fmt.Fprintf(&line, "%-*s  ", p.widths[i], cell)
+	}
+	return strings.TrimRight(line.String(), " ")
+}
+
+func decimalText(n int64) string { return strconv.FormatInt(n, 10) }
+
+func digits(n int64) int { return len(decimalText(n)) }

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+func TestParsePrintsATable(t *testing.T) {
+	clean(t)
+	wants(t, "", []string{"parse", "176636547297255431", "04wwa04002807", "0D2zpT7hYBT"}, exitOK, `
+ID                   BASE32         BASE62       TIME                  DELTA      DATACENTER  WORKER  SEQUENCE
+176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800    4           9       7
+176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800    4           9       7
+176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800    4           9       7
+`, "")
+	wants(t, "", []string{"parse", "--layout", "snowflake", "--epoch", "2010-11-04T01:42:54.657Z", "1541815603606036480"}, exitOK, `
+ID                   BASE32         BASE62       TIME                      DELTA          DATACENTER  WORKER  SEQUENCE
+1541815603606036480  1ASD13XH1F800  1ptWyK4WgZU  2022-06-28T16:07:40.105Z  367597485448   0           378     0
+`, "")
+}
+
+func TestParseReportsEachTextThatIsNoIDAndPrintsTheOthers(t *testing.T) {
+	clean(t)
+	long := strings.Repeat("7", 5000)
+	wants(t, "\n176636547297255431\r\nnonsense\n  0D2zpT7hYBT \n-5\n"+long+"\n0\n04WWA0400280U\n0D2zpT7hYB!\n99999999999999999999\n04WWA04002807",
+		[]string{"parse", "--json", "x", "-", "1"}, exitFailure, `
+{"id":"176636547297255431","base32":"04WWA04002807","base62":"0D2zpT7hYBT","delta":5140800,"datacenter":4,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}
+{"id":"176636547297255431","base32":"04WWA04002807","base62":"0D2zpT7hYBT","delta":5140800,"datacenter":4,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}
+{"id":"176636547297255431","base32":"04WWA04002807","base62":"0D2zpT7hYBT","delta":5140800,"datacenter":4,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}
+{"id":"1","base32":"0000000000001","base62":"00000000001","delta":0,"datacenter":0,"worker":0,"sequence":1,"time":"2026-01-01T00:00:00Z"}
+`, `
+uidring: argument 1: malformed ID: no form of 1 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
+uidring: line 3: malformed ID: no form of 8 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
+uidring: line 5: ID out of range: decimal "-5": negative, allowed: 0 to 9223372036854775807
+uidring: line 6: longer than 4,096 bytes, allowed: an ID a line
+uidring: line 7: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13 1s: 1 to 9223372036854775807
+uidring: line 8: malformed ID: base32 "04WWA0400280U": character "U" at offset 12, allowed: 13 characters of 0-9 and A-Z but U
+uidring: line 9: malformed ID: base62 "0D2zpT7hYB!": character "!" at offset 10, allowed: 11 characters of 0-9, A-Z and a-z
+uidring: line 10: ID out of range: decimal "99999999999999999999": above the largest ID, allowed: 0 to 9223372036854775807
+`)
+	wants(t, "", []string{"parse", "--layout", "javascript", "9007199254740992"}, exitFailure, "",
+		"uidring: argument 1: bitsalloc: invalid ID: 9007199254740992, allowed with layout 31/0/10/12 1s: 1 to 9007199254740991\n")
+}
+
+// Digits may be two forms at once. Nothing is guessed: --form says which.
+func TestParseDoesNotGuess(t *testing.T) {
+	clean(t)
+	wants(t, "", []string{"parse", "12345678901"}, exitFailure, "",
+		"uidring: argument 1: ambiguous ID: \"12345678901\" is a decimal number and base62; say which by its form, decimal or base62\n")
+	wants(t, "", []string{"parse", "--json", "--form", "base62", "12345678901"}, exitOK,
+		`{"id":"867042935339397333","base32":"0R22TYJTYNC6N","base62":"12345678901","delta":25234270,"datacenter":18,"worker":110421,"sequence":4309,"time":"2026-10-20T01:31:10Z"}`+"\n", "")
+}
+
+// A slow pipe gets each answer before the next line is there.
+func TestParseAnswersLineByLine(t *testing.T) {
+	clean(t)
+	in, lines := io.Pipe()
+	answers, out := io.Pipe()
+	done := make(chan int)
+	go func() {
+		done <- Main([]string{"parse", "--json", "-"}, in, out, io.Discard)
+		_ = out.Close()
+	}()
+	buffer := make([]byte, 4096)
+	for range 3 {
+		if _, err := io.WriteString(lines, "176636547297255431\n"); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := answers.Read(buffer); err != nil || !strings.HasPrefix(string(buffer[:n]), `{"id":"176636547297255431"`) {
+			t.Fatalf("answer %q, %v", buffer[:n], err)
+		}
+	}
+	_ = lines.Close()
+	if code := <-done; code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
+
+type fullWriter struct{}
+
+func (fullWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestAStreamThatFailsIsAnError(t *testing.T) {
+	clean(t)
+	var err strings.Builder
+	if code := Main([]string{"parse", "-"}, brokenReader{}, io.Discard, &err); code != exitFailure || err.String() != "uidring: read standard input, line 1: broken\n" {
+		t.Errorf("exit code %d, %q", code, err.String())
+	}
+	for _, args := range []string{"parse 1", "parse --json 1", "range --from 2026-11-21 --to 2026-11-22", "plan --rate 1", "plan --rate 1 --json", "schema sqlite", "version"} {
+		err.Reset()
+		if code := Main(strings.Fields(args), strings.NewReader(""), fullWriter{}, &err); code != exitFailure || !strings.Contains(err.String(), "file already closed") {
+			t.Errorf("uidring %s: exit code %d, %q", args, code, err.String())
+		}
+	}
+}
+
+// FuzzParseLines: whatever comes in, each line that is not blank gives a line on one of the two streams.
+func FuzzParseLines(f *testing.F) {
+	f.Add("176636547297255431\n\nnonsense\r\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines := 0
+		for line := range strings.SplitSeq(text, "\n") {
+			if strings.TrimSpace(line) != "" || len(line) >= 4096 {
+				lines++
+			}
+		}
+		code, out, err := run(t, text, "parse", "--json", "--layout", "default", "--epoch", "2026-01-01", "-")
+		bad := strings.Count(err, "\n")
+		if got := strings.Count(out, "\n") + bad; got != lines || (code == exitOK) != (bad == 0) {
+			t.Errorf("%q: exit code %d, %d lines, want %d\n%s%s", text, code, got, lines, out, err)
+		}
+	})
+}
+
+func TestRange(t *testing.T) {
+	clean(t)
+	wants(t, "", strings.Fields("range --from 2026-11-21 --to 2026-11-22"), exitOK, `
+FORM     SMALLEST            LARGEST
+decimal  961852771978444800  964821453373439999
+base32   0TP9G00000000       0TRXVZZZZZZZZ
+base62   193ILRIViHg         19GtKjwYsBD
+`, "")
+	wants(t, "", strings.Fields("range --from 2026-11-21T01:00:00+01:00 --to 2026-11-22T00:00:00 --json"), exitOK,
+		`{"first":"961852771978444800","last":"964821453373439999","from":"2026-11-21T00:00:00Z","to":"2026-11-22T00:00:00Z"}`+"\n", "")
+	wants(t, "", strings.Fields("range --from 2020-11-21 --to 2021-11-22"), exitFailure, "",
+		"uidring: no IDs from 2020-11-21T00:00:00Z to 2021-11-22T00:00:00Z: layout 28/5/17/13@1s has IDs from 2026-01-01T00:00:00Z to 2034-07-04T21:24:16Z\n")
+	// The ends are those of the library.
+	alloc, err := bitsalloc.New(bitsalloc.Snowflake(), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	first, last := alloc.Range(from, from.Add(time.Hour))
+	out := quietly(t, "range", "--layout", "snowflake", "--from", "2027-01-01", "--to", "2027-01-01 01:00")
+	if !strings.Contains(out, uidring.ID(first).String()+"  "+uidring.ID(last).String()) {
+		t.Errorf("printed %s, want %d and %d", out, first, last)
+	}
+}

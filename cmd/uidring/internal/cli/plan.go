@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cmd/uidring/internal/plan"
+)
+
+func newPlan(s *streams) *cobra.Command {
+	var p planner
+	cmd := &cobra.Command{
+		Use:   "plan --rate N",
+		Short: "Find a layout for a rate, a number of processes and a number of years",
+		Long: "Says for each layout whether it will do, how much of each field is left over, and when it ends; fitted is\n" +
+			"the one made for what is asked, with the bits that are over shared out. Rate, processes and restarts are those\n" +
+			"of one datacenter, the largest.\n\n" +
+			"Each layout is judged with worker IDs from two sources. Leased ones are used again; a process that is killed\n" +
+			"keeps its own for two windows, so twice as many are needed as there are processes. A disposable one, of the\n" +
+			"table WORKER_NODE, is spent at each start.\n\n" +
+			"The exit code is 1 when no layout will do with either.",
+		Example: "  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10\n" +
+			"  uidring plan --rate 2000000 --processes 16 --datacenters 4 --layout 32/2/9/20",
+		Args: exactly(0, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("rate") {
+				return usagef("--rate is missing, allowed: how many IDs are issued a second, by all processes of a datacenter together")
+			}
+			p.given = cmd.Flags().Changed("layout") || os.Getenv("UIDRING_LAYOUT") != ""
+			return p.run(s)
+		},
+	}
+	flags := cmd.Flags()
+	flags.Float64Var(&p.need.Rate, "rate", 0, "IDs a second of all processes together, sustained")
+	flags.Int64Var(&p.need.Processes, "processes", 1, "processes that run at once")
+	flags.Float64Var(&p.need.RestartsPerDay, "restarts-per-day", 1, "starts a day of all processes together")
+	flags.Float64Var(&p.need.Years, "years", 10, "how long IDs are to last")
+	flags.Int64Var(&p.need.Datacenters, "datacenters", 1, "datacenters that issue IDs")
+	flags.Var(&p.start, "start", "when the first ID is issued (default now)")
+	flags.DurationVar(&p.unit, "unit", time.Second, "unit of the fitted layout")
+	p.format.addTo(cmd)
+	flags.Lookup("layout").Usage = "judge this one, too: widths such as 28/5/17/13@1s (UIDRING_LAYOUT)"
+	flags.Lookup("layout").DefValue = ""
+	flags.BoolVar(&p.asJSON, "json", false, "print one object of JSON")
+	return cmd
+}
+
+// A planner is one call of uidring plan.
+type planner struct {
+	need   plan.Need
+	start  timeFlag
+	unit   time.Duration
+	format idFormat
+	given  bool // a layout
+	asJSON bool
+}
+
+// A judged layout is a row of the answer.
+type judged struct {
+	name string
+	plan.Verdict
+}
+
+func (p *planner) run(s *streams) error {
+	p.need.Start = p.start.Time
+	if p.start.IsZero() {
+		p.need.Start = time.Now().UTC().Truncate(time.Second)
+	}
+	if err := p.need.Check(); err != nil {
+		return usageError{err}
+	}
+	if _, err := bitsalloc.New(bitsalloc.Layout{DeltaBits: 1, Unit: p.unit}, p.format.epoch.Time); err != nil {
+		return usageError{err}
+	}
+	if p.need.Start.Before(p.format.epoch.Time) {
+		return usagef("--start %s, allowed: not before --epoch %s", rfc3339(p.need.Start), rfc3339(p.format.epoch.Time))
+	}
+	rows, err := p.judge()
+	print := p.table
+	if p.asJSON {
+		print = p.json
+	}
+	return errors.Join(print(s, rows), err)
+}
+
+// judge returns all rows, and an error when no layout will do.
+func (p *planner) judge() (rows []judged, err error) {
+	candidates := presets()
+	if p.given {
+		candidates = append(candidates, preset{"given", p.format.layout.Layout})
+	}
+	sources := [...]plan.Source{plan.Leased, plan.Disposable}
+	for _, candidate := range candidates {
+		for _, source := range sources {
+			rows = append(rows, p.row(candidate, source))
+		}
+	}
+	var impossible []error
+	for _, source := range sources {
+		layout, err := p.need.Fit(p.unit, p.format.epoch.Time, source)
+		if err != nil {
+			impossible = append(impossible, err)
+			continue
+		}
+		rows = append(rows, p.row(preset{"fitted", layout}, source))
+	}
+	if len(impossible) == len(sources) {
+		err = impossible[0] // the other one is like it
+	}
+	return rows, err
+}
+
+func (p *planner) row(candidate preset, source plan.Source) judged {
+	alloc, err := bitsalloc.New(candidate.layout, p.format.epoch.Time)
+	if err != nil {
+		panic("bug: " + err.Error())
+	}
+	return judged{candidate.name, p.need.Judge(alloc, source)}
+}
+
+func (p *planner) table(s *streams, rows []judged) error {
+	t := s.table("LAYOUT", "WIDTHS", "WORKER IDS", "IDS/S A PROCESS", "WORKERS", "DATACENTERS", "ENDS", "VERDICT")
+	for _, row := range rows {
+		verdict := s.paint(s.out, green, "will do")
+		if len(row.Faults) > 0 {
+			verdict = s.paint(s.out, red, "no:") + " " + strings.Join(row.Faults, "; ")
+		}
+		t.row(row.name, widths(row.Layout), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
+			row.Ends.Format(time.DateOnly), verdict)
+	}
+	return t.print()
+}
+
+// room says how much there is, and what is left of it.
+func room(r plan.Room) string {
+	if r.Needed > r.Has {
+		return fmt.Sprintf("%.0f (too few)", r.Has)
+	}
+	return fmt.Sprintf("%.0f (%.0f%% left)", r.Has, math.Floor(r.Left()))
+}
+
+func (p *planner) json(s *streams, rows []judged) error {
+	type layout struct {
+		Name        string      `json:"name"`
+		Layout      string      `json:"layout"`
+		Source      plan.Source `json:"workerIds"`
+		WillDo      bool        `json:"willDo"`
+		Faults      []string    `json:"faults"`
+		Ends        time.Time   `json:"ends"`
+		Rate        plan.Room   `json:"ratePerProcess"`
+		Workers     plan.Room   `json:"workers"`
+		Datacenters plan.Room   `json:"datacenters"`
+	}
+	answer := struct {
+		Layouts []layout `json:"layouts"`
+	}{}
+	for _, row := range rows {
+		answer.Layouts = append(answer.Layouts, layout{row.name, widths(row.Layout), row.Source,
+			len(row.Faults) == 0, append([]string{}, row.Faults...), row.Ends, row.Rate, row.Workers, row.Datacenters})
+	}
+	return writeJSON(s.out, answer)
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+func newRange(s *streams) *cobra.Command {
+	var format idFormat
+	var from, to timeFlag
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "range --from TIME --to TIME",
+		Short: "Print the smallest and the largest ID of a span of time",
+		Long: "Prints the smallest and the largest ID of a span of time, both for WHERE id BETWEEN smallest AND largest. The instant --from is in\n" +
+			"the span, --to is not; of a unit of ID time that the span begins or ends within, all IDs are in the range.\n\n" +
+			"The time in an ID may differ from when it was issued by what the generator allows: widen the span by MaxStaleness and MaxAhead.",
+		Example: "  uidring range --from 2026-11-21 --to 2026-11-22\n" +
+			"  uidring range --from 2026-11-21T15:00:00+01:00 --to 2026-11-21T16:00:00+01:00 --json",
+		Args: exactly(0, "none"),
+		RunE: func(*cobra.Command, []string) error {
+			alloc, err := format.allocator()
+			if err != nil {
+				return err
+			}
+			if err := checkSpan(from.Time, to.Time); err != nil {
+				return usageError{err}
+			}
+			return printRange(s, alloc, from.Time, to.Time, asJSON)
+		},
+	}
+	cmd.Flags().Var(&from, "from", "when the span begins, a date or RFC 3339")
+	cmd.Flags().Var(&to, "to", "when the span has ended, a date or RFC 3339")
+	format.addTo(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object of JSON")
+	return cmd
+}
+
+func checkSpan(from, to time.Time) error {
+	var errs []error
+	if from.IsZero() {
+		errs = append(errs, errors.New("--from is missing, allowed: when the span begins, such as 2026-11-21"))
+	}
+	if to.IsZero() {
+		errs = append(errs, errors.New("--to is missing, allowed: when the span has ended, such as 2026-11-22"))
+	}
+	if errs == nil && !from.Before(to) {
+		errs = append(errs, fmt.Errorf("--to %s, allowed: later than --from %s", rfc3339(to), rfc3339(from)))
+	}
+	return errors.Join(errs...)
+}
+
+func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+func printRange(s *streams, alloc *bitsalloc.Allocator, from, to time.Time, asJSON bool) error {
+	first, last := alloc.Range(from, to)
+	if first > last {
+		return fmt.Errorf("no IDs from %s to %s: layout %s has IDs from %s to %s",
+			rfc3339(from), rfc3339(to), widths(alloc.Layout()), rfc3339(alloc.Epoch()), rfc3339(alloc.Expires()))
+	}
+	smallest, largest := uidring.ID(first), uidring.ID(last)
+	if asJSON {
+		return writeJSON(s.out, struct {
+			First uidring.ID `json:"first"`
+			Last  uidring.ID `json:"last"`
+			From  time.Time  `json:"from"`
+			To    time.Time  `json:"to"`
+		}{smallest, largest, from, to})
+	}
+	t := s.table("FORM", "SMALLEST", "LARGEST")
+	t.row("decimal", smallest.String(), largest.String())
+	t.row("base32", smallest.Base32(), largest.Base32())
+	t.row("base62", smallest.Base62(), largest.Base62())
+	return t.print()
+}

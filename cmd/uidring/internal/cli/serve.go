@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/uidring/uidring/cmd/uidring/internal/service"
+)
+
+const serveLong = `serve gives out IDs over HTTP until it is told to end: docs/SERVICE.md is about its API, docs/SERVING.md about running it.
+
+By itself it keeps worker IDs in a SQLite file of the data folder, and answers this host only. Servers that share a database
+with --dsn are one service: each has a worker ID of its own, and clients may ask any of them.
+
+A setting is a flag, or else the environment variable UIDRING_ and its name, as in UIDRING_TLS_CERT, or else a line of the
+file --config, as in "tls-cert: ids.pem" in YAML or tls-cert = "ids.pem" in TOML, or else its default. What applies is logged
+at the start.
+
+SIGHUP has the certificate and the tokens read again, which happens by itself when their files change. SIGTERM and SIGINT end it
+in order, a second one at once.`
+
+func newServe(s *streams) *cobra.Command {
+	cmd, _ := newServeCommand(s)
+	return cmd
+}
+
+// newServeCommand also returns the values of the flags.
+func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
+	f := new(serveFlags)
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Give out IDs over HTTP",
+		Long:  serveLong,
+		Example: "  uidring serve\n" +
+			"  curl http://127.0.0.1:8080/v1/id\n" +
+			"  UIDRING_DSN=mysql://ids:secret@db/ids uidring serve --namespace orders\n" +
+			"  uidring serve --config /etc/uidring.yaml --listen :8443",
+		Args:              exactly(0, "none"),
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // serve reads the environment with its file
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s.err) },
+	}
+	f.addTo(cmd)
+	return cmd, f
+}
+
+// serveFlags are the settings as they are written.
+type serveFlags struct {
+	config    service.Config
+	format    idFormat
+	data, dsn string
+	lowest    choice // version of TLS
+	logLevel  slog.Level
+	logFormat choice
+}
+
+func (f *serveFlags) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.String("config", "", "file with settings, .yaml or .toml")
+	f.addListening(flags)
+	f.addLimits(flags)
+	f.addIDs(cmd)
+	flags.DurationVar(&f.config.Drain, "drain", 0, "how long requests are taken at the end after /readyz has begun to say no")
+	flags.DurationVar(&f.config.Grace, "grace", 10*time.Second, "how long requests that are under way may take after that")
+	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	f.logFormat = choice{"text", []string{"text", "json"}}
+	flags.Var(&f.logFormat, "log-format", "of the log on stderr: text or json")
+}
+
+func (f *serveFlags) addListening(flags *pflag.FlagSet) {
+	c := &f.config
+	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "host:port; one that other hosts reach needs --tokens, --tls-cert and --tls-key")
+	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM file with the certificate and its chain")
+	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM file with its key")
+	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
+	flags.Var(&f.lowest, "tls-min", "lowest version of TLS, 1.2 or 1.3")
+	flags.StringVar(&c.TokenFile, "tokens", "", "file with the tokens that clients have to show, a name and a token a line")
+	flags.BoolVar(&c.Insecure, "insecure", false, "let other hosts in without tokens or without TLS")
+}
+
+func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
+	c := &f.config
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "connections at a time; others wait")
+	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "requests at a time; others are refused with 503")
+	flags.IntVar(&c.MaxBatch, "max-batch", 100_000, "IDs a request may ask for, 1 to 100000")
+	flags.Float64Var(&c.Rate, "rate", 0, "IDs a second for each token, or for all clients without tokens; 0: no limit")
+	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, where there is a rate; 0: one second's, or max-batch where that is more")
+}
+
+func (f *serveFlags) addIDs(cmd *cobra.Command) {
+	c, flags := &f.config, cmd.Flags()
+	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "folder for the SQLite file with the worker IDs, made if need be; not with --dsn")
+	flags.StringVar(&f.dsn, "dsn", "", "URL of the store of worker IDs: mysql://, postgres://, redis://, rediss://, etcd://, sqlite://, file://;\n"+
+		"with a password, better in UIDRING_DSN or the file than here, where others see it")
+	flags.StringVar(&c.Namespace, "namespace", "default", "the same for all services whose IDs can meet")
+	flags.BoolVar(&c.CreateSchema, "create-schema", true, "make the tables that are missing")
+	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may forget what it has acknowledged: duplicates are possible")
+	flags.DurationVar(&c.Lease.Window, "window", 30*time.Second, "how long IDs go on while the store is out of reach")
+	f.format.addTo(cmd)
+	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
+	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")
+	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", 24*time.Hour, "how far the time in an ID may run ahead of the clock; 0: unbounded")
+}
+
+// serve runs the service with its settings.
+func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
+	settings, err := resolve(cmd.Flags())
+	err = errors.Join(err, f.finish(settings))
+	f.config.Logger = f.logger(log)
+	process, errNew := service.New(f.config)
+	switch err = errors.Join(err, errNew); {
+	case errors.Is(err, context.DeadlineExceeded): // an etcd with a user is asked when it is opened
+		return err
+	case err != nil:
+		return usageError{err}
+	}
+	logSettings(f.config.Logger, settings)
+	ctx, stop := untilSignal(cmd.Context())
+	defer stop()
+	return process.Run(ctx)
+}
+
+// untilSignal returns a context that ends with the first SIGTERM or SIGINT. A later one ends the process at once; within the first moment it
+// counts as the same, since timeout(1) and others send a signal to the process and to its group.
+func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() { time.AfterFunc(500*time.Millisecond, stop) })
+	return ctx, stop
+}
+
+func (f *serveFlags) logger(to io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: f.logLevel}
+	if f.logFormat.value == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
+}
+
+// finish works out what the configuration has in another form.
+func (f *serveFlags) finish(settings []setting) (err error) {
+	c := &f.config
+	c.Version = version()
+	c.Generator.Layout, c.Generator.Epoch = f.format.layout.Layout, f.format.epoch.Time
+	c.MinTLS = tls.VersionTLS12
+	if f.lowest.value == "1.3" {
+		c.MinTLS = tls.VersionTLS13
+	}
+	if c.DSN = f.dsn; c.DSN == "" {
+		c.DSN, err = dataURL(f.data)
+		return err
+	}
+	if slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Name == "data" && s.from != byDefault }) {
+		return errors.New("data and dsn, allowed: one of them, since the URL says where worker IDs are kept")
+	}
+	return nil
+}

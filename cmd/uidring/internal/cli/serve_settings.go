@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// A source is where a setting is from. The first that has it decides.
+type source int
+
+const (
+	onCommandLine source = iota
+	inEnvironment
+	inFile
+	byDefault
+)
+
+func (s source) String() string { return [...]string{"flag", "environment", "file", "default"}[s] }
+
+// A setting is what applies, and who said so.
+type setting struct {
+	flag *pflag.Flag
+	from source
+}
+
+// logSettings writes a record for each source, without secrets.
+func logSettings(logger *slog.Logger, settings []setting) {
+	for from := onCommandLine; from <= byDefault; from++ {
+		var applies []any
+		for _, s := range settings {
+			value := s.flag.Value.String()
+			if s.flag.Name == "dsn" && value != "" {
+				value = "(not shown)" // it may hold a password
+			}
+			if s.from == from {
+				applies = append(applies, slog.String(s.flag.Name, value))
+			}
+		}
+		if len(applies) > 0 {
+			logger.Info("settings", append([]any{slog.String("from", from.String())}, applies...)...)
+		}
+	}
+}
+
+// A choice is the value of a flag that has few.
+type choice struct {
+	value   string
+	allowed []string
+}
+
+func (c *choice) String() string { return c.value }
+
+func (c *choice) Type() string { return "string" }
+
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.allowed, text) {
+		return fmt.Errorf("allowed: %s", strings.Join(c.allowed, ", "))
+	}
+	c.value = text
+	return nil
+}
+
+// variable is the environment variable of a flag: UIDRING_TLS_CERT for tls-cert.
+func variable(flag string) string {
+	return "UIDRING_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// resolve gives every flag that is not on the command line its value from the environment or else from the file that the flag config
+// names, and says where each is from. A variable that is empty counts as none. All mistakes are reported at once.
+func resolve(flags *pflag.FlagSet) ([]setting, error) {
+	v := viper.New()
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		errs = append(errs, v.BindPFlag(f.Name, f), v.BindEnv(f.Name, variable(f.Name)))
+	})
+	file := v.GetString("config")
+	errs = append(errs, readFile(v, file, flags))
+	var settings []setting
+	flags.VisitAll(func(f *pflag.Flag) {
+		s := setting{f, byDefault}
+		switch {
+		case f.Name == "help":
+			return
+		case f.Changed:
+			s.from = onCommandLine
+		case os.Getenv(variable(f.Name)) != "":
+			s.from = inEnvironment
+		case v.InConfig(f.Name):
+			s.from = inFile
+		}
+		if s.from == inEnvironment || s.from == inFile {
+			if err := set(f, v.Get(f.Name)); err != nil {
+				errs = append(errs, fmt.Errorf("%s from the %v: %w", f.Name, s.from, err))
+			}
+		}
+		settings = append(settings, s)
+	})
+	return settings, errors.Join(errs...)
+}
+
+// readFile reads a file, and refuses what is in it but no setting.
+func readFile(v *viper.Viper, file string, flags *pflag.FlagSet) error {
+	if file == "" {
+		return nil
+	}
+	if !slices.Contains([]string{".yaml", ".yml", ".toml"}, filepath.Ext(file)) {
+		return fmt.Errorf("config %s, allowed: a file whose name ends in .yaml, .yml or .toml", file)
+	}
+	v.SetConfigFile(file)
+	if err := v.ReadInConfig(); err != nil {
+		return fmt.Errorf("config %s: %w", file, err)
+	}
+	var errs []error
+	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
+		if flags.Lookup(key) == nil || v.InConfig(key) && (key == "config" || key == "help") {
+			errs = append(errs, fmt.Errorf("config %s: no setting is called %q, allowed: the flags of uidring serve without their dashes", file, key))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// set gives a flag a value that viper has read.
+func set(f *pflag.Flag, value any) error {
+	text := fmt.Sprint(value)
+	switch value := value.(type) {
+	case time.Time: // what YAML makes of 2026-01-01
+		text = value.Format(time.RFC3339Nano)
+	case []any, map[string]any:
+		return errors.New("several values, allowed: one")
+	}
+	if err := f.Value.Set(text); err != nil {
+		return fmt.Errorf("%q: %w", text, err)
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// serveCommand is the command with its arguments parsed, and its flags.
+func serveCommand(t *testing.T, args ...string) (*cobra.Command, *serveFlags) {
+	t.Helper()
+	cmd, f := newServeCommand(&streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, f
+}
+
+func settingsFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFlagGoesBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
+	yaml := settingsFile(t, "uidring.yaml", "namespace: file\nrate: 7\nlisten: 127.0.0.1:1\ninsecure: true\nepoch: 2026-02-01\nwindow: 1m\n")
+	toml := settingsFile(t, "uidring.toml", "namespace = \"file\"\nrate = 7\nlisten = \"127.0.0.1:1\"\ninsecure = true\nepoch = 2026-02-01\nwindow = \"1m\"\n")
+	for _, tt := range []struct {
+		name string
+		args []string
+		env  map[string]string
+		want map[string]string // value and source
+	}{
+		{"nothing", nil, nil, map[string]string{"namespace": "default default", "rate": "0 default", "listen": "127.0.0.1:8080 default"}},
+		{"YAML", []string{"--config=" + yaml}, nil, map[string]string{"namespace": "file file", "rate": "7 file", "insecure": "true file",
+			"epoch": "2026-02-01T00:00:00Z file", "window": "1m0s file", "burst": "0 default"}},
+		{"TOML", []string{"--config=" + toml}, nil, map[string]string{"namespace": "file file", "rate": "7 file", "insecure": "true file",
+			"epoch": "2026-02-01T00:00:00Z file", "window": "1m0s file", "burst": "0 default"}},
+		{"environment", nil, map[string]string{"UIDRING_CONFIG": yaml, "UIDRING_NAMESPACE": "env", "UIDRING_INSECURE": "false", "UIDRING_MAX_BATCH": "9"},
+			map[string]string{"namespace": "env environment", "rate": "7 file", "insecure": "false environment", "max-batch": "9 environment"}},
+		{"empty variable", nil, map[string]string{"UIDRING_NAMESPACE": ""}, map[string]string{"namespace": "default default"}},
+		{"all", []string{"--config", yaml, "--namespace=flag", "--layout=snowflake"},
+			map[string]string{"UIDRING_NAMESPACE": "env", "UIDRING_LISTEN": "127.0.0.1:2", "UIDRING_LAYOUT": "baidu"},
+			map[string]string{"namespace": "flag flag", "listen": "127.0.0.1:2 environment", "rate": "7 file", "layout": "41/0/10/12@1ms flag"}},
+		{"a flag that says what the default is", []string{"--namespace=default"}, map[string]string{"UIDRING_NAMESPACE": "env"},
+			map[string]string{"namespace": "default flag"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for name, value := range tt.env {
+				t.Setenv(name, value)
+			}
+			cmd, _ := serveCommand(t, tt.args...)
+			settings, err := resolve(cmd.Flags())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make(map[string]string)
+			for _, s := range settings {
+				got[s.flag.Name] = s.flag.Value.String() + " " + s.from.String()
+			}
+			for name, want := range tt.want {
+				if got[name] != want {
+					t.Errorf("%s: %s, want %s", name, got[name], want)
+				}
+			}
+		})
+	}
+}
+
+func TestMistakesInSettingsAreReportedAllAtOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, text string
+		env              map[string]string
+		want             []string // parts of the error
+	}{
+		{"unknown", "a.yaml", "listne: 127.0.0.1:1\ntls:\n  cert: a\nconfig: b.yaml\nhelp: true\n", nil,
+			[]string{`"listne"`, `"tls.cert"`, `"config"`, `"help"`}},
+		{"wrong values", "a.yaml", "rate: many\nwindow: 30\nlayout: 1/2\nepoch: yesterday\nnamespace: [a, b]\ntls-min: 1.1\n", nil,
+			[]string{`rate from the file: "many"`, `window from the file: "30"`, "layout from the file", "epoch from the file",
+				"namespace from the file: several values", `tls-min from the file: "1.1": allowed: 1.2, 1.3`}},
+		{"both", "a.toml", "rate = \"many\"\nlistne = 1\n", map[string]string{"UIDRING_BURST": "x", "UIDRING_LOG_FORMAT": "xml"},
+			[]string{"rate from the file", `"listne"`, `burst from the environment: "x"`, "log-format from the environment"}},
+		{"no YAML", "a.yaml", "rate: [", nil, []string{"config ", "a.yaml: "}},
+		{"another form", "a.json", "{}", nil, []string{".yaml, .yml or .toml"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for name, value := range tt.env {
+				t.Setenv(name, value)
+			}
+			cmd, _ := serveCommand(t, "--config="+settingsFile(t, tt.file, tt.text))
+			_, err := resolve(cmd.Flags())
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v\nwant %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestFileThatIsNotThereIsAMistake(t *testing.T) {
+	cmd, _ := serveCommand(t, "--config="+filepath.Join(t.TempDir(), "none.yaml"))
+	if _, err := resolve(cmd.Flags()); err == nil || !strings.Contains(err.Error(), "none.yaml") {
+		t.Errorf("resolve: %v", err)
+	}
+}
+
+func TestSettingsAreLoggedWithoutSecrets(t *testing.T) {
+	t.Setenv("UIDRING_DSN", "mysql://ids:geheim@db/ids")
+	cmd, _ := serveCommand(t, "--tokens=/etc/uidring/tokens")
+	settings, err := resolve(cmd.Flags())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	logSettings(slog.New(slog.NewTextHandler(&log, nil)), settings)
+	for _, want := range []string{"from=flag tokens=/etc/uidring/tokens\n", "from=environment dsn=\"(not shown)\"\n", "from=default", "grace=10s"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &log)
+		}
+	}
+	if strings.Contains(log.String(), "geheim") {
+		t.Errorf("the password is in\n%s", &log)
+	}
+}
+
+func TestDataFolder(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		env  map[string]string
+		want string
+	}{
+		{"systemd", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring", "XDG_DATA_HOME": "/x", "HOME": "/h"}, "/var/lib/uidring"},
+		{"systemd, with two", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring:/var/lib/other"}, "/var/lib/uidring"},
+		{"XDG", map[string]string{"XDG_DATA_HOME": "/x", "HOME": "/h"}, "/x/uidring"},
+		{"XDG, relative, which its specification has ignored", map[string]string{"XDG_DATA_HOME": "x", "HOME": "/h"}, "/h/.local/share/uidring"},
+		{"home", map[string]string{"HOME": "/h"}, "/h/.local/share/uidring"},
+		{"nothing", nil, ""},
+	} {
+		if got := dataFolder(func(name string) string { return tt.env[name] }); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestStoreIsInTheDataFolderOrElsewhere(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string // the URL; "": an error
+	}{
+		{[]string{"--data=/var/lib/ids"}, "sqlite:///var/lib/ids/uidring.db"},
+		{[]string{"--data=/var/lib/my ids"}, "sqlite:///var/lib/my%20ids/uidring.db"},
+		{[]string{"--dsn=redis://localhost/0"}, "redis://localhost/0"},
+		{[]string{"--dsn=redis://localhost/0", "--data=/var/lib/ids"}, ""},
+		{[]string{"--data="}, ""},
+	} {
+		cmd, f := serveCommand(t, tt.args...)
+		settings, err := resolve(cmd.Flags())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = f.finish(settings)
+		if (err == nil) != (tt.want != "") || err == nil && f.config.DSN != tt.want {
+			t.Errorf("%q: %q, %v, want %q", tt.args, f.config.DSN, err, tt.want)
+		}
+	}
+}
+
+func TestServeRefusesMistakesAsUsage(t *testing.T) {
+	t.Setenv("UIDRING_DSN", "mysql://ids:geheim@db")
+	var log bytes.Buffer
+	code := Main([]string{"serve", "--listen=:0", "--max-batch=0", "--tls-cert=a.pem"}, strings.NewReader(""), io.Discard, &log)
+	if code != exitUsage {
+		t.Errorf("exit code %d, want %d", code, exitUsage)
+	}
+	text := log.String()
+	for _, want := range []string{"listen :0", "max-batch 0", "tls-cert", "database"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+	if strings.Count(text, "\n") != 1 || strings.Contains(text, "geheim") {
+		t.Errorf("want one line without the password, got %s", text)
+	}
+}
+
+func TestEverySettingIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/SERVING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, _ := serveCommand(t)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !regexp.MustCompile(`(?m)^\| ([a-z-]+, )?` + f.Name + `(, [a-z-]+)? \|`).Match(text) {
+			t.Errorf("docs/SERVING.md has no row for %s", f.Name)
+		}
+	})
+}
+
+// Exit code 2 says that starting again is of no use, and systemd then does not.
+func TestEtcdThatIsDownIsNoMistake(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close() // nobody listens there now
+	var log bytes.Buffer
+	if code := Main([]string{"serve", "--listen=127.0.0.1:0", "--dsn=etcd://ids:geheim@" + l.Addr().String()}, strings.NewReader(""), io.Discard, &log); code != exitFailure {
+		t.Errorf("exit code %d, want %d: %s", code, exitFailure, &log)
+	}
+	if strings.Contains(log.String(), "geheim") {
+		t.Errorf("the password is shown: %s", &log)
+	}
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/mattn/go-isatty"
+)
+
+// streams are what a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// terminal says whether a person is at the other end.
+func terminal(stream any) bool {
+	file, ok := stream.(interface{ Fd() uintptr })
+	return ok && isatty.IsTerminal(file.Fd())
+}
+
+// The colours of a terminal.
+const (
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+// paint colours a text that goes to a terminal, unless the environment says not to; see no-color.org.
+func (s *streams) paint(to io.Writer, colour, text string) string {
+	if !terminal(to) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// writeJSON writes a value as one line.
+func writeJSON(to io.Writer, value any) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}

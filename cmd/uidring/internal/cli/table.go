@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// A table is aligned with spaces, the last column left as it is: only that may hold colours.
+type table struct {
+	s    *streams
+	head []string // may be nil
+	rows [][]string
+}
+
+func (s *streams) table(head ...string) *table { return &table{s: s, head: head} }
+
+func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// print writes the table, its head in bold on a terminal.
+func (t *table) print() error {
+	rows := t.rows
+	if t.head != nil {
+		rows = slices.Insert(slices.Clone(rows), 0, t.head)
+	}
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i, line := range strings.Split(strings.TrimRight(text.String(), "\n"), "\n") {
+		line := strings.TrimRight(line, " ")
+		if i == 0 && t.head != nil {
+			line = t.s.paint(t.s.out, bold, line)
+		}
+		if _, err := fmt.Fprintln(t.s.out, line); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
+}

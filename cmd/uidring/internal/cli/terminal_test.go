@@ -1,0 +1,122 @@
+//go:build linux
+
+package cli
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// A person is somebody at a terminal.
+type person struct {
+	tty, keys *os.File // of the command, and of the person
+
+	mu     sync.Mutex
+	screen bytes.Buffer
+}
+
+func sitDown(t *testing.T) *person {
+	t.Helper()
+	keys, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &person{tty: tty, keys: keys}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(p, keys) // until the terminal is closed
+	}()
+	t.Cleanup(func() {
+		_ = tty.Close()
+		_ = keys.Close()
+		<-read
+	})
+	return p
+}
+
+// Write is what comes to the screen.
+func (p *person) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.screen.Write(text)
+}
+
+func (p *person) sees() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.screen.String()
+}
+
+// runs has the command run at the terminal, and types an answer once a question is there.
+func (p *person) runs(t *testing.T, answer string, args ...string) (code int) {
+	t.Helper()
+	done := make(chan int)
+	go func() { done <- Main(args, p.tty, p.tty, p.tty) }()
+	if answer != "" {
+		eventually(t, "the question", func() bool { return strings.HasSuffix(p.sees(), "[y/N] ") })
+		if _, err := io.WriteString(p.keys, answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return <-done
+}
+
+func TestAPersonIsAskedBeforeAWorkerIDIsTaken(t *testing.T) {
+	url := sqlite(t)
+	generator(t, url, "holder")
+	for _, row := range []struct {
+		answer string
+		code   int
+		state  string
+	}{
+		{"n\n", exitUnconfirmed, "held"}, {"\n", exitUnconfirmed, "held"}, {"\x04", exitUnconfirmed, "held"}, {"yes!\n", exitUnconfirmed, "held"}, {"Y\n", exitOK, "revoked"},
+	} {
+		p := sitDown(t)
+		if code := p.runs(t, row.answer, "workers", "release", "0"); code != row.code {
+			t.Errorf("answer %q: exit code %d, want %d", row.answer, code, row.code)
+		}
+		if got := decode[shown](t, quietly(t, "workers", "show", "0", "--json")).State; got != row.state {
+			t.Errorf("answer %q: the row is %s, want %s", row.answer, got, row.state)
+		}
+		if !strings.Contains(p.sees(), `Take worker ID 0 of namespace "orders" from "holder", which will have to take another one? [y/N] `) {
+			t.Errorf("screen\n%s", p.sees())
+		}
+	}
+	p := sitDown(t)
+	if code := p.runs(t, "yes\n", "workers", "recover", "--ahead", "1h"); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, p.sees())
+	}
+	eventually(t, "the answer", func() bool { return strings.Contains(p.sees(), "raised by 1h0m0s") })
+}
+
+func TestColoursAreForATerminalThatWantsThem(t *testing.T) {
+	clean(t)
+	for _, row := range []struct {
+		noColor, term string
+		want          bool
+	}{{"", "xterm-256color", true}, {"1", "xterm-256color", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", row.noColor)
+		t.Setenv("TERM", row.term)
+		p := sitDown(t)
+		if code := p.runs(t, "", "plan", "--rate", "1e6"); code != exitOK {
+			t.Errorf("exit code %d", code)
+		}
+		if code := p.runs(t, "", "parse", "x"); code != exitFailure {
+			t.Errorf("exit code %d", code)
+		}
+		eventually(t, "the error", func() bool { return strings.Contains(p.sees(), "malformed ID") })
+		if got := strings.Contains(p.sees(), "\x1b[1mLAYOUT") && strings.Contains(p.sees(), "\x1b[31muidring:\x1b[0m"); got != row.want {
+			t.Errorf("NO_COLOR=%q TERM=%s: colours %v, want %v\n%q", row.noColor, row.term, got, row.want, p.sees())
+		}
+	}
+	if out := quietly(t, "plan", "--rate", "1"); strings.ContainsAny(out, "\x1b\t") {
+		t.Errorf("escapes or tabs in what is no terminal:\n%q", out)
+	}
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newVersion(s *streams) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    "Prints what this program was built from, and with.",
+		Example: "  uidring version\n  uidring version --json",
+		Args:    exactly(0, "none"),
+		RunE: func(*cobra.Command, []string) error {
+			v := readBuild()
+			if asJSON {
+				return writeJSON(s.out, v)
+			}
+			_, err := fmt.Fprintln(s.out, v)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object of JSON")
+	return cmd
+}
+
+// version is that of the module, "(devel)" where it has none.
+func version() string { return readBuild().Version }
+
+// A build says what the program was built from, and with.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // the commit's files had been changed
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func readBuild() build {
+	v := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			v.Commit = setting.Value
+		case "vcs.modified":
+			v.Modified = setting.Value == "true"
+		}
+	}
+	return v
+}
+
+// String is for people: "uidring v1.2.3 (commit 0123abc, go1.26.0, linux/amd64)".
+func (v build) String() string {
+	parts := []string{v.Go, v.Platform}
+	if v.Commit != "" {
+		commit := "commit " + v.Commit
+		if v.Modified {
+			commit += " with changes"
+		}
+		parts = append([]string{commit}, parts...)
+	}
+	return fmt.Sprintf("uidring %s (%s)", v.Version, strings.Join(parts, ", "))
+}

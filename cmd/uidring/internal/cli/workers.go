@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cmd/uidring/internal/store"
+)
+
+func newWorkers(s *streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "workers",
+		Short: "See who holds which worker ID, take one away, recover after a restore",
+		Long: "Works on the leases of worker IDs of a namespace, in the store of --dsn or UIDRING_DSN. Worker IDs of the table\n" +
+			"WORKER_NODE are no leases, and are not shown.",
+		Example: "  export UIDRING_DSN=mysql://ids:secret@db/ids UIDRING_NAMESPACE=orders\n" +
+			"  uidring workers list\n" +
+			"  uidring workers show 7",
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, newCommand := range []func(*streams) *cobra.Command{newWorkersList, newWorkersShow, newWorkersRelease, newWorkersRecover} {
+		cmd.AddCommand(newCommand(s))
+	}
+	return cmd
+}
+
+func newWorkersList(s *streams) *cobra.Command {
+	var flags storeFlags
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Print all worker IDs that were given out",
+		Long: "Prints all worker IDs that were given out, who holds them, and the state of the store.\n\n" +
+			"A fence is the highest delta that a holder was ever allowed to use; AHEAD is how far it lies ahead of the store's\n" +
+			"clock. The states are held; expired, held by somebody who has not renewed it, and offered to others; revoked, taken\n" +
+			"from its holder and not offered yet; free.",
+		Example: "  uidring workers list --dsn sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
+			"  uidring workers list --json | jq '.workers[] | select(.state == \"held\") | .owner'",
+		Args: exactly(0, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v, err := flags.view(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(s.out, v.report())
+			}
+			return v.print(s)
+		},
+	}
+	flags.addTo(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object of JSON")
+	return cmd
+}
+
+func newWorkersShow(s *streams) *cobra.Command {
+	var flags storeFlags
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Print one worker ID",
+		Long:    "Prints all that the store knows of a worker ID. The largest ID is the last one that any holder was ever allowed to issue with it.",
+		Example: "  uidring workers show 7 --dsn sqlite:///var/lib/uidring/ids.db --namespace orders",
+		Args:    exactly(1, "a worker ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := workerID(args[0])
+			if err != nil {
+				return err
+			}
+			v, err := flags.view(cmd.Context(), &id)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(s.out, v.worker(v.rows[0]))
+			}
+			return v.printRow(s, v.rows[0])
+		},
+	}
+	flags.addTo(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object of JSON")
+	return cmd
+}
+
+func workerID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		return 0, usagef("worker ID %q, allowed: a number, 0 or more", text)
+	}
+	return id, nil
+}
+
+// A view is a namespace as it was at one time.
+type view struct {
+	store     string
+	namespace string
+	status    assigner.Status
+	meta      assigner.Meta
+	alloc     *bitsalloc.Allocator
+	rows      []assigner.Row // by worker ID
+}
+
+// view opens the store and looks at all rows, or at one.
+func (f *storeFlags) view(ctx context.Context, id *int64) (v *view, err error) {
+	st, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	err = f.within(ctx, func(ctx context.Context) error {
+		v, err = f.look(ctx, st, id)
+		return err
+	})
+	return v, err
+}
+
+// look reads all rows, or one, which must be there.
+func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*view, error) {
+	v := &view{store: st.String(), namespace: f.namespace}
+	var err error
+	if v.status, err = st.Status(ctx); err != nil {
+		return nil, err
+	}
+	if v.meta, err = st.LoadMeta(ctx); err != nil {
+		return nil, err
+	}
+	if v.meta.Version == 0 {
+		return nil, fmt.Errorf("namespace %q of %s: nobody has had a worker ID in it; --namespace or --dsn may be another", f.namespace, st)
+	}
+	if v.alloc, err = bitsalloc.New(v.meta.Layout, v.meta.Epoch); err != nil {
+		return nil, fmt.Errorf("the layout in the store: %w", err)
+	}
+	if id == nil {
+		v.rows, err = st.List(ctx)
+		slices.SortFunc(v.rows, func(a, b assigner.Row) int { return cmp.Compare(a.WorkerID, b.WorkerID) })
+		return v, err
+	}
+	row, err := st.Load(ctx, *id)
+	if err == nil && row.Version == 0 {
+		err = fmt.Errorf("namespace %q of %s: nobody has had worker ID %d", f.namespace, st, *id)
+	}
+	v.rows = []assigner.Row{row}
+	return v, err
+}
+
+// state of a row: held, expired, revoked or free.
+func (v *view) state(r assigner.Row) string {
+	switch {
+	case r.Token == "":
+		return "free"
+	case !r.Expires.After(v.status.Now):
+		return "expired"
+	case r.Revoked():
+		return "revoked"
+	}
+	return "held"
+}
+
+// guarantee is that of leases on this store.
+func (v *view) guarantee() assigner.Guarantee {
+	if v.status.Lossy || len(v.status.Faults) > 0 {
+		return assigner.GuaranteeLossy
+	}
+	return assigner.GuaranteeFenced
+}
+
+// ago says how far an instant lies ahead of the store's clock, or behind it.
+func (v *view) ago(t time.Time) string {
+	d := t.Sub(v.status.Now).Round(time.Second)
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("in %d days", d/(24*time.Hour))
+	case d > 0:
+		return "in " + d.String()
+	case d > -48*time.Hour:
+		return (-d).String() + " ago"
+	}
+	return fmt.Sprintf("%d days ago", -d/(24*time.Hour))
+}
+
+// printStore prints what all rows have in common.
+func (v *view) printStore(s *streams) error {
+	about := &table{s: s}
+	about.row("STORE", v.store)
+	about.row("NAMESPACE", v.namespace)
+	about.row("LAYOUT", fmt.Sprintf("%s since %s, datacenter %d, until %s", widths(v.meta.Layout), rfc3339(v.alloc.Epoch()), v.meta.DatacenterID,
+		v.alloc.Expires().Format(time.DateOnly)))
+	about.row("WORKERS", fmt.Sprintf("%d given out of %d", v.meta.NextWorkerID, v.alloc.MaxWorkerID()+1))
+	about.row("GUARANTEE", v.guarantee().String())
+	for _, fault := range v.status.Faults {
+		about.row("FAULT", s.paint(s.out, yellow, fault))
+	}
+	return about.print()
+}
+
+func (v *view) print(s *streams) error {
+	if err := v.printStore(s); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(s.out); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	t := s.table("WORKER", "STATE", "FENCE", "FENCE TIME", "AHEAD", "EXPIRES", "LEFT", "OWNER")
+	for _, r := range v.rows {
+		fence := v.alloc.Time(r.Fence)
+		t.row(decimalText(r.WorkerID), v.state(r), decimalText(r.Fence), fence.Format(time.RFC3339), v.ago(fence),
+			r.Expires.UTC().Format(time.RFC3339), v.ago(r.Expires), printable(r.Owner))
+	}
+	return t.print()
+}
+
+// printable keeps what another process wrote from meaning something to a terminal.
+func printable(text string) string {
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
+}
+
+func (v *view) printRow(s *streams, r assigner.Row) error {
+	t := &table{s: s}
+	t.row("WORKER", decimalText(r.WorkerID))
+	t.row("STATE", v.state(r))
+	t.row("OWNER", printable(r.Owner))
+	t.row("EXPIRES", fmt.Sprintf("%s (%s)", r.Expires.UTC().Format(time.RFC3339), v.ago(r.Expires)))
+	fence := v.alloc.Time(r.Fence)
+	t.row("FENCE", fmt.Sprintf("%d, %s (%s)", r.Fence, fence.Format(time.RFC3339), v.ago(fence)))
+	t.row("LARGEST ID", v.worker(r).Largest)
+	t.row("CLAIMS", decimalText(r.Version))
+	t.row("SERVER", printable(r.Identity))
+	return t.print()
+}
+
+// report is the view as JSON.
+func (v *view) report() any {
+	workers := make([]worker, 0, len(v.rows))
+	for _, r := range v.rows {
+		workers = append(workers, v.worker(r))
+	}
+	return struct {
+		Store      string    `json:"store"`
+		Namespace  string    `json:"namespace"`
+		Layout     string    `json:"layout"`
+		Epoch      time.Time `json:"epoch"`
+		Datacenter int64     `json:"datacenter"`
+		GivenOut   int64     `json:"givenOut"`
+		Guarantee  string    `json:"guarantee"`
+		Faults     []string  `json:"faults"`
+		Server     string    `json:"server"`
+		Now        time.Time `json:"now"`
+		Workers    []worker  `json:"workers"`
+	}{
+		v.store, v.namespace, widths(v.meta.Layout), v.alloc.Epoch(), v.meta.DatacenterID, v.meta.NextWorkerID,
+		v.guarantee().String(), append([]string{}, v.status.Faults...), v.status.Identity, v.status.Now.UTC(), workers,
+	}
+}
+
+// A worker is a row as JSON.
+type worker struct {
+	Worker    int64     `json:"worker"`
+	State     string    `json:"state"`
+	Owner     string    `json:"owner"`
+	Fence     int64     `json:"fence"`
+	FenceTime time.Time `json:"fenceTime"`
+	Largest   string    `json:"largestId"`
+	Expires   time.Time `json:"expires"`
+	Claims    int64     `json:"claims"`
+	Server    string    `json:"server"`
+}
+
+func (v *view) worker(r assigner.Row) worker {
+	largest, err := v.alloc.Allocate(r.Fence, v.meta.DatacenterID, r.WorkerID, v.alloc.MaxSequence())
+	text := decimalText(largest)
+	if err != nil { // a row of another layout, or with no fence yet
+		text = "-"
+	}
+	return worker{r.WorkerID, v.state(r), r.Owner, r.Fence, v.alloc.Time(r.Fence), text, r.Expires.UTC(), r.Version, r.Identity}
+}

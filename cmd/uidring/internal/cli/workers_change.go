@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cmd/uidring/internal/store"
+)
+
+func newWorkersRelease(s *streams) *cobra.Command {
+	var flags storeFlags
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "release ID",
+		Short: "Take a worker ID from its holder",
+		Long: "Takes a worker ID from its holder, who learns it at the next renewal and takes another one. Its fence stays: no ID is\n" +
+			"issued twice, even if the holder is alive. Others are offered the worker ID once its lease would have expired. A\n" +
+			"holder that is gone needs no release: its lease expires by itself.\n\n" +
+			"It asks before it acts. Without a terminal, --yes is needed.",
+		Example: "  uidring workers release 7 --dsn sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
+			"  uidring workers release 7 --yes",
+		Args: exactly(1, "a worker ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := workerID(args[0])
+			if err != nil {
+				return err
+			}
+			return flags.change(cmd.Context(), &id, func(c *change) error { return c.release(s, yes) })
+		},
+	}
+	flags.addTo(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func newWorkersRecover(s *streams) *cobra.Command {
+	var flags storeFlags
+	var ahead time.Duration
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "recover --ahead DURATION",
+		Short: "Make a namespace usable again after a restore",
+		Long: "After a restore from a backup, or a failover that lost commits, the store no longer knows which IDs were used since.\n" +
+			"recover raises every fence by --ahead, or to that much above the present time where that is later, and takes all\n" +
+			"worker IDs from their holders.\n\n" +
+			"No claim may reach the store between its return to the earlier state and the end of recover: keep the network\n" +
+			"closed. --ahead has to be more than any generator had run ahead of the clock, its window included: 1h is plenty\n" +
+			"at the pace of the clock. New IDs then lie up to that far ahead.\n\n" +
+			"It asks before it acts. Without a terminal, --yes is needed.",
+		Example: "  uidring workers recover --ahead 1h --dsn mysql://ids@db/ids --namespace orders\n" +
+			"  uidring workers recover --ahead 1h --yes",
+		Args: exactly(0, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("ahead") || ahead < 0 {
+				return usagef("--ahead %v, allowed: 0 or more, such as 1h; it has no default", ahead)
+			}
+			return flags.change(cmd.Context(), nil, func(c *change) error { return c.recover(s, ahead, yes) })
+		},
+	}
+	flags.addTo(cmd)
+	flags.timeout, cmd.Flags().Lookup("timeout").DefValue = 5*time.Minute, "5m0s" // each row is a change of its own
+	cmd.Flags().DurationVar(&ahead, "ahead", 0, "how far fences are raised")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// A change is something that is done to a namespace once somebody has said yes.
+type change struct {
+	ctx   context.Context
+	flags *storeFlags
+	store *store.Store
+	seen  *view // what the question is about
+}
+
+// change opens the store and looks at it before f. The answer to a question may take any time.
+func (f *storeFlags) change(ctx context.Context, id *int64, do func(*change) error) error {
+	st, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	c := &change{ctx: ctx, flags: f, store: st}
+	err = f.within(ctx, func(ctx context.Context) error {
+		c.seen, err = f.look(ctx, st, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return do(c)
+}
+
+func (c *change) release(s *streams, yes bool) error {
+	row := c.seen.rows[0]
+	if row.Token == "" || row.Revoked() {
+		_, err := fmt.Fprintf(s.out, "worker ID %d is %s already: nothing to do\n", row.WorkerID, c.seen.state(row))
+		return err
+	}
+	if !yes {
+		question := fmt.Sprintf("Take worker ID %d of namespace %q from %q, which will have to take another one?",
+			row.WorkerID, c.seen.namespace, row.Owner)
+		if err := s.confirm(question, func() error { return c.seen.printRow(s, row) }); err != nil {
+			return err
+		}
+	}
+	return c.flags.within(c.ctx, func(ctx context.Context) error {
+		found, err := c.store.Load(ctx, row.WorkerID)
+		if err != nil {
+			return err
+		}
+		if found.Version != row.Version {
+			return fmt.Errorf("worker ID %d has changed hands since it was shown, it is %q's; nothing was done", row.WorkerID, found.Owner)
+		}
+		revoked, err := assigner.Revoke(ctx, c.store, row.WorkerID)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.out, "worker ID %d was taken from %q; it is offered to others from %s on\n",
+			row.WorkerID, row.Owner, revoked.Expires.UTC().Format(time.RFC3339))
+		return err
+	})
+}
+
+func (c *change) recover(s *streams, ahead time.Duration, yes bool) error {
+	held := 0
+	for _, row := range c.seen.rows {
+		if c.seen.state(row) == "held" {
+			held++
+		}
+	}
+	if !yes {
+		question := fmt.Sprintf("Raise the fences of all %d worker IDs of namespace %q by %v, those that were raised before as well, "+
+			"and take %d from their holders?", len(c.seen.rows), c.seen.namespace, ahead, held)
+		if err := s.confirm(question, func() error { return c.seen.printStore(s) }); err != nil {
+			return err
+		}
+	}
+	return c.flags.within(c.ctx, func(ctx context.Context) error {
+		if err := assigner.Recover(ctx, c.store, ahead); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(s.out, "%d fences of namespace %q raised by %v\n", len(c.seen.rows), c.seen.namespace, ahead)
+		return err
+	})
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/store"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+// A listing is what workers list prints as JSON.
+type listing struct {
+	Store, Namespace, Layout, Guarantee, Server string
+	Epoch, Now                                  time.Time
+	Datacenter, GivenOut                        int64
+	Faults                                      []string
+	Workers                                     []shown
+}
+
+// shown is what workers show prints as JSON.
+type shown struct {
+	Worker, Fence, Claims           int64
+	State, Owner, LargestID, Server string
+	FenceTime, Expires              time.Time
+}
+
+// database creates the tables of a database with the command, and points the command to it.
+func database(t *testing.T, kind, url string) {
+	t.Helper()
+	clean(t)
+	t.Setenv("UIDRING_DSN", url)
+	t.Setenv("UIDRING_NAMESPACE", "orders")
+	for range 2 {
+		if out := quietly(t, "schema", kind, "--apply"); !strings.HasSuffix(out, " has all tables\n") || !strings.HasPrefix(out, kind+":") {
+			t.Errorf("printed %q", out)
+		}
+	}
+}
+
+func sqlite(t *testing.T) string {
+	url := (&url.URL{Scheme: "sqlite", Path: filepath.Join(t.TempDir(), "data", "ids.db")}).String()
+	database(t, "sqlite", url)
+	return url
+}
+
+func mariaDB(t *testing.T) string {
+	server := testserver.MariaDB(t)
+	db, err := sqlassigner.OpenMySQL(server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY 'sesame'")
+	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
+	url := "mysql://ids:sesame@" + server.Addr() + "/uidring"
+	database(t, "mysql", url)
+	return url
+}
+
+// generator takes a worker ID of the namespace orders. lost counts those that it loses.
+func generator(t *testing.T, url, owner string) (g *cached.Generator, lost *atomic.Int64) {
+	t.Helper()
+	st, err := store.Open(url, "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost = new(atomic.Int64)
+	g, err = cached.NewContext(t.Context(), cached.Config{
+		Assigner: assigner.Leased(st, assigner.LeaseConfig{Window: 2 * time.Second, Owner: owner}),
+		Trace:    cached.Trace{LeaseLost: func(int64, error) { lost.Add(1) }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = g.Close()
+		_ = st.Close()
+	})
+	return g, lost
+}
+
+// eventually polls until a condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%s: not within 30 s", what)
+		}
+	}
+}
+
+// The command takes the worker ID of a live generator, which goes on with another; a third generator takes the first worker ID while the first one
+// still issues what it had prepared. No ID is issued twice.
+func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) string{"SQLite": sqlite, "MariaDB": mariaDB} {
+		t.Run(name, func(t *testing.T) {
+			url := open(t)
+			first, lost := generator(t, url, "first")
+			seen := make(map[int64]bool)
+			draw := func(g *cached.Generator, n int) {
+				t.Helper()
+				for range n {
+					id, err := g.NextContext(t.Context())
+					if err != nil || seen[id] {
+						t.Fatalf("ID %d: %v; issued before: %v", id, err, seen[id])
+					}
+					seen[id] = true
+				}
+			}
+			draw(first, 20_000)
+			if out := quietly(t, "workers", "release", "0", "--yes"); !strings.HasPrefix(out, `worker ID 0 was taken from "first"; it is offered to others from 20`) {
+				t.Errorf("printed %q", out)
+			}
+			if out := quietly(t, "workers", "release", "0", "--yes"); !strings.HasPrefix(out, "worker ID 0 is revoked already") {
+				t.Errorf("printed %q", out)
+			}
+			eventually(t, "the holder notices", func() bool {
+				draw(first, 100)
+				return lost.Load() == 1 && first.WorkerID() == 1
+			})
+			eventually(t, "the row expires", func() bool {
+				draw(first, 100)
+				return decode[shown](t, quietly(t, "workers", "show", "0", "--json")).State == "expired"
+			})
+			third, _ := generator(t, url, "third")
+			if third.WorkerID() != 0 {
+				t.Errorf("worker ID %d, want 0 again", third.WorkerID())
+			}
+			draw(first, 20_000)
+			draw(third, 20_000)
+		})
+	}
+}
+
+func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
+	url := sqlite(t)
+	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+": nobody has had a worker ID in it; --namespace or --dsn may be another\n")
+	g, _ := generator(t, url, "host\x1b[31m 1")
+	id, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := decode[listing](t, quietly(t, "workers", "list", "--json"))
+	if l.Store != url || l.Namespace != "orders" || l.Layout != "28/5/17/13@1s" || l.Guarantee != "fenced" || l.GivenOut != 1 || len(l.Faults) != 0 ||
+		!l.Epoch.Equal(bitsalloc.DefaultEpoch()) || time.Since(l.Now).Abs() > time.Minute || len(l.Workers) != 1 {
+		t.Fatalf("%+v", l)
+	}
+	row := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
+	largest, err := strconv.ParseInt(row.LargestID, 10, 64)
+	if row.State != "held" || row.Owner != "host\x1b[31m 1" || row.Claims != 1 || err != nil || largest < id || !row.Expires.After(l.Now) ||
+		row.FenceTime.Sub(bitsalloc.DefaultEpoch()) != time.Duration(row.Fence)*time.Second {
+		t.Errorf("%+v, want worker 0 with ID %d", row, id)
+	}
+	for _, out := range []string{quietly(t, "workers", "list"), quietly(t, "workers", "show", "0")} {
+		for _, want := range []string{"held", `host\x1b[31m 1`, strconv.FormatInt(row.Fence, 10), row.Expires.Format(time.RFC3339)} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is not in\n%s", want, out)
+			}
+		}
+		if strings.ContainsAny(out, "\x1b\t") {
+			t.Errorf("escapes or tabs in\n%q", out)
+		}
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if row := decode[shown](t, quietly(t, "workers", "show", "0", "--json")); row.State != "free" {
+		t.Errorf("%+v after Close, want it free", row)
+	}
+	wants(t, "", []string{"workers", "release", "0", "--yes"}, exitOK, "worker ID 0 is free already: nothing to do\n", "")
+	wants(t, "", []string{"workers", "show", "5"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+": nobody has had worker ID 5\n")
+}
+
+func TestRecoverRaisesAllFences(t *testing.T) {
+	url := mariaDB(t)
+	g, _ := generator(t, url, "before")
+	last, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
+	if out := quietly(t, "workers", "recover", "--ahead", "1h", "--yes"); out != "1 fences of namespace \"orders\" raised by 1h0m0s\n" {
+		t.Errorf("printed %q", out)
+	}
+	after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
+	if after.Fence < before.Fence+3600 || after.State != "free" {
+		t.Errorf("%+v, was %+v, want its fence raised by an hour", after, before)
+	}
+	next, _ := generator(t, url, "after")
+	id, err := next.Next()
+	if err != nil || id <= last {
+		t.Errorf("ID %d, %v, want one above %d", id, err, last)
+	}
+}
+
+func TestWhatNeedsAYesRefusesWithoutATerminal(t *testing.T) {
+	url := sqlite(t)
+	g, _ := generator(t, url, "holder")
+	before := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
+	for _, args := range []string{"workers release 0", "workers recover --ahead 1h"} {
+		wants(t, "y\n", strings.Fields(args), exitUnconfirmed, "", "uidring: not confirmed, nothing was done: standard input is no terminal; --yes says yes\n")
+	}
+	after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
+	if after.Claims != before.Claims || after.State != "held" || g.WorkerID() != 0 {
+		t.Errorf("%+v, was %+v", after, before)
+	}
+}
+
+func TestAStoreThatCannotBeReachedIsOneLineWithoutThePassword(t *testing.T) {
+	clean(t)
+	t.Setenv("UIDRING_DSN", "mysql://ids:sesame@127.0.0.1:1/uidring")
+	for _, args := range []string{"workers list", "workers show 1", "workers release 1 --yes", "workers recover --ahead 1h --yes", "schema mysql --apply"} {
+		code, out, err := run(t, "", append(strings.Fields(args), "--timeout", "200ms")...)
+		if code != exitFailure || out != "" || strings.Count(err, "\n") != 1 || !strings.Contains(err, "database unreachable") || strings.Contains(err, "sesame") ||
+			!strings.Contains(err, "--timeout allows 200ms") {
+			t.Errorf("uidring %s: exit code %d, stdout %q, stderr %q", args, code, out, err)
+		}
+	}
+}
+
+func TestSchemaPrintsWhatTheLibraryApplies(t *testing.T) {
+	clean(t)
+	for kind, want := range map[string]string{
+		"mysql": "ENGINE", "postgres": "timestamptz", "sqlite": "AUTOINCREMENT",
+	} {
+		out := quietly(t, "schema", kind)
+		if !strings.Contains(out, "CREATE TABLE IF NOT EXISTS WORKER_LEASE") || !strings.Contains(strings.ToLower(out), strings.ToLower(want)) {
+			t.Errorf("schema %s has no %q:\n%s", kind, want, out)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+// Brings the page to life: the stream drives what is shown, the forms ask the API.
+
+import {Refusal, request, token} from './api.js';
+import {picture, split} from './bits.js';
+import * as charts from './charts.js';
+import {$, list, make, show} from './dom.js';
+import {clock, distance, duration, instant, integer} from './format.js';
+import {Stream} from './stream.js';
+
+const guarantees = {
+  derived: 'a number from configuration or from the host; nothing checks it',
+  sticky: 'one number per key from a store, used again after a restart; not fenced',
+  lossy: 'fenced, on a store that may forget commits',
+  fresh: 'a number that was never given out before, as long as the store is durable',
+  fenced: 'safe on a durable store, whatever clocks and pauses do',
+};
+
+const counters = [
+  ['issued', 'Issued', 'IDs returned to callers'],
+  ['retired', 'Retired', 'IDs dropped unused: stale, or of a worker ID that was given up'],
+  ['dropped', 'Dropped', 'IDs spent by callers that stalled inside a take'],
+  ['paddingPasses', 'Padding passes', 'that put at least one run of IDs'],
+  ['inlinePads', 'Inline pads', 'runs put by callers that had found the ring empty'],
+  ['rejectedTakes', 'Rejected takes', 'requests that the generator had no ID for'],
+  ['rejectedPuts', 'Rejected puts', 'padding passes that had to leave room in the ring'],
+  ['renewals', 'Renewals', 'of the worker ID'],
+  ['renewFailures', 'Failed renewals', 'calls to the store of worker IDs that failed'],
+];
+
+let about = null; // the event "about"
+let reading = null; // the last event "stats"
+let mounted = false;
+let drawWorker; // fill in the pictures of bits
+let drawDecoded;
+
+// -- connection
+
+const stream = new Stream({
+  event(name, data) {
+    if (name === 'about') introduce(data);
+    if (name === 'stats') update(data);
+  },
+  state,
+});
+
+const names = {connecting: 'Connecting', live: 'Live', disconnected: 'Disconnected', refused: 'Sign in', paused: 'Paused'};
+
+let countdown;
+
+function state(name, more) {
+  clearInterval(countdown);
+  $('state').dataset.state = name;
+  show($('state'), names[name]);
+  $('pause').hidden = name !== 'live';
+  $('sign-out').hidden = !token.get() || name === 'refused';
+  if (name === 'disconnected') disconnected(more);
+  if (name === 'paused') trouble('Paused.', more.reason, 'Resume');
+  if (name === 'refused') signIn();
+  $('content').classList.toggle('stale', name !== 'live');
+  if (name === 'live') {
+    if ([$('sign-in'), $('trouble')].some((box) => box.contains(document.activeElement))) $('main').focus();
+    $('sign-in').hidden = true;
+    $('content').hidden = false;
+  } else {
+    charts.interrupt();
+  }
+  $('trouble').hidden = name !== 'disconnected' && name !== 'paused';
+}
+
+function disconnected({reason, seconds}) {
+  trouble('Disconnected.', reason, 'Try now');
+  let left = seconds;
+  const tick = () => show($('trouble-retry'), left > 0 ? `Next try in ${left--} s.` : 'Trying…');
+  tick();
+  countdown = setInterval(tick, 1000);
+}
+
+function trouble(title, text, action) {
+  show($('trouble-title'), title);
+  show($('trouble-text'), text);
+  show($('trouble-since'), reading ? `What is shown is of ${clock(reading.time)} UTC.` : '');
+  show($('trouble-retry'), '');
+  show($('retry'), action);
+}
+
+$('retry').addEventListener('click', () => stream.retry());
+
+function pause(reason) {
+  stream.stop();
+  state('paused', {reason});
+}
+
+$('pause').addEventListener('click', () => {
+  pause('Nothing moves until you resume.');
+  $('retry').focus();
+});
+
+// A page that nobody sees gives its place on the service, and its connection, back.
+const unseen = 60; // seconds
+let hiding;
+let hidden = false;
+document.addEventListener('visibilitychange', () => {
+  clearTimeout(hiding);
+  const name = $('state').dataset.state;
+  if (document.hidden && (name === 'live' || name === 'disconnected')) {
+    hiding = setTimeout(() => {
+      hidden = true;
+      pause('The page was out of sight.');
+    }, unseen * 1000);
+  } else if (!document.hidden && hidden) {
+    hidden = false;
+    stream.start();
+  }
+});
+
+// -- sign in
+
+function signIn() {
+  $('sign-in').hidden = false;
+  $('content').hidden = true;
+  show($('sign-in-error'), token.get() ? 'The service does not accept this token.' : '');
+  token.drop();
+  $('token').value = '';
+  $('token').focus();
+}
+
+$('sign-in-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const text = $('token').value.trim();
+  if (!/^[\x21-\x7e]+$/.test(text)) {
+    show($('sign-in-error'), 'A token has letters, digits and signs of ASCII only, no spaces.');
+    return;
+  }
+  token.set(text);
+  show($('sign-in-error'), '');
+  stream.start();
+});
+
+$('sign-out').addEventListener('click', () => {
+  token.drop();
+  location.reload(); // leaves nothing of what was shown
+});
+
+// -- what the stream tells
+
+// introduce takes "about". It comes with each connection: the service may have been started anew.
+function introduce(data) {
+  const sameLayout = JSON.stringify(about?.layout) === JSON.stringify(data.layout);
+  about = data;
+  if (!sameLayout) {
+    drawWorker = picture($('worker-bits'), about.layout);
+    drawDecoded = picture($('decoded-bits'), about.layout);
+    show($('decode-summary'), '');
+    $('decoded').hidden = true;
+  }
+  show($('version'), `ID service ${about.version}`.trim());
+}
+
+function update(stats) {
+  reading = stats;
+  if (!mounted) charts.mount($('charts'));
+  mounted = true;
+  charts.add(stats);
+  worker(stats);
+  table();
+  list($('counters'), counters.map(([key, name, meaning]) => [name, integer(stats[key]), meaning]));
+}
+
+function table() {
+  if (!$('readings').open) return;
+  $('readings-body').replaceChildren(...charts.rows(20).map((row) => make('tr', {},
+    ...row.map((text, i) => make(i ? 'td' : 'th', i ? {class: 'number'} : {scope: 'row'}, text)))));
+}
+$('readings').addEventListener('toggle', table);
+
+function worker(stats) {
+  const {layout} = about;
+  drawWorker({delta: stats.lastDelta, datacenter: stats.datacenter, worker: stats.worker});
+  const expires = Date.parse(about.expires) / 1000;
+  list($('facts'), [
+    ['Worker ID', integer(stats.worker), layout.datacenter ? `in datacenter ${integer(stats.datacenter)}` : ''],
+    ['Guarantee', stats.guarantee, guarantees[stats.guarantee]],
+    ['Layout', [layout.delta, layout.datacenter, layout.worker, layout.sequence].join('/'), `delta counts units of ${duration(layout.unit)}`],
+    ['Epoch', instant(about.epoch), 'where delta is 0'],
+    ['Last ID time', instant(about.expires), distance(expires, stats.time)],
+    ['Store of worker IDs', about.store || '–'],
+  ]);
+  $('expiring').hidden = !stats.expiring;
+  show($('expiring'), stats.expiring ? `Less than a year is left: the layout ends on ${instant(about.expires)}.` : '');
+}
+
+// -- one ID
+
+const parse = async (text) => (await request(`v1/parse/${encodeURIComponent(text)}`, {accept: 'application/json'})).json();
+
+$('decode-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const text = $('id').value.trim();
+  ask(() => {
+    if (text === '') throw new Refusal(400, 'Paste an ID first.');
+    return parse(text);
+  });
+});
+
+$('draw').addEventListener('click', () => ask(async (current) => {
+  const answer = await request('v1/id', {accept: 'text/plain'});
+  const text = (await answer.text()).trim();
+  if (current()) $('id').value = text;
+  return parse(text);
+}));
+
+// ask shows the ID that a question leads to, or why there is none. What comes after a later question is not shown.
+let asked = 0;
+async function ask(question) {
+  const turn = ++asked;
+  const current = () => turn === asked;
+  let id;
+  try {
+    id = await question(current);
+  } catch (error) {
+    if (current()) refused(error);
+    return;
+  }
+  if (current()) decoded(id);
+}
+
+function decoded(id) {
+  const {layout} = about;
+  const values = split(id.id, layout);
+  const away = distance(Date.parse(id.time) / 1000, Date.now() / 1000);
+  const place = layout.datacenter ? ` in datacenter ${integer(values.datacenter)}` : '';
+  $('id').removeAttribute('aria-invalid');
+  show($('decode-error'), '');
+  show($('decode-summary'), `Made by worker ${integer(values.worker)}${place}, with a time of ${instant(id.time)} (${away}), as number ${integer(values.sequence)} of its unit.`);
+  drawDecoded(values);
+  list($('decoded-forms'), [['Decimal', id.id], ['Base32', id.base32], ['Base62', id.base62]]);
+  $('decoded').hidden = false;
+}
+
+function refused(error) {
+  show($('decode-summary'), '');
+  $('decoded').hidden = true;
+  show($('decode-error'), error.message);
+  $('id').setAttribute('aria-invalid', String(error.status === 400));
+  if (error.status === 401) stream.start(); // it will ask for a token
+}
+
+stream.start();

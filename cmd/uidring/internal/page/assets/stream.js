@@ -1,0 +1,107 @@
+// The stream of server-sent events, read with fetch, since EventSource cannot send a token.
+
+import {createParser} from './npm/eventsource-parser/index.js';
+import {Refusal, request} from './api.js';
+
+const longestPause = 15;
+
+// A Stream keeps /events open: when it ends, it is opened again, after 1, 2, 4 … 15 seconds.
+//   event(name, data)  is called for each event
+//   state(name, more)  with 'connecting', 'live', 'disconnected' ({reason, seconds} until the next try) or 'refused' (401)
+export class Stream {
+  #event;
+  #state;
+  #run = null; // aborts what is under way
+  #wake = null; // ends the pause before the next try
+  #silence = 15; // seconds without a byte after which the connection is taken for lost
+
+  constructor({event, state}) {
+    this.#event = event;
+    this.#state = state;
+  }
+
+  start() {
+    this.stop();
+    this.#run = new AbortController();
+    this.#keep(this.#run.signal);
+  }
+
+  stop() {
+    this.#run?.abort();
+    this.#wake?.();
+    this.#run = null;
+  }
+
+  // retry ends the pause before the next try, or starts a stream that was stopped.
+  retry() {
+    if (this.#run) this.#wake?.();
+    else this.start();
+  }
+
+  async #keep(stopped) {
+    this.#state('connecting');
+    for (let failures = 0; ; failures++) {
+      let reason = 'The service has ended the connection.';
+      try {
+        await this.#read(stopped, () => { failures = 0; });
+      } catch (error) {
+        if (!stopped.aborted && error instanceof Refusal && error.status === 401) return this.#state('refused');
+        reason = error.message;
+      }
+      if (stopped.aborted) return undefined;
+      const seconds = Math.min(2 ** failures, longestPause);
+      this.#state('disconnected', {reason, seconds});
+      await this.#pause(seconds);
+      if (stopped.aborted) return undefined;
+    }
+  }
+
+  // read follows one connection to its end.
+  async #read(stopped, alive) {
+    const silent = new AbortController();
+    const silence = new Error('The service has fallen silent.');
+    let timer;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => silent.abort(silence), this.#silence * 1000);
+    };
+    heard();
+    try {
+      const answer = await request('events', {accept: 'text/event-stream', signal: AbortSignal.any([stopped, silent.signal])});
+      const parser = createParser({onEvent: ({event, data}) => this.#take(event, JSON.parse(data), alive)});
+      const text = new TextDecoder();
+      const reader = answer.body.getReader();
+      for (;;) {
+        const {done, value} = await reader.read();
+        if (done) return;
+        parser.feed(text.decode(value, {stream: true}));
+        heard();
+      }
+    } catch (error) {
+      if (silent.signal.aborted) throw silence;
+      throw error instanceof TypeError ? new Error('The connection was lost.', {cause: error}) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #take(name, data, alive) {
+    if (name === 'about') {
+      this.#silence = 3 * data.heartbeat;
+      alive();
+      this.#state('live');
+    }
+    try {
+      this.#event(name, data);
+    } catch (error) {
+      reportError(error); // a mistake of the page, not of the connection
+    }
+  }
+
+  #pause(seconds) {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      setTimeout(resolve, seconds * 1000);
+    });
+  }
+}

@@ -1,0 +1,180 @@
+// Package plan works out which layouts of IDs will do for a use, and what they leave over.
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// A Need is what IDs are wanted for. Everything but Datacenters is that of one datacenter, the largest.
+type Need struct {
+	Rate           float64 // IDs a second of all processes together, sustained
+	Processes      int64   // that run at once
+	RestartsPerDay float64 // starts of all processes together
+	Years          float64 // from Start on, of 365.25 days
+	Datacenters    int64
+	Start          time.Time // when the first ID is to be issued
+}
+
+const (
+	day  = 24 * time.Hour
+	year = 365.25 * 24 * time.Hour
+	// mostYears keeps a span within a time.Duration.
+	mostYears = 290
+)
+
+// Check returns all that is wrong with a need.
+func (n Need) Check() error {
+	var errs []error
+	bad := func(field string, given any, allowed string) {
+		errs = append(errs, fmt.Errorf("%s %v, allowed: %s", field, given, allowed))
+	}
+	if !(n.Rate >= 0 && n.Rate <= math.MaxInt64) {
+		bad("rate", n.Rate, "0 or more IDs a second")
+	}
+	if n.Processes < 1 || n.Processes > 1<<40 {
+		bad("processes", n.Processes, "at least 1")
+	}
+	if !(n.RestartsPerDay >= 0 && n.RestartsPerDay <= 1e12) {
+		bad("restarts-per-day", n.RestartsPerDay, "0 or more")
+	}
+	if !(n.Years > 0 && n.Years <= mostYears) {
+		bad("years", n.Years, fmt.Sprintf("above 0, at most %d", mostYears))
+	}
+	if n.Datacenters < 1 || n.Datacenters > 1<<40 {
+		bad("datacenters", n.Datacenters, "at least 1")
+	}
+	return errors.Join(errs...)
+}
+
+// A Source is where worker IDs come from.
+type Source string
+
+const (
+	// Leased worker IDs are used again. One that a process leaves without saying so is offered after two windows: until then its
+	// successor has another, so that twice as many are needed as there are processes.
+	Leased Source = "leased"
+	// Disposable worker IDs are spent, one at each start, from 1 on.
+	Disposable Source = "disposable"
+)
+
+// workers is how many worker IDs a source takes.
+func (n Need) workers(source Source) float64 {
+	if source == Leased {
+		return 2 * float64(n.Processes)
+	}
+	return float64(n.Processes) + math.Ceil(n.RestartsPerDay*n.Years*float64(year)/float64(day))
+}
+
+// end is the instant until which IDs are wanted.
+func (n Need) end() time.Time { return n.Start.Add(time.Duration(n.Years * float64(year))) }
+
+// perProcess is the rate of one process.
+func (n Need) perProcess() float64 { return n.Rate / float64(n.Processes) }
+
+// A Verdict says how a layout does for a need.
+type Verdict struct {
+	Layout      bitsalloc.Layout
+	Source      Source
+	Ends        time.Time // when delta or, if that is earlier, the worker IDs are used up
+	Workers     Room
+	Datacenters Room
+	Rate        Room     // IDs a second of one process
+	Faults      []string // why it will not do; none: it will
+}
+
+// Room is how much of a field is needed, and how much there is.
+type Room struct {
+	Needed float64 `json:"needed"`
+	Has    float64 `json:"has"`
+}
+
+// Left is what remains, in percent of what there is; below 0 where that is too little.
+func (r Room) Left() float64 { return 100 * (r.Has - r.Needed) / r.Has }
+
+// Judge says how IDs of an allocator do for a need.
+func (n Need) Judge(alloc *bitsalloc.Allocator, source Source) Verdict {
+	v := Verdict{
+		Layout: alloc.Layout(), Source: source, Ends: alloc.Expires(),
+		Workers:     Room{n.workers(source), float64(alloc.MaxWorkerID() + 1)},
+		Datacenters: Room{float64(n.Datacenters), float64(alloc.MaxDatacenterID() + 1)},
+		Rate:        Room{n.perProcess(), float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds()},
+	}
+	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
+	if n.Start.Before(alloc.Epoch()) {
+		fault("its epoch is later than the start")
+	}
+	if v.Ends.Before(n.end()) {
+		fault("its time ends in %s", v.Ends.Format("2006-01"))
+	}
+	if source == Disposable {
+		v.Workers.Has-- // 0 is given to nobody
+		if spent := n.spent(v.Workers.Has); spent.Before(v.Ends) {
+			v.Ends = spent
+		}
+	}
+	if v.Workers.Needed > v.Workers.Has {
+		fault("%.0f worker IDs, needs %.0f", v.Workers.Has, v.Workers.Needed)
+	}
+	if v.Datacenters.Needed > v.Datacenters.Has {
+		fault("%.0f datacenters, needs %.0f", v.Datacenters.Has, v.Datacenters.Needed)
+	}
+	if v.Rate.Needed > v.Rate.Has {
+		fault("%.0f IDs a second of a process, needs %.0f", v.Rate.Has, math.Ceil(v.Rate.Needed))
+	}
+	return v
+}
+
+// spent is when disposable worker IDs are used up.
+func (n Need) spent(workers float64) time.Time {
+	days := (workers - float64(n.Processes)) / n.RestartsPerDay
+	if !(days*float64(day) < mostYears*float64(year)) { // also without restarts
+		return n.Start.Add(mostYears * year)
+	}
+	return n.Start.Add(time.Duration(max(days, 0) * float64(day)))
+}
+
+// ErrImpossible is found in the error of Fit.
+var ErrImpossible = errors.New("plan: no layout will do")
+
+// Fit returns the layout that suits a need best: each field as wide as it has to be, and the bits that are over shared out among
+// sequence, worker and delta, in turn. Where 63 bits are not enough the error says what takes how many.
+func (n Need) Fit(unit time.Duration, epoch time.Time, source Source) (bitsalloc.Layout, error) {
+	units := math.Ceil(float64(n.end().UnixMilli()-epoch.UnixMilli()) / float64(unit.Milliseconds()))
+	workers := n.workers(source)
+	if source == Disposable {
+		workers++ // 0 is given to nobody
+	}
+	widths := [...]int{
+		max(1, width(units)),
+		width(float64(n.Datacenters)),
+		width(workers),
+		width(n.perProcess() * unit.Seconds()),
+	}
+	const most = 63
+	sum := widths[0] + widths[1] + widths[2] + widths[3]
+	if sum > most {
+		return bitsalloc.Layout{}, fmt.Errorf("%w with %s worker IDs: delta takes %d bits (%.0f units of %v), datacenter %d (%d), worker %d (%.0f), "+
+			"sequence %d (%.0f IDs a unit of a process): %d, allowed: %d; more processes at a lower rate each, a later epoch or fewer years take less",
+			ErrImpossible, source, widths[0], units, unit, widths[1], n.Datacenters, widths[2], workers, widths[3],
+			math.Ceil(n.perProcess()*unit.Seconds()), sum, most)
+	}
+	for spare := range most - sum {
+		widths[[...]int{3, 2, 0}[spare%3]]++
+	}
+	return bitsalloc.Layout{DeltaBits: uint8(widths[0]), DatacenterBits: uint8(widths[1]), WorkerBits: uint8(widths[2]),
+		SequenceBits: uint8(widths[3]), Unit: unit}, nil
+}
+
+// width is that of a field for a number of values.
+func width(values float64) int {
+	if values <= 1 {
+		return 0
+	}
+	return bits.Len64(uint64(math.Ceil(values)) - 1)
+}

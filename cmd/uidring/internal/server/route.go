@@ -1,0 +1,169 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+const (
+	longestURL  = 2048 // bytes
+	mostScrapes = 4    // at once
+
+	allowed = "GET, HEAD, OPTIONS" // methods of all routes
+)
+
+// A handler answers a request in full, or returns why it cannot, with nothing written.
+type handler func(w http.ResponseWriter, r *http.Request, c client) *problem
+
+// A route is what is served under a path, with what has to be true of a request first.
+type route struct {
+	server *Server
+	handle handler
+	open   bool  // needs no token
+	gate   *gate // limits requests under way; nil: none
+	usage  usage
+
+	noStore []string // for the header, made once
+}
+
+// routes are found without a ServeMux, since that would redirect paths that are not clean, and answer some mistakes in plain text.
+type routes struct {
+	exact         map[string]*route // by path
+	parse, assets *route            // of all paths that begin as they do; assets is nil without a page
+	unknown       *route
+}
+
+func (t *routes) find(path string) *route {
+	if r, ok := t.exact[path]; ok {
+		return r
+	}
+	switch {
+	case strings.HasPrefix(path, parsePath):
+		return t.parse
+	case strings.HasPrefix(path, "/assets/") && t.assets != nil:
+		return t.assets
+	}
+	return t.unknown
+}
+
+func (s *Server) newRoutes(m *metrics) routes {
+	api, scrapes := &gate{most: s.cfg.MaxConcurrent}, &gate{most: mostScrapes}
+	add := func(name string, r route) *route {
+		r.server, r.usage, r.noStore = s, m.usage(name), []string{"no-store"}
+		return &r
+	}
+	all := routes{
+		exact: map[string]*route{
+			"/v1/id":        add("/v1/id", route{handle: s.id, gate: api}),
+			"/v1/ids":       add("/v1/ids", route{handle: s.ids, gate: api}),
+			"/openapi.json": add("/openapi.json", route{handle: describe, gate: api, open: true}),
+			"/healthz":      add("/healthz", route{handle: alive, open: true}),
+			"/readyz":       add("/readyz", route{handle: s.ready, open: true}),
+			"/metrics":      add("/metrics", route{handle: foreign(m.handler()), gate: scrapes}),
+		},
+		parse:   add(parsePath+"{id}", route{handle: s.parse, gate: api}),
+		unknown: add("unknown", route{handle: nowhere, gate: api, open: true}),
+	}
+	if page := s.cfg.Page; page != nil {
+		all.exact["/"] = add("/", route{handle: foreign(page), gate: api, open: true})
+		all.assets = add("/assets/", route{handle: foreign(page), gate: api, open: true})
+		all.exact["/events"] = add("/events", route{handle: foreign(page)})
+	}
+	return all
+}
+
+// foreign makes a handler of one that answers mistakes by itself.
+func foreign(h http.Handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, _ client) *problem {
+		h.ServeHTTP(w, r)
+		return nil
+	}
+}
+
+func nowhere(http.ResponseWriter, *http.Request, client) *problem {
+	return notFound.because("There is nothing under this path; see /openapi.json.")
+}
+
+// ServeHTTP answers a request, and counts it.
+func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	started := time.Now()
+	a := &answer{ResponseWriter: w}
+	defer func() { t.usage.count(a.status, time.Since(started)) }()
+	defer t.recover(a, r)
+	w.Header()["Cache-Control"] = t.noStore // the page's files replace it
+	if p := t.answer(a, r); p != nil {
+		p.write(a)
+	}
+}
+
+func (t *route) answer(w http.ResponseWriter, r *http.Request) *problem {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		w.Header().Set("Allow", allowed)
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	default:
+		w.Header().Set("Allow", allowed)
+		return badMethod.because("The method is %s, allowed: %s.", excerpt(r.Method), allowed)
+	}
+	if p := checkSize(w, r); p != nil {
+		return p
+	}
+	if !t.gate.enter() {
+		return overloaded
+	}
+	defer t.gate.leave()
+	var c client
+	if !t.open {
+		var ok bool
+		if c, ok = t.server.clients.find(t.server.cfg.Tokens(), r); !ok {
+			return denied(w, r)
+		}
+	}
+	return t.handle(w, r, c)
+}
+
+// checkSize refuses what no route reads. After a body the connection is closed, so that nobody has to read it.
+func checkSize(w http.ResponseWriter, r *http.Request) *problem {
+	if len(r.RequestURI) > longestURL {
+		return longURL
+	}
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		return hasBody
+	}
+	return nil
+}
+
+// denied says why a token was refused as RFC 6750 has it.
+func denied(w http.ResponseWriter, r *http.Request) *problem {
+	challenge := `Bearer realm="uidring"`
+	if r.Header.Get("Authorization") != "" {
+		challenge += `, error="invalid_token"`
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	return unauthorized
+}
+
+// recover turns a panic into a log record and, if it is not too late, a 500. The client learns nothing of the cause.
+func (t *route) recover(a *answer, r *http.Request) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler {
+		panic(cause) // it is how a handler cuts a connection
+	}
+	t.server.cfg.Logger.Error("panic while answering a request",
+		"method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	if a.status != 0 {
+		panic(http.ErrAbortHandler) // a part is out: what is left is to make it look incomplete
+	}
+	clear(a.Header())
+	a.Header()["Cache-Control"] = t.noStore
+	internal.write(a)
+}

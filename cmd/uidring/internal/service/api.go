@@ -1,0 +1,45 @@
+package service
+
+import (
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/page"
+	"github.com/uidring/uidring/cmd/uidring/internal/server"
+)
+
+// newTokens is the set of tokens in a file.
+func newTokens(file string) *reloaded[server.Tokens] {
+	return &reloaded[server.Tokens]{
+		name:     "tokens",
+		files:    []string{file},
+		parse:    func(contents [][]byte) (server.Tokens, error) { return server.ParseTokens(contents[0]) },
+		describe: server.Tokens.String,
+	}
+}
+
+// api puts the API and the page before a generator.
+func (s *Service) api(g *cached.Generator) (*server.Server, error) {
+	alloc, err := bitsalloc.New(s.cfg.Generator.Layout, s.cfg.Generator.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	cfg := server.Config{
+		Generator:     g,
+		MaxBatch:      s.cfg.MaxBatch,
+		Rate:          s.cfg.Rate,
+		Burst:         s.cfg.Burst,
+		MaxConcurrent: s.cfg.MaxRequests,
+		Page: page.New(page.Config{
+			Stats:     g.Stats,
+			Allocator: alloc,
+			Version:   s.cfg.Version,
+			StoreName: s.store.String(),
+			Done:      s.ending,
+		}),
+		Logger: s.logger,
+	}
+	if s.tokens != nil {
+		cfg.Tokens = func() server.Tokens { return *s.tokens.current() }
+	}
+	return server.New(cfg)
+}

@@ -1,0 +1,52 @@
+package service
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// newcomers are the connections on which no request has come yet. http.Server.Shutdown reads the first request of such a connection and drops it
+// without an answer; so they are waited for before.
+type newcomers struct {
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+}
+
+// track is for http.Server.ConnState.
+func (n *newcomers) track(conn net.Conn, state http.ConnState) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if state != http.StateNew {
+		delete(n.conns, conn)
+		return
+	}
+	if n.conns == nil {
+		n.conns = make(map[net.Conn]struct{})
+	}
+	n.conns[conn] = struct{}{}
+}
+
+func (n *newcomers) none() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.conns) == 0
+}
+
+// wait waits until there are none, or until ctx ends.
+func (n *newcomers) wait(ctx context.Context) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C: // first: one that is no longer new is then past the point where it would be dropped
+		case <-ctx.Done():
+			return
+		}
+		if n.none() {
+			return
+		}
+	}
+}

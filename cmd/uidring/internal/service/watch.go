@@ -1,0 +1,91 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// settle is the pause between the first sign of a change and the reading: a certificate and its key are two files.
+const settle = 100 * time.Millisecond
+
+// A watch calls reload when SIGHUP comes, and when something happens in a folder of one of the files. It looks at folders and not at files,
+// since files are replaced by renaming, and the secrets of Kubernetes by renaming a link beside them.
+type watch struct {
+	folders []string
+	reload  func(asked bool)
+	logger  *slog.Logger
+	hangup  chan os.Signal
+	events  *fsnotify.Watcher // nil: changes are seen on SIGHUP only
+}
+
+// newWatch begins to watch; run has to follow.
+func newWatch(files []string, reload func(asked bool), logger *slog.Logger) *watch {
+	w := &watch{reload: reload, logger: logger, hangup: make(chan os.Signal, 1)}
+	signal.Notify(w.hangup, syscall.SIGHUP)
+	for _, file := range files {
+		w.folders = append(w.folders, filepath.Dir(file))
+	}
+	if len(files) == 0 {
+		return w
+	}
+	events, err := fsnotify.NewWatcher()
+	if err != nil {
+		logger.Warn("files are not watched; send SIGHUP after a change", "error", err)
+		return w
+	}
+	w.events = events
+	w.add()
+	return w
+}
+
+// add has the folders watched. One that was replaced is watched again from here on; for others it does nothing.
+func (w *watch) add() {
+	if w.events == nil {
+		return
+	}
+	for _, folder := range w.folders {
+		if err := w.events.Add(folder); err != nil {
+			w.logger.Warn("folder is not watched; send SIGHUP after a change", "folder", folder, "error", err)
+		}
+	}
+}
+
+// run watches until ctx ends.
+func (w *watch) run(ctx context.Context) {
+	defer signal.Stop(w.hangup)
+	var changes <-chan fsnotify.Event // nil: none come
+	var errs <-chan error
+	if w.events != nil {
+		defer w.events.Close()
+		changes, errs = w.events.Events, w.events.Errors
+	}
+	w.reload(false)          // files may have changed before they were watched
+	var due <-chan time.Time // nil: nothing has happened
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.hangup:
+			w.add()
+			w.reload(true)
+		case event := <-changes:
+			if due == nil && event.Op != fsnotify.Chmod {
+				due = time.After(settle)
+			}
+		case err := <-errs:
+			w.logger.Warn("changes of files may have been missed", "error", err)
+			due = time.After(settle)
+		case <-due:
+			due = nil
+			w.add()
+			w.reload(false)
+		}
+	}
+}
