@@ -375,7 +375,7 @@ func (t *Tenure) assign(ctx context.Context, count int) error {
 	}
 	h.grow(max(h.First-1, delta), grant.Limit, t.cfg.Domain.Layout.Unit)
 	h.position += t.cfg.Domain.Prepared // what the generator composes first says nothing of the pace of use
-	t.want.Store(0) // what was wanted of an earlier lease
+	t.want.Store(0)                     // what was wanted of an earlier lease
 	t.given = false
 	if !t.publish(h, count) {
 		return errInvalidated
