@@ -54,6 +54,8 @@ func (l *transcript) logger() *slog.Logger {
 type occasion struct {
 	store  func() *script
 	config func(*cached.Config)
+	during func(*cached.Generator)
+	stuck  bool   // the worker ID cannot be released
 	want   string // W is the first worker ID, V the second
 }
 
@@ -75,6 +77,7 @@ func occasions() map[string]occasion {
 level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
 level=ERROR msg="worker ID lost" worker=W error="assigner: worker row lost: taken over by \"b\""
 level=INFO msg="worker ID assigned" worker=V datacenter=3 guarantee=fresh
+level=INFO msg="worker ID released" worker=V
 `,
 		},
 		"outage": {
@@ -92,6 +95,7 @@ level=INFO msg="worker ID assigned" worker=V datacenter=3 guarantee=fresh
 level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
 level=WARN msg="worker ID: call to the store failed" worker=W error="connection refused"
 level=INFO msg="worker ID: the store answers again" worker=W
+level=INFO msg="worker ID released" worker=W
 `,
 		},
 		"quarantine": {
@@ -108,6 +112,7 @@ level=INFO msg="worker ID: the store answers again" worker=W
 			want: `
 level=INFO msg="worker ID in quarantine" worker=77 remaining=40s reason="the store is another one"
 level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
+level=INFO msg="worker ID released" worker=W
 `,
 		},
 		"end of the layout": {
@@ -115,6 +120,7 @@ level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
 			want: `
 level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
 level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout="24/5/17/4 1s"
+level=INFO msg="worker ID released" worker=W
 `,
 		},
 		"panic": {
@@ -124,6 +130,26 @@ level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:
 			want: `
 level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
 level=ERROR msg="panic in Trace.Padded" panic="a mistake" stack="(of a goroutine)"
+level=INFO msg="worker ID released" worker=W
+`,
+		},
+		"invalidated": {
+			during: (*cached.Generator).Invalidate,
+			want: `
+level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
+level=INFO msg="worker ID invalidated" worker=W
+level=INFO msg="worker ID assigned" worker=V datacenter=3 guarantee=fresh
+level=INFO msg="worker ID released" worker=V
+`,
+		},
+		"not released": {
+			store: func() *script {
+				return &script{assign: fresh, release: func(context.Context, assigner.Grant, int64) error { return errors.New("connection refused") }}
+			},
+			stuck: true,
+			want: `
+level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
+level=WARN msg="worker ID not released" worker=W error="connection refused"
 `,
 		},
 	}
@@ -150,12 +176,16 @@ func TestLogRecords(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(3 * time.Minute)
-				if err := g.Close(); err != nil {
+				time.Sleep(time.Minute)
+				if row.during != nil {
+					row.during(g)
+				}
+				time.Sleep(2 * time.Minute)
+				if err := g.Close(); (err != nil) != row.stuck {
 					t.Fatal(err)
 				}
 				given = append(given, "none")
-				want := strings.NewReplacer("=W ", "="+given[0]+" ", "=W\n", "="+given[0]+"\n", "=V ", "="+given[1]+" ").Replace(row.want[1:])
+				want := strings.NewReplacer("=W ", "="+given[0]+" ", "=W\n", "="+given[0]+"\n", "=V ", "="+given[1]+" ", "=V\n", "="+given[1]+"\n").Replace(row.want[1:])
 				if got := strings.Join(log.lines(), ""); got != want {
 					t.Errorf("log:\n%s\nwant:\n%s", got, want)
 				}

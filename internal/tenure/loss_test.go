@@ -37,7 +37,7 @@ func TestLostRowIsReplacedAtOnce(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, r.read(), "50s ended false", "50s release 1, 99")
+		same(t, r.read(), "50s ended false", "50s release 1, 99", "50s INFO worker ID released")
 	})
 }
 

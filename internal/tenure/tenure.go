@@ -160,6 +160,7 @@ func (t *Tenure) Invalidate() {
 	t.current.Store(nil)
 	t.cfg.Ended(false)
 	t.ending.Unlock()
+	t.cfg.Logger.Info("worker ID invalidated", "worker", t.latest.Load().WorkerID)
 	t.wake()
 }
 
@@ -196,7 +197,12 @@ func (t *Tenure) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), t.cfg.Timeout)
 	defer cancel()
-	return guarded("Release", func() error { return t.lease.Release(ctx, used) })
+	if err := guarded("Release", func() error { return t.lease.Release(ctx, used) }); err != nil {
+		t.cfg.Logger.Warn("worker ID not released", "worker", h.WorkerID, "error", err)
+		return err
+	}
+	t.cfg.Logger.Info("worker ID released", "worker", h.WorkerID)
+	return nil
 }
 
 func (t *Tenure) wake() {
