@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/uidring/uidring/cmd/uidring/internal/server"
 	"github.com/uidring/uidring/cmd/uidring/internal/service"
 )
 
@@ -93,7 +95,7 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "connections at a time; others wait")
 	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "requests at a time; others are refused with 503")
-	flags.IntVar(&c.MaxBatch, "max-batch", 100_000, "IDs a request may ask for, 1 to 100000")
+	flags.IntVar(&c.MaxBatch, "max-batch", server.LargestBatch, fmt.Sprintf("IDs a request may ask for, 1 to %d", server.LargestBatch))
 	flags.Float64Var(&c.Rate, "rate", 0, "IDs a second for each token, or for all clients without tokens; 0: no limit")
 	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, where there is a rate; 0: one second's, or max-batch where that is more")
 }

@@ -137,6 +137,11 @@ func set(f *pflag.Flag, value any) error {
 	case []any, map[string]any:
 		return errors.New("several values, allowed: one")
 	}
+	_, isText := value.(string)
+	_, hasFew := f.Value.(*choice)                        // such as 1.2, which needs no quotes
+	if !isText && !hasFew && f.Value.Type() == "string" { // YAML makes 7 of 007 and 1.1 of 1.10: another namespace
+		return fmt.Errorf("%s is no text, allowed: text; put it into quotes", text)
+	}
 	if err := f.Value.Set(text); err != nil {
 		return fmt.Errorf("%q: %w", text, err)
 	}

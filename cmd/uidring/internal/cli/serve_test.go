@@ -90,6 +90,8 @@ func TestMistakesInSettingsAreReportedAllAtOnce(t *testing.T) {
 		{"wrong values", "a.yaml", "rate: many\nwindow: 30\nlayout: 1/2\nepoch: yesterday\nnamespace: [a, b]\ntls-min: 1.1\n", nil,
 			[]string{`rate from the file: "many"`, `window from the file: "30"`, "layout from the file", "epoch from the file",
 				"namespace from the file: several values", `tls-min from the file: "1.1": allowed: 1.2, 1.3`}},
+		{"no text", "a.yaml", "namespace: 007\nlisten: 8080\ndata: 2026-01-01\ntokens: true\n", nil,
+			[]string{"namespace from the file: 7 is no text", "listen from the file: ", "data from the file: ", "tokens from the file: true is no text, allowed: text; put it into quotes"}},
 		{"both", "a.toml", "rate = \"many\"\nlistne = 1\n", map[string]string{"UIDRING_BURST": "x", "UIDRING_LOG_FORMAT": "xml"},
 			[]string{"rate from the file", `"listne"`, `burst from the environment: "x"`, "log-format from the environment"}},
 		{"no YAML", "a.yaml", "rate: [", nil, []string{"config ", "a.yaml: "}},

@@ -88,7 +88,9 @@ func (s *Server) reserve(ctx context.Context, b *batch, n int) error {
 			first, err = s.cfg.Generator.NextContext(patient)
 		}
 		if err != nil {
-			s.shortage.Store(&shortage{err})
+			if ctx.Err() == nil { // a client that has left before the end of its patience shows nothing
+				s.shortage.Store(&shortage{err})
+			}
 			return err
 		}
 		b.spans = append(b.spans, span{first, got})

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -304,6 +305,19 @@ func TestOneRequestWaitsInVain(t *testing.T) {
 		if took := time.Since(started); w.Code != 503 || (took >= patience) != (i == 0) {
 			t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, patience)
 		}
+	}
+}
+
+// TestAClientThatLeavesShowsNothing: the patience of those after it is their own.
+func TestAClientThatLeavesShowsNothing(t *testing.T) {
+	g, _ := cutOff(t)
+	s := newServer(t, Config{Generator: g})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, request(t, "GET", "/v1/id").WithContext(ctx))
+	if short := s.shortage.Load(); w.Code != 503 || short != nil {
+		t.Errorf("%d, remembered: %v; want 503 and nothing remembered", w.Code, short)
 	}
 }
 

@@ -82,8 +82,8 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := doc.Paths.Value("/v1/ids").Get.Parameters.GetByInAndName("query", "n").Schema.Value; *n.Max != largestBatch {
-		t.Errorf("n up to %v, want %d", *n.Max, largestBatch)
+	if n := doc.Paths.Value("/v1/ids").Get.Parameters.GetByInAndName("query", "n").Schema.Value; *n.Max != LargestBatch {
+		t.Errorf("n up to %v, want %d", *n.Max, LargestBatch)
 	}
 	router, err := legacy.NewRouter(doc)
 	if err != nil {

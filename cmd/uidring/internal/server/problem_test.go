@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -179,44 +181,57 @@ func TestAPanicInTheMiddleCutsTheAnswer(t *testing.T) {
 	}
 }
 
+// A stuck client does not read the answer.
+type stuck struct {
+	*httptest.ResponseRecorder
+	arrived, leave chan struct{}
+}
+
+func (s stuck) Write(p []byte) (int, error) {
+	s.arrived <- struct{}{}
+	<-s.leave
+	return s.ResponseRecorder.Write(p)
+}
+
+// TestTooManyRequestsUnderWay has who needs no token take no place from who has one.
 func TestTooManyRequestsUnderWay(t *testing.T) {
 	const most = 3
-	arrived, leave := make(chan struct{}), make(chan struct{})
-	page := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		arrived <- struct{}{}
-		<-leave
-	})
+	page := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	s := newServer(t, Config{MaxConcurrent: most, Page: page})
-	url := listen(t, s).URL
-	ended := make(chan error)
-	for range most {
-		go func() {
-			answer, err := http.DefaultClient.Do(request(t, "GET", url+"/"))
-			if err == nil {
-				err = answer.Body.Close()
+	api, open := []string{"/v1/id", "/v1/ids?n=10", "/v1/parse/5"}, []string{"/openapi.json", "/", "/assets/page.css", "/nowhere"}
+	for _, tt := range []struct {
+		held            string
+		refused, served []string
+	}{
+		{"/v1/ids?n=10", api, open},
+		{"/openapi.json", open, api},
+	} {
+		var clients sync.WaitGroup
+		arrived, leave := make(chan struct{}), make(chan struct{})
+		for range most {
+			clients.Go(func() {
+				s.ServeHTTP(stuck{httptest.NewRecorder(), arrived, leave}, httptest.NewRequestWithContext(t.Context(), "GET", tt.held, nil))
+			})
+			<-arrived
+		}
+		for _, path := range tt.refused {
+			answer := call(s, path).Result()
+			body, _ := io.ReadAll(answer.Body)
+			wantProblem(t, answer, string(body), "overloaded")
+			if answer.StatusCode != 503 || answer.Header.Get("Retry-After") != "1" {
+				t.Errorf("%s: %d, Retry-After %q; want 503, 1", path, answer.StatusCode, answer.Header.Get("Retry-After"))
 			}
-			ended <- err
-		}()
-		<-arrived
-	}
-	answer, body := do(t, http.DefaultClient, request(t, "GET", url+"/v1/id"))
-	wantProblem(t, answer, body, "overloaded")
-	if answer.StatusCode != 503 || answer.Header.Get("Retry-After") != "1" {
-		t.Errorf("%d, Retry-After %q; want 503, 1", answer.StatusCode, answer.Header.Get("Retry-After"))
-	}
-	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		if answer, _ := do(t, http.DefaultClient, request(t, "GET", url+path)); answer.StatusCode != 200 {
-			t.Errorf("%s: %d, want 200: an overloaded server is looked at, too", path, answer.StatusCode)
 		}
-	}
-	close(leave)
-	for range most {
-		if err := <-ended; err != nil {
-			t.Error(err)
+		for _, path := range append(tt.served, "/healthz", "/readyz", "/metrics") {
+			if w := call(s, path); w.Code == 503 {
+				t.Errorf("%s while %s is held: 503", path, tt.held)
+			}
 		}
-	}
-	if answer, _ := do(t, http.DefaultClient, request(t, "GET", url+"/v1/id")); answer.StatusCode != 200 {
-		t.Errorf("%d when there is room again, want 200", answer.StatusCode)
+		close(leave)
+		clients.Wait()
+		if w := call(s, tt.refused[0]); w.Code != 200 {
+			t.Errorf("%s: %d when there is room again, want 200", tt.refused[0], w.Code)
+		}
 	}
 }
 

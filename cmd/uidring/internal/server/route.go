@@ -50,7 +50,8 @@ func (t *routes) find(path string) *route {
 }
 
 func (s *Server) newRoutes(m *metrics) routes {
-	api, scrapes := &gate{most: s.cfg.MaxConcurrent}, &gate{most: mostScrapes}
+	// Who needs no token has a gate apart: a few connections of HTTP/2 that read nothing can fill one.
+	api, public, scrapes := &gate{most: s.cfg.MaxConcurrent}, &gate{most: s.cfg.MaxConcurrent}, &gate{most: mostScrapes}
 	add := func(name string, r route) *route {
 		r.server, r.usage, r.noStore = s, m.usage(name), []string{"no-store"}
 		return &r
@@ -59,17 +60,17 @@ func (s *Server) newRoutes(m *metrics) routes {
 		exact: map[string]*route{
 			"/v1/id":        add("/v1/id", route{handle: s.id, gate: api}),
 			"/v1/ids":       add("/v1/ids", route{handle: s.ids, gate: api}),
-			"/openapi.json": add("/openapi.json", route{handle: describe, gate: api, open: true}),
+			"/openapi.json": add("/openapi.json", route{handle: describe, gate: public, open: true}),
 			"/healthz":      add("/healthz", route{handle: alive, open: true}),
 			"/readyz":       add("/readyz", route{handle: s.ready, open: true}),
 			"/metrics":      add("/metrics", route{handle: foreign(m.handler()), gate: scrapes}),
 		},
 		parse:   add(parsePath+"{id}", route{handle: s.parse, gate: api}),
-		unknown: add("unknown", route{handle: nowhere, gate: api, open: true}),
+		unknown: add("unknown", route{handle: nowhere, gate: public, open: true}),
 	}
 	if page := s.cfg.Page; page != nil {
-		all.exact["/"] = add("/", route{handle: foreign(page), gate: api, open: true})
-		all.assets = add("/assets/", route{handle: foreign(page), gate: api, open: true})
+		all.exact["/"] = add("/", route{handle: foreign(page), gate: public, open: true})
+		all.assets = add("/assets/", route{handle: foreign(page), gate: public, open: true})
 		all.exact["/events"] = add("/events", route{handle: foreign(page)})
 	}
 	return all

@@ -17,7 +17,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-const largestBatch = 100_000 // also in openapi.json
+// LargestBatch is the most IDs that a server may be set up to give out at once. It is also in openapi.json.
+const LargestBatch = 100_000
 
 // A Config says what is served, to whom, and how much.
 type Config struct {
@@ -32,7 +33,8 @@ type Config struct {
 	Rate float64
 	// Burst is the number of IDs that may be drawn at once after a pause, at least MaxBatch; zero: Rate, or MaxBatch where that is more.
 	Burst int
-	// MaxConcurrent is the number of requests under way at once, 1 or more; zero: 1,024. Probes, scrapes of metrics and /events do not count.
+	// MaxConcurrent is the number of requests under /v1 that are under way at once, and of those for which no token is needed, 1 or more;
+	// zero: 1,024. Probes, scrapes of metrics and /events do not count.
 	MaxConcurrent int
 	// Page serves /, /assets/ and /events, of which it limits the number; nil: none of them is there. The files are open to everybody, /events is not.
 	Page http.Handler
@@ -84,7 +86,7 @@ func (cfg Config) resolve() (Config, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.MaxBatch == 0 {
-		cfg.MaxBatch = largestBatch
+		cfg.MaxBatch = LargestBatch
 	}
 	if cfg.MaxConcurrent == 0 {
 		cfg.MaxConcurrent = 1024
@@ -96,7 +98,7 @@ func (cfg Config) resolve() (Config, error) {
 		}
 	}
 	check(cfg.Generator != nil, "Generator is missing")
-	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= largestBatch, "MaxBatch %d, allowed: 1 to %d", cfg.MaxBatch, largestBatch)
+	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= LargestBatch, "MaxBatch %d, allowed: 1 to %d", cfg.MaxBatch, LargestBatch)
 	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "Rate %v, allowed: 0 (no limit) to %d IDs a second", cfg.Rate, math.MaxInt32)
 	if cfg.Burst == 0 {
 		cfg.Burst = max(cfg.MaxBatch, int(min(cfg.Rate, math.MaxInt32)))

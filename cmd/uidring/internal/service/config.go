@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/server"
 )
 
 // storeTimeout bounds each call to the store of worker IDs.
@@ -67,7 +69,7 @@ func (cfg *Config) check() error {
 	check(cfg.MinTLS == tls.VersionTLS12 || cfg.MinTLS == tls.VersionTLS13, "tls-min %s, allowed: 1.2, 1.3", tls.VersionName(cfg.MinTLS))
 	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
 	check(cfg.MaxRequests >= 1, "max-requests %d, allowed: 1 or more", cfg.MaxRequests)
-	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= 100_000, "max-batch %d, allowed: 1 to 100000", cfg.MaxBatch)
+	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= server.LargestBatch, "max-batch %d, allowed: 1 to %d", cfg.MaxBatch, server.LargestBatch)
 	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", cfg.Rate, math.MaxInt32)
 	check(cfg.Burst == 0 || cfg.Burst >= cfg.MaxBatch, "burst %d, allowed: 0 (the default) or at least max-batch, %d", cfg.Burst, cfg.MaxBatch)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (30s) or more", cfg.Lease.Window)
@@ -84,10 +86,20 @@ func (cfg *Config) checkGenerator() error {
 	generator := cfg.Generator
 	generator.Assigner = nobody{}
 	if _, err := cached.New(generator); !errors.Is(err, errChecked) {
-		return err
+		return renamed{err}
 	}
 	return nil
 }
+
+// A renamed error of the library names fields as the settings of the command are named.
+type renamed struct{ error }
+
+func (e renamed) Error() string {
+	return strings.NewReplacer("cached: invalid config: ", "", "DatacenterID", "datacenter", "BoostPower", "boost-power", "MaxAhead", "max-ahead",
+		"AllowUndurable", "allow-undurable").Replace(e.error.Error())
+}
+
+func (e renamed) Unwrap() error { return e.error }
 
 // nobody has no worker ID to give.
 type nobody struct{}

@@ -25,7 +25,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 		DSN:       "oracle://ids:geheim@db/ids",
 		Namespace: "a b",
 		Drain:     -time.Second,
-		Generator: cached.Config{Layout: bitsalloc.Layout{DeltaBits: 60, WorkerBits: 60}, BoostPower: 99},
+		Generator: cached.Config{Layout: bitsalloc.Layout{DeltaBits: 60, WorkerBits: 60}, BoostPower: 99, MaxAhead: -time.Second, DatacenterID: -1},
 		Logger:    slog.New(slog.DiscardHandler),
 	})
 	if err == nil {
@@ -35,10 +35,15 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 		"tls-cert \"" + filepath.Join(dir, "cert.pem") + "\" and tls-key \"\"",
 		"tls-min TLS 1.0, allowed: 1.2, 1.3",
 		"max-connections 0", "max-requests 0", "max-batch 200000", "burst 1", "rate -1", "drain -1s", "grace 0s",
-		"DeltaBits 60", "BoostPower 99", "tokens: open " + filepath.Join(dir, "tokens"), "store: ",
+		"DeltaBits 60", "boost-power 99, allowed: 1 to 20", "max-ahead -1s, allowed", "datacenter -1, allowed", "tokens: open " + filepath.Join(dir, "tokens"), "store: ",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("not reported: %q", want)
+		}
+	}
+	for _, field := range []string{"BoostPower", "MaxAhead", "DatacenterID"} {
+		if strings.Contains(err.Error(), field) {
+			t.Errorf("%s is no setting", field)
 		}
 	}
 	if strings.Contains(err.Error(), "geheim") {

@@ -56,9 +56,21 @@ func TestProgramRunsAsInTheContainer(t *testing.T) {
 	if out, err := exec.Command("unshare", "--mount", "true").CombinedOutput(); err != nil {
 		t.Skipf("needs mounts of its own: unshare: %v: %s", err, bytes.TrimSpace(out))
 	}
-	cmd := exec.Command("unshare", "--mount", "sh", "-c", emptied, "sh", t.TempDir(), os.Getenv(programEnv), image(t, "USER"), image(t, "ENV"))
+	for store, environment := range map[string]string{
+		"sqlite:///data/uidring.db": image(t, "ENV"),
+		"file:///data":              image(t, "ENV") + " UIDRING_DSN=file:///data UIDRING_ALLOW_UNDURABLE=true", // /data is in memory here
+	} {
+		t.Run(store, func(t *testing.T) { inContainer(t, store, environment) })
+	}
+}
+
+func inContainer(t *testing.T, store, environment string) {
+	cmd := exec.Command("unshare", "--mount", "sh", "-c", emptied, "sh", t.TempDir(), os.Getenv(programEnv), image(t, "USER"), environment)
 	c := launch(t, cmd)
 	c.ready()
+	if got := c.log.find("ready")["store"]; got != store {
+		t.Errorf("store %v, want %s", got, store)
+	}
 	for field, want := range map[string]string{"Uid:": "65534", "Gid:": "65534", "CapEff:": "0000000000000000", "Groups:": ""} {
 		if got := status(t, cmd.Process.Pid, field); got != want {
 			t.Errorf("%s %q, want %q", field, got, want)

@@ -104,8 +104,8 @@ func TestSlowHeaderIsCutOff(t *testing.T) {
 	const bound = 200 * time.Millisecond
 	address := listening(t, 10, ok, func(s *http.Server) { s.ReadHeaderTimeout = bound })
 	for _, first := range []string{"", "GET / HTTP/1.1\r\nHost: a\r\nX: "} {
+		began := time.Now() // before the server knows of the connection
 		conn := dial(t, address)
-		began := time.Now()
 		if _, err := io.WriteString(conn, first); err != nil {
 			t.Fatal(err)
 		}

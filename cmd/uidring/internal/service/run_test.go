@@ -340,3 +340,16 @@ func TestAddressThatIsTakenEndsTheStart(t *testing.T) {
 		t.Errorf("Run: %v", err)
 	}
 }
+
+func TestRefusalOfTheStoreNamesSettings(t *testing.T) {
+	cfg, log := testConfig(t)
+	ready(t, cfg, log)
+	cfg.Generator.DatacenterID = 3
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), ": datacenter 0 in the store, here 3") {
+		t.Errorf("Run: %v", err)
+	}
+}

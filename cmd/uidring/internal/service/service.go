@@ -163,7 +163,7 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	cfg.AssignTimeout = storeTimeout
 	g, err := cached.NewContext(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", s.store, err)
+		return nil, fmt.Errorf("store %s: %w", s.store, renamed{err})
 	}
 	return g, nil
 }
@@ -184,9 +184,7 @@ func (s *Service) stop(h *http.Server, l net.Listener, api *server.Server, gener
 		s.logger.Warn("requests were cut off", "error", err)
 		_ = h.Close()
 	}
-	if err := generator.Close(); err != nil {
-		s.logger.Warn("the worker ID expires by itself", "error", err)
-	}
+	_ = generator.Close() // it has logged why the worker ID was not released; it expires by itself then
 	s.logger.Info("stopped", "issued", generator.Stats().Issued)
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -30,7 +31,9 @@ func newWatch(files []string, reload func(asked bool), logger *slog.Logger) *wat
 	w := &watch{reload: reload, logger: logger, hangup: make(chan os.Signal, 1)}
 	signal.Notify(w.hangup, syscall.SIGHUP)
 	for _, file := range files {
-		w.folders = append(w.folders, filepath.Dir(file))
+		if folder := filepath.Dir(file); !slices.Contains(w.folders, folder) {
+			w.folders = append(w.folders, folder)
+		}
 	}
 	if len(files) == 0 {
 		return w

@@ -1,10 +1,12 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -152,4 +154,17 @@ func TestFolderThatWasReplacedIsWatchedAgain(t *testing.T) {
 	until(t, "value 2", func() bool { return *r.current() == "2" })
 	write(t, path, "3")
 	until(t, "value 3", func() bool { return *r.current() == "3" })
+}
+
+// A certificate and its key mostly lie in one folder.
+func TestFolderOfTwoFilesIsReportedOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	var log bytes.Buffer
+	w := newWatch([]string{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")}, func(bool) {}, slog.New(slog.NewTextHandler(&log, nil)))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.run(ctx)
+	if n := strings.Count(log.String(), "folder is not watched"); n != 1 {
+		t.Errorf("%d records, want 1:\n%s", n, &log)
+	}
 }
