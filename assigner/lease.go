@@ -92,7 +92,9 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	pace := l.pace.follow(used, at, l.units(), l.alloc.MaxDelta())
 	next := l.row
 	next.Identity = status.Identity // a row that matches has lost nothing
-	next.Fence = max(l.row.Fence, l.reach(status, want, 0), l.reach(status, max(used, at), 2*pace.span))
+	// One unit at least: a swap from the row as it was before must not find it unchanged, see Revoke.
+	next.Fence = max(l.row.Fence, l.reach(status, l.row.Fence, 1), l.reach(status, want, 0), l.reach(status, max(used, at), 2*pace.span))
+	next.Expires = status.Now.Add(2 * l.window())
 	if err := l.raise(ctx, next, want); err != nil {
 		return err
 	}
@@ -106,6 +108,9 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	}
 	l.limit = l.row.Fence
 	l.pace, l.server, l.ends = pace, status.Identity, l.sure(status)
+	if l.row.Expires.Before(l.ends) { // an earlier swap was found to have taken effect, and nothing since
+		l.ends = l.row.Expires
+	}
 	return nil
 }
 
@@ -218,8 +223,10 @@ func (l *lease) check(ctx context.Context, found Row) error {
 	case found.Version < l.row.Version || found.Fence < l.row.Fence:
 		return lost(ErrFenceRegressed, "version %d and fence %d, here %d and %d; after a restore or a failover that lost commits "+
 			"all fences have to be raised", found.Version, found.Fence, l.row.Version, l.row.Fence)
+	case found.Revoked():
+		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)
 	case found.Version != l.row.Version || found.Token != l.row.Token:
-		return fmt.Errorf("%w: row %d has been taken over by %q after it had expired, or was released or revoked", ErrWorkerRowLost, l.row.WorkerID, found.Owner)
+		return fmt.Errorf("%w: row %d has been taken over by %q after it had expired or was released", ErrWorkerRowLost, l.row.WorkerID, found.Owner)
 	case found.Fence != l.row.Fence && !slices.Contains(l.tried, found.Fence):
 		return fmt.Errorf("%w: row %d: fence %d, here %d, raised by somebody else, such as the recovery after a restore, or by a copy of this "+
 			"process", ErrWorkerRowLost, l.row.WorkerID, found.Fence, l.row.Fence)

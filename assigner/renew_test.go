@@ -55,7 +55,7 @@ func TestARenewalRaisesTheLimitAndKeepsTheRow(t *testing.T) {
 	if got := h.s.rows[0]; got.Version != 2 || !got.Expires.Equal(memTime(1080)) {
 		t.Errorf("row = %+v, want version 2, and two windows from now", got)
 	}
-	h.at(1015).limit(1000, 1000, 1080) // never lowered, and the row kept
+	h.at(1015).limit(1000, 1000, 1081) // raised by a unit, never lowered, and the row kept
 	if got := h.s.rows[0]; !got.Expires.Equal(memTime(1075)) {
 		t.Errorf("row expires at %v, want two windows from now", got.Expires)
 	}
@@ -344,5 +344,20 @@ func TestARenewalEndsWithTheLayout(t *testing.T) {
 	}
 	if got := h.l.Grant().Limit; got != last {
 		t.Errorf("limit %d in the end, want the last delta, %d", got, last)
+	}
+}
+
+// A renewal took effect and nobody heard of it. The next one finds it and is content: the row expires when the first one said.
+func TestALeaseIsNotSurerThanTheRenewalThatWasFound(t *testing.T) {
+	h := newTenant(t)
+	h.s.lose(1)
+	h.s.onLoad = func() error { return errStore }
+	wantError(t, h.at(1030).renew(1030, 1038), errStore, "renew row 0")
+	h.s.onSwap, h.s.onLoad = nil, nil
+	if err := h.at(1059).renew(1059, 1067); err != nil {
+		t.Fatal(err)
+	}
+	if ends, expires := h.l.(*lease).ends, h.s.rows[0].Expires; ends.After(expires) {
+		t.Errorf("sure until %v, the row expires at %v", ends, expires)
 	}
 }

@@ -43,6 +43,7 @@ func TestARevokedHolderAndTheNextShareNoDelta(t *testing.T) {
 	if other := take(t, Leased(s, LeaseConfig{})); other.Grant().WorkerID == before.WorkerID {
 		t.Error("the row was offered before the lease would have expired")
 	}
+	wantError(t, first.Renew(t.Context(), before.First, before.Limit+1), ErrWorkerRowLost, "row 0 has been revoked")
 	s.status.Now = revoked.Expires
 	next := take(t, Fenced(s, before.WorkerID, "b", LeaseConfig{MaxSkew: time.Hour}))
 	if g := next.Grant(); g.WorkerID != before.WorkerID || g.First <= before.Limit {
@@ -199,5 +200,61 @@ func TestSimulationHasNoDuplicatesWhenRowsAreRevoked(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) { noDuplicates(t, bounded, sim) })
+	}
+}
+
+// A holder that is ahead of the clock, as all are after a recovery, renews between the look of Revoke at its row and the revocation. Then the
+// store moves to a server that has the renewal, and lacks the revocation and the claim after it.
+func TestARenewalThatComesBetweenIsSeenByRevoke(t *testing.T) {
+	s := newMemStore()
+	s.status.Identity = "server 1"
+	s.pin(1)
+	s.meta.Identity = "server 1"
+	s.rows[0] = Row{WorkerID: 0, Version: 1, Fence: memStart + 3600, Identity: "server 1"}
+	now, d := int64(memStart), memDomain()
+	d.Now = func() int64 { return now }
+	pass := func(n int64) { now += n; s.status.Now = memTime(now) }
+	assign := func() Lease {
+		l, err := Leased(s, LeaseConfig{}).Assign(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	first := assign()
+	used := first.Grant().First
+	renew := func(used int64) {
+		if err := first.Renew(t.Context(), used, used+8); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		pass(30)
+		renew(used)
+	}
+	pass(30)
+	var meta Meta
+	var renewed Row
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		s.onSwap = nil
+		renew(used)
+		meta, renewed = s.meta, s.rows[0]
+		return do(), nil
+	}
+	revoked, err := Revoke(t.Context(), s, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if revoked.Expires.Before(renewed.Expires) {
+		t.Errorf("offered from %v on, the lease would have expired at %v", revoked.Expires, renewed.Expires)
+	}
+	before := first.Grant()
+	pass(31)
+	next := assign()
+	s.status.Identity, s.meta, s.rows = "server 2", meta, map[int64]Row{0: renewed}
+	pass(5)
+	renew(before.Limit)
+	if a, b := first.Grant(), next.Grant(); a.WorkerID == b.WorkerID && a.Limit >= b.First {
+		t.Errorf("two holders: %+v and %+v", a, b)
 	}
 }

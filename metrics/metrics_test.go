@@ -102,6 +102,9 @@ func TestWindowIsAbsentWithoutAFence(t *testing.T) {
 		if v, ok := m.Value(cached.Stats{Limit: 7, Window: time.Second, WindowLasts: time.Minute}); !ok || window && v == 0 {
 			t.Errorf("%s with a fence = %v, %v", m.Name, v, ok)
 		}
+		if v, ok := m.Value(cached.Stats{Limit: 7}); window && (!ok || v != 0) {
+			t.Errorf("%s of a worker ID that is lost = %v, %v, want 0", m.Name, v, ok)
+		}
 	}
 }
 

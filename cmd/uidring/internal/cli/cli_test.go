@@ -81,7 +81,7 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"range", "--from is missing, allowed: when the span begins, such as 2026-11-21; --to is missing, allowed: when the span has ended, such as 2026-11-22"},
 		{"range --from 2026-11-22 --to 2026-11-21", "--to 2026-11-21T00:00:00Z, allowed: later than --from 2026-11-22T00:00:00Z"},
 		{"plan", "--rate is missing, allowed: how many IDs are issued a second, by all processes of a datacenter together"},
-		{"plan --rate -1 --years 1000 --processes 0", "rate -1, allowed: 0 or more IDs a second; processes 0, allowed: at least 1; years 1000, allowed: above 0, at most 290"},
+		{"plan --rate -1 --years 1000 --processes 0", "rate -1, allowed: 0 to 1e18 IDs a second; processes 0, allowed: 1 to 1e12; years 1000, allowed: above 0, at most 290"},
 		{"plan --rate 1 --unit 7s", "bitsalloc: invalid layout: Unit 7s, allowed: whole milliseconds that divide one minute"},
 		{"plan --rate 1 --start 2025-01-01", "--start 2025-01-01T00:00:00Z, allowed: not before --epoch 2026-01-01T00:00:00Z"},
 		{"schema", "0 arguments, allowed: mysql, postgres or sqlite; see uidring schema --help"},
@@ -92,7 +92,10 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"workers list --dsn sqlite:ids.db --timeout 0s", "--timeout 0s, allowed: above 0"},
 		{"workers list --dsn mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
 		{"workers show x", `worker ID "x", allowed: a number, 0 or more`},
-		{"workers recover --dsn sqlite:ids.db", "--ahead 0s, allowed: 0 or more, such as 1h; it has no default"},
+		{"workers recover --dsn sqlite:ids.db", "--ahead is missing, allowed: how far fences are raised, such as 1h; it has no default"},
+		{"workers recover --dsn sqlite:ids.db --ahead -1h", "--ahead -1h0m0s, allowed: 0 or more, such as 1h"},
+		{"completion tcsh", `unknown command "tcsh"; did you mean bash or fish or zsh? see uidring completion --help`},
+		{"completion bash zsh", "1 arguments, allowed: none; see uidring completion bash --help"},
 	} {
 		wants(t, "", strings.Fields(row.args), exitUsage, "", "uidring: "+row.want+"\n")
 	}
@@ -109,7 +112,7 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 		t.Errorf("printed %s, want flags before the environment", out)
 	}
 	t.Setenv("UIDRING_EPOCH", "sesame")
-	wants(t, "", []string{"parse", "1"}, exitUsage, "", "uidring: UIDRING_EPOCH: allowed: 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
+	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
 		"2026-11-21T15:04:05+01:00\n")
 	wants(t, "", []string{"version", "--json=x"}, exitUsage, "", `uidring: invalid argument "x" for "--json" flag: strconv.ParseBool: parsing "x": invalid syntax; `+
 		"see uidring version --help\n")

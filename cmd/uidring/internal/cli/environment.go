@@ -20,14 +20,15 @@ func orEnvironment(cmd *cobra.Command, flag string) {
 	}
 }
 
-// readEnvironment gives its value to each flag that is not on the command line. The value is not shown: it may be a password.
+// readEnvironment gives its value to each flag that is not on the command line. A flag that takes any text, as one for a URL with a
+// password does, has no error that would show it.
 func readEnvironment(cmd *cobra.Command, _ []string) error {
 	var errs []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		for _, name := range f.Annotations[fromEnvironment] {
 			if text := os.Getenv(name); text != "" && !f.Changed {
 				if err := f.Value.Set(text); err != nil {
-					errs = append(errs, fmt.Errorf("%s: %w", name, err))
+					errs = append(errs, fmt.Errorf("%s %q: %w", name, text, err))
 				}
 			}
 		}

@@ -48,8 +48,11 @@ func (s *streams) exit(err error) int {
 
 // complain writes an error as one line to stderr.
 func (s *streams) complain(err error) {
-	text := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
-	fmt.Fprintln(s.err, s.paint(s.err, red, "uidring:")+" "+text)
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	fmt.Fprintln(s.err, s.paint(s.err, red, "uidring:")+" "+strings.Join(lines, "; "))
 }
 
 // errUnconfirmed: somebody was asked and did not say yes, or there was nobody to ask.

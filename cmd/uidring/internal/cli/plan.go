@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +112,7 @@ func (p *planner) judge() (rows []judged, err error) {
 		}
 		rows = append(rows, p.row(preset{"fitted", layout}, source))
 	}
-	if len(impossible) == len(sources) {
+	if len(impossible) == len(sources) && !slices.ContainsFunc(rows, func(r judged) bool { return len(r.Faults) == 0 }) {
 		err = impossible[0] // the other one is like it
 	}
 	return rows, err

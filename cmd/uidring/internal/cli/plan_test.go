@@ -54,3 +54,12 @@ func TestPlanRefusesTheImpossible(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }
+
+// The fitted layout has the unit that is asked for; another one may do where it does not.
+func TestPlanIsContentWithAPresetWhereNothingCanBeFitted(t *testing.T) {
+	clean(t)
+	code, out, err := run(t, "", strings.Fields("plan --rate 2e9 --processes 512 --years 68.5 --start 2026-11-21")...)
+	if code != exitOK || err != "" || strings.Count(out, "will do\n") != 1 || strings.Contains(out, "fitted") {
+		t.Errorf("exit code %d, stderr %q, stdout\n%s", code, err, out)
+	}
+}

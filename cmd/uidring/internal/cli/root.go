@@ -32,7 +32,22 @@ func newRoot(s *streams) *cobra.Command {
 	for _, newCommand := range []func(*streams) *cobra.Command{newParse, newRange, newPlan, newSchema, newWorkers, newServe, newVersion} {
 		root.AddCommand(newCommand(s))
 	}
+	checkCompletion(root)
 	return root
+}
+
+// checkCompletion has cobra's own command refuse a shell that it does not know, in place of printing help where a script is expected.
+func checkCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		panic("bug: " + err.Error())
+	}
+	completion.Args = knownCommand
+	completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	for _, shell := range completion.Commands() {
+		shell.Args = exactly(0, "none")
+	}
 }
 
 // knownCommand is for a command that has others below it: what it is given is none of them.

@@ -22,12 +22,12 @@ func (f *storeFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dsn, "dsn", "", "URL of the store: mysql://, postgres://, redis://, rediss://, etcd://, sqlite:, file://;\n"+
 		"with a password, better in UIDRING_DSN than here, where others see it")
 	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "of the worker IDs (UIDRING_NAMESPACE)")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "how long the store may take in all")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "how long the store may take, to look and to act each")
 	orEnvironment(cmd, "dsn")
 	orEnvironment(cmd, "namespace")
 }
 
-// open opens the store. What is wrong with the URL is a mistake in what was typed.
+// open opens the store. What is wrong with the URL is a mistake in what was typed, a server that does not answer is none.
 func (f *storeFlags) open() (*store.Store, error) {
 	if f.timeout <= 0 {
 		return nil, usagef("--timeout %v, allowed: above 0", f.timeout)
@@ -36,7 +36,10 @@ func (f *storeFlags) open() (*store.Store, error) {
 		return nil, usagef("--dsn is missing, allowed: the URL of a store, here or in UIDRING_DSN, such as mysql://user:password@host:3306/database")
 	}
 	st, err := store.Open(f.dsn, f.namespace)
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrNoLogin):
+		return nil, err
+	case err != nil:
 		return nil, usageError{err}
 	}
 	return st, nil

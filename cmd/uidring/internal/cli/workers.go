@@ -128,7 +128,7 @@ func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*vie
 	v := &view{store: st.String(), namespace: f.namespace}
 	var err error
 	if v.status, err = st.Status(ctx); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", st, err)
 	}
 	if v.meta, err = st.LoadMeta(ctx); err != nil {
 		return nil, err
@@ -278,7 +278,7 @@ type worker struct {
 func (v *view) worker(r assigner.Row) worker {
 	largest, err := v.alloc.Allocate(r.Fence, v.meta.DatacenterID, r.WorkerID, v.alloc.MaxSequence())
 	text := decimalText(largest)
-	if err != nil { // a row of another layout, or with no fence yet
+	if err != nil || r.Fence == 0 { // a row of another layout, or one in quarantine that nobody was granted anything of
 		text = "-"
 	}
 	return worker{r.WorkerID, v.state(r), r.Owner, r.Fence, v.alloc.Time(r.Fence), text, r.Expires.UTC(), r.Version, r.Identity}

@@ -55,8 +55,11 @@ func newWorkersRecover(s *streams) *cobra.Command {
 			"  uidring workers recover --ahead 1h --yes",
 		Args: exactly(0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("ahead") || ahead < 0 {
-				return usagef("--ahead %v, allowed: 0 or more, such as 1h; it has no default", ahead)
+			switch {
+			case !cmd.Flags().Changed("ahead"):
+				return usagef("--ahead is missing, allowed: how far fences are raised, such as 1h; it has no default")
+			case ahead < 0:
+				return usagef("--ahead %v, allowed: 0 or more, such as 1h", ahead)
 			}
 			return flags.change(cmd.Context(), nil, func(c *change) error { return c.recover(s, ahead, yes) })
 		},

@@ -234,6 +234,36 @@ func TestAStoreThatCannotBeReachedIsOneLineWithoutThePassword(t *testing.T) {
 	}
 }
 
+// PostgreSQL's driver indents each address on a line of its own. An etcd with a user is asked when it is opened, and is no mistake in what was typed.
+func TestAServerThatDoesNotAnswerIsAFailureOnOneLine(t *testing.T) {
+	clean(t)
+	for url, want := range map[string]string{
+		"postgres://ids:sesame@127.0.0.1:1/ids": "uidring: postgres://127.0.0.1:1/ids: sqlassigner: database unreachable: ",
+		"etcd://ids:sesame@127.0.0.1:1":         "uidring: store: etcd URL: cannot log in at 127.0.0.1:1: ",
+	} {
+		code, out, err := run(t, "", "workers", "list", "--dsn", url, "--timeout", "200ms")
+		if code != exitFailure || out != "" || !strings.HasPrefix(err, want) || strings.Count(err, "\n") != 1 || strings.ContainsAny(err, "\t\r") ||
+			strings.Contains(err, "sesame") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", url, code, out, err, want)
+		}
+	}
+}
+
+// A row in quarantine has no fence yet: nobody was ever allowed to issue an ID with it.
+func TestARowWithoutAFenceHasNoLargestID(t *testing.T) {
+	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &view{alloc: alloc}
+	if got := v.worker(assigner.Row{WorkerID: 3, Version: 1, Token: "T"}).Largest; got != "-" {
+		t.Errorf("largest ID %s, want none", got)
+	}
+	if got := v.worker(assigner.Row{WorkerID: 3, Version: 1, Token: "T", Fence: 1}).Largest; got == "-" {
+		t.Error("no largest ID with a fence")
+	}
+}
+
 func TestSchemaPrintsWhatTheLibraryApplies(t *testing.T) {
 	clean(t)
 	for kind, want := range map[string]string{

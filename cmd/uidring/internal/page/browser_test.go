@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -40,11 +42,15 @@ func TestInChromium(t *testing.T) {
 		{"a token opens the page", signsIn},
 		{"a lost connection is shown and heals", reconnects},
 		{"the charts can be paused", pauses},
+		{"a tab that was opened behind others is let go", letsGo},
+		{"the charts keep five minutes, in order", keepsOrder},
 		{"silence is taken for a lost connection", noticesSilence},
 		{"an unfenced worker ID has no window", showsUnfenced},
+		{"a lease that is used up is told", tellsOfLeases},
 		{"the end of a layout is announced", announcesTheEnd},
 		{"everything is within reach of the keyboard", keyboard},
 		{"a phone needs no horizontal scrolling", fitsPhones},
+		{"paper is white", prints},
 		{"no accessibility violations", accessible},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, browser) })
@@ -390,6 +396,14 @@ func reconnects(t *testing.T, browser context.Context) {
 	p.await("document.getElementById('trouble-text').innerText === 'The service has ended the connection.'")
 	s.start()
 	p.await(live + " && document.getElementById('trouble').hidden && !document.getElementById('decoded').hidden")
+
+	s.stop() // not so with another epoch, which makes another ID of it
+	var err error
+	if s.alloc, err = bitsalloc.New(bitsalloc.Default(), time.Date(2025, time.June, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	p.await(live + " && document.getElementById('decoded').hidden && document.getElementById('decode-summary').innerText === ''")
 }
 
 func pauses(t *testing.T, browser context.Context) {
@@ -412,6 +426,44 @@ func pauses(t *testing.T, browser context.Context) {
 	p.await("document.getElementById('trouble-text').innerText === 'The page was out of sight.'")
 	p.do(chromedp.Evaluate[chromedp.Void]("window.unseen = false; document.dispatchEvent(new Event('visibilitychange'))"))
 	p.await(live + " && document.getElementById('trouble').hidden")
+}
+
+func letsGo(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.do(enable(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+		const timer = window.setTimeout;
+		window.setTimeout = (f, ms) => timer(f, ms === 60_000 ? 100 : ms);
+		Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});
+	}`}), chromedp.Reload())
+	p.await("document.getElementById('trouble-text').innerText === 'The page was out of sight.'")
+	p.do(chromedp.Evaluate[chromedp.Void](`
+		Object.defineProperty(document, 'hidden', {get: () => false, configurable: true});
+		document.dispatchEvent(new Event('visibilitychange'))`))
+	p.await(live + " && document.getElementById('trouble').hidden")
+}
+
+func keepsOrder(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	// Charts of their own, which no picture shows.
+	times := func(name, readings string) []string {
+		return evaluate[[]string](p, fmt.Sprintf(`import('/assets/charts.js?%s').then(({add, interrupt, rows}) => {
+			const read = (time) => add({time, rate: 1, remaining: '1', capacity: '2', ahead: 0, windowLasts: 30});
+			%s
+			return rows(10_000).map(([time]) => time);
+		})`, name, readings))
+	}
+	if got := times("long", "for (let time = 0; time < 86_400; time++) read(time)"); len(got) != 301 || got[0] != "23:59:59" || got[300] != "23:54:59" {
+		t.Errorf("after a day there are %d readings, want those of the last 300 s", len(got))
+	}
+	if got := times("again", "read(9); read(10); interrupt(); read(10); read(11)"); !slices.Equal(got, []string{"00:00:11", "00:00:10", "00:00:09"}) {
+		t.Errorf("a reading that comes again after an interruption: %q, want each once", got)
+	}
+	if got := times("back", "read(3600); read(3601); read(10); read(11)"); !slices.Equal(got, []string{"00:00:11", "00:00:10"}) {
+		t.Errorf("a clock that was set back: %q, want what came after that", got)
+	}
 }
 
 func noticesSilence(t *testing.T, browser context.Context) {
@@ -447,6 +499,29 @@ func showsUnfenced(t *testing.T, browser context.Context) {
 	}
 	if facts := p.text("facts"); !strings.HasPrefix(facts, "Worker ID\n1,403\nGuarantee\nderived\na number from configuration or from the host; nothing checks it") {
 		t.Errorf("facts are %s, want a derived worker ID 1,403 without a datacenter", facts)
+	}
+}
+
+func tellsOfLeases(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	for left, want := range map[float64]string{
+		30:  "30 s: real time left at this rate; 30 s of ID time",
+		0.1: "100 ms: real time left at this rate; 100 ms of ID time",
+		0:   "0 s: used up: when the ring is empty there are no IDs until the store of worker IDs answers",
+	} {
+		if got := evaluate[string](p, fmt.Sprintf(`import('/assets/charts.js?left=%[1]v').then(({mount, add}) => {
+			const box = document.body.appendChild(document.createElement('div'));
+			mount(box);
+			add({time: 1, rate: 0, issued: '0', remaining: '0', capacity: '65536', ahead: 0, window: %[1]v, windowLasts: %[1]v});
+			const told = (part) => box.querySelector('#chart-lease ' + part).innerText;
+			const text = told('.value') + ': ' + told('.note');
+			box.remove();
+			return text;
+		})`, left)); got != want {
+			t.Errorf("the page says %q, want %q", got, want)
+		}
 	}
 }
 
@@ -505,6 +580,22 @@ func fitsPhones(t *testing.T, browser context.Context) {
 		p.decode(strings.Repeat("9", 100))
 		p.await("document.getElementById('decode-error').innerText !== ''")
 		check("error")
+	}
+}
+
+func prints(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, dark)
+	p.await(shown)
+	// Browsers leave backgrounds out, but for what says that it needs them.
+	const style = "[getComputedStyle(document.body).color, getComputedStyle(document.querySelector('.bit')).printColorAdjust].join(' ')"
+	for medium, want := range map[string]string{"screen": "rgb(231, 236, 243) exact", "print": "rgb(22, 32, 46) exact"} {
+		p.do(enable(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+		}))
+		if got := evaluate[string](p, style); got != want {
+			t.Errorf("on %s, where the screen is dark, text is %s, want %s", medium, got, want)
+		}
 	}
 }
 

@@ -106,6 +106,8 @@ func TestNothingElseIsServed(t *testing.T) {
 	} {
 		if w := get(t, h, try.method, try.path, ""); w.Code != try.want {
 			t.Errorf("%s %s: status %d, want %d", try.method, try.path, w.Code, try.want)
+		} else if kind := w.Header().Get("Content-Type"); w.Code == 404 && kind != "application/problem+json" {
+			t.Errorf("%s %s: %s, want a problem", try.method, try.path, kind)
 		}
 	}
 }

@@ -51,6 +51,9 @@ func New(cfg Config) http.Handler {
 	mux := http.NewServeMux()
 	serveFiles(mux)
 	mux.Handle("GET /events", newStream(cfg))
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
+		problem(w, http.StatusNotFound, "The page has no such file.")
+	})
 	return secure(mux)
 }
 

@@ -138,6 +138,19 @@ func TestWithoutAFenceThereIsNoWindow(t *testing.T) {
 	})
 }
 
+// A worker ID that is lost is no longer held up to a limit, but has not become one without a fence.
+func TestALostWorkerIDHasNoTimeLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, _ := counted(t)
+		cfg.Stats = func() cached.Stats { return cached.Stats{Limit: 9} }
+		v := look(page.New(cfg), &viewer{})
+		v.end(t)
+		if v.count(`"window":0,"windowLasts":0`) != 1 {
+			t.Errorf("got %s, want a reading with a window of nothing", v.body.String())
+		}
+	})
+}
+
 func TestViewersShareOneReadingPerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, calls := counted(t)

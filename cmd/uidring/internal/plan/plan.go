@@ -34,20 +34,20 @@ func (n Need) Check() error {
 	bad := func(field string, given any, allowed string) {
 		errs = append(errs, fmt.Errorf("%s %v, allowed: %s", field, given, allowed))
 	}
-	if !(n.Rate >= 0 && n.Rate <= math.MaxInt64) {
-		bad("rate", n.Rate, "0 or more IDs a second")
+	if !(n.Rate >= 0 && n.Rate <= 1e18) {
+		bad("rate", n.Rate, "0 to 1e18 IDs a second")
 	}
-	if n.Processes < 1 || n.Processes > 1<<40 {
-		bad("processes", n.Processes, "at least 1")
+	if n.Processes < 1 || n.Processes > 1e12 {
+		bad("processes", n.Processes, "1 to 1e12")
 	}
 	if !(n.RestartsPerDay >= 0 && n.RestartsPerDay <= 1e12) {
-		bad("restarts-per-day", n.RestartsPerDay, "0 or more")
+		bad("restarts-per-day", n.RestartsPerDay, "0 to 1e12")
 	}
 	if !(n.Years > 0 && n.Years <= mostYears) {
 		bad("years", n.Years, fmt.Sprintf("above 0, at most %d", mostYears))
 	}
-	if n.Datacenters < 1 || n.Datacenters > 1<<40 {
-		bad("datacenters", n.Datacenters, "at least 1")
+	if n.Datacenters < 1 || n.Datacenters > 1e12 {
+		bad("datacenters", n.Datacenters, "1 to 1e12")
 	}
 	return errors.Join(errs...)
 }

@@ -71,7 +71,7 @@ func (s *Server) newRoutes(m *metrics) routes {
 	if page := s.cfg.Page; page != nil {
 		all.exact["/"] = add("/", route{handle: foreign(page), gate: public, open: true})
 		all.assets = add("/assets/", route{handle: foreign(page), gate: public, open: true})
-		all.exact["/events"] = add("/events", route{handle: foreign(page)})
+		all.exact["/events"] = add("/events", route{handle: s.stream(page)})
 	}
 	return all
 }

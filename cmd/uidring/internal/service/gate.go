@@ -33,6 +33,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Retry-After", "1")
+	w.Header().Set("Refresh", "1") // browsers take no notice of Retry-After
 	w.WriteHeader(http.StatusServiceUnavailable)
 	fmt.Fprintln(w, `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"Starting: a worker ID is being taken."}`)
 }

@@ -74,7 +74,7 @@ func openEtcd(s *Store, u *url.URL, namespace string) error {
 		Logger:      zap.NewNop(), // what it would write of a failed call is in the error
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w at %s: %w; check that the servers run, and address, user and password", ErrNoLogin, u.Host, err)
 	}
 	s.Store, s.close = etcdassigner.Leases(client, namespace), client.Close
 	return nil

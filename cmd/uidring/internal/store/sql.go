@@ -90,9 +90,11 @@ func openPostgres(s *Store, u *url.URL, namespace string) error {
 	}
 	cfg, err := pgx.ParseConfig(u.String())
 	if err != nil {
-		// What comes before is the URL.
 		text := err.Error()
-		return errors.New(text[strings.LastIndex(text, "`: ")+1:])
+		if end := strings.LastIndex(text, "`: "); end >= 0 {
+			text = text[end+len("`: "):] // what comes before is the URL
+		}
+		return errors.New(text)
 	}
 	if !u.Query().Has("connect_timeout") {
 		cfg.ConnectTimeout = dialTimeout

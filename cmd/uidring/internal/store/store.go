@@ -30,6 +30,9 @@ const forms = "allowed: sqlite:///path/ids.db, sqlite:ids.db, mysql://user:passw
 	"postgres://user:password@host:5432/database, redis://user:password@host:6379/0, rediss://…, " +
 	"etcd://user:password@host:2379,host2:2379, file:///folder"
 
+// ErrNoLogin is found in the error of Open when the URL can be read, and its server does not answer or does not take user and password.
+var ErrNoLogin = errors.New("cannot log in")
+
 // A Store keeps the worker IDs of a namespace. Any number of goroutines may use it.
 type Store struct {
 	assigner.Store

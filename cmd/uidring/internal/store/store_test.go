@@ -274,7 +274,7 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 		{"mysql://h/db?ca=" + empty + ".missing", "no such file"},
 		{"postgres://ids:sesame@h", "no database"},
 		{"postgres://h/db?password=sesame", "parameter password, allowed: the password before the @"},
-		{"postgres://ids:sesame@h/db?sslmode=of", "sslmode is invalid"},
+		{"postgres://ids:sesame@h/db?sslmode=of", "store: postgres URL: failed to configure TLS (sslmode is invalid)"},
 		{"redis://:sesame@h/x", "redis URL: redis: invalid database number"},
 		{"redis://:sesame@h/0?ca=x&cert=y&key=z", "no such file"},
 		{"redis://:sesame@h/0?db_=1", "unexpected option: db_"},

@@ -31,11 +31,15 @@ const kinds = [
   {
     id: 'lease', title: 'Lease window', unit: '', none: 'no fence',
     of: (s) => s.windowLasts, value: duration, axis: brief, steps, range: (low, high) => [0, Math.max(1, high * 1.1)],
-    note: (s) => (s.windowLasts === null
-      ? 'the worker ID is not fenced, and needs no renewal'
-      : `real time left at this rate; ${duration(s.window)} of ID time`),
+    note: lease,
   },
 ];
+
+function lease({window, windowLasts}) {
+  if (windowLasts === null) return 'the worker ID is not fenced, and needs no renewal';
+  if (windowLasts === 0) return 'used up: when the ring is empty there are no IDs until the store of worker IDs answers';
+  return `real time left at this rate; ${duration(window)} of ID time`;
+}
 
 // history holds what the charts show: seconds since 1970, and a column per kind. A null breaks the line.
 const history = {time: [], columns: kinds.map(() => [])};
@@ -61,7 +65,7 @@ class Chart {
     this.plot = new uPlot({
       ...this.size(),
       legend: {show: false},
-      padding: [8, 12, 0, 0],
+      padding: [8, 28, 0, 0], // on the right there is room for half of a time of day
       cursor: {y: false, drag: {setScale: false, x: false, y: false}, sync: {key: 'uidring'}, points: {size: 7, fill: colour('--line')}},
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
       scales: {
@@ -142,11 +146,15 @@ export function interrupt() {
   }
 }
 
+// push keeps times in order, and within the span. A reading may come once more after a short interruption, and clocks are
+// set back: what is not before the new one goes.
 function push(time, values) {
-  history.time.push(time);
-  values.forEach((value, i) => history.columns[i].push(value));
-  const old = history.time.findIndex((t) => t >= time - span);
-  for (const column of [history.time, ...history.columns]) column.splice(0, old);
+  const columns = [history.time, ...history.columns];
+  const later = history.time.findIndex((t) => t >= time);
+  if (later >= 0) columns.forEach((column) => column.splice(later));
+  [time, ...values].forEach((value, i) => columns[i].push(value));
+  const kept = history.time.findIndex((t) => t >= time - span);
+  columns.forEach((column) => column.splice(0, kept));
 }
 
 // rows are the last readings, newest first, as texts.

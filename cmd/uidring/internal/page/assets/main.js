@@ -98,20 +98,25 @@ $('pause').addEventListener('click', () => {
 // A page that nobody sees gives its place on the service, and its connection, back.
 const unseen = 60; // seconds
 let hiding;
-let hidden = false;
-document.addEventListener('visibilitychange', () => {
+let hidden = false; // it is paused for that
+function look() {
   clearTimeout(hiding);
-  const name = $('state').dataset.state;
-  if (document.hidden && (name === 'live' || name === 'disconnected')) {
-    hiding = setTimeout(() => {
-      hidden = true;
-      pause('The page was out of sight.');
-    }, unseen * 1000);
-  } else if (!document.hidden && hidden) {
+  if (document.hidden) {
+    hiding = setTimeout(hide, unseen * 1000);
+  } else if (hidden) {
     hidden = false;
     stream.start();
   }
-});
+}
+
+function hide() {
+  if (['paused', 'refused'].includes($('state').dataset.state)) return; // there is no connection
+  hidden = true;
+  pause('The page was out of sight.');
+}
+
+document.addEventListener('visibilitychange', look);
+look(); // a tab may be opened behind others
 
 // -- sign in
 
@@ -145,9 +150,9 @@ $('sign-out').addEventListener('click', () => {
 
 // introduce takes "about". It comes with each connection: the service may have been started anew.
 function introduce(data) {
-  const sameLayout = JSON.stringify(about?.layout) === JSON.stringify(data.layout);
+  const same = about && JSON.stringify([about.layout, about.epoch]) === JSON.stringify([data.layout, data.epoch]);
   about = data;
-  if (!sameLayout) {
+  if (!same) { // what was decoded would be read in another way now
     drawWorker = picture($('worker-bits'), about.layout);
     drawDecoded = picture($('decoded-bits'), about.layout);
     show($('decode-summary'), '');
