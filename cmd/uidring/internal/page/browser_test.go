@@ -89,8 +89,12 @@ func factsAreShown(t *testing.T, browser context.Context) {
 	p := open(t, browser, s, light)
 	p.await(shown)
 	facts := p.text("facts")
+	guarantee := map[assigner.Guarantee]string{
+		assigner.GuaranteeFenced: "Guarantee\nfenced\nsafe on a durable store",
+		assigner.GuaranteeLossy:  "Guarantee\nlossy\nfenced, on a store that may forget commits",
+	}[s.generator.Stats().Guarantee]
 	for _, want := range []string{
-		"Worker ID\n0\nin datacenter 0", "Guarantee\nfenced\nsafe on a durable store", "Layout\n28/5/17/13\ndelta counts units of 1 s",
+		"Worker ID\n0\nin datacenter 0", guarantee, "Layout\n28/5/17/13\ndelta counts units of 1 s",
 		"Epoch\n2026-01-01 00:00:00 UTC", "Last ID time\n2034-07-04 21:24:16 UTC\nin ", "Store of worker IDs\nfile:///var/lib/uidring",
 	} {
 		if !strings.Contains(facts, want) {

@@ -283,7 +283,7 @@ func TestAllIDsDrawnAtOnceAreDistinct(t *testing.T) {
 
 // TestABurstWaitsForTheLease draws more than the window has, from a store that answers.
 func TestABurstWaitsForTheLease(t *testing.T) {
-	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(assigner.FileStore(t.TempDir()), assigner.LeaseConfig{})})
+	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(assigner.FileStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})})
 	window := int(g.Stats().Window / time.Second)
 	s := newServer(t, Config{Generator: g})
 	w := call(s, "/v1/ids?n="+strconv.Itoa(2*(window+10)), "Accept", "text/plain")

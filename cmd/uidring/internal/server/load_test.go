@@ -71,7 +71,7 @@ func TestLoad(t *testing.T) {
 func leased(t *testing.T) *cached.Generator {
 	return newGenerator(t, cached.Config{
 		Layout:   bitsalloc.Layout{DeltaBits: 31, WorkerBits: 10, SequenceBits: 22},
-		Assigner: assigner.Leased(assigner.FileStore(t.TempDir()), assigner.LeaseConfig{}),
+		Assigner: assigner.Leased(assigner.FileStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true}),
 	})
 }
 

@@ -72,7 +72,7 @@ func stopped(t *testing.T) *cached.Generator {
 // cutOff is a generator that has used up its window and cannot reach its store; with restore it can.
 func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
 	store := t.TempDir()
-	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(assigner.FileStore(store), assigner.LeaseConfig{})})
+	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(assigner.FileStore(store), assigner.LeaseConfig{AllowUndurable: true})})
 	move := func(from, to string) {
 		if err := os.Rename(from, to); err != nil {
 			t.Fatal(err)
