@@ -7,12 +7,27 @@ import (
 	"testing"
 )
 
-// run runs the command, and returns its exit code and what it wrote.
+// run runs the command as on a terminal without colours, and returns its exit code and what it wrote.
 func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = Main(args, strings.NewReader(stdin), &out, &err)
+	code = execute(&streams{in: strings.NewReader(stdin), out: &out, err: &err, tables: true}, args)
 	return code, out.String(), err.String()
+}
+
+// A program that reads what the command prints gets columns that are parted by tabs, and no heads.
+func TestProgramsGetTabsAndNoHeads(t *testing.T) {
+	clean(t)
+	for args, want := range map[string]string{
+		"parse 176636547297255431": "176636547297255431\t04WWA04002807\t0D2zpT7hYBT\t2026-03-01T12:00:00Z\t5140800\t4\t9\t7\n",
+		"range --from 2026-11-21 --to 2026-11-22": "decimal\t961852771978444800\t964821453373439999\n" +
+			"base32\t0TP9G00000000\t0TRXVZZZZZZZZ\nbase62\t193ILRIViHg\t19GtKjwYsBD\n",
+	} {
+		var out, err bytes.Buffer
+		if code := Main(strings.Fields(args), strings.NewReader(""), &out, &err); code != exitOK || out.String() != want {
+			t.Errorf("uidring %s: exit code %d, %q, %q; want %q", args, code, out.String(), err.String(), want)
+		}
+	}
 }
 
 // quietly runs the command, which must succeed without a word on stderr, and returns what it printed.

@@ -20,7 +20,10 @@ const (
 
 // Main runs the command and returns its exit code. An error is one line on stderr.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s := &streams{in: stdin, out: stdout, err: stderr}
+	return execute(&streams{in: stdin, out: stdout, err: stderr, tables: terminal(stdout)}, args)
+}
+
+func execute(s *streams, args []string) int {
 	root := newRoot(s)
 	root.SetArgs(args)
 	return s.exit(root.Execute())

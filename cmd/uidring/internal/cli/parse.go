@@ -153,7 +153,7 @@ func (p *parser) report(where string, err error) {
 	p.s.complain(errors.New(where + ": " + strings.TrimPrefix(err.Error(), "uidring: "))) // which the line begins with
 }
 
-// print writes a row whose columns are as wide as the layout can fill them: rows are not held back to be measured.
+// print writes a row.
 func (p *parser) print(id idtext.Fields) error {
 	if p.asJSON {
 		return writeJSON(p.out, id)
@@ -162,23 +162,35 @@ func (p *parser) print(id idtext.Fields) error {
 	if p.alloc.Layout().Unit%time.Second != 0 || p.alloc.Epoch().Nanosecond() != 0 {
 		clock = "2006-01-02T15:04:05.000Z"
 	}
-	if p.widths == nil {
-		largest := p.alloc.MaxAt(p.alloc.Expires())
-		p.widths = []int{
-			digits(largest), len(id.Base32), len(id.Base62), len(clock),
-			digits(p.alloc.MaxDelta()), digits(p.alloc.MaxDatacenterID()), digits(p.alloc.MaxWorkerID()), digits(p.alloc.MaxSequence()),
+	cells := []string{id.ID.String(), id.Base32, id.Base62, id.Time.Format(clock),
+		decimalText(id.Delta), decimalText(id.Datacenter), decimalText(id.Worker), decimalText(id.Sequence)}
+	line := strings.Join(cells, "\t")
+	if p.s.tables {
+		if err := p.heads(id, clock); err != nil {
+			return err
 		}
-		heads := []string{"ID", "BASE32", "BASE62", "TIME", "DELTA", "DATACENTER", "WORKER", "SEQUENCE"}
-		for i, head := range heads {
-			p.widths[i] = max(p.widths[i], len(head))
-		}
-		if _, err := fmt.Fprintln(p.out, p.s.paint(p.s.out, bold, p.align(heads...))); err != nil {
-			return fmt.Errorf("write: %w", err)
-		}
+		line = p.align(cells...)
 	}
-	_, err := fmt.Fprintln(p.out, p.align(id.ID.String(), id.Base32, id.Base62, id.Time.Format(clock),
-		decimalText(id.Delta), decimalText(id.Datacenter), decimalText(id.Worker), decimalText(id.Sequence)))
-	if err != nil {
+	if _, err := fmt.Fprintln(p.out, line); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// heads prints the heads once. Columns are as wide as the layout can fill them: rows are not held back to be measured.
+func (p *parser) heads(id idtext.Fields, clock string) error {
+	if p.widths != nil {
+		return nil
+	}
+	p.widths = []int{
+		digits(p.alloc.MaxAt(p.alloc.Expires())), len(id.Base32), len(id.Base62), len(clock),
+		digits(p.alloc.MaxDelta()), digits(p.alloc.MaxDatacenterID()), digits(p.alloc.MaxWorkerID()), digits(p.alloc.MaxSequence()),
+	}
+	heads := []string{"ID", "BASE32", "BASE62", "TIME", "DELTA", "DATACENTER", "WORKER", "SEQUENCE"}
+	for i, head := range heads {
+		p.widths[i] = max(p.widths[i], len(head))
+	}
+	if _, err := fmt.Fprintln(p.out, p.s.paint(p.s.out, bold, p.align(heads...))); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil

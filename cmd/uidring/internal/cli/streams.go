@@ -13,6 +13,7 @@ import (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	tables   bool // a person reads out: columns are aligned, below heads; else a program does, and they are parted by tabs
 }
 
 // terminal says whether a person is at the other end.

@@ -8,7 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// A table is aligned with spaces, the last column left as it is: only that may hold colours.
+// A table is for people, whom it is aligned for with spaces, or for programs, which get its rows with tabs. Only the last column may
+// hold colours.
 type table struct {
 	s    *streams
 	head []string // may be nil
@@ -22,6 +23,14 @@ func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 // print writes the table, its head in bold on a terminal.
 func (t *table) print() error {
 	rows := t.rows
+	if !t.s.tables {
+		for _, row := range rows {
+			if _, err := fmt.Fprintln(t.s.out, strings.Join(row, "\t")); err != nil {
+				return fmt.Errorf("write: %w", err)
+			}
+		}
+		return nil
+	}
 	if t.head != nil {
 		rows = slices.Insert(slices.Clone(rows), 0, t.head)
 	}

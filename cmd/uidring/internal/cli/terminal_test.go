@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 )
@@ -70,7 +71,7 @@ func (p *person) runs(t *testing.T, answer string, args ...string) (code int) {
 
 func TestAPersonIsAskedBeforeAWorkerIDIsTaken(t *testing.T) {
 	url := sqlite(t)
-	generator(t, url, "holder")
+	generator(t, url, "holder", 2*time.Second)
 	for _, row := range []struct {
 		answer string
 		code   int

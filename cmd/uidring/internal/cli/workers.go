@@ -202,12 +202,15 @@ func (v *view) printStore(s *streams) error {
 	return about.print()
 }
 
+// print prints the rows, and for people what they have in common.
 func (v *view) print(s *streams) error {
-	if err := v.printStore(s); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintln(s.out); err != nil {
-		return fmt.Errorf("write: %w", err)
+	if s.tables {
+		if err := v.printStore(s); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(s.out); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
 	}
 	t := s.table("WORKER", "STATE", "FENCE", "FENCE TIME", "AHEAD", "EXPIRES", "LEFT", "OWNER")
 	for _, r := range v.rows {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -68,7 +70,7 @@ func mariaDB(t *testing.T) string {
 }
 
 // generator takes a worker ID of the namespace orders. lost counts those that it loses.
-func generator(t *testing.T, url, owner string) (g *cached.Generator, lost *atomic.Int64) {
+func generator(t *testing.T, url, owner string, window time.Duration) (g *cached.Generator, lost *atomic.Int64) {
 	t.Helper()
 	st, err := store.Open(url, "orders")
 	if err != nil {
@@ -76,7 +78,7 @@ func generator(t *testing.T, url, owner string) (g *cached.Generator, lost *atom
 	}
 	lost = new(atomic.Int64)
 	g, err = cached.NewContext(t.Context(), cached.Config{
-		Assigner: assigner.Leased(st, assigner.LeaseConfig{Window: 2 * time.Second, Owner: owner}),
+		Assigner: assigner.Leased(st, assigner.LeaseConfig{Window: window, Owner: owner}),
 		Trace:    cached.Trace{LeaseLost: func(int64, error) { lost.Add(1) }},
 	})
 	if err != nil {
@@ -111,7 +113,7 @@ func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{"SQLite": sqlite, "MariaDB": mariaDB} {
 		t.Run(name, func(t *testing.T) {
 			url := open(t)
-			first, lost := generator(t, url, "first")
+			first, lost := generator(t, url, "first", 2*time.Second)
 			seen := make(map[int64]bool)
 			draw := func(g *cached.Generator, n int) {
 				t.Helper()
@@ -138,7 +140,7 @@ func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 				draw(first, 100)
 				return decode[shown](t, quietly(t, "workers", "show", "0", "--json")).State == "expired"
 			})
-			third, _ := generator(t, url, "third")
+			third, _ := generator(t, url, "third", 2*time.Second)
 			if third.WorkerID() != 0 {
 				t.Errorf("worker ID %d, want 0 again", third.WorkerID())
 			}
@@ -151,7 +153,7 @@ func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
 	url := sqlite(t)
 	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+": nobody has had a worker ID in it; --namespace or --dsn may be another\n")
-	g, _ := generator(t, url, "host\x1b[31m 1")
+	g, _ := generator(t, url, "host\x1b[31m 1", time.Minute) // which it does not renew while the test looks
 	id, err := g.Next()
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +179,11 @@ func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
 			t.Errorf("escapes or tabs in\n%q", out)
 		}
 	}
+	var piped bytes.Buffer
+	code := Main([]string{"workers", "list"}, strings.NewReader(""), &piped, io.Discard)
+	if want := "0\theld\t" + strconv.FormatInt(row.Fence, 10) + "\t"; code != exitOK || !strings.HasPrefix(piped.String(), want) || strings.Count(piped.String(), "\n") != 1 {
+		t.Errorf("exit code %d, a program gets %q, want one line from %q on", code, piped.String(), want)
+	}
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +196,7 @@ func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
 
 func TestRecoverRaisesAllFences(t *testing.T) {
 	url := mariaDB(t)
-	g, _ := generator(t, url, "before")
+	g, _ := generator(t, url, "before", 2*time.Second)
 	last, err := g.Next()
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +209,7 @@ func TestRecoverRaisesAllFences(t *testing.T) {
 	if after.Fence < before.Fence+3600 || after.State != "free" {
 		t.Errorf("%+v, was %+v, want its fence raised by an hour", after, before)
 	}
-	next, _ := generator(t, url, "after")
+	next, _ := generator(t, url, "after", 2*time.Second)
 	id, err := next.Next()
 	if err != nil || id <= last {
 		t.Errorf("ID %d, %v, want one above %d", id, err, last)
@@ -211,7 +218,7 @@ func TestRecoverRaisesAllFences(t *testing.T) {
 
 func TestWhatNeedsAYesRefusesWithoutATerminal(t *testing.T) {
 	url := sqlite(t)
-	g, _ := generator(t, url, "holder")
+	g, _ := generator(t, url, "holder", 2*time.Second)
 	before := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
 	for _, args := range []string{"workers release 0", "workers recover --ahead 1h"} {
 		wants(t, "y\n", strings.Fields(args), exitUnconfirmed, "", "uidring: not confirmed, nothing was done: standard input is no terminal; --yes says yes\n")
