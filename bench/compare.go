@@ -40,8 +40,7 @@ type compareSettings struct {
 	rounds      int
 	lap         time.Duration
 	many        []int // goroutines
-	csv         string
-	json        bool
+	output
 }
 
 // A compareParser reads the flags of compare.
@@ -60,8 +59,7 @@ func newCompareParser() *compareParser {
 	p.duration("lap", &p.s.lap, time.Millisecond)
 	p.value("goroutines", p.setMany)
 	p.toggle("quick", &p.quick)
-	p.text("csv", &p.s.csv)
-	p.toggle("json", &p.s.json)
+	p.s.output.flags(p.parser)
 	return p
 }
 
@@ -100,15 +98,7 @@ func runCompare(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if s.csv != "" {
-		if err := saveCSV(s.csv, c.Rows); err != nil {
-			return err
-		}
-	}
-	if s.json {
-		return writeJSON(stdout, c)
-	}
-	return c.writeTables(stdout)
+	return write(stdout, s.output, c.Rows, c, c.writeTables)
 }
 
 // compare holds the whole comparison.

@@ -55,8 +55,7 @@ type soakSettings struct {
 	only    []string
 	worker  int64 // of the first generator
 	quick   bool
-	csv     string
-	json    bool
+	output
 }
 
 // newSoakSettings returns the settings of soak without flags.
@@ -82,8 +81,7 @@ func (s *soakSettings) flags() *parser {
 	integer(p, "ids", &s.ids, 1, math.MaxInt64)
 	p.several("only", &s.only, soakNames())
 	p.toggle("quick", &s.quick)
-	p.text("csv", &s.csv)
-	p.toggle("json", &s.json)
+	s.output.flags(p)
 	return p
 }
 
@@ -116,15 +114,7 @@ func runSoak(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if s.csv != "" {
-		if err := saveCSV(s.csv, r.Rows); err != nil {
-			return err
-		}
-	}
-	if s.json {
-		return writeJSON(stdout, r)
-	}
-	return nil
+	return write(stdout, s.output, r.Rows, r, func(io.Writer) error { return nil }) // its lines are written already
 }
 
 // soak runs the modes that s asks for, and writes a line to w when one has ended.

@@ -45,8 +45,7 @@ type sweepSettings struct {
 	cell    time.Duration // 0: the default
 	rounds  int
 	quick   bool
-	csv     string
-	json    bool
+	output
 }
 
 // newSweepSettings returns the settings of a sweep without flags.
@@ -73,8 +72,7 @@ func (s *sweepSettings) flags() *parser {
 	p.several("only", &s.only, sweepNames())
 	p.duration("cell", &s.cell, 10*time.Millisecond)
 	p.toggle("quick", &s.quick)
-	p.text("csv", &s.csv)
-	p.toggle("json", &s.json)
+	s.output.flags(p)
 	return p
 }
 
@@ -104,15 +102,7 @@ func runSweep(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if s.csv != "" {
-		if err := saveCSV(s.csv, r.Rows); err != nil {
-			return err
-		}
-	}
-	if s.json {
-		return writeJSON(stdout, r)
-	}
-	return r.writeTables(stdout)
+	return write(stdout, s.output, r.Rows, r, r.writeTables)
 }
 
 // sweep measures what s asks for.

@@ -40,8 +40,7 @@ type tailSettings struct {
 	rounds  int
 	worker  int64 // of the first generator
 	quick   bool
-	csv     string
-	json    bool
+	output
 }
 
 // newTailSettings returns the settings of tail without flags.
@@ -68,8 +67,7 @@ func (s *tailSettings) flags() *parser {
 	p.duration("for", &s.row, 10*time.Millisecond)
 	integer(p, "rate", &s.rate, 1000, 1_000_000_000)
 	p.toggle("quick", &s.quick)
-	p.text("csv", &s.csv)
-	p.toggle("json", &s.json)
+	s.output.flags(p)
 	return p
 }
 
@@ -98,15 +96,7 @@ func runTail(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if s.csv != "" {
-		if err := saveCSV(s.csv, r.Rows); err != nil {
-			return err
-		}
-	}
-	if s.json {
-		return writeJSON(stdout, r)
-	}
-	return r.writeTables(stdout)
+	return write(stdout, s.output, r.Rows, r, r.writeTables)
 }
 
 // tail measures what s asks for.
