@@ -64,19 +64,29 @@ func (l load) take(ctx context.Context, stop *atomic.Bool, p pace) (tally, error
 	}
 	var t tally
 	for more := true; more && p.wait(ctx); more = !stop.Load() {
-		for range p.calls {
-			id, err := l.gen.Next()
-			if err != nil {
-				if err := retry(err); err != nil {
-					return t, err
-				}
-				continue
-			}
-			t.ids++
-			t.last = id
+		got, err := take(l.gen, p.calls)
+		t.ids += got.ids
+		t.last = max(t.last, got.last) // 0 when the turn ended with a failure
+		if err != nil {
+			return t, err
 		}
 	}
 	return t, nil
+}
+
+// take calls Next n times. It counts what failed, since every write beside Next would be measured with it.
+func take(gen *cached.Generator, n int) (t tally, err error) {
+	failed, last := 0, int64(0)
+	for i := range n {
+		if last, err = gen.Next(); err == nil {
+			continue
+		}
+		if err = retry(err); err != nil {
+			return tally{int64(i - failed), last}, err
+		}
+		failed++
+	}
+	return tally{int64(n - failed), last}, nil
 }
 
 func (l load) takeBatches(ctx context.Context, stop *atomic.Bool, p pace) (t tally, err error) {
