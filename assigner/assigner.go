@@ -125,6 +125,8 @@ var (
 	ErrWorkerRowLost = errors.New("assigner: worker row lost")
 	// ErrLayoutMismatch: the store is pinned to another layout, unit, epoch or datacenter.
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
+	// ErrWorkerOverlap: two sources of worker IDs in one database would give out the same numbers.
+	ErrWorkerOverlap = errors.New("assigner: worker IDs overlap")
 	// ErrStoreNotDurable: the store may forget what it has acknowledged, and would then hand out a
 	// number twice; or it is read-only.
 	ErrStoreNotDurable = errors.New("assigner: store not durable")

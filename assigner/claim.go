@@ -49,10 +49,11 @@ func (c *claim) checkMeta() (err error) {
 			return fmt.Errorf("assigner: read the meta row: %w", err)
 		}
 		if c.meta.Version != 0 {
-			return c.meta.mismatch(c.domain)
+			return c.meta.mismatch(c.domain, c.cfg.FirstWorkerID)
 		}
 		first := Meta{Version: 1, Namespace: cryptorand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
-			Token: cryptorand.Text(), Identity: c.status.Identity}
+			Token: cryptorand.Text(), Identity: c.status.Identity,
+			FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Prepared: c.domain.Prepared}
 		// Whether it took effect is seen by reading again.
 		if _, err := c.store.SwapMeta(c.ctx, Meta{}, first); err != nil {
 			return fmt.Errorf("assigner: write the meta row: %w", err)
@@ -96,17 +97,20 @@ func (c *claim) none(ahead int) error {
 // farthest is the highest fence of a row that may be taken.
 func (c *claim) farthest() int64 { return c.now + int64(c.cfg.MaxLead/c.domain.Layout.Unit) }
 
+// candidates is how many expired rows a claim reads: enough that processes that start at once choose different ones.
+const candidates = 256
+
 // recycled takes a row that nobody holds, one with a fence in the past if there is any. ahead counts
 // the rows whose fence lies too far in the future.
 func (c *claim) recycled() (l *lease, ahead int, err error) {
-	rows, err := c.store.List(c.ctx)
+	rows, err := c.store.Expired(c.ctx, candidates)
 	if err != nil {
-		return nil, 0, fmt.Errorf("assigner: list the rows: %w", err)
+		return nil, 0, fmt.Errorf("assigner: list the expired rows: %w", err)
 	}
 	var past, future, suspect []Row
 	for _, row := range rows {
 		switch {
-		case row.Token != "" && row.Expires.After(c.status.Now) || row.WorkerID > c.domain.MaxWorkerID():
+		case row.Expires.After(c.status.Now) || row.WorkerID > c.domain.MaxWorkerID():
 		case row.Fence > c.farthest():
 			ahead++
 		case c.suspicion(row) != "":
@@ -123,8 +127,7 @@ func (c *claim) recycled() (l *lease, ahead int, err error) {
 	}
 	// The nearest first, by windows: by units, all would try the same one.
 	slices.SortStableFunc(future, func(a, b Row) int { return cmp.Compare((a.Fence-c.now)/c.units(), (b.Fence-c.now)/c.units()) })
-	candidates := slices.Concat(past, future, suspect)
-	for _, row := range candidates {
+	for _, row := range slices.Concat(past, future, suspect) {
 		if l, err = c.take(row); l != nil || err != nil {
 			return l, ahead, err
 		}
@@ -189,6 +192,10 @@ func (c *claim) swapMeta(next Meta) (bool, error) {
 func (c *claim) fixed(workerID int64) (*lease, error) {
 	if err := c.domain.CheckWorkerID(workerID, "Fenced"); err != nil {
 		return nil, err
+	}
+	if workerID < c.cfg.FirstWorkerID {
+		return nil, fmt.Errorf("%w: %d from Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, workerID,
+			c.cfg.FirstWorkerID, c.cfg.FirstWorkerID, c.domain.MaxWorkerID())
 	}
 	for c.ctx.Err() == nil {
 		row, err := c.store.Load(c.ctx, workerID)

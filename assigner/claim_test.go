@@ -41,7 +41,7 @@ func TestWhichWorkerIDIsTaken(t *testing.T) {
 		"Leased: recycled, nearest fence":        {Leased, []Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 1200}}, 1},
 		"Leased: new, as nothing is free":        {Leased, rows[2:], 3},
 		"Leased: expired by the store's clock":   {Leased, []Row{held(0, 900, "other", 1000)}, 0},
-		"Leased: free whatever its expiry":       {Leased, []Row{{WorkerID: 0, Fence: 900, Expires: memTime(5000)}}, 0},
+		"Leased: free, as its release has it":    {Leased, []Row{{WorkerID: 0, Fence: 900, Expires: memTime(1000)}}, 0},
 		"Auto: new while there are any":          {Auto, rows, 3},
 		"Auto: recycled when all are given out":  {Auto, append([]Row{held(3, 1, "other", 1001)}, rows...), 1},
 		"Leased: a row beyond the layout is not": {Leased, []Row{{WorkerID: 4, Fence: 1}, {WorkerID: 0, Fence: 2000}}, 0},

@@ -93,9 +93,20 @@ func (s fileStore) List(ctx context.Context) (rows []Row, err error) {
 	return rows, err
 }
 
+func (s fileStore) Expired(ctx context.Context, n int) ([]Row, error) {
+	rows, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Expires.After(now) })
+	slices.SortFunc(rows, func(a, b Row) int { return a.Expires.Compare(b.Expires) })
+	return rows[:min(n, len(rows))], nil
+}
+
 func (s fileStore) Swap(ctx context.Context, old, next Row, ttl time.Duration) (ok bool, err error) {
-	if !utf8.ValidString(next.Token) || !utf8.ValidString(next.Owner) || !utf8.ValidString(next.Identity) {
-		return false, s.errorf("row %d: Token %q, Owner %q, Identity %q, allowed: UTF-8", next.WorkerID, next.Token, next.Owner, next.Identity)
+	if !utf8.ValidString(next.Token) || !utf8.ValidString(next.Owner+next.Holder) || !utf8.ValidString(next.Identity) {
+		return false, s.errorf("row %d: Token %q, Owner %q, Holder %q, Identity %q, allowed: UTF-8", next.WorkerID, next.Token, next.Owner, next.Holder, next.Identity)
 	}
 	err = s.locked(ctx, func(f *folder) error {
 		if !f.state.Rows[next.WorkerID].same(old) {

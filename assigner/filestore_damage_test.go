@@ -189,9 +189,9 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	dir := diskFolder(t)
 	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	body := `{"Format":1,"ID":"` + id + `","Meta":{"Version":4,"Namespace":"N","Layout":{"DeltaBits":28,"DatacenterBits":5,` +
-		`"WorkerBits":17,"SequenceBits":13,"Unit":1000000000},"Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"NextWorkerID":2,` +
-		`"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
-		`"Rows":{"1":{"WorkerID":1,"Version":2,"Fence":9223372036854775806,"Token":"T","Owner":"ö \u003c\u003e","Identity":"I",` +
+		`"WorkerBits":17,"SequenceBits":13,"Unit":1000000000},"Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"FirstWorkerID":1,"NextWorkerID":2,` +
+		`"Prepared":8,"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
+		`"Rows":{"1":{"WorkerID":1,"Version":2,"Fence":9223372036854775806,"Token":"T","Owner":"ö \u003c\u003e","Holder":"H","Identity":"I",` +
 		`"Expires":"2026-11-21T01:02:03.000000004Z"}}}`
 	intact := frame([]byte(body))
 	writeFile(t, intact, dir, "state.json")
@@ -199,14 +199,14 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	s := assigner.FileStore(dir)
 	meta, err := s.LoadMeta(t.Context())
 	if want := (assigner.Meta{
-		Version: 4, Namespace: "N", Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, NextWorkerID: 2,
-		Fence: 9223372036854775805, Token: "M", Identity: "J",
+		Version: 4, Namespace: "N", Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, FirstWorkerID: 1, NextWorkerID: 2,
+		Prepared: 8, Fence: 9223372036854775805, Token: "M", Identity: "J",
 	}); err != nil || meta != want {
 		t.Errorf("meta %+v, %v; want %+v", meta, err, want)
 	}
 	rows, err := s.List(t.Context())
 	if want := (assigner.Row{
-		WorkerID: 1, Version: 2, Fence: 9223372036854775806, Token: "T", Owner: "ö <>", Identity: "I",
+		WorkerID: 1, Version: 2, Fence: 9223372036854775806, Token: "T", Owner: "ö <>", Holder: "H", Identity: "I",
 		Expires: time.Date(2026, time.November, 21, 1, 2, 3, 4, time.UTC),
 	}); err != nil || len(rows) != 1 || rows[0] != want {
 		t.Errorf("rows %+v, %v; want %+v", rows, err, want)

@@ -29,6 +29,10 @@ type LeaseConfig struct {
 	// MaxSkew is how far the clocks of this host and of the store may differ: the fence of a host whose clock is
 	// wrong would spoil a worker ID for everybody after it. Zero: 1 min.
 	MaxSkew time.Duration
+	// FirstWorkerID is the smallest worker ID of the namespace; it has those from there to the largest of the layout. It
+	// leaves the smaller ones to worker IDs that come from elsewhere, such as Disposable ones in the same database. All
+	// processes of a namespace use the same. Zero: the whole worker field.
+	FirstWorkerID int64
 	// Owner names this process in the store, for people. Empty: host name and process number.
 	Owner string
 	// AllowUndurable accepts a store that may forget what it has acknowledged, with a warning. Then nothing
@@ -97,6 +101,9 @@ func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)
 	if store == nil {
 		l.err = errors.Join(l.err, errors.New("assigner: store nil, allowed: any"))
 	}
+	if cfg.FirstWorkerID < 0 {
+		l.err = errors.Join(l.err, fmt.Errorf("assigner: FirstWorkerID %d, allowed: 0 or more, and within the worker field", cfg.FirstWorkerID))
+	}
 	for _, span := range []struct {
 		name  string
 		value time.Duration
@@ -117,6 +124,9 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	alloc, err := bitsalloc.New(d.Layout, d.Epoch)
 	if err != nil {
 		return nil, err
+	}
+	if a.cfg.FirstWorkerID > d.MaxWorkerID() {
+		return nil, fmt.Errorf("%w: FirstWorkerID %d, allowed with layout %v: 0 to %d", ErrWorkerOutOfRange, a.cfg.FirstWorkerID, d.Layout, d.MaxWorkerID())
 	}
 	for {
 		c := &claim{terms: terms{leaser: a, domain: d, alloc: alloc}, ctx: ctx}

@@ -3,6 +3,7 @@ package assigner
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -89,6 +90,12 @@ func (s *memStore) List(context.Context) ([]Row, error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+func (s *memStore) Expired(ctx context.Context, n int) ([]Row, error) {
+	rows, err := s.List(ctx)
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Expires.After(s.status.Now) })
+	return rows[:min(n, len(rows))], err
 }
 
 func (s *memStore) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {

@@ -159,6 +159,16 @@ func (l simLink) List(context.Context) (rows []Row, err error) {
 	return rows, err
 }
 
+func (l simLink) Expired(ctx context.Context, n int) (rows []Row, err error) {
+	all, err := l.List(ctx)
+	for _, row := range all {
+		if len(rows) < n && !row.Expires.After(l.now()) {
+			rows = append(rows, row)
+		}
+	}
+	return rows, err
+}
+
 func (l simLink) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
 	var era int
 	ok, err := l.change(func() bool {
@@ -194,6 +204,8 @@ func (c simConsole) List(context.Context) (rows []Row, err error) {
 	}
 	return rows, nil
 }
+
+func (c simConsole) Expired(context.Context, int) ([]Row, error) { return nil, nil }
 
 func (c simConsole) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
 	return c.swap(old, next, ttl), nil

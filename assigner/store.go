@@ -25,17 +25,31 @@ type Store interface {
 	SwapMeta(ctx context.Context, old, next Meta) (bool, error)
 	// Load returns the zero Row when there is none.
 	Load(ctx context.Context, workerID int64) (Row, error)
-	// List returns all rows, in any order.
+	// List returns all rows, in any order. Only Recover and tools for operators call it.
 	List(ctx context.Context) ([]Row, error)
+	// Expired returns up to n rows that have expired by the store's clock, in any order. Where more have expired it
+	// chooses those that expired first, or some at random. The cost of a call is bounded by n where possible, and does
+	// not grow with the rows that have not expired.
+	Expired(ctx context.Context, n int) ([]Row, error)
 	// Swap replaces a row, if it still has the version, the fence and the token of old, by next. The zero Row
 	// as old creates it, if there is none. Next expires ttl from now, by the store's clock, whatever its
 	// Expires says.
 	Swap(ctx context.Context, old, next Row, ttl time.Duration) (bool, error)
 }
 
+// Namespaced is a Store that keeps several namespaces beside each other.
+type Namespaced interface {
+	Store
+	// Namespace returns the name of this one.
+	Namespace() string
+	// Namespaces returns the meta rows of all namespaces by name, this one included if it exists.
+	Namespaces(ctx context.Context) (map[string]Meta, error)
+}
+
 // A Status is what a server says of itself.
 type Status struct {
 	Now      time.Time // its clock
+	Seen     time.Time // zero for a server with a clock; else the host's time at the last write by any host
 	Identity string    // what changes when its data is replaced by other data; "" when it has no such thing
 	Faults   []string  // settings that let it forget what it has acknowledged; none: durable
 	Lossy    bool      // it may forget whatever its settings are
@@ -43,15 +57,17 @@ type Status struct {
 
 // A Meta says what the worker IDs of a namespace are used with. All its holders compose IDs alike.
 type Meta struct {
-	Version      int64  // counts swaps, from 1
-	Namespace    string // random; another one shows that the rows were made anew
-	Layout       bitsalloc.Layout
-	Epoch        time.Time
-	DatacenterID int64
-	NextWorkerID int64  // the smallest that was never given out
-	Fence        int64  // of every worker ID whose row has a lower one, or is missing
-	Token        string // random, of the last swap
-	Identity     string // of the server that Fence is known to hold for
+	Version       int64  // counts swaps, from 1
+	Namespace     string // random; another one shows that the rows were made anew
+	Layout        bitsalloc.Layout
+	Epoch         time.Time
+	DatacenterID  int64
+	FirstWorkerID int64  // the smallest of the namespace, see LeaseConfig.FirstWorkerID
+	NextWorkerID  int64  // the smallest that was never given out
+	Prepared      int64  // the largest Domain.Prepared of all holders
+	Fence         int64  // of every worker ID whose row has a lower one, or is missing
+	Token         string // random, of the last swap
+	Identity      string // of the server that Fence is known to hold for
 }
 
 // A Row stands for a worker ID. Its fence is the highest delta that any holder was ever allowed to use.
@@ -60,7 +76,8 @@ type Row struct {
 	Version  int64 // counts claims, from 1
 	Fence    int64
 	Token    string // random, of the holder; "" when the row is free; see Revoked
-	Owner    string // who that is, for people, and for Fenced
+	Owner    string // of the worker ID, for people, and for Fenced
+	Holder   string // host and process number of the process that claimed it, for people
 	Identity string // of the server, when the row was claimed
 	Expires  time.Time
 }
@@ -74,7 +91,7 @@ func (r Row) same(other Row) bool {
 }
 
 // mismatch says in which fields a namespace and a domain differ, all of them, or returns nil.
-func (m Meta) mismatch(d Domain) error {
+func (m Meta) mismatch(d Domain, firstWorkerID int64) error {
 	var errs []error
 	field := func(name string, stored, mine any) {
 		if stored != mine {
@@ -89,5 +106,6 @@ func (m Meta) mismatch(d Domain) error {
 	field("Unit", m.Layout.Unit, d.Layout.Unit)
 	field("Epoch", m.Epoch.UTC().Format(time.RFC3339Nano), d.Epoch.UTC().Format(time.RFC3339Nano))
 	field("DatacenterID", m.DatacenterID, d.DatacenterID)
+	field("FirstWorkerID", m.FirstWorkerID, firstWorkerID)
 	return errors.Join(errs...)
 }

@@ -18,6 +18,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     VERSION    bigint       NOT NULL,                             -- counts claims, from 1
     TOKEN      varchar(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- random, known to the holder only; '': free
     OWNER      varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- who holds it, or held it last
+    HOLDER     varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- host and process of the holder, for people
     SERVER_ID  varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- identity of the server at the claim; may be ''
     EXPIRES_AT datetime(6)  NOT NULL,                             -- UTC, by the clock of the database
     SWAPS      bigint       NOT NULL,                             -- counts writes, so that each one changes the row
@@ -43,7 +44,9 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     UNIT_MS         bigint      NOT NULL,                         -- what the delta counts, in milliseconds
     EPOCH_MS        bigint      NOT NULL,                         -- where the delta is 0, in milliseconds since 1970 UTC
     DATACENTER_ID   bigint      NOT NULL,
+    FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace
     NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
+    PREPARED        bigint      NOT NULL,                         -- deltas, the most that any holder composes ahead of use
     FENCE           bigint      NOT NULL,                         -- of all worker IDs without a higher one; never lowered
     TOKEN           varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- random, of the last change
     SERVER_ID       varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- of which server FENCE is known to hold; may be ''

@@ -19,21 +19,24 @@ func sampleRow(workerID int64) assigner.Row {
 		Fence:    5_000_000_000,
 		Token:    "QWERTZUIOPASDFGHJKLYXCVBNM",
 		Owner:    "host-1 pid 4711",
+		Holder:   "host-2 pid 4712",
 		Identity: "some server",
 	}
 }
 
 func sampleMeta() assigner.Meta {
 	return assigner.Meta{
-		Version:      1,
-		Namespace:    "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-		Layout:       bitsalloc.Layout{DeltaBits: 33, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 11, Unit: 500 * time.Millisecond},
-		Epoch:        time.Date(2020, time.February, 29, 23, 59, 59, 999e6, time.UTC),
-		DatacenterID: 3,
-		NextWorkerID: 1 << 40,
-		Fence:        1 << 50,
-		Token:        strings.Repeat("aZ09+/=_", 8),
-		Identity:     strings.Repeat("0123456789", 10),
+		Version:       1,
+		Namespace:     "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+		Layout:        bitsalloc.Layout{DeltaBits: 33, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 11, Unit: 500 * time.Millisecond},
+		Epoch:         time.Date(2020, time.February, 29, 23, 59, 59, 999e6, time.UTC),
+		DatacenterID:  3,
+		FirstWorkerID: 1 << 39,
+		NextWorkerID:  1 << 40,
+		Prepared:      1 << 41,
+		Fence:         1 << 50,
+		Token:         strings.Repeat("aZ09+/=_", 8),
+		Identity:      strings.Repeat("0123456789", 10),
 	}
 }
 
@@ -138,6 +141,17 @@ func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
 		t.Errorf("Load(%d): %v", workerID, err)
 	}
 	return r
+}
+
+func expired(t *testing.T, s assigner.Store, n int) []assigner.Row {
+	t.Helper()
+	ctx, cancel := bounded(t)
+	defer cancel()
+	rows, err := s.Expired(ctx, n)
+	if err != nil {
+		t.Errorf("Expired: %v", err)
+	}
+	return rows
 }
 
 func list(t *testing.T, s assigner.Store) []assigner.Row {

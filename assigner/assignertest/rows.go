@@ -27,6 +27,7 @@ func rowCases() []rowCase {
 		{"SwapThatChangesOnlyTheExpiryCounts", swapSame},
 		{"StoresClockSetsTheExpiry", expiry},
 		{"ListReturnsAllRows", listAll},
+		{"ExpiredReturnsExpiredRowsAlone", expiredAlone},
 		{"OneOfManySwapsWins", oneWins},
 		{"NoSwapIsLost", noneLost},
 		{"EndedContextChangesNothing", endedChangesNothing},
@@ -270,6 +271,37 @@ func listAll(t *testing.T, handle func() assigner.Store) {
 	}
 }
 
+func expiredAlone(t *testing.T, handle func() assigner.Store) {
+	s := handle()
+	if rows := expired(t, s, 10); len(rows) > 0 {
+		t.Errorf("rows %+v, want none", rows)
+	}
+	const pairs = 12
+	want := make(map[int64]bool)
+	for i := range int64(pairs) {
+		held, free := sampleRow(i*1000), sampleRow(i*1000+1)
+		if !swap(t, s, assigner.Row{}, held, time.Hour) || !swap(t, s, assigner.Row{}, free, 0) {
+			t.Fatalf("rows %d and %d were not created", held.WorkerID, free.WorkerID)
+		}
+		want[free.WorkerID] = true
+	}
+	for _, n := range []int{1, 5, pairs, 1000} {
+		seen := make(map[int64]bool)
+		for _, row := range expired(t, handle(), n) {
+			if !want[row.WorkerID] || seen[row.WorkerID] {
+				t.Errorf("Expired(%d) has row %d, expired: %v, seen before: %v", n, row.WorkerID, want[row.WorkerID], seen[row.WorkerID])
+			}
+			seen[row.WorkerID] = true
+			if loaded := load(t, s, row.WorkerID); !sameRow(row, loaded) {
+				t.Errorf("Expired(%d) has %+v, Load has %+v", n, row, loaded)
+			}
+		}
+		if len(seen) != min(n, pairs) {
+			t.Errorf("Expired(%d) has %d rows, want %d", n, len(seen), min(n, pairs))
+		}
+	}
+}
+
 func oneWins(t *testing.T, handle func() assigner.Store) {
 	const swappers = 64
 	row := sampleRow(9)
@@ -338,6 +370,7 @@ func endedChangesNothing(t *testing.T, handle func() assigner.Store) {
 		"SwapMeta": func() (bool, error) { return s.SwapMeta(ctx, meta, wrongMeta) },
 		"Load":     func() (bool, error) { _, err := s.Load(ctx, 2); return false, err },
 		"List":     func() (bool, error) { _, err := s.List(ctx); return false, err },
+		"Expired":  func() (bool, error) { _, err := s.Expired(ctx, 1); return false, err },
 		"Swap":     func() (bool, error) { return s.Swap(ctx, row, wrong, time.Hour) },
 		"creation": func() (bool, error) { return s.Swap(ctx, assigner.Row{}, sampleRow(3), time.Hour) },
 	} {

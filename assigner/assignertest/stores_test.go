@@ -57,7 +57,9 @@ func TestStoreSuiteCatchesEveryFault(t *testing.T) {
 		"compares owners":          {"SwapIsRefusedUnlessAllMatches"},
 		"counts changes":           {"SwapThatChangesOnlyTheExpiryCounts"},
 		"caller's expiry":          {"StoresClockSetsTheExpiry"},
-		"lists held":               {"ReleasedWorkerIsReusedAboveItsFence"},
+		"lists held":               {"ListReturnsAllRows"},
+		"expired are held":         {"ExpiredReturnsExpiredRowsAlone"},
+		"expired without bound":    {"ExpiredReturnsExpiredRowsAlone"},
 		"lists 20":                 {"ListReturnsAllRows"},
 		"check, then act":          {"OneOfManySwapsWins", "NoSwapIsLost"},
 		"ignores context":          {"EndedContextChangesNothing", "LeaseWithEndedContextIsAnError"},
@@ -258,6 +260,20 @@ func (m *memory) Load(ctx context.Context, workerID int64) (assigner.Row, error)
 	return row, nil
 }
 
+func (m *memory) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	rows := slices.Collect(maps.Values(m.rows))
+	now := time.Now()
+	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) != (m.fault == "expired are held") })
+	if m.fault == "expired without bound" {
+		return rows, nil
+	}
+	return rows[:min(n, len(rows))], nil
+}
+
 func (m *memory) List(ctx context.Context) ([]assigner.Row, error) {
 	if err := m.enter(ctx); err != nil {
 		return nil, err
@@ -266,7 +282,7 @@ func (m *memory) List(ctx context.Context) ([]assigner.Row, error) {
 	rows := slices.Collect(maps.Values(m.rows))
 	switch {
 	case m.fault == "lists held":
-		rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Token == "" })
+		rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.WorkerID > 0 })
 	case m.fault == "lists 20" && len(rows) > 20:
 		rows = rows[:20]
 	}

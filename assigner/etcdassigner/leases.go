@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -107,9 +108,19 @@ func (l *leases) List(ctx context.Context) (rows []assigner.Row, err error) {
 	}
 }
 
+func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
+	rows, err := l.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) })
+	return rows[:min(n, len(rows))], nil
+}
+
 // Swap takes the time from the clock of this host: etcd shows none.
 func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
-	if err := checkTexts(l.rowKey(next.WorkerID), next.Token, next.Owner, next.Identity); err != nil {
+	if err := checkTexts(l.rowKey(next.WorkerID), next.Token, next.Owner, next.Holder, next.Identity); err != nil {
 		return false, err
 	}
 	next.Expires = time.Now().Add(ttl).UTC()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -134,6 +135,16 @@ func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
 	return rows, nil
 }
 
+func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
+	rows, err := l.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) })
+	return rows[:min(n, len(rows))], nil
+}
+
 func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
 	var expected any
 	if g := (rowGuard{old.Version, old.Fence, old.Token}); g != (rowGuard{}) {
@@ -143,10 +154,11 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 		stamp:    newStamp(),
 		rowGuard: rowGuard{next.Version, next.Fence, next.Token},
 		Owner:    next.Owner,
+		Holder:   next.Holder,
 		Identity: next.Identity,
 		TTL:      ttl.Microseconds(),
 	}
-	return l.swap(ctx, strconv.FormatInt(next.WorkerID, 10), expected, record, next.Token, next.Owner, next.Identity)
+	return l.swap(ctx, strconv.FormatInt(next.WorkerID, 10), expected, record, next.Token, next.Owner, next.Holder, next.Identity)
 }
 
 // swap runs the script. expected is the guard that the field must have, nil: there must be no such field. texts are those

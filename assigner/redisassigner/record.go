@@ -41,6 +41,7 @@ type rowRecord struct {
 	stamp
 	rowGuard
 	Owner    string
+	Holder   string
 	Identity string
 	TTL      int64 // from Written, in microseconds
 }
@@ -66,6 +67,7 @@ func (l *leases) row(field, text string) (assigner.Row, error) {
 		Fence:    r.Fence,
 		Token:    r.Token,
 		Owner:    r.Owner,
+		Holder:   r.Holder,
 		Identity: r.Identity,
 		Expires:  time.UnixMicro(r.Written).Add(time.Duration(r.TTL) * time.Microsecond).UTC(),
 	}, nil

@@ -39,10 +39,10 @@ type leases struct {
 }
 
 const (
-	selectRow = "SELECT WORKER_ID, VERSION, FENCE, TOKEN, OWNER, SERVER_ID, {expires} FROM WORKER_LEASE WHERE NAMESPACE = ?"
-	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, SERVER_ID, EXPIRES_AT, SWAPS) " +
-		"VALUES (?, ?, ?, ?, ?, ?, ?, {later}, 1)"
-	updateRow = "UPDATE WORKER_LEASE SET VERSION = ?, FENCE = ?, TOKEN = ?, OWNER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
+	selectRow = "SELECT WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, {expires} FROM WORKER_LEASE WHERE NAMESPACE = ?"
+	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
+	updateRow = "UPDATE WORKER_LEASE SET VERSION = ?, FENCE = ?, TOKEN = ?, OWNER = ?, HOLDER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
 		"SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"
 )
 
@@ -98,7 +98,7 @@ func (l *leases) one(result *sqlx.Row) (assigner.Row, error) {
 
 func scanRow(result interface{ Scan(...any) error }) (row assigner.Row, err error) {
 	var expires int64
-	err = result.Scan(&row.WorkerID, &row.Version, &row.Fence, &row.Token, &row.Owner, &row.Identity, &expires)
+	err = result.Scan(&row.WorkerID, &row.Version, &row.Fence, &row.Token, &row.Owner, &row.Holder, &row.Identity, &expires)
 	if err != nil {
 		return assigner.Row{}, err
 	}
@@ -106,14 +106,22 @@ func scanRow(result interface{ Scan(...any) error }) (row assigner.Row, err erro
 	return row, nil
 }
 
-func (l *leases) List(ctx context.Context) (rows []assigner.Row, err error) {
+func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
+	return l.rows(ctx, selectRow, l.namespace)
+}
+
+func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
+	return l.rows(ctx, selectRow+" AND EXPIRES_AT <= {utc} ORDER BY EXPIRES_AT LIMIT ?", l.namespace, n)
+}
+
+func (l *leases) rows(ctx context.Context, query string, args ...any) (rows []assigner.Row, err error) {
 	if l.err != nil {
 		return nil, l.err
 	}
 	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
 	err = l.store.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
 		rows = nil
-		result, err := conn.QueryxContext(ctx, l.store.sql(selectRow), l.namespace)
+		result, err := conn.QueryxContext(ctx, l.store.sql(query), args...)
 		if err != nil {
 			return err
 		}
@@ -139,12 +147,12 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 	}
 	if old.Version == 0 && old.Fence == 0 && old.Token == "" {
 		return l.store.create(ctx, "create "+l.row(next.WorkerID), createRow, l.namespace, next.WorkerID,
-			next.Version, next.Fence, next.Token, next.Owner, next.Identity, ttl.Microseconds())
+			next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds())
 	}
 	if checkToken("Token", old.Token) != nil {
 		return false, nil // no row has it; MySQL takes no notice of spaces at the end
 	}
 	return l.store.swap(ctx, "change "+l.row(next.WorkerID), updateRow,
-		next.Version, next.Fence, next.Token, next.Owner, next.Identity, ttl.Microseconds(),
+		next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds(),
 		l.namespace, next.WorkerID, old.Version, old.Fence, old.Token)
 }

@@ -18,12 +18,13 @@ const leaseSchema = 1
 
 // metaColumns are those that SwapMeta writes, in the order of metaValues.
 func metaColumns() []string {
-	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "NEXT_WORKER_ID", "FENCE", "TOKEN", "SERVER_ID",
+	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID",
+		"NEXT_WORKER_ID", "PREPARED", "FENCE", "TOKEN", "SERVER_ID",
 		"SCHEMA_VERSION"}, pinColumns[:]...)
 }
 
 func metaValues(m assigner.Meta) []any {
-	return []any{m.Version, m.Namespace, m.DatacenterID, m.NextWorkerID, m.Fence, m.Token, m.Identity, leaseSchema,
+	return []any{m.Version, m.Namespace, m.DatacenterID, m.FirstWorkerID, m.NextWorkerID, m.Prepared, m.Fence, m.Token, m.Identity, leaseSchema,
 		m.Layout.DeltaBits, m.Layout.DatacenterBits, m.Layout.WorkerBits, m.Layout.SequenceBits,
 		m.Layout.Unit.Milliseconds(), m.Epoch.UnixMilli()}
 }
@@ -38,7 +39,7 @@ func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 		var version, unit, epoch int64
 		err := conn.QueryRowxContext(ctx, l.store.sql("SELECT "+strings.Join(metaColumns(), ", ")+
 			" FROM WORKER_LEASE_META WHERE NAMESPACE = ?"), l.namespace).Scan(
-			&m.Version, &m.Namespace, &m.DatacenterID, &m.NextWorkerID, &m.Fence, &m.Token, &m.Identity, &version,
+			&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Prepared, &m.Fence, &m.Token, &m.Identity, &version,
 			&m.Layout.DeltaBits, &m.Layout.DatacenterBits, &m.Layout.WorkerBits, &m.Layout.SequenceBits, &unit, &epoch)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):

@@ -26,7 +26,8 @@ func checkNamespace(name string) error {
 }
 
 func checkRow(r assigner.Row) error {
-	return errors.Join(checkToken("Token", r.Token), checkText("Owner", r.Owner, maxOwner), checkText("Identity", r.Identity, maxIdentity))
+	return errors.Join(checkToken("Token", r.Token), checkText("Owner", r.Owner, maxOwner), checkText("Holder", r.Holder, maxOwner),
+		checkText("Identity", r.Identity, maxIdentity))
 }
 
 func checkMeta(m assigner.Meta) error {
