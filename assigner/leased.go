@@ -51,11 +51,13 @@ type LeaseConfig struct {
 // The grant is [GuaranteeFenced], on a store that calls itself lossy [GuaranteeLossy]. There, give each generator an assigner of its
 // own: those that share one come out of quarantine one after the other.
 func Leased(store Store, cfg LeaseConfig) Assigner {
-	return newLeaser(store, cfg, (*claim).recycledFirst)
+	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(recycledFirst) })
 }
 
 // Auto is [Leased] in the other order: new worker IDs while they last, then recycled ones.
-func Auto(store Store, cfg LeaseConfig) Assigner { return newLeaser(store, cfg, (*claim).newFirst) }
+func Auto(store Store, cfg LeaseConfig) Assigner {
+	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(newFirst) })
+}
 
 // Fenced puts a fence behind a worker ID that comes from elsewhere. While another owner holds a lease on it,
 // Assign returns [ErrWorkerInUse], naming the owner; the same owner takes it over at once, which the fence keeps safe. owner
@@ -75,29 +77,30 @@ type leaser struct {
 	store  Store
 	cfg    LeaseConfig
 	choose func(*claim) (*lease, error)
-	atOnce bool  // the same owner takes a row over before it expires
-	err    error // what is wrong with the configuration
+	holder string // host and process number
+	atOnce bool   // the same owner takes a row over before it expires
+	err    error  // what is wrong with the configuration
 
 	// What a simulation does in its own way.
 	shuffle func(n int, swap func(i, j int))
 	pause   func(ctx context.Context, try int)
+	clock   func() instant
 
 	mu      sync.Mutex
 	waiting []*lease // in quarantine, until their callers come back
+	rival   rivalry
 }
 
 func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)) *leaser {
 	cfg.Window = cmp.Or(cfg.Window, 30*time.Second)
-	cfg.MaxLead = cmp.Or(cfg.MaxLead, 24*time.Hour)
 	cfg.MaxSkew = cmp.Or(cfg.MaxSkew, time.Minute)
-	if cfg.Owner == "" {
-		host, _ := os.Hostname() // for people: the process number alone will do
-		cfg.Owner = fmt.Sprintf("%s pid %d", host, os.Getpid())
-	}
+	host, _ := os.Hostname() // for people: the process number alone will do
+	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
+	cfg.Owner = cmp.Or(cfg.Owner, holder)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	l := &leaser{store: store, cfg: cfg, choose: choose, shuffle: rand.Shuffle, pause: backOff}
+	l := &leaser{store: store, cfg: cfg, choose: choose, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock()}
 	if store == nil {
 		l.err = errors.Join(l.err, errors.New("assigner: store nil, allowed: any"))
 	}
@@ -108,7 +111,7 @@ func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)
 		name  string
 		value time.Duration
 		zero  string
-	}{{"Window", cfg.Window, "30 s"}, {"MaxLead", cfg.MaxLead, "24 h"}, {"MaxSkew", cfg.MaxSkew, "1 min"}} {
+	}{{"Window", cfg.Window, "30 s"}, {"MaxLead", cfg.MaxLead, "see there"}, {"MaxSkew", cfg.MaxSkew, "1 min"}} {
 		if span.value < 0 {
 			l.err = errors.Join(l.err, fmt.Errorf("assigner: %s %v, allowed: 0 (%s) or more", span.name, span.value, span.zero))
 		}

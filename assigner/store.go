@@ -85,6 +85,9 @@ type Row struct {
 // same reports whether a swap from m would find other unchanged.
 func (m Meta) same(other Meta) bool { return m.Version == other.Version && m.Token == other.Token }
 
+// unused reports whether the row was created for others and never claimed.
+func (r Row) unused() bool { return r.Version == 1 && r.Token == "" && r.Owner == "" }
+
 // same reports whether a swap from r would find other unchanged.
 func (r Row) same(other Row) bool {
 	return r.Version == other.Version && r.Fence == other.Fence && r.Token == other.Token

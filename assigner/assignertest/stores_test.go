@@ -78,7 +78,7 @@ func TestStoreSuiteCatchesEveryFault(t *testing.T) {
 		"forgets when down":        {"OutageWithinTheWindowIsBridged", "OutageBeyondTheLeaseCostsNoRowUnlessLossy"},
 		"lossy, deletes free rows": {"ReleasedWorkerIsReusedAboveItsFence"},
 		"lossy, never expires":     {"ExpiredWorkerIsReusedAboveItsFence"},
-		"lossy, as it begins":      {"StatusIsStable", "LossyStoreQuarantinesEveryLease", "LossyGrantFollowsTheStoresClock", "LossyLeaseEndsAWindowAfterItsRenewal"},
+		"lossy, as it begins":      {"StatusIsStable", "LossyStoreQuarantinesEveryLease", "LossyGrantFollowsTheStoresClock", "LossyLeaseEndsAWindowAndAHalfAfterItsRenewal"},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
