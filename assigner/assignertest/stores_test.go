@@ -113,7 +113,9 @@ func TestBrokenStore(t *testing.T) {
 
 func runMemory(t *testing.T, fault string, lossy bool) {
 	assignertest.RunStore(t, func(*testing.T) assignertest.Backend {
-		empty := func() *memory { return &memory{fault: fault, lossy: lossy, born: time.Now(), rows: make(map[int64]assigner.Row)} }
+		empty := func() *memory {
+			return &memory{fault: fault, lossy: lossy, born: time.Now(), rows: make(map[int64]assigner.Row)}
+		}
 		shared := empty()
 		b := assignertest.Backend{
 			Handle: func() assigner.Store { return shared },
