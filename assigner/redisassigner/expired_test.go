@@ -212,6 +212,47 @@ func TestExpiredRepairsTheSetOfExpiries(t *testing.T) {
 	}
 }
 
+// before calls a func once, before a client sends a command.
+type before struct {
+	command string
+	call    func()
+}
+
+func (b *before) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if call := b.call; cmd.Name() == b.command && call != nil {
+			b.call = nil
+			call()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook { return next }
+
+func TestRepairLeavesWhatASwapHasWritten(t *testing.T) {
+	server := testserver.Redis(t)
+	client, admin := connect(t, options(server.Addr())), connect(t, options(server.Addr()))
+	s, other := redisassigner.Leases(client, namespace), redisassigner.Leases(admin, namespace)
+	row := create(t, other, sample())
+	if err := admin.Del(t.Context(), expiry).Err(); err != nil {
+		t.Fatal(err)
+	}
+	swapped := false
+	client.AddHook(&before{"zadd", func() {
+		var err error
+		if swapped, err = other.Swap(t.Context(), row, row, 24*time.Hour); err != nil {
+			t.Error(err)
+		}
+	}})
+	if rows, err := s.Expired(t.Context(), 1); len(rows) > 0 || err != nil || !swapped {
+		t.Errorf("Expired: %+v, %v; want none; swapped meanwhile: %v", rows, err, swapped)
+	}
+	wantIndexed(t, admin, s)
+}
+
 func TestExpiredRefusesForeignRecords(t *testing.T) {
 	client := connect(t, options(testserver.Redis(t).Addr()))
 	s := redisassigner.Leases(client, namespace)
