@@ -11,8 +11,8 @@ import (
 // metas begins the keys of the meta rows of all namespaces, and of nothing else.
 const metas = "uidring/meta/"
 
-// metaKey is in lower case, so that two names that differ in letter case only have one meta row. The
-// row has the name itself.
+// metaKey is in lower case, so that two names that differ in letter case only have one meta row.
+// The row has the name itself.
 func (l *leases) metaKey() string { return metas + namespace.Fold(l.namespace) }
 
 // workers begins the keys of rows.

@@ -12,13 +12,14 @@ import (
 	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
+// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// [assigner.Fenced]:
 //
 //	numbers := assigner.Leased(etcdassigner.Leases(client, "orders"), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose IDs
-// meet use the same namespace. One that differs from an existing namespace in letter case only cannot
-// be created. The store implements [assigner.Namespaced]. Its keys are
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet use the same namespace. One that differs from an existing namespace in letter case only
+// cannot be created. The store implements [assigner.Namespaced]. Its keys are
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
 //   - uidring/worker/orders/0000000000000000007, the row of worker 7;
@@ -27,7 +28,8 @@ import (
 // They have no lease of etcd and are never deleted.
 //
 // A change that may have taken effect is an error, and the store does not try it again. The caller
-// closes the client. A call without a deadline may wait for a server for as long as the client does.
+// closes the client. A call without a deadline may wait for a server for as long as the client
+// does.
 //
 // Any number of goroutines may use the store at once.
 func Leases(client *clientv3.Client, namespace string) assigner.Store {

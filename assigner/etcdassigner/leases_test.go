@@ -135,11 +135,11 @@ func TestForeignRecordsAreRefused(t *testing.T) {
 		sentinel  error
 		want      string
 	}{
-		{row, "mine", nil, "is none of this package's"},
+		{row, "mine", nil, "was not written by this package"},
 		{row, `{"Format":2,"Value":{}}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
 		{row, `{}`, assigner.ErrLayoutMismatch, "format 0, here 1"},
 		{meta, `{"Format":2,"Value":{}}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
-		{meta, "[]", nil, "is none of this package's"},
+		{meta, "[]", nil, "was not written by this package"},
 	} {
 		if _, err := client.Put(t.Context(), tt.key, tt.text); err != nil {
 			t.Fatal(err)

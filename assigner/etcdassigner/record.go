@@ -30,7 +30,7 @@ func decode[T any](kvs ...*mvccpb.KeyValue) (r record[T], err error) {
 		return r, nil
 	}
 	if err := json.Unmarshal(kvs[0].Value, &r); err != nil {
-		return r, fmt.Errorf("etcdassigner: key %q is none of this package's: %w", kvs[0].Key, err)
+		return r, fmt.Errorf("etcdassigner: key %q was not written by this package: %w", kvs[0].Key, err)
 	}
 	if r.Format != format {
 		return r, fmt.Errorf("%w: key %q of etcd has format %d, here %d; use a release of this library that knows it",
@@ -53,8 +53,8 @@ func load[T any](ctx context.Context, l *leases, key string) (value T, err error
 	return r.Value, err
 }
 
-// swap writes next, and the time, if holds accepts the value of a key: the zero value when there is no
-// such key.
+// swap writes next, and the time, if holds accepts the value of a key: the zero value when there is
+// no such key.
 func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(T) (bool, error)) (bool, error) {
 	if l.err != nil {
 		return false, l.err
@@ -94,7 +94,8 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 		if done.Succeeded {
 			return true, nil
 		}
-		// Another process has written the key since, perhaps only to renew the row with the same fence.
+		// Another process has written the key since, perhaps only to renew the row with the same
+		// fence.
 		kvs = done.Responses[0].GetResponseRange().Kvs
 	}
 }

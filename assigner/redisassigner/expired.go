@@ -9,9 +9,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Expired reads n rows at most, those that expired first. The sorted set of expiries leads it to them;
-// where the set lacks rows, since its key was lost or the rows come from elsewhere, Expired reads all
-// rows once and adds them.
+// Expired reads n rows at most, those that expired first. The sorted set of expiries leads it to
+// them; where the set lacks rows, since its key was lost or the rows come from elsewhere, Expired
+// reads all rows once and adds them.
 func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 	if err := l.ready(ctx); err != nil {
 		return nil, err
@@ -48,9 +48,9 @@ func (l *leases) candidates(ctx context.Context, n int) (rows []assigner.Row, la
 	return rows, lacks, nil
 }
 
-// index adds the rows that the set of expiries lacks, and leaves its other entries alone: a swap may
-// have written them since the row was read. It reads in pages, so that the server can answer others
-// in between.
+// index adds the rows that the set of expiries lacks, and leaves its other entries alone: a swap
+// may have written them since the row was read. It reads in pages, so that the server can answer
+// others in between.
 func (l *leases) index(ctx context.Context) error {
 	const page = 1000
 	for cursor := uint64(0); ; {

@@ -230,7 +230,9 @@ func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook { return next }
+func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
 
 func TestRepairLeavesWhatASwapHasWritten(t *testing.T) {
 	server := testserver.Redis(t)

@@ -14,27 +14,28 @@ import (
 	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
+// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// [assigner.Fenced]:
 //
 //	numbers := assigner.Leased(redisassigner.Leases(client, "orders"), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose IDs
-// meet use the same namespace. One that differs from an existing namespace in letter case only cannot
-// be created. The store implements [assigner.Namespaced]. Its keys are
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet use the same namespace. One that differs from an existing namespace in letter case only
+// cannot be created. The store implements [assigner.Namespaced]. Its keys are
 //
 //   - uidring:orders, a hash with a field for each worker ID and the field meta;
 //   - {uidring:orders}:expiry, a sorted set of the worker IDs by the time at which they expire;
 //   - {uidring}:namespaces, a hash with the names of all namespaces.
 //
-// They never expire, and rows are never deleted. A row and its entry in the sorted set are written at
-// once, by one script. Where the two differ all the same, a claim repairs the set.
+// They never expire, and rows are never deleted. A row and its entry in the sorted set are written
+// at once, by one script. Where the two differ all the same, a claim repairs the set.
 //
 // The client must connect to the primary: a replica may return stale fences. Leases refuses a
 // [redis.ClusterClient] that reads from replicas, a client with a cache, and a [redis.Ring], which
-// looks for a key on another server when one is down. The client may send a call again, as it does by
-// default: a swap recognises its own effect. The caller closes the client. Unless its
-// Options.ContextTimeoutEnabled is set, a call to a server that does not answer outlasts its context
-// by Options.ReadTimeout.
+// looks for a key on another server when one is down. The client may send a call again, as it does
+// by default: a swap recognises its own effect. The caller closes the client. Unless its
+// Options.ContextTimeoutEnabled is set, a call to a server that does not answer outlasts its
+// context by Options.ReadTimeout.
 //
 // Any number of goroutines may use the store at once.
 func Leases(client redis.UniversalClient, namespace string) assigner.Store {
@@ -59,8 +60,8 @@ type leases struct {
 
 func hashKey(namespace string) string { return "uidring:" + namespace }
 
-// expiryKey is a sorted set of the worker IDs by their expiry. Its hash tag is the key of the hash, so
-// that a cluster keeps both on one server.
+// expiryKey is a sorted set of the worker IDs by their expiry. Its hash tag is the key of the hash,
+// so that a cluster keeps both on one server.
 func (l *leases) expiryKey() string { return "{" + l.key + "}:expiry" }
 
 // metaField is the field of the meta row; the others are worker IDs.
@@ -133,8 +134,9 @@ func (l *leases) load(ctx context.Context, field string) (string, error) {
 	return text, nil
 }
 
-// List reads the hash in one command, as of one moment. HSCAN would not: where its cursor goes on after a failover, fields are
-// left out, and a recovery that does not see a row does not raise its fence.
+// List reads the hash in one command, as of one moment. HSCAN would not: where its cursor goes on
+// after a failover, fields are left out, and a recovery that does not see a row does not raise its
+// fence.
 func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
 	if err := l.ready(ctx); err != nil {
 		return nil, err
@@ -172,8 +174,8 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 	return l.swap(ctx, keys, strconv.FormatInt(next.WorkerID, 10), expected, record, next.Token, next.Owner, next.Holder, next.Identity)
 }
 
-// swap runs the script. expected is the guard that the field must have; nil requires that there is no
-// such field. texts are the texts in the record.
+// swap runs the script. expected is the guard that the field must have; nil requires that there is
+// no such field. texts are the texts in the record.
 func (l *leases) swap(ctx context.Context, keys []string, field string, expected, record any, texts ...string) (bool, error) {
 	guard, errGuard := json.Marshal(expected)
 	value, errRecord := json.Marshal(record)

@@ -169,11 +169,11 @@ func TestForeignRecordsAreRefused(t *testing.T) {
 		sentinel    error
 		want        string
 	}{
-		{"7", "mine", nil, `field "7" is none of this package's`},
-		{"x", `{"Format":1,"Version":"1","Fence":"1"}`, nil, `field "x" is none of this package's`},
+		{"7", "mine", nil, `field "7" was not written by this package`},
+		{"x", `{"Format":1,"Version":"1","Fence":"1"}`, nil, `field "x" was not written by this package`},
 		{"7", `{"Format":2,"Version":"1","Fence":"1"}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
 		{"meta", `{"Format":2,"Version":"1"}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
-		{"meta", "[]", nil, `field "meta" is none of this package's`},
+		{"meta", "[]", nil, `field "meta" was not written by this package`},
 	} {
 		if err := client.Del(t.Context(), hash).Err(); err != nil {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/uidring/uidring/internal/namespace"
 )
 
-// namesKey is a hash with the names of all namespaces. Its fields are the names in lower case, so that
-// a name has one spelling. No namespace has this key: names have no braces.
+// namesKey is a hash with the names of all namespaces. Its fields are the names in lower case, so
+// that a name has one spelling. No namespace has this key: names have no braces.
 const namesKey = "{uidring}:namespaces"
 
 // Namespace implements [assigner.Namespaced].
@@ -51,9 +51,9 @@ func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, erro
 	return metas, nil
 }
 
-// register writes the name of the namespace into the hash of names, where the first spelling stays. The
-// hash may be on another server of a cluster, so it is written before the namespace is created: a name
-// without a namespace does no harm. Two spellings that are created at once meet here.
+// register writes the name of the namespace into the hash of names, where the first spelling stays.
+// The hash may be on another server of a cluster, so it is written before the namespace is created:
+// a name without a namespace does no harm. Two spellings that are created at once meet here.
 func (l *leases) register(ctx context.Context) error {
 	if err := l.ready(ctx); err != nil {
 		return err

@@ -23,8 +23,8 @@ type stamp struct {
 
 func newStamp() stamp { return stamp{Format: format, Swap: rand.Text()} }
 
-// A guard is what a swap compares. Its numbers are kept as text, since those of Lua are floating-point
-// ones, which are exact to 53 bits only.
+// A guard is what a swap compares. Its numbers are kept as text, since those of Lua are
+// floating-point ones, which are exact to 53 bits only.
 type (
 	rowGuard struct {
 		Version int64 `json:",string"`
@@ -48,7 +48,7 @@ type rowRecord struct {
 
 type metaRecord struct {
 	stamp
-	Version int64 `json:",string"` // hides that of Meta
+	Version int64 `json:",string"` // hides Meta.Version
 	assigner.Meta
 }
 
@@ -88,7 +88,7 @@ func decodeMeta(key, text string) (assigner.Meta, error) {
 func known(key, field string, s stamp, err error) error {
 	switch {
 	case err != nil:
-		return fmt.Errorf("redisassigner: hash %s: field %q is none of this package's: %w", key, field, err)
+		return fmt.Errorf("redisassigner: hash %s: field %q was not written by this package: %w", key, field, err)
 	case s.Format != format:
 		return fmt.Errorf("%w: hash %s: field %q has format %d, here %d; use a release of this library that knows it",
 			assigner.ErrLayoutMismatch, key, field, s.Format, format)

@@ -1,13 +1,13 @@
 package redisassigner
 
 // swapScript replaces the record in the field ARGV[1] of the hash KEYS[1] by ARGV[3], if the stored
-// record has the values of the guard ARGV[2]; null requires that there is no record. Where KEYS[2] is
-// given, the sorted set there gets the expiry of the record, in microseconds since 1970.
+// record has the values of the guard ARGV[2]; null requires that there is no record. Where KEYS[2]
+// is given, the sorted set there gets the expiry of the record, in microseconds since 1970.
 //
-// A client without an answer may send the same call again. The record then has the Swap of the call,
-// and the script repeats the lost answer. Numbers that no guard compares may be larger than Lua can
-// hold, so a record is decoded here but never encoded. The time is put in front as text for the same
-// reason; it is below 2^53 microseconds, which the score of a sorted set holds exactly.
+// A client without an answer may send the same call again. The record then has the Swap of the
+// call, and the script repeats the lost answer. Numbers that no guard compares may be larger than
+// Lua can hold, so a record is decoded here but never encoded. The time is put in front as text for
+// the same reason; it is below 2^53 microseconds, which the score of a sorted set holds exactly.
 //
 // The two writes have one effect: Redis writes a script to its replicas and to its append-only file
 // as one transaction, and drops a transaction that a crash has cut off. The set is written first: a
@@ -40,9 +40,9 @@ return 1
 `
 
 // expiredScript returns how many rows of the hash KEYS[1] the sorted set KEYS[2] lacks, and up to
-// ARGV[1] fields and records that have expired, the earliest first. It corrects the entries of the set
-// that it comes across: one without a row is removed, one with a wrong expiry gets the right one. A
-// record that it does not understand is returned, so that the caller refuses it.
+// ARGV[1] fields and records that have expired, the earliest first. It corrects the entries of the
+// set that it comes across: one without a row is removed, one with a wrong expiry gets the right
+// one. A record that it does not understand is returned, so that the caller refuses it.
 const expiredScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
