@@ -78,6 +78,8 @@ func TestRedisKilledUnderSwapsForgetsNoneThatItAcknowledged(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+	client := connect(t, options(server.Addr()))
+	wantIndexed(t, client, redisassigner.Leases(client, namespace))
 }
 
 // The client sends a call again when the connection ends. The second one finds what the first one wrote.
