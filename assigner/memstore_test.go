@@ -207,6 +207,9 @@ type namedStore struct {
 func (s *namedStore) Namespace() string { return "orders" }
 
 func (s *namedStore) Namespaces(context.Context) (map[string]Meta, error) {
+	if s.others == nil {
+		return nil, errLostAnswer
+	}
 	all := maps.Clone(s.others)
 	if s.meta.Version != 0 {
 		all["orders"] = s.meta

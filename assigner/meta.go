@@ -115,8 +115,9 @@ func (c *claim) checkNamespaces() error {
 		return nil
 	}
 	others, err := s.Namespaces(c.ctx)
-	if err != nil {
-		return fmt.Errorf("assigner: list the namespaces: %w", err)
+	if err != nil { // a user may have no right to read other namespaces
+		c.cfg.Logger.Warn("assigner: the other namespaces of the store cannot be read", "namespace", s.Namespace(), "error", err)
+		return nil
 	}
 	mine := s.Namespace()
 	delete(others, mine)
