@@ -1,4 +1,4 @@
-//go:build race || purego || !gc || !(amd64 || arm64 || loong64 || mips64 || mips64le || ppc64 || ppc64le || riscv64 || s390x)
+//go:build race || uidring_nopin || !gc || !(amd64 || arm64 || loong64 || mips64 || mips64le || ppc64 || ppc64le || riscv64 || s390x)
 
 package cached
 
