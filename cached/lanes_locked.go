@@ -39,10 +39,10 @@ type cpuLane struct {
 
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
-	if x := l.last.get() + 1; x <= l.limit.get() {
-		l.last.set(x)
-		return int64(x), nil
+	if x := l.last.get(); x < l.limit.get() {
+		l.last.set(x + 1)
+	} else {
+		err = l.more()
 	}
-	err = l.more()
 	return int64(l.last.get()), err
 }
