@@ -113,9 +113,10 @@ func (l *lane) count() count {
 // without touching shared memory. Its IDs are unique and increase. Across lanes, and between a lane and the generator, IDs are
 // only roughly ordered: the units that two lanes hold may be up to MaxStaleness apart. Make a Lane with [Generator.Lane] for
 // each goroutine that needs many IDs, and Close it at the end. Two goroutines must not call its methods at once: they would get
-// the same IDs.
+// the same IDs. The race detector reports such calls.
 type Lane struct {
 	lane
+	owner  owner
 	g      *Generator
 	closed bool
 }
@@ -144,4 +145,5 @@ func (l *Lane) Close() {
 		l.closed = true
 		l.g.handles.remove(l)
 	}
+	l.owner.called()
 }

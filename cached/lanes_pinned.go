@@ -46,6 +46,11 @@ type cpuLane struct {
 	_ [cacheLine]byte
 }
 
+// An owner is a field of the race detector's builds.
+type owner struct{}
+
+func (*owner) called() {}
+
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
 	// The look at the limit before the store: Stats would count an ID that the limit forbids.
