@@ -1,7 +1,8 @@
 package cached
 
-// StallBeforeBegin takes a block from the ring into the lane, as refill does, and stops before the lane begins the block. The
-// returned func does the rest of that turn. It returns false when the block has been retired meanwhile.
+// StallBeforeBegin takes a block from the ring into the lane, as refill does, and stops before the
+// lane begins the block. The returned func does the rest of that turn. It returns false when the
+// block has been retired meanwhile.
 func (l *Lane) StallBeforeBegin() (resume func() bool) {
 	l.drop()
 	l.coming.publish(uint64(l.g.alloc.MaxSequence()) + 1)
@@ -18,7 +19,8 @@ func (l *Lane) StallBeforeBegin() (resume func() bool) {
 	}
 }
 
-// StallInNext begins a Next of an ID that the lane has, and stops before it stores that ID. The returned func does the rest.
+// StallInNext begins a Next of an ID that the lane has, and stops before it stores that ID. The
+// returned func does the rest.
 func (l *Lane) StallInNext() (resume func() int64) {
 	x := l.last.get() + 1
 	if x > l.limit.get() {

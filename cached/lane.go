@@ -2,9 +2,10 @@ package cached
 
 import "runtime"
 
-// A lane is a block that its owner took whole from the ring. The owner counts through it without words that other goroutines
-// write. It is the goroutine that has a [Lane], or the goroutine that runs on a CPU. Other goroutines read a lane for Stats,
-// and revoke its limit when they retire its block.
+// A lane is a block that its owner took whole from the ring. The owner counts through it without
+// words that other goroutines write. It is the goroutine that has a [Lane], or the goroutine that
+// runs on a CPU. Other goroutines read a lane for Stats, and revoke its limit when they retire its
+// block.
 type lane struct {
 	last    word // the ID issued last; unsigned, since the largest ID has a successor
 	limit   word // the last ID that may be issued; 0: none
@@ -14,7 +15,8 @@ type lane struct {
 	changes word // a seqlock: odd while the owner changes several of the other words
 }
 
-// take returns the next ID of the lane, from another block if need be, or false when the ring is empty.
+// take returns the next ID of the lane, from another block if need be, or false when the ring is
+// empty.
 func (l *lane) take(g *Generator) (int64, bool) {
 	if x := l.last.get() + 1; x <= l.limit.get() {
 		l.last.set(x)
@@ -39,14 +41,16 @@ func (l *lane) refill(g *Generator) (int64, bool) {
 	}
 }
 
-// begin makes the n IDs from x on the block of the lane, and issues x. It returns false when the block has been retired.
+// begin makes the n IDs from x on the block of the lane, and issues x. It returns false when the
+// block has been retired.
 func (l *lane) begin(x uint64, n int, g *Generator) bool {
 	l.changing()
 	defer l.changing()
 	l.coming.publish(0)
 	l.last.publish(x - 1)
 	l.end.publish(x + uint64(n) - 1)
-	// The limit before the look at cut: a retirement that raises cut after this look finds the limit and revokes it.
+	// The limit before the look at cut: a retirement that raises cut after this look finds the
+	// limit and revokes it.
 	l.limit.publish(l.end.get())
 	if x <= g.cut.Load() {
 		return false
@@ -55,8 +59,8 @@ func (l *lane) begin(x uint64, n int, g *Generator) bool {
 	return true
 }
 
-// changing increments the lane's seqlock: odd while the owner updates several words. Keep the code between the two calls short,
-// and call nothing there.
+// changing increments the lane's seqlock: odd while the owner updates several words. Keep the code
+// between the two calls short, and call nothing there.
 func (l *lane) changing() { l.changes.publish(l.changes.get() + 1) }
 
 // drop counts the rest of the block as retired and empties the lane.
@@ -69,15 +73,16 @@ func (l *lane) drop() {
 	l.end.publish(0)
 }
 
-// retire revokes the limit if the block ends at cut or below. Only goroutines other than the owner call it.
+// retire revokes the limit if the block ends at cut or below. Only goroutines other than the owner
+// call it.
 func (l *lane) retire(cut uint64) {
 	if limit := l.limit.peek(); limit != 0 && limit <= cut {
 		l.limit.revoke(limit)
 	}
 }
 
-// A count is the state of a lane as other goroutines see it. A number of IDs issued that follows from it may be too low, by the
-// calls in flight, but never too high.
+// A count is the state of a lane as other goroutines see it. A number of IDs issued that follows
+// from it may be too low, by the calls in flight, but never too high.
 type count struct {
 	left     uint64 // IDs that the lane may issue, or is taking from the ring
 	retiring uint64 // IDs of a block that was retired: the owner drops them, but calls in flight may still issue some
@@ -109,11 +114,12 @@ func (l *lane) count() count {
 	}
 }
 
-// A Lane issues IDs to a single goroutine, faster than [Generator.Next]: it reserves all IDs of one unit and hands them out
-// without touching shared memory. Its IDs are unique and increase. Across lanes, and between a lane and the generator, IDs are
-// only roughly ordered: the units that two lanes hold may be up to MaxStaleness apart. Make a Lane with [Generator.Lane] for
-// each goroutine that needs many IDs, and Close it at the end. Two goroutines must not call its methods at once: they would get
-// the same IDs. The race detector reports such calls.
+// A Lane issues IDs to a single goroutine, faster than [Generator.Next]: it reserves all IDs of one
+// unit and hands them out without touching shared memory. Its IDs are unique and increase. Across
+// lanes, and between a lane and the generator, IDs are only roughly ordered: the units that two
+// lanes hold may be up to MaxStaleness apart. Make a Lane with [Generator.Lane] for each goroutine
+// that needs many IDs, and Close it at the end. Two goroutines must not call its methods at once:
+// they would get the same IDs. The race detector reports such calls.
 type Lane struct {
 	lane
 	owner  owner
@@ -138,7 +144,8 @@ func (l *Lane) more() error {
 	return l.g.rejected(err)
 }
 
-// Close drops the rest of the lane's block. Next then returns ErrClosed. Closing again does nothing.
+// Close drops the rest of the lane's block. Next then returns ErrClosed. Closing again does
+// nothing.
 func (l *Lane) Close() {
 	if !l.closed {
 		l.drop()

@@ -37,8 +37,9 @@ type cpuLane struct {
 	_  [cacheLine]byte
 }
 
-// An owner is a word without synchronization that every call of a Lane writes last. The words of the lane are atomic, so
-// that the race detector takes them for synchronization; it reports two goroutines that write this one.
+// An owner is a word without synchronization that every call of a Lane writes last. The words of
+// the lane are atomic, so that the race detector takes them for synchronization; it reports two
+// goroutines that write this one.
 type owner struct{ calls uint64 }
 
 func (o *owner) called() { o.calls++ }

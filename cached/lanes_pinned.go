@@ -7,8 +7,9 @@ import (
 	_ "unsafe" // for linkname
 )
 
-// procPin keeps the calling goroutine on its CPU, in the sense of the scheduler: no other goroutine runs there until
-// procUnpin. It returns the number of the CPU, below GOMAXPROCS. It is what sync.Pool is made of.
+// procPin keeps the calling goroutine on its CPU, in the sense of the scheduler: no other goroutine
+// runs there until procUnpin. It returns the number of the CPU, below GOMAXPROCS. It is what
+// sync.Pool is made of.
 //
 //go:linkname procPin runtime.procPin
 func procPin() int
@@ -16,8 +17,8 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
-// takeFromCPU takes from the lane of the CPU that the caller runs on. CPUs that have none, since GOMAXPROCS has grown or Lanes
-// is less, take from the ring.
+// takeFromCPU takes from the lane of the CPU that the caller runs on. CPUs that have none, since
+// GOMAXPROCS has grown or Lanes is less, take from the ring.
 func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	cpu := procPin()
 	if cpu < len(g.lanes) {
@@ -29,9 +30,9 @@ func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	return g.ring.Take()
 }
 
-// A word of a lane is written by its owner alone, who is pinned, or a goroutine by itself, except that others revoke a limit. A
-// load or store that is no atomic operation is enough for the owner, and costs a fraction. Others see whole values, since a
-// word is as wide as a register.
+// A word of a lane is written by its owner alone, who is pinned, or a goroutine by itself, except
+// that others revoke a limit. A load or store that is no atomic operation is enough for the owner,
+// and costs a fraction. Others see whole values, since a word is as wide as a register.
 type word uint64
 
 func (w *word) get() uint64       { return uint64(*w) }

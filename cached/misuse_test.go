@@ -13,7 +13,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// misuse names, in the environment of a child process, the calls that its goroutines make on one Lane.
+// misuse names, in the environment of a child process, the calls that its goroutines make on one
+// Lane.
 const misuse = "UIDRING_TEST_MISUSE"
 
 // misuses are calls of two goroutines on one Lane.
@@ -22,7 +23,8 @@ var misuses = map[string]func(*cached.Lane){
 	"Next and Close": func(l *cached.Lane) { _, _ = l.Next(); l.Close() },
 }
 
-// TestTheRaceDetectorReportsALaneOfTwoGoroutines runs this test binary again, with goroutines that share a Lane.
+// TestTheRaceDetectorReportsALaneOfTwoGoroutines runs this test binary again, with goroutines that
+// share a Lane.
 func TestTheRaceDetectorReportsALaneOfTwoGoroutines(t *testing.T) {
 	if calls, ok := misuses[os.Getenv(misuse)]; ok {
 		share(open(t, cached.Config{}).Lane(), calls)
@@ -52,7 +54,8 @@ func share(l *cached.Lane, calls func(*cached.Lane)) {
 	both.Wait()
 }
 
-// TestALaneMayChangeHands passes a Lane from one goroutine to another, with synchronization, which is no misuse.
+// TestALaneMayChangeHands passes a Lane from one goroutine to another, with synchronization, which
+// is no misuse.
 func TestALaneMayChangeHands(t *testing.T) {
 	l := open(t, cached.Config{}).Lane()
 	for range 3 {

@@ -20,7 +20,8 @@ func ends() map[string]func(*cached.Generator) error {
 	}
 }
 
-// checkAfterEnd asks that a call which begins after the end gets an error, or an ID of another worker ID.
+// checkAfterEnd asks that a call which begins after the end gets an error, or an ID of another
+// worker ID.
 func checkAfterEnd(t *testing.T, g *cached.Generator, before int64, take func() (int64, error)) {
 	t.Helper()
 	id, err := take()
@@ -35,7 +36,8 @@ func checkAfterEnd(t *testing.T, g *cached.Generator, before int64, take func() 
 	}
 }
 
-// TestALaneWithTheNewestBlockIsRetired uses all of a grant of two units, so that a lane holds the last block composed.
+// TestALaneWithTheNewestBlockIsRetired uses all of a grant of two units, so that a lane holds the
+// last block composed.
 func TestALaneWithTheNewestBlockIsRetired(t *testing.T) {
 	for name, lanes := range map[string]int{"own": 0, "of CPUs": 2} {
 		for end, call := range ends() {
@@ -65,7 +67,8 @@ func TestALaneWithTheNewestBlockIsRetired(t *testing.T) {
 	}
 }
 
-// TestABlockRetiredOnItsWayToALane has the owner of a lane stall with a block that is in the ring no more and in the lane not yet.
+// TestABlockRetiredOnItsWayToALane has the owner of a lane stall with a block that is in the ring
+// no more and in the lane not yet.
 func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 	for end, call := range ends() {
 		t.Run(end, func(t *testing.T) {
@@ -91,8 +94,9 @@ func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 	}
 }
 
-// TestRetirementIsMarkedBeforeLanesAreVisited keeps the lanes from being visited. The mark must be there meanwhile: an owner that
-// has begun a block since the visit would miss a mark that follows it.
+// TestRetirementIsMarkedBeforeLanesAreVisited keeps the lanes from being visited. The mark must be
+// there meanwhile: an owner that has begun a block since the visit would miss a mark that follows
+// it.
 func TestRetirementIsMarkedBeforeLanesAreVisited(t *testing.T) {
 	g := open(t, cached.Config{Layout: narrow(), Assigner: &script{assign: fresh}, MaxStaleness: -1})
 	before, unlock, done := g.Cut(), g.LockLanes(), make(chan struct{})
@@ -111,7 +115,8 @@ func TestRetirementIsMarkedBeforeLanesAreVisited(t *testing.T) {
 	<-done
 }
 
-// TestNoIDOfACallAfterClose spins a lane across Close, beside so many others that visiting them takes a while.
+// TestNoIDOfACallAfterClose spins a lane across Close, beside so many others that visiting them
+// takes a while.
 func TestNoIDOfACallAfterClose(t *testing.T) {
 	for name, row := range map[string]struct {
 		lanes, handles int

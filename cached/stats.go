@@ -36,8 +36,8 @@ type Stats struct {
 	Expiring  bool          // less than a year is left
 }
 
-// Stats returns a snapshot. It costs nothing to the callers of Next; it waits for a padding pass that is under
-// way, and visits every slot of the ring.
+// Stats returns a snapshot. It costs nothing to the callers of Next; it waits for a padding pass
+// that is under way, and visits every slot of the ring.
 func (g *Generator) Stats() Stats {
 	now := g.cfg.Now()
 	g.running.Lock()
@@ -79,8 +79,8 @@ func (g *Generator) Stats() Stats {
 // A tally holds counters as Stats has shown them.
 type tally struct{ issued, retired, dropped int64 }
 
-// show keeps the derived counters monotonic, as monitoring expects. Takes in flight can make a reading too low but never too
-// high, so show returns the maximum so far. The caller holds running.
+// show keeps the derived counters monotonic, as monitoring expects. Takes in flight can make a
+// reading too low but never too high, so show returns the maximum so far. The caller holds running.
 func (g *Generator) show(c ringbuffer.Counts, lanes count) tally {
 	g.shown.dropped = max(g.shown.dropped, int64(c.Dropped))
 	// The ring counts all IDs of a block as issued when a lane takes it.

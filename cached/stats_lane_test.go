@@ -12,8 +12,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestStatsBesideAStalledLane has the owner of a lane stall between its look at the limit and its store, while its block is
-// retired. The counters must not run ahead of the facts, since they never go down.
+// TestStatsBesideAStalledLane has the owner of a lane stall between its look at the limit and its
+// store, while its block is retired. The counters must not run ahead of the facts, since they never
+// go down.
 func TestStatsBesideAStalledLane(t *testing.T) {
 	for _, taken := range []int{1, 5, 15} {
 		t.Run(fmt.Sprint(taken, " taken"), func(t *testing.T) {
@@ -43,7 +44,8 @@ func TestStatsBesideAStalledLane(t *testing.T) {
 	}
 }
 
-// TestStatsBesideARefusedCall looks at Stats all the time while a lane refuses a call. Such a call must never count as an ID.
+// TestStatsBesideARefusedCall looks at Stats all the time while a lane refuses a call. Such a call
+// must never count as an ID.
 func TestStatsBesideARefusedCall(t *testing.T) {
 	var current atomic.Pointer[cached.Generator]
 	done, watched := make(chan struct{}), make(chan struct{})

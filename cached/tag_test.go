@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBuildTagsChooseTheLanes asks the go command which file each build compiles. The tag purego, which changes the
-// standard library's crypto as well, must not matter.
+// TestBuildTagsChooseTheLanes asks the go command which file each build compiles. The tag purego,
+// which changes the standard library's crypto as well, must not matter.
 func TestBuildTagsChooseTheLanes(t *testing.T) {
 	const pinned, locked = "lanes_pinned.go", "lanes_locked.go"
 	for _, row := range []struct{ arch, tags, want string }{

@@ -243,7 +243,8 @@ func TestTheLastYearIsAnnouncedOnceAndShownByStats(t *testing.T) {
 	}
 }
 
-// TestTheLastYearIsAnnouncedToARunningGenerator moves the clock of a generator across the beginning of the last year.
+// TestTheLastYearIsAnnouncedToARunningGenerator moves the clock of a generator across the beginning
+// of the last year.
 func TestTheLastYearIsAnnouncedToARunningGenerator(t *testing.T) {
 	ids := make([]int64, 20) // more than a unit has
 	for name, row := range map[string]struct {

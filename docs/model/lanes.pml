@@ -1,11 +1,14 @@
 /*
- * The lanes of package cached: OWNERS lanes that take blocks of two IDs from a ring, a padder that puts and retires blocks, and
- * Stats. The ring itself is a queue here, each of its operations one step: ring.pml shows that it behaves like one.
+ * The lanes of package cached: OWNERS lanes that take blocks of two IDs from a ring, a padder that
+ * puts and retires blocks, and Stats. The ring itself is a queue here, each of its operations one
+ * step: ring.pml shows that it behaves like one.
  *
- * Every statement that touches a shared word more than once lies in a d_step that stands for one access of the Go code. Locals
- * and the counters that only the assertions read go along with the access beside them.
+ * Every statement that touches a shared word more than once lies in a d_step that stands for one
+ * access of the Go code. Locals and the counters that only the assertions read go along with the
+ * access beside them.
  *
- * Defined on the command line: OWNERS, BLOCKS (how many are put), RETIREMENTS (how often the padder may retire), and any of
+ * Defined on the command line: OWNERS, BLOCKS (how many are put), RETIREMENTS (how often the padder
+ * may retire), and any of
  *   STATS    Stats reads the lanes LOOKS times
  *   WEAK     (with STATS) a plain store of last reaches Stats late, as from a store buffer
  * or one of the mutants, which the checker must refute:
@@ -14,7 +17,7 @@
  *   NO_CUT           begin does not look at cut
  *   BELOW_CUT        a limit that equals cut is not revoked
  *   INCREMENT_FIRST  (with STATS) Next stores last before it looks at the limit, and undoes that
- *   EAGER            (with STATS) the rest of a retired block counts as retired before its owner drops it
+ *   EAGER            (with STATS) the rest of a retired block counts as retired at once
  *   NO_SEQLOCK       (with STATS) Stats does not look whether the owner changed the lane meanwhile
  */
 #ifndef OWNERS
@@ -63,7 +66,7 @@ byte ringRetired; /* IDs */
 byte issued;      /* IDs */
 byte alive = OWNERS + 1;
 
-/* An ID is issued by a call that began when floor was the largest ID whose retirement had returned. */
+/* The call began when floor was the largest ID whose retirement had returned. */
 inline give(id) {
 	assert(!(seen & (1 << (id))));
 	assert((id) > mine);
@@ -73,7 +76,10 @@ inline give(id) {
 	issued++
 }
 
-/* Without STATS, the owner's words but limit are read by the owner alone: their stores go along with the store of limit. */
+/*
+ * Without STATS, the owner alone reads its words but limit: their stores go along with the store of
+ * limit.
+ */
 #ifdef STATS
 /* An atomic store, after which Stats sees the plain stores before it. */
 inline publish(word, value) { d_step { FLUSH; word = value } }
