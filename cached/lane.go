@@ -95,7 +95,7 @@ func (c *count) add(d count) {
 	c.retired += d.retired
 }
 
-// count reads the lane, again where the owner changed it meanwhile.
+// count reads the lane, and reads it again if the owner changed it meanwhile.
 func (l *lane) count() count {
 	for {
 		before := l.changes.peek()

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// takeFromCPU takes from a lane that nobody uses at the moment, or else from the ring.
+// takeFromCPU takes from a lane that is not locked, or else from the ring.
 func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	start := rand.IntN(len(g.lanes))
 	for i := range g.lanes {
@@ -21,7 +21,7 @@ func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	return g.ring.Take()
 }
 
-// A word of a lane is written by its owner alone, except that others revoke a limit.
+// A word of a lane is written by the owner alone, except that other goroutines revoke a limit.
 type word struct{ value atomic.Uint64 }
 
 func (w *word) get() uint64       { return w.value.Load() }
@@ -30,7 +30,7 @@ func (w *word) peek() uint64      { return w.value.Load() }
 func (w *word) publish(x uint64)  { w.value.Store(x) }
 func (w *word) revoke(old uint64) { w.value.CompareAndSwap(old, 0) }
 
-// A cpuLane is the lane of a CPU. Who has locked mu owns it.
+// A cpuLane is the lane of a CPU. The goroutine that has locked mu owns it.
 type cpuLane struct {
 	lane
 	mu sync.Mutex

@@ -254,7 +254,7 @@ proctype Padder() {
 #ifdef STATS
 byte shownIssued, shownRetired;
 
-/* count reads lane i, again where its owner changed it meanwhile. */
+/* count reads lane i, and reads it again if its owner changed it meanwhile. */
 inline count(i) {
 	do
 	::	before = changes[i];
