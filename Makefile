@@ -38,7 +38,7 @@ soak: ## uidring serve under load for TIME, its database killed now and then, ev
 load: ## uidring serve beside a bare handler; needs wrk and an idle machine
 	cd cmd/uidring && go test ./internal/server -count=1 -v -run '^TestLoad$$' -load
 
-model: ## the ring's model, checked exhaustively (needs spin and gcc)
+model: ## the models of the ring and the lanes, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
