@@ -21,6 +21,8 @@ type dialect struct {
 	absent    string                // what makes an INSERT leave alone a row that is there; "": it fails
 	early     bool                  // others see a commit before it is on disk
 	diagnose  func(error) diagnosis // what an error of this database means
+	// idle returns an error for a connection that is inside a transaction, or that begins one with each statement.
+	idle func(ctx context.Context, conn *sqlx.Conn) error
 	// faults returns the settings that let it forget commits, or errReadOnly when it takes none.
 	faults func(ctx context.Context, conn *sqlx.Conn) ([]string, error)
 	// identity returns what changes when the data of the server is replaced, or "".
@@ -49,6 +51,7 @@ func mysqlDialect() dialect {
 		files:    schema.MySQL,
 		early:    true, // InnoDB writes its log after it has made the commit visible
 		diagnose: diagnoseMySQL,
+		idle:     mysqlIdle,
 		faults:   mysqlFaults,
 		identity: mysqlIdentity,
 		// A timestamp column converts from the time zone of the session, a datetime column does not.
@@ -68,6 +71,7 @@ func sqliteDialect() dialect {
 		returning: true,
 		absent:    " ON CONFLICT DO NOTHING",
 		diagnose:  diagnoseSQLite,
+		idle:      sqliteIdle,
 		faults:    sqliteFaults,
 		identity:  noIdentity,
 		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
@@ -88,12 +92,13 @@ func postgresDialect() dialect {
 		returning: true,
 		absent:    " ON CONFLICT DO NOTHING",
 		diagnose:  diagnosePostgres,
+		idle:      postgresIdle,
 		faults:    postgresFaults,
 		identity:  postgresIdentity,
 		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP",
 			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
 			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
-			"{clock}", "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS bigint)",
+			"{clock}", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
 			"{expires}", "CAST(EXTRACT(EPOCH FROM EXPIRES_AT) * 1000000 AS bigint)"),
 	}
 }

@@ -30,9 +30,9 @@ func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn) error {
 }
 
 func mysqlFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err error) {
-	var flush, binlog, sync, readOnly, autocommit string
+	var flush, binlog, sync, readOnly string
 	err = conn.QueryRowxContext(ctx, "SELECT @@global.innodb_flush_log_at_trx_commit, @@global.log_bin, "+
-		"@@global.sync_binlog, @@global.read_only, @@session.autocommit").Scan(&flush, &binlog, &sync, &readOnly, &autocommit)
+		"@@global.sync_binlog, @@global.read_only").Scan(&flush, &binlog, &sync, &readOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +44,6 @@ func mysqlFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err err
 	}
 	if isOn(binlog) && sync != "1" {
 		faults = append(faults, "sync_binlog="+sync+" with log_bin on (allowed: 1)")
-	}
-	if !isOn(autocommit) {
-		faults = append(faults, "autocommit="+autocommit+" (allowed: 1)")
 	}
 	return faults, nil
 }

@@ -37,13 +37,18 @@ func newStore(db *sqlx.DB, cfg Config) (*store, error) {
 	return &store{db: db, dialect: d, cfg: cfg}, nil
 }
 
-// do runs f on one connection, again if it failed of something that passes, and words the error.
+// do runs f on one connection that is idle, again if it failed of something that passes, and words the error.
 // f must be safe to repeat when it is not known whether it took effect.
 func (s *store) do(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
+	return s.look(ctx, what, s.idle(f))
+}
+
+// look is do for an f that reads nothing that a transaction could hide.
+func (s *store) look(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
 	return s.repeat(ctx, what, f, func(diagnosis) bool { return true })
 }
 
-// repeat is do for an f that may not be repeated after every error that passes; may says when it may.
+// repeat is look for an f that may not be repeated after every error that passes; may says when it may.
 func (s *store) repeat(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error, may func(diagnosis) bool) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -86,7 +91,7 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 func (s *store) swap(ctx context.Context, what, statement string, args ...any) (bool, error) {
 	var sent bool
 	var changed int64
-	err := s.repeat(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
+	err := s.repeat(ctx, what, s.idle(func(ctx context.Context, conn *sqlx.Conn) error {
 		sent = true
 		result, err := conn.ExecContext(ctx, s.sql(statement), args...)
 		switch {
@@ -97,7 +102,7 @@ func (s *store) swap(ctx context.Context, what, statement string, args ...any) (
 		}
 		changed, err = result.RowsAffected()
 		return err
-	}, func(d diagnosis) bool {
+	}), func(d diagnosis) bool {
 		again := d.undone || !sent
 		sent = false
 		return again

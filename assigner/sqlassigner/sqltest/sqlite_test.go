@@ -32,6 +32,12 @@ func sqlite() storetest.Backend {
 		StickyFile: "worker_sticky_sqlite.sql",
 		LeaseFile:  "worker_lease_sqlite.sql",
 		Open:       open,
+		Inside: func(t *testing.T, dsn string) *sqlx.DB {
+			db := open(t, dsn)
+			db.SetMaxOpenConns(1)
+			storetest.Exec(t, db, "BEGIN")
+			return db
+		},
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp, CREATED timestamp)",
 	}

@@ -33,6 +33,8 @@ func RunLeases(t *testing.T, b Backend) {
 		{"AnotherSchemaIsRefused", anotherSchema},
 		{"DeletedNamespaceIsNoticed", deletedNamespace},
 		{"RecoveryAfterARestore", recovery},
+		{"OpenTransactionIsRefused", openTransaction},
+		{"TransactionThatBeginsIsRefused", transactionBegins},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
 	}
