@@ -11,11 +11,13 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// idle wraps f in a check that its connection commits each statement by itself. A connection that came back to the pool
-// inside a transaction shows rows that no other connection sees, and the end of the transaction may take them away. The
-// transaction is left as it is: it belongs to the caller.
+// idle wraps f in a check that its connection commits each statement by itself. A connection that
+// came back to the pool inside a transaction shows rows that no other connection sees, and the end
+// of the transaction may take them away. The transaction is left as it is: it belongs to the
+// caller.
 //
-// No other goroutine uses the connection between the check and f, so that one check holds for all statements of f.
+// No other goroutine uses the connection between the check and f, so that one check holds for all
+// statements of f.
 func (s *store) idle(f func(context.Context, *sqlx.Conn) error) func(context.Context, *sqlx.Conn) error {
 	return func(ctx context.Context, conn *sqlx.Conn) error {
 		if err := s.dialect.idle(ctx, conn); err != nil {
@@ -31,9 +33,10 @@ func openTransaction() error {
 		assigner.ErrStoreNotDurable)
 }
 
-// mysqlIdle reads the state of the session from MariaDB, which runs the first comment. MySQL has no variable for it and
-// runs the second one: it sets the isolation level of the next transaction to the session's, which changes nothing. Inside a
-// transaction that is an error, and so is NULL as a level.
+// mysqlIdle reads the state of the session from MariaDB, which runs the first comment. MySQL has no
+// variable for it and runs the second one: it sets the isolation level of the next transaction to
+// the session's, which changes nothing. Inside a transaction that is an error, and so is NULL as a
+// level.
 func mysqlIdle(ctx context.Context, conn *sqlx.Conn) error {
 	rows, err := conn.QueryxContext(ctx, "/*M! SELECT @@in_transaction, @@session.autocommit */"+
 		"/*!50720 SET @@transaction_isolation = IF(@@session.autocommit, @@session.transaction_isolation, NULL) */")
@@ -77,9 +80,9 @@ func noAutocommit() error {
 		"worker ID back; leave autocommit on, in the DSN and in each session", assigner.ErrStoreNotDurable)
 }
 
-// postgresIdle compares the beginnings of the transactions of two statements. They are the same inside a transaction, and
-// differ by a round trip outside. The time of a single statement does not tell: with the extended protocol it is
-// later than the beginning of its transaction in any case.
+// postgresIdle compares the beginnings of the transactions of two statements. They are the same
+// inside a transaction, and differ by a round trip outside. The time of a single statement does not
+// tell: with the extended protocol it is later than the beginning of its transaction in any case.
 func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
 	var began [2]string
 	for i := range began {
@@ -100,8 +103,8 @@ func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
 	return nil
 }
 
-// sqliteIdle begins a transaction, which fails inside another one, and ends it. That takes no lock. It does not end with
-// the context, since it would leave the connection inside.
+// sqliteIdle begins a transaction, which fails inside another one, and ends it. That takes no lock.
+// It does not end with the context, since it would leave the connection inside.
 func sqliteIdle(ctx context.Context, conn *sqlx.Conn) error {
 	ctx = context.WithoutCancel(ctx)
 	_, err := conn.ExecContext(ctx, "BEGIN DEFERRED")

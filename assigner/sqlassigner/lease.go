@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -36,6 +37,7 @@ type leases struct {
 	store     *store
 	err       error // why there is no store, or what is wrong with the namespace
 	namespace string
+	checked   atomic.Int64 // when LoadMeta last looked for twins of the tables, in nanoseconds since 1970
 }
 
 const (
@@ -73,11 +75,12 @@ func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (ass
 	return l.one(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
 }
 
-// readDurable reads a row, and writes to it if it is still as read, or else reads again. Where others see a commit before
-// it is on disk, a row that was merely read may be gone after a crash; but an acknowledged commit has on disk whatever was
-// committed before it. The write waits for a change under way and changes the row as it is committed, so that one changed
-// row proves that what was read had been committed. A missing row is not waited for: the swap that creates it, if one is under
-// way, belongs to a claim that was given up or is not answered yet.
+// readDurable reads a row, and writes to it if it is still as read, or else reads again. Where
+// others see a commit before it is on disk, a row that was merely read may be gone after a crash;
+// but an acknowledged commit has on disk whatever was committed before it. The write waits for a
+// change under way and changes the row as it is committed, so that one changed row proves that what
+// was read had been committed. A missing row is not waited for: the swap that creates it, if one is
+// under way, belongs to a claim that was given up or is not answered yet.
 func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (assigner.Row, error) {
 	for {
 		row, err := l.read(ctx, conn, workerID)

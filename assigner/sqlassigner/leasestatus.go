@@ -16,7 +16,7 @@ func (l *leases) Status(ctx context.Context) (status assigner.Status, err error)
 		return status, l.err
 	}
 	err = l.store.look(ctx, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (err error) {
-		if status.Faults, err = l.store.dialect.faults(ctx, conn); err != nil {
+		if status.Faults, err = l.store.dialect.faults(ctx, conn, l.store.tables.names(leaseTables())); err != nil {
 			return err
 		}
 		if status.Identity, err = l.store.dialect.identity(ctx, conn); err != nil {

@@ -129,7 +129,8 @@ func TestReadingARowOfMariaDBIsDurable(t *testing.T) {
 
 }
 
-// A swap whose connection was lost may be under way on the server. A reading waits for its end, whatever it has seen of it.
+// A swap whose connection was lost may be under way on the server. A reading waits for its end,
+// whatever it has seen of it.
 func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	b := mariaDB(testserver.MariaDB(t))
 	for _, tt := range []struct {
@@ -172,7 +173,8 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	}
 }
 
-// Without autocommit a write is undone when its connection ends. A session may have been set that way after it was opened.
+// Without autocommit a write is undone when its connection ends. A session may have been set that
+// way after it was opened.
 func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
 	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
 	session := openMariaDB(t, dsn)

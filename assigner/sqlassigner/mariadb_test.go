@@ -223,7 +223,7 @@ func TestMariaDBUserNeedsFewRights(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	err := sqlassigner.Apply(t.Context(), db)
+	err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{})
 	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "CREATE for Apply") {
 		t.Errorf("Apply without the right to create tables: %v", err)
 	}

@@ -45,8 +45,8 @@ func postgres(s *testserver.Server) storetest.Backend {
 	}
 }
 
-// insidePostgres has pgx begin a transaction on each new connection, since pgx drops a connection that comes back to the
-// pool inside one. Other drivers do not.
+// insidePostgres has pgx begin a transaction on each new connection, since pgx drops a connection
+// that comes back to the pool inside one. Other drivers do not.
 func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {

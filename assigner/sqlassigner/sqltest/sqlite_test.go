@@ -114,7 +114,7 @@ func TestUndurableSQLiteIsRefusedOrWarnedAbout(t *testing.T) {
 	t.Run("in memory", func(t *testing.T) {
 		db := open(t, ":memory:")
 		db.SetMaxOpenConns(1)
-		if err := sqlassigner.Apply(t.Context(), db); err != nil {
+		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 			t.Fatal(err)
 		}
 		storetest.CheckUndurable(t, db, "PRAGMA journal_mode=memory (allowed: DELETE, TRUNCATE, PERSIST, WAL)")

@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// RefusedFor checks that every assigner refuses a handle, even one that accepts an undurable database. db leads to the same
-// tables.
+// RefusedFor checks that every assigner refuses a handle, even one that accepts an undurable
+// database. db leads to the same tables.
 func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	t.Helper()
 	for name, use := range users() {
@@ -45,14 +45,15 @@ func users() map[string]func(*sqlx.DB) assigner.Assigner {
 	}
 }
 
-// openTransaction takes worker IDs over a connection that is inside a transaction. A grant is gone when that ends, and the
-// next process gets the same: 60,000 of 60,000 IDs were equal.
+// openTransaction takes worker IDs over a connection that is inside a transaction. A grant is gone
+// when that ends, and the next process gets the same: 60,000 of 60,000 IDs were equal.
 func openTransaction(t *testing.T, b Backend) {
 	db, dsn := b.Applied(t)
 	RefusedFor(t, db, b.Inside(t, dsn), "inside a transaction", "BeginTx")
 }
 
-// transactionBegins has a holder's connection begin a transaction. A renewal that succeeds is one that others see.
+// transactionBegins has a holder's connection begin a transaction. A renewal that succeeds is one
+// that others see.
 func transactionBegins(t *testing.T, b Backend) {
 	db, dsn := b.Applied(t)
 	mine := b.Open(t, dsn)
