@@ -33,44 +33,36 @@ func openTransaction() error {
 		assigner.ErrStoreNotDurable)
 }
 
-// mysqlIdle reads the state of the session from MariaDB, which runs the first comment. MySQL has no
-// variable for it and runs the second one: it sets the isolation level of the next transaction to
-// the session's, which changes nothing. Inside a transaction that is an error, and so is NULL as a
-// level.
+// mysqlIdle reads the state of the session from MariaDB, which runs the comment. MySQL has no
+// variable for it, but refuses inside a transaction to set the isolation level of the next one. The
+// level is the session's, which changes nothing.
 func mysqlIdle(ctx context.Context, conn *sqlx.Conn) error {
-	rows, err := conn.QueryxContext(ctx, "/*M! SELECT @@in_transaction, @@session.autocommit */"+
-		"/*!50720 SET @@transaction_isolation = IF(@@session.autocommit, @@session.transaction_isolation, NULL) */")
+	row := conn.QueryRowxContext(ctx, "SELECT @@session.autocommit /*M!, @@in_transaction */")
+	columns, err := row.Columns()
 	if err != nil {
-		return mysqlBusy(err)
-	}
-	defer rows.Close()
-	inside, autocommit := "0", "1"
-	if rows.Next() {
-		if err := rows.Scan(&inside, &autocommit); err != nil {
-			return err
-		}
-	}
-	switch err := rows.Err(); {
-	case err != nil:
 		return err
+	}
+	autocommit, inside := "", ""
+	if err := row.Scan([]any{&autocommit, &inside}[:len(columns)]...); err != nil {
+		return err
+	}
+	switch {
 	case !isOn(autocommit):
 		return noAutocommit()
+	case inside == "":
+		_, err := conn.ExecContext(ctx, "SET @@transaction_isolation = @@session.transaction_isolation")
+		return mysqlBusy(err)
 	case isOn(inside):
 		return openTransaction()
 	}
 	return nil
 }
 
-// mysqlBusy words what MySQL answers to mysqlIdle.
+// mysqlBusy words MySQL's refusal to set the isolation level inside a transaction.
 func mysqlBusy(err error) error {
-	const inProgress, wrongValue = 1568, 1231
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		switch e.Number {
-		case inProgress:
-			return openTransaction()
-		case wrongValue:
-			return noAutocommit()
-		}
+	const inProgress = 1568
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == inProgress {
+		return openTransaction()
 	}
 	return err
 }
