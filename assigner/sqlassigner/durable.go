@@ -32,15 +32,15 @@ func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn) error {
 
 func mysqlFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults []string, err error) {
 	var flush, binlog, sync, readOnly string
-	query := "SELECT @@global.innodb_flush_log_at_trx_commit, @@global.log_bin, @@global.sync_binlog, @@global.read_only"
+	columns := []string{"@@global.innodb_flush_log_at_trx_commit", "@@global.log_bin", "@@global.sync_binlog", "@@global.read_only"}
 	fields := []any{&flush, &binlog, &sync, &readOnly}
 	engines := make([]sql.NullString, len(names))
-	for i, name := range names { // an engine at a time: the server looks a single name up, and reads a list of them from a folder
-		query += ", (SELECT MAX(COALESCE(ENGINE, TABLE_TYPE)) FROM information_schema.TABLES " +
-			"WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" + name + "')"
+	for i, name := range names { // one by one: the server looks up a name, and reads its folder for a list
+		columns = append(columns, "(SELECT MAX(COALESCE(ENGINE, TABLE_TYPE)) FROM information_schema.TABLES "+
+			"WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '"+name+"')")
 		fields = append(fields, &engines[i])
 	}
-	if err = conn.QueryRowxContext(ctx, query).Scan(fields...); err != nil {
+	if err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...); err != nil {
 		return nil, err
 	}
 	if isOn(readOnly) {
@@ -66,15 +66,15 @@ func isOn(value string) bool { return value != "0" && !strings.EqualFold(value, 
 func postgresFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults []string, err error) {
 	var commit, fsync, readOnly string
 	var recovery bool
-	query := "SELECT current_setting('synchronous_commit'), current_setting('fsync'), " +
-		"current_setting('transaction_read_only'), pg_is_in_recovery()"
+	columns := []string{"current_setting('synchronous_commit')", "current_setting('fsync')",
+		"current_setting('transaction_read_only')", "pg_is_in_recovery()"}
 	fields := []any{&commit, &fsync, &readOnly, &recovery}
 	unlogged := make([]sql.NullBool, len(names))
 	for i, name := range names {
-		query += ", (SELECT relpersistence = 'u' FROM pg_class WHERE oid = to_regclass('\"" + name + "\"'))"
+		columns = append(columns, `(SELECT relpersistence = 'u' FROM pg_class WHERE oid = to_regclass('"`+name+`"'))`)
 		fields = append(fields, &unlogged[i])
 	}
-	err = conn.QueryRowxContext(ctx, query).Scan(fields...)
+	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
 	switch {
 	case err != nil:
 		return nil, err
