@@ -30,12 +30,16 @@ func metaValues(m assigner.Meta) []any {
 }
 
 // LoadMeta refuses tables of a version that it does not know: another one may mean something else.
+// Each claim calls it, and a renewal does not: it looks for twins of the tables, too.
 func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 	if l.err != nil {
 		return m, l.err
 	}
 	err = l.store.do(ctx, "read "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
 		m = assigner.Meta{}
+		if err := l.checkTables(ctx, conn); err != nil {
+			return err
+		}
 		var version, unit, epoch int64
 		err := conn.QueryRowxContext(ctx, l.store.sql("SELECT "+strings.Join(metaColumns(), ", ")+
 			" FROM WORKER_LEASE_META WHERE NAMESPACE = ?"), l.namespace).Scan(

@@ -55,6 +55,12 @@ func mariaDB(s *testserver.Server) storetest.Backend {
 			s.Kill9()
 			return func() { s.Restart() }
 		},
+		Inside: func(t *testing.T, dsn string) *sqlx.DB {
+			db := openMariaDB(t, dsn)
+			db.SetMaxOpenConns(1)
+			storetest.Exec(t, db, "START TRANSACTION")
+			return db
+		},
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp NULL, CREATED timestamp NULL)",
 	}
@@ -217,7 +223,7 @@ func TestMariaDBUserNeedsFewRights(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	err := sqlassigner.Apply(t.Context(), db)
+	err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{})
 	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "CREATE for Apply") {
 		t.Errorf("Apply without the right to create tables: %v", err)
 	}

@@ -34,7 +34,7 @@ func (s *store) checkPin(ctx context.Context, conn *sqlx.Conn, a *bitsalloc.Allo
 	for i := range stored {
 		fields[i] = &stored[i]
 	}
-	err := conn.QueryRowxContext(ctx, "SELECT "+columns+" FROM WORKER_NODE_PIN WHERE ID = 1").Scan(fields...)
+	err := conn.QueryRowxContext(ctx, s.sql("SELECT "+columns+" FROM WORKER_NODE_PIN WHERE ID = 1")).Scan(fields...)
 	if errors.Is(err, sql.ErrNoRows) {
 		values := make([]any, len(mine))
 		for i := range mine {
