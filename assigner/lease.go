@@ -232,7 +232,7 @@ func (l *lease) check(ctx context.Context, found Row) error {
 	switch {
 	case found.Version == 0:
 		meta, err := l.store.LoadMeta(ctx)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrWorkerOverlap) {
 			return fmt.Errorf("assigner: read the meta row: %w", err)
 		}
 		if meta.Namespace != l.namespace {

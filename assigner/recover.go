@@ -80,7 +80,7 @@ type recovery struct {
 func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 	for {
 		old, err := r.store.LoadMeta(r.ctx)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrWorkerOverlap) {
 			return err
 		}
 		if old.Version == 0 {
@@ -119,10 +119,13 @@ func (r *recovery) end() error {
 		return err
 	}
 	found, err := r.store.LoadMeta(r.ctx)
-	if err == nil && found.recovering() {
-		err = errors.New("another recovery has begun meanwhile; call Recover again")
+	switch {
+	case err != nil && !errors.Is(err, ErrWorkerOverlap):
+		return err
+	case found.recovering():
+		return errors.New("another recovery has begun meanwhile; call Recover again")
 	}
-	return err
+	return nil
 }
 
 // raiseRow leaves the token of the recovery in the row: it has expired at once, and is taken like a free one.

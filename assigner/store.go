@@ -18,7 +18,8 @@ import (
 type Store interface {
 	// Status looks at the server.
 	Status(ctx context.Context) (Status, error)
-	// LoadMeta returns the zero Meta when there is none.
+	// LoadMeta returns the zero Meta when there is none. With ErrWorkerOverlap it returns the meta row all the same: nothing
+	// new is taken from the namespace then, and its holders go on.
 	LoadMeta(ctx context.Context) (Meta, error)
 	// SwapMeta replaces the meta row, if it still has the version and the token of old, by next. The zero Meta as
 	// old creates it, if there is none.
