@@ -23,8 +23,9 @@ type dialect struct {
 	diagnose  func(error) diagnosis // what an error of this database means
 	// faults returns the settings that let it forget commits, or errReadOnly when it takes none.
 	faults func(ctx context.Context, conn *sqlx.Conn) ([]string, error)
-	// identity returns what changes when the data of the server is replaced, or "".
+	// identity returns what changes when the data of the server is replaced, or "". Nil where file tells it.
 	identity func(ctx context.Context, conn *sqlx.Conn) (string, error)
+	file     *sqliteFile // nil: the database is a server
 }
 
 // dialectOf knows a database by the name of its driver.
@@ -69,7 +70,7 @@ func sqliteDialect() dialect {
 		absent:    " ON CONFLICT DO NOTHING",
 		diagnose:  diagnoseSQLite,
 		faults:    sqliteFaults,
-		identity:  noIdentity,
+		file:      new(sqliteFile),
 		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
 			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.
