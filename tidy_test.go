@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"internal/incidents":                      {},
 	"internal/namespace":                      {},
 	"internal/original":                       {},
-	"internal/testserver":                     {},
+	"internal/testserver":                     {module + "/internal/disk"},
 	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/tenure"},
 	"metrics":                                 {module + "/assigner", module + "/cached", module + "/defaultgen"},
 	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/tenure"},

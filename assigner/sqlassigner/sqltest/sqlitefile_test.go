@@ -13,32 +13,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
-	"github.com/uidring/uidring/internal/disk"
+	"github.com/uidring/uidring/internal/testserver"
 )
-
-// diskFolder returns an empty folder on a local disk. The folder for temporary files is in memory on some hosts.
-func diskFolder(t *testing.T) string {
-	t.Helper()
-	for _, parent := range []string{t.TempDir(), "."} {
-		dir, err := os.MkdirTemp(parent, ".sqlite-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = os.RemoveAll(dir) })
-		if dir, err = filepath.Abs(dir); err != nil {
-			t.Fatal(err)
-		}
-		faults, err := disk.Faults(dir, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(faults) == 0 {
-			return dir
-		}
-	}
-	t.Skip("neither the folder for temporary files nor this one is on a local disk")
-	return ""
-}
 
 func copyFile(t *testing.T, to, from string) {
 	t.Helper()
@@ -136,7 +112,7 @@ func TestSQLiteFileThatWasReplacedBeforeTheFirstLookIsRefused(t *testing.T) {
 
 // A connection that is opened after a change of the working folder leads to another file.
 func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
-	t.Chdir(diskFolder(t))
+	t.Chdir(testserver.DiskFolder(t))
 	db := open(t, durable("worker.db"))
 	if err := sqlassigner.Apply(t.Context(), db); err != nil {
 		t.Fatal(err)
@@ -149,7 +125,7 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(diskFolder(t))
+	t.Chdir(testserver.DiskFolder(t))
 	db.SetMaxIdleConns(-1) // closes those that are open
 	if err := sqlassigner.Apply(t.Context(), db); err != nil {
 		t.Fatal(err)

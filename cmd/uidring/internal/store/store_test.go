@@ -197,7 +197,7 @@ func draw(t *testing.T, s *store.Store) {
 }
 
 func TestAGeneratorDrawsFromSQLite(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "folder?", "100% ids#.db")
+	path := filepath.Join(testserver.DiskFolder(t), "new", "folder?", "100% ids#.db")
 	s := open(t, (&url.URL{Scheme: "sqlite", Path: path}).String(), "orders")
 	if _, err := s.LoadMeta(t.Context()); err == nil {
 		t.Error("LoadMeta: no error before Create")
@@ -228,14 +228,7 @@ func TestARelativeSQLiteFileLiesInTheWorkingFolder(t *testing.T) {
 }
 
 func TestAGeneratorDrawsFromAFolder(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "file-store-") // a folder for temporary files may not outlast a reboot
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if dir, err = filepath.Abs(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := testserver.DiskFolder(t)
 	draw(t, open(t, "file://"+dir, "orders"))
 	if err := open(t, "file://"+dir+"/missing", "orders").Create(t.Context()); err != nil {
 		t.Errorf("Create = %v, want nothing done", err)
