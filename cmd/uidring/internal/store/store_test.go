@@ -238,6 +238,29 @@ func TestAGeneratorDrawsFromAFolder(t *testing.T) {
 	}
 }
 
+func TestBlankIsAStoreWithoutANamespace(t *testing.T) {
+	dir := testserver.DiskFolder(t)
+	for _, tt := range []struct{ url, path string }{
+		{"sqlite://" + dir + "/new/ids.db", dir + "/new/ids.db"},
+		{"file://" + dir + "/", dir},
+	} {
+		s := open(t, tt.url, "orders")
+		if s.Path() != tt.path {
+			t.Errorf("%s: path %q, want %q", tt.url, s.Path(), tt.path)
+		}
+		for _, want := range []bool{true, false} {
+			if blank, err := s.Blank(t.Context()); err != nil || blank != want {
+				t.Errorf("%s: Blank = %v, %v, want %v", tt.url, blank, err, want)
+			}
+			draw(t, s)
+		}
+	}
+	s := open(t, "mysql://ids@127.0.0.1:1/ids", "orders")
+	if blank, err := s.Blank(t.Context()); blank || err != nil || s.Path() != "" {
+		t.Errorf("of a server: path %q, Blank = %v, %v", s.Path(), blank, err)
+	}
+}
+
 func TestOpenSaysWhatIsAllowed(t *testing.T) {
 	const secret = "sesame"
 	empty := filepath.Join(t.TempDir(), "empty.pem")
