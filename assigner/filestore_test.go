@@ -136,7 +136,8 @@ func heldFolder(t *testing.T) (dir string, row assigner.Row) {
 	return dir, row
 }
 
-// A running process must not go on with another folder at the same path: it would take numbers that are in use.
+// A running process must not go on with another folder at the same path: it would take numbers that
+// are in use.
 func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
 	for name, replace := range map[string]func(t *testing.T, dir, away string){
 		"moved":    func(*testing.T, string, string) {},

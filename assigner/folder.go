@@ -93,8 +93,9 @@ func (f *folder) close() {
 	}
 }
 
-// read takes in the state, or makes the first one of an empty folder, unless the store has used a folder before. An
-// ID in both files tells a folder that has lost a file from an empty one, and the state of another store.
+// read takes in the state, or makes the first one of an empty folder, unless the store has used a
+// folder before. An ID in both files tells a folder that has lost a file from an empty one, and the
+// state of another store.
 func (f *folder) read(used bool) error {
 	// A process may have been killed after its rename, which is visible now and not yet sure to stay.
 	if err := f.dir.Sync(); err != nil {

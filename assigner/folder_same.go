@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// sameFolder keeps the identity of the folder that a store has used first. Any number of goroutines may use it.
+// sameFolder keeps the identity of the folder that a store has used first. Any number of goroutines
+// may use it.
 type sameFolder struct{ first atomic.Pointer[string] }
 
 // known reports whether the store has used a folder.

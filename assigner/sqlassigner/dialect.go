@@ -23,7 +23,8 @@ type dialect struct {
 	diagnose  func(error) diagnosis // what an error of this database means
 	// faults returns the settings that let it forget commits, or errReadOnly when it takes none.
 	faults func(ctx context.Context, conn *sqlx.Conn) ([]string, error)
-	// identity returns what changes when the data of the server is replaced, or "". Nil where file tells it.
+	// identity returns what changes when the data of the server is replaced, or "". Nil where file
+	// tells it.
 	identity func(ctx context.Context, conn *sqlx.Conn) (string, error)
 	file     *sqliteFile // nil: the database is a server
 }

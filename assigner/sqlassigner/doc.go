@@ -47,12 +47,14 @@
 //
 // # SQLite files
 //
-// Two files do not know each other: each hands out the same worker IDs, and so does a copy of a file. Processes of one
-// host that are to have different worker IDs share one file; hosts share a server. [Leases] tells a file from its copies by
-// device, inode and, on Linux, time of birth: worker IDs of a copy are quarantined, which covers what the original has
-// handed out before, and nothing that it hands out while both are in use. It does not tell a clone of the whole disk, nor a
-// backup that is written into the file itself: run [assigner.Recover] after those. A file that is moved, replaced or
-// deleted while it is open makes claims and renewals fail with [assigner.ErrStoreDamaged].
+// Two files do not know each other: each hands out the same worker IDs, and so does a copy of a
+// file. Processes of one host that are to have different worker IDs share one file; hosts share a
+// server. [Leases] tells a file from its copies by device, inode and, on Linux, time of birth:
+// worker IDs of a copy are quarantined, which covers what the original has handed out before, and
+// nothing that it hands out while both are in use. It does not tell a clone of the whole disk, nor
+// a backup that is written into the file itself: run [assigner.Recover] after those. A file that is
+// moved, replaced or deleted while it is open makes claims and renewals fail with
+// [assigner.ErrStoreDamaged].
 //
 // # Failures
 //

@@ -77,7 +77,8 @@ func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, er
 	return identity, err
 }
 
-// look adds what tells the data of a database from its copies, and the faults of the disk of a database file.
+// look adds what tells the data of a database from its copies, and the faults of the disk of a
+// database file.
 func (d *dialect) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) (err error) {
 	if d.file != nil {
 		return d.file.look(ctx, conn, status)

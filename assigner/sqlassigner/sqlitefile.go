@@ -13,19 +13,21 @@ import (
 	"github.com/uidring/uidring/internal/disk"
 )
 
-// A sqliteFile keeps which database file a store has used first. Any number of goroutines may use it.
+// A sqliteFile keeps the path and the identity of the database file that a store has used first.
+// Any number of goroutines may use it.
 //
-// SQLite itself goes on writing to a file that was renamed or deleted under an open connection, except at the beginning
-// of a journal of its own, and a connection that is opened later writes to the new file at the same path. So all looks
-// compare the path with the first look. The first one also requires that this process has the file open, which a
-// connection does not when the file was replaced between its opening and the look.
+// SQLite itself goes on writing to a file that was renamed or deleted under an open connection,
+// except at the beginning of a journal of its own, and a connection that is opened later writes to
+// the new file at the same path. So all looks compare the path with the first look. The first look
+// also requires that this process has the file open: it has not when the file was replaced after
+// the connection was opened.
 type sqliteFile struct{ first atomic.Pointer[sqlitePlace] }
 
 // A sqlitePlace is a path and the identity of the file there.
 type sqlitePlace struct{ path, identity string }
 
-// look sets the identity of a database, and adds the faults of the file system that it is on. A database in memory has
-// no identity; its journal is a fault already.
+// look sets the identity of a database, and adds the faults of the file system that it is on. A
+// database in memory has no identity; its journal is a fault already.
 func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) error {
 	path, err := sqlitePath(ctx, conn)
 	if err != nil {

@@ -25,7 +25,8 @@ func statxNumber() uintptr {
 	return 0
 }
 
-// birth returns the time at which the file was made, or "" where kernel or file system do not report it.
+// birth returns the time at which the file was made, or "" where kernel or file system do not
+// report it.
 func birth(path string) string {
 	const (
 		workingFolder = -100  // AT_FDCWD

@@ -51,7 +51,8 @@ func TestIdentityFollowsTheFile(t *testing.T) {
 	}
 }
 
-// ext4 gives the number of a deleted inode to the next file. The clock of a file system has steps of some milliseconds.
+// ext4 gives the number of a deleted inode to the next file. The clock of a file system has steps
+// of some milliseconds.
 func TestFileMadeInPlaceOfADeletedOneIsAnother(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux reports the time of birth here")

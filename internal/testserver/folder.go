@@ -8,8 +8,9 @@ import (
 	"github.com/uidring/uidring/internal/disk"
 )
 
-// DiskFolder returns the absolute path of an empty folder on a local disk, which is removed when the test ends. The folder for
-// temporary files is in memory on some hosts, where stores refuse to be; then it is in the working folder.
+// DiskFolder returns the absolute path of an empty folder on a local disk, which is removed when
+// the test ends. The folder for temporary files is in memory on some hosts, where stores refuse to
+// be; then it is in the working folder.
 func DiskFolder(t testing.TB) string {
 	t.Helper()
 	for _, parent := range []string{t.TempDir(), "."} {

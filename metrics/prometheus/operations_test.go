@@ -139,7 +139,8 @@ func TestEveryAlertIsExplained(t *testing.T) {
 	}
 }
 
-// TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of a real generator, but for those of uidring serve.
+// TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of a real generator,
+// but for those of uidring serve.
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 	families := scrape(t, registry(t, generators.NewCollector(ring(t, 1).Stats, prometheus.Labels{"generator": "orders"})))
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json"} {

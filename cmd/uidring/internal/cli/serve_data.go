@@ -23,8 +23,9 @@ func dataFolder(env func(string) string) string {
 	return ""
 }
 
-// knownFolder is where serve notes which stores it has used, outside of the data folder, so that a data folder that is gone is noticed: the
-// second folder that systemd has made for the service, or one among the state of the user. It is "" where there is none, as in a container.
+// knownFolder is where serve notes which stores it has used, outside of the data folder, so that a
+// data folder that is gone is noticed: the second folder that systemd has made for the service, or
+// one among the state of the user. It is "" where there is none, as in a container.
 func knownFolder(env func(string) string) string {
 	if first, rest, _ := strings.Cut(env("STATE_DIRECTORY"), ":"); first != "" {
 		second, _, _ := strings.Cut(rest, ":")

@@ -47,7 +47,8 @@ func newMetrics(stats func() cached.Stats, store Store) (*metrics, error) {
 	return m, m.registry.Register(newStoreInfo(store, stats().DatacenterID))
 }
 
-// newStoreInfo is a metric by which monitoring finds servers of one namespace and datacenter that count in different stores.
+// newStoreInfo is a metric by which monitoring finds servers of one namespace and datacenter that
+// count in different stores.
 func newStoreInfo(store Store, datacenter int64) prometheus.Collector {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "uidring_store_info",

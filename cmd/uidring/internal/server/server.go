@@ -38,7 +38,8 @@ type Config struct {
 	MaxConcurrent int
 	// Page serves /, /assets/ and /events, of which it limits the number; nil: none of them is there. The files are open to everybody, /events is not.
 	Page http.Handler
-	// Store is the store of the worker ID, for the metric uidring_store_info; without an ID there is no such metric.
+	// Store is the store of the worker ID, for the metric uidring_store_info; without an ID there
+	// is no such metric.
 	Store Store
 	// Logger gets a record for each panic of a handler; nil: none.
 	Logger *slog.Logger

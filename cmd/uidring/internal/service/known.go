@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A knownStore is a namespace of a store on this host that a server has used. Each is a file of the folder Config.KnownStores, named
-// after its ID.
+// A knownStore is a namespace of a store on this host that a server has used. Each is a file of the
+// folder Config.KnownStores, named after its ID.
 type knownStore struct {
 	Path      string
 	Namespace string
@@ -39,7 +39,8 @@ func (k knownStore) isAt(path string) bool {
 	return err == nil && os.SameFile(mine, other)
 }
 
-// knownStores returns the stores of a namespace that are noted in a folder. Files that cannot be read are reported beside the others.
+// knownStores returns the stores of a namespace that are noted in a folder. Files that cannot be
+// read are reported beside the others.
 func knownStores(folder, namespace string) (known []knownStore, err error) {
 	if folder == "" {
 		return nil, nil

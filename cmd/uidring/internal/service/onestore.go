@@ -10,11 +10,13 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// ErrSecondStore: the store is new where another one is expected, or a copy of another one. Two stores do not know each other, so that
-// servers that use them give out the same IDs. Starting again does not help.
+// ErrSecondStore: the store is new where another one is expected, or a copy of another one. Two
+// stores do not know each other, so that servers that use them give out the same IDs. Starting
+// again does not help.
 var ErrSecondStore = errors.New("second store of worker IDs")
 
-// checkStore refuses a store on this host that must not be used, and reports whether it is blank. It has to come before the store is made.
+// checkStore refuses a store on this host that must not be used, and reports whether it is blank.
+// It has to come before the store is made.
 func (s *Service) checkStore(ctx context.Context) (blank bool, err error) {
 	path := s.store.Path()
 	if path == "" {
@@ -60,8 +62,9 @@ func (s *Service) copied(path, id string) error {
 	return nil
 }
 
-// unexpected refuses a store without a namespace, or with another one, where a store of this namespace is known, and a blank one on an
-// address that other hosts reach. An id of "" is no namespace.
+// unexpected refuses a store without a namespace, or with another one, where a store of this
+// namespace is known, and a blank one on an address that other hosts reach. An id of "" is no
+// namespace.
 func (s *Service) unexpected(path, id string, blank bool) error {
 	const remedy = "or set new-store for one start, see docs/SERVING.md#one-store"
 	for _, k := range s.known {
@@ -90,7 +93,8 @@ func (s *Service) unexpected(path, id string, blank bool) error {
 	return nil
 }
 
-// noteStore keeps in mind which store the worker ID is from. What fails here is logged: the worker ID is good all the same.
+// noteStore reads the ID of the store, and notes a store on this host. It logs errors and goes on:
+// the worker ID is valid all the same.
 func (s *Service) noteStore(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -40,7 +40,8 @@ func (h host) serve(args ...string) *child {
 	return c
 }
 
-// refused wants it to end with exit code 2, which systemd takes for an answer, and texts in its error.
+// refused wants it to end with exit code 2, which systemd takes for an answer, and texts in its
+// error.
 func (h host) refused(args []string, texts ...string) {
 	h.t.Helper()
 	c := h.launch(args...)
@@ -81,7 +82,8 @@ func TestNewStoreIsSeen(t *testing.T) {
 
 const newStoreMessage = "new store: no other store is known to it, and a server with another one gives out the same IDs"
 
-// A store that has been lost, or lies elsewhere now, is not replaced by a new one that begins at the first number.
+// A store that has been lost, or lies elsewhere now, is not replaced by a new one that begins at
+// the first number.
 func TestStoreThatIsGoneIsNotReplaced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose func(h host) error
@@ -147,7 +149,8 @@ func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
 	}
 }
 
-// A second host cannot be seen from here, but a server for other hosts is one of several more often than not.
+// A second host cannot be seen from here, but a server for other hosts is one of several more often
+// than not.
 func TestServerForOtherHostsMakesNoStoreUnasked(t *testing.T) {
 	h := newHost(t)
 	reachable := []string{"--listen=0.0.0.0:0", "--insecure"}

@@ -55,8 +55,9 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Run serves until ctx ends, and returns nil then. It returns an error when it cannot listen, when it gets no worker ID because the store
-// is out of reach or refuses, and ErrSecondStore. It does not try again, since systemd and others do. SIGHUP has it read its files again while it runs.
+// Run serves until ctx ends, and returns nil then. It returns an error when it cannot listen, when
+// it gets no worker ID because the store is out of reach or refuses, and ErrSecondStore. It does
+// not try again, since systemd and others do. SIGHUP has it read its files again while it runs.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.closeStore()
 	l, err := s.cfg.listen(ctx)
@@ -173,7 +174,8 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	return g, nil
 }
 
-// makeStore makes what the store lacks, unless another store is expected, and reports whether nothing was there.
+// makeStore makes what the store lacks, unless another store is expected, and reports whether
+// nothing was there.
 func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -95,11 +95,12 @@ func (s *Store) Create(ctx context.Context) error {
 // String returns the URL without user, password and parameters.
 func (s *Store) String() string { return s.name }
 
-// Path returns the absolute path of the file or folder that keeps the worker IDs, or "" where a server does.
+// Path returns the absolute path of the file or folder that keeps the worker IDs, or "" where a
+// server does.
 func (s *Store) Path() string { return s.path }
 
-// Blank reports whether nothing has ever been kept at the path: the file is missing or empty, or the folder has no namespace. It is
-// false for a server.
+// Blank reports whether nothing has ever been kept at the path: the file is missing or empty, or
+// the folder has no namespace. It is false for a server.
 func (s *Store) Blank(ctx context.Context) (bool, error) {
 	if s.blank == nil {
 		return false, nil
