@@ -66,28 +66,28 @@ func (s *Service) copied(path, id string) error {
 // namespace is known, and a blank one on an address that other hosts reach. An id of "" is no
 // namespace.
 func (s *Service) unexpected(path, id string, blank bool) error {
-	const remedy = "or set new-store for one start, see docs/SERVING.md#one-store"
+	const remedy = "set new-store for one start, see docs/SERVING.md#one-store"
 	for _, k := range s.known {
 		since := k.Since.Format(time.DateOnly)
 		switch {
 		case k.ID == id:
 		case k.isAt(path) && id == "":
 			return fmt.Errorf("%w: the store of namespace %q at %s, in use since %s, is gone or empty: a new one gives out its IDs again; "+
-				"bring it back, %s", ErrSecondStore, k.Namespace, path, since, remedy)
+				"bring it back, or %s", ErrSecondStore, k.Namespace, path, since, remedy)
 		case k.isAt(path):
 			return fmt.Errorf("%w: the store of namespace %q at %s, in use since %s, was replaced: its ID is %s and was %s; "+
-				"bring the old one back, %s", ErrSecondStore, k.Namespace, path, since, id, k.ID, remedy)
+				"bring the old one back, or %s", ErrSecondStore, k.Namespace, path, since, id, k.ID, remedy)
 		case id == "" && k.exists():
 			return fmt.Errorf("%w: this host has a store of namespace %q at %s, in use since %s: a new one at %s gives out the same IDs; "+
-				"use that one, %s", ErrSecondStore, k.Namespace, k.Path, since, path, remedy)
+				"use that one, or %s", ErrSecondStore, k.Namespace, k.Path, since, path, remedy)
 		case id == "":
 			return fmt.Errorf("%w: this host had a store of namespace %q at %s, in use since %s, which is gone: a new one at %s gives out "+
-				"its IDs again; bring it back, %s", ErrSecondStore, k.Namespace, k.Path, since, path, remedy)
+				"its IDs again; bring it back, or %s", ErrSecondStore, k.Namespace, k.Path, since, path, remedy)
 		}
 	}
 	if blank && s.cfg.reachable() {
 		return fmt.Errorf("%w: %s would be made anew, and listen %s can be reached from other hosts: servers with a store each give out "+
-			"the same IDs; set dsn to a store that all servers of namespace %q share, %s if this is the only one",
+			"the same IDs; set dsn to a store that all servers of namespace %q share; if this is the only one, %s",
 			ErrSecondStore, s.store, s.cfg.Listen, s.cfg.Namespace, remedy)
 	}
 	return nil

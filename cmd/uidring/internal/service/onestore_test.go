@@ -80,7 +80,7 @@ func TestNewStoreIsSeen(t *testing.T) {
 	}
 }
 
-const newStoreMessage = "new store: no other store is known to it, and a server with another one gives out the same IDs"
+const newStoreMessage = "new store: a server with another store gives out the same IDs"
 
 // A store that has been lost, or lies elsewhere now, is not replaced by a new one that begins at
 // the first number.

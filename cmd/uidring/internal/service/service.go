@@ -167,7 +167,7 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 		return nil, fmt.Errorf("store %s: %w", s.store, renamed{err})
 	}
 	if blank {
-		s.logger.Warn("new store: no other store is known to it, and a server with another one gives out the same IDs",
+		s.logger.Warn("new store: a server with another store gives out the same IDs",
 			"path", s.store.Path(), "namespace", s.cfg.Namespace)
 	}
 	s.noteStore(ctx)
