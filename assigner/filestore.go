@@ -8,41 +8,56 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/uidring/uidring/internal/disk"
 )
 
-// ErrStoreDamaged: the files of a [FileStore] are torn, gone or another store's. Nothing is taken from it, since
-// nobody knows which deltas have been used.
+// ErrStoreDamaged: the files of a store are torn, gone or another store's, or were moved, replaced
+// or deleted while it was in use. Nothing is taken from the store, since the deltas that have been
+// used are not known.
 var ErrStoreDamaged = errors.New("assigner: store damaged")
 
-// FileStore returns a store in a folder, for the processes of one host, or for a pod of a StatefulSet with a volume of
-// its own. The folder exists and is private to the store; an empty one is a new namespace. It must be on a disk
-// that is local and keeps what fsync has acknowledged: then leases are [GuaranteeFenced], through SIGKILL and
-// loss of power.
+// FileStore returns a store in a folder, for the processes of one host, or for a pod of a
+// StatefulSet with a volume of its own. Two folders do not know each other: each hands out the same
+// worker IDs, and so does a copy of a folder. The folder exists and is private to the store; an
+// empty one is a new namespace. It must be on a disk that is local and keeps what fsync has
+// acknowledged: then leases are [GuaranteeFenced], through SIGKILL and loss of power.
 //
-// The folder is all that the store knows. Processes that are to have different worker IDs share one folder, and use
-// [Leased] or [Auto]. Where each has a folder to itself, every folder would hand out the same numbers: use [Fenced], with a
+// The folder is all that the store knows. Processes that are to have different worker IDs share one
+// folder, and use [Leased] or [Auto]. Where each has a folder to itself, use [Fenced], with a
 // number that no other has, such as the ordinal of the pod.
 //
-// Any number of processes of a host may share a folder: a lock file is held, with flock, during each operation. An
-// operation waits for it until its context ends. The state is one file in JSON, with a checksum; each
-// change writes it anew beside the old one and renames it. Where that fails, as on a full disk, the old state stays. A
-// state that is torn, another store's or gone is never made anew: all operations return [ErrStoreDamaged].
+// Any number of processes of a host may share a folder: a lock file is held, with flock, during
+// each operation. An operation waits for it until its context ends. The state is one file in JSON,
+// with a checksum; each change writes it anew beside the old one and renames it. Where that fails,
+// as on a full disk, the old state stays. A state that is torn, another store's or gone is never
+// made anew: all operations return [ErrStoreDamaged]. They return it, too, when the folder is no
+// longer the one that the Store has used first: one that was moved, replaced or deleted under a
+// running process.
 //
-// On Linux, file systems that are not local (NFS, SMB, 9P, AFS, Ceph, Lustre, GPFS, OCFS2, GFS2, and FUSE, which is also
-// GlusterFS and sshfs) or do not outlast a reboot (tmpfs, ramfs) are faults of the store, and refused by leases as
-// [ErrStoreNotDurable]. Elsewhere nobody looks. The writable layer of a container, which ends with
-// it, is not recognised: mount a volume. Deleting the folder, or going back to a copy of it, loses fences.
-// The store's identity tells a copy from the original by the device and inode of the lock file; a copy of the whole disk it
-// cannot tell, and it also changes when a disk gets another device number.
+// On Linux, file systems that are not local (NFS, SMB, 9P, AFS, Ceph, Lustre, GPFS, OCFS2, GFS2,
+// and FUSE, which is also GlusterFS and sshfs) or do not outlast a reboot (tmpfs, ramfs) are faults
+// of the store, and refused by leases as [ErrStoreNotDurable]. Other systems skip this check. The
+// writable layer of a container, which ends with it, is not recognised: mount a volume. Deleting
+// the folder, or going back to a copy of it, loses fences.
+//
+// The identity of the store tells a copy from the original by the device, the inode and, on Linux,
+// the time of birth of the lock file, so that worker IDs of a copy are quarantined. It does not
+// tell a clone of the whole disk, nor a backup that is written into the files of the original. It
+// changes, and costs one quarantine, when a disk gets another device number; a reboot alone does
+// not change it.
 //
 // The store has no clock: [Status].Now is the clock of this host, and Seen the host's time of the last
 // write to the folder.
 //
 // On systems without flock, such as Windows, all operations return [errors.ErrUnsupported].
-func FileStore(dir string) Store { return fileStore(dir) }
+func FileStore(dir string) Store { return fileStore{dir, new(sameFolder)} }
 
 // fileStore is the path of a folder. Nothing is open between two operations.
-type fileStore string
+type fileStore struct {
+	dir  string
+	same *sameFolder
+}
 
 func (s fileStore) Status(ctx context.Context) (st Status, err error) {
 	err = s.locked(ctx, func(f *folder) error {
@@ -51,7 +66,7 @@ func (s fileStore) Status(ctx context.Context) (st Status, err error) {
 		if err != nil {
 			return err
 		}
-		st.Faults, err = f.faults()
+		st.Faults, err = disk.Faults(s.dir, "the folder")
 		return err
 	})
 	if err != nil {
@@ -126,12 +141,15 @@ func (s fileStore) Swap(ctx context.Context, old, next Row, ttl time.Duration) (
 
 // locked calls f on the folder while no other process works on it.
 func (s fileStore) locked(ctx context.Context, f func(*folder) error) error {
-	folder, err := openFolder(ctx, string(s))
+	folder, err := openFolder(ctx, s.dir)
 	if err != nil {
-		return s.errorf("%w", err)
+		return s.errorf("%w", s.same.explain(err))
 	}
 	defer folder.close()
-	if err := folder.read(); err != nil {
+	if err := folder.read(s.same.known()); err != nil {
+		return s.errorf("%w", err)
+	}
+	if err := s.same.check(folder); err != nil {
 		return s.errorf("%w", err)
 	}
 	if err := f(folder); err != nil {
@@ -141,5 +159,5 @@ func (s fileStore) locked(ctx context.Context, f func(*folder) error) error {
 }
 
 func (s fileStore) errorf(format string, args ...any) error {
-	return fmt.Errorf("assigner: FileStore %q: "+format, append([]any{string(s)}, args...)...)
+	return fmt.Errorf("assigner: FileStore %q: "+format, append([]any{s.dir}, args...)...)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,12 +136,62 @@ func heldFolder(t *testing.T) (dir string, row assigner.Row) {
 	return dir, row
 }
 
+// A running process must not go on with another folder at the same path: it would take numbers that
+// are in use.
+func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
+	for name, replace := range map[string]func(t *testing.T, dir, away string){
+		"moved":    func(*testing.T, string, string) {},
+		"emptied":  func(t *testing.T, dir, _ string) { mkdir(t, dir) },
+		"another":  func(t *testing.T, dir, _ string) { mkdir(t, dir); statusOf(t, dir) },
+		"its copy": func(t *testing.T, dir, away string) { copyFolder(t, dir, away) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, row := heldFolder(t)
+			s := assigner.FileStore(dir)
+			a := assigner.Leased(s, assigner.LeaseConfig{})
+			if _, err := a.Assign(t.Context(), assignertest.Domain()); err != nil {
+				t.Fatal(err)
+			}
+			back := unmount(t, dir)
+			replace(t, dir, dir+"-away")
+			_, errStatus := s.Status(t.Context())
+			_, errLoad := s.Load(t.Context(), row.WorkerID)
+			_, errAssign := a.Assign(t.Context(), assignertest.Domain())
+			for _, err := range []error{errStatus, errLoad, errAssign} {
+				if !errors.Is(err, assigner.ErrStoreDamaged) || !strings.Contains(err.Error(), dir) ||
+					!strings.Contains(err.Error(), "moved, replaced or deleted while it was in use") {
+					t.Errorf("%v, want ErrStoreDamaged with the folder and what happened to it", err)
+				}
+			}
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			back()
+			if got, err := s.Load(t.Context(), row.WorkerID); got != row || err != nil {
+				t.Errorf("put back: %+v, %v, want %+v", got, err, row)
+			}
+		})
+	}
+}
+
+func mkdir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copyFolder(t *testing.T, to, from string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCopiedFolderHasAnotherIdentity(t *testing.T) {
 	dir, row := heldFolder(t)
 	copied := filepath.Join(diskFolder(t), "copy")
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	copyFolder(t, copied, dir)
 	original := statusOf(t, dir).Identity
 	if original != row.Identity || original == "" {
 		t.Errorf("identity %q, a row has %q", original, row.Identity)

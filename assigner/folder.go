@@ -10,8 +10,11 @@ import (
 	"io/fs"
 	mathrand "math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/uidring/uidring/internal/disk"
 )
 
 // The files of a FileStore.
@@ -21,7 +24,7 @@ const (
 	newName   = "state.json.new" // becomes the state when it is complete
 )
 
-// A folder is that of a FileStore while this process holds its lock.
+// A folder is the one of a FileStore while this process holds its lock.
 type folder struct {
 	root  *os.Root
 	dir   *os.File // the folder itself, to be synced
@@ -90,9 +93,10 @@ func (f *folder) close() {
 	}
 }
 
-// read takes in the state, or makes the first one of an empty folder. An ID in both files tells a folder that has
-// lost a file from an empty one, and whose state it is.
-func (f *folder) read() error {
+// read takes in the state, or makes the first one of an empty folder, unless the store has used a
+// folder before. An ID in both files tells a folder that has lost a file from an empty one, and the
+// state of another store.
+func (f *folder) read(used bool) error {
 	// A process may have been killed after its rename, which is visible now and not yet sure to stay.
 	if err := f.dir.Sync(); err != nil {
 		return err
@@ -104,6 +108,8 @@ func (f *folder) read() error {
 	id := string(text)
 	raw, err := f.root.ReadFile(stateName)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && id == "" && used:
+		return replaced("it is empty")
 	case errors.Is(err, fs.ErrNotExist) && id == "":
 		return f.create()
 	case errors.Is(err, fs.ErrNotExist):
@@ -173,11 +179,11 @@ func (f *folder) write() error {
 	return f.dir.Sync()
 }
 
-// identity tells a copy of the folder from the original.
+// identity tells the folder from its copies, and from another store that was put in its place.
 func (f *folder) identity() (string, error) {
-	info, err := f.lock.Stat()
+	where, err := disk.Identity(filepath.Join(f.root.Name(), lockName))
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s %s", f.state.ID, place(info)), nil
+	return fmt.Sprintf("%s %s", f.state.ID, where), nil
 }

@@ -4,7 +4,6 @@ package assigner
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -22,12 +21,4 @@ func tryLock(f *os.File) (bool, error) {
 	default:
 		return false, &fs.PathError{Op: "flock", Path: f.Name(), Err: err}
 	}
-}
-
-// place says where a file is: device and inode.
-func place(info fs.FileInfo) string {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return fmt.Sprintf("%x:%x", st.Dev, st.Ino)
-	}
-	return ""
 }

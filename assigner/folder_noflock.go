@@ -5,7 +5,6 @@ package assigner
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime"
 )
@@ -13,5 +12,3 @@ import (
 func tryLock(*os.File) (bool, error) {
 	return false, fmt.Errorf("%w on %s: it needs flock", errors.ErrUnsupported, runtime.GOOS)
 }
-
-func place(fs.FileInfo) string { return "" }

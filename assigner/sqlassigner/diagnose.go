@@ -139,17 +139,21 @@ func diagnoseSQLite(err error) diagnosis {
 	if d, ok := diagnoseAny(err); ok {
 		return d
 	}
-	code, text := 0, err.Error()
+	code, extended, text := 0, 0, err.Error()
 	if e, ok := errors.AsType[interface {
 		error
 		Code() int
 	}](err); ok {
-		code = e.Code() & 0xff // the bits above tell variants apart
+		extended = e.Code()
+		code = extended & 0xff // the bits above tell variants apart
 	}
 	is := func(want int, phrase string) bool { return code == want || strings.Contains(text, phrase) }
 	switch {
 	case is(5, "database is locked"), is(6, "table is locked"):
 		return collision()
+	case extended == 1032: // SQLITE_READONLY_DBMOVED
+		return diagnosis{sentinel: assigner.ErrStoreDamaged, advice: "the file was moved, replaced or deleted while it was open: " +
+			"put it back, or start the process again"}
 	case is(8, "readonly database"), is(3, "access permission denied"), is(23, "not authorized"):
 		return diagnosis{sentinel: ErrAccessDenied, advice: "make the file and its folder writable"}
 	case is(14, "unable to open database file"):

@@ -32,8 +32,10 @@ type dialect struct {
 	// faults returns the settings of the server and of tables that let it forget commits, or
 	// errReadOnly when it takes none.
 	faults func(ctx context.Context, conn *sqlx.Conn, names []string) ([]string, error)
-	// identity returns what changes when the data of the server is replaced, or "".
+	// identity returns what changes when the data of the server is replaced, or "". Nil where file
+	// tells it.
 	identity func(ctx context.Context, conn *sqlx.Conn) (string, error)
+	file     *sqliteFile // nil: the database is a server
 }
 
 // dialectOf knows a database by the name of its driver.
@@ -86,7 +88,7 @@ func sqliteDialect() dialect {
 		relations: sqliteRelations,
 		idle:      sqliteIdle,
 		faults:    sqliteFaults,
-		identity:  noIdentity,
+		file:      new(sqliteFile),
 		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
 			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.

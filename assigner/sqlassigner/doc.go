@@ -51,13 +51,25 @@
 //   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL; journal_mode is neither
 //     MEMORY nor OFF, which rules out a database in memory; PRAGMA query_only is off. SQLite's defaults, DELETE
 //     and FULL, do not pass: a power cut may undo the last commit. Drivers take settings with the file's name, such as
-//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite.
+//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. For [Leases] the file is also on a local disk, neither
+//     on a file system of other hosts nor, as tmpfs is, in memory; Linux only.
 //
 // What does not pass is refused with [assigner.ErrStoreNotDurable], or logged as a warning with
 // Config.AllowUndurable. It does not see what disks, replicas that are promoted too early, and
 // restores from a backup make of a commit. After such a loss of rows, raise the next ID of
 // WORKER_NODE above the largest one that was ever given out before any process starts, and the fences
 // of each namespace of WORKER_LEASE with [assigner.Recover].
+//
+// # SQLite files
+//
+// Two files do not know each other: each hands out the same worker IDs, and so does a copy of a
+// file. Processes of one host that are to have different worker IDs share one file; hosts share a
+// server. [Leases] tells a file from its copies by device, inode and, on Linux, time of birth:
+// worker IDs of a copy are quarantined, which covers what the original has handed out before, and
+// nothing that it hands out while both are in use. It does not tell a clone of the whole disk, nor
+// a backup that is written into the file itself: run [assigner.Recover] after those. A file that is
+// moved, replaced or deleted while it is open makes claims and renewals fail with
+// [assigner.ErrStoreDamaged].
 //
 // # Failures
 //

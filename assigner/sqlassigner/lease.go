@@ -21,6 +21,9 @@ import (
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen; a and A are two
 // namespaces. Services whose IDs meet use the same one.
 //
+// A store knows its own rows only: two databases, such as two SQLite files, hand out the same
+// worker IDs.
+//
 // The handle must lead to the primary: a replica shows fences that have been raised since. Status
 // reports what package sqlassigner checks of durability as faults, so that it is
 // [assigner.LeaseConfig], not Config, that decides about them; a server that takes no writes is an error

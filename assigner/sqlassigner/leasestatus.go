@@ -19,7 +19,7 @@ func (l *leases) Status(ctx context.Context) (status assigner.Status, err error)
 		if status.Faults, err = l.store.dialect.faults(ctx, conn, l.store.tables.names(leaseTables())); err != nil {
 			return err
 		}
-		if status.Identity, err = l.store.dialect.identity(ctx, conn); err != nil {
+		if err = l.store.dialect.look(ctx, conn, &status); err != nil {
 			return err
 		}
 		var clock int64
@@ -77,5 +77,12 @@ func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, er
 	return identity, err
 }
 
-// noIdentity: a file that was copied looks like the original.
-func noIdentity(context.Context, *sqlx.Conn) (string, error) { return "", nil }
+// look adds what tells the data of a database from its copies, and the faults of the disk of a
+// database file.
+func (d *dialect) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) (err error) {
+	if d.file != nil {
+		return d.file.look(ctx, conn, status)
+	}
+	status.Identity, err = d.identity(ctx, conn)
+	return err
+}

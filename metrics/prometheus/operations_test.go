@@ -139,7 +139,8 @@ func TestEveryAlertIsExplained(t *testing.T) {
 	}
 }
 
-// TestAlertsAndDashboardNameMetricsThatExist looks each name up in what a real generator exposes.
+// TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of a real generator,
+// but for those of uidring serve.
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 	families := scrape(t, registry(t, generators.NewCollector(ring(t, 1).Stats, prometheus.Labels{"generator": "orders"})))
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json"} {
@@ -152,7 +153,7 @@ func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 			t.Errorf("%s names no metric", file)
 		}
 		for _, name := range names {
-			if families[name] == nil {
+			if families[name] == nil && name != "uidring_store_info" {
 				t.Errorf("%s: no generator exposes %s", file, name)
 			}
 		}

@@ -24,7 +24,7 @@ import (
 func sqlite() storetest.Backend {
 	return storetest.Backend{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
-			dsn := durable(filepath.Join(t.TempDir(), "worker.db"))
+			dsn := durable(filepath.Join(testserver.DiskFolder(t), "worker.db"))
 			return open(t, dsn), dsn
 		},
 		Down:       locked,
@@ -68,7 +68,7 @@ func TestSQLiteWithWriteAheadLog(t *testing.T) { storetest.Run(t, writeAhead()) 
 func writeAhead() storetest.Backend {
 	b := sqlite()
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
-		path := filepath.Join(t.TempDir(), "worker.db")
+		path := filepath.Join(testserver.DiskFolder(t), "worker.db")
 		db := open(t, path)
 		storetest.Exec(t, db, "PRAGMA journal_mode = WAL") // stays with the file
 		return db, path

@@ -23,7 +23,8 @@ import (
 const serveLong = `serve gives out IDs over HTTP until it is told to end: docs/SERVICE.md is about its API, docs/SERVING.md about running it.
 
 By itself it keeps worker IDs in a SQLite file of the data folder, and answers this host only. Servers that share a database
-with --dsn are one service: each has a worker ID of its own, and clients may ask any of them.
+with --dsn are one service: each has a worker ID of its own, and clients may ask any of them. Two stores do not know each
+other: servers with a store each give out the same IDs. Where a new store would be a second one, --new-store has to ask for it.
 
 A setting is a flag, or else the environment variable UIDRING_ and its name, as in UIDRING_TLS_CERT, or else a line of the
 file --config, as in "tls-cert: ids.pem" in YAML or tls-cert = "ids.pem" in TOML, or else its default. What applies is logged
@@ -106,6 +107,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.StringVar(&f.dsn, "dsn", "", "URL of the store of worker IDs: mysql://, postgres://, redis://, rediss://, etcd://, sqlite://, file://;\n"+
 		"with a password, better in UIDRING_DSN or the file than here, where others see it")
 	flags.StringVar(&c.Namespace, "namespace", "default", "the same for all services whose IDs can meet")
+	flags.BoolVar(&c.NewStore, "new-store", false, "make a new store although one is expected; for one start")
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "make the tables that are missing")
 	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may forget what it has acknowledged: duplicates are possible")
 	flags.DurationVar(&c.Lease.Window, "window", 30*time.Second, "how long IDs go on while the store is out of reach")
@@ -130,7 +132,12 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	logSettings(f.config.Logger, settings)
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	return process.Run(ctx)
+	if err := process.Run(ctx); errors.Is(err, service.ErrSecondStore) {
+		return usageError{err}
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // untilSignal returns a context that ends with the first SIGTERM or SIGINT. A later one ends the process at once; within the first moment it
@@ -153,6 +160,7 @@ func (f *serveFlags) logger(to io.Writer) *slog.Logger {
 func (f *serveFlags) finish(settings []setting) (err error) {
 	c := &f.config
 	c.Version = version()
+	c.KnownStores = knownFolder(os.Getenv)
 	c.Generator.Layout, c.Generator.Epoch = f.format.layout.Layout, f.format.epoch.Time
 	c.MinTLS = tls.VersionTLS12
 	if f.lowest.value == "1.3" {

@@ -23,6 +23,23 @@ func dataFolder(env func(string) string) string {
 	return ""
 }
 
+// knownFolder is where serve notes which stores it has used, outside of the data folder, so that a
+// data folder that is gone is noticed: the second folder that systemd has made for the service, or
+// one among the state of the user. It is "" where there is none, as in a container.
+func knownFolder(env func(string) string) string {
+	if first, rest, _ := strings.Cut(env("STATE_DIRECTORY"), ":"); first != "" {
+		second, _, _ := strings.Cut(rest, ":")
+		return second
+	}
+	if state := env("XDG_STATE_HOME"); filepath.IsAbs(state) {
+		return filepath.Join(state, "uidring")
+	}
+	if home := env("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "uidring")
+	}
+	return ""
+}
+
 // dataURL is the store in a folder.
 func dataURL(folder string) (string, error) {
 	if folder == "" {

@@ -160,6 +160,25 @@ func TestDataFolder(t *testing.T) {
 	}
 }
 
+func TestKnownFolder(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		env  map[string]string
+		want string
+	}{
+		{"systemd, with one", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring", "XDG_STATE_HOME": "/x", "HOME": "/h"}, ""},
+		{"systemd, with two", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring:/var/lib/uidring-known", "HOME": "/h"}, "/var/lib/uidring-known"},
+		{"XDG", map[string]string{"XDG_STATE_HOME": "/x", "HOME": "/h"}, "/x/uidring"},
+		{"XDG, relative, which its specification has ignored", map[string]string{"XDG_STATE_HOME": "x", "HOME": "/h"}, "/h/.local/state/uidring"},
+		{"home", map[string]string{"HOME": "/h"}, "/h/.local/state/uidring"},
+		{"nothing", nil, ""},
+	} {
+		if got := knownFolder(func(name string) string { return tt.env[name] }); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestStoreIsInTheDataFolderOrElsewhere(t *testing.T) {
 	for _, tt := range []struct {
 		args []string

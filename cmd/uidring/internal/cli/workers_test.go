@@ -50,7 +50,7 @@ func database(t *testing.T, kind, url string) {
 }
 
 func sqlite(t *testing.T) string {
-	url := (&url.URL{Scheme: "sqlite", Path: filepath.Join(t.TempDir(), "data", "ids.db")}).String()
+	url := (&url.URL{Scheme: "sqlite", Path: filepath.Join(testserver.DiskFolder(t), "data", "ids.db")}).String()
 	database(t, "sqlite", url)
 	return url
 }

@@ -20,7 +20,7 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-func newMetrics(stats func() cached.Stats) (*metrics, error) {
+func newMetrics(stats func() cached.Stats, store Store) (*metrics, error) {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -41,7 +41,23 @@ func newMetrics(stats func() cached.Stats) (*metrics, error) {
 			return nil, err
 		}
 	}
-	return m, nil
+	if store.ID == "" {
+		return m, nil
+	}
+	return m, m.registry.Register(newStoreInfo(store, stats().DatacenterID))
+}
+
+// newStoreInfo is a metric by which monitoring finds servers of one namespace and datacenter that
+// count in different stores.
+func newStoreInfo(store Store, datacenter int64) prometheus.Collector {
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "uidring_store_info",
+		Help: "1, with the store of the worker ID: servers of a namespace and datacenter have the same id, or give out the same IDs.",
+		ConstLabels: prometheus.Labels{"store": store.Name, "namespace": store.Namespace, "id": store.ID,
+			"datacenter": strconv.FormatInt(datacenter, 10), "local": strconv.FormatBool(store.Local)},
+	})
+	info.Set(1)
+	return info
 }
 
 func (m *metrics) handler() http.Handler {

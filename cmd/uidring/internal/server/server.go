@@ -38,8 +38,18 @@ type Config struct {
 	MaxConcurrent int
 	// Page serves /, /assets/ and /events, of which it limits the number; nil: none of them is there. The files are open to everybody, /events is not.
 	Page http.Handler
+	// Store is the store of the worker ID, for the metric uidring_store_info; without an ID there
+	// is no such metric.
+	Store Store
 	// Logger gets a record for each panic of a handler; nil: none.
 	Logger *slog.Logger
+}
+
+// A Store says which store a worker ID is from.
+type Store struct {
+	Name, Namespace string
+	ID              string // of the namespace: servers whose IDs never meet have the same one
+	Local           bool   // it is a file or folder of this host
 }
 
 // A Server is the API. It may be used by any number of goroutines at once.
@@ -61,7 +71,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, clients: newClients(cfg.Rate, cfg.Burst)}
 	s.batches.New = func() any { return newBatch() }
-	metrics, err := newMetrics(cfg.Generator.Stats)
+	metrics, err := newMetrics(cfg.Generator.Stats, cfg.Store)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}

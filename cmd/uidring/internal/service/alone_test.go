@@ -12,11 +12,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testserver"
 )
 
 // What a newcomer does: start it without a setting, draw IDs, take one apart, scrape the metrics, open the page, kill it, start it again.
 func TestServeAlone(t *testing.T) {
-	home := t.TempDir()
+	home := testserver.DiskFolder(t)
 	command := func() *exec.Cmd {
 		cmd := exec.Command(os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--log-format=json")
 		cmd.Env = []string{"HOME=" + home}
@@ -102,7 +104,7 @@ func checkParsed(t *testing.T, client *http.Client, c *child, id int64) {
 
 // The second signal ends the process at once, however long it meant to take. One that comes with the first counts as the same.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
-	c := serve(t, "--data="+t.TempDir(), "--drain=1h")
+	c := serve(t, "--data="+testserver.DiskFolder(t), "--drain=1h")
 	began := time.Now()
 	c.signal(syscall.SIGTERM)
 	until(t, "an end", func() bool {
@@ -132,7 +134,7 @@ func TestSystemdIsTold(t *testing.T) {
 			t.Errorf("told %q, %v, want %q", message[:n], err, want)
 		}
 	}
-	cmd := exec.Command(os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--log-format=json", "--data="+t.TempDir())
+	cmd := exec.Command(os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--log-format=json", "--data="+testserver.DiskFolder(t))
 	cmd.Env = []string{"NOTIFY_SOCKET=" + path}
 	c := launch(t, cmd)
 	told("READY=1")

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"fmt"
+
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/page"
@@ -33,13 +35,28 @@ func (s *Service) api(g *cached.Generator) (*server.Server, error) {
 			Stats:     g.Stats,
 			Allocator: alloc,
 			Version:   s.cfg.Version,
-			StoreName: s.store.String(),
+			StoreName: s.storeName(),
 			Done:      s.ending,
 		}),
+		Store: server.Store{
+			Name:      s.store.String(),
+			Namespace: s.cfg.Namespace,
+			ID:        s.storeID,
+			Local:     s.store.Path() != "",
+		},
 		Logger: s.logger,
 	}
 	if s.tokens != nil {
 		cfg.Tokens = func() server.Tokens { return *s.tokens.current() }
 	}
 	return server.New(cfg)
+}
+
+// storeName describes the store on the page.
+func (s *Service) storeName() string {
+	name := fmt.Sprintf("%s, namespace %s", s.store, s.cfg.Namespace)
+	if s.store.Path() != "" {
+		name += ", of this host only"
+	}
+	return name
 }

@@ -57,11 +57,10 @@ func serve(t *testing.T, args ...string) *child {
 func launch(t *testing.T, cmd *exec.Cmd) *child {
 	t.Helper()
 	if cmd.Env == nil {
-		cmd.Env = os.Environ()
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "STATE_DIRECTORY=") }),
+			"XDG_STATE_HOME="+t.TempDir()) // no store is known
 	}
-	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool {
-		return strings.HasPrefix(v, "UIDRING_") || strings.HasPrefix(v, "STATE_DIRECTORY=")
-	})
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "UIDRING_") })
 	c := &child{t: t, cmd: cmd, log: new(logbook), ended: make(chan struct{})}
 	cmd.Stderr = c.log
 	if cmd.SysProcAttr == nil {

@@ -41,6 +41,12 @@ type Config struct {
 	DSN, Namespace string
 	// CreateSchema makes what the store lacks.
 	CreateSchema bool
+	// KnownStores is a folder in which the service notes the stores on this host that it has used,
+	// so that it notices when one is gone or when there would be a second. It is made if need be,
+	// and lies outside the stores. Empty: nothing is noted.
+	KnownStores string
+	// NewStore makes a store where ErrSecondStore would be the answer.
+	NewStore bool
 	// Lease says how a worker ID is held. Its Logger is set here.
 	Lease assigner.LeaseConfig
 	// Generator says how IDs are made. Its Assigner, AssignTimeout and Logger are set here.

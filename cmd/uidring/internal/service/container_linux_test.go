@@ -58,9 +58,10 @@ func TestProgramRunsAsInTheContainer(t *testing.T) {
 	}
 	for store, environment := range map[string]string{
 		"sqlite:///data/uidring.db": image(t, "ENV"),
-		"file:///data":              image(t, "ENV") + " UIDRING_DSN=file:///data UIDRING_ALLOW_UNDURABLE=true", // /data is in memory here
+		"file:///data":              image(t, "ENV") + " UIDRING_DSN=file:///data",
 	} {
-		t.Run(store, func(t *testing.T) { inContainer(t, store, environment) })
+		const inMemory = " UIDRING_ALLOW_UNDURABLE=true" // /data is here
+		t.Run(store, func(t *testing.T) { inContainer(t, store, environment+inMemory) })
 	}
 }
 

@@ -22,7 +22,7 @@ func TestServersStandInForEachOther(t *testing.T) {
 	}
 	regions := func(t *testing.T) (args [][]string) { // which have nothing in common but the layout
 		for i := range 3 {
-			args = append(args, []string{"--dsn=sqlite:" + filepath.Join(t.TempDir(), "ids.db"), fmt.Sprint("--datacenter=", i)})
+			args = append(args, []string{"--dsn=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"), fmt.Sprint("--datacenter=", i)})
 		}
 		return args
 	}

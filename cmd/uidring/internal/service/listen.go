@@ -26,11 +26,10 @@ const (
 
 // checkListen refuses to be reached by others without their proving who they are, and in plain text.
 func (cfg *Config) checkListen() error {
-	host, _, err := net.SplitHostPort(cfg.Listen)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(cfg.Listen); err != nil {
 		return fmt.Errorf("listen %q, allowed: host:port, such as 127.0.0.1:8080, [::1]:8080 or :8080", cfg.Listen)
 	}
-	if ip := net.ParseIP(host); cfg.Insecure || host == "localhost" || ip.IsLoopback() {
+	if cfg.Insecure || !cfg.reachable() {
 		return nil
 	}
 	var lacks []error
@@ -44,6 +43,12 @@ func (cfg *Config) checkListen() error {
 		lacks[i] = fmt.Errorf("listen %s can be reached from other hosts, and %w, or insecure where something else sees to that", cfg.Listen, lack)
 	}
 	return errors.Join(lacks...)
+}
+
+// reachable reports whether other hosts can connect to the address.
+func (cfg *Config) reachable() bool {
+	host, _, err := net.SplitHostPort(cfg.Listen)
+	return err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback()
 }
 
 // listen opens the socket. Connections above the limit wait in the queue of the kernel.

@@ -88,7 +88,7 @@ func testConfig(t *testing.T) (Config, *logbook) {
 		MaxConnections: 1000,
 		MaxRequests:    1000,
 		MaxBatch:       100_000,
-		DSN:            "sqlite:" + filepath.Join(t.TempDir(), "ids.db"),
+		DSN:            "sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"),
 		Namespace:      "test",
 		CreateSchema:   true,
 		Generator:      cached.Config{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()},

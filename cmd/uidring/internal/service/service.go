@@ -24,6 +24,8 @@ type Service struct {
 	cfg         Config
 	logger      *slog.Logger
 	store       *store.Store
+	storeID     string                     // of its namespace; "" where it is not known
+	known       []knownStore               // of this host, as noted before
 	certificate *reloaded[tls.Certificate] // nil: no TLS
 	tokens      *reloaded[server.Tokens]   // nil: no tokens are asked for
 	gate        gate
@@ -53,8 +55,9 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Run serves until ctx ends, and returns nil then. It returns an error when it cannot listen, and when it gets no worker ID because the store
-// is out of reach or refuses: it does not try again, since who started it does. SIGHUP has it read its files again while it runs.
+// Run serves until ctx ends, and returns nil then. It returns an error when it cannot listen, when
+// it gets no worker ID because the store is out of reach or refuses, and ErrSecondStore. It does
+// not try again, since systemd and others do. SIGHUP has it read its files again while it runs.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.closeStore()
 	l, err := s.cfg.listen(ctx)
@@ -124,7 +127,8 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	}
 	s.gate.open(api)
 	s.notify(daemon.SdNotifyReady)
-	s.logger.Info("ready", "worker", generator.WorkerID(), "store", s.store.String())
+	s.logger.Info("ready", "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
+		"this_host_only", s.store.Path() != "")
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -150,12 +154,9 @@ func (s *Service) accept(h *http.Server, l net.Listener) error {
 
 // generator takes a worker ID. It waits for the end of a quarantine, and else for at most the time that a call to the store may take.
 func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
-	if s.cfg.CreateSchema {
-		creating, cancel := context.WithTimeout(ctx, storeTimeout)
-		defer cancel()
-		if err := s.store.Create(creating); err != nil {
-			return nil, fmt.Errorf("store %s: %w", s.store, err)
-		}
+	blank, err := s.makeStore(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", s.store, err)
 	}
 	lease, cfg := s.cfg.Lease, s.cfg.Generator
 	lease.Logger, cfg.Logger = s.logger, s.logger
@@ -165,7 +166,23 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", s.store, renamed{err})
 	}
+	if blank {
+		s.logger.Warn("new store: a server with another store gives out the same IDs",
+			"path", s.store.Path(), "namespace", s.cfg.Namespace)
+	}
+	s.noteStore(ctx)
 	return g, nil
+}
+
+// makeStore makes what the store lacks, unless another store is expected, and reports whether
+// nothing was there.
+func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	if blank, err = s.checkStore(ctx); err == nil && s.cfg.CreateSchema {
+		err = s.store.Create(ctx)
+	}
+	return blank, err
 }
 
 // stop lets no request fail that is under way, but for those that take longer than the grace, and gives the worker ID back.

@@ -21,6 +21,9 @@ func TestUnitIsUnderstoodAndHardened(t *testing.T) {
 	if !strings.Contains(string(text), "\nExecStart="+installed+" serve\n") {
 		t.Errorf("the unit does not start %s serve", installed)
 	}
+	if !strings.Contains(string(text), "\nStateDirectory=uidring uidring-known\n") {
+		t.Error("the unit has no folder for the notes of stores")
+	}
 	unit := filepath.Join(t.TempDir(), "uidring.service")
 	write(t, unit, strings.ReplaceAll(string(text), installed, os.Getenv(programEnv)))
 	// From 0, nothing can be reached, to 100, as tenths of what it prints.

@@ -29,6 +29,14 @@ func openSQLite(s *Store, u *url.URL, namespace string) error {
 		return err
 	}
 	s.use(db, namespace)
+	s.path = path
+	s.blank = func(context.Context) (bool, error) {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return true, nil
+		}
+		return err == nil && info.Size() == 0, err
+	}
 	s.create = func(ctx context.Context) error {
 		if err := makeFile(path); err != nil {
 			return fmt.Errorf("store: make the SQLite file: %w", err)

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/uidring/uidring/assigner"
@@ -38,7 +39,9 @@ type Store struct {
 	assigner.Store
 
 	name   string // the URL without user, password and parameters
+	path   string // of the file or folder, "" for a server
 	create func(context.Context) error
+	blank  func(context.Context) (bool, error)
 	close  func() error
 }
 
@@ -92,6 +95,19 @@ func (s *Store) Create(ctx context.Context) error {
 // String returns the URL without user, password and parameters.
 func (s *Store) String() string { return s.name }
 
+// Path returns the absolute path of the file or folder that keeps the worker IDs, or "" where a
+// server does.
+func (s *Store) Path() string { return s.path }
+
+// Blank reports whether nothing has ever been kept at the path: the file is missing or empty, or
+// the folder has no namespace. It is false for a server.
+func (s *Store) Blank(ctx context.Context) (bool, error) {
+	if s.blank == nil {
+		return false, nil
+	}
+	return s.blank(ctx)
+}
+
 // Close ends the connections. A second call does nothing, or returns an error of the driver.
 func (s *Store) Close() error {
 	if s.close == nil {
@@ -133,6 +149,10 @@ func openFile(s *Store, u *url.URL, _ string) error {
 	if u.Path == "" || u.Opaque != "" {
 		return errors.New("no folder, allowed: file:///folder, with an absolute path")
 	}
-	s.Store = assigner.FileStore(u.Path)
+	s.Store, s.path = assigner.FileStore(u.Path), filepath.Clean(u.Path)
+	s.blank = func(ctx context.Context) (bool, error) {
+		meta, err := s.LoadMeta(ctx)
+		return err == nil && meta.Version == 0, err
+	}
 	return nil
 }

@@ -198,7 +198,7 @@ func draw(t *testing.T, s *store.Store) {
 }
 
 func TestAGeneratorDrawsFromSQLite(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "folder?", "100% ids#.db")
+	path := filepath.Join(testserver.DiskFolder(t), "new", "folder?", "100% ids#.db")
 	s := open(t, (&url.URL{Scheme: "sqlite", Path: path}).String(), "orders")
 	if _, err := s.LoadMeta(t.Context()); err == nil {
 		t.Error("LoadMeta: no error before Create")
@@ -229,20 +229,36 @@ func TestARelativeSQLiteFileLiesInTheWorkingFolder(t *testing.T) {
 }
 
 func TestAGeneratorDrawsFromAFolder(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "file-store-") // a folder for temporary files may not outlast a reboot
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if dir, err = filepath.Abs(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := testserver.DiskFolder(t)
 	draw(t, open(t, "file://"+dir, "orders"))
 	if err := open(t, "file://"+dir+"/missing", "orders").Create(t.Context()); err != nil {
 		t.Errorf("Create = %v, want nothing done", err)
 	}
 	if _, err := os.Stat(dir + "/missing"); err == nil {
 		t.Error("Create made the folder")
+	}
+}
+
+func TestBlankIsAStoreWithoutANamespace(t *testing.T) {
+	dir := testserver.DiskFolder(t)
+	for _, tt := range []struct{ url, path string }{
+		{"sqlite://" + dir + "/new/ids.db", dir + "/new/ids.db"},
+		{"file://" + dir + "/", dir},
+	} {
+		s := open(t, tt.url, "orders")
+		if s.Path() != tt.path {
+			t.Errorf("%s: path %q, want %q", tt.url, s.Path(), tt.path)
+		}
+		for _, want := range []bool{true, false} {
+			if blank, err := s.Blank(t.Context()); err != nil || blank != want {
+				t.Errorf("%s: Blank = %v, %v, want %v", tt.url, blank, err, want)
+			}
+			draw(t, s)
+		}
+	}
+	s := open(t, "mysql://ids@127.0.0.1:1/ids", "orders")
+	if blank, err := s.Blank(t.Context()); blank || err != nil || s.Path() != "" {
+		t.Errorf("of a server: path %q, Blank = %v, %v", s.Path(), blank, err)
 	}
 }
 

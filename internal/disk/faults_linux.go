@@ -1,4 +1,4 @@
-package assigner
+package disk
 
 import (
 	"fmt"
@@ -6,22 +6,23 @@ import (
 	"syscall"
 )
 
-// faults names a file system on which flock, or what fsync has acknowledged, does not hold for all its users. The
-// numbers are those of statfs(2).
-func (f *folder) faults() ([]string, error) {
+// Faults names the file system at path if locks, or what fsync has acknowledged, do not hold there
+// for all users of a store. Subject begins the text: "the folder". The numbers are those of
+// statfs(2).
+func Faults(path, subject string) ([]string, error) {
 	var st syscall.Statfs_t
 	for {
-		err := syscall.Fstatfs(int(f.dir.Fd()), &st)
+		err := syscall.Statfs(path, &st)
 		if err == nil {
 			break
 		}
 		if err != syscall.EINTR {
-			return nil, os.NewSyscallError("fstatfs", err)
+			return nil, &os.PathError{Op: "statfs", Path: path, Err: err}
 		}
 	}
 	const remote, memory = "a file system of other hosts", "a file system in memory"
 	kind := func(name, what string) []string {
-		return []string{fmt.Sprintf("the folder is on %s, %s (allowed: a local disk)", name, what)}
+		return []string{fmt.Sprintf("%s is on %s, %s (allowed: a local disk)", subject, name, what)}
 	}
 	switch uint32(st.Type) {
 	case 0x6969:

@@ -1,0 +1,103 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"sync/atomic"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/disk"
+)
+
+// A sqliteFile keeps the path and the identity of the database file that a store has used first.
+// Any number of goroutines may use it.
+//
+// SQLite itself goes on writing to a file that was renamed or deleted under an open connection,
+// except at the beginning of a journal of its own, and a connection that is opened later writes to
+// the new file at the same path. So all looks compare the path with the first look. The first look
+// also requires that this process has the file open: it has not when the file was replaced after
+// the connection was opened.
+type sqliteFile struct{ first atomic.Pointer[sqlitePlace] }
+
+// A sqlitePlace is a path and the identity of the file there.
+type sqlitePlace struct{ path, identity string }
+
+// look sets the identity of a database, and adds the faults of the file system that it is on. A
+// database in memory has no identity; its journal is a fault already.
+func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) error {
+	path, err := sqlitePath(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if path == "" {
+		return nil
+	}
+	now := sqlitePlace{path: path}
+	now.identity, err = disk.Identity(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return moved(path, "it is gone")
+	case err != nil:
+		return err
+	}
+	if err := f.check(now); err != nil {
+		return err
+	}
+	faults, err := disk.Faults(path, "the file "+path)
+	status.Identity, status.Faults = now.identity, append(status.Faults, faults...)
+	return err
+}
+
+// check refuses a file other than the first one.
+func (f *sqliteFile) check(now sqlitePlace) error {
+	first := f.first.Load()
+	if first == nil {
+		open, err := disk.IsOpen(now.path)
+		switch {
+		case err != nil:
+			return err
+		case !open:
+			return moved(now.path, "the open file is another one")
+		}
+		f.first.CompareAndSwap(nil, &now)
+		first = f.first.Load()
+	}
+	switch {
+	case first.path != now.path:
+		return moved(first.path, "a new connection leads to "+now.path)
+	case first.identity != now.identity:
+		return moved(now.path, "it is "+now.identity+" and was "+first.identity)
+	}
+	return nil
+}
+
+// moved describes a file that the store must not go on with.
+func moved(path, found string) error {
+	return final("%w: the file %s was moved, replaced or deleted while it was open, %s; put it back, or end the process and "+
+		"start it again where this is the right store: two stores, and two copies of one, hand out the same worker IDs",
+		assigner.ErrStoreDamaged, path, found)
+}
+
+// sqlitePath returns the absolute path of the database of a connection, or "" where it has no file.
+func sqlitePath(ctx context.Context, conn *sqlx.Conn) (path string, err error) {
+	rows, err := conn.QueryxContext(ctx, "PRAGMA database_list")
+	if err != nil {
+		return "", err
+	}
+	for rows.Next() {
+		var number int
+		var name string
+		var file sql.NullString
+		if err := rows.Scan(&number, &name, &file); err != nil {
+			return "", errors.Join(err, rows.Close())
+		}
+		if name == "main" {
+			path = file.String
+		}
+	}
+	return path, errors.Join(rows.Err(), rows.Close())
+}

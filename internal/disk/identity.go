@@ -1,0 +1,61 @@
+// Package disk tells which file a path leads to, and whether the file system under it keeps what it
+// acknowledges.
+//
+// Its functions take paths and open nothing. A process that opens and closes a SQLite database
+// beside the driver would lose the driver's POSIX locks on the file.
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// Identity tells the file at path from its copies: device, inode and, where the system reports it,
+// time of birth. It is "" on systems without inodes.
+//
+// A rename within a file system keeps the identity, and so does a reboot as long as the device
+// keeps its number. The time of birth is part of it because ext4 gives the inode number of a
+// deleted file to the next one: a backup that replaces the original often gets the number of the
+// original. The boot ID of the host is no part of it. A reboot changes no file, and would
+// quarantine every worker ID at every start; a device number that another disk takes over at a
+// reboot is told by inode and birth, unless that disk is a clone of the first one, and a clone of a
+// disk cannot be told by anything on it.
+func Identity(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	where := place(info)
+	if where == "" {
+		return "", nil
+	}
+	if born := birth(path); born != "" {
+		where += ":" + born
+	}
+	return where, nil
+}
+
+// IsOpen reports whether this process has the file at path open. It returns true where the system
+// does not tell.
+func IsOpen(path string) (bool, error) {
+	const descriptors = "/proc/self/fd"
+	want, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	entries, err := os.ReadDir(descriptors)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, entry := range entries {
+		// A descriptor that was closed meanwhile has no information.
+		if info, err := os.Stat(descriptors + "/" + entry.Name()); err == nil && os.SameFile(want, info) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package disk
+
+import (
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// place returns device and inode.
+func place(info fs.FileInfo) string {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fmt.Sprintf("%x:%x", st.Dev, st.Ino)
+	}
+	return ""
+}
