@@ -37,7 +37,7 @@ func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 	if held.Version == 0 {
 		return Row{}, fmt.Errorf("assigner: Revoke: there is no row %d: nobody has had this worker ID in this namespace", workerID)
 	}
-	for held.Token != "" && !held.Revoked() {
+	for !held.Free() && !held.Revoked() {
 		next := held
 		next.Version++ // the holder cannot take it for a row that it has renewed itself
 		next.Token = revokedPrefix + rand.Text()

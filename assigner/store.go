@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
@@ -85,6 +86,9 @@ type Row struct {
 
 // same reports whether a swap from m would find other unchanged.
 func (m Meta) same(other Meta) bool { return m.Version == other.Version && m.Token == other.Token }
+
+// Free reports whether the row has no holder: it was released, created for others, or taken from its holder by Recover.
+func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, recoveringPrefix) }
 
 // unused reports whether the row was created for others and never claimed.
 func (r Row) unused() bool { return r.Version == 1 && r.Token == "" && r.Owner == "" }

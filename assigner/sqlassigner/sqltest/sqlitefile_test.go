@@ -66,7 +66,7 @@ func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
 		"moved":    func(*testing.T, string, string) {},
 		"its copy": copyFile,
 		"another store": func(t *testing.T, path, _ string) {
-			if err := sqlassigner.Apply(t.Context(), open(t, durable(path))); err != nil {
+			if err := sqlassigner.Apply(t.Context(), open(t, durable(path)), sqlassigner.Config{}); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -155,7 +155,7 @@ func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*vie
 // state of a row: held, expired, revoked or free.
 func (v *view) state(r assigner.Row) string {
 	switch {
-	case r.Token == "":
+	case r.Free():
 		return "free"
 	case !r.Expires.After(v.status.Now):
 		return "expired"

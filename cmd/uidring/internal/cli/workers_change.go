@@ -99,7 +99,7 @@ func (f *storeFlags) change(ctx context.Context, id *int64, do func(*change) err
 
 func (c *change) release(s *streams, yes bool) error {
 	row := c.seen.rows[0]
-	if row.Token == "" || row.Revoked() {
+	if row.Free() || row.Revoked() {
 		_, err := fmt.Fprintf(s.out, "worker ID %d is %s already: nothing to do\n", row.WorkerID, c.seen.state(row))
 		return err
 	}
