@@ -103,7 +103,7 @@ func (g *Generator) tenureConfig() tenure.Config {
 	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0, "set MaxAhead, which is safe when a restart takes "+
 		"longer than MaxAhead and the clock does not go back, neither then nor while the generator runs")
 	c.Domain.Prepared = int64(1) << g.cfg.BoostPower
-	c.Used = g.lastSecond.Load
+	c.Used = g.used
 	c.Position = g.position
 	c.Ended = g.ended
 	c.Trace = tenure.Trace{
@@ -156,15 +156,20 @@ func (g *Generator) position() int64 {
 	return max(g.lastSecond.Load(), g.alloc.Delta(g.clock.now()))
 }
 
-// ended waits for a padding pass that may still use the worker ID; later ones see that it is gone. Runs
-// that are no longer valid are dropped.
-func (g *Generator) ended(valid bool) {
+// used waits for a padding pass that is under way.
+func (g *Generator) used() int64 {
 	g.running.Lock()
 	defer g.running.Unlock()
-	if !valid {
-		g.retireLanes(uint64(g.newest | g.alloc.MaxSequence()))
-		g.ring.Retire(math.MaxInt64)
-	}
+	return g.lastSecond.Load()
+}
+
+// ended waits for a padding pass that may still use the worker ID, since later ones see that it is
+// withdrawn, and drops the prepared IDs.
+func (g *Generator) ended() {
+	g.running.Lock()
+	defer g.running.Unlock()
+	g.retireLanes(uint64(g.newest | g.alloc.MaxSequence()))
+	g.ring.Retire(math.MaxInt64)
 }
 
 // percent avoids the overflow of n * p.

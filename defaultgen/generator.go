@@ -57,7 +57,8 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		"safe when the clock does not go back across a restart")
 	c.Used = func() int64 { return g.delta(g.last.Load()) }
 	c.Position = func() int64 { return max(g.delta(g.last.Load()), alloc.Delta(cfg.Now())) }
-	c.Ended = g.ended
+	c.Begin = g.leaveUnit
+	c.Ended = func() {} // claim looks at the lease once more when it has its IDs
 	c.Trace = tenure.Trace{
 		Assigned:    cfg.Trace.LeaseAssigned,
 		Lost:        cfg.Trace.LeaseLost,
@@ -130,8 +131,8 @@ func (g *Generator) shutDown() error {
 	return nil
 }
 
-// ended marks the unit of the last ID as used up: the next worker ID, which may be a smaller number, starts
-// in a later unit, so that IDs keep increasing.
-func (g *Generator) ended(bool) { g.last.Or(g.alloc.MaxSequence()) }
+// leaveUnit marks the unit of the last ID as used up. A worker ID begins in a later unit than the
+// one before, since it may be a smaller number, and IDs keep increasing.
+func (g *Generator) leaveUnit() { g.last.Or(g.alloc.MaxSequence()) }
 
 func (g *Generator) delta(last int64) int64 { return last >> g.alloc.Layout().SequenceBits }

@@ -64,8 +64,11 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 // claim takes up to want consecutive IDs of the current unit, at least one.
 func (g *Generator) claim(want int64) (first, n int64, err error) {
 	for {
-		last := g.last.Load()
 		h := g.tenure.Current()
+		if h != nil {
+			h.Begin.Do(g.leaveUnit)
+		}
+		last := g.last.Load()
 		next, err := g.after(last, h)
 		if err != nil {
 			return 0, 0, err
@@ -75,8 +78,8 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 		if !g.last.CompareAndSwap(last, next+n-1) {
 			continue
 		}
-		if held := g.tenure.Current(); held == nil || held.Term != h.Term {
-			continue // lost meanwhile: these IDs are not issued
+		if held := g.tenure.Current(); held == nil || held.Term != h.Term || g.delta(next) > held.Limit {
+			continue // withdrawn or replaced meanwhile: these IDs are not issued
 		}
 		first, err := g.alloc.Allocate(g.delta(next), g.cfg.DatacenterID, h.WorkerID, next&maxSequence)
 		if err != nil {

@@ -2,6 +2,7 @@ package tenure
 
 import (
 	"math"
+	"sync"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -11,13 +12,15 @@ import (
 // A Holding is what the generator may use at present. It is immutable.
 type Holding struct {
 	assigner.Grant
-	Term  uint64 // counts the leases taken; a renewal keeps it
-	Delta int64  // the generator's clock when the lease was taken
-	Half  int64  // the generator asks for more when it uses this delta, long before Limit
+	Term  uint64     // counts the leases taken; a renewal keeps it
+	Begin *sync.Once // does Config.Begin; a generator that needs it does it before its first ID of the term
+	Delta int64      // the generator's clock when the lease was taken
+	Half  int64      // the generator asks for more when it uses this delta, long before Limit
 
 	at       time.Time // of the last call of grow, which found position; the pace is counted from there
 	position int64
 	rate     float64 // of ID time to real time before it, 1 at least
+	lost     bool    // the lease has ended, and the grant may be used up
 }
 
 // grow moves the limit, and puts Half between it and position.

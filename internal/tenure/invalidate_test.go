@@ -19,11 +19,11 @@ func TestInvalidateTakesAnotherLease(t *testing.T) {
 			t.Error("the old holding is still there when Invalidate returns")
 		}
 		synctest.Wait()
-		same(t, r.read(), "0s ended false", "0s INFO worker ID invalidated", "0s INFO worker ID assigned", "0s assigned 1")
+		same(t, r.read(), "0s ended", "0s INFO worker ID invalidated", "0s INFO worker ID assigned", "0s assigned 1")
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, r.read(), "0s ended false", "0s release 1, 0", "0s INFO worker ID released") // and never 0
+		same(t, r.read(), "0s ended", "0s release 1, 0", "0s INFO worker ID released") // and never 0
 	})
 }
 
@@ -74,7 +74,7 @@ func TestInvalidateReachesARenewal(t *testing.T) {
 func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 	r := newRig()
 	r.open(t)
-	r.ended = func(bool) {
+	r.ended = func() {
 		r.Extend(1 << 20)
 		for range 10_000 {
 			runtime.Gosched()

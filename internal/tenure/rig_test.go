@@ -26,7 +26,7 @@ type rig struct {
 	assign  func(ctx context.Context, nth int) (assigner.Grant, error)
 	renew   func(ctx context.Context, g *assigner.Grant, used, want int64) error
 	release func(ctx context.Context, used int64) error
-	ended   func(valid bool)
+	ended   func()
 
 	used     atomic.Int64
 	assigns  atomic.Int64
@@ -78,11 +78,11 @@ func (r *rig) config() tenure.Config {
 		},
 		Used:     r.used.Load,
 		Position: r.used.Load,
-		Ended: func(valid bool) {
+		Ended: func() {
 			if r.ended != nil {
-				r.ended(valid)
+				r.ended()
 			}
-			r.note("ended %v", valid)
+			r.note("ended")
 		},
 	}
 }

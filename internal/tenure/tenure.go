@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,9 +37,11 @@ type Config struct {
 	Used func() int64
 	// Position returns the delta that the generator has come to: Used, or its clock where that is ahead.
 	Position func() int64
-	// Ended is called when Current no longer shows a holding. When it returns, nothing more is composed under
-	// that holding, and, unless valid, nothing that was composed is issued.
-	Ended func(valid bool)
+	// Begin, unless nil, is called once for each lease, when Current shows it.
+	Begin func()
+	// Ended is called when a lease is withdrawn: at Invalidate, at Close, and at a loss that leaves
+	// nothing to use. When it returns, no ID is composed or issued under that lease any more.
+	Ended func()
 }
 
 // Trace holds the user's funcs, nil or not.
@@ -128,9 +131,13 @@ func (t *Tenure) Counts() (renewals, failures int64) {
 
 // Shortage words, under the sentinel of a generator, why nothing may be composed for the next unit.
 func (t *Tenure) Shortage(sentinel error) error {
-	h := t.latest.Load()
-	state := fmt.Errorf("%w: worker %d is no longer held", sentinel, h.WorkerID)
-	if t.current.Load() != nil {
+	var state error
+	switch h := t.current.Load(); {
+	case h == nil:
+		state = fmt.Errorf("%w: worker %d is no longer held", sentinel, t.latest.Load().WorkerID)
+	case h.lost:
+		state = fmt.Errorf("%w: worker %d is no longer held, and its grant ends at delta %d", sentinel, h.WorkerID, h.Limit)
+	default:
 		state = fmt.Errorf("%w: worker %d may be used up to delta %d", sentinel, h.WorkerID, h.Limit)
 	}
 	if trouble := t.trouble.Load(); trouble != nil {
@@ -158,7 +165,7 @@ func (t *Tenure) Invalidate() {
 	t.ending.Lock()
 	t.invalidated++
 	t.current.Store(nil)
-	t.cfg.Ended(false)
+	t.cfg.Ended()
 	t.ending.Unlock()
 	t.cfg.Logger.Info("worker ID invalidated", "worker", t.latest.Load().WorkerID)
 	t.wake()
@@ -180,6 +187,9 @@ func (t *Tenure) publish(h *Holding, count int) bool {
 	}
 	t.latest.Store(h)
 	t.current.Store(h)
+	if t.cfg.Begin != nil {
+		h.Begin.Do(t.cfg.Begin)
+	}
 	return true
 }
 
@@ -189,11 +199,11 @@ func (t *Tenure) Close() error {
 	t.cancel()
 	_ = t.group.Wait() // run has no error to return
 	h := t.current.Swap(nil)
-	t.cfg.Ended(false)
+	t.cfg.Ended()
 	used := t.cfg.Used()
 	t.hold.End(used)
-	if h == nil {
-		return nil // lost: there is nothing to give back
+	if h == nil || h.lost {
+		return nil // there is nothing to give back
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), t.cfg.Timeout)
 	defer cancel()
@@ -234,12 +244,13 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 	started := time.Now()
 	h := t.current.Load()
 	count := t.invalidations() // after h: a call of Invalidate that has cleared it has also ended it by then
+	renewing := h != nil && !h.lost
 	var err error
-	if h == nil {
+	if renewing {
+		err = t.renew(ctx, h)
+	} else {
 		t.hold.End(t.cfg.Used())
 		err = t.assign(ctx, count)
-	} else {
-		err = t.renew(ctx, h)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -247,11 +258,11 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 	case err == nil:
 		t.trouble.Store(nil)
 		if t.delay > 0 {
-			t.answered(h != nil)
+			t.answered(renewing)
 		}
 		t.delay = 0
 		return t.untilRenewal() - time.Since(started) // whatever AssignTimeout is, a slow renewal does not delay the next
-	case errors.Is(err, errInvalidated), errors.Is(err, assigner.ErrWorkerRowLost) && h != nil:
+	case errors.Is(err, errInvalidated), renewing && errors.Is(err, assigner.ErrWorkerRowLost):
 		return 0
 	}
 	t.trouble.Store(&err)
@@ -280,7 +291,7 @@ func (t *Tenure) answered(kept bool) {
 	}
 }
 
-// renew renews the lease behind h. When the row is lost, h is withdrawn.
+// renew renews the lease behind h.
 func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	ctx, cancel := context.WithTimeout(ctx, min(t.cfg.Timeout, renewTimeout))
 	defer cancel()
@@ -339,17 +350,45 @@ func (t *Tenure) untilRenewal() time.Duration {
 	return max(time.Duration(left)*unit/2, shortestPause)
 }
 
-// lose gives up h. What was composed under a fence that still stands is valid. Anything else must not be issued:
-// the worker ID may have a new holder.
+// lose notes that the lease behind h has ended. Its grant stays current as far as it may be used up.
 func (t *Tenure) lose(h *Holding, err error) {
-	if !t.current.CompareAndSwap(h, nil) {
+	left := t.remainder(h, err)
+	if !t.current.CompareAndSwap(h, left) { // after Invalidate
 		return
 	}
-	t.cfg.Ended(h.Fenced() && !forgotten(err))
+	t.trouble.Store(&err)
+	if left != nil {
+		t.latest.Store(left)
+		// IDs above a limit that was lowered may be prepared. Used waits for the pass that composes
+		// under the old one.
+		if left.Limit < h.Limit && t.cfg.Used() > left.Limit && t.current.CompareAndSwap(left, nil) {
+			left = nil
+		}
+	}
+	if left == nil {
+		t.cfg.Ended()
+	}
 	t.cfg.Logger.Error("worker ID lost", "worker", h.WorkerID, "error", err)
 	if t.cfg.Trace.Lost != nil {
 		Call(t.cfg.Logger, "Trace.LeaseLost", func() { t.cfg.Trace.Lost(h.WorkerID, err) })
 	}
+}
+
+// remainder returns h as it may be used after the loss of its lease, or nil when the worker ID may
+// have a new holder in the same deltas.
+func (t *Tenure) remainder(h *Holding, err error) *Holding {
+	if !h.Fenced() || forgotten(err) {
+		return nil
+	}
+	var grant assigner.Grant
+	if guarded("Grant", func() error { grant = t.lease.Grant(); return nil }) != nil || grant.WorkerID != h.WorkerID {
+		return nil
+	}
+	left := *h
+	left.Limit = min(h.Limit, grant.Limit)
+	left.Half = math.MaxInt64 // more is not to be had
+	left.lost = true
+	return &left
 }
 
 // forgotten reports whether a store has lost a fence, and may hand out the same deltas again.
@@ -372,7 +411,7 @@ func (t *Tenure) assign(ctx context.Context, count int) error {
 		return errors.Join(err, guarded("Release", func() error { return lease.Release(ctx, 0) }))
 	}
 	t.lease, t.hold = lease, hold
-	h := &Holding{Grant: grant, Term: 1, Delta: delta}
+	h := &Holding{Grant: grant, Term: 1, Begin: new(sync.Once), Delta: delta}
 	if last := t.latest.Load(); last != nil {
 		h.Term = last.Term + 1
 	}
