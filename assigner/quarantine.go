@@ -15,6 +15,9 @@ type QuarantineError struct {
 	Reason    string
 }
 
+// RetryAfter returns Remaining: generators call Assign again when that has passed.
+func (e *QuarantineError) RetryAfter() time.Duration { return e.Remaining }
+
 func (e *QuarantineError) Error() string {
 	return fmt.Sprintf("%v: worker %d for %v more: %s", ErrQuarantined, e.WorkerID, e.Remaining, e.Reason)
 }

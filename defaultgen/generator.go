@@ -30,15 +30,19 @@ type Generator struct {
 	rejected atomic.Int64
 }
 
-// New is [NewContext] with a context that does not end. It waits for no quarantine.
+// New is [NewContext] with a context that does not end. It returns errors that pass, too.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
-// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that may not be used in the
-// current unit of time, waits for the next: an earlier process may have used it there. ctx is not used afterwards. Mistakes in
-// cfg are reported all at once, as [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other
-// errors are those of the assigner, with [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them. A worker ID in
-// quarantine is waited for when ctx can end; else the error is [assigner.ErrQuarantined], with the time that remains, and a call
-// after it, with the same Assigner, goes on.
+// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that may not be
+// used in the current unit of time, waits for the next: an earlier process may have used it there. ctx
+// is not used afterwards. Mistakes in cfg are reported all at once, as [ErrInvalidConfig],
+// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from the assigner, with
+// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+//
+// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted] where
+// worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end, NewContext
+// asks the assigner again after that time, and returns both errors when ctx ends first. Otherwise it
+// returns the error at once; a later call with the same Assigner goes on with a quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, alloc, err := cfg.resolve()
 	if err != nil {

@@ -69,6 +69,8 @@ type Tenure struct {
 	delay time.Duration // before the next try, after a failure
 	given bool          // the store has given all that it gives at present
 
+	reported string // the trouble that was logged last: outage, or why there is no lease yet; "" when all is well
+
 	renewals, failures atomic.Int64
 	trouble            atomic.Pointer[error] // why the last call to the store failed; nil when it did not
 
@@ -77,18 +79,19 @@ type Tenure struct {
 	invalidated int // calls of Invalidate
 }
 
+// outage is the trouble of a store that fails.
+const outage = "outage"
+
 // errInvalidated is why a lease is dropped that was being taken when Invalidate was called.
 var errInvalidated = errors.New("tenure: invalidated")
 
-// Start takes the first lease within ctx and holds it until Close. It waits for the end of a quarantine, unless ctx is one
-// that never ends: then nobody could stop it.
+// Start takes the first lease within ctx and keeps it until Close.
 func Start(ctx context.Context, cfg Config) (*Tenure, error) {
 	t := &Tenure{cfg: cfg, poke: make(chan struct{}, 1)}
-	for err := t.assign(ctx, 0); err != nil; err = t.assign(ctx, 0) {
-		if err := t.sitOut(ctx, err); err != nil {
-			return nil, err
-		}
+	if err := t.first(ctx); err != nil {
+		return nil, err
 	}
+	t.reported = ""
 	background, cancel := context.WithCancel(context.Background())
 	t.cancel = cancel
 	t.group, background = errgroup.WithContext(background)
@@ -97,25 +100,6 @@ func Start(ctx context.Context, cfg Config) (*Tenure, error) {
 		return nil
 	})
 	return t, nil
-}
-
-// sitOut waits for the end of the quarantine that err reports, or returns why it does not.
-func (t *Tenure) sitOut(ctx context.Context, err error) error {
-	held, ok := errors.AsType[*assigner.QuarantineError](err)
-	if !ok || ctx.Done() == nil {
-		return err
-	}
-	t.quarantined(held)
-	select {
-	case <-time.After(held.Remaining):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
-}
-
-func (t *Tenure) quarantined(held *assigner.QuarantineError) {
-	t.cfg.Logger.Info("worker ID in quarantine", "worker", held.WorkerID, "remaining", held.Remaining, "reason", held.Reason)
 }
 
 // Current returns what may be used, or nil while no worker ID is held.
@@ -257,22 +241,22 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 		return heartbeat // Close is waiting
 	case err == nil:
 		t.trouble.Store(nil)
-		if t.delay > 0 {
+		if t.reported == outage {
 			t.answered(renewing)
 		}
-		t.delay = 0
+		t.delay, t.reported = 0, ""
 		return t.untilRenewal() - time.Since(started) // whatever AssignTimeout is, a slow renewal does not delay the next
 	case errors.Is(err, errInvalidated), renewing && errors.Is(err, assigner.ErrWorkerRowLost):
 		return 0
 	}
 	t.trouble.Store(&err)
-	if held, ok := errors.AsType[*assigner.QuarantineError](err); ok {
-		t.quarantined(held)
-		t.delay = max(held.Remaining, shortestPause)
+	if pause, ok := t.pause(err); ok && !renewing {
+		t.logWait(err)
+		t.delay = pause
 		return t.delay
 	}
 	t.failures.Add(1)
-	if t.delay == 0 { // one record an outage
+	if t.reports(outage) {
 		t.cfg.Logger.Warn("worker ID: call to the store failed", "worker", t.latest.Load().WorkerID, "error", err)
 	}
 	if t.cfg.Trace.RenewFailed != nil {
@@ -400,10 +384,14 @@ func forgotten(err error) bool {
 // assign takes a lease and makes its grant the current one, unless Invalidate has been called since count
 // was taken: the lease may be older than the copy of the process, which then has it, too.
 func (t *Tenure) assign(ctx context.Context, count int) error {
+	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 	defer cancel()
 	lease, grant, delta, err := t.ask(ctx)
 	if err != nil {
+		if ctx.Err() != nil && outer.Err() == nil {
+			return fmt.Errorf("no answer within AssignTimeout, %v: %w", t.cfg.Timeout, err)
+		}
 		return err
 	}
 	hold, grant, err := t.admit(grant)
