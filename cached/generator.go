@@ -47,7 +47,6 @@ type Generator struct {
 	// instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it while there
 	// is an ID; no store call, Trace func or log record runs under it.
 	running sync.Mutex
-	clock   clock
 	term    uint64 // of the lease that lastSecond has been raised for
 	newest  int64  // first ID of the last run put
 	shown   tally  // by Stats
@@ -84,7 +83,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		wake:     make(chan struct{}, 1),
 		done:     make(chan struct{}),
 		gone:     make(chan struct{}),
-		clock:    startClock(cfg.Now()),
 		lanes:    newLanes(cfg.Lanes),
 	}
 	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, alloc.Layout().SequenceBits, g.handover); err != nil {
@@ -154,10 +152,8 @@ func (g *Generator) shutDown() error {
 }
 
 // position is where ID time has come to, or the clock where that is ahead: an idle generator goes there next.
-func (g *Generator) position() int64 {
-	g.running.Lock()
-	defer g.running.Unlock()
-	return max(g.lastSecond.Load(), g.alloc.Delta(g.clock.now()))
+func (g *Generator) position(h *tenure.Holding) int64 {
+	return max(g.used(), g.alloc.Delta(h.Clock.Now()))
 }
 
 // used waits for a padding pass that is under way.

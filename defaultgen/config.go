@@ -23,8 +23,9 @@ const (
 	// Wait: NextContext waits for the clock when it is behind by no more than MaxClockBack. The other
 	// methods do not wait, and fail.
 	Wait
-	// GoOn: the clock is carried on from its highest reading, at the pace of the monotonic clock, until it has
-	// caught up. IDs are ahead of the clock by as much as it went back. A reading that was wrong by years is kept, too,
+	// GoOn: the clock is carried on from its highest reading, at the pace of the monotonic clock, until it
+	// has caught up. IDs are ahead of the clock by as much as it went back. With a fenced worker ID, a
+	// reading that was wrong by years leads to ErrLeaseExhausted and is forgotten; with others it is kept
 	// until the process ends.
 	GoOn
 )

@@ -51,7 +51,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	g := &Generator{
 		cfg:   cfg,
 		alloc: alloc,
-		clock: startClock(cfg.Now, cfg.OnClockBack == GoOn),
 		done:  make(chan struct{}),
 		gone:  make(chan struct{}),
 	}
@@ -60,7 +59,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	c := settings.Config(alloc, cfg.AllowReuse || cfg.OnClockBack != GoOn, "choose OnClockBack Fail or Wait, which is "+
 		"safe when the clock does not go back across a restart")
 	c.Used = func() int64 { return g.delta(g.last.Load()) }
-	c.Position = func() int64 { return max(g.delta(g.last.Load()), alloc.Delta(cfg.Now())) }
+	c.Position = func(*tenure.Holding) int64 { return max(g.delta(g.last.Load()), alloc.Delta(cfg.Now())) }
 	c.Begin = g.leaveUnit
 	c.Ended = func() {} // claim looks at the lease once more when it has its IDs
 	c.Trace = tenure.Trace{
@@ -72,6 +71,8 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if g.tenure, err = tenure.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("defaultgen: no worker ID: %w", err)
 	}
+	g.clock = startClock(cfg.Now, cfg.OnClockBack == GoOn)
+	g.now(g.tenure.Latest())
 	if err := g.awaitFirstUnit(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
@@ -138,5 +139,15 @@ func (g *Generator) shutDown() error {
 // leaveUnit marks the unit of the last ID as used up. A worker ID begins in a later unit than the
 // one before, since it may be a smaller number, and IDs keep increasing.
 func (g *Generator) leaveUnit() { g.last.Or(g.alloc.MaxSequence()) }
+
+// now reads the clock. Under GoOn the clock is carried on from the highest reading that the grant
+// covers: one that was wrong by years leads to no ID, and is not kept.
+func (g *Generator) now(h *tenure.Holding) time.Time {
+	t, ahead := g.clock.now()
+	if g.clock.carry && g.alloc.Delta(t) <= h.Limit {
+		g.clock.keep(ahead)
+	}
+	return t
+}
 
 func (g *Generator) delta(last int64) int64 { return last >> g.alloc.Layout().SequenceBits }

@@ -27,7 +27,8 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 		return id, nil
 	}
 	for {
-		news, now := g.tenure.News(), g.clock.now() // before the claim, to miss no news and no unit
+		news := g.tenure.News() // before the claim, to miss no news and no unit
+		now, _ := g.clock.now()
 		id, _, err := g.claim(1)
 		wait, ok := g.worthWaiting(err, now)
 		if !ok {
@@ -105,7 +106,7 @@ func (g *Generator) after(last int64, h *tenure.Holding) (next int64, err error)
 	last = max(last, h.First<<g.alloc.Layout().SequenceBits-1) // what came before belongs to earlier holders
 	used := g.delta(last)
 	maxSequence := g.alloc.MaxSequence()
-	t := g.clock.now()
+	t := g.now(h)
 	now := g.alloc.Delta(t)
 	switch {
 	case now < used && g.cfg.OnClockBack == GoOn: // only an earlier holder can be ahead of this clock

@@ -14,7 +14,8 @@ type Holding struct {
 	assigner.Grant
 	Term  uint64     // counts the leases taken; a renewal keeps it
 	Begin *sync.Once // does Config.Begin; a generator that needs it does it before its first ID of the term
-	Delta int64      // the generator's clock when the lease was taken
+	Clock Clock      // that the lease was checked against, or an earlier one that is ahead of it
+	Delta int64      // when the lease was taken, by the clock that it was checked against
 	Half  int64      // the generator asks for more when it uses this delta, long before Limit
 
 	at       time.Time // of the last call of grow, which found position; the pace is counted from there

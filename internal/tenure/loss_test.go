@@ -93,11 +93,12 @@ func TestPanicInTheClockIsAnError(t *testing.T) {
 		lose(r)
 		var broken atomic.Bool
 		cfg := r.config()
-		cfg.Domain.Now = func() int64 {
+		now := cfg.Now
+		cfg.Now = func() time.Time {
 			if broken.Load() {
 				panic("clock")
 			}
-			return 1
+			return now()
 		}
 		r.start0(t, cfg)
 		broken.Store(true)

@@ -54,7 +54,7 @@ func loseFenced(t *testing.T, r *rig, e ending) (up *atomic.Bool) {
 	r.open(t)
 	r.read()
 	r.used.Store(50)
-	r.Extend(99)
+	r.Extend(101)
 	synctest.Wait()
 	return up
 }
@@ -79,7 +79,7 @@ func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				up := loseFenced(t, r, row.ending)
-				h, want := r.Current(), []string{"0s renew 0, 50 to 99", "0s ERROR worker ID lost", "0s lost 0"}
+				h, want := r.Current(), []string{"0s renew 0, 50 to 101", "0s ERROR worker ID lost", "0s lost 0"}
 				if row.limit == 0 {
 					want = append(want[:1], "0s ended", want[1], want[2])
 				}

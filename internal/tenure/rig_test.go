@@ -60,14 +60,20 @@ func (r *rig) read() []string {
 }
 
 func (r *rig) config() tenure.Config {
+	layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second}
+	alloc, err := bitsalloc.New(layout, bitsalloc.DefaultEpoch())
+	if err != nil {
+		panic(err)
+	}
 	return tenure.Config{
 		Assigner: r,
 		Domain: assigner.Domain{
-			Layout:   bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second},
-			Epoch:    bitsalloc.DefaultEpoch(),
-			Now:      func() int64 { return int64(time.Since(r.start) / time.Second) },
+			Layout:   layout,
+			Epoch:    alloc.Epoch(),
 			Prepared: r.prepared,
 		},
+		Alloc:   alloc,
+		Now:     func() time.Time { return alloc.Epoch().Add(time.Since(r.start)) },
 		Timeout: r.timeout,
 		Logger:  slog.New(handler{r}),
 		Trace: tenure.Trace{
@@ -77,7 +83,7 @@ func (r *rig) config() tenure.Config {
 			Kept:        func(workerID int64) { r.note("kept %d", workerID-r.first) },
 		},
 		Used:     r.used.Load,
-		Position: r.used.Load,
+		Position: func(*tenure.Holding) int64 { return r.used.Load() },
 		Ended: func() {
 			if r.ended != nil {
 				r.ended()

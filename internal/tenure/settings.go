@@ -89,9 +89,10 @@ func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool, advice str
 			Layout:       alloc.Layout(),
 			Epoch:        alloc.Epoch(),
 			DatacenterID: s.DatacenterID,
-			Now:          func() int64 { return alloc.Delta(s.Now()) },
 			ReuseError:   refused,
 		},
+		Alloc:   alloc,
+		Now:     s.Now,
 		Timeout: s.AssignTimeout,
 		Logger:  s.Logger,
 	}

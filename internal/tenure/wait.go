@@ -81,15 +81,6 @@ func (t *Tenure) logWait(err error) {
 	}
 }
 
-// reports notes what the trouble is, and returns whether that is new.
-func (t *Tenure) reports(trouble string) bool {
-	if t.reported == trouble {
-		return false
-	}
-	t.reported = trouble
-	return true
-}
-
 // root returns the innermost error: a sentinel, whose text has no figures that change.
 func root(err error) error {
 	for {
