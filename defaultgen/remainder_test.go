@@ -33,12 +33,12 @@ func losingFenced(left int64, err error) *lost {
 		g.WorkerID = 1001 - min(nth, 1000)
 		return g, err
 	}
-	s.renew = func(_ context.Context, g *assigner.Grant, used, want int64) error {
+	s.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 		if g.WorkerID == 1000 {
 			g.Limit = min(g.Limit, s.now()+s.left)
 			return err
 		}
-		return raise(nil, g, used, want)
+		return raise(ctx, g, used, want)
 	}
 	return s
 }
