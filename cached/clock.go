@@ -8,8 +8,9 @@ func (g *Generator) now() time.Time { return g.tenure.Latest().Clock.Now() }
 // staleTick is how often the padding goroutine looks for stale runs.
 func staleTick(maxStaleness time.Duration) time.Duration { return maxStaleness / 4 }
 
-// staleUnits is how many units behind the clock a run may lie when the padding goroutine looks at it,
-// so that it is within maxStaleness until the next look: its unit may have just begun to be counted.
+// staleUnits is how many units behind the clock a run may lie when the padding goroutine looks at
+// it, so that it is within maxStaleness until the next look: its unit may have just begun to be
+// counted.
 func staleUnits(maxStaleness, unit time.Duration) int64 {
 	if maxStaleness < 0 {
 		return -1

@@ -15,8 +15,8 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// A warden is a store with a clock of its own, the bubble's. It refuses to give a worker ID to a host
-// whose clock is more than a minute off, and grants 60 to 100 units above its clock and use.
+// A warden is a store with a clock of its own, the bubble's. It refuses to give a worker ID to a
+// host whose clock is more than a minute off, and grants 60 to 100 units above its clock and use.
 type warden struct {
 	script
 	called  func(nth int) // by Assign before it looks at the clock, unless nil
@@ -63,7 +63,8 @@ func (w *warden) keepsTime(t *testing.T, g *cached.Generator) {
 	}
 }
 
-// A clock that is a year ahead until a worker ID is taken, and again until another is, leaves no trace.
+// A clock that is a year ahead until a worker ID is taken, and again until another is, leaves no
+// trace.
 func TestAClockThatIsCorrectedBeforeTheWorkerIDIsTaken(t *testing.T) {
 	for name, plain := range map[string]bool{"assigner that looks at the clock": false, "assigner that does not": true} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +90,8 @@ func TestAClockThatIsCorrectedBeforeTheWorkerIDIsTaken(t *testing.T) {
 	}
 }
 
-// The clock of the generator is the one that the assigner has looked at, not one that was set after that.
+// The clock of the generator is the one that the assigner has looked at, not one that was set after
+// that.
 func TestAClockThatIsSetAfterTheWorkerIDIsTaken(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		var by atomic.Int64

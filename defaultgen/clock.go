@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A clock is the user's, or, under GoOn, one that never goes back: the highest reading that was kept,
-// carried on by the monotonic clock.
+// A clock is the user's, or, under GoOn, one that never goes back: the highest reading that was
+// kept, carried on by the monotonic clock.
 type clock struct {
 	read  func() time.Time
 	carry bool

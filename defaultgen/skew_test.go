@@ -15,8 +15,8 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// A warden is a store with a clock of its own, the bubble's. It refuses to give a worker ID to a host
-// whose clock is more than a minute off, and grants 60 to 100 units above its clock and use.
+// A warden is a store with a clock of its own, the bubble's. It refuses to give a worker ID to a
+// host whose clock is more than a minute off, and grants 60 to 100 units above its clock and use.
 type warden struct {
 	script
 	epoch  time.Time
@@ -53,8 +53,8 @@ func newWarden() *warden {
 
 func (w *warden) now() int64 { return int64(time.Since(w.epoch) / time.Second) }
 
-// keepsTime takes IDs for some minutes and asks that they are of the present. Where one reading of the
-// clock is wrong, one call of Next may find no ID.
+// keepsTime takes IDs for some minutes and asks that they are of the present. Where one reading of
+// the clock is wrong, one call of Next may find no ID.
 func (w *warden) keepsTime(t *testing.T, g *defaultgen.Generator) {
 	t.Helper()
 	failures := 0
@@ -133,7 +133,8 @@ func TestAClockThatIsCorrectedBeforeTheNextWorkerIDIsTaken(t *testing.T) {
 	}
 }
 
-// A clock that is a year ahead in one reading, whichever that is, costs a start or one call of Next, and is forgotten.
+// A clock that is a year ahead in one reading, whichever that is, costs a start or one call of
+// Next, and is forgotten.
 func TestAClockThatIsWrongInOneReading(t *testing.T) {
 	for policy := range defaultgen.GoOn + 1 {
 		started := 0

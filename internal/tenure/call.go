@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Call runs a func that the user has given for an event. A panic in it is logged and goes no further:
-// a mistake in reporting must not stop the generator.
+// Call runs a func that the user has given for an event. A panic in it is logged and goes no
+// further: a mistake in reporting must not stop the generator.
 func Call(logger *slog.Logger, name string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {

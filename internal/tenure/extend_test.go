@@ -2,6 +2,7 @@ package tenure_test
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -61,8 +62,9 @@ func TestExtendAsksOnceForTheSame(t *testing.T) {
 	})
 }
 
-// A wish that is refused may come from a clock that was a year ahead for a moment: it is not repeated unless the
-// generator does. Wishes below it are heard at once, on a store that is not lossy.
+// A wish that is refused may come from a clock that was a year ahead for a moment: it is not
+// repeated unless the generator does. Wishes below it are heard at once, on a store that is not
+// lossy.
 func TestARefusedWishIsNotRepeated(t *testing.T) {
 	const year = 365 * 24 * 3600
 	for name, row := range map[string]struct {
@@ -99,7 +101,66 @@ func TestARefusedWishIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A generator that has gone on from an earlier lease may be beyond the present one, but never beyond all.
+// A wish that the lost lease has refused is not one of the next lease.
+func TestARefusedWishEndsWithItsLease(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		refuse := true
+		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			if !refuse && g.WorkerID == r.first {
+				return assigner.ErrWorkerRowLost
+			}
+			refuse = false
+			return nil
+		}
+		r.open(t)
+		r.Extend(1 << 25)
+		synctest.Wait()
+		r.Extend(1 << 25)
+		r.Extend(110)
+		time.Sleep(50 * time.Second)
+		r.read()
+		time.Sleep(45 * time.Second)
+		same(t, r.read(), "1m30s renew 1, 0 to 0")
+	})
+}
+
+func TestTheGeneratorMayBeginALeaseBeforeTheKeeperDoes(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		lose(r)
+		cfg := r.config()
+		gate, begun := make(chan struct{}), 0
+		cfg.Begin = func() {
+			if begun++; begun == 2 {
+				<-gate
+			}
+		}
+		r.start0(t, cfg)
+		time.Sleep(50 * time.Second)
+		synctest.Wait()
+		h, ready := r.Current(), make(chan struct{})
+		if h.Term != 2 {
+			t.Fatalf("Current = %+v, want the second lease", h)
+		}
+		go func() {
+			h.Begin.Do(func() { t.Error("begun twice") })
+			close(ready)
+		}()
+		for range 100 {
+			runtime.Gosched()
+		}
+		select {
+		case <-ready:
+			t.Error("Begin does not wait for the call that is under way")
+		default:
+		}
+		close(gate)
+		<-ready
+	})
+}
+
+// A generator that has gone on from an earlier lease may be beyond the present one, but never
+// beyond all.
 func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
@@ -208,7 +269,8 @@ func TestWindowLastsAtTheRateOfUse(t *testing.T) {
 	})
 }
 
-// TestTheFirstFillIsNoUse: a generator that has just composed 8 deltas and goes on at the pace of the clock does not use them up.
+// TestTheFirstFillIsNoUse: a generator that has just composed 8 deltas and goes on at the pace of
+// the clock does not use them up.
 func TestTheFirstFillIsNoUse(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)

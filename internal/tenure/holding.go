@@ -14,8 +14,8 @@ type Holding struct {
 	assigner.Grant
 	Term  uint64     // counts the leases taken; a renewal keeps it
 	Begin *sync.Once // does Config.Begin; a generator that needs it does it before its first ID of the term
-	Clock Clock      // that the lease was checked against, or an earlier one that is ahead of it
-	Delta int64      // when the lease was taken, by the clock that it was checked against
+	Clock Clock      // of the generator: the one that the lease was checked against, or an earlier one where that is ahead
+	Delta int64      // by the clock that the lease was checked against, when it was taken
 	Half  int64      // the generator asks for more when it uses this delta, long before Limit
 
 	at       time.Time // of the last call of grow, which found position; the pace is counted from there
@@ -43,7 +43,8 @@ func (h *Holding) Window(position int64, alloc *bitsalloc.Allocator) time.Durati
 	return alloc.Time(h.Limit).Sub(alloc.Time(position))
 }
 
-// pace is the rate of ID time to real time since the last call of grow, or before it where that was just now.
+// pace is the rate of ID time to real time since the last call of grow, or before it where that was
+// just now.
 func (h *Holding) pace(position int64, now time.Time, unit time.Duration) float64 {
 	elapsed := now.Sub(h.at)
 	if h.at.IsZero() || elapsed < time.Second {
@@ -57,7 +58,8 @@ func (h *Holding) WindowLasts(position int64, alloc *bitsalloc.Allocator) time.D
 	return time.Duration(float64(h.Window(position, alloc)) / h.pace(position, time.Now(), alloc.Layout().Unit))
 }
 
-// Window returns what is left of the current holding at a position: ID time, and the real time that it lasts. Both are 0 when no worker ID is held.
+// Window returns what is left of the current holding at a position: ID time, and the real time that
+// it lasts. Both are 0 when no worker ID is held.
 func (t *Tenure) Window(position int64, alloc *bitsalloc.Allocator) (left, lasts time.Duration) {
 	h := t.Current()
 	if h == nil {

@@ -69,8 +69,9 @@ func TestInvalidateReachesARenewal(t *testing.T) {
 	})
 }
 
-// TestNoLeaseIsTakenBeforeTheOldOneHasEnded wakes the tenure in the middle of Invalidate, while a padding
-// pass may still use the old worker ID. It runs in real time: a goroutine at a mutex stops a bubble's clock.
+// TestNoLeaseIsTakenBeforeTheOldOneHasEnded wakes the tenure in the middle of Invalidate, while a
+// padding pass may still use the old worker ID. It runs in real time: a goroutine at a mutex stops
+// a bubble's clock.
 func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 	r := newRig()
 	r.open(t)

@@ -20,8 +20,8 @@ func (t *Tenure) invalidations() int {
 	return t.invalidated
 }
 
-// assign takes a lease and makes its grant the current one, unless Invalidate has been called since count
-// was taken: a copy of the process may have the lease, too.
+// assign takes a lease and makes its grant the current one, unless Invalidate has been called since
+// count was taken: a copy of the process may have the lease, too.
 func (t *Tenure) assign(ctx context.Context, count int) error {
 	lease, grant, clock, err := t.ask(ctx)
 	if err != nil {
@@ -51,9 +51,9 @@ func (t *Tenure) assign(ctx context.Context, count int) error {
 	return nil
 }
 
-// ask gets a lease and its grant from the user's assigner, and the clock, within the timeout. A panic
-// in any of them is an error. The clock is the last reading that the assigner has made, since it has
-// checked that one, or a new one if it has made none.
+// ask gets a lease and its grant from the user's assigner, and the clock, within the timeout. A
+// panic in any of them is an error. The clock is the last reading that the assigner has made, since
+// it has checked that one, or a new one if it has made none.
 func (t *Tenure) ask(ctx context.Context) (lease assigner.Lease, grant assigner.Grant, clock Clock, err error) {
 	call, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 	defer cancel()
@@ -157,6 +157,7 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	}
 	t.renewals.Add(1)
 	t.highest = max(t.highest, grant.Limit)
+	granted := t.granted(grant, want, later)
 	if position > grant.Limit { // by a clock that was wrong for a moment, or that a lossy store is behind
 		position = min(used, grant.Limit)
 	}
@@ -164,16 +165,16 @@ func (t *Tenure) renew(ctx context.Context, h *Holding) error {
 	renewed.grow(position, grant.Limit, t.cfg.Domain.Layout.Unit) // nothing else of a grant may change
 	if t.current.CompareAndSwap(h, &renewed) {                    // fails after Invalidate
 		t.latest.Store(&renewed)
-		if granted := t.granted(grant, want, later); !granted || renewed.Limit != h.Limit {
+		if !granted || renewed.Limit != h.Limit {
 			t.news.Ring() // when a wish was refused, too: the generator looks whether it still needs it
 		}
 	}
 	return nil
 }
 
-// granted reports whether a renewal has granted a wish. Otherwise the wish is dropped: it may come from a
-// clock that was wrong for a moment. Made again, it waits for the next renewal, as do higher ones; on a
-// lossy store, which grants more as time passes, all do.
+// granted reports whether a renewal has granted a wish. Otherwise the wish is dropped: it may come
+// from a clock that was wrong for a moment. Made again, it waits for the next renewal, as do higher
+// ones; on a lossy store, which grants more as time passes, all do.
 func (t *Tenure) granted(grant assigner.Grant, want, later int64) bool {
 	refused := int64(math.MaxInt64)
 	switch {
@@ -190,13 +191,10 @@ func (t *Tenure) granted(grant assigner.Grant, want, later int64) bool {
 	if made := t.want.Load(); made >= refused { // this one, or one that was made meanwhile
 		t.want.CompareAndSwap(made, grant.Limit)
 	}
-	if t.want.Load() > grant.Limit {
-		t.wake()
-	}
 	return refused == math.MaxInt64
 }
 
-// lose notes that the lease behind h has ended. Its grant stays current as far as it may be used up.
+// lose notes that the lease behind h has ended. Its grant stays current as far as it may be used.
 func (t *Tenure) lose(h *Holding, err error) {
 	left := t.remainder(h, err)
 	if !t.current.CompareAndSwap(h, left) { // after Invalidate

@@ -19,8 +19,8 @@ import (
 // lastWorker makes the grants of one test strangers to those of the others.
 var lastWorker atomic.Int64
 
-// A rig is a tenure with a store that answers as a test decides, and a journal of all that happens. The
-// generator that it is held for is used and ended.
+// A rig is a tenure with a store that answers as a test decides, and a journal of all that happens.
+// The generator that it is held for is used and ended.
 type rig struct {
 	*tenure.Tenure
 	assign  func(ctx context.Context, nth int) (assigner.Grant, error)

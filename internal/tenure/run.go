@@ -9,7 +9,8 @@ import (
 )
 
 // heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and by
-// AssignTimeout. So a renewal ends within a minute of the beginning of the last, as leases are promised.
+// AssignTimeout. So a renewal ends within a minute of the beginning of the last, as leases are
+// promised.
 const (
 	heartbeat    = 45 * time.Second
 	renewTimeout = time.Minute - heartbeat
@@ -44,7 +45,8 @@ func (t *Tenure) heeds() bool {
 	return h == nil || h.lost || h.Limit < t.want.Load()
 }
 
-// step renews the lease, or takes one where there is none, and returns how long to wait for the next step.
+// step renews the lease, or takes one where there is none, and returns how long to wait for the
+// next step.
 func (t *Tenure) step(ctx context.Context) time.Duration {
 	started := time.Now()
 	h := t.current.Load()
@@ -76,8 +78,8 @@ func (t *Tenure) step(ctx context.Context) time.Duration {
 	return t.delay
 }
 
-// succeeded ends all trouble. Only the end of an outage is reported: a worker ID that ends a wait has
-// been reported as assigned.
+// succeeded ends all trouble. Only the end of an outage is reported: a worker ID that ends a wait
+// has been reported as assigned.
 func (t *Tenure) succeeded(kept bool) {
 	t.trouble.Store(nil)
 	if t.reported == outage {
@@ -110,9 +112,9 @@ func (t *Tenure) reports(trouble string) bool {
 	return true
 }
 
-// untilRenewal returns how long to wait before the next renewal: as long as the lease may do without
-// one, or half of the time that the clock takes to come to the limit. A generator that uses deltas
-// faster than the clock asks for more by itself.
+// untilRenewal returns how long to wait before the next renewal: as long as the lease may do
+// without one, or half of the time that the clock takes to come to the limit. A generator that uses
+// deltas faster than the clock asks for more by itself.
 func (t *Tenure) untilRenewal() time.Duration {
 	longest := heartbeat
 	if l, ok := t.lease.(assigner.Expiring); ok {

@@ -29,7 +29,8 @@ type Config struct {
 
 	// Used returns the highest delta put to use so far, after a padding pass that is under way.
 	Used func() int64
-	// Position returns the delta that the generator has come to: Used, or its clock where that is ahead.
+	// Position returns the delta that the generator has come to: Used, or its clock where that is
+	// ahead.
 	Position func(*Holding) int64
 	// Begin, unless nil, is called once for each lease, when Current shows it.
 	Begin func()
@@ -121,7 +122,8 @@ func (t *Tenure) Shortage(sentinel error) error {
 	return state
 }
 
-// News returns a channel that is closed by the next change for the better: a worker ID, a higher limit.
+// News returns a channel that is closed by the next change for the better: a worker ID, a higher
+// limit.
 func (t *Tenure) News() <-chan struct{} { return t.news.Wait() }
 
 // Extend asks for a grant that reaches up to delta. It does not wait; News tells when it is there.

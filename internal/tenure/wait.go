@@ -14,14 +14,15 @@ type passing interface {
 	RetryAfter() time.Duration
 }
 
-// shortestPause is the least time between two calls to the store that the generator has not asked for.
+// shortestPause is the least time between two calls to the store that the generator has not asked
+// for.
 const shortestPause = 100 * time.Millisecond
 
 // longestPause bounds RetryAfter: the store is asked again, however long it asks to wait.
 const longestPause = time.Hour
 
-// spread makes a pause up to an eighth longer, 5 s at most, so that a fleet does not come back to its
-// store at once.
+// spread makes a pause up to an eighth longer, 5 s at most, so that a fleet does not come back to
+// its store at once.
 func spread(pause time.Duration) time.Duration { return pause + rand.N(min(pause/8, 5*time.Second)) }
 
 // nextDelay doubles the delay between two tries after a failure, from about shortestPause to about
@@ -32,8 +33,8 @@ func nextDelay(last time.Duration) time.Duration {
 	return next/2 + rand.N(next/2)
 }
 
-// first takes the first lease. It waits out errors that pass, unless ctx never ends: then the caller
-// could not stop it.
+// first takes the first lease. It waits out errors that pass, unless ctx never ends: then the
+// caller could not stop it.
 func (t *Tenure) first(ctx context.Context) error {
 	var cause error // of the last wait
 	for {
@@ -55,8 +56,8 @@ func (t *Tenure) first(ctx context.Context) error {
 	}
 }
 
-// after adds the cause of an earlier wait to an error that need not tell: the context may have ended
-// in the middle of a call.
+// after adds the cause of an earlier wait to an error that need not tell: the context may have
+// ended in the middle of a call.
 func after(cause, err error) error {
 	if cause == nil {
 		return err

@@ -103,7 +103,8 @@ func (e *retry) Error() string             { return fmt.Sprintf("%v, retry after
 func (e *retry) Unwrap() error             { return e.cause }
 func (e *retry) RetryAfter() time.Duration { return e.after }
 
-// refuse makes the store answer the first calls of Assign with errors, and agree to those after them.
+// refuse makes the store answer the first calls of Assign with errors, and agree to those after
+// them.
 func refuse(r *rig, from int, errs ...error) {
 	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 		if n >= from && n < from+len(errs) {
@@ -297,7 +298,8 @@ func TestAnOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
 	})
 }
 
-// A store that bounds fences by its clock gives more as time passes: it is asked again without being waited for.
+// A store that bounds fences by its clock gives more as time passes: it is asked again without
+// being waited for.
 func TestALossyStoreIsAskedAgainEverySecond(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		bound := func() int64 { return int64(time.Since(r.start)/time.Second) + 30 }
