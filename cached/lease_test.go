@@ -181,6 +181,25 @@ func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
 	}
 }
 
+// A caller that waits gets an ID when the store grants with a later renewal what it has refused.
+func TestAWaiterOutlastsARefusal(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		start := time.Now()
+		store := &script{assign: fenced(5), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			if time.Since(start) < 5*time.Minute {
+				return nil
+			}
+			return raise(ctx, g, used, want)
+		}}
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+		usedUp(t, g)
+		_, err := g.NextContext(t.Context())
+		if waited := time.Since(start); err != nil || waited < 5*time.Minute || waited > 6*time.Minute {
+			t.Errorf("NextContext: %v after %v, want an ID within a minute after 5m", err, waited)
+		}
+	})
+}
+
 // What is prepared above a limit that the lease has lowered is dropped.
 func TestALimitThatALossHasLoweredIsRespected(t *testing.T) {
 	for name, row := range map[string]struct{ limit, ids int64 }{

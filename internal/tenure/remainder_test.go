@@ -128,9 +128,22 @@ func TestShortageIsTrueAfterALoss(t *testing.T) {
 		if err := r.Shortage(sentinel); err.Error() != want || !errors.Is(err, sentinel) {
 			t.Errorf("Shortage = %q, want %q", err, want)
 		}
+		if errors.Is(r.Shortage(sentinel), assigner.ErrWorkerRowLost) {
+			t.Error("Shortage names the loss, but the store has answered since")
+		}
 		r.Invalidate()
 		if err := r.Shortage(sentinel); !strings.Contains(err.Error(), "is no longer held; last") {
 			t.Errorf("Shortage after Invalidate = %q", err)
+		}
+	})
+}
+
+// Until the store has answered again, the loss is its last answer.
+func TestShortageNamesTheLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		loseFenced(t, r, ending{limit: 100, before: func(ctx context.Context, _ *atomic.Bool) { <-ctx.Done() }})
+		if err := r.Shortage(errors.New("nothing")); !errors.Is(err, assigner.ErrWorkerRowLost) {
+			t.Errorf("Shortage = %v, want the loss", err)
 		}
 	})
 }

@@ -280,6 +280,22 @@ func TestAnErrorThatPassesInServiceIsWaitedFor(t *testing.T) {
 	})
 }
 
+// A renewal is tried again soon, whatever its error says: the lease expires otherwise.
+func TestARenewalIsNotPutOff(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var calls stamps
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			calls.add()
+			return &retry{assigner.ErrClockSkew, time.Hour}
+		}
+		r.open(t)
+		time.Sleep(2 * time.Minute)
+		if _, failures := r.Counts(); len(calls.read()) < 10 || failures < 10 {
+			t.Errorf("%d failures in two minutes, want tries that go on", failures)
+		}
+	})
+}
+
 // An outage in the middle of a wait is logged, and so is the wait that goes on after it.
 func TestAnOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
