@@ -55,12 +55,17 @@ func (d Domain) CheckWorkerID(workerID int64, source string) error {
 type Lease interface {
 	// Grant returns what the holder may do at present. It does not block.
 	Grant() Grant
-	// Renew tells the store that the holder lives and has used deltas up to used, checks that the
-	// worker ID is still its own, and, when the grant is fenced, raises Limit to at least want, or as far
-	// as a store of GuaranteeLossy allows by its clock; nothing else of the grant may change. The generator calls
-	// it at least once a minute. Its used may lie outside the grant: it is the generator's, which may have had
-	// another worker ID before. ErrWorkerRowLost ends the lease: the holder stops using the worker ID at once.
-	// After any other error the lease stands as it was.
+	// Renew tells the store that the holder lives and has used deltas up to used, and checks that
+	// the worker ID still belongs to the lease. When the grant is fenced, Renew raises Limit to at
+	// least want, or as far as a store of GuaranteeLossy allows by its clock; nothing else of the
+	// grant may change. The generator calls it at least once a minute. Its used may lie outside the
+	// grant: the generator may have had another worker ID before.
+	//
+	// ErrWorkerRowLost ends the lease: it is not renewed again. A fenced grant may be used up to its
+	// Limit all the same, as Grant then has it (the lease may have lowered it), since its successor
+	// begins above it, unless the error is also ErrFenceRegressed, ErrWorkerRowMissing or
+	// ErrNamespaceRecreated, or the grant has no fence: then the holder stops at once, and drops IDs
+	// that are prepared. After any other error the lease stands as it was.
 	Renew(ctx context.Context, used, want int64) error
 	// Release gives the worker ID back; used is the highest delta that was put to use.
 	Release(ctx context.Context, used int64) error

@@ -15,15 +15,15 @@ type QuarantineError struct {
 	Reason    string
 }
 
+// RetryAfter returns Remaining: generators call Assign again when that has passed.
+func (e *QuarantineError) RetryAfter() time.Duration { return e.Remaining }
+
 func (e *QuarantineError) Error() string {
 	return fmt.Sprintf("%v: worker %d for %v more: %s", ErrQuarantined, e.WorkerID, e.Remaining, e.Reason)
 }
 
 // Unwrap returns ErrQuarantined.
 func (e *QuarantineError) Unwrap() error { return ErrQuarantined }
-
-// RetryAfter returns Remaining.
-func (e *QuarantineError) RetryAfter() time.Duration { return e.Remaining }
 
 // passing is an error of Assign that passes by itself, such as when all worker IDs are held. Generators look for its method.
 type passing struct {

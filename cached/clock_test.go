@@ -35,6 +35,31 @@ func TestSteppedClockChangesNothing(t *testing.T) {
 	}
 }
 
+// The clock of the generator goes on when a worker ID is taken at a time when the wall clock is behind it.
+func TestTheClockDoesNotGoBackWithAnotherWorkerID(t *testing.T) {
+	for name, row := range map[string]struct{ step, off time.Duration }{"back": {-time.Hour, 0}, "forth": {time.Hour, time.Hour}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var offset time.Duration
+				now := func() time.Time { return time.Now().Add(offset).Round(0) }
+				g := inBubble(t, cached.Config{Now: now, MaxAhead: 10 * time.Second, Assigner: &script{assign: fresh}})
+				last := next(t, g).ID
+				offset = row.step
+				g.Invalidate()
+				synctest.Wait()
+				for range 100 {
+					time.Sleep(30 * time.Second)
+					f := next(t, g)
+					if off := (time.Until(f.Time) - row.off).Abs(); f.ID <= last || off > time.Minute {
+						t.Fatalf("%v after %d, %v off the clock as it went on", f, last, off)
+					}
+					last = f.ID
+				}
+			})
+		})
+	}
+}
+
 // A clock that stands still, without a monotonic reading, is read in New and not needed after that.
 func TestInjectedClockNeedNotGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

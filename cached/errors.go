@@ -15,8 +15,8 @@ var (
 	// in the future; it comes as an [*AheadError]. It passes as the clock moves on.
 	ErrTooFarAhead = errors.New("cached: too far ahead of the clock")
 	// ErrLeaseExhausted is returned when the ring is empty and no grant covers the next unit of time: the
-	// worker ID was lost, or its fence reached, and the store has not given another yet. It passes when the
-	// store answers.
+	// fence of the worker ID is reached, or the worker ID is lost without a grant to use up, and the store
+	// has not given another yet. It passes when the store answers.
 	ErrLeaseExhausted = errors.New("cached: no worker ID is held for the next unit of time")
 	// ErrTimeExhausted is returned by New when the layout has ended, and later when the ring is empty and
 	// the delta field is used up. It stays: a new layout or epoch is needed.

@@ -47,7 +47,6 @@ type Generator struct {
 	// instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it while there
 	// is an ID; no store call, Trace func or log record runs under it.
 	running sync.Mutex
-	clock   clock
 	term    uint64 // of the lease that lastSecond has been raised for
 	newest  int64  // first ID of the last run put
 	shown   tally  // by Stats
@@ -58,14 +57,18 @@ type Generator struct {
 	passes, inlinePads, rejectedTakes, rejectedPuts atomic.Int64
 }
 
-// New is [NewContext] with a context that does not end. It waits for no quarantine.
+// New is [NewContext] with a context that does not end. It returns errors that pass, too.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
 // NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring before it
 // returns. ctx is not used afterwards. Mistakes in cfg are reported all at once, as [ErrInvalidConfig],
-// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors are those of the assigner, with
-// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them. A worker ID in quarantine is waited for when ctx can end;
-// else the error is [assigner.ErrQuarantined], with the time that remains, and a call after it, with the same Assigner, goes on.
+// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from the assigner, with
+// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+//
+// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted] where
+// worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end, NewContext
+// asks the assigner again after that time, and returns both errors when ctx ends first. Otherwise it
+// returns the error at once; a later call with the same Assigner goes on with a quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, alloc, err := cfg.resolve()
 	if err != nil {
@@ -80,7 +83,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		wake:     make(chan struct{}, 1),
 		done:     make(chan struct{}),
 		gone:     make(chan struct{}),
-		clock:    startClock(cfg.Now()),
 		lanes:    newLanes(cfg.Lanes),
 	}
 	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, alloc.Layout().SequenceBits, g.handover); err != nil {
@@ -103,7 +105,7 @@ func (g *Generator) tenureConfig() tenure.Config {
 	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0, "set MaxAhead, which is safe when a restart takes "+
 		"longer than MaxAhead and the clock does not go back, neither then nor while the generator runs")
 	c.Domain.Prepared = int64(1) << g.cfg.BoostPower
-	c.Used = g.lastSecond.Load
+	c.Used = g.used
 	c.Position = g.position
 	c.Ended = g.ended
 	c.Trace = tenure.Trace{
@@ -150,21 +152,24 @@ func (g *Generator) shutDown() error {
 }
 
 // position is where ID time has come to, or the clock where that is ahead: an idle generator goes there next.
-func (g *Generator) position() int64 {
-	g.running.Lock()
-	defer g.running.Unlock()
-	return max(g.lastSecond.Load(), g.alloc.Delta(g.clock.now()))
+func (g *Generator) position(h *tenure.Holding) int64 {
+	return max(g.used(), g.alloc.Delta(h.Clock.Now()))
 }
 
-// ended waits for a padding pass that may still use the worker ID; later ones see that it is gone. Runs
-// that are no longer valid are dropped.
-func (g *Generator) ended(valid bool) {
+// used waits for a padding pass that is under way.
+func (g *Generator) used() int64 {
 	g.running.Lock()
 	defer g.running.Unlock()
-	if !valid {
-		g.retireLanes(uint64(g.newest | g.alloc.MaxSequence()))
-		g.ring.Retire(math.MaxInt64)
-	}
+	return g.lastSecond.Load()
+}
+
+// ended waits for a padding pass that may still use the worker ID, since later ones see that it is
+// withdrawn, and drops the prepared IDs.
+func (g *Generator) ended() {
+	g.running.Lock()
+	defer g.running.Unlock()
+	g.retireLanes(uint64(g.newest | g.alloc.MaxSequence()))
+	g.ring.Retire(math.MaxInt64)
 }
 
 // percent avoids the overflow of n * p.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 )
 
@@ -55,12 +56,12 @@ func TestLostWorkerIDIsReplaced(t *testing.T) {
 	})
 }
 
-// While no other worker ID is to be had, an unfenced ring is empty and a fenced one is used up.
-func TestLossDropsTheRingUnlessFenced(t *testing.T) {
+// While no other worker ID is to be had, an unfenced ring is empty, and a grant with a fence is used up.
+func TestALossEndsWithTheGrant(t *testing.T) {
 	for name, row := range map[string]struct {
 		assign assignFunc
-		left   int
-	}{"unfenced": {fresh, 0}, "fenced": {fenced(1000), 8*16 - 1}} {
+		left   int // IDs after the loss
+	}{"unfenced": {fresh, 0}, "fenced": {fenced(20), 20*16 - 1}} {
 		t.Run(name, func(t *testing.T) {
 			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 				store := &script{}
@@ -77,32 +78,173 @@ func TestLossDropsTheRingUnlessFenced(t *testing.T) {
 					return nil
 				}
 				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
-				last := next(t, g)
-				time.Sleep(46 * time.Second)
+				first := next(t, g)
+				for store.assigns.Load() == 1 {
+					time.Sleep(time.Second)
+				}
 				synctest.Wait()
-				if s := g.Stats(); s.Remaining != row.left || s.Window != 0 || s.WindowLasts != 0 {
-					t.Fatalf("%d IDs in the ring and a window of %v that lasts %v, want %d and none", s.Remaining, s.Window, s.WindowLasts, row.left)
+				last, n := usedUp(t, g)
+				if n != row.left || row.left > 0 && last.Delta != bubbleStart+20 || last.WorkerID != first.WorkerID && row.left > 0 {
+					t.Fatalf("%d IDs up to %v after the loss, want %d of %v", n, last, row.left, first)
 				}
-				for _, id := range drain(t, g) {
-					if f := parse(t, g, id); f.WorkerID != last.WorkerID {
-						t.Fatalf("%v, want worker %d", f, last.WorkerID)
-					}
-				}
-				for i := range 2 { // under Reject the first wakes the padding goroutine, which finds out why
-					_, err := g.Next()
-					if i == 1 && !errors.Is(err, cached.ErrLeaseExhausted) {
-						t.Fatalf("Next = %v, want ErrLeaseExhausted", err)
-					}
-					synctest.Wait()
+				if s := g.Stats(); s.Remaining != 0 || s.Window != 0 || s.WindowLasts != 0 {
+					t.Errorf("Stats = %+v, want no ID and no window", s)
 				}
 				id, err := g.NextContext(t.Context()) // until the store is back
 				if err != nil {
 					t.Fatal(err)
 				}
-				if f := parse(t, g, id); f.WorkerID == last.WorkerID || f.Delta <= last.Delta+7 {
-					t.Errorf("%v after the ring of %v", f, last)
+				if f := parse(t, g, id); f.WorkerID == first.WorkerID || f.Delta <= max(first.Delta+7, last.Delta) {
+					t.Errorf("%v after %v", f, last)
 				}
 			})
+		})
+	}
+}
+
+// usedUp takes IDs, of one worker and in order, until there is no lease for more.
+func usedUp(t *testing.T, g *cached.Generator) (last bitsalloc.Fields, n int) {
+	t.Helper()
+	for {
+		id, err := g.Next()
+		switch {
+		case errors.Is(err, cached.ErrLeaseExhausted):
+			return last, n
+		case errors.Is(err, cached.ErrEmpty):
+			synctest.Wait()
+			continue
+		case err != nil:
+			t.Fatal(err)
+		}
+		f := parse(t, g, id)
+		if n > 0 && (f.ID <= last.ID || f.WorkerID != last.WorkerID) {
+			t.Fatalf("%v after %v", f, last)
+		}
+		last = f
+		n++
+	}
+}
+
+// IDs increase from one lease to the next, wherever the next begins and ends.
+func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
+	const last = bubbleStart + 60 // that the first lease has
+	for name, row := range map[string]struct{ first, limit, begins int64 }{
+		"above":                   {last + 100, last + 200, last + 100},
+		"at the next":             {last + 1, last + 200, last + 1},
+		"below":                   {bubbleStart + 1, last + 200, last + 1},
+		"below, and ends there":   {bubbleStart + 1, last, last + 1},
+		"below, and ends earlier": {1, 2, last + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+				store := &script{renew: raise}
+				back := make(chan struct{})
+				workers := []int64{0, worker() + 1, worker() - 1} // the second is the smaller number
+				store.assign = func(ctx context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
+					g := assigner.Grant{WorkerID: workers[n], First: bubbleStart + 1, Limit: last, Guarantee: assigner.GuaranteeFenced}
+					if n == 2 {
+						select {
+						case <-back:
+						case <-ctx.Done():
+							return g, ctx.Err()
+						}
+						g.First, g.Limit = row.first, row.limit
+					}
+					return g, nil
+				}
+				store.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+					if g.WorkerID == workers[1] {
+						return assigner.ErrWorkerRowLost
+					}
+					return raise(ctx, g, used, want)
+				}
+				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+				before, n := usedUp(t, g)
+				synctest.Wait()
+				if n != 60*16 || before.Delta != last || store.assigns.Load() != 2 {
+					t.Fatalf("%d IDs up to %v, want 60 units, and the lease lost", n, before)
+				}
+				close(back)
+				after, err := g.NextContext(t.Context())
+				if f := parse(t, g, after); err != nil || f.Delta != row.begins || f.WorkerID != workers[2] || f.Sequence != 0 {
+					t.Errorf("%v, %v after %v, want the unit %d", f, err, before, row.begins)
+				}
+				synctest.Wait()
+				for _, id := range take(t, g, 7*16) {
+					if id <= after {
+						t.Fatalf("%d after %d", id, after)
+					}
+					after = id
+				}
+			})
+		})
+	}
+}
+
+// A caller that waits gets an ID when the store grants with a later renewal what it has refused.
+func TestAWaiterOutlastsARefusal(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		start := time.Now()
+		store := &script{assign: fenced(5), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			if time.Since(start) < 5*time.Minute {
+				return nil
+			}
+			return raise(ctx, g, used, want)
+		}}
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+		usedUp(t, g)
+		_, err := g.NextContext(t.Context())
+		if waited := time.Since(start); err != nil || waited < 5*time.Minute || waited > 6*time.Minute {
+			t.Errorf("NextContext: %v after %v, want an ID within a minute after 5m", err, waited)
+		}
+	})
+}
+
+// What is prepared above a limit that the lease has lowered is dropped.
+func TestALimitThatALossHasLoweredIsRespected(t *testing.T) {
+	for name, row := range map[string]struct{ limit, ids int64 }{
+		"above what is prepared": {bubbleStart + 20, 20*16 - 1},
+		"below what is prepared": {bubbleStart + 4, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, lanes := range []int{0, 1} {
+				store := &script{}
+				store.assign = func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+					if n > 1 {
+						return assigner.Grant{}, errors.New("store is down")
+					}
+					return fenced(100)(ctx, n, d)
+				}
+				store.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+					g.Limit = row.limit
+					return assigner.ErrWorkerRowLost
+				}
+				synctest.Test(t, func(t *testing.T) {
+					g := inBubble(t, cached.Config{Assigner: store, MaxStaleness: -1})
+					take := g.Next
+					if lanes > 0 {
+						take = g.Lane().Next
+					}
+					if _, err := take(); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Minute)
+					n := int64(0)
+					for {
+						id, err := take()
+						if errors.Is(err, cached.ErrLeaseExhausted) {
+							break
+						}
+						if f := parse(t, g, id); err != nil || f.Delta > row.limit {
+							t.Fatalf("%v, %v, want no delta above %d", f, err, row.limit)
+						}
+						n++
+					}
+					if n != row.ids {
+						t.Errorf("%d IDs after the loss, want %d", n, row.ids)
+					}
+				})
+			}
 		})
 	}
 }

@@ -110,7 +110,7 @@ level=INFO msg="worker ID released" worker=W
 				return s
 			},
 			want: `
-level=INFO msg="worker ID in quarantine" worker=77 remaining=40s reason="the store is another one"
+level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: worker 77 for 40s more: the store is another one"
 level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
 level=INFO msg="worker ID released" worker=W
 `,

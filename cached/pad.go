@@ -138,12 +138,13 @@ func (g *Generator) padded(runs int, last int64, inline bool) {
 // put puts up to limit runs, as long as slots are free, and returns how many, and why no more where
 // a slot stayed free. The caller holds running.
 func (g *Generator) put(limit int) (put int, err error) {
-	now := g.alloc.Delta(g.clock.now())
+	now := g.alloc.Delta(g.now())
 	g.freshen(now)
 	for put < limit && g.ring.Free() > 0 {
 		h := g.tenure.Current()
 		if h != nil && h.Term != g.term {
-			now = g.adopt(h, now)
+			g.adopt(h)
+			now = g.alloc.Delta(g.now())
 		}
 		delta := g.lastSecond.Load() + 1
 		if err := g.admit(h, delta, now); err != nil {
@@ -176,7 +177,7 @@ func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
 		g.tenure.Extend(delta + int64(g.ring.Free()) - 1)
 		return g.tenure.Shortage(ErrLeaseExhausted)
 	case g.maxAhead > 0 && delta-now > g.maxAhead:
-		t := g.clock.now()
+		t := g.now()
 		return &AheadError{
 			Ahead:   g.alloc.Time(delta).Sub(t),
 			Max:     time.Duration(g.maxAhead) * g.alloc.Layout().Unit,
@@ -186,16 +187,10 @@ func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
 	return nil
 }
 
-// adopt starts a new worker ID above everything that was composed before, and above its own first
-// delta. The clock follows the reading made when the worker ID was taken, never backwards.
-func (g *Generator) adopt(h *tenure.Holding, now int64) int64 {
+// adopt starts a new worker ID above everything that was composed before, and above its own first delta.
+func (g *Generator) adopt(h *tenure.Holding) {
 	g.term = h.Term
 	g.raise(max(h.First-1, h.Delta))
-	if behind := h.Delta - now; behind > 0 && h.Term > 1 {
-		g.clock.wall = g.clock.wall.Add(time.Duration(behind) * g.alloc.Layout().Unit)
-		now = h.Delta
-	}
-	return now
 }
 
 // freshen drops the runs that lie too far behind the clock, and moves lastSecond up to it where the

@@ -13,7 +13,7 @@ type Stats struct {
 	DatacenterID int64
 	Guarantee    assigner.Guarantee // of the worker ID
 	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
-	Window       time.Duration      // ID time left until Limit; 0 without a fence, and when the worker ID is lost
+	Window       time.Duration      // ID time left until Limit; 0 without a fence, and when there is no grant
 	WindowLasts  time.Duration      // real time that it lasts at the present rate of use
 
 	Capacity  int   // IDs in a full ring

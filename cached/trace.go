@@ -23,7 +23,8 @@ type Trace struct {
 	Expiring func(expires time.Time)
 	// LeaseAssigned is called when a worker ID was taken: by New, and after one was lost.
 	LeaseAssigned func(assigner.Grant)
-	// LeaseLost is called when the worker ID is no longer this generator's. It takes another.
+	// LeaseLost is called when the lease on the worker ID has ended. The generator takes another. A
+	// grant with a fence is used up meanwhile, unless the store may hand it out again.
 	LeaseLost func(workerID int64, err error)
 	// RenewFailed is called when a call to the store of worker IDs failed. It is tried again.
 	RenewFailed func(err error)

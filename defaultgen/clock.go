@@ -1,12 +1,13 @@
 package defaultgen
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
 
-// A clock is the user's, or, under GoOn, one that never goes back: the highest reading of the user's clock,
-// carried on by the monotonic clock.
+// A clock is the user's, or, under GoOn, one that never goes back: the highest reading that was
+// kept, carried on by the monotonic clock.
 type clock struct {
 	read  func() time.Time
 	carry bool
@@ -17,27 +18,30 @@ type clock struct {
 }
 
 func startClock(read func() time.Time, carry bool) *clock {
-	return &clock{read: read, carry: carry, base: read().Round(0), started: time.Now()}
+	c := &clock{read: read, carry: carry, base: read().Round(0), started: time.Now()}
+	c.ahead.Store(math.MinInt64)
+	return c
 }
 
-func (c *clock) now() time.Time {
-	t := c.read()
+// now returns the time, and under GoOn how far that is ahead of base plus the time elapsed.
+func (c *clock) now() (t time.Time, ahead int64) {
+	t = c.read()
 	if !c.carry {
-		return t
+		return t, 0
 	}
-	return c.raise(t)
+	steady := c.base.Add(time.Since(c.started))
+	ahead = max(int64(t.Round(0).Sub(steady)), c.ahead.Load()) // the furthest that a Duration reaches, when t is further off
+	return steady.Add(time.Duration(ahead)), ahead
 }
 
-// raise moves the clock up to t, unless it is there already, and returns where it is.
-func (c *clock) raise(t time.Time) time.Time {
-	steady := c.base.Add(time.Since(c.started))
-	ahead := int64(t.Round(0).Sub(steady)) // the furthest that a Duration reaches, when t is further off
-	for highest := c.ahead.Load(); ; highest = c.ahead.Load() {
-		if ahead <= highest {
-			return steady.Add(time.Duration(highest))
-		}
+// keep has the clock go on from a reading.
+func (c *clock) keep(ahead int64) {
+	for highest := c.ahead.Load(); ahead > highest; highest = c.ahead.Load() {
 		if c.ahead.CompareAndSwap(highest, ahead) {
-			return steady.Add(time.Duration(ahead))
+			return
 		}
 	}
 }
+
+// raise has the clock go on from t.
+func (c *clock) raise(t time.Time) { c.keep(int64(t.Sub(c.base.Add(time.Since(c.started))))) }

@@ -23,8 +23,9 @@ const (
 	// Wait: NextContext waits for the clock when it is behind by no more than MaxClockBack. The other
 	// methods do not wait, and fail.
 	Wait
-	// GoOn: the clock is carried on from its highest reading, at the pace of the monotonic clock, until it has
-	// caught up. IDs are ahead of the clock by as much as it went back. A reading that was wrong by years is kept, too,
+	// GoOn: the clock is carried on from its highest reading, at the pace of the monotonic clock, until it
+	// has caught up. IDs are ahead of the clock by as much as it went back. With a fenced worker ID, a
+	// reading that was wrong by years leads to ErrLeaseExhausted and is forgotten; with others it is kept
 	// until the process ends.
 	GoOn
 )
@@ -89,7 +90,8 @@ type Trace struct {
 	Expiring func(expires time.Time)
 	// LeaseAssigned is called when a worker ID was taken: by New, and after one was lost.
 	LeaseAssigned func(assigner.Grant)
-	// LeaseLost is called when the worker ID is no longer this generator's. It takes another.
+	// LeaseLost is called when the lease on the worker ID has ended. The generator takes another. A
+	// grant with a fence is used up meanwhile, unless the store may hand it out again.
 	LeaseLost func(workerID int64, err error)
 	// RenewFailed is called when a call to the store of worker IDs failed. It is tried again.
 	RenewFailed func(err error)

@@ -15,8 +15,9 @@ var (
 	// ID may be used in; it comes as a [*ClockBackError]. It passes when the clock has caught up. Do not restart
 	// the process instead: with an unfenced worker ID that comes back, the new one would repeat IDs.
 	ErrClockBack = errors.New("defaultgen: the clock is behind")
-	// ErrLeaseExhausted is returned while no grant covers the current unit: the worker ID was lost, or its
-	// fence reached, and the store has not given another yet. It passes when the store answers.
+	// ErrLeaseExhausted is returned while no grant covers the current unit: the fence of the worker ID is
+	// reached, or the worker ID is lost without a grant to use up, and the store has not given another
+	// yet. It passes when the store answers.
 	ErrLeaseExhausted = errors.New("defaultgen: no worker ID is held for the current unit of time")
 	// ErrTimeExhausted is returned by New when the layout has ended, and later when the delta field is used
 	// up. It stays: a new layout or epoch is needed.

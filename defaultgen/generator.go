@@ -33,15 +33,19 @@ type Generator struct {
 	rejected atomic.Int64
 }
 
-// New is [NewContext] with a context that does not end. It waits for no quarantine.
+// New is [NewContext] with a context that does not end. It returns errors that pass, too.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
-// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that may not be used in the
-// current unit of time, waits for the next: an earlier process may have used it there. ctx is not used afterwards. Mistakes in
-// cfg are reported all at once, as [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other
-// errors are those of the assigner, with [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them. A worker ID in
-// quarantine is waited for when ctx can end; else the error is [assigner.ErrQuarantined], with the time that remains, and a call
-// after it, with the same Assigner, goes on.
+// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that may not be
+// used in the current unit of time, waits for the next: an earlier process may have used it there. ctx
+// is not used afterwards. Mistakes in cfg are reported all at once, as [ErrInvalidConfig],
+// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from the assigner, with
+// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+//
+// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted] where
+// worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end, NewContext
+// asks the assigner again after that time, and returns both errors when ctx ends first. Otherwise it
+// returns the error at once; a later call with the same Assigner goes on with a quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, alloc, err := cfg.resolve()
 	if err != nil {
@@ -50,7 +54,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	g := &Generator{
 		cfg:   cfg,
 		alloc: alloc,
-		clock: startClock(cfg.Now, cfg.OnClockBack == GoOn),
 		done:  make(chan struct{}),
 		gone:  make(chan struct{}),
 
@@ -61,8 +64,9 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	c := settings.Config(alloc, cfg.AllowReuse || cfg.OnClockBack != GoOn, "choose OnClockBack Fail or Wait, which is "+
 		"safe when the clock does not go back across a restart")
 	c.Used = func() int64 { return g.delta(g.last.Load()) }
-	c.Position = func() int64 { return max(g.delta(g.last.Load()), alloc.Delta(cfg.Now())) }
-	c.Ended = g.ended
+	c.Position = func(*tenure.Holding) int64 { return max(g.delta(g.last.Load()), alloc.Delta(cfg.Now())) }
+	c.Begin = g.leaveUnit
+	c.Ended = func() {} // claim looks at the lease once more when it has its IDs
 	c.Trace = tenure.Trace{
 		Assigned:    cfg.Trace.LeaseAssigned,
 		Lost:        cfg.Trace.LeaseLost,
@@ -72,6 +76,8 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if g.tenure, err = tenure.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("defaultgen: no worker ID: %w", err)
 	}
+	g.clock = startClock(cfg.Now, cfg.OnClockBack == GoOn)
+	g.now(g.tenure.Latest())
 	if err := g.awaitFirstUnit(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
@@ -135,8 +141,18 @@ func (g *Generator) shutDown() error {
 	return nil
 }
 
-// ended marks the unit of the last ID as used up: the next worker ID, which may be a smaller number, starts
-// in a later unit, so that IDs keep increasing.
-func (g *Generator) ended(bool) { g.last.Or(g.alloc.MaxSequence()) }
+// leaveUnit marks the unit of the last ID as used up. A worker ID begins in a later unit than the
+// one before, since it may be a smaller number, and IDs keep increasing.
+func (g *Generator) leaveUnit() { g.last.Or(g.alloc.MaxSequence()) }
+
+// now reads the clock. Under GoOn the clock is carried on from the highest reading that the grant
+// covers: one that was wrong by years leads to no ID, and is not kept.
+func (g *Generator) now(h *tenure.Holding) time.Time {
+	t, ahead := g.clock.now()
+	if g.clock.carry && g.alloc.Delta(t) <= h.Limit {
+		g.clock.keep(ahead)
+	}
+	return t
+}
 
 func (g *Generator) delta(last int64) int64 { return last >> g.alloc.Layout().SequenceBits }

@@ -193,13 +193,13 @@ func TestNextContextReturnsTheReasonWhenNoWorkerIDComes(t *testing.T) {
 				return assigner.Grant{}, errors.New("store out of reach")
 			}
 			grant, err := give(ctx, nth, d)
-			grant.Limit = grant.First + 1_000_000
+			grant.Limit = d.Now() + 30
 			return grant, err
 		}
 		g := open(t, defaultgen.Config{Assigner: store})
 		time.Sleep(minute)
 		if s := g.Stats(); s.Window != 0 || s.WindowLasts != 0 {
-			t.Errorf("a window of %v that lasts %v, want none without a worker ID", s.Window, s.WindowLasts)
+			t.Errorf("a window of %v that lasts %v, want none, since the grant is used up", s.Window, s.WindowLasts)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()

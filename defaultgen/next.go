@@ -27,7 +27,8 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 		return id, nil
 	}
 	for {
-		news, now := g.tenure.News(), g.clock.now() // before the claim, to miss no news and no unit
+		news := g.tenure.News() // before the claim, to miss no news and no unit
+		now, _ := g.clock.now()
 		id, _, err := g.claim(1)
 		wait, ok := g.worthWaiting(err, now)
 		if !ok {
@@ -64,8 +65,11 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 // claim takes up to want consecutive IDs of the current unit, at least one.
 func (g *Generator) claim(want int64) (first, n int64, err error) {
 	for {
-		last := g.last.Load()
 		h := g.tenure.Current()
+		if h != nil {
+			h.Begin.Do(g.leaveUnit)
+		}
+		last := g.last.Load()
 		next, err := g.after(last, h)
 		if err != nil {
 			return 0, 0, err
@@ -75,8 +79,8 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 		if !g.last.CompareAndSwap(last, next+n-1) {
 			continue
 		}
-		if held := g.tenure.Current(); held == nil || held.Term != h.Term {
-			continue // lost meanwhile: these IDs are not issued
+		if held := g.tenure.Current(); held == nil || held.Term != h.Term || g.delta(next) > held.Limit {
+			continue // withdrawn or replaced meanwhile: these IDs are not issued
 		}
 		first, err := g.alloc.Allocate(g.delta(next), g.cfg.DatacenterID, h.WorkerID, next&maxSequence)
 		if err != nil {
@@ -102,7 +106,7 @@ func (g *Generator) after(last int64, h *tenure.Holding) (next int64, err error)
 	last = max(last, h.First<<g.alloc.Layout().SequenceBits-1) // what came before belongs to earlier holders
 	used := g.delta(last)
 	maxSequence := g.alloc.MaxSequence()
-	t := g.clock.now()
+	t := g.now(h)
 	now := g.alloc.Delta(t)
 	switch {
 	case now < used && g.cfg.OnClockBack == GoOn: // only an earlier holder can be ahead of this clock

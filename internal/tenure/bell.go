@@ -2,11 +2,11 @@ package tenure
 
 import "sync"
 
-// A Bell wakes everybody who waits for it. Take the channel of Wait first, look whether there is still
-// reason to wait, then wait: a ring in between is not missed. The zero Bell is ready.
+// A Bell wakes the goroutines that wait for it. Take the channel of Wait first, look whether there
+// is still reason to wait, then wait: a ring in between is not missed. The zero Bell is ready.
 type Bell struct {
 	mu sync.Mutex
-	ch chan struct{} // nil while nobody waits
+	ch chan struct{} // nil while no goroutine waits
 }
 
 // Wait returns a channel that the next Ring closes.

@@ -2,6 +2,7 @@ package tenure
 
 import (
 	"math"
+	"sync"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -11,13 +12,16 @@ import (
 // A Holding is what the generator may use at present. It is immutable.
 type Holding struct {
 	assigner.Grant
-	Term  uint64 // counts the leases taken; a renewal keeps it
-	Delta int64  // the generator's clock when the lease was taken
-	Half  int64  // the generator asks for more when it uses this delta, long before Limit
+	Term  uint64     // counts the leases taken; a renewal keeps it
+	Begin *sync.Once // does Config.Begin; a generator that needs it does it before its first ID of the term
+	Clock Clock      // of the generator: the one that the lease was checked against, or an earlier one where that is ahead
+	Delta int64      // by the clock that the lease was checked against, when it was taken
+	Half  int64      // the generator asks for more when it uses this delta, long before Limit
 
 	at       time.Time // of the last call of grow, which found position; the pace is counted from there
 	position int64
 	rate     float64 // of ID time to real time before it, 1 at least
+	lost     bool    // the lease has ended, and the grant may be used up
 }
 
 // grow moves the limit, and puts Half between it and position.
@@ -39,7 +43,8 @@ func (h *Holding) Window(position int64, alloc *bitsalloc.Allocator) time.Durati
 	return alloc.Time(h.Limit).Sub(alloc.Time(position))
 }
 
-// pace is the rate of ID time to real time since the last call of grow, or before it where that was just now.
+// pace is the rate of ID time to real time since the last call of grow, or before it where that was
+// just now.
 func (h *Holding) pace(position int64, now time.Time, unit time.Duration) float64 {
 	elapsed := now.Sub(h.at)
 	if h.at.IsZero() || elapsed < time.Second {
@@ -53,7 +58,8 @@ func (h *Holding) WindowLasts(position int64, alloc *bitsalloc.Allocator) time.D
 	return time.Duration(float64(h.Window(position, alloc)) / h.pace(position, time.Now(), alloc.Layout().Unit))
 }
 
-// Window returns what is left of the current holding at a position: ID time, and the real time that it lasts. Both are 0 when no worker ID is held.
+// Window returns what is left of the current holding at a position: ID time, and the real time that
+// it lasts. Both are 0 when no worker ID is held.
 func (t *Tenure) Window(position int64, alloc *bitsalloc.Allocator) (left, lasts time.Duration) {
 	h := t.Current()
 	if h == nil {

@@ -19,11 +19,11 @@ func TestInvalidateTakesAnotherLease(t *testing.T) {
 			t.Error("the old holding is still there when Invalidate returns")
 		}
 		synctest.Wait()
-		same(t, r.read(), "0s ended false", "0s INFO worker ID invalidated", "0s INFO worker ID assigned", "0s assigned 1")
+		same(t, r.read(), "0s ended", "0s INFO worker ID invalidated", "0s INFO worker ID assigned", "0s assigned 1")
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, r.read(), "0s ended false", "0s release 1, 0", "0s INFO worker ID released") // and never 0
+		same(t, r.read(), "0s ended", "0s release 1, 0", "0s INFO worker ID released") // and never 0
 	})
 }
 
@@ -69,12 +69,13 @@ func TestInvalidateReachesARenewal(t *testing.T) {
 	})
 }
 
-// TestNoLeaseIsTakenBeforeTheOldOneHasEnded wakes the tenure in the middle of Invalidate, while a padding
-// pass may still use the old worker ID. It runs in real time: a goroutine at a mutex stops a bubble's clock.
+// TestNoLeaseIsTakenBeforeTheOldOneHasEnded wakes the tenure in the middle of Invalidate, while a
+// padding pass may still use the old worker ID. It runs in real time: a goroutine at a mutex stops
+// a bubble's clock.
 func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 	r := newRig()
 	r.open(t)
-	r.ended = func(bool) {
+	r.ended = func() {
 		r.Extend(1 << 20)
 		for range 10_000 {
 			runtime.Gosched()

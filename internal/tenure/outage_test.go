@@ -11,7 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// TestWhatWasWantedOfALostLeaseDoesNotDelayTheNext: the lost lease was asked for more than the new one has.
+// TestWhatWasWantedOfALostLeaseDoesNotDelayTheNext: the lost lease was asked for more than the new
+// one has.
 func TestWhatWasWantedOfALostLeaseDoesNotDelayTheNext(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
@@ -38,7 +39,8 @@ func TestWhatWasWantedOfALostLeaseDoesNotDelayTheNext(t *testing.T) {
 	})
 }
 
-// TestWishesDoNotCutAPauseShort: a generator that asks for more with every unit must not hammer a store that is down.
+// TestWishesDoNotCutAPauseShort: a generator that asks for more with every unit must not hammer a
+// store that is down.
 func TestWishesDoNotCutAPauseShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var calls stamps

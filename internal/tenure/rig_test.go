@@ -19,14 +19,14 @@ import (
 // lastWorker makes the grants of one test strangers to those of the others.
 var lastWorker atomic.Int64
 
-// A rig is a tenure with a store that answers as a test decides, and a journal of all that happens. The
-// generator that it is held for is used and ended.
+// A rig is a tenure with a store that answers as a test decides, and a journal of all that happens.
+// The generator that it is held for is used and ended.
 type rig struct {
 	*tenure.Tenure
 	assign  func(ctx context.Context, nth int) (assigner.Grant, error)
 	renew   func(ctx context.Context, g *assigner.Grant, used, want int64) error
 	release func(ctx context.Context, used int64) error
-	ended   func(valid bool)
+	ended   func()
 
 	used     atomic.Int64
 	assigns  atomic.Int64
@@ -60,14 +60,20 @@ func (r *rig) read() []string {
 }
 
 func (r *rig) config() tenure.Config {
+	layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second}
+	alloc, err := bitsalloc.New(layout, bitsalloc.DefaultEpoch())
+	if err != nil {
+		panic(err)
+	}
 	return tenure.Config{
 		Assigner: r,
 		Domain: assigner.Domain{
-			Layout:   bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second},
-			Epoch:    bitsalloc.DefaultEpoch(),
-			Now:      func() int64 { return int64(time.Since(r.start) / time.Second) },
+			Layout:   layout,
+			Epoch:    alloc.Epoch(),
 			Prepared: r.prepared,
 		},
+		Alloc:   alloc,
+		Now:     func() time.Time { return alloc.Epoch().Add(time.Since(r.start)) },
 		Timeout: r.timeout,
 		Logger:  slog.New(handler{r}),
 		Trace: tenure.Trace{
@@ -77,12 +83,12 @@ func (r *rig) config() tenure.Config {
 			Kept:        func(workerID int64) { r.note("kept %d", workerID-r.first) },
 		},
 		Used:     r.used.Load,
-		Position: r.used.Load,
-		Ended: func(valid bool) {
+		Position: func(*tenure.Holding) int64 { return r.used.Load() },
+		Ended: func() {
 			if r.ended != nil {
-				r.ended(valid)
+				r.ended()
 			}
-			r.note("ended %v", valid)
+			r.note("ended")
 		},
 	}
 }

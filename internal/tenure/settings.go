@@ -40,8 +40,9 @@ func (c *Checker) Add(err error) { c.errs = append(c.errs, err) }
 // Err returns all mistakes, or nil.
 func (c *Checker) Err() error { return errors.Join(c.errs...) }
 
-// Resolve fills in the defaults of s, notes its mistakes in c, and returns the allocator, with the default epoch in
-// place of one that is wrong, or nil when the layout is. exhausted is the error for a layout that has ended.
+// Resolve fills in the defaults of s, notes its mistakes in c, and returns the allocator, with the
+// default epoch in place of one that is wrong, or nil when the layout is. exhausted is the error
+// for a layout that has ended.
 func (s *Settings) Resolve(c *Checker, exhausted error) *bitsalloc.Allocator {
 	if s.Layout == (bitsalloc.Layout{}) {
 		s.Layout = bitsalloc.Default()
@@ -75,8 +76,8 @@ func (s *Settings) Resolve(c *Checker, exhausted error) *bitsalloc.Allocator {
 	return alloc
 }
 
-// Config returns what Start needs of s; Used, Position, Ended and Trace are the caller's to add. Unless
-// reuseSafe, an unfenced worker ID that comes back is refused; advice says what to do then.
+// Config returns what Start needs of s; Used, Position, Ended and Trace are the caller's to add.
+// Unless reuseSafe, an unfenced worker ID that comes back is refused; advice says what to do then.
 func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool, advice string) Config {
 	var refused error
 	if !reuseSafe {
@@ -89,9 +90,11 @@ func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool, advice str
 			Layout:       alloc.Layout(),
 			Epoch:        alloc.Epoch(),
 			DatacenterID: s.DatacenterID,
-			Now:          func() int64 { return alloc.Delta(s.Now()) },
+			Registered:   true,
 			ReuseError:   refused,
 		},
+		Alloc:   alloc,
+		Now:     s.Now,
 		Timeout: s.AssignTimeout,
 		Logger:  s.Logger,
 	}

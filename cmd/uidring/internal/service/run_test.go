@@ -275,7 +275,7 @@ func TestQuarantineIsNotReadyAndCanBeStopped(t *testing.T) {
 	cfg, log := testConfig(t)
 	cfg.DSN = redis.DSN()
 	r := start(t, cfg, log)
-	until(t, "a quarantine", func() bool { return log.find("worker ID in quarantine") != nil || len(r.ended) > 0 })
+	until(t, "a quarantine", func() bool { return log.find("waiting for a worker ID") != nil || len(r.ended) > 0 })
 	client := clients(t, nil)["HTTP/1.1"]
 	for path, want := range map[string]int{
 		"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable, "/v1/id": http.StatusServiceUnavailable, "/": http.StatusServiceUnavailable,

@@ -1,0 +1,140 @@
+package defaultgen_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// lost is a store with a lease on the present delta and the 99 after it, which ends at the first
+// renewal, as err says and with a limit of left deltas after that renewal. There is no other until
+// up is set.
+type lost struct {
+	script
+	up   atomic.Bool
+	now  func() int64
+	left int64
+}
+
+func losingFenced(left int64, err error) *lost {
+	s := &lost{left: left}
+	s.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+		if nth > 1 && !s.up.Load() {
+			return assigner.Grant{}, errors.New("store is down")
+		}
+		s.now = d.Now
+		g, err := fenced(100)(ctx, nth, d)
+		g.WorkerID = 1001 - min(nth, 1000)
+		return g, err
+	}
+	s.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		if g.WorkerID == 1000 {
+			g.Limit = min(g.Limit, s.now()+s.left)
+			return err
+		}
+		return raise(ctx, g, used, want)
+	}
+	return s
+}
+
+func TestAGrantIsUsedUpAfterALoss(t *testing.T) {
+	for name, row := range map[string]struct {
+		err   error
+		lower int64
+		lasts time.Duration // after the loss at 45 s
+	}{
+		"taken over":                    {nil, 1000, 54 * time.Second},
+		"taken over, the limit lowered": {nil, 10, 10 * time.Second},
+		"forgotten":                     {assigner.ErrFenceRegressed, 1000, -1},
+		"row deleted":                   {assigner.ErrWorkerRowMissing, 1000, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := losingFenced(row.lower, errors.Join(assigner.ErrWorkerRowLost, row.err))
+				g := open(t, defaultgen.Config{Assigner: s})
+				last := next(t, g)
+				time.Sleep(heartbeat)
+				synctest.Wait()
+				lostAt := time.Now()
+				for {
+					id, err := g.Next()
+					if errors.Is(err, defaultgen.ErrLeaseExhausted) {
+						break
+					}
+					f := parse(t, g, id)
+					if err != nil || f.WorkerID != 1000 || f.ID <= last.ID {
+						t.Fatalf("%v, %v after %v, want worker 1000", f, err, last)
+					}
+					last = f
+					time.Sleep(time.Second / 2)
+				}
+				want := row.lasts
+				if want >= 0 {
+					want += time.Second // to the end of the last unit
+				} else {
+					want = 0
+				}
+				if lasted := time.Since(lostAt); lasted != want {
+					t.Errorf("IDs for %v after the loss, want %v", lasted, want)
+				}
+				s.up.Store(true)
+				if f := wait(t, g); f.WorkerID >= 1000 || f.ID <= last.ID {
+					t.Errorf("%v after %v, want another worker", f, last)
+				}
+			})
+		})
+	}
+}
+
+// The next lease has a smaller worker ID: it begins in a later unit.
+func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := losingFenced(1000, assigner.ErrWorkerRowLost)
+		g := open(t, defaultgen.Config{Assigner: s, Layout: narrow(minute)})
+		time.Sleep(heartbeat)
+		last := next(t, g)
+		s.up.Store(true)
+		time.Sleep(10 * time.Second) // in the same unit
+		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) || g.WorkerID() == last.WorkerID {
+			t.Fatalf("Next with worker %d after %v: %v, want ErrSequenceExhausted", g.WorkerID(), last, err)
+		}
+		checkAt(t, wait(t, g), last.Delta+1, 0)
+	})
+}
+
+// The clock is read between the look at the lease and the claim, which stops a caller there.
+func TestACallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := losingFenced(10, assigner.ErrWorkerRowLost)
+		var stop atomic.Bool
+		reading, goOn := make(chan struct{}), make(chan struct{})
+		g := open(t, defaultgen.Config{Assigner: s, Now: func() time.Time {
+			now := time.Now()
+			if stop.CompareAndSwap(true, false) {
+				now = now.Add(20 * time.Second) // within the limit as it is before
+				close(reading)
+				<-goOn
+			}
+			return now
+		}})
+		time.Sleep(heartbeat - time.Second)
+		stop.Store(true)
+		result := make(chan error)
+		go func() {
+			_, err := g.Next()
+			result <- err
+		}()
+		<-reading
+		time.Sleep(2 * time.Second)
+		close(goOn)
+		if err := <-result; err == nil {
+			t.Error("an ID above the limit was issued")
+		}
+	})
+}
