@@ -21,7 +21,8 @@ func TestNoDatabaseDriverIsLinked(t *testing.T) {
 	}
 	const module = "github.com/uidring/uidring/"
 	want := []string{
-		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/tenure", module + "ringbuffer",
+		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/tenure",
+		module + "ringbuffer",
 		"golang.org/x/sync/errgroup",
 	}
 	for _, dep := range deps {
