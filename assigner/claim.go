@@ -21,9 +21,10 @@ type claim struct {
 	meta   Meta
 	now    int64 // the delta when the claim began, by this host's clock
 
-	raced int   // rows that other processes took first
-	ahead int   // expired rows that were used too far ahead of the clock
-	near  int64 // the lowest fence of these
+	raced    int   // rows that other processes took first
+	advanced bool  // this claim has raised the counter in this round
+	ahead    int   // expired rows that were used too far ahead of the clock
+	nearest  int64 // the lowest fence of these
 }
 
 // run takes a lease, one that comes out of quarantine if there is any.
@@ -68,18 +69,22 @@ func newFirst(c *claim, try int) (*lease, error) {
 	return c.recycled(func(Row) bool { return true })
 }
 
-// from takes a worker ID from a pool, in as many rounds as other processes are faster.
+// from takes a worker ID from a pool, in as many rounds as other processes are faster. A round that has raised the counter,
+// past a row that Fenced has created, is followed by the next one at once.
 func (c *claim) from(p pool) (*lease, error) {
-	for try := 0; ; try++ {
+	for try := 0; ; {
 		raced := c.raced
+		c.advanced = false
 		l, err := p(c, try)
 		switch {
 		case l != nil || err != nil:
 			return l, c.blame(err)
 		case c.raced == raced && c.usedUp():
 			return nil, c.none()
+		case !c.advanced:
+			c.pause(c.ctx, try)
+			try++
 		}
-		c.pause(c.ctx, try)
 		if err := c.ctx.Err(); err != nil {
 			return nil, c.blame(err)
 		}
@@ -103,7 +108,7 @@ func (c *claim) none() error {
 	all := c.domain.MaxWorkerID() - c.cfg.FirstWorkerID + 1
 	if c.ahead > 0 {
 		return passing{fmt.Errorf("%w: all %d have been given out, and %d that are free were used more than %v ahead; wait for the "+
-			"clock, set MaxAhead in the generators, or raise MaxLead", ErrWorkerAheadOfClock, all, c.ahead, c.lead(c.status, c.meta.Prepared)), c.until(c.near)}
+			"clock, set MaxAhead in the generators, or raise MaxLead", ErrWorkerAheadOfClock, all, c.ahead, c.lead(c.status, c.meta.Prepared)), c.until(c.nearest)}
 	}
 	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
 		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, all), time.Second}
@@ -172,13 +177,13 @@ func (c *claim) recycled(suits func(Row) bool) (*lease, error) {
 // its number would be given out again.
 func (c *claim) usable(rows []Row) []Row {
 	var past, future, suspect []Row
-	c.ahead, c.near = 0, math.MaxInt64
+	c.ahead, c.nearest = 0, math.MaxInt64
 	for _, row := range rows {
 		switch {
 		case row.Expires.After(c.status.Now), row.WorkerID > c.domain.MaxWorkerID(), row.WorkerID >= c.meta.NextWorkerID:
 		case row.Fence > c.farthest():
 			c.ahead++
-			c.near = min(c.near, row.Fence)
+			c.nearest = min(c.nearest, row.Fence)
 		case c.suspicion(row) != "":
 			suspect = append(suspect, row)
 		case row.Fence > c.now:
@@ -255,7 +260,7 @@ func (c *claim) count(next int64) error {
 		if err != nil {
 			return fmt.Errorf("assigner: count the worker IDs: %w", err)
 		}
-		if !ok {
+		if c.advanced = ok; !ok {
 			c.pause(c.ctx, try)
 		}
 	}

@@ -260,3 +260,22 @@ func TestAStartThatDoesNotMakeItNamesTheCause(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Fenced takes any number. The counter passes its rows without the pauses of a competition, and nothing is created in vain.
+func TestTheCounterPassesRowsOfFenced(t *testing.T) {
+	s := newMemStore()
+	d := memDomain()
+	d.Layout.WorkerBits, d.Layout.DatacenterBits, d.DatacenterID = 12, 0, 0
+	for worker := range int64(2000) {
+		s.rows[worker] = held(worker, 1, "occupied", 5000)
+	}
+	a := clocked(Leased(s, LeaseConfig{}))
+	a.(*leaser).pause = func(context.Context, int) { t.Error("a pause") }
+	l, err := a.Assign(t.Context(), d)
+	if err != nil || l.Grant().WorkerID != 2000 {
+		t.Fatalf("Assign = %+v, %v, want worker 2000", l, err)
+	}
+	if len(s.rows) != 2001 || s.meta.NextWorkerID != 2001 {
+		t.Errorf("%d rows, %d counted, want 2001", len(s.rows), s.meta.NextWorkerID)
+	}
+}

@@ -60,7 +60,7 @@ func (s service) store(db *sqlx.DB) assigner.Store {
 
 func (s service) assigner(ctx context.Context, db *sqlx.DB) (assigner.Assigner, error) {
 	store := s.store(db)
-	lease := assigner.LeaseConfig{Window: s.Window, MaxSkew: s.MaxSkew}
+	lease := assigner.LeaseConfig{Window: s.Window, MaxSkew: s.MaxSkew, MaxLead: 24 * time.Hour}
 	if s.Address == "" {
 		return assigner.Leased(store, lease), nil
 	}
