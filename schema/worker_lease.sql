@@ -1,6 +1,7 @@
 -- Leased worker IDs, for MySQL and MariaDB: mysql your_database < worker_lease.sql
--- Creates what is missing and changes nothing that is there. The tables stand by themselves: the
--- numbers are not those of WORKER_NODE.
+-- Creates what is missing and changes nothing that is there. The tables need no others. Where the
+-- database has a WORKER_NODE too, FIRST_WORKER_ID of a namespace must be above every ID of that table:
+-- the assigners refuse to start otherwise. See "Leases beside WORKER_NODE" in docs/IDENTITY.md.
 
 -- One row for each worker ID of a namespace that was ever given out. FENCE is the highest delta
 -- that any holder was ever allowed to use; the next holder begins above it. That, and nothing else,
@@ -44,7 +45,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     UNIT_MS         bigint      NOT NULL,                         -- what the delta counts, in milliseconds
     EPOCH_MS        bigint      NOT NULL,                         -- where the delta is 0, in milliseconds since 1970 UTC
     DATACENTER_ID   bigint      NOT NULL,
-    FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace
+    FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace; those below are left to WORKER_NODE
     NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
     PREPARED        bigint      NOT NULL,                         -- deltas, the most that any holder composes ahead of use
     FENCE           bigint      NOT NULL,                         -- of all worker IDs without a higher one; never lowered

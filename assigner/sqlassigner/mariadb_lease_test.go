@@ -225,6 +225,12 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE TO ids@'127.0.0.1'",
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
 	store := storetest.Leases(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
+	_, err := storetest.TryAssign(t, assigner.Leased(store, assigner.LeaseConfig{}), time.Minute)
+	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "the user needs SELECT on it") ||
+		!strings.Contains(err.Error(), "cannot see whether WORKER_NODE gives out the same worker IDs") {
+		t.Errorf("Assign without the right to look at WORKER_NODE: %v, want ErrAccessDenied that says so", err)
+	}
+	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_NODE TO ids@'127.0.0.1'")
 	for _, a := range []assigner.Assigner{
 		assigner.Leased(store, assigner.LeaseConfig{}),
 		assigner.Auto(store, assigner.LeaseConfig{}),
@@ -236,6 +242,25 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 		}
 	}
 	if err := assigner.Recover(t.Context(), store, time.Hour); err != nil {
+		t.Error(err)
+	}
+}
+
+// So are those for WORKER_NODE, which Java services share.
+func TestNodesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
+	s := testserver.MariaDB(t)
+	admin, _ := mariaDB(s).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
+		"GRANT SELECT, INSERT ON test1.WORKER_NODE TO ids@'127.0.0.1'",
+		"GRANT SELECT, INSERT ON test1.WORKER_NODE_TOKEN TO ids@'127.0.0.1'",
+		"GRANT SELECT, INSERT ON test1.WORKER_NODE_PIN TO ids@'127.0.0.1'")
+	a := sqlassigner.Disposable(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"), sqlassigner.Config{})
+	_, err := storetest.TryAssign(t, a, time.Minute)
+	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "the user needs SELECT on WORKER_LEASE_META") {
+		t.Errorf("Assign without the right to look at WORKER_LEASE_META: %v, want ErrAccessDenied that says so", err)
+	}
+	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
+	if err := storetest.Assign(t, a).Renew(t.Context(), 1, 1); err != nil {
 		t.Error(err)
 	}
 }

@@ -55,6 +55,13 @@ func mariaDB(s *testserver.Server) storetest.Backend {
 			s.Kill9()
 			return func() { s.Restart() }
 		},
+		Block: func(t *testing.T, dsn, table string) (unblock func()) {
+			db := openMariaDB(t, dsn)
+			db.SetMaxOpenConns(1)
+			storetest.Exec(t, db, "LOCK TABLES "+table+" READ")
+			return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
+		},
+		Blocked: "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'",
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp NULL, CREATED timestamp NULL)",
 	}

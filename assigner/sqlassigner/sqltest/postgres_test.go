@@ -37,6 +37,16 @@ func postgres(s *testserver.Server) storetest.Backend {
 			s.Kill9()
 			return func() { s.Restart() }
 		},
+		Block: func(t *testing.T, dsn, table string) (unblock func()) {
+			tx := open(t, dsn).MustBegin()
+			tx.MustExec("LOCK TABLE " + table + " IN EXCLUSIVE MODE")
+			return func() {
+				if err := tx.Commit(); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+		Blocked: "SELECT COUNT(*) FROM pg_locks WHERE NOT granted",
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamptz, CREATED timestamptz)",
 	}

@@ -32,6 +32,7 @@ func sqlite() storetest.Backend {
 		StickyFile: "worker_sticky_sqlite.sql",
 		LeaseFile:  "worker_lease_sqlite.sql",
 		Open:       open,
+		Forget:     "DELETE FROM sqlite_sequence",
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp, CREATED timestamp)",
 	}
@@ -76,7 +77,7 @@ func TestSQLiteWithOneConnection(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	for _, a := range []assigner.Assigner{
 		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
-		assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}),
+		assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{FirstWorkerID: 1000}),
 	} {
 		l := storetest.Assign(t, a)
 		if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {

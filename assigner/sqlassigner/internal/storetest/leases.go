@@ -27,6 +27,9 @@ func RunLeases(t *testing.T, b Backend) {
 		{"Conforms", LeasesConform},
 		{"FiftyProcesses", fiftyProcessesWithLeases},
 		{"NamespacesAreApart", namespacesApart},
+		{"NamespacesAreListed", namespacesListed},
+		{"NamespacesThatLookAlikeAreRefused", namespacesAlike},
+		{"NamespacesThatLookAlikeAtOnce", namespacesAlikeAtOnce},
 		{"MissingTableNamesItsFile", missingLeaseTable},
 		{"LargestNumbersAndEqualSwaps", EqualSwaps},
 		{"TextThatDoesNotFitIsRefused", unfitText},
@@ -78,7 +81,7 @@ func fiftyProcessesWithLeases(t *testing.T, b Backend) {
 func namespacesApart(t *testing.T, b Backend) {
 	db, _ := b.Applied(t)
 	fences := make(map[string]int64)
-	for _, name := range []string{"a", "A", strings.Repeat("x", 64), "0.-_"} {
+	for _, name := range []string{"a", "b", strings.Repeat("x", 64), "0.-_"} {
 		s := sqlassigner.Leases(db, name, sqlassigner.Config{})
 		l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 		g := l.Grant()
@@ -96,7 +99,7 @@ func namespacesApart(t *testing.T, b Backend) {
 			t.Errorf("namespace %q has rows %+v, want one with fence %d: %v", name, rows, fence, err)
 		}
 	}
-	for _, name := range []string{"", strings.Repeat("x", 65), "a b", "ä", "a/b", "a\x00"} {
+	for _, name := range []string{"", strings.Repeat("x", 65), "a b", "a ", " a", "a\t", "ä", "a/b", "a\x00"} {
 		_, err := TryAssign(t, assigner.Leased(sqlassigner.Leases(db, name, sqlassigner.Config{}), assigner.LeaseConfig{}), time.Minute)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q, allowed: 1 to 64 of the characters", name)) {
 			t.Errorf("Assign in namespace %q: %v, want an error that says what is allowed", name, err)
@@ -280,5 +283,5 @@ func checkUndurableLeases(t *testing.T, db *sqlx.DB, faults []string) {
 	}
 	_, err = TryAssign(t, leased(db), time.Minute)
 	checkText(t, err, assigner.ErrStoreNotDurable, append(faults, "AllowUndurable")...)
-	Assign(t, assigner.Leased(Leases(db), assigner.LeaseConfig{AllowUndurable: true}))
+	Assign(t, assigner.Leased(Leases(db), assigner.LeaseConfig{AllowUndurable: true, FirstWorkerID: 1000}))
 }
