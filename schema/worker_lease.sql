@@ -12,6 +12,9 @@
 -- Never delete a row, never TRUNCATE the table, never lower a FENCE: IDs that exist would be made
 -- again. After any restore, and after any failover that may have lost commits, raise all of them
 -- before a generator can reach the database: assigner.Recover does that.
+--
+-- A table that was created without the index gets it by
+-- CREATE INDEX WORKER_LEASE_EXPIRY ON WORKER_LEASE (NAMESPACE, EXPIRES_AT)
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     NAMESPACE  varchar(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- exact: a and A are two namespaces
     WORKER_ID  bigint       NOT NULL,
@@ -23,7 +26,8 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     SERVER_ID  varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- identity of the server at the claim; may be ''
     EXPIRES_AT datetime(6)  NOT NULL,                             -- UTC, by the clock of the database
     SWAPS      bigint       NOT NULL,                             -- counts writes, so that each one changes the row
-    PRIMARY KEY (NAMESPACE, WORKER_ID)
+    PRIMARY KEY (NAMESPACE, WORKER_ID),
+    INDEX WORKER_LEASE_EXPIRY (NAMESPACE, EXPIRES_AT)             -- a claim reads the rows that expired first
 ) ENGINE = InnoDB;
 
 -- One row for each namespace: how all its holders compose IDs, and the next number that was never

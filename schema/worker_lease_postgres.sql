@@ -26,6 +26,9 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     PRIMARY KEY (NAMESPACE, WORKER_ID)
 );
 
+-- A claim reads the rows that expired first.
+CREATE INDEX IF NOT EXISTS WORKER_LEASE_EXPIRY ON WORKER_LEASE (NAMESPACE, EXPIRES_AT);
+
 -- One row for each namespace: how all its holders compose IDs, and the next number that was never
 -- given out. A service that composes them in another way would produce IDs that others produce as
 -- well, and is refused.

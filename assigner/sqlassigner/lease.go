@@ -49,7 +49,7 @@ type leases struct {
 }
 
 const (
-	selectRow = "SELECT WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, {expires} FROM WORKER_LEASE WHERE NAMESPACE = ?"
+	selectRow = "SELECT " + rowColumns + " FROM WORKER_LEASE WHERE NAMESPACE = ?"
 	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
 	updateRow = "UPDATE WORKER_LEASE SET VERSION = ?, FENCE = ?, TOKEN = ?, OWNER = ?, HOLDER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
@@ -99,21 +99,11 @@ func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int6
 
 // one returns the zero row when there is none.
 func (l *leases) one(result *sqlx.Row) (assigner.Row, error) {
-	row, err := scanRow(result)
+	row, err := newRowScanner().scan(result)
 	if errors.Is(err, sql.ErrNoRows) {
 		return assigner.Row{}, nil
 	}
 	return row, err
-}
-
-func scanRow(result interface{ Scan(...any) error }) (row assigner.Row, err error) {
-	var expires int64
-	err = result.Scan(&row.WorkerID, &row.Version, &row.Fence, &row.Token, &row.Owner, &row.Holder, &row.Identity, &expires)
-	if err != nil {
-		return assigner.Row{}, err
-	}
-	row.Expires = time.UnixMicro(expires).UTC()
-	return row, nil
 }
 
 func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
@@ -130,19 +120,21 @@ func (l *leases) rows(ctx context.Context, query string, args ...any) (rows []as
 	}
 	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
 	err = l.store.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
-		rows = nil
+		var list rowList
 		result, err := conn.QueryxContext(ctx, l.store.sql(query), args...)
 		if err != nil {
 			return err
 		}
 		defer result.Close()
+		scanner := newRowScanner()
 		for result.Next() {
-			row, err := scanRow(result)
+			row, err := scanner.scan(result)
 			if err != nil {
 				return err
 			}
-			rows = append(rows, row)
+			list.add(row)
 		}
+		rows = list.rows()
 		return result.Err()
 	})
 	if err != nil {

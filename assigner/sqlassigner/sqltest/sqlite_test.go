@@ -32,7 +32,12 @@ func sqlite() storetest.Backend {
 		StickyFile: "worker_sticky_sqlite.sql",
 		LeaseFile:  "worker_lease_sqlite.sql",
 		Open:       open,
-		Forget:     "DELETE FROM sqlite_sequence",
+		Numbers: "(WITH RECURSIVE c(N) AS (SELECT 0 UNION ALL SELECT N + 1 FROM c WHERE N < %d) " +
+			"SELECT N FROM c) AS NUMBERS",
+		Analyze: "ANALYZE",
+		Explain: "EXPLAIN QUERY PLAN",
+		Now:     "strftime('%Y-%m-%d %H:%M:%f', 'now')",
+		Forget:  "DELETE FROM sqlite_sequence",
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp, CREATED timestamp)",
 	}

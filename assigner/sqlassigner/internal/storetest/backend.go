@@ -32,6 +32,13 @@ type Backend struct {
 	// cannot do one without the other. Blocked is a query for how many sessions wait for that.
 	Block   func(t *testing.T, dsn, table string) (unblock func())
 	Blocked string
+	// Numbers is what a SELECT reads the numbers 0 to %d from, in a column N.
+	Numbers string
+	// Analyze has the database look at the rows of WORKER_LEASE, Explain begins a query for the plan of a query. Now is
+	// the time of its clock.
+	Analyze, Explain, Now string
+	// Reads returns the number of rows that were read since the server was started; nil: the database does not count.
+	Reads func(t *testing.T, db *sqlx.DB) int
 	// Forget has the database forget the largest ID of deleted rows; "": it does not remember.
 	Forget string
 }

@@ -36,6 +36,7 @@ func RunLeases(t *testing.T, b Backend) {
 		{"AnotherSchemaIsRefused", anotherSchema},
 		{"DeletedNamespaceIsNoticed", deletedNamespace},
 		{"RecoveryAfterARestore", recovery},
+		{"ClaimsInALargeNamespaceReadFewRows", boundedClaims},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
 	}
