@@ -69,7 +69,7 @@ func sqliteDialect() dialect {
 		files:     schema.SQLite,
 		returning: true,
 		absent:    " ON CONFLICT DO NOTHING",
-		given:     append(givenNodes(), "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE UPPER(name) = 'WORKER_NODE'"),
+		given:     append(givenNodes(), "SELECT COALESCE(MAX(seq), 0) AS ID FROM sqlite_sequence WHERE UPPER(name) = 'WORKER_NODE'"),
 		diagnose:  diagnoseSQLite,
 		faults:    sqliteFaults,
 		identity:  noIdentity,
@@ -103,5 +103,5 @@ func postgresDialect() dialect {
 }
 
 func givenNodes() []string {
-	return []string{"SELECT COALESCE(MAX(ID), 0) FROM WORKER_NODE", "SELECT COALESCE(MAX(ID), 0) FROM WORKER_NODE_TOKEN"}
+	return []string{"SELECT COALESCE(MAX(ID), 0) AS ID FROM WORKER_NODE", "SELECT COALESCE(MAX(ID), 0) AS ID FROM WORKER_NODE_TOKEN"}
 }

@@ -8,6 +8,15 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
+var starts = flag.Int("starts", 0, "have so many processes start at once in a new namespace; 1000 is the goal")
+
+func TestLoadStartsMariaDB(t *testing.T) {
+	if *starts == 0 {
+		t.Skip("without -starts")
+	}
+	storetest.LoadStarts(t, mariaDB(testserver.MariaDB(t, "--max-connections=4000")), *starts)
+}
+
 var load = flag.Int("load", 0, "fill a namespace with so many rows, and time claims and List in it; 4000000 is full for 22 worker bits")
 
 func TestLoadMariaDB(t *testing.T) {

@@ -50,7 +50,12 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Met
 // that does not exist has given out none. Without the right to read WORKER_NODE there is no answer; the
 // other sources of the answer matter only where rows were deleted.
 func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64, err error) {
-	for i, query := range s.dialect.given {
+	all := "SELECT MAX(ID) FROM (" + strings.Join(s.dialect.given, " UNION ALL ") + ") AS GIVEN"
+	err = conn.QueryRowxContext(ctx, s.sql(all)).Scan(&highest)
+	if sentinel := s.dialect.diagnose(err).sentinel; sentinel != ErrTableMissing && sentinel != ErrAccessDenied {
+		return highest, err
+	}
+	for i, query := range s.dialect.given { // those that can be read
 		var id int64
 		err := conn.QueryRowxContext(ctx, s.sql(query)).Scan(&id)
 		switch sentinel := s.dialect.diagnose(err).sentinel; {

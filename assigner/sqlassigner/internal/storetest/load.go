@@ -1,9 +1,13 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,13 +15,12 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/bitsalloc"
 )
 
-// large is the suite's domain with a worker field for 4,194,303 rows.
+// large is the suite's domain with a worker field for 4,194,304 rows.
 func large() assigner.Domain {
 	d := assignertest.Domain()
-	d.Layout = bitsalloc.Baidu()
+	d.Layout.DatacenterBits, d.Layout.WorkerBits = 0, 22
 	return d
 }
 
@@ -27,15 +30,17 @@ func Fill(t *testing.T, b Backend, db *sqlx.DB, n, held int) {
 	if _, err := leased(db).Assign(t.Context(), large()); err != nil { // the meta row, and worker 0
 		t.Fatal(err)
 	}
-	numbers := fmt.Sprintf(b.Numbers, n-1)
-	const insert = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
-		"SELECT '" + namespace + "', N + 1, 1, 1, "
-	Exec(t, db,
-		insert+"'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'orders-7 pid 4711', 'orders-7 pid 4711', (SELECT SERVER_ID FROM WORKER_LEASE_META), '2099-01-01 00:00:00', 1 FROM "+
-			numbers+fmt.Sprintf(" WHERE N %% 10 < %d", held),
-		insert+"'', 'orders-7 pid 4711', 'orders-7 pid 4711', (SELECT SERVER_ID FROM WORKER_LEASE_META), '2026-01-02 00:00:00', 1 FROM "+
-			numbers+fmt.Sprintf(" WHERE N %% 10 >= %d", held),
-		fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1))
+	const step = 100_000 // so that no statement takes longer than a handle allows
+	for from := 0; from < n; from += step {
+		numbers := fmt.Sprintf(b.Numbers, min(step, n-from)-1)
+		insert := fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, "+
+			"EXPIRES_AT, SWAPS) SELECT '%s', N + %d, 1, 1, ", namespace, from+1)
+		const texts = ", 'orders-7 pid 4711', 'orders-7 pid 4711', (SELECT SERVER_ID FROM WORKER_LEASE_META), "
+		Exec(t, db,
+			insert+"'ABCDEFGHIJKLMNOPQRSTUVWXYZ'"+texts+"'2099-01-01 00:00:00', 1 FROM "+numbers+fmt.Sprintf(" WHERE N %% 10 < %d", held),
+			insert+"''"+texts+"'2026-01-02 00:00:00', 1 FROM "+numbers+fmt.Sprintf(" WHERE N %% 10 >= %d", held))
+	}
+	Exec(t, db, fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1))
 }
 
 // mixes are how many of ten rows are held.
@@ -147,4 +152,58 @@ func LoadList(t *testing.T, b Backend, n int) {
 	t.Logf("List of %d rows: %v, %.1f allocations a row, %d MB allocated, %d MB live", n, took.Round(time.Millisecond),
 		float64(after.Mallocs-before.Mallocs)/float64(n), (after.TotalAlloc-before.TotalAlloc)>>20, (int64(live.HeapAlloc)-int64(before.HeapAlloc))>>20)
 	runtime.KeepAlive(rows)
+}
+
+// LoadStarts has n processes take their first worker ID in a new namespace at once, and reports how long that takes. Twenty
+// of them share a handle.
+func LoadStarts(t *testing.T, b Backend, n int) {
+	for name, kind := range map[string]func(assigner.Store, assigner.LeaseConfig) assigner.Assigner{
+		"Leased": assigner.Leased, "Auto": assigner.Auto,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, dsn := b.Applied(t)
+			var handle *sqlx.DB
+			starters := make([]assigner.Assigner, n)
+			for i := range starters {
+				if i%20 == 0 {
+					handle = b.Open(t, dsn)
+				}
+				starters[i] = kind(Leases(handle), assigner.LeaseConfig{})
+			}
+			workers, took := make([]int64, n), make([]time.Duration, n)
+			var failed atomic.Int64
+			var wg sync.WaitGroup
+			start := make(chan struct{})
+			for i, a := range starters {
+				wg.Go(func() {
+					<-start
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // cached.Config.AssignTimeout
+					defer cancel()
+					begin := time.Now()
+					l, err := a.Assign(ctx, assignertest.Domain())
+					took[i] = time.Since(begin)
+					if err != nil {
+						workers[i] = -1 - int64(i)
+						if failed.Add(1) == 1 {
+							t.Logf("the first error: %v", err)
+						}
+						return
+					}
+					workers[i] = l.Grant().WorkerID
+				})
+			}
+			close(start)
+			wg.Wait()
+			slices.Sort(took)
+			t.Logf("%d starts: half within %v, 99 %% within %v, all within %v", n, took[n/2].Round(time.Millisecond),
+				took[n*99/100].Round(time.Millisecond), took[n-1].Round(time.Millisecond))
+			if failed.Load() > 0 {
+				t.Errorf("%d of %d starts failed", failed.Load(), n)
+			}
+			slices.Sort(workers)
+			if different := len(slices.Compact(workers)); different != n {
+				t.Errorf("%d different workers, want %d", different, n)
+			}
+		})
+	}
 }
