@@ -75,7 +75,8 @@ func TestStatementsDropCommentsAndSplit(t *testing.T) {
 	}
 }
 
-// Every database has the index that a claim reads. MySQL has no CREATE INDEX IF NOT EXISTS: the index comes with the table.
+// Every database has the index that a claim reads. MySQL has no CREATE INDEX IF NOT EXISTS: the
+// index comes with the table.
 func TestEveryDialectIndexesTheExpiry(t *testing.T) {
 	index := regexp.MustCompile(`INDEX (IF NOT EXISTS )?WORKER_LEASE_EXPIRY (ON WORKER_LEASE )?\(NAMESPACE, EXPIRES_AT\)`)
 	for dialect, files := range dialects {

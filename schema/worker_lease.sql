@@ -1,7 +1,7 @@
 -- Leased worker IDs, for MySQL and MariaDB: mysql your_database < worker_lease.sql
 -- Creates what is missing and changes nothing that is there. The tables need no others. Where the
--- database has a WORKER_NODE too, FIRST_WORKER_ID of a namespace must be above every ID of that table:
--- the assigners refuse to start otherwise. See "Leases beside WORKER_NODE" in docs/IDENTITY.md.
+-- database has a WORKER_NODE too, FIRST_WORKER_ID of a namespace must be above every ID of it: the
+-- assigners refuse to start otherwise. See "Leases beside WORKER_NODE" in docs/IDENTITY.md.
 
 -- One row for each worker ID of a namespace that was ever given out. FENCE is the highest delta
 -- that any holder was ever allowed to use; the next holder begins above it. That, and nothing else,
@@ -16,7 +16,7 @@
 -- A table that was created without the index gets it by
 -- CREATE INDEX WORKER_LEASE_EXPIRY ON WORKER_LEASE (NAMESPACE, EXPIRES_AT)
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
-    NAMESPACE  varchar(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- exact: a and A are two namespaces
+    NAMESPACE  varchar(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- exact; the assigners refuse A beside a
     WORKER_ID  bigint       NOT NULL,
     FENCE      bigint       NOT NULL,                             -- a delta, in units since the epoch; never lowered
     VERSION    bigint       NOT NULL,                             -- counts claims, from 1

@@ -1,7 +1,7 @@
 -- Leased worker IDs, for PostgreSQL 10 and newer: psql -f worker_lease_postgres.sql your_database
 -- Creates what is missing and changes nothing that is there. The tables need no others. Where the
--- database has a WORKER_NODE too, FIRST_WORKER_ID of a namespace must be above every ID of that table:
--- the assigners refuse to start otherwise. See "Leases beside WORKER_NODE" in docs/IDENTITY.md.
+-- database has a WORKER_NODE too, FIRST_WORKER_ID of a namespace must be above every ID of it: the
+-- assigners refuse to start otherwise. See "Leases beside WORKER_NODE" in docs/IDENTITY.md.
 
 -- One row for each worker ID of a namespace that was ever given out. FENCE is the highest delta
 -- that any holder was ever allowed to use; the next holder begins above it. That, and nothing else,
@@ -13,7 +13,7 @@
 -- again. After any restore, and after any failover that may have lost commits, raise all of them
 -- before a generator can reach the database: assigner.Recover does that.
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
-    NAMESPACE  varchar(64)  NOT NULL,                             -- exact: a and A are two namespaces
+    NAMESPACE  varchar(64)  NOT NULL,                             -- exact; the assigners refuse A beside a
     WORKER_ID  bigint       NOT NULL,
     FENCE      bigint       NOT NULL,                             -- a delta, in units since the epoch; never lowered
     VERSION    bigint       NOT NULL,                             -- counts claims, from 1

@@ -10,9 +10,9 @@ import (
 // dockerKey is what the first container of Docker's default bridge takes for its address on every host.
 const dockerKey = "172.17.0.2:02:42:ac:11:00:02"
 
-// RunKeyed checks the promises of an assigner without a fence that keeps a worker ID for each key. The
-// last starter with a key has its worker ID, and the others learn that at their next Renew. open is
-// called once by each case, and the holder of [Store.Assigner] is the key.
+// RunKeyed checks the promises of an assigner without a fence that keeps a worker ID for each key.
+// The last starter with a key has its worker ID, and the others learn that at their next Renew.
+// open is called once by each case, and the holder of [Store.Assigner] is the key.
 func RunKeyed(t *testing.T, open func(t *testing.T) Store) {
 	for _, c := range []struct {
 		name string
@@ -64,8 +64,9 @@ func alike(t *testing.T, s Store) {
 	}
 }
 
-// twoHosts: no assigner can keep two hosts with one key apart, but it can end the first one's lease. The
-// second host takes the worker ID over, and the first one has it again when it starts after the second.
+// twoHosts: no assigner can keep two hosts with one key apart, but it can end the first one's
+// lease. The second host takes the worker ID over, and the first one has it again when it starts
+// after the second.
 func twoHosts(t *testing.T, s Store) {
 	hostA, hostB := s.Assigner(dockerKey), s.Assigner(dockerKey)
 	a := assign(t, hostA)

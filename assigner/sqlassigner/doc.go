@@ -11,11 +11,11 @@
 //
 // The first two draw their numbers from the table WORKER_NODE and may be used side by side; Java
 // services that use Baidu's UidGenerator may write to the same table if they use the same epoch,
-// unit and bit widths. The first use pins those for our side, and a generator that composes its
-// IDs otherwise is refused with [assigner.ErrLayoutMismatch]. The datacenter is not pinned: the
-// numbers are unique over the whole table. Beside leases of the same database, WORKER_NODE has the
-// worker IDs below assigner.LeaseConfig.FirstWorkerID of every namespace, and a namespace those from
-// there up; each side refuses with [assigner.ErrWorkerOverlap] what belongs to the other one.
+// unit and bit widths. The first use pins those for our side, and a generator that composes its IDs
+// otherwise is refused with [assigner.ErrLayoutMismatch]. The datacenter is not pinned: the numbers
+// are unique over the whole table. Beside leases of the same database, WORKER_NODE has the worker
+// IDs below assigner.LeaseConfig.FirstWorkerID of every namespace, and a namespace those from there
+// up; each side refuses with [assigner.ErrWorkerOverlap] what belongs to the other one.
 //
 // # Databases
 //

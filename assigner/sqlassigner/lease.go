@@ -18,16 +18,16 @@ import (
 //
 //	numbers := assigner.Leased(sqlassigner.Leases(db, "orders", sqlassigner.Config{}), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose IDs
-// meet use the same one. Of names that differ in letter case only, a database has one: the others are
-// refused with [assigner.ErrWorkerOverlap].
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet use the same one. Of names that differ in letter case only, a database has one: the
+// others are refused with [assigner.ErrWorkerOverlap].
 //
-// A namespace has the worker IDs from assigner.LeaseConfig.FirstWorkerID up. A claim is refused with
-// [assigner.ErrWorkerOverlap] when WORKER_NODE of the same database has given out one of them, to
-// [Disposable], [Sticky] or a Java service, unless WORKER_NODE is pinned to another layout or epoch. The
-// user therefore needs SELECT on WORKER_NODE where it exists. The store logs a warning once when less
-// than a tenth of the worker IDs below FirstWorkerID is left. LoadMeta returns the meta row beside
-// ErrWorkerOverlap, for tools. The store implements [assigner.Namespaced].
+// A namespace has the worker IDs from assigner.LeaseConfig.FirstWorkerID up. A claim is refused
+// with [assigner.ErrWorkerOverlap] when WORKER_NODE of the same database has given out one of them,
+// to [Disposable], [Sticky] or a Java service, unless WORKER_NODE is pinned to another layout or
+// epoch. The user therefore needs SELECT on WORKER_NODE where it exists. The store logs a warning
+// once when less than a tenth of the worker IDs below FirstWorkerID is left. LoadMeta returns the
+// meta row beside ErrWorkerOverlap, for tools. The store implements [assigner.Namespaced].
 //
 // The handle must lead to the primary: a replica shows fences that have been raised since. Status
 // reports what package sqlassigner checks of durability as faults, so that it is

@@ -46,9 +46,9 @@ func (r *metaRow) meta() assigner.Meta {
 	return r.Meta
 }
 
-// LoadMeta refuses a namespace that has a twin, and worker IDs that WORKER_NODE may have given out; the
-// meta row is returned all the same then, for tools. It refuses tables of a version that it does not
-// know: another one may mean something else.
+// LoadMeta refuses a namespace that has a twin, and worker IDs that WORKER_NODE may have given out;
+// the meta row is returned all the same then, for tools. It refuses tables of a version that it
+// does not know: another one may mean something else.
 func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 	if l.err != nil {
 		return m, l.err
@@ -99,8 +99,9 @@ func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args 
 	return rows, result.Err()
 }
 
-// twin refuses a namespace when another one of these differs from it in letter case or in spaces at the
-// end only. Both would be one to a reader, and to a database that compares names in its own way.
+// twin refuses a namespace when another one of these differs from it in letter case or in spaces at
+// the end only. Both would be one to a reader, and to a database that compares names in its own
+// way.
 func (l *leases) twin(rows map[string]*metaRow) error {
 	for name := range rows {
 		if name != l.namespace {
@@ -112,10 +113,13 @@ func (l *leases) twin(rows map[string]*metaRow) error {
 	return nil
 }
 
+var _ assigner.Namespaced = (*leases)(nil)
+
 // Namespace implements [assigner.Namespaced].
 func (l *leases) Namespace() string { return l.namespace }
 
-// Namespaces implements [assigner.Namespaced]. It leaves out rows of a version that it does not know.
+// Namespaces implements [assigner.Namespaced]. It leaves out rows of a version that it does not
+// know.
 func (l *leases) Namespaces(ctx context.Context) (all map[string]assigner.Meta, err error) {
 	if l.err != nil {
 		return nil, l.err
@@ -152,8 +156,8 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 		" = ?, SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?", append(values, old.Version, old.Token)...)
 }
 
-// mayBegin checks what LoadMeta checks again once the row is there: a start that is refused is to leave
-// no row that says FIRST_WORKER_ID.
+// mayBegin checks what LoadMeta checks again once the row is there: a start that is refused is to
+// leave no row that says FIRST_WORKER_ID.
 func (l *leases) mayBegin(ctx context.Context, m assigner.Meta) error {
 	return l.store.do(ctx, "create "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
 		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", strings.ToLower(l.namespace))

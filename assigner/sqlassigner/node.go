@@ -15,10 +15,10 @@ type nodes struct {
 	warned sync.Once // that few are left
 }
 
-// add takes a worker ID that no namespace of WORKER_LEASE has, and runs more in the transaction of its
-// row. The namespaces are read before the transaction, so that a worker ID of one of them leaves no row,
-// and after it, since a namespace may have been made meanwhile. When it is not known whether a commit
-// took effect, the worker ID is wasted.
+// add takes a worker ID that no namespace of WORKER_LEASE has, and runs more in the transaction of
+// its row. The namespaces are read before the transaction, so that a worker ID of one of them
+// leaves no row, and after it, since a namespace may have been made meanwhile. When it is not known
+// whether a commit took effect, the worker ID is wasted.
 func (a *nodes) add(ctx context.Context, conn *sqlx.Conn, n node, d assigner.Domain, more func(tx *sqlx.Tx, id int64) error) (id int64, err error) {
 	before, err := a.store.reserved(ctx, conn, d)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -29,7 +28,7 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Met
 	if highest == 0 || !r.covers(highest) && !r.near(highest) {
 		return nil
 	}
-	stored, err := readPin(ctx, conn)
+	stored, err := l.store.readPin(ctx, conn)
 	switch sentinel := l.store.dialect.diagnose(err).sentinel; {
 	case err == nil && stored != pinOf(m.Layout, m.Epoch):
 		return nil // IDs of another layout or epoch
@@ -46,9 +45,9 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Met
 	return nil
 }
 
-// highestNode returns the largest worker ID that WORKER_NODE is known to have given out, or 0. A table
-// that does not exist has given out none. Without the right to read WORKER_NODE there is no answer; the
-// other sources of the answer matter only where rows were deleted.
+// highestNode returns the largest worker ID that WORKER_NODE is known to have given out, or 0. A
+// table that does not exist has given out none. Without the right to read WORKER_NODE there is no
+// answer; the other sources of the answer matter only where rows were deleted.
 func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64, err error) {
 	all := "SELECT MAX(ID) FROM (" + strings.Join(s.dialect.given, " UNION ALL ") + ") AS GIVEN"
 	err = conn.QueryRowxContext(ctx, s.sql(all)).Scan(&highest)
@@ -72,8 +71,8 @@ func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64
 	return highest, nil
 }
 
-// reserved are the worker IDs of a namespace of WORKER_LEASE: first and all above it. The zero value
-// stands for no namespace.
+// reserved are the worker IDs of a namespace of WORKER_LEASE: first and all above it. The zero
+// value stands for no namespace.
 type reserved struct {
 	namespace string
 	first     int64
@@ -121,8 +120,8 @@ func (s *store) warnNear(ctx context.Context, once *sync.Once, r reserved, id in
 		return
 	}
 	once.Do(func() {
-		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, fmt.Sprintf("sqlassigner: WORKER_NODE has %d worker IDs left below those of a "+
-			"namespace of WORKER_LEASE; move the services that use it to leases before they are used up", r.first-1-id),
-			slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
+		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a "+
+			"namespace of WORKER_LEASE; move its services to leases before they are used up",
+			slog.Int64("left", r.first-1-id), slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
 	})
 }

@@ -25,12 +25,12 @@ func pinOf(l bitsalloc.Layout, epoch time.Time) pin {
 }
 
 // readPin returns sql.ErrNoRows when there is none.
-func readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err error) {
+func (s *store) readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err error) {
 	fields := make([]any, len(stored))
 	for i := range stored {
 		fields[i] = &stored[i]
 	}
-	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(pinColumns[:], ", ")+" FROM WORKER_NODE_PIN WHERE ID = 1").Scan(fields...)
+	err = conn.QueryRowxContext(ctx, s.sql("SELECT "+strings.Join(pinColumns[:], ", ")+" FROM WORKER_NODE_PIN WHERE ID = 1")).Scan(fields...)
 	return stored, err
 }
 
@@ -38,7 +38,7 @@ func readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err error) {
 // processes write it at once, the one that fails tries again and reads what the other wrote.
 func (s *store) checkPin(ctx context.Context, conn *sqlx.Conn, a *bitsalloc.Allocator) error {
 	mine := pinOf(a.Layout(), a.Epoch())
-	stored, err := readPin(ctx, conn)
+	stored, err := s.readPin(ctx, conn)
 	if errors.Is(err, sql.ErrNoRows) {
 		values := make([]any, len(mine))
 		for i := range mine {

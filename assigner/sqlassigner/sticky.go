@@ -24,14 +24,15 @@ const maxKey = 128
 // either end; keys that differ in case only are different keys. [HostKey] makes one from the host's
 // addresses.
 //
-// The grant is [assigner.GuaranteeSticky], reusable, and not fenced. The last process that starts with
-// a key has its worker ID; Renew of the older process returns [assigner.ErrWorkerRowLost] and names the
-// other one. Until then, for up to a minute, both issue the same IDs. A generator that has lost its worker
-// ID takes it back, so that two of one key go on in turns: give each process a key of its own.
-// [assigner.Fenced] refuses the second process, and keeps the IDs of both apart in any case.
+// The grant is [assigner.GuaranteeSticky], reusable, and not fenced. The last process that starts
+// with a key has its worker ID; Renew of the older process returns [assigner.ErrWorkerRowLost] and
+// names the other one. Until then, for up to a minute, both issue the same IDs. A generator that
+// has lost its worker ID takes it back, so that two of one key go on in turns: give each process a
+// key of its own. [assigner.Fenced] refuses the second process, and keeps the IDs of both apart in
+// any case.
 //
-// Any number of goroutines may use the assigner at once. Its leases share the key, and Release leaves
-// the row as it is.
+// Any number of goroutines may use the assigner at once. Its leases share the key, and Release
+// leaves the row as it is.
 func Sticky(db *sqlx.DB, key string, cfg Config) assigner.Assigner {
 	s, err := newStore(db, cfg)
 	if err == nil {
@@ -59,8 +60,8 @@ type sticky struct {
 	key, token string
 }
 
-// Assign writes the token of the assigner into the row of the key. A second generator of the assigner
-// finds it there: where that generator is refused, the row is still the first one's.
+// Assign writes the token of the assigner into the row of the key. A second generator of the
+// assigner finds it there: where that generator is refused, the row is still the first one's.
 func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
 	if a.err != nil {
 		return nil, a.err
@@ -79,7 +80,7 @@ func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease,
 			l.workerID, err = a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
 				_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_STICKY (SERVICE_KEY, WORKER_ID, TOKEN, HOLDER, "+
 					"MODIFIED, CREATED) VALUES (?, ?, ?, ?, {utc}, {utc})"), a.key, id, a.token, holder)
-				return err // of two processes that are here at once, the one that fails reads the other's row
+				return err // of two processes that do this at once, one fails, and reads the other's row
 			})
 			return err
 		} else if err != nil {

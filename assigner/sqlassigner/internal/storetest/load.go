@@ -24,7 +24,8 @@ func large() assigner.Domain {
 	return d
 }
 
-// Fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others free.
+// Fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others
+// free.
 func Fill(t *testing.T, b Backend, db *sqlx.DB, n, held int) {
 	t.Helper()
 	if _, err := leased(db).Assign(t.Context(), large()); err != nil { // the meta row, and worker 0
@@ -154,8 +155,8 @@ func LoadList(t *testing.T, b Backend, n int) {
 	runtime.KeepAlive(rows)
 }
 
-// LoadStarts has n processes take their first worker ID in a new namespace at once, and reports how long that takes. Twenty
-// of them share a handle.
+// LoadStarts has n processes take their first worker ID in a new namespace at once, and reports how
+// long that takes. Twenty of them share a handle.
 func LoadStarts(t *testing.T, b Backend, n int) {
 	for name, kind := range map[string]func(assigner.Store, assigner.LeaseConfig) assigner.Assigner{
 		"Leased": assigner.Leased, "Auto": assigner.Auto,

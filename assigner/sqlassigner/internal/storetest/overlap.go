@@ -134,14 +134,15 @@ func fewLeft(t *testing.T, b Backend) {
 	}
 	Assign(t, leases)
 	for _, texts := range [][]string{log.Texts(), leaseLog.Texts()} {
-		if len(texts) != 1 || !strings.HasPrefix(texts[0], "WARN sqlassigner: WORKER_NODE has 1 worker IDs left below") ||
-			!strings.Contains(texts[0], "namespace=orders first_worker_id=21") {
+		if len(texts) != 1 || !strings.HasPrefix(texts[0], "WARN sqlassigner: WORKER_NODE has few worker IDs left below") ||
+			!strings.Contains(texts[0], " left=1 highest=19 namespace=orders first_worker_id=21") {
 			t.Errorf("log %q, want one warning", texts)
 		}
 	}
 }
 
-// nodesAndLeasesAtOnce: of a Disposable and the first Leased of a database that start at once, one is refused.
+// nodesAndLeasesAtOnce: of a Disposable and the first Leased of a database that start at once, one
+// is refused.
 func nodesAndLeasesAtOnce(t *testing.T, b Backend) {
 	db, dsn := b.Applied(t)
 	handles := []*sqlx.DB{b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn)}
@@ -176,8 +177,8 @@ func nodesAndLeasesAtOnce(t *testing.T, b Backend) {
 	}
 }
 
-// overtaken has one source stand between its first look at the other source and its write, while the
-// other one starts. Its second look then finds the other one.
+// overtaken has one source stand between its first look at the other source and its write, while
+// the other one starts. Its second look then finds the other one.
 func overtaken(t *testing.T, b Backend) {
 	if b.Block == nil {
 		t.Skip("the database has no lock for a single table")
@@ -296,7 +297,8 @@ func metaColumnNames(t *testing.T, db *sqlx.DB) []string {
 	return names
 }
 
-// namespacesAlikeAtOnce: of two namespaces that look alike and are made at once, at most one gives out worker IDs.
+// namespacesAlikeAtOnce: of two namespaces that look alike and are made at once, at most one gives
+// out worker IDs.
 func namespacesAlikeAtOnce(t *testing.T, b Backend) {
 	db, dsn := b.Applied(t)
 	names := []string{"orders", "Orders"}
