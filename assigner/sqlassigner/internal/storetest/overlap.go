@@ -266,11 +266,9 @@ func namespacesAlike(t *testing.T, b Backend) {
 		t.Errorf("namespaces %+v, want three: %v", all, err)
 	}
 	for _, twin := range []string{"ORDERS-I", "orders-I "} { // made by hand, or by two processes at once
-		insert := "INSERT INTO WORKER_LEASE_META SELECT '" + twin + "'"
-		for _, column := range metaColumnNames(t, db)[1:] {
-			insert += ", " + column
-		}
-		if _, err := db.ExecContext(t.Context(), insert+" FROM WORKER_LEASE_META WHERE NAMESPACE = 'orders-I'"); err != nil {
+		insert := "INSERT INTO WORKER_LEASE_META SELECT '" + twin + "', " + strings.Join(metaColumnNames(t, db)[1:], ", ") +
+			" FROM WORKER_LEASE_META WHERE NAMESPACE = 'orders-I'"
+		if _, err := db.ExecContext(t.Context(), insert); err != nil {
 			if twin == "orders-I " {
 				continue // MySQL takes no notice of spaces at the end
 			}
