@@ -80,7 +80,7 @@ func TestStatementsDropCommentsAndSplit(t *testing.T) {
 func TestEveryDialectIndexesTheExpiry(t *testing.T) {
 	index := regexp.MustCompile(`INDEX (IF NOT EXISTS )?WORKER_LEASE_EXPIRY (ON WORKER_LEASE )?\(NAMESPACE, EXPIRES_AT\)`)
 	for dialect, files := range dialects {
-		if text := files()[2].SQL; len(index.FindAllString(text, -1)) != 1 {
+		if text := strings.Join(files()[2].Statements(), ";"); !index.MatchString(text) {
 			t.Errorf("%s: no index on NAMESPACE and EXPIRES_AT", dialect)
 		}
 	}
