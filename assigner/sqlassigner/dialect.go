@@ -69,10 +69,12 @@ func sqliteDialect() dialect {
 		files:     schema.SQLite,
 		returning: true,
 		absent:    " ON CONFLICT DO NOTHING",
-		given:     append(givenNodes(), "SELECT COALESCE(MAX(seq), 0) AS ID FROM sqlite_sequence WHERE UPPER(name) = 'WORKER_NODE'"),
-		diagnose:  diagnoseSQLite,
-		faults:    sqliteFaults,
-		identity:  noIdentity,
+		// A name that is put into quotes for another use is the same here.
+		given: append(givenNodes(), "SELECT COALESCE(MAX(seq), 0) AS ID FROM sqlite_sequence "+
+			`WHERE UPPER(name) = UPPER(TRIM('WORKER_NODE', '"'))`),
+		diagnose: diagnoseSQLite,
+		faults:   sqliteFaults,
+		identity: noIdentity,
 		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
 			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.

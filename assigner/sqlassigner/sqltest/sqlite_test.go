@@ -175,6 +175,25 @@ func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
 	}
 }
 
+// SQLite remembers the largest number of WORKER_NODE when its rows are gone.
+func TestSQLiteLeasesBeginAboveDeletedNumbers(t *testing.T) {
+	db, _ := sqlite().Applied(t)
+	for range 3 {
+		storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	}
+	storetest.Exec(t, db, "DELETE FROM WORKER_NODE", "DELETE FROM WORKER_NODE_TOKEN")
+	leased := func(first int64) error {
+		_, err := storetest.TryAssign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{FirstWorkerID: first}), time.Minute)
+		return err
+	}
+	if err := leased(3); !errors.Is(err, assigner.ErrWorkerOverlap) || !strings.Contains(err.Error(), "up to 3,") {
+		t.Errorf("Assign from 3 up: %v, want ErrWorkerOverlap", err)
+	}
+	if err := leased(4); err != nil {
+		t.Errorf("Assign from 4 up: %v", err)
+	}
+}
+
 // A counter that was set back does not lead to a second holder of a number whose token is still there.
 func TestCounterThatWasSetBackIsNoticed(t *testing.T) {
 	db, _ := sqlite().Applied(t)
