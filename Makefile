@@ -5,7 +5,7 @@ MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/g
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-.PHONY: test lint bench report fuzz chaos soak load model servers
+.PHONY: test lint bench report fuzz simulate chaos soak load model servers
 
 test: ## all tests of all modules, with the servers they need
 	@.ci/test $(filter-out .,$(MODULES))
@@ -29,6 +29,9 @@ report: ## docs/benchmarks, measured anew; REPORT takes flags, such as -full
 fuzz: ## each fuzz target for FUZZTIME
 	@.ci/fuzz $(or $(FUZZTIME),30s)
 
+simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/IDENTITY.md
+	UIDRING_SEEDS=$(or $(SEEDS),20000) go test ./assigner -count=1 -v -timeout 0 -run '^(TestSimulationHasNoDuplicates|TestNobodyStarves)'
+
 chaos: ## processes, a MariaDB and faults for TIME, every ID counted; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
 	cd internal/chaos && go test -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)
 
@@ -38,7 +41,7 @@ soak: ## uidring serve under load for TIME, its database killed now and then, ev
 load: ## uidring serve beside a bare handler; needs wrk and an idle machine
 	cd cmd/uidring && go test ./internal/server -count=1 -v -run '^TestLoad$$' -load
 
-model: ## the ring's model, checked exhaustively (needs spin and gcc)
+model: ## the models of the ring and the lanes, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started

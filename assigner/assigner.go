@@ -28,6 +28,10 @@ type Domain struct {
 	Now          func() int64 // the current delta, by the generator's clock
 	Prepared     int64        // how many deltas the generator composes ahead of their use
 
+	// Registered says that the caller calls Abandon or Release on each lease that it holds no more, see [Abandoner]: a
+	// second one of this process is refused where it would take the lease of the first.
+	Registered bool
+
 	// ReuseError is why the generator refuses a grant that is Reusable and has no fence; nil: it accepts one.
 	// An assigner that would take such a worker ID from somebody else returns the error instead.
 	ReuseError error
@@ -67,6 +71,14 @@ type Expiring interface {
 	Lease
 	// RenewWithin is how long the holder waits at most between the beginnings of two renewals.
 	RenewWithin() time.Duration
+}
+
+// An Abandoner is a lease that the process keeps account of.
+type Abandoner interface {
+	Lease
+	// Abandon tells that the holder has stopped using the lease without giving the worker ID back: it was lost, or
+	// invalidated. It does not block and leaves the store alone.
+	Abandon()
 }
 
 // A Grant is one consistent snapshot of what the holder of a lease may do.

@@ -6,6 +6,7 @@ import (
 	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -15,18 +16,29 @@ import (
 type claim struct {
 	terms
 	ctx    context.Context
+	began  instant
 	status Status
 	meta   Meta
 	now    int64 // the delta when the claim began, by this host's clock
+
+	raced int   // rows that other processes took first
+	ahead int   // expired rows that were used too far ahead of the clock
+	near  int64 // the lowest fence of these
 }
 
 // run takes a lease, one that comes out of quarantine if there is any.
 func (c *claim) run() (l *lease, err error) {
+	c.began = c.clock()
 	if c.status, c.now, err = c.look(c.ctx); err != nil {
 		return nil, err
 	}
-	c.warn()
-	if err := c.checkMeta(); err != nil {
+	if faults := c.status.Faults; len(faults) > 0 {
+		c.cfg.Logger.Warn("assigner: the store may forget what it has acknowledged", "faults", faults)
+	}
+	if err := c.loadMeta(); err != nil {
+		return nil, err
+	}
+	if err := c.checkNamespaces(); err != nil {
 		return nil, err
 	}
 	if l, err := c.resume(); l != nil || err != nil {
@@ -35,84 +47,138 @@ func (c *claim) run() (l *lease, err error) {
 	return c.choose(c)
 }
 
-// warn says what is accepted although it is not safe.
-func (c *claim) warn() {
-	if faults := c.status.Faults; len(faults) > 0 {
-		c.cfg.Logger.Warn("assigner: the store may forget what it has acknowledged", "faults", faults)
+// A pool is one way to choose among the worker IDs of a namespace: a single round, which returns neither a lease nor
+// an error when it found none.
+type pool func(c *claim, try int) (*lease, error)
+
+func recycledFirst(c *claim, try int) (*lease, error) {
+	if l, err := c.recycled(func(Row) bool { return true }); l != nil || err != nil {
+		return l, err
+	}
+	return c.fresh(try)
+}
+
+func newFirst(c *claim, try int) (*lease, error) {
+	if l, err := c.recycled(Row.unused); l != nil || err != nil {
+		return l, err
+	}
+	if l, err := c.fresh(try); l != nil || err != nil || !c.usedUp() {
+		return l, err
+	}
+	return c.recycled(func(Row) bool { return true })
+}
+
+// from takes a worker ID from a pool, in as many rounds as other processes are faster.
+func (c *claim) from(p pool) (*lease, error) {
+	for try := 0; ; try++ {
+		raced := c.raced
+		l, err := p(c, try)
+		switch {
+		case l != nil || err != nil:
+			return l, c.blame(err)
+		case c.raced == raced && c.usedUp():
+			return nil, c.none()
+		}
+		c.pause(c.ctx, try)
+		if err := c.ctx.Err(); err != nil {
+			return nil, c.blame(err)
+		}
 	}
 }
 
-// checkMeta reads how IDs are composed in this namespace, and writes it if nobody has.
-func (c *claim) checkMeta() (err error) {
-	for c.ctx.Err() == nil {
-		if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
-			return fmt.Errorf("assigner: read the meta row: %w", err)
-		}
-		if c.meta.Version != 0 {
-			return c.meta.mismatch(c.domain, c.cfg.FirstWorkerID)
-		}
-		first := Meta{Version: 1, Namespace: cryptorand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
-			Token: cryptorand.Text(), Identity: c.status.Identity,
-			FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Prepared: c.domain.Prepared}
-		// Whether it took effect is seen by reading again.
-		if _, err := c.store.SwapMeta(c.ctx, Meta{}, first); err != nil {
-			return fmt.Errorf("assigner: write the meta row: %w", err)
-		}
+// blame names the competition of other processes as the cause when the time for a claim has ended.
+func (c *claim) blame(err error) error {
+	if err == nil || c.raced == 0 || c.ctx.Err() == nil {
+		return err
 	}
-	return c.ctx.Err()
+	return fmt.Errorf("assigner: no worker ID in time: other processes, which start now too, were faster at %d rows; "+
+		"start fewer at once, or allow more time (AssignTimeout): %w", c.raced, err)
 }
 
-func (c *claim) recycledFirst() (*lease, error) {
-	l, ahead, err := c.recycled()
-	if l != nil || err != nil {
-		return l, err
-	}
-	if l, err = c.fresh(); l != nil || err != nil {
-		return l, err
-	}
-	return nil, c.none(ahead)
-}
-
-func (c *claim) newFirst() (*lease, error) {
-	if l, err := c.fresh(); l != nil || err != nil {
-		return l, err
-	}
-	l, ahead, err := c.recycled()
-	if l != nil || err != nil {
-		return l, err
-	}
-	return nil, c.none(ahead)
-}
+// usedUp reports whether all numbers of the worker field have been given out.
+func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.domain.MaxWorkerID() }
 
 // none says why there is no worker ID.
-func (c *claim) none(ahead int) error {
-	if ahead > 0 {
-		return fmt.Errorf("%w: %d of %d are free, all with fences more than %v ahead; wait, or raise MaxLead",
-			ErrWorkerAheadOfClock, ahead, c.domain.MaxWorkerID()+1, c.cfg.MaxLead)
+func (c *claim) none() error {
+	all := c.domain.MaxWorkerID() - c.cfg.FirstWorkerID + 1
+	if c.ahead > 0 {
+		return passing{fmt.Errorf("%w: all %d have been given out, and %d that are free were used more than %v ahead; wait for the "+
+			"clock, set MaxAhead in the generators, or raise MaxLead", ErrWorkerAheadOfClock, all, c.ahead, c.lead(c.status, c.meta.Prepared)), c.until(c.near)}
 	}
-	return fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
-		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, c.domain.MaxWorkerID()+1)
+	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
+		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, all), time.Second}
 }
 
-// farthest is the highest fence of a row that may be taken.
-func (c *claim) farthest() int64 { return c.now + int64(c.cfg.MaxLead/c.domain.Layout.Unit) }
-
-// candidates is how many expired rows a claim reads: enough that processes that start at once choose different ones.
-const candidates = 256
-
-// recycled takes a row that nobody holds, one with a fence in the past if there is any. ahead counts
-// the rows whose fence lies too far in the future.
-func (c *claim) recycled() (l *lease, ahead int, err error) {
-	rows, err := c.store.Expired(c.ctx, candidates)
-	if err != nil {
-		return nil, 0, fmt.Errorf("assigner: list the expired rows: %w", err)
+// lead is how far ahead of the clock a fence may lie for its row to be taken. Where the store has an identity, the server may
+// be replaced by one that lacks commits, and a quarantine there covers no more than lead, see isolation. Its default is as
+// much as a holder that keeps to the clock leaves behind; prepared is the namespace's.
+func (t *terms) lead(status Status, prepared int64) time.Duration {
+	switch {
+	case t.cfg.MaxLead > 0:
+		return t.cfg.MaxLead
+	case status.Identity != "" && !status.Lossy:
+		return 2*t.window() + time.Duration(prepared)*t.domain.Layout.Unit
 	}
+	return 24 * time.Hour
+}
+
+// farthest is the highest fence of a row that may be taken. After a recovery all fences are ahead of the clock, and the
+// lead counts from there.
+func (c *claim) farthest() int64 {
+	return c.covered(c.alloc.Time(c.now), c.meta.Fence, c.lead(c.status, c.meta.Prepared))
+}
+
+// covered returns the delta that lies a span above the clock, or above the namespace's fence where that is higher.
+func (t *terms) covered(clock time.Time, fence int64, span time.Duration) int64 {
+	most := t.alloc.MaxDelta()
+	return max(min(t.alloc.Delta(clock.Add(span)), most), above(fence, int64(span/t.domain.Layout.Unit), most))
+}
+
+// until is the time from now until a row with this fence may be taken.
+func (c *claim) until(fence int64) time.Duration {
+	return time.Duration(fence-c.farthest()) * c.domain.Layout.Unit
+}
+
+const (
+	// candidates is how many expired rows a claim reads at first: enough that processes that start at once try different
+	// ones.
+	candidates = 256
+	// attempts is how many of them it tries in a round: when so many are lost, there are more processes than rows.
+	attempts = 8
+)
+
+// recycled takes an expired row that suits, one with a fence in the past if there is any. It reads more rows only
+// where none of those read may be taken.
+func (c *claim) recycled(suits func(Row) bool) (*lease, error) {
+	for n := candidates; ; n *= 8 {
+		rows, err := c.store.Expired(c.ctx, n)
+		if err != nil {
+			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
+		}
+		usable := c.usable(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !suits(r) }))
+		for _, row := range usable[:min(attempts, len(usable))] {
+			if l, err := c.take(row); l != nil || err != nil {
+				return l, err
+			}
+		}
+		if len(usable) > 0 || len(rows) < n {
+			return nil, nil
+		}
+	}
+}
+
+// usable returns the rows that may be taken, those with fences in the past first, and those last that need a quarantine. It
+// counts those whose fence lies too far in the future. A row that is not counted yet is left to fresh: if it were deleted,
+// its number would be given out again.
+func (c *claim) usable(rows []Row) []Row {
 	var past, future, suspect []Row
+	c.ahead, c.near = 0, math.MaxInt64
 	for _, row := range rows {
 		switch {
-		case row.Expires.After(c.status.Now) || row.WorkerID > c.domain.MaxWorkerID():
+		case row.Expires.After(c.status.Now), row.WorkerID > c.domain.MaxWorkerID(), row.WorkerID >= c.meta.NextWorkerID:
 		case row.Fence > c.farthest():
-			ahead++
+			c.ahead++
+			c.near = min(c.near, row.Fence)
 		case c.suspicion(row) != "":
 			suspect = append(suspect, row)
 		case row.Fence > c.now:
@@ -127,37 +193,73 @@ func (c *claim) recycled() (l *lease, ahead int, err error) {
 	}
 	// The nearest first, by windows: by units, all would try the same one.
 	slices.SortStableFunc(future, func(a, b Row) int { return cmp.Compare((a.Fence-c.now)/c.units(), (b.Fence-c.now)/c.units()) })
-	for _, row := range slices.Concat(past, future, suspect) {
-		if l, err = c.take(row); l != nil || err != nil {
-			return l, ahead, err
-		}
-	}
-	return nil, ahead, nil
+	return slices.Concat(past, future, suspect)
 }
 
-// fresh takes the next number that was never given out, or none when there is none left. It is counted first: nobody else
-// will ever create its row. Where that fails now, the number is wasted.
-func (c *claim) fresh() (*lease, error) {
-	for try := 0; c.ctx.Err() == nil; try++ {
-		number := c.meta.NextWorkerID
-		if number > c.domain.MaxWorkerID() {
-			return nil, nil
+// sparePerTry is how many rows a claim creates for others for each round that it has lost after the first, and mostSpare how many at most.
+const sparePerTry, mostSpare = 4, 256
+
+// fresh takes the next number that was never given out. Its row is created first, and its key arbitrates between processes
+// that want the same number; then it is counted, so that the counter never passes a number without a row. A process that
+// ends in between leaves a row that others count, and take when it has expired.
+//
+// A process that has lost rows to others before creates rows for them, too, more at each try: processes that start at once
+// then find free rows, in place of one number for all.
+func (c *claim) fresh(try int) (*lease, error) {
+	number := c.meta.NextWorkerID
+	if c.usedUp() {
+		return nil, nil
+	}
+	l, ok, err := c.swap(Row{WorkerID: number})
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return c.counted(number, try)
+	}
+	next := number + 1
+	for spare := min(sparePerTry*max(try-1, 0), mostSpare); spare > 0 && next <= c.domain.MaxWorkerID(); spare-- {
+		row := Row{WorkerID: next, Version: 1, Fence: c.meta.Fence, Identity: c.meta.Identity}
+		if _, err := c.store.Swap(c.ctx, Row{}, row, -c.cfg.MaxSkew); err != nil {
+			break // it may be there or not, and is not counted
 		}
-		next := c.meta
-		next.NextWorkerID++
-		ok, err := c.swapMeta(next)
+		next++
+	}
+	if err := c.count(next); err != nil {
+		l.giveUp()
+		return nil, err
+	}
+	return c.confirm(l)
+}
+
+// counted counts a number whose row is there already, since its creator may have ended before it did. A creator that gave
+// up has left the row free.
+func (c *claim) counted(number int64, try int) (*lease, error) {
+	c.raced++
+	if err := c.count(number + 1); err != nil || try > 0 {
+		return nil, err
+	}
+	row, err := c.store.Load(c.ctx, number)
+	if err != nil || row.Version == 0 || row.Token != "" || row.Fence > c.farthest() {
+		return nil, err
+	}
+	return c.take(row)
+}
+
+// count raises the counter of numbers to next, unless another process has.
+func (c *claim) count(next int64) error {
+	for try := 0; c.meta.NextWorkerID < next; try++ {
+		meta := c.meta
+		meta.NextWorkerID = next
+		ok, err := c.swapMeta(meta)
 		if err != nil {
-			return nil, fmt.Errorf("assigner: count the worker IDs: %w", err)
+			return fmt.Errorf("assigner: count the worker IDs: %w", err)
 		}
 		if !ok {
 			c.pause(c.ctx, try)
-			continue
-		}
-		if l, err := c.take(Row{WorkerID: number}); l != nil || err != nil {
-			return l, err
 		}
 	}
-	return nil, c.ctx.Err()
+	return nil
 }
 
 // backOff waits for a moment, longer at each try, so that processes that start at once do not meet again.
@@ -169,33 +271,10 @@ func backOff(ctx context.Context, try int) {
 	}
 }
 
-// swapMeta replaces the meta row that was read by next. It returns false when somebody else was faster; the meta row has
-// then been read again, as it has after true.
-func (c *claim) swapMeta(next Meta) (bool, error) {
-	next.Version++
-	next.Token = cryptorand.Text()
-	ok, errSwap := c.store.SwapMeta(c.ctx, c.meta, next)
-	if ok && errSwap == nil {
-		c.meta = next
-		return true, nil
-	}
-	if err := c.checkMeta(); err != nil {
-		return false, errors.Join(errSwap, err)
-	}
-	if c.meta.same(next) { // the answer was lost
-		return true, nil
-	}
-	return false, errSwap
-}
-
 // fixed takes a given number, unless another owner holds it.
 func (c *claim) fixed(workerID int64) (*lease, error) {
-	if err := c.domain.CheckWorkerID(workerID, "Fenced"); err != nil {
+	if err := c.mayHave(workerID); err != nil {
 		return nil, err
-	}
-	if workerID < c.cfg.FirstWorkerID {
-		return nil, fmt.Errorf("%w: %d from Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, workerID,
-			c.cfg.FirstWorkerID, c.cfg.FirstWorkerID, c.domain.MaxWorkerID())
 	}
 	for c.ctx.Err() == nil {
 		row, err := c.store.Load(c.ctx, workerID)
@@ -206,66 +285,92 @@ func (c *claim) fixed(workerID int64) (*lease, error) {
 			return nil, err
 		}
 		if row.Fence > c.farthest() {
-			return nil, fmt.Errorf("%w: row %d has a fence more than %v ahead; wait, or raise MaxLead", ErrWorkerAheadOfClock, workerID, c.cfg.MaxLead)
+			return nil, passing{fmt.Errorf("%w: row %d was used more than %v ahead; wait for the clock, set MaxAhead in the generator, or "+
+				"raise MaxLead", ErrWorkerAheadOfClock, workerID, c.lead(c.status, c.meta.Prepared)), c.until(row.Fence)}
 		}
 		row.WorkerID = workerID
 		if l, err := c.take(row); l != nil || err != nil {
+			c.enter(l)
 			return l, err
 		}
 	}
 	return nil, c.ctx.Err()
 }
 
-// taken says why a row cannot be had that is held, or returns nil.
-func (c *claim) taken(row Row) error {
-	switch {
-	case row.Token == "" || !row.Expires.After(c.status.Now):
-		return nil
-	case row.Owner != c.cfg.Owner:
-		return fmt.Errorf("%w: row %d is held by %q until %s by the store's clock, here %q; give each a number of its own",
-			ErrWorkerInUse, row.WorkerID, row.Owner, stamp(row.Expires), c.cfg.Owner)
-	case c.status.Lossy:
-		return &QuarantineError{row.WorkerID, row.Expires.Sub(c.status.Now), "the store may forget that it was taken from a process of the same owner"}
+// mayHave returns an error for a number that is not the namespace's, or that a generator of this process has.
+func (c *claim) mayHave(workerID int64) error {
+	if err := c.domain.CheckWorkerID(workerID, "Fenced"); err != nil {
+		return err
 	}
-	return nil
+	if workerID < c.cfg.FirstWorkerID {
+		return fmt.Errorf("%w: %d from Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, workerID,
+			c.cfg.FirstWorkerID, c.cfg.FirstWorkerID, c.domain.MaxWorkerID())
+	}
+	return c.heldHere(workerID)
 }
 
-// take claims a row that was read as old. It returns neither a lease nor an error when somebody else was
-// faster. The slice that it grants begins above the fence in the predicate of the swap, and nowhere else.
+// take claims a row that was read as old. It returns neither a lease nor an error when another process was faster.
 func (c *claim) take(old Row) (*lease, error) {
-	fence := max(old.Fence, c.meta.Fence)
-	l := &lease{terms: c.terms, namespace: c.meta.Namespace, guarantee: GuaranteeFenced, server: c.status.Identity}
-	if c.status.Lossy || len(c.status.Faults) > 0 {
-		l.guarantee = GuaranteeLossy
+	l, ok, err := c.swap(old)
+	if err != nil {
+		return nil, err
 	}
-	l.pace = pace{used: max(fence, c.now), at: c.now, span: c.units()}
-	l.row = Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner}
-	reason := c.suspicion(old)
-	ttl := 2 * c.window()
-	if reason != "" { // claimed, and granted nothing yet
-		ttl += c.isolation(c.status)
-		l.row.Identity, l.row.Fence = old.Identity, fence
-		l.ends = c.status.Now.Add(ttl)
-	} else {
-		l.row.Identity = c.status.Identity
-		l.row.Fence = max(fence, c.reach(c.status, max(fence, c.now), c.domain.Prepared+c.units()))
-		l.ends = c.sure(c.status)
+	if !ok {
+		c.raced++
+		return nil, nil
 	}
-	l.first, l.limit = fence+1, l.row.Fence
+	return c.confirm(l)
+}
+
+// swap claims a row that was read as old, and reports false when it has changed since. The slice that it grants begins
+// above the fence in the predicate of the swap, and nowhere else.
+func (c *claim) swap(old Row) (*lease, bool, error) {
+	l, ttl := c.grant(old)
 	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
 	if err != nil {
 		// It is not known whether the swap took effect: that is not success. The token tells.
 		found, errLoad := c.store.Load(c.ctx, old.WorkerID)
 		if errLoad != nil || !found.same(l.row) {
-			return nil, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, errors.Join(err, errLoad))
+			return nil, false, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, errors.Join(err, errLoad))
 		}
 		ok = true
 	}
-	if !ok {
-		return nil, nil
+	return l, ok, nil
+}
+
+// grant returns the lease that a claim of a row makes, and how long the row is held. A row in quarantine is claimed
+// without deltas.
+func (c *claim) grant(old Row) (l *lease, ttl time.Duration) {
+	fence := max(old.Fence, c.meta.Fence)
+	l = &lease{terms: c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, prepared: c.meta.Prepared, guarantee: GuaranteeFenced,
+		server: c.status.Identity, renewed: c.began, exclusive: c.holds()}
+	if c.status.Lossy || len(c.status.Faults) > 0 {
+		l.guarantee = GuaranteeLossy
 	}
-	if err := c.confirm(l, reason); err != nil {
-		_ = l.Release(c.ctx, 0) // or it is free when it expires
+	// The deltas that the generator prepares first do not count as use.
+	l.pace = pace{used: max(fence, c.now) + c.domain.Prepared, at: c.now, span: c.units()}
+	l.row = Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
+	ttl = 2 * c.window()
+	if reason := c.suspicion(old); reason != "" {
+		isolation := c.isolation(c.status, c.meta.Prepared)
+		ttl += isolation
+		l.exclusive += isolation
+		l.quarantine = &quarantine{reason: reason}
+		l.row.Identity, l.row.Fence = old.Identity, fence
+	} else {
+		l.row.Identity = c.status.Identity
+		l.row.Fence = max(fence, c.reach(c.status, max(fence, c.now), c.domain.Prepared+c.units()))
+	}
+	l.first, l.limit = fence+1, l.row.Fence
+	return l, ttl
+}
+
+var errMoved = errors.New("assigner: the store has changed during a claim")
+
+// confirm looks at the store again after a claim, and hands the lease out or keeps it in quarantine.
+func (c *claim) confirm(l *lease) (*lease, error) {
+	if err := c.lookAgain(l); err != nil {
+		l.giveUp()
 		return nil, err
 	}
 	if l.quarantine != nil {
@@ -275,19 +380,24 @@ func (c *claim) take(old Row) (*lease, error) {
 	return l, nil
 }
 
-var errMoved = errors.New("assigner: the store has changed during a claim")
+// giveUp frees the row of a lease that is not handed out. Where that fails, it is free when it expires.
+func (l *lease) giveUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = l.Release(ctx, 0)
+}
 
-// confirm looks at the store again after a claim. It may have been overtaken: by a move to another server, which may lack
-// commits, or by a recovery, where the row is one that was lost. A quarantine, if there is reason for one, begins now.
-func (c *claim) confirm(l *lease, reason string) error {
+// lookAgain returns an error when something has overtaken the claim: a move to another server, which may lack commits, or a
+// recovery, where the row is one that was lost. A quarantine, if there is reason for one, begins now.
+func (c *claim) lookAgain(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {
 		return fmt.Errorf("assigner: read the meta row again: %w", err)
 	}
-	if meta.Fence != c.meta.Fence {
+	if meta.Fence != l.fence || meta.recovering() {
 		return fmt.Errorf("%w: all fences have been raised to %d; try again", errMoved, meta.Fence)
 	}
-	if c.status.Identity == "" && reason == "" {
+	if c.status.Identity == "" && l.quarantine == nil {
 		return nil
 	}
 	status, err := c.store.Status(c.ctx)
@@ -297,10 +407,12 @@ func (c *claim) confirm(l *lease, reason string) error {
 	if status.Identity != c.status.Identity {
 		return fmt.Errorf("%w: the server was %q and is %q; try again", errMoved, c.status.Identity, status.Identity)
 	}
-	if reason != "" {
+	if l.quarantine != nil {
 		c.status = status
-		l.quarantine = &quarantine{until: status.Now.Add(c.isolation(status)), server: status.Identity, reason: reason}
-		l.first = max(l.first, c.alloc.Delta(l.quarantine.until)+1)
+		isolation := c.isolation(status, c.meta.Prepared)
+		forgotten := c.covered(status.Now, l.fence, isolation)
+		l.quarantine.begin(status, c.clock(), isolation, forgotten)
+		l.first = max(l.first, forgotten+1)
 	}
 	return nil
 }

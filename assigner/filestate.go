@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // stateFormat changes with the fields of fileState, Meta and Row.
@@ -13,7 +14,8 @@ const stateFormat = 1
 // A fileState is all that a FileStore keeps.
 type fileState struct {
 	Format int
-	ID     string // random; another one shows that the state is another store's
+	ID     string    // random; another one shows that the state is another store's
+	Seen   time.Time // of the last write, by the clock of the host that wrote
 	Meta   Meta
 	Rows   map[int64]Row
 }

@@ -35,6 +35,9 @@ var ErrStoreDamaged = errors.New("assigner: store damaged")
 // The store's identity tells a copy from the original by the device and inode of the lock file; a copy of the whole disk it
 // cannot tell, and it also changes when a disk gets another device number.
 //
+// The store has no clock: [Status].Now is the clock of this host, and Seen the host's time of the last
+// write to the folder.
+//
 // On systems without flock, such as Windows, all operations return [errors.ErrUnsupported].
 func FileStore(dir string) Store { return fileStore(dir) }
 
@@ -43,6 +46,7 @@ type fileStore string
 
 func (s fileStore) Status(ctx context.Context) (st Status, err error) {
 	err = s.locked(ctx, func(f *folder) error {
+		st.Seen = f.state.Seen
 		st.Identity, err = f.identity()
 		if err != nil {
 			return err

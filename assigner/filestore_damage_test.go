@@ -36,6 +36,7 @@ func writeFile(t *testing.T, content []byte, elem ...string) {
 type state struct {
 	Format int
 	ID     string
+	Seen   time.Time
 	Meta   assigner.Meta
 	Rows   map[int64]assigner.Row
 }
@@ -188,7 +189,8 @@ func TestInterruptedStartGoesOn(t *testing.T) {
 func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	dir := diskFolder(t)
 	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	body := `{"Format":1,"ID":"` + id + `","Meta":{"Version":4,"Namespace":"N","Layout":{"DeltaBits":28,"DatacenterBits":5,` +
+	const seen = "2026-11-21T01:02:04.000000005Z"
+	body := `{"Format":1,"ID":"` + id + `","Seen":"` + seen + `","Meta":{"Version":4,"Namespace":"N","Layout":{"DeltaBits":28,"DatacenterBits":5,` +
 		`"WorkerBits":17,"SequenceBits":13,"Unit":1000000000},"Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"FirstWorkerID":1,"NextWorkerID":2,` +
 		`"Prepared":8,"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
 		`"Rows":{"1":{"WorkerID":1,"Version":2,"Fence":9223372036854775806,"Token":"T","Owner":"ö \u003c\u003e","Holder":"H","Identity":"I",` +
@@ -211,9 +213,18 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	}); err != nil || len(rows) != 1 || rows[0] != want {
 		t.Errorf("rows %+v, %v; want %+v", rows, err, want)
 	}
+	if got := statusOf(t, dir).Seen.Format(time.RFC3339Nano); got != seen {
+		t.Errorf("seen %s, want %s", got, seen)
+	}
+	begin := time.Now()
 	if ok, err := s.SwapMeta(t.Context(), meta, meta); !ok || err != nil {
 		t.Fatalf("SwapMeta: %v, %v", ok, err)
 	}
+	now := statusOf(t, dir).Seen
+	if now.Before(begin) || now.After(time.Now()) {
+		t.Errorf("seen %v after a write, want %v or a moment later", now, begin)
+	}
+	intact = frame(bytes.Replace([]byte(body), []byte(seen), []byte(now.Format(time.RFC3339Nano)), 1))
 	if after := readFile(t, dir, "state.json"); !bytes.Equal(after, intact) {
 		t.Errorf("the same state is written as %s, want %s; a change of the format needs a new number", after, intact)
 	}

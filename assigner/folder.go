@@ -145,6 +145,7 @@ func (f *folder) sign() error {
 // write replaces the state. After an error before the rename the old one stands; after one in the last sync it is
 // not known which.
 func (f *folder) write() error {
+	f.state.Seen = time.Now().UTC()
 	raw, err := f.state.encode()
 	if err != nil {
 		return err

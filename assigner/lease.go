@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// terms are what the leases of an assigner for a domain have in common.
+// terms are common to all leases of an assigner for a domain.
 type terms struct {
 	*leaser
 	domain Domain
@@ -22,11 +22,11 @@ type terms struct {
 // window is how long the store may be out of reach, one unit at least.
 func (t *terms) window() time.Duration { return max(t.cfg.Window, t.domain.Layout.Unit) }
 
-// units are those of the window.
+// units is the window in units.
 func (t *terms) units() int64 { return int64(t.window() / t.domain.Layout.Unit) }
 
-// look returns what the server says of itself, and the present delta by this host's clock. It refuses a store
-// that forgets, and clocks that disagree.
+// look returns the server's status and the present delta by this host's clock. It refuses a store that may forget, and
+// clocks that disagree.
 func (t *terms) look(ctx context.Context) (Status, int64, error) {
 	status, err := t.store.Status(ctx)
 	if err != nil {
@@ -36,15 +36,20 @@ func (t *terms) look(ctx context.Context) (Status, int64, error) {
 		return status, 0, fmt.Errorf("%w: %s; correct that, or set AllowUndurable to take the risk", ErrStoreNotDurable, strings.Join(status.Faults, "; "))
 	}
 	now := t.domain.Now()
-	if skew := t.alloc.Time(now).Sub(status.Now); skew.Abs() > t.cfg.MaxSkew+t.domain.Layout.Unit {
+	bound := t.cfg.MaxSkew + t.domain.Layout.Unit
+	if skew := t.alloc.Time(now).Sub(status.Now); skew.Abs() > bound {
 		return status, 0, fmt.Errorf("%w: this host is %v ahead of the store, allowed: %v either way; correct the clock that is wrong",
 			ErrClockSkew, skew, t.cfg.MaxSkew)
+	}
+	if behind := status.Seen.Sub(status.Now); !status.Seen.IsZero() && behind > bound {
+		return status, 0, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+
+			"clock that is wrong, here or on the host that wrote", ErrClockSkew, stamp(status.Seen), stamp(status.Now), behind, t.cfg.MaxSkew)
 	}
 	return status, now, nil
 }
 
 // reach is the fence for use up to delta and span above it. A store that may forget bounds it by its own clock, so that
-// what it has forgotten lies in the past when the next holder comes out of quarantine.
+// grants that it has forgotten lie in the past when the next holder comes out of quarantine.
 func (t *terms) reach(status Status, delta, span int64) int64 {
 	most := t.alloc.MaxDelta()
 	if status.Lossy {
@@ -53,23 +58,43 @@ func (t *terms) reach(status Status, delta, span int64) int64 {
 	return above(delta, span, most)
 }
 
-// A lease holds a row. The limit of its grant is the fence of the row as last proved, by a swap that changed
-// it or by a read that shows token, version and fence, where nothing has come into doubt since.
+// above returns delta + span, or most where that is less.
+func above(delta, span, most int64) int64 {
+	if delta >= most || span >= most-delta {
+		return most
+	}
+	return delta + span
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// A lease holds a row. The limit of its grant is the fence of the row as last proved: by a swap that was acknowledged, or by
+// a read that shows the row with the lease's version and token.
 type lease struct {
 	terms
 	namespace    string
+	fence        int64 // of the namespace, when the row was claimed
+	prepared     int64 // the largest of all holders, then
 	guarantee    Guarantee
 	first, limit int64
-	row          Row       // as last proved
-	pace         pace      // as of then
-	server       string    // its identity then
-	ends         time.Time // by the store's clock: what happens after it may be forgotten
+	row          Row    // as last proved
+	pace         pace   // as of then
+	server       string // its identity then
+
+	// The row cannot have had another holder for exclusive after renewed, the beginning of the call that proved it last.
+	renewed   instant
+	exclusive time.Duration
+	// tried are the swaps from row that were not answered: each of them may still take effect. A higher fence that none of
+	// them has is not of this lease's making: it limits the damage of a copied process to a window.
+	tried []attempt
 
 	quarantine *quarantine // nil: it is over, or there was none
+}
 
-	// tried are the fences that swaps from row were to leave, of those that were not answered: each of them may
-	// still take effect. A higher fence that is none of them is not of this lease's making.
-	tried []int64
+// An attempt is a swap to a fence, by a renewal that began then.
+type attempt struct {
+	fence int64
+	began instant
 }
 
 func (l *lease) Grant() Grant {
@@ -81,117 +106,114 @@ func (l *lease) RenewWithin() time.Duration { return l.window() }
 
 // Renew raises the fence to want, and to two windows above used and the clock, and keeps the row from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
-	at := l.domain.Now() // when used was read
-	status, _, err := l.look(ctx)
+	began, at := l.clock(), l.domain.Now() // when used was read
+	status, now, err := l.look(ctx)
 	if err != nil {
 		return err
 	}
-	if err := l.doubt(status); err != nil {
+	if err := l.checkStillHeld(status); err != nil {
 		return err
 	}
-	pace := l.pace.follow(used, at, l.units(), l.alloc.MaxDelta())
+	pace := l.pace.follow(max(used, at+l.domain.Prepared), at, l.units(), l.alloc.MaxDelta())
+	used = max(used, now)
+	// A clock that was wrong for a moment may have asked for any delta.
+	want = min(want, above(max(used, l.row.Fence), max(4*pace.span, l.domain.Prepared), l.alloc.MaxDelta()))
 	next := l.row
 	next.Identity = status.Identity // a row that matches has lost nothing
 	// One unit at least: a swap from the row as it was before must not find it unchanged, see Revoke.
-	next.Fence = max(l.row.Fence, l.reach(status, l.row.Fence, 1), l.reach(status, want, 0), l.reach(status, max(used, at), 2*pace.span))
-	next.Expires = status.Now.Add(2 * l.window())
-	if err := l.raise(ctx, next, want); err != nil {
+	next.Fence = max(l.row.Fence, l.reach(status, l.row.Fence, 1), l.reach(status, want, 0), l.reach(status, used, 2*pace.span))
+	proved, err := l.raise(ctx, next, want, began)
+	if err != nil {
 		return err
 	}
 	if status.Identity != "" { // the server may have moved between the two calls
 		if status, _, err = l.look(ctx); err != nil {
 			return err
 		}
-		if err := l.doubt(status); err != nil {
-			return err
-		}
+	}
+	if err := l.checkStillHeld(status); err != nil {
+		return err
 	}
 	l.limit = l.row.Fence
-	l.pace, l.server, l.ends = pace, status.Identity, l.sure(status)
-	if l.row.Expires.Before(l.ends) { // an earlier swap was found to have taken effect, and nothing since
-		l.ends = l.row.Expires
-	}
+	l.pace, l.server, l.renewed, l.exclusive = pace, status.Identity, proved, l.holds()
 	return nil
 }
 
-// sure is until when nobody else can have a row that is renewed now. It expires after two windows, by the clock of a server
-// that may be another one by then. Where the store may forget, it is no longer than a grant reaches.
-func (t *terms) sure(status Status) time.Time {
-	if status.Lossy {
-		return status.Now.Add(t.window())
-	}
-	return status.Now.Add(3 * t.window() / 2)
-}
+// holds is how long a row cannot have another holder after a renewal began. The row expires after two windows by the
+// store's clock, which starts later; half a window is held back, since clocks run at different speeds.
+func (t *terms) holds() time.Duration { return 3 * t.window() / 2 }
 
-// doubt gives up the lease where somebody else may have had the row meanwhile, and the store may have forgotten that. Nobody
-// can have had it before it expired, but for another process of the same owner, which a lossy store does not let in either.
-func (l *lease) doubt(status Status) error {
+// checkStillHeld ends the lease where another process may have had the row meanwhile and the store may have forgotten it:
+// on another server, and on a store that calls itself lossy. Both clocks of this host count, and no clock of a server: the
+// new server's may be slow. A second process of the same owner takes a row at once, so Fenced has no such time.
+func (l *lease) checkStillHeld(status Status) error {
 	moved := status.Identity != l.server
 	if !status.Lossy && !moved {
 		return nil
 	}
-	if !status.Now.After(l.ends) && (status.Lossy || !l.atOnce) {
+	elapsed := l.clock().longest(l.renewed)
+	if elapsed < l.exclusive && (status.Lossy || !l.atOnce) {
 		return nil
 	}
 	if moved {
-		return fmt.Errorf("%w: row %d: the server was %q and is %q, which may have lost commits", ErrWorkerRowLost, l.row.WorkerID, l.server, status.Identity)
+		// A successor on the new server begins above a quarantine that cannot have begun before this lease was renewed.
+		l.limit = min(l.limit, l.covered(l.renewed.wall, l.fence, l.isolation(status, l.prepared)-l.cfg.MaxSkew))
+		return fmt.Errorf("%w: row %d: the server was %q and is %q, and may have lost a claim: the last renewal began %v ago, allowed: less than %v",
+			ErrWorkerRowLost, l.row.WorkerID, l.server, status.Identity, elapsed, l.exclusive)
 	}
-	return fmt.Errorf("%w: row %d was to be renewed by %s on a store that may forget, and it is %s there; by now it may be another's",
-		ErrWorkerRowLost, l.row.WorkerID, stamp(l.ends), stamp(status.Now))
+	return fmt.Errorf("%w: row %d was renewed %v ago on a store that may forget, allowed: less than %v; by now it may have another holder",
+		ErrWorkerRowLost, l.row.WorkerID, elapsed, l.exclusive)
 }
 
-// raise swaps the row for next. It is content with less if an earlier swap has taken effect that reaches want.
-func (l *lease) raise(ctx context.Context, next Row, want int64) error {
+// raise swaps the row for next. It is content with less if an earlier swap has taken effect that reaches want. It returns
+// the beginning of the renewal that has kept the row from expiring.
+func (l *lease) raise(ctx context.Context, next Row, want int64, began instant) (instant, error) {
 	for {
 		next.Fence = max(next.Fence, l.row.Fence)
 		ok, errSwap := l.store.Swap(ctx, l.row, next, 2*l.window())
 		if ok && errSwap == nil {
 			l.prove(next)
-			return nil
+			return began, nil
 		}
-		if errSwap != nil && !slices.Contains(l.tried, next.Fence) {
-			l.tried = append(l.tried, next.Fence)
+		if errSwap != nil {
+			l.tried = append(l.tried, attempt{next.Fence, began})
 		}
-		// Somebody else has changed the row, or an earlier swap of ours took effect late, or it is not known
-		// whether this one did.
+		// Another process has changed the row, or an earlier swap took effect late, or it is not known whether this one did.
 		found, err := l.store.Load(ctx, l.row.WorkerID)
 		if err != nil {
-			return fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, errors.Join(errSwap, err))
+			return began, fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, errors.Join(errSwap, err))
 		}
 		if err := l.check(ctx, found); err != nil {
-			return err
+			return began, err
 		}
-		unchanged := found.same(l.row)
-		if !unchanged {
+		switch i := l.attempt(found.Fence); {
+		case found.same(l.row) && found.same(next) && errSwap != nil:
+			return l.renewed, nil // a swap that raises no fence leaves no trace
+		case found.same(l.row) && errSwap == nil:
+			return began, fmt.Errorf("assigner: renew row %d: the store refuses the swap and shows the row unchanged", l.row.WorkerID)
+		case !found.same(l.row):
+			proved := l.tried[i].began
 			l.prove(found)
+			if found.Fence >= want || found.same(next) {
+				return proved, nil
+			}
 		}
-		switch {
-		case found.Fence >= want && !unchanged, found.same(next):
-			return nil
-		case errSwap != nil:
-			return fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, errSwap)
-		case unchanged:
-			return fmt.Errorf("assigner: renew row %d: the store refuses the swap and shows the row unchanged", l.row.WorkerID)
-		case ctx.Err() != nil:
-			return ctx.Err()
+		if err := cmp.Or(errSwap, ctx.Err()); err != nil {
+			return began, fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, err)
 		}
 	}
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// above returns delta + span, or most where that is less.
-func above(delta, span, most int64) int64 {
-	if delta >= most || span >= most-delta {
-		return most
-	}
-	return delta + span
+// attempt returns the first swap to a fence that was not answered, or -1.
+func (l *lease) attempt(fence int64) int {
+	return slices.IndexFunc(l.tried, func(a attempt) bool { return a.fence == fence })
 }
 
 // prove notes that the row was raised by this lease. Swaps from the row before can no longer take effect.
 func (l *lease) prove(row Row) { l.row, l.tried = row, nil }
 
-// pace is how fast ID time is used: up to used at the delta at, by this host's clock. span is the window at that rate.
+// pace is how fast ID time is used: up to used at the delta at, by this host's clock. A generator that is no further ahead
+// than it prepares counts as one at the pace of the clock. span is the window at that rate.
 type pace struct{ used, at, span int64 }
 
 // follow returns the pace after a use up to used at now. The span changes at most twofold or by half at a time, and never
@@ -202,7 +224,7 @@ func (p pace) follow(used, now, window, maxDelta int64) pace {
 	return pace{used, now, max(min(max(wanted, p.span/2), 2*p.span), window)}
 }
 
-// check says whether a row that was read is still this lease's.
+// check returns an error when a row that was read is no longer this lease's.
 func (l *lease) check(ctx context.Context, found Row) error {
 	lost := func(sentinel error, format string, args ...any) error {
 		return fmt.Errorf("%w: %w: row %d: "+format, append([]any{ErrWorkerRowLost, sentinel, l.row.WorkerID}, args...)...)
@@ -210,7 +232,7 @@ func (l *lease) check(ctx context.Context, found Row) error {
 	switch {
 	case found.Version == 0:
 		meta, err := l.store.LoadMeta(ctx)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrWorkerOverlap) {
 			return fmt.Errorf("assigner: read the meta row: %w", err)
 		}
 		if meta.Namespace != l.namespace {
@@ -226,20 +248,23 @@ func (l *lease) check(ctx context.Context, found Row) error {
 	case found.Revoked():
 		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)
 	case found.Version != l.row.Version || found.Token != l.row.Token:
-		return fmt.Errorf("%w: row %d has been taken over by %q after it had expired or was released", ErrWorkerRowLost, l.row.WorkerID, found.Owner)
-	case found.Fence != l.row.Fence && !slices.Contains(l.tried, found.Fence):
-		return fmt.Errorf("%w: row %d: fence %d, here %d, raised by somebody else, such as the recovery after a restore, or by a copy of this "+
+		l.lostTo(found)
+		return fmt.Errorf("%w: row %d has been taken over by %q (%s)", ErrWorkerRowLost, l.row.WorkerID, found.Owner, found.Holder)
+	case found.Fence != l.row.Fence && l.attempt(found.Fence) < 0:
+		return fmt.Errorf("%w: row %d: fence %d, here %d, not raised by this lease, but by a recovery after a restore, or by a copy of this "+
 			"process", ErrWorkerRowLost, l.row.WorkerID, found.Fence, l.row.Fence)
 	}
 	return nil
 }
 
-// Release frees the row. The fence stays: it is never lowered.
+// Release frees the row. The fence stays: it is never lowered. The row has expired MaxSkew ago, so that it is offered even
+// if the store's clock is set back.
 func (l *lease) Release(ctx context.Context, _ int64) error {
+	l.Abandon()
 	for held := l.row; ; {
 		free := held
 		free.Token = ""
-		ok, errSwap := l.store.Swap(ctx, held, free, 0)
+		ok, errSwap := l.store.Swap(ctx, held, free, -l.cfg.MaxSkew)
 		if ok && errSwap == nil {
 			return nil
 		}
@@ -248,7 +273,7 @@ func (l *lease) Release(ctx context.Context, _ int64) error {
 		case err != nil:
 			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, errors.Join(errSwap, err))
 		case found.Token != l.row.Token:
-			return nil // free, or somebody else's
+			return nil // free, or another holder's
 		case found.same(held):
 			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, cmp.Or(errSwap, errors.New("the store does not change it")))
 		}

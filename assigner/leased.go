@@ -16,7 +16,7 @@ import (
 )
 
 // A LeaseConfig says how leases are taken and renewed. Its zero value is ready to use. All processes of a namespace use the
-// same Window and MaxSkew.
+// same Window, MaxLead, MaxSkew and FirstWorkerID.
 type LeaseConfig struct {
 	// Window is how long the store may be out of reach, at the present rate of use, before a generator runs
 	// out of deltas; at least one unit. A renewal reaches two windows ahead, and is due when one of them is left; a claim
@@ -24,10 +24,12 @@ type LeaseConfig struct {
 	// that may forget gives one window at most, of real time, and bridges half of it. Zero: 30 s.
 	Window time.Duration
 	// MaxLead is how far ahead of the clock a fence may lie for its worker ID to be taken. Each start reaches as far ahead as
-	// the generator prepares, which is 2^BoostPower units. Zero: 24 h.
+	// the generator prepares, which is 2^BoostPower units, and a window. On a store with an identity a quarantine covers
+	// MaxLead, and takes as long. Zero: two windows and the most that a generator of the namespace prepares, on a store with an
+	// identity; 24 h on others.
 	MaxLead time.Duration
 	// MaxSkew is how far the clocks of this host and of the store may differ: the fence of a host whose clock is
-	// wrong would spoil a worker ID for everybody after it. Zero: 1 min.
+	// wrong would spoil a worker ID for all holders after it. Zero: 1 min.
 	MaxSkew time.Duration
 	// FirstWorkerID is the smallest worker ID of the namespace; it has those from there to the largest of the layout. It
 	// leaves the smaller ones to worker IDs that come from elsewhere, such as Disposable ones in the same database. All
@@ -44,23 +46,32 @@ type LeaseConfig struct {
 
 // Leased takes worker IDs from a pool in a store: first one that an earlier holder has left, by releasing it or by
 // not renewing it for two windows, and a new one when there is none. Expiry only says when a worker ID may be offered
-// again. What keeps two holders apart is the fence: each claim and each renewal hands out a slice of deltas
-// that no other hands out, whatever clocks, pauses and messages that arrive late do. Prior art are the windows of
-// timestamp oracles (Percolator, TiKV PD) and segment allocation (Leaf, TinyId).
+// again. The fence keeps two holders apart: each claim and each renewal hands out a slice of deltas that no other hands
+// out, whatever clocks, pauses and messages that arrive late do. Prior art are the windows of timestamp oracles
+// (Percolator, TiKV PD) and segment allocation (Leaf, TinyId).
+//
+// Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock] when those that are free
+// were used more than MaxLead ahead; both errors, and [ErrQuarantined], have a method RetryAfter() time.Duration.
 //
 // The grant is [GuaranteeFenced], on a store that calls itself lossy [GuaranteeLossy]. There, give each generator an assigner of its
 // own: those that share one come out of quarantine one after the other.
 func Leased(store Store, cfg LeaseConfig) Assigner {
-	return newLeaser(store, cfg, (*claim).recycledFirst)
+	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(recycledFirst) })
 }
 
 // Auto is [Leased] in the other order: new worker IDs while they last, then recycled ones.
-func Auto(store Store, cfg LeaseConfig) Assigner { return newLeaser(store, cfg, (*claim).newFirst) }
+func Auto(store Store, cfg LeaseConfig) Assigner {
+	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(newFirst) })
+}
 
 // Fenced puts a fence behind a worker ID that comes from elsewhere. While another owner holds a lease on it,
-// Assign returns [ErrWorkerInUse], naming the owner; the same owner takes it over at once, which the fence keeps safe. owner
-// is what tells two processes apart that must not share the number, and stays the same over their restarts, such as a
+// Assign returns [ErrWorkerInUse], naming owner and process; the same owner takes it over at once, which the fence keeps
+// safe. owner tells two processes apart that must not share the number, and stays the same over their restarts, such as a
 // host name or an address.
+//
+// Two live processes with one owner are a mistake. Each takes the number from the other until one of them has lost it twice
+// in a row: from then on its Assign returns [ErrWorkerInUse] as long as the other holds the number. A second generator of
+// one owner in one process is refused in the same way.
 func Fenced(store Store, workerID int64, owner string, cfg LeaseConfig) Assigner {
 	l := newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.fixed(workerID) })
 	l.cfg.Owner, l.atOnce = owner, true
@@ -75,29 +86,30 @@ type leaser struct {
 	store  Store
 	cfg    LeaseConfig
 	choose func(*claim) (*lease, error)
-	atOnce bool  // the same owner takes a row over before it expires
-	err    error // what is wrong with the configuration
+	holder string // host and process number
+	atOnce bool   // the same owner takes a row over before it expires
+	err    error  // what is wrong with the configuration
 
 	// What a simulation does in its own way.
 	shuffle func(n int, swap func(i, j int))
 	pause   func(ctx context.Context, try int)
+	clock   func() instant
 
 	mu      sync.Mutex
 	waiting []*lease // in quarantine, until their callers come back
+	rival   rivalry
 }
 
 func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)) *leaser {
 	cfg.Window = cmp.Or(cfg.Window, 30*time.Second)
-	cfg.MaxLead = cmp.Or(cfg.MaxLead, 24*time.Hour)
 	cfg.MaxSkew = cmp.Or(cfg.MaxSkew, time.Minute)
-	if cfg.Owner == "" {
-		host, _ := os.Hostname() // for people: the process number alone will do
-		cfg.Owner = fmt.Sprintf("%s pid %d", host, os.Getpid())
-	}
+	host, _ := os.Hostname() // for people: the process number alone will do
+	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
+	cfg.Owner = cmp.Or(cfg.Owner, holder)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	l := &leaser{store: store, cfg: cfg, choose: choose, shuffle: rand.Shuffle, pause: backOff}
+	l := &leaser{store: store, cfg: cfg, choose: choose, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock()}
 	if store == nil {
 		l.err = errors.Join(l.err, errors.New("assigner: store nil, allowed: any"))
 	}
@@ -108,7 +120,7 @@ func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)
 		name  string
 		value time.Duration
 		zero  string
-	}{{"Window", cfg.Window, "30 s"}, {"MaxLead", cfg.MaxLead, "24 h"}, {"MaxSkew", cfg.MaxSkew, "1 min"}} {
+	}{{"Window", cfg.Window, "30 s"}, {"MaxLead", cfg.MaxLead, "see there"}, {"MaxSkew", cfg.MaxSkew, "1 min"}} {
 		if span.value < 0 {
 			l.err = errors.Join(l.err, fmt.Errorf("assigner: %s %v, allowed: 0 (%s) or more", span.name, span.value, span.zero))
 		}

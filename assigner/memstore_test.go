@@ -1,8 +1,10 @@
 package assigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -119,13 +121,14 @@ func (s *memStore) Swap(_ context.Context, old, next Row, ttl time.Duration) (bo
 // pin writes the meta row of memDomain, with all numbers below next given out.
 func (s *memStore) pin(next int64) {
 	d := memDomain()
-	s.meta = Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: next}
+	s.meta = Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: next,
+		Prepared: d.Prepared}
 }
 
 // put writes rows, and the meta row that goes with them.
 func (s *memStore) put(rows ...Row) {
 	for _, row := range rows {
-		row.Version = max(row.Version, 1)
+		row.Version, row.Owner = max(row.Version, 1), cmp.Or(row.Owner, "gone")
 		s.rows[row.WorkerID] = row
 		s.pin(max(s.meta.NextWorkerID, row.WorkerID+1))
 	}
@@ -174,4 +177,42 @@ func (s *memStore) delay() (arrive func()) {
 		return false, errLostAnswer
 	}
 	return func() { swap() }
+}
+
+// clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this host's.
+func clocked(a Assigner) Assigner {
+	if l, ok := a.(*leaser); ok {
+		var s *memStore
+		switch store := l.store.(type) {
+		case *memStore:
+			s = store
+		case *namedStore:
+			s = store.memStore
+		case *movingStore:
+			s = store.memStore
+		default:
+			return a
+		}
+		l.clock = func() instant { return instant{mono: s.status.Now.Sub(memTime(0)), wall: s.status.Now} }
+	}
+	return a
+}
+
+// A namedStore is the namespace orders, beside others.
+type namedStore struct {
+	*memStore
+	others map[string]Meta
+}
+
+func (s *namedStore) Namespace() string { return "orders" }
+
+func (s *namedStore) Namespaces(context.Context) (map[string]Meta, error) {
+	if s.others == nil {
+		return nil, errLostAnswer
+	}
+	all := maps.Clone(s.others)
+	if s.meta.Version != 0 {
+		all["orders"] = s.meta
+	}
+	return all, nil
 }

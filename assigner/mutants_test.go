@@ -89,9 +89,9 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 			"duplicates by design: a copy has all that the original has, until one of the two calls Invalidate",
 			simulation{accident: func(w *simWorld) { cloneHolder(w, false) }},
 		},
-		"a lossy store that loses commits while all clocks go back": {
+		"a lossy store that forgets all while all clocks go back": {
 			"on a store that may forget, safety rests on clocks",
-			simulation{lossy: true, all: true, accident: func(w *simWorld) { loseCommits(w); turnBack(w, 3*w.skew) }},
+			simulation{lossy: true, all: true, calm: true, accident: func(w *simWorld) { forget(w); turnBack(w, 5*w.skew) }},
 		},
 		"a lossy store that does not say so": {
 			"on a store that may forget, a claim is granted nothing before its quarantine ends",
@@ -118,14 +118,15 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 		"a copied process, invalidated":    {accident: func(w *simWorld) { cloneHolder(w, true) }, fenced: 30},
 		"commits lost, then recovered":     {accident: func(w *simWorld) { restore(w, true) }, all: true, fenced: 30},
 		"claims lost, grants proved since": {accident: loseClaim, often: true, fenced: 30},
+		"a lossy store that forgets all":   {lossy: true, accident: forget, all: true, fenced: 30},
 		"a lossy store":                    {lossy: true, accident: loseCommits, all: true, fenced: 30},
 		"failovers that lose commits, recognised": {
 			moves: 100, calm: true, all: true, fenced: 30,
-			accident: func(w *simWorld) {
-				if loseRows(w) {
-					w.failover()
-				}
-			},
+			accident: moveAndLose,
+		},
+		"quick starts before failovers that lose commits": {
+			moves: 100, calm: true, all: true, fenced: 80, hasty: true,
+			accident: moveAndLose,
 		},
 		"commits lost, grants proved since": {accident: loseCommits, fenced: 30},
 	} {
@@ -147,6 +148,21 @@ func loseCommits(w *simWorld) {
 	w.store.rewind(n)
 	w.era++
 	w.log("the store has lost %d commits", n)
+}
+
+// moveAndLose is a failover that loses commits, to a server with another identity.
+func moveAndLose(w *simWorld) {
+	if loseRows(w) {
+		w.failover()
+	}
+}
+
+// forget empties the store, as a restart without its file does.
+func forget(w *simWorld) {
+	w.store.meta, w.store.commits = Meta{}, nil
+	clear(w.store.rows)
+	w.era++
+	w.log("the store has forgotten everything")
 }
 
 // loseRows is loseCommits where the namespace stays. It returns false when there is nothing to lose.
@@ -205,8 +221,12 @@ func turnBack(w *simWorld, units int64) {
 	w.log("all clocks go back by %d", units)
 }
 
+// deleteRow deletes a row, unless a process that has not seen it counted may be about to create it: it could not tell.
 func deleteRow(w *simWorld) {
 	worker := w.rng.Int64N(int64(len(w.store.rows)))
+	if w.store.creating[worker] > 0 || slices.ContainsFunc(w.holders, func(h *simHolder) bool { return h.lease == nil && h.counted <= worker }) {
+		return
+	}
 	w.store.rows[worker] = Row{}
 	w.log("row %d deleted", worker)
 }
@@ -230,7 +250,7 @@ func cloneHolder(w *simWorld, invalidate bool) {
 		return
 	}
 	copied := *original
-	copied.leaser = &leaser{store: simLink{w.store, to}, cfg: original.cfg}
+	copied.leaser = &leaser{store: simLink{w.store, to}, cfg: original.cfg, clock: to.assigner.(*leaser).clock}
 	copied.domain = to.domain
 	to.start(&copied, from)
 }

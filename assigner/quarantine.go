@@ -22,6 +22,20 @@ func (e *QuarantineError) Error() string {
 // Unwrap returns ErrQuarantined.
 func (e *QuarantineError) Unwrap() error { return ErrQuarantined }
 
+// RetryAfter returns Remaining.
+func (e *QuarantineError) RetryAfter() time.Duration { return e.Remaining }
+
+// passing is an error of Assign that passes by itself, such as when all worker IDs are held. Generators look for its method.
+type passing struct {
+	error
+	after time.Duration
+}
+
+func (e passing) Unwrap() error { return e.error }
+
+// RetryAfter returns the time after which Assign may succeed.
+func (e passing) RetryAfter() time.Duration { return e.after }
+
 // suspicion says why a store may have forgotten who used a row last, or returns "".
 func (c *claim) suspicion(row Row) string {
 	known := row.Identity
@@ -40,21 +54,36 @@ func (c *claim) suspicion(row Row) string {
 // A quarantine holds back a lease that was claimed without a grant. When it ends, the deltas are past that an earlier
 // holder may have been granted, unless that one was ahead of the clock on a store that does not call itself lossy.
 type quarantine struct {
+	began          instant
+	lasts          time.Duration
 	until          time.Time // by the store's clock
+	forgotten      int64     // the highest delta that may have been granted and forgotten
 	server, reason string
 }
 
-// isolation is how long a quarantine lasts: as far as a grant of a generator that keeps to the clock reaches ahead of it, and
-// clocks may differ.
-func (t *terms) isolation(status Status) time.Duration {
+// begin starts a quarantine that lasts until the time has passed by the store's clock and by those of this host.
+func (q *quarantine) begin(status Status, now instant, lasts time.Duration, forgotten int64) {
+	q.began, q.lasts, q.until, q.server, q.forgotten = now, lasts, status.Now.Add(lasts), status.Identity, forgotten
+}
+
+// remaining is at most 0 when the quarantine is over.
+func (q *quarantine) remaining(status Status, now instant) time.Duration {
+	return max(q.until.Sub(status.Now), q.lasts-now.shortest(q.began))
+}
+
+// isolation is how long a quarantine lasts. On a server that may lack commits it covers all that a holder may have been
+// granted who keeps to the clock: it began up to lead ahead, prepared deltas at once, and was granted two windows more; and
+// clocks may differ. A lossy store bounds grants by its own clock.
+func (t *terms) isolation(status Status, prepared int64) time.Duration {
 	if status.Lossy {
 		return t.window() + t.cfg.MaxSkew
 	}
-	return 2*t.window() + time.Duration(t.domain.Prepared+1)*t.domain.Layout.Unit + t.cfg.MaxSkew
+	ahead := time.Duration(prepared) * t.domain.Layout.Unit
+	return t.lead(status, prepared) + ahead + max(2*t.window(), ahead) + t.domain.Layout.Unit + t.cfg.MaxSkew
 }
 
 func (l *lease) remains(status Status) error {
-	return &QuarantineError{WorkerID: l.row.WorkerID, Remaining: l.quarantine.until.Sub(status.Now), Reason: l.quarantine.reason}
+	return &QuarantineError{WorkerID: l.row.WorkerID, Remaining: l.quarantine.remaining(status, l.clock()), Reason: l.quarantine.reason}
 }
 
 // keep holds a lease in quarantine for the next caller. Those that end first come first.
@@ -84,33 +113,34 @@ func (c *claim) pick() *lease {
 // resume goes on with a lease in quarantine. It returns neither a lease nor an error when there is none.
 func (c *claim) resume() (*lease, error) {
 	for l := c.pick(); l != nil; l = c.pick() {
-		if c.status.Now.Before(l.quarantine.until) {
+		if l.quarantine.remaining(c.status, c.clock()) > 0 {
 			c.keep(l)
 			return nil, l.remains(c.status)
 		}
 		from := max(l.first, c.now)
 		switch err := l.Renew(c.ctx, from, from+c.domain.Prepared); {
 		case err == nil:
-			c.trust(l.quarantine)
+			c.clearQuarantine(l.quarantine)
 			l.quarantine = nil
+			c.enter(l)
 			return l, nil
 		case !errors.Is(err, ErrWorkerRowLost):
 			c.keep(l)
 			return nil, err
 		}
-		// It has expired meanwhile, and somebody else has the row.
+		// It has expired meanwhile, and another process has the row.
 	}
 	return nil, nil
 }
 
-// trust has new numbers begin above what may have been forgotten, so that they need no quarantine any more. Where that
-// fails the next lease that comes out of quarantine does it.
-func (c *claim) trust(q *quarantine) {
+// clearQuarantine raises the namespace's fence above everything that the old server may have granted, so that new worker IDs
+// need no quarantine. Where that fails the next lease that comes out of quarantine does it.
+func (c *claim) clearQuarantine(q *quarantine) {
 	if c.meta.Identity == c.status.Identity || q.server != c.status.Identity {
 		return
 	}
 	next := c.meta
-	next.Fence = max(next.Fence, c.alloc.Delta(q.until))
+	next.Fence = max(next.Fence, q.forgotten)
 	next.Identity = c.status.Identity
 	_, _ = c.swapMeta(next)
 }

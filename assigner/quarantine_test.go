@@ -31,7 +31,7 @@ func (s *memStore) at(delta int64) Domain {
 func TestALossyStoreGrantsNothingBeforeTheQuarantineEnds(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
-	a := Leased(s, LeaseConfig{})
+	a := clocked(Leased(s, LeaseConfig{}))
 	wantQuarantine(t, a, 0, 90*time.Second)
 	row := s.rows[0]
 	if row.Token == "" || row.Fence != 0 || !row.Expires.Equal(memTime(memStart+90+60)) {
@@ -71,7 +71,7 @@ func lossyLease(t *testing.T) (*memStore, Lease) {
 	t.Helper()
 	s := newMemStore()
 	s.status.Lossy = true
-	a := Leased(s, LeaseConfig{MaxSkew: time.Hour})
+	a := clocked(Leased(s, LeaseConfig{MaxSkew: time.Hour}))
 	wantQuarantine(t, a, 0, time.Hour+30*time.Second)
 	l, err := a.Assign(t.Context(), s.at(memStart+3630))
 	if err != nil {
@@ -80,15 +80,15 @@ func lossyLease(t *testing.T) (*memStore, Lease) {
 	return s, l
 }
 
-func TestALossyLeaseIsNotRenewedAfterAWindow(t *testing.T) {
+func TestALossyLeaseIsNotRenewedAfterAWindowAndAHalf(t *testing.T) {
 	s, l := lossyLease(t)
 	before := l.Grant()
-	s.at(memStart + 3630 + 30)
+	s.at(memStart + 3630 + 44)
 	if err := l.Renew(t.Context(), before.Limit, before.Limit); err != nil {
-		t.Errorf("Renew after a window: %v", err)
+		t.Errorf("Renew within a window and a half: %v", err)
 	}
 	before = l.Grant()
-	s.at(memStart + 3630 + 61)
+	s.at(memStart + 3630 + 44 + 45)
 	wantError(t, l.Renew(t.Context(), before.Limit, before.Limit), ErrWorkerRowLost, "row 0", "may forget")
 	if l.Grant() != before {
 		t.Errorf("grant %+v, was %+v", l.Grant(), before)
@@ -98,9 +98,9 @@ func TestALossyLeaseIsNotRenewedAfterAWindow(t *testing.T) {
 func TestALossyStoreGivesNothingToAnotherProcessOfTheSameOwnerBeforeItsRowExpires(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
-	wantQuarantine(t, Fenced(s, 2, "orders-2", LeaseConfig{}), 2, 90*time.Second)
+	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 90*time.Second)
 	row := s.rows[2]
-	wantQuarantine(t, Fenced(s, 2, "orders-2", LeaseConfig{}), 2, 150*time.Second)
+	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 150*time.Second)
 	if s.rows[2] != row {
 		t.Errorf("row %+v, was %+v", s.rows[2], row)
 	}
@@ -109,34 +109,34 @@ func TestALossyStoreGivesNothingToAnotherProcessOfTheSameOwnerBeforeItsRowExpire
 func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A timeline 1"
-	take(t, Leased(s, LeaseConfig{}))
+	take(t, clocked(Leased(s, LeaseConfig{})))
 	s.rows[0] = Row{WorkerID: 0, Version: 1, Fence: 1038, Identity: "A timeline 1"}
 	s.status.Identity = "A timeline 2"
-	a := Leased(s, LeaseConfig{})
-	wantQuarantine(t, a, 0, 129*time.Second)
+	a := clocked(Leased(s, LeaseConfig{}))
+	wantQuarantine(t, a, 0, 197*time.Second)
 	if row := s.rows[0]; row.Identity != "A timeline 1" || row.Fence != 1038 {
 		t.Errorf("row %+v, want the old identity until the quarantine ends", row)
 	}
-	l, err := a.Assign(t.Context(), s.at(memStart+129))
+	l, err := a.Assign(t.Context(), s.at(memStart+197))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := l.Grant(); g.First != memStart+130 || g.Limit < memStart+130+38 || g.Guarantee != GuaranteeFenced {
+	if g := l.Grant(); g.First != memStart+198 || g.Limit < memStart+198+38 || g.Guarantee != GuaranteeFenced {
 		t.Errorf("grant %+v, want it above what may have been lost", g)
 	}
 	if row := s.rows[0]; row.Identity != "A timeline 2" {
 		t.Errorf("row %+v, want the new identity", row)
 	}
 	// From now on numbers that were never given out, as far as the server knows, begin above it, too.
-	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+129 {
-		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+129)
+	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+197 {
+		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+197)
 	}
-	l, err = Leased(s, LeaseConfig{}).Assign(t.Context(), s.at(memStart+129))
+	l, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), s.at(memStart+197))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+130 {
-		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+130)
+	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+198 {
+		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+198)
 	}
 }
 
@@ -144,27 +144,27 @@ func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
 	s := newMemStore()
 	s.pin(1)
 	s.status.Identity = "B" // the meta row has none
-	a := Auto(s, LeaseConfig{})
-	wantQuarantine(t, a, 1, 129*time.Second)
-	l, err := a.Assign(t.Context(), s.at(memStart+134))
-	if err != nil || l.Grant().First != memStart+130 {
-		t.Errorf("Assign = %+v, %v, want deltas from %d", l, err, memStart+130)
+	a := clocked(Auto(s, LeaseConfig{}))
+	wantQuarantine(t, a, 1, 197*time.Second)
+	l, err := a.Assign(t.Context(), s.at(memStart+202))
+	if err != nil || l.Grant().First != memStart+198 {
+		t.Errorf("Assign = %+v, %v, want deltas from %d", l, err, memStart+198)
 	}
 }
 
 // A holder whose server has changed goes on if nobody can have had its row meanwhile.
 func TestARenewalOnAnotherServer(t *testing.T) {
 	assigners := map[string]func(Store) Assigner{
-		"Leased": func(s Store) Assigner { return Leased(s, LeaseConfig{}) },
-		"Fenced": func(s Store) Assigner { return Fenced(s, 0, "orders-0", LeaseConfig{}) },
+		"Leased": func(s Store) Assigner { return clocked(Leased(s, LeaseConfig{})) },
+		"Fenced": func(s Store) Assigner { return clocked(Fenced(s, 0, "orders-0", LeaseConfig{})) },
 	}
 	for name, row := range map[string]struct {
 		assigner string
 		after    int64
 		lost     bool
 	}{
-		"within a window and a half": {"Leased", 45, false},
-		"later":                      {"Leased", 46, true},
+		"within a window and a half": {"Leased", 44, false},
+		"later":                      {"Leased", 45, true},
 		"of a number of its own":     {"Fenced", 1, true},
 		"of that, with no change":    {"Fenced", 0, false},
 	} {
@@ -210,11 +210,11 @@ func (m *movingStore) Status(ctx context.Context) (Status, error) {
 
 func TestAServerThatChangesDuringACall(t *testing.T) {
 	s := &movingStore{newMemStore(), 1}
-	_, err := Leased(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrQuarantined, `"A"`, `"B"`) // the claim begins again, on the other server
 
 	s = &movingStore{newMemStore(), 3}
-	l := take(t, Fenced(s, 0, "orders-0", LeaseConfig{}))
+	l := take(t, clocked(Fenced(s, 0, "orders-0", LeaseConfig{})))
 	before := l.Grant()
 	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
 	if l.Grant() != before {
@@ -225,7 +225,7 @@ func TestAServerThatChangesDuringACall(t *testing.T) {
 func TestQuarantinesOfOneAssignerAreToldApart(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
-	a := Leased(s, LeaseConfig{})
+	a := clocked(Leased(s, LeaseConfig{}))
 	wantQuarantine(t, a, 0, 90*time.Second)
 	other := memDomain()
 	other.DatacenterID++

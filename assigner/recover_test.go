@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -15,23 +16,24 @@ func TestRecoverRaisesAllThatIsThereAndWhatIsNot(t *testing.T) {
 	for worker, want := range map[int64]Row{
 		0: {Version: 2, Fence: memStart + 3600, Owner: "a"},
 		1: {Version: 2, Fence: memStart + 500 + 3600, Owner: "b"},
-		2: {Version: 5, Fence: memStart + 3600},
+		2: {Version: 5, Fence: memStart + 3600, Owner: "gone"},
 	} {
 		want.WorkerID, want.Identity, want.Expires = worker, "restored", memTime(memStart)
-		if got := s.rows[worker]; got != want {
+		want.Token = s.rows[worker].Token // of the recovery: the row has expired
+		if got := s.rows[worker]; got != want || !strings.HasPrefix(got.Token, recoveringPrefix) {
 			t.Errorf("row %+v, want %+v", got, want)
 		}
 	}
-	if s.meta.Fence != memStart+3600 || s.meta.Identity != "restored" || s.meta.NextWorkerID != 3 || s.meta.Version != 2 {
+	if s.meta.Fence != memStart+3600 || s.meta.Identity != "restored" || s.meta.NextWorkerID != 3 || s.meta.Version != 3 || s.meta.recovering() {
 		t.Errorf("meta %+v, want its fence raised to %d and no number taken", s.meta, memStart+3600)
 	}
 	// No quarantine any more, and a number whose row was lost begins above the fence of all.
-	wantGrant(t, take(t, Auto(s, LeaseConfig{})), 3, memStart+3601, memStart+3600+8+30)
+	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 3, memStart+3601, memStart+3600+8+30)
 }
 
 func TestHoldersNoticeARecovery(t *testing.T) {
 	s := newMemStore()
-	l := take(t, Leased(s, LeaseConfig{}))
+	l := take(t, clocked(Leased(s, LeaseConfig{})))
 	before := l.Grant()
 	if err := Recover(t.Context(), s, 0); err != nil {
 		t.Fatal(err)
@@ -50,7 +52,7 @@ func TestRecoverAgainstOthers(t *testing.T) {
 		s.rows[0] = held(0, 800, "a", memStart+60)
 		return do(), nil
 	}
-	if err := Recover(t.Context(), s, time.Minute); err != nil || s.rows[0].Fence != memStart+60 || s.rows[0].Token != "" {
+	if err := Recover(t.Context(), s, time.Minute); err != nil || s.rows[0].Fence != memStart+60 || s.rows[0].Expires.After(s.status.Now) {
 		t.Errorf("Recover: %v; row %+v", err, s.rows[0])
 	}
 	s.onSwap = func(old, next Row, do func() bool) (bool, error) {
@@ -83,7 +85,7 @@ func TestARowCreatedAcrossARecoveryIsNotUsed(t *testing.T) {
 		}
 		return do(), nil
 	}
-	wantGrant(t, take(t, Fenced(s, 3, "orders-3", LeaseConfig{})), 3, memStart+3601, memStart+3600+8+30)
+	wantGrant(t, take(t, clocked(Fenced(s, 3, "orders-3", LeaseConfig{}))), 3, memStart+3601, memStart+3600+8+30)
 	if v := s.rows[3].Version; v != 2 {
 		t.Errorf("version %d, want a second claim", v)
 	}
@@ -103,5 +105,51 @@ func TestALossyStoreIsNotRecovered(t *testing.T) {
 	s.status.Lossy = true
 	if err := Recover(t.Context(), s, time.Hour); err == nil || s.meta.Fence != 0 {
 		t.Errorf("Recover: %v; meta %+v", err, s.meta)
+	}
+}
+
+// A recovery that is cut off goes on where it ended: each fence is raised once. Till then nothing is taken.
+func TestARecoveryThatIsRepeatedAddsItsLeadOnce(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0, Fence: 5000}, Row{WorkerID: 1, Fence: 6000}, Row{WorkerID: 2, Fence: 7000})
+	swaps := 0
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		if swaps++; swaps == 2 {
+			return false, errLostAnswer
+		}
+		return do(), nil
+	}
+	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer)
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, nil, "recovery", "call Recover again")
+	wantRetry(t, err, time.Second)
+	if err := Recover(t.Context(), s, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for worker, fence := range map[int64]int64{0: 8600, 1: 9600, 2: 10600} {
+		if got := s.rows[worker].Fence; got != fence {
+			t.Errorf("fence %d of row %d, want %d: raised once", got, worker, fence)
+		}
+	}
+	if s.meta.Fence != memStart+3600 {
+		t.Errorf("fence %d of the namespace, want %d", s.meta.Fence, memStart+3600)
+	}
+	take(t, clocked(Leased(s, LeaseConfig{})))
+}
+
+// A number below the counter without a row is one whose row was deleted. Only a recovery knows how far it was used.
+func TestARecoveryGivesDeletedRowsBack(t *testing.T) {
+	s := newMemStore()
+	s.put(held(0, 700, "a", memStart+60))
+	s.pin(4) // rows 1 to 3 are gone
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkersExhausted)
+	if err := Recover(t.Context(), s, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		if g := take(t, clocked(Leased(s, LeaseConfig{}))).Grant(); g.First != memStart+3601 {
+			t.Errorf("grant %+v, want it from %d", g, memStart+3601)
+		}
 	}
 }

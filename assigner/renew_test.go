@@ -21,7 +21,7 @@ func newTenant(t *testing.T) *tenant {
 	h.s.put(Row{WorkerID: 0})
 	d := memDomain()
 	d.Now = func() int64 { return h.now }
-	l, err := Leased(h.s, LeaseConfig{Owner: "tenant"}).Assign(t.Context(), d)
+	l, err := clocked(Leased(h.s, LeaseConfig{Owner: "tenant"})).Assign(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestTheWindowDoublesUnderDemandAndHalvesWhenCalm(t *testing.T) {
 func TestAStartAheadOfTheClockIsNoDemand(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: 50_000})
-	l := take(t, Leased(s, LeaseConfig{}))
+	l := take(t, clocked(Leased(s, LeaseConfig{})))
 	wantGrant(t, l, 0, 50_001, 50_038)
 	if err := l.Renew(t.Context(), 50_001, 50_009); err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestAReleasedRowStartsAboveTheFence(t *testing.T) {
 	if got := h.s.rows[0]; got.Fence != 1080 || got.Token != "" || got.Version != 2 || got.Expires.After(memTime(1020)) {
 		t.Errorf("row = %+v, want it free at once, with the fence 1080", got)
 	}
-	wantGrant(t, take(t, Leased(h.s, LeaseConfig{})), 0, 1081, 1118)
+	wantGrant(t, take(t, clocked(Leased(h.s, LeaseConfig{}))), 0, 1081, 1118)
 }
 
 func TestReleaseOfARowThatIsNoLongerHeld(t *testing.T) {
@@ -297,8 +297,8 @@ func TestARestartAfterTheClockWentBackStaysAboveTheFence(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: memStart + 3600 + 38})
 	for name, a := range map[string]Assigner{
-		"Leased": Leased(s, LeaseConfig{}),
-		"Fenced": Fenced(s, 0, "host", LeaseConfig{}),
+		"Leased": clocked(Leased(s, LeaseConfig{})),
+		"Fenced": clocked(Fenced(s, 0, "host", LeaseConfig{})),
 	} {
 		fence := s.rows[0].Fence
 		l := take(t, a)
@@ -318,7 +318,7 @@ func TestSlicesOfOneRowFollowEachOther(t *testing.T) {
 		h.s.status.Now = h.s.status.Now.Add(time.Hour) // all before are late
 		offset := i*37%101 - 50
 		d.Now = func() int64 { return memStart + 3600*(i+1) + offset }
-		l, err := Leased(h.s, LeaseConfig{}).Assign(t.Context(), d)
+		l, err := clocked(Leased(h.s, LeaseConfig{})).Assign(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +357,8 @@ func TestALeaseIsNotSurerThanTheRenewalThatWasFound(t *testing.T) {
 	if err := h.at(1059).renew(1059, 1067); err != nil {
 		t.Fatal(err)
 	}
-	if ends, expires := h.l.(*lease).ends, h.s.rows[0].Expires; ends.After(expires) {
-		t.Errorf("sure until %v, the row expires at %v", ends, expires)
+	l := h.l.(*lease)
+	if safe, expires := l.renewed.wall.Add(l.exclusive), h.s.rows[0].Expires; safe.After(expires) {
+		t.Errorf("sure until %v, the row expires at %v", safe, expires)
 	}
 }

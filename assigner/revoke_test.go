@@ -32,20 +32,20 @@ func TestRevokeTakesARowFromItsHolder(t *testing.T) {
 // A live holder is revoked, another one takes the row when it is offered: what both may use has nothing in common, and the first one is told.
 func TestARevokedHolderAndTheNextShareNoDelta(t *testing.T) {
 	s := newMemStore()
-	first := take(t, Leased(s, LeaseConfig{}))
+	first := take(t, clocked(Leased(s, LeaseConfig{})))
 	before := first.Grant()
 	revoked, err := Revoke(t.Context(), s, before.WorkerID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Fenced(s, before.WorkerID, "b", LeaseConfig{}).Assign(t.Context(), memDomain())
+	_, err = clocked(Fenced(s, before.WorkerID, "b", LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerInUse, "row 0")
-	if other := take(t, Leased(s, LeaseConfig{})); other.Grant().WorkerID == before.WorkerID {
+	if other := take(t, clocked(Leased(s, LeaseConfig{}))); other.Grant().WorkerID == before.WorkerID {
 		t.Error("the row was offered before the lease would have expired")
 	}
 	wantError(t, first.Renew(t.Context(), before.First, before.Limit+1), ErrWorkerRowLost, "row 0 has been revoked")
 	s.status.Now = revoked.Expires
-	next := take(t, Fenced(s, before.WorkerID, "b", LeaseConfig{MaxSkew: time.Hour}))
+	next := take(t, clocked(Fenced(s, before.WorkerID, "b", LeaseConfig{MaxSkew: time.Hour})))
 	if g := next.Grant(); g.WorkerID != before.WorkerID || g.First <= before.Limit {
 		t.Errorf("grant %+v, want the same worker ID above %+v", g, before)
 	}
@@ -136,13 +136,13 @@ func TestARevokedRowIsNotOfferedBeforeItsLeaseWouldHaveExpired(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
 			s.status.Identity = "server 1"
-			first := take(t, Leased(s, LeaseConfig{}))
+			first := take(t, clocked(Leased(s, LeaseConfig{})))
 			before := first.Grant()
 			meta, held := s.meta, s.rows[before.WorkerID]
 			if _, err := row.revoke(t.Context(), s, before.WorkerID); err != nil {
 				t.Fatal(err)
 			}
-			next := take(t, Leased(s, LeaseConfig{}))
+			next := take(t, clocked(Leased(s, LeaseConfig{})))
 			s.status.Identity, s.meta, s.rows = "server 2", meta, map[int64]Row{held.WorkerID: held}
 			if err := first.Renew(t.Context(), before.First, before.Limit+1); err != nil {
 				t.Fatal(err)
@@ -215,7 +215,7 @@ func TestARenewalThatComesBetweenIsSeenByRevoke(t *testing.T) {
 	d.Now = func() int64 { return now }
 	pass := func(n int64) { now += n; s.status.Now = memTime(now) }
 	assign := func() Lease {
-		l, err := Leased(s, LeaseConfig{}).Assign(t.Context(), d)
+		l, err := clocked(Leased(s, LeaseConfig{MaxLead: 2 * time.Hour})).Assign(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ type simHolder struct {
 	offset   int64 // of its clock to the true time
 	drift    int64 // in thousandths
 	paused   int64 // until this time
+	cutOff   int64 // from the store, until this time
 	eager    bool  // composes more than the clock alone asks for
 
 	step  func() (struct{}, bool)
@@ -29,9 +30,10 @@ type simHolder struct {
 	grant    Grant // as the generator knows it
 	last     int64 // the newest delta composed, only forward
 	renewing bool
-	heard    int // the era in which a row was last read or swapped
-	proved   int // and that in which the grant was last proved
-	used     int // deltas composed
+	heard    int   // the era in which a row was last read or swapped
+	proved   int   // and that in which the grant was last proved
+	used     int   // deltas composed
+	counted  int64 // the counter of worker IDs, as last read
 }
 
 func (h *simHolder) clock() int64 {
@@ -44,7 +46,8 @@ func (h *simHolder) start(lease Lease, like *simHolder) {
 		h.stop()
 	}
 	h.lease, h.grant, h.last, h.renewing, h.dead, h.paused = nil, Grant{}, 0, false, false, 0
-	h.assigner.(*leaser).waiting = nil
+	h.cutOff = 0
+	h.assigner.(*leaser).waiting, h.assigner.(*leaser).rival = nil, rivalry{}
 	if lease != nil {
 		h.lease, h.grant, h.last, h.proved, h.serial = lease, like.grant, like.last, like.proved, h.w.newSerial()
 	}
@@ -63,7 +66,7 @@ func (h *simHolder) travel() bool {
 		h.dead = true
 		return false
 	}
-	if h.renewing && h.w.chance(40) {
+	if (h.renewing || h.lease == nil) && h.w.chance(40) && h.wants() {
 		h.compose()
 	}
 	return true
@@ -76,10 +79,10 @@ func (h *simHolder) live() {
 		h.assign()
 	case h.w.healing:
 		h.generate()
-	case h.w.chance(2):
+	case h.w.chance(2), h.w.sim.hasty && h.w.chance(30):
 		h.release()
 	case h.w.chance(1):
-		h.lease = nil // Invalidate: not released
+		h.lease, h.grant = nil, Grant{} // Invalidate: not released
 	case h.w.chance(5):
 		h.last = max(h.last, h.clock()-1) // what is stale is dropped
 	default:
@@ -111,14 +114,28 @@ func (h *simHolder) generate() {
 	case h.w.healing:
 		h.last = max(h.last, h.clock()-1)
 	}
+	if h.w.sim.calm {
+		n += h.w.rng.IntN(int(h.domain.Prepared) + 1)
+	}
 	for range n {
-		if h.eager || h.last < h.clock() {
+		if h.wants() {
 			h.compose()
 		}
 	}
 	if h.grant.Limit-h.last <= h.w.window/2 || h.w.chance(3) {
 		h.renew()
 	}
+}
+
+// wants reports whether demand or clock ask for another delta. A calm generator keeps to the clock exactly.
+func (h *simHolder) wants() bool {
+	switch {
+	case h.w.sim.calm:
+		return h.last < h.clock()+h.domain.Prepared
+	case h.renewing, h.lease == nil:
+		return true
+	}
+	return h.eager || h.last < h.clock()
 }
 
 // compose uses the next delta, if the grant has it.
@@ -145,6 +162,10 @@ func (h *simHolder) renew() {
 		h.grant.Limit = h.w.sim.grant(h.lease.Grant()).Limit
 	case errors.Is(err, ErrWorkerRowLost):
 		h.w.losses++
+		h.grant.Limit = min(h.grant.Limit, h.lease.Grant().Limit) // still its own, while it looks for another lease
+		if errors.Is(err, ErrFenceRegressed) || errors.Is(err, ErrWorkerRowMissing) || errors.Is(err, ErrNamespaceRecreated) {
+			h.grant = Grant{}
+		}
 		h.lease = nil
 	default:
 		h.w.judge(err, ErrClockSkew)
@@ -161,5 +182,5 @@ func (h *simHolder) release() {
 	if err != nil {
 		h.w.judge(err)
 	}
-	h.lease = nil
+	h.lease, h.grant = nil, Grant{}
 }

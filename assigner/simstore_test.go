@@ -18,6 +18,7 @@ type simStore struct {
 	past     [][]Row       // what each row was before, oldest first
 	commits  []commit      // to take back, oldest first
 	late     []func()      // swaps that were answered with an error and are still under way
+	creating map[int64]int // those that create a row
 	matches  predicate     // of Swap
 	write    func(Row) Row // what a swap leaves
 	lagging  bool          // reads come from a replica
@@ -98,7 +99,7 @@ func (l simLink) call(op func()) error {
 	if !l.h.travel() {
 		return errStore
 	}
-	failed := l.w.down() || l.w.chance(l.w.faults)
+	failed := l.w.down() || l.w.time < l.h.cutOff || l.w.chance(l.w.faults)
 	if !failed {
 		op()
 	}
@@ -114,6 +115,9 @@ func (l simLink) change(swap func() bool) (ok bool, err error) {
 		return false, errStore
 	}
 	fate := l.w.fate()
+	if l.w.time < l.h.cutOff {
+		fate = lost
+	}
 	switch fate {
 	case applied, unanswered:
 		ok = swap()
@@ -132,7 +136,10 @@ func (l simLink) Status(context.Context) (s Status, err error) {
 }
 
 func (l simLink) LoadMeta(context.Context) (m Meta, err error) {
-	err = l.call(func() { m = l.meta })
+	err = l.call(func() {
+		m = l.meta
+		l.h.counted = m.NextWorkerID
+	})
 	return m, err
 }
 
@@ -171,8 +178,16 @@ func (l simLink) Expired(ctx context.Context, n int) (rows []Row, err error) {
 
 func (l simLink) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
 	var era int
+	pending := old.Version == 0
+	if pending {
+		l.creating[next.WorkerID]++
+	}
 	ok, err := l.change(func() bool {
 		era = l.w.era
+		if pending {
+			l.creating[next.WorkerID]--
+		}
+		pending = false
 		return l.swap(old, next, ttl)
 	})
 	if err == nil {

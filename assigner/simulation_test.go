@@ -50,6 +50,7 @@ type simulation struct {
 	lossy    bool            // the store says that it may forget
 	moves    int             // percent of the worlds whose store has an identity, which failovers change
 	calm     bool            // clocks are right, and nobody runs ahead of them
+	hasty    bool            // holders end soon, and start again at once
 }
 
 func (s simulation) defaults() simulation {
@@ -78,6 +79,7 @@ type simWorld struct {
 	window    int64
 	skew      int64 // MaxSkew
 	haste     int   // of time, against the steps of holders
+	accidents int   // percent of the occasions
 	faults    int   // percent of the calls
 	moving    bool
 	alike     bool // all holders begin with clocks that are right, and prepare the same
@@ -120,23 +122,27 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 	workerBits := uint8(w.rng.IntN(3))
 	w.window = 2 + w.rng.Int64N(60)
 	w.moving = w.chance(w.sim.moves)
-	w.skew, w.haste = 600, 30
-	if w.moving || w.sim.lossy {
-		w.skew, w.haste, w.window = 12, 10, 5+w.window%20 // or nothing but quarantine happens
+	w.skew, w.haste, w.accidents = 600, 30, 100
+	switch { // or nothing but quarantine happens
+	case w.sim.lossy:
+		w.skew, w.haste, w.window, w.accidents = 12, 10, 5+w.window%20, 15
+	case w.moving:
+		w.skew, w.haste, w.window, w.accidents = 12, 20, 5+w.window%20, 10
 	}
 	w.faults = w.rng.IntN(15)
 	w.alike, w.prepared = w.chance(50), w.rng.Int64N(8)
 	if w.sim.calm {
-		w.prepared = w.rng.Int64N(60)
+		w.prepared = w.rng.Int64N(20)
 	}
 	w.alike = w.alike || w.sim.calm
 	w.store = &simStore{
-		w:       w,
-		rows:    make([]Row, 1<<workerBits),
-		past:    make([][]Row, 1<<workerBits),
-		matches: w.sim.matches,
-		write:   func(r Row) Row { return w.sim.write(w, r) },
-		lagging: w.sim.lagging,
+		w:        w,
+		rows:     make([]Row, 1<<workerBits),
+		past:     make([][]Row, 1<<workerBits),
+		matches:  w.sim.matches,
+		write:    func(r Row) Row { return w.sim.write(w, r) },
+		lagging:  w.sim.lagging,
+		creating: make(map[int64]int),
 	}
 	w.failover()
 	for id := range 2 + w.rng.IntN(7) {
@@ -168,6 +174,9 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 		h.assigner = Auto(store, cfg)
 	}
 	h.assigner.(*leaser).shuffle = w.rng.Shuffle
+	h.assigner.(*leaser).clock = func() instant {
+		return instant{mono: time.Duration(w.time*(1000+h.drift)/1000) * simUnit, wall: simAlloc.Time(h.clock())}
+	}
 	h.assigner.(*leaser).pause = func(context.Context, int) { h.travel() }
 	h.start(nil, nil)
 	return h
@@ -175,8 +184,13 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 
 func (w *simWorld) chance(percent int) bool { return w.rng.IntN(100) < percent }
 
-// steps is more where time passes more slowly.
-func (w *simWorld) steps() int { return simSteps * 30 / w.haste }
+// steps is more where time passes more slowly, and where quarantines take time.
+func (w *simWorld) steps() int {
+	if w.moving {
+		return 4 * simSteps
+	}
+	return simSteps * 30 / w.haste
+}
 
 func (w *simWorld) down() bool { return w.time < w.downUntil }
 
@@ -260,6 +274,9 @@ func (w *simWorld) happen() {
 		w.log("holder %d: killed", h.id)
 		h.start(nil, nil)
 	case 7:
+		if w.moving && w.chance(85) { // or nothing but quarantine happens
+			return
+		}
 		w.failover()
 		w.downUntil = w.time + w.rng.Int64N(2*w.window)
 		w.log("failover, down until %d", w.downUntil-simStart)
@@ -268,9 +285,13 @@ func (w *simWorld) happen() {
 	case 9:
 		h.eager = !h.eager && !w.sim.calm
 	case 10, 11:
-		if w.sim.accident != nil && (w.haste == 30 || w.chance(30)) {
+		if w.sim.accident != nil && w.chance(w.accidents) {
 			w.sim.accident(w)
 		}
+	}
+	if event := w.rng.IntN(300); event < 3 {
+		h.cutOff = w.time + w.rng.Int64N(4*w.window)
+		w.log("holder %d: cut off until %d", h.id, h.cutOff-simStart)
 	}
 	if w.sim.often && w.chance(5) {
 		w.sim.accident(w)
@@ -343,7 +364,8 @@ func story(seed uint64, sim simulation) string {
 	return strings.Join(lines[max(0, len(lines)-60):], "\n")
 }
 
-// seeds returns how many schedules a test runs: fewer where each takes longer. UIDRING_SEED chooses a single one.
+// seeds returns how many schedules a test runs: fewer where each takes longer. UIDRING_SEED chooses a single one,
+// UIDRING_SEEDS another number.
 func seeds(t *testing.T, n uint64) (from, to uint64) {
 	if text := os.Getenv("UIDRING_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -351,6 +373,13 @@ func seeds(t *testing.T, n uint64) (from, to uint64) {
 			t.Fatal(err)
 		}
 		return seed, seed + 1
+	}
+	if text := os.Getenv("UIDRING_SEEDS"); text != "" {
+		seeds, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return 0, seeds
 	}
 	if testing.Short() || raceEnabled {
 		return 0, n / 10

@@ -16,15 +16,14 @@ func (w *simWorld) heal() {
 	}
 	w.store.late = nil
 	for _, h := range w.holders {
-		h.offset, h.drift, h.paused, h.eager = w.rng.Int64N(101)-50, 0, 0, true
+		h.offset, h.drift, h.paused, h.cutOff, h.eager = w.rng.Int64N(101)-50, 0, 0, 0, true
 	}
 }
 
 // usable counts the worker IDs that have a row or were never given out.
-func (w *simWorld) usable() int {
-	n := len(w.store.rows) - int(w.store.meta.NextWorkerID)
-	for _, row := range w.store.rows {
-		if row.Version != 0 {
+func (w *simWorld) usable() (n int) {
+	for worker, row := range w.store.rows {
+		if row.Version != 0 || int64(worker) >= w.store.meta.NextWorkerID {
 			n++
 		}
 	}

@@ -18,7 +18,8 @@ import (
 type Store interface {
 	// Status looks at the server.
 	Status(ctx context.Context) (Status, error)
-	// LoadMeta returns the zero Meta when there is none.
+	// LoadMeta returns the zero Meta when there is none. With ErrWorkerOverlap it returns the meta row all the same: nothing
+	// new is taken from the namespace then, and its holders go on.
 	LoadMeta(ctx context.Context) (Meta, error)
 	// SwapMeta replaces the meta row, if it still has the version and the token of old, by next. The zero Meta as
 	// old creates it, if there is none.
@@ -84,6 +85,9 @@ type Row struct {
 
 // same reports whether a swap from m would find other unchanged.
 func (m Meta) same(other Meta) bool { return m.Version == other.Version && m.Token == other.Token }
+
+// unused reports whether the row was created for others and never claimed.
+func (r Row) unused() bool { return r.Version == 1 && r.Token == "" && r.Owner == "" }
 
 // same reports whether a swap from r would find other unchanged.
 func (r Row) same(other Row) bool {

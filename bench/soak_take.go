@@ -113,7 +113,7 @@ func newSubject(cfg cached.Config, use useFunc) (*subject, error) {
 				Issued:        s.Issued,
 				Retired:       s.Retired,
 				Dropped:       s.Dropped,
-				Remaining:     int64(s.Remaining),
+				Remaining:     int64(s.Remaining + s.Retiring),
 				Rejected:      s.RejectedTakes,
 				InlinePads:    s.InlinePads,
 				PaddingPasses: s.PaddingPasses,

@@ -40,7 +40,7 @@ func openMySQL(ctx context.Context, s settings) (workers, error) {
 		return workers{}, err
 	}
 	if s.create {
-		if err := sqlassigner.Apply(ctx, db); err != nil {
+		if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
 			return workers{}, errors.Join(err, db.Close())
 		}
 	}
@@ -65,7 +65,7 @@ func openSQLite(ctx context.Context) (w workers, err error) {
 		return w, err
 	}
 	db := sqlx.NewDb(handle, "sqlite")
-	if err := sqlassigner.Apply(ctx, db); err != nil {
+	if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
 		return w, errors.Join(err, db.Close())
 	}
 	return disposable(db, "SQLite in a temporary folder", func() error { return errors.Join(db.Close(), remove()) }), nil

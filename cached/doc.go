@@ -27,6 +27,10 @@
 // takes many IDs of the stream at once. IDs are unique across all of these. They increase within a lane, but a goroutine
 // that is moved to another CPU may see a smaller one than before: lanes are apart by as much as the units in their hands.
 //
+// A lane of a CPU relies on the runtime's procPin, as sync.Pool does. The build tag uidring_nopin
+// replaces it by a mutex per lane, for a Go release that closes procPin to other modules. The
+// guarantees stay the same, and Next takes longer.
+//
 // # What is not
 //
 // The time in an ID is not the time of the call: it lies between MaxStaleness before and MaxAhead, which is unbounded

@@ -1,4 +1,4 @@
-//go:build !race && !purego && gc && (amd64 || arm64)
+//go:build !race && !uidring_nopin && gc && (amd64 || arm64)
 
 package cached_test
 

@@ -2,19 +2,21 @@ package cached
 
 import "runtime"
 
-// A lane is a run that was taken whole from the ring, to be issued without a word that others write. It belongs to one
-// goroutine at a time, that of a [Lane] or the one that runs on a CPU. Others look at it for Stats, and take its limit away when
-// the run is retired.
+// A lane is a block that its owner took whole from the ring. The owner counts through it without
+// words that other goroutines write. It is the goroutine that has a [Lane], or the goroutine that
+// runs on a CPU. Other goroutines read a lane for Stats, and revoke its limit when they retire its
+// block.
 type lane struct {
-	last    word // the ID issued last; unsigned, like all: after the largest ID comes a number that is larger still
+	last    word // the ID issued last; unsigned, since the largest ID has a successor
 	limit   word // the last ID that may be issued; 0: none
-	end     word // the last ID of the run
-	retired word // IDs that were dropped, of all its runs so far
-	coming  word // IDs that the lane may be taking from the ring: to Stats they are left, not issued
-	changes word // odd while the owner goes from one run to another, when the other words do not belong together
+	end     word // the last ID of the block
+	retired word // IDs that the owner dropped, of all its blocks so far
+	coming  word // IDs that the lane may be taking from the ring: Stats counts them as remaining
+	changes word // a seqlock: odd while the owner changes several of the other words
 }
 
-// take returns the next ID of the lane, from another run if need be, or false when the ring is empty.
+// take returns the next ID of the lane, from another block if need be, or false when the ring is
+// empty.
 func (l *lane) take(g *Generator) (int64, bool) {
 	if x := l.last.get() + 1; x <= l.limit.get() {
 		l.last.set(x)
@@ -23,7 +25,7 @@ func (l *lane) take(g *Generator) (int64, bool) {
 	return l.refill(g)
 }
 
-// refill drops what is left, which has been retired, and goes on with another run.
+// refill drops the rest of a retired block and goes on with another block.
 func (l *lane) refill(g *Generator) (int64, bool) {
 	for {
 		l.drop()
@@ -39,14 +41,16 @@ func (l *lane) refill(g *Generator) (int64, bool) {
 	}
 }
 
-// begin makes a run that begins with x the lane's own, and x the ID issued last. It reports false when the run has been retired.
+// begin makes the n IDs from x on the block of the lane, and issues x. It returns false when the
+// block has been retired.
 func (l *lane) begin(x uint64, n int, g *Generator) bool {
 	l.changing()
 	defer l.changing()
 	l.coming.publish(0)
 	l.last.publish(x - 1)
 	l.end.publish(x + uint64(n) - 1)
-	// In this order: whoever retires the run after this look at cut sees the limit, and takes it away.
+	// The limit before the look at cut: a retirement that raises cut after this look finds the
+	// limit and revokes it.
 	l.limit.publish(l.end.get())
 	if x <= g.cut.Load() {
 		return false
@@ -55,10 +59,11 @@ func (l *lane) begin(x uint64, n int, g *Generator) bool {
 	return true
 }
 
-// changing is called by the owner before and after it changes words that belong together. What lies between is short, and calls nobody.
+// changing increments the lane's seqlock: odd while the owner updates several words. Keep the code
+// between the two calls short, and call nothing there.
 func (l *lane) changing() { l.changes.publish(l.changes.get() + 1) }
 
-// drop counts what is left as retired. The lane is empty then.
+// drop counts the rest of the block as retired and empties the lane.
 func (l *lane) drop() {
 	l.changing()
 	defer l.changing()
@@ -68,50 +73,68 @@ func (l *lane) drop() {
 	l.end.publish(0)
 }
 
-// retire takes the limit away if the run ends at cut or below. It is called by others than the owner.
+// retire revokes the limit if the block ends at cut or below. Only goroutines other than the owner
+// call it.
 func (l *lane) retire(cut uint64) {
 	if limit := l.limit.peek(); limit != 0 && limit <= cut {
 		l.limit.revoke(limit)
 	}
 }
 
-// counts returns how many IDs the lane has left, and how many it has dropped, as far as others can tell.
-func (l *lane) counts() (left, retired uint64) {
+// A count is the state of a lane as other goroutines see it. A number of IDs issued that follows
+// from it may be too low, by the calls in flight, but never too high.
+type count struct {
+	left     uint64 // IDs that the lane may issue, or is taking from the ring
+	retiring uint64 // IDs of a block that was retired: the owner drops them, but calls in flight may still issue some
+	retired  uint64 // IDs that the owner dropped
+}
+
+func (c *count) add(d count) {
+	c.left += d.left
+	c.retiring += d.retiring
+	c.retired += d.retired
+}
+
+// count reads the lane, and reads it again if the owner changed it meanwhile.
+func (l *lane) count() count {
 	for {
 		before := l.changes.peek()
 		limit, end, last := l.limit.peek(), l.end.peek(), l.last.peek()
-		retired = l.retired.peek()
-		coming := l.coming.peek()
+		c := count{left: l.coming.peek(), retired: l.retired.peek()}
 		if before%2 != 0 || l.changes.peek() != before {
 			runtime.Gosched()
 			continue
 		}
-		left = end - min(last, end)
-		if limit == 0 { // retired, and not dropped yet
-			return coming, retired + left
+		if limit == 0 {
+			c.retiring = end - last
+		} else {
+			c.left += end - last
 		}
-		return left, retired
+		return c
 	}
 }
 
-// A Lane issues IDs to one goroutine, for less than a [Generator] does: it takes the IDs of a unit of time at once,
-// and counts through them alone. Its IDs increase, and are nobody else's; against those of the generator
-// and of other lanes they are ordered as the units in their hands are, which lie up to MaxStaleness apart. Make one with
-// [Generator.Lane] for each goroutine that needs many IDs, and Close it at the end. Its methods must not be called by two goroutines at once.
+// A Lane issues IDs to a single goroutine, faster than [Generator.Next]: it reserves all IDs of one
+// unit and hands them out without touching shared memory. Its IDs are unique and increase. Across
+// lanes, and between a lane and the generator, IDs are only roughly ordered: the units that two
+// lanes hold may be up to MaxStaleness apart. Make a Lane with [Generator.Lane] for each goroutine
+// that needs many IDs, and Close it at the end. Two goroutines must not call its methods at once:
+// they would get the same IDs. The race detector reports such calls.
 type Lane struct {
 	lane
+	owner  owner
 	g      *Generator
 	closed bool
 }
 
-// Lane returns a new lane. One that is not closed is kept for as long as the generator.
+// Lane returns a new lane. The generator keeps a lane that is not closed.
 func (g *Generator) Lane() *Lane {
 	l := &Lane{g: g}
 	g.handles.add(l)
 	return l
 }
 
-// more is the rest of Next: the ID of another run becomes the last one, or 0 with an error.
+// more is the rest of Next. It leaves the ID of another block in last, or 0 with an error.
 func (l *Lane) more() error {
 	if l.closed {
 		l.last.set(0)
@@ -121,11 +144,13 @@ func (l *Lane) more() error {
 	return l.g.rejected(err)
 }
 
-// Close drops what is left in the lane. Next then returns ErrClosed. Closing again does nothing.
+// Close drops the rest of the lane's block. Next then returns ErrClosed. Closing again does
+// nothing.
 func (l *Lane) Close() {
 	if !l.closed {
 		l.drop()
 		l.closed = true
 		l.g.handles.remove(l)
 	}
+	l.owner.called()
 }

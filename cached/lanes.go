@@ -23,7 +23,7 @@ func newLanes(n int) []cpuLane {
 type handles struct {
 	mu      sync.Mutex
 	lanes   map[*Lane]struct{}
-	retired uint64 // IDs of lanes that are no more
+	retired uint64 // IDs that closed lanes dropped
 }
 
 func (h *handles) add(l *Lane) {
@@ -40,8 +40,7 @@ func (h *handles) remove(l *Lane) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.lanes, l)
-	_, retired := l.counts()
-	h.retired += retired
+	h.retired += l.count().retired
 }
 
 // eachLane calls f for every lane there is. Lanes come and go only before and after it.
@@ -60,23 +59,20 @@ func (g *Generator) eachLaneLocked(f func(*lane)) {
 	}
 }
 
-// inLanes returns how many IDs are left in all lanes, and how many were dropped there.
-func (g *Generator) inLanes() (left, retired uint64) {
+// inLanes returns the sum of all lanes, closed ones included.
+func (g *Generator) inLanes() count {
 	g.handles.mu.Lock()
 	defer g.handles.mu.Unlock()
-	retired = g.handles.retired // of lanes that are not visited
-	g.eachLaneLocked(func(l *lane) {
-		n, gone := l.counts()
-		left += n
-		retired += gone
-	})
-	return left, retired
+	sum := count{retired: g.handles.retired}
+	g.eachLaneLocked(func(l *lane) { sum.add(l.count()) })
+	return sum
 }
 
-// retireLanes drops the runs in lanes that end at cut or below. The caller holds running.
+// retireLanes retires the blocks in lanes that end at cut or below. The caller holds running.
 func (g *Generator) retireLanes(cut uint64) {
 	if cut > g.cut.Load() {
-		g.cut.Store(cut) // first: a lane may be taking a run from the ring
+		// The mark before the visit: a lane that begins a block after its visit finds the mark.
+		g.cut.Store(cut)
 		g.eachLane(func(l *lane) { l.retire(cut) })
 	}
 }

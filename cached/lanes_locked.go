@@ -1,4 +1,4 @@
-//go:build race || purego || !gc || !(amd64 || arm64 || loong64 || mips64 || mips64le || ppc64 || ppc64le || riscv64 || s390x)
+//go:build race || uidring_nopin || !gc || !(amd64 || arm64 || loong64 || mips64 || mips64le || ppc64 || ppc64le || riscv64 || s390x)
 
 package cached
 
@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// takeFromCPU takes from a lane that nobody uses at the moment, or else from the ring.
+// takeFromCPU takes from a lane that is not locked, or else from the ring.
 func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	start := rand.IntN(len(g.lanes))
 	for i := range g.lanes {
@@ -21,7 +21,7 @@ func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	return g.ring.Take()
 }
 
-// A word of a lane is written by its owner alone, except that others revoke a limit.
+// A word of a lane is written by the owner alone, except that other goroutines revoke a limit.
 type word struct{ value atomic.Uint64 }
 
 func (w *word) get() uint64       { return w.value.Load() }
@@ -30,19 +30,28 @@ func (w *word) peek() uint64      { return w.value.Load() }
 func (w *word) publish(x uint64)  { w.value.Store(x) }
 func (w *word) revoke(old uint64) { w.value.CompareAndSwap(old, 0) }
 
-// A cpuLane is the lane of a CPU. Who has locked mu owns it.
+// A cpuLane is the lane of a CPU. The goroutine that has locked mu owns it.
 type cpuLane struct {
 	lane
 	mu sync.Mutex
 	_  [cacheLine]byte
 }
 
+// An owner is a word without synchronization that every call of a Lane writes last. The words of
+// the lane are atomic, so that the race detector takes them for synchronization; it reports two
+// goroutines that write this one.
+type owner struct{ calls uint64 }
+
+func (o *owner) called() { o.calls++ }
+
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
-	if x := l.last.get() + 1; x <= l.limit.get() {
-		l.last.set(x)
-		return int64(x), nil
+	if x := l.last.get(); x < l.limit.get() {
+		l.last.set(x + 1)
+	} else {
+		err = l.more()
 	}
-	err = l.more()
-	return int64(l.last.get()), err
+	id = int64(l.last.get())
+	l.owner.called()
+	return id, err
 }

@@ -1,4 +1,4 @@
-//go:build !race && !purego && gc && (amd64 || arm64 || loong64 || mips64 || mips64le || ppc64 || ppc64le || riscv64 || s390x)
+//go:build !race && !uidring_nopin && gc && (amd64 || arm64 || loong64 || mips64 || mips64le || ppc64 || ppc64le || riscv64 || s390x)
 
 package cached
 
@@ -7,8 +7,9 @@ import (
 	_ "unsafe" // for linkname
 )
 
-// procPin keeps the calling goroutine on its CPU, in the sense of the scheduler: no other goroutine runs there until
-// procUnpin. It returns the number of the CPU, below GOMAXPROCS. It is what sync.Pool is made of.
+// procPin keeps the calling goroutine on its CPU, in the sense of the scheduler: no other goroutine
+// runs there until procUnpin. It returns the number of the CPU, below GOMAXPROCS. sync.Pool uses it
+// in the same way.
 //
 //go:linkname procPin runtime.procPin
 func procPin() int
@@ -16,8 +17,8 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
-// takeFromCPU takes from the lane of the CPU that the caller runs on. CPUs that have none, since GOMAXPROCS has grown or Lanes
-// is less, take from the ring.
+// takeFromCPU takes from the lane of the CPU that the caller runs on. A CPU without a lane, because
+// GOMAXPROCS has grown or Lanes is less, takes from the ring.
 func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	cpu := procPin()
 	if cpu < len(g.lanes) {
@@ -29,9 +30,9 @@ func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	return g.ring.Take()
 }
 
-// A word of a lane is written by its owner alone, who is pinned, or a goroutine by itself, except that others revoke a limit. A
-// load or store that is no atomic operation is enough for the owner, and costs a fraction. Others see whole values, since a
-// word is as wide as a register.
+// A word of a lane is written by the owner alone, except that other goroutines revoke a limit. The
+// owner uses plain loads and stores, which cost a fraction of atomic ones. Other goroutines see
+// whole values, since a word is as wide as a register.
 type word uint64
 
 func (w *word) get() uint64       { return uint64(*w) }
@@ -40,23 +41,25 @@ func (w *word) peek() uint64      { return atomic.LoadUint64((*uint64)(w)) }
 func (w *word) publish(x uint64)  { atomic.StoreUint64((*uint64)(w), x) }
 func (w *word) revoke(old uint64) { atomic.CompareAndSwapUint64((*uint64)(w), old, 0) }
 
-// A cpuLane is the lane of a CPU. Who is pinned there owns it.
+// A cpuLane is the lane of a CPU. The goroutine that is pinned there owns it.
 type cpuLane struct {
 	lane
 	_ [cacheLine]byte
 }
 
-// Next is [Generator.Next] on the lane. The compiler inlines it in this form: with one unit more it would not.
+// An owner is empty here: lanes_locked.go has the word that the race detector watches.
+type owner struct{}
+
+func (*owner) called() {}
+
+// Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
-	l.last++
-	if l.last > l.limit {
-		err = l.overrun()
+	// The look at the limit before the store: Stats would count an ID that the limit forbids.
+	// The compiler inlines Next in this form.
+	if l.last < l.limit {
+		l.last++
+	} else {
+		err = l.more()
 	}
 	return int64(l.last), err
-}
-
-//go:noinline
-func (l *Lane) overrun() error {
-	l.last--
-	return l.more()
 }

@@ -3,7 +3,7 @@ package cached
 import (
 	"errors"
 	"fmt"
-	"math"
+	"runtime"
 	"time"
 
 	"github.com/uidring/uidring/internal/tenure"
@@ -16,8 +16,8 @@ func (g *Generator) handover(left int) {
 	}
 }
 
-// padLoop is the padding goroutine. It pads when takers ask for it, when a schedule says so, when runs may
-// have become stale, and when what made it stop may have gone away.
+// padLoop is the padding goroutine. It pads when takers ask for it, when a schedule says so, when
+// runs may have become stale, and when what made it stop may have gone away.
 func (g *Generator) padLoop() {
 	var schedule, stale <-chan time.Time
 	if g.cfg.ScheduleInterval > 0 {
@@ -53,19 +53,36 @@ func (g *Generator) padLoop() {
 	}
 }
 
-// fill makes a padding pass that leaves no slot free, unless it is refused.
+// maxPass is the number of blocks that a padding pass puts at most: Put takes some 0.1 µs, and a
+// caller that finds the ring empty waits for the pass under way.
+const maxPass = 256
+
+// fill makes padding passes until no slot is free, unless one is refused.
 func (g *Generator) fill() error {
-	put, last, err := g.pass(math.MaxInt)
-	g.remember(err)
-	g.padded(put, last, false)
-	if err != nil && !isClosed(err) {
-		g.rejectedPuts.Add(1)
-		report(g, "PutRejected", g.cfg.Trace.PutRejected, err)
-		if !passing(err) {
-			g.bell.Ring() // nobody has anything to wait for
+	for {
+		put, last, err := g.pass(maxPass)
+		g.remember(err)
+		g.padded(put, last, false)
+		if err != nil {
+			g.refuse(err)
 		}
+		if err != nil || put < maxPass {
+			return err
+		}
+		runtime.Gosched() // to callers that waited for the mutex: else the next pass would take it first
 	}
-	return err
+}
+
+// refuse reports an error that ended a padding pass, unless it comes from Close.
+func (g *Generator) refuse(err error) {
+	if isClosed(err) {
+		return
+	}
+	g.rejectedPuts.Add(1)
+	report(g, "PutRejected", g.cfg.Trace.PutRejected, err)
+	if !passing(err) {
+		g.bell.Ring() // waiting callers return this error
+	}
 }
 
 // remember keeps what stopped the padding goroutine for callers that find the ring empty.
@@ -77,8 +94,8 @@ func (g *Generator) remember(refused error) {
 	g.refused.Store(&refused)
 }
 
-// padInline puts a single run, so that the caller gets its ID soon. The padding goroutine, which the hand-over
-// of the last run has woken, does the rest.
+// padInline puts a single run, so that the caller gets its ID soon. The padding goroutine, which
+// the hand-over of the last run has woken, does the rest.
 func (g *Generator) padInline() error {
 	put, last, err := g.pass(1)
 	if put > 0 {
@@ -89,8 +106,8 @@ func (g *Generator) padInline() error {
 	return err
 }
 
-// pass puts up to limit runs under the mutex. A single run is put into an empty ring only: else another caller
-// was faster.
+// pass puts up to limit runs under the mutex. A single run is put into an empty ring only: else
+// another caller was faster.
 func (g *Generator) pass(limit int) (put int, last int64, err error) {
 	g.running.Lock()
 	defer g.running.Unlock()
@@ -118,8 +135,8 @@ func (g *Generator) padded(runs int, last int64, inline bool) {
 	}
 }
 
-// put puts up to limit runs, as long as slots are free, and returns how many, and why no more where a
-// slot stayed free. The caller holds running.
+// put puts up to limit runs, as long as slots are free, and returns how many, and why no more where
+// a slot stayed free. The caller holds running.
 func (g *Generator) put(limit int) (put int, err error) {
 	now := g.alloc.Delta(g.clock.now())
 	g.freshen(now)
@@ -169,8 +186,8 @@ func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
 	return nil
 }
 
-// adopt starts a new worker ID above everything that was composed before, and above its own first delta.
-// The clock follows the reading made when the worker ID was taken, never backwards.
+// adopt starts a new worker ID above everything that was composed before, and above its own first
+// delta. The clock follows the reading made when the worker ID was taken, never backwards.
 func (g *Generator) adopt(h *tenure.Holding, now int64) int64 {
 	g.term = h.Term
 	g.raise(max(h.First-1, h.Delta))
@@ -181,8 +198,8 @@ func (g *Generator) adopt(h *tenure.Holding, now int64) int64 {
 	return now
 }
 
-// freshen drops the runs that lie too far behind the clock, and moves lastSecond up to it where the next run
-// would, too.
+// freshen drops the runs that lie too far behind the clock, and moves lastSecond up to it where the
+// next run would, too.
 func (g *Generator) freshen(now int64) {
 	oldest := min(now-g.maxStale, g.alloc.MaxDelta())
 	if g.maxStale < 0 || oldest < 1 {

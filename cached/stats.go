@@ -18,8 +18,9 @@ type Stats struct {
 
 	Capacity  int   // IDs in a full ring
 	Remaining int   // IDs in the ring and in lanes now
-	Issued    int64 // IDs returned
+	Issued    int64 // IDs returned; beside calls in flight it may be too low by their IDs, but never too high
 	Retired   int64 // IDs dropped because they were stale, or at Close, Invalidate, the loss of a worker ID and the end of a Lane
+	Retiring  int   // IDs of retired blocks in lanes; the next call on each lane turns them into Retired
 	Dropped   int64 // IDs spent by callers that stalled inside a take; 0 but in extreme cases
 
 	PaddingPasses int64 // that put at least one run, inline ones included
@@ -35,14 +36,14 @@ type Stats struct {
 	Expiring  bool          // less than a year is left
 }
 
-// Stats returns a snapshot. It costs nothing to the callers of Next; it waits for a padding pass that is under
-// way, and visits every slot of the ring.
+// Stats returns a snapshot. It costs nothing to the callers of Next; it waits for a padding pass
+// that is under way, and visits every slot of the ring.
 func (g *Generator) Stats() Stats {
 	now := g.cfg.Now()
 	g.running.Lock()
 	counts := g.ring.Counts()
-	left, retired := g.inLanes()
-	shown := g.show(counts, left, retired)
+	lanes := g.inLanes()
+	shown := g.show(counts, lanes)
 	last := g.lastSecond.Load()
 	g.running.Unlock()
 	h := g.tenure.Latest()
@@ -57,9 +58,10 @@ func (g *Generator) Stats() Stats {
 		Window:        window,
 		WindowLasts:   lasts,
 		Capacity:      g.ring.Cap(),
-		Remaining:     int(counts.Remaining + left),
+		Remaining:     int(counts.Remaining + lanes.left),
 		Issued:        shown.issued,
 		Retired:       shown.retired,
+		Retiring:      int(lanes.retiring),
 		Dropped:       shown.dropped,
 		PaddingPasses: g.passes.Load(),
 		InlinePads:    g.inlinePads.Load(),
@@ -74,15 +76,16 @@ func (g *Generator) Stats() Stats {
 	}
 }
 
-// A tally is what Stats has shown of counters that are derived from words which change meanwhile.
+// A tally holds counters as Stats has shown them.
 type tally struct{ issued, retired, dropped int64 }
 
-// show returns counters that never go down, as monitoring expects. What is under way makes the derived ones too low, so that the
-// highest is right. The caller holds running.
-func (g *Generator) show(c ringbuffer.Counts, left, retired uint64) tally {
+// show keeps the derived counters monotonic, as monitoring expects. Takes in flight can make a
+// reading too low but never too high, so show returns the maximum so far. The caller holds running.
+func (g *Generator) show(c ringbuffer.Counts, lanes count) tally {
 	g.shown.dropped = max(g.shown.dropped, int64(c.Dropped))
-	issued := int64(c.Issued+c.Dropped-left-retired) - g.shown.dropped // to the ring, what a lane takes is issued
+	// The ring counts all IDs of a block as issued when a lane takes it.
+	issued := int64(c.Issued+c.Dropped-lanes.left-lanes.retiring-lanes.retired) - g.shown.dropped
 	g.shown.issued = max(g.shown.issued, issued)
-	g.shown.retired = max(g.shown.retired, int64(c.Retired+retired))
+	g.shown.retired = max(g.shown.retired, int64(c.Retired+lanes.retired))
 	return g.shown
 }

@@ -150,7 +150,7 @@ func TestEveryIDIsIssuedOnceUpToClose(t *testing.T) {
 			for range 20 {
 				layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: 2}
 				stress(t, cached.Config{Layout: layout, OnEmpty: policy}, 8, 1<<20, func(g *cached.Generator) {
-					for g.Stats().Issued < 2000 {
+					for g.Stats().Issued < 2000 && !t.Failed() {
 						runtime.Gosched()
 					}
 					if err := g.Close(); err != nil {

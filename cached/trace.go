@@ -11,7 +11,8 @@ import (
 // has, none under a lock. They are called by the goroutine that met the event, possibly several at once, and
 // hold it up while they run. A panic in one is recovered and logged; it must not end its goroutine (runtime.Goexit).
 type Trace struct {
-	// Padded is called after a padding pass that put at least one run.
+	// Padded is called after a padding pass that put at least one run. A pass puts at most 256; a
+	// larger ring takes several passes.
 	Padded func(PaddedInfo)
 	// PutRejected is called when a padding pass had to leave slots free: ErrTooFarAhead, ErrLeaseExhausted,
 	// ErrTimeExhausted.

@@ -84,7 +84,8 @@ type Config struct {
 type Trace struct {
 	// TakeRejected is called when a method returns an error instead of an ID, other than ErrClosed.
 	TakeRejected func(err error)
-	// Expiring is called once, by New, when less than a year is left until the delta field is used up.
+	// Expiring is called once, when less than a year is left until the delta field is used up: by
+	// New, or by the first call that issues an ID of that year.
 	Expiring func(expires time.Time)
 	// LeaseAssigned is called when a worker ID was taken: by New, and after one was lost.
 	LeaseAssigned func(assigner.Grant)

@@ -23,6 +23,9 @@ type Generator struct {
 	// whoever swaps it owns the IDs in between.
 	last atomic.Int64
 
+	warnFrom int64 // delta from which on the end of the layout is announced
+	warned   atomic.Bool
+
 	closed   atomic.Bool
 	done     chan struct{} // closed when Close begins
 	gone     chan struct{} // closed when it has ended
@@ -50,6 +53,8 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		clock: startClock(cfg.Now, cfg.OnClockBack == GoOn),
 		done:  make(chan struct{}),
 		gone:  make(chan struct{}),
+
+		warnFrom: alloc.Delta(alloc.Expires().AddDate(-1, 0, 0)),
 	}
 	g.last.Store(alloc.MaxSequence()) // unit 0 counts as used: no ID is 0
 	settings := cfg.settings()
@@ -70,7 +75,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if err := g.awaitFirstUnit(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	g.announceEnd()
+	g.announceEnd(alloc.Delta(cfg.Now()))
 	return g, nil
 }
 
@@ -92,12 +97,12 @@ func (g *Generator) awaitFirstUnit(ctx context.Context) error {
 	}
 }
 
-// announceEnd warns when less than a year is left.
-func (g *Generator) announceEnd() {
-	expires := g.alloc.Expires()
-	if g.cfg.Now().Before(expires.AddDate(-1, 0, 0)) {
+// announceEnd warns once that less than a year is left, when delta lies in that year.
+func (g *Generator) announceEnd(delta int64) {
+	if delta < g.warnFrom || g.warned.Load() || g.warned.Swap(true) {
 		return
 	}
+	expires := g.alloc.Expires()
 	g.cfg.Logger.Warn("the delta field is used up within a year", "expires", expires, "layout", g.alloc.Layout().String())
 	if f := g.cfg.Trace.Expiring; f != nil {
 		tenure.Call(g.cfg.Logger, "Trace.Expiring", func() { f(expires) })

@@ -134,6 +134,7 @@ func (g *Generator) newUnit(delta, sequence int64, h *tenure.Holding) (next int6
 	if delta >= h.Half {
 		g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
 	}
+	g.announceEnd(delta) // once per unit, off the path of the other IDs
 	return delta<<g.alloc.Layout().SequenceBits | g.sequenceStart(sequence), nil
 }
 

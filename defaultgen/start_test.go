@@ -242,3 +242,49 @@ func TestTheLastYearIsAnnouncedOnceAndShownByStats(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLastYearIsAnnouncedToARunningGenerator moves the clock of a generator across the beginning
+// of the last year.
+func TestTheLastYearIsAnnouncedToARunningGenerator(t *testing.T) {
+	ids := make([]int64, 20) // more than a unit has
+	for name, row := range map[string]struct {
+		policy defaultgen.ClockBackPolicy
+		take   func(context.Context, *defaultgen.Generator) error
+	}{
+		"Next":          {defaultgen.Fail, func(_ context.Context, g *defaultgen.Generator) error { _, err := g.Next(); return err }},
+		"Next, GoOn":    {defaultgen.GoOn, func(_ context.Context, g *defaultgen.Generator) error { _, err := g.Next(); return err }},
+		"NextContext":   {defaultgen.Wait, func(ctx context.Context, g *defaultgen.Generator) error { _, err := g.NextContext(ctx); return err }},
+		"Fill of a few": {defaultgen.Fail, func(_ context.Context, g *defaultgen.Generator) error { _, err := g.Fill(ids[:3]); return err }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log transcript
+			var seen []time.Time
+			cfg := complete(defaultgen.Config{
+				OnClockBack: row.policy,
+				Logger:      log.logger(),
+				Trace:       defaultgen.Trace{Expiring: func(expires time.Time) { seen = append(seen, expires) }},
+			})
+			cfg.Layout.DeltaBits = 26
+			expires := cfg.Epoch.Add(1 << 26 * time.Second)
+			clock := newDial(expires.AddDate(-1, 0, 0).Add(-2 * time.Second))
+			cfg.Now = clock.now
+			g := open(t, cfg)
+			for i, want := range []int{0, 0, 1, 1, 1} { // the clock moves by a unit each time
+				if err := row.take(t.Context(), g); err != nil {
+					t.Fatal(err)
+				}
+				warnings := strings.Count(log.String(), "the delta field is used up within a year")
+				if len(seen) != want || warnings != want {
+					t.Errorf("unit %d: %d calls of Expiring, %d records, want %d of each", i, len(seen), warnings, want)
+				}
+				if s := g.Stats(); s.Expiring != (want == 1) {
+					t.Errorf("unit %d: Stats().Expiring is %v", i, s.Expiring)
+				}
+				clock.move(time.Second)
+			}
+			if len(seen) > 0 && !seen[0].Equal(expires) {
+				t.Errorf("Expiring(%v), want %v", seen[0], expires)
+			}
+		})
+	}
+}

@@ -34,7 +34,6 @@ func (g *Generator) Stats() Stats {
 	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
 	window, lasts := g.tenure.Window(position, g.alloc)
 	renewals, failures := g.tenure.Counts()
-	expires := g.alloc.Expires()
 	return Stats{
 		WorkerID:      h.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,
@@ -47,7 +46,7 @@ func (g *Generator) Stats() Stats {
 		RenewFailures: failures,
 		LastDelta:     last,
 		Ahead:         g.alloc.Time(last).Sub(now),
-		Expires:       expires,
-		Expiring:      !now.Before(expires.AddDate(-1, 0, 0)),
+		Expires:       g.alloc.Expires(),
+		Expiring:      position >= g.warnFrom,
 	}
 }

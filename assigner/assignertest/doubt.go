@@ -156,7 +156,7 @@ func quarantined(t *testing.T, a assigner.Assigner, cfg assigner.LeaseConfig) *a
 	if l != nil || !ok || !errors.Is(err, assigner.ErrQuarantined) {
 		t.Fatalf("Assign: %v, %v; want ErrQuarantined", l, err)
 	}
-	if most := 2*cfg.Window + cfg.MaxSkew + Domain().Layout.Unit; q.Remaining <= 0 || q.Remaining > most {
+	if most := 4*cfg.Window + cfg.MaxSkew + Domain().Layout.Unit; q.Remaining <= 0 || q.Remaining > most {
 		t.Errorf("quarantine of %v, want up to %v", q.Remaining, most)
 	}
 	return q

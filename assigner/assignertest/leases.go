@@ -18,6 +18,7 @@ func leaseCases() []leaseCase {
 		{name: "LeaseGrantsWhatTheRowSays", run: grantIsRow},
 		{name: "RenewRaisesTheFence", run: renewRaises},
 		{name: "LeasesAtOnceGetDifferentWorkers", run: leasesAtOnce},
+		{name: "HundredFirstStartsAtOnceSucceed", run: hundredStarts},
 		{name: "ReleasedWorkerIsReusedAboveItsFence", run: releasedReused},
 		{name: "ExpiredWorkerIsReusedAboveItsFence", run: expiredReused},
 		{name: "AutoTakesNewWorkersFirst", run: autoNewFirst},
@@ -83,11 +84,23 @@ func renewRaises(t *testing.T, n namespace) {
 	}
 }
 
-func leasesAtOnce(t *testing.T, n namespace) {
+func leasesAtOnce(t *testing.T, n namespace) { startAtOnce(t, n, holders) }
+
+// hundredStarts: the first processes of a namespace compete for new worker IDs, since there are no rows yet.
+func hundredStarts(t *testing.T, n namespace) {
+	startAtOnce(t, n, 100)
+	if next, rows := loadMeta(t, n.Handle()).NextWorkerID, list(t, n.Handle()); int64(len(rows)) != next || next > 300 {
+		t.Errorf("%d rows, %d counted after 100 starts; want as many, and not three for each start", len(rows), next)
+	}
+}
+
+// startAtOnce takes as many leases at once, each as a process of its own would.
+func startAtOnce(t *testing.T, n namespace, starts int) {
+	t.Helper()
 	var wg sync.WaitGroup
 	var owners sync.Map
 	start := make(chan struct{})
-	for i := range holders {
+	for i := range starts {
 		a := n.leased()
 		if i%2 == 1 {
 			a = n.auto()

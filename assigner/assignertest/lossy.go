@@ -11,7 +11,7 @@ func lossyCases() []leaseCase {
 	return []leaseCase{
 		{name: "LossyStoreQuarantinesEveryLease", run: everyLeaseQuarantined},
 		{name: "LossyGrantFollowsTheStoresClock", run: grantFollowsClock},
-		{name: "LossyLeaseEndsAWindowAfterItsRenewal", run: endsAfterWindow},
+		{name: "LossyLeaseEndsAWindowAndAHalfAfterItsRenewal", run: endsAfterAWindowAndAHalf},
 	}
 }
 
@@ -63,13 +63,13 @@ func grantFollowsClock(t *testing.T, n namespace) {
 	}
 }
 
-// endsAfterWindow: by then a store that has forgotten the lease may have given the row to another.
-func endsAfterWindow(t *testing.T, n namespace) {
+// endsAfterAWindowAndAHalf: by then a store that has forgotten the lease may have given the row to another.
+func endsAfterAWindowAndAHalf(t *testing.T, n namespace) {
 	renewed := assign(t, n.leased())
 	l := assign(t, n.leased(), renewed)
 	ctx, cancel := bounded(t)
 	defer cancel()
-	for range 5 {
+	for range 7 {
 		pause(ctx, lossyWindow/4)
 		if err := renew(t, renewed); err != nil {
 			t.Fatalf("Renew within the window: %v", err)

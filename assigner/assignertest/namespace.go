@@ -72,12 +72,12 @@ func (n namespace) expire(t *testing.T, l assigner.Lease) {
 	}
 }
 
-// raise renews a lease until its limit is higher than it was: by 100 at once or, on a lossy store, as soon as the
+// raise renews a lease until its limit is higher than it was: by 50 at once or, on a lossy store, as soon as the
 // clock allows.
 func (n namespace) raise(t *testing.T, l assigner.Lease) {
 	t.Helper()
 	before := l.Grant().Limit
-	want := before + 100
+	want := before + 50
 	if n.lossy {
 		want = before + 1
 	}

@@ -28,6 +28,7 @@ func rowCases() []rowCase {
 		{"StoresClockSetsTheExpiry", expiry},
 		{"ListReturnsAllRows", listAll},
 		{"ExpiredReturnsExpiredRowsAlone", expiredAlone},
+		{"SeenIsTheTimeOfTheLastWrite", seenFollowsWrites},
 		{"OneOfManySwapsWins", oneWins},
 		{"NoSwapIsLost", noneLost},
 		{"EndedContextChangesNothing", endedChangesNothing},
@@ -299,6 +300,38 @@ func expiredAlone(t *testing.T, handle func() assigner.Store) {
 		if len(seen) != min(n, pairs) {
 			t.Errorf("Expired(%d) has %d rows, want %d", n, len(seen), min(n, pairs))
 		}
+	}
+}
+
+// seenFollowsWrites checks Status.Seen: a store without a clock returns the time of the last write,
+// and a store with a clock returns zero, always. A store may round Seen to a second.
+func seenFollowsWrites(t *testing.T, handle func() assigner.Store) {
+	writer, reader := handle(), handle()
+	first, second, meta := sampleRow(1), sampleRow(2), sampleMeta()
+	var last time.Time
+	for i, write := range []func() bool{
+		func() bool { return swap(t, writer, assigner.Row{}, first, time.Hour) },
+		func() bool { return swap(t, writer, assigner.Row{}, second, time.Hour) },
+		func() bool { return swapMeta(t, writer, assigner.Meta{}, meta) },
+		func() bool { return swap(t, writer, first, first, time.Minute) },
+		func() bool { return swapMeta(t, writer, meta, meta) },
+	} {
+		begin := time.Now()
+		if !write() {
+			t.Fatalf("write %d was refused", i)
+		}
+		st := status(t, reader)
+		earliest, latest := begin.Add(-time.Second), st.Now.Add(time.Second)
+		switch {
+		case i > 0 && st.Seen.IsZero() != last.IsZero():
+			t.Errorf("write %d: Seen is %v, before it was %v; want zero always or never", i, st.Seen, last)
+		case st.Seen.IsZero():
+		case st.Seen.Before(earliest) || st.Seen.After(latest):
+			t.Errorf("write %d: Seen is %v, want %v to %v", i, st.Seen, earliest, latest)
+		case st.Seen.Before(last):
+			t.Errorf("write %d: Seen is %v, before it was %v; want the same or later", i, st.Seen, last)
+		}
+		last = st.Seen
 	}
 }
 

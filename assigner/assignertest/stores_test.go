@@ -61,6 +61,10 @@ func TestStoreSuiteCatchesEveryFault(t *testing.T) {
 		"expired are held":         {"ExpiredReturnsExpiredRowsAlone"},
 		"expired without bound":    {"ExpiredReturnsExpiredRowsAlone"},
 		"lists 20":                 {"ListReturnsAllRows"},
+		"seen an hour ago":         {"SeenIsTheTimeOfTheLastWrite"},
+		"seen ahead":               {"SeenIsTheTimeOfTheLastWrite"},
+		"seen goes back":           {"SeenIsTheTimeOfTheLastWrite"},
+		"seen once":                {"SeenIsTheTimeOfTheLastWrite"},
 		"check, then act":          {"OneOfManySwapsWins", "NoSwapIsLost"},
 		"ignores context":          {"EndedContextChangesNothing", "LeaseWithEndedContextIsAnError"},
 		"deletes free rows":        {"ReleasedWorkerIsReusedAboveItsFence"},
@@ -78,7 +82,7 @@ func TestStoreSuiteCatchesEveryFault(t *testing.T) {
 		"forgets when down":        {"OutageWithinTheWindowIsBridged", "OutageBeyondTheLeaseCostsNoRowUnlessLossy"},
 		"lossy, deletes free rows": {"ReleasedWorkerIsReusedAboveItsFence"},
 		"lossy, never expires":     {"ExpiredWorkerIsReusedAboveItsFence"},
-		"lossy, as it begins":      {"StatusIsStable", "LossyStoreQuarantinesEveryLease", "LossyGrantFollowsTheStoresClock", "LossyLeaseEndsAWindowAfterItsRenewal"},
+		"lossy, as it begins":      {"StatusIsStable", "LossyStoreQuarantinesEveryLease", "LossyGrantFollowsTheStoresClock", "LossyLeaseEndsAWindowAndAHalfAfterItsRenewal"},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +113,9 @@ func TestBrokenStore(t *testing.T) {
 
 func runMemory(t *testing.T, fault string, lossy bool) {
 	assignertest.RunStore(t, func(*testing.T) assignertest.Backend {
-		empty := func() *memory { return &memory{fault: fault, lossy: lossy, rows: make(map[int64]assigner.Row)} }
+		empty := func() *memory {
+			return &memory{fault: fault, lossy: lossy, born: time.Now(), rows: make(map[int64]assigner.Row)}
+		}
 		shared := empty()
 		b := assignertest.Backend{
 			Handle: func() assigner.Store { return shared },
@@ -132,6 +138,7 @@ func runMemory(t *testing.T, fault string, lossy bool) {
 type memory struct {
 	fault string
 	lossy bool
+	born  time.Time
 
 	mu    sync.Mutex
 	looks int
@@ -209,6 +216,16 @@ func (m *memory) Status(ctx context.Context) (s assigner.Status, err error) {
 		s.Identity = fmt.Sprint(m.looks)
 	case "undurable":
 		s.Faults = []string{"it is a memory"}
+	case "seen an hour ago":
+		s.Seen = s.Now.Add(-time.Hour)
+	case "seen ahead":
+		s.Seen = s.Now.Add(time.Minute)
+	case "seen goes back":
+		s.Seen = m.born.Add(-time.Duration(m.looks))
+	case "seen once":
+		if m.looks == 1 {
+			s.Seen = s.Now
+		}
 	}
 	return s, nil
 }

@@ -32,6 +32,8 @@ func everyCall(t *testing.T, s assigner.Store, each time.Duration) (errs []error
 			_, err := s.Swap(ctx, assigner.Row{}, sample(), time.Hour)
 			return err
 		},
+		func(ctx context.Context) error { _, err := s.Expired(ctx, 1); return err },
+		func(ctx context.Context) error { _, err := s.(assigner.Namespaced).Namespaces(ctx); return err },
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), each)
 		errs = append(errs, call(ctx))
@@ -49,7 +51,7 @@ func TestMemberWithoutAMajorityIsAnError(t *testing.T) {
 	if _, err := client.MemberAdd(t.Context(), []string{"http://127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := client.Get(t.Context(), prefix+"worker/7", clientv3.WithSerializable()); err != nil || len(answer.Kvs) != 1 {
+	if answer, err := client.Get(t.Context(), rowKey(7), clientv3.WithSerializable()); err != nil || len(answer.Kvs) != 1 {
 		t.Fatalf("the member by itself: %v, %v", answer, err)
 	}
 	for i, err := range everyCall(t, s, 500*time.Millisecond) {
@@ -97,9 +99,20 @@ func enableAuth(t *testing.T, admin *clientv3.Client) {
 		_, err3 := admin.UserGrantRole(ctx, user, user)
 		errs = append(errs, err1, err2, err3)
 	}
-	_, err1 := admin.RoleGrantPermission(ctx, "ids", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite))
-	_, err2 := admin.AuthEnable(ctx)
-	if err := errors.Join(append(errs, err1, err2)...); err != nil {
+	for _, p := range []struct {
+		key, end string
+		kind     clientv3.PermissionType
+	}{
+		{"uidring/meta/", clientv3.GetPrefixRangeEnd("uidring/meta/"), clientv3.PermissionType(clientv3.PermRead)},
+		{metaKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
+		{seenKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
+		{workers, clientv3.GetPrefixRangeEnd(workers), clientv3.PermissionType(clientv3.PermReadWrite)},
+	} {
+		_, err := admin.RoleGrantPermission(ctx, "ids", p.key, p.end, p.kind)
+		errs = append(errs, err)
+	}
+	_, err := admin.AuthEnable(ctx)
+	if err := errors.Join(append(errs, err)...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -14,20 +12,28 @@ import (
 	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
+// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// [assigner.Fenced]:
 //
 //	numbers := assigner.Leased(etcdassigner.Leases(client, "orders"), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen; a and A are two
-// namespaces. Services whose IDs meet use the same one. Its keys begin with uidring/orders/, which the user of the
-// client must be allowed to read and write. They have no lease of etcd and are never deleted.
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet use the same namespace. One that differs from an existing namespace in letter case only
+// cannot be created. The store implements [assigner.Namespaced]. Its keys are
 //
-// A change that may have taken effect is an error, and not made again. The client stays its owner's: nothing here closes
-// it. A call without a deadline may wait for a server for as long as the client does.
+//   - uidring/meta/orders, the meta row; the name is in lower case here;
+//   - uidring/worker/orders/0000000000000000007, the row of worker 7;
+//   - uidring/seen/orders, the time of the last write.
+//
+// They have no lease of etcd and are never deleted.
+//
+// A change that may have taken effect is an error, and the store does not try it again. The caller
+// closes the client. A call without a deadline may wait for a server for as long as the client
+// does.
 //
 // Any number of goroutines may use the store at once.
 func Leases(client *clientv3.Client, namespace string) assigner.Store {
-	l := &leases{client: client, err: checkNamespace(namespace), prefix: "uidring/" + namespace + "/"}
+	l := &leases{client: client, err: checkNamespace(namespace), namespace: namespace}
 	if client == nil {
 		l.err = errors.Join(errors.New("etcdassigner: client nil, allowed: any"), l.err)
 	}
@@ -35,17 +41,10 @@ func Leases(client *clientv3.Client, namespace string) assigner.Store {
 }
 
 type leases struct {
-	client *clientv3.Client
-	err    error  // what is wrong with the arguments of Leases
-	prefix string // of all keys
+	client    *clientv3.Client
+	err       error // of the arguments of Leases
+	namespace string
 }
-
-func (l *leases) metaKey() string { return l.prefix + "meta" }
-
-// workers begins the keys of rows.
-func (l *leases) workers() string { return l.prefix + "worker/" }
-
-func (l *leases) rowKey(workerID int64) string { return l.workers() + strconv.FormatInt(workerID, 10) }
 
 func checkNamespace(name string) error {
 	if err := namespace.Check(name); err != nil {
@@ -54,78 +53,47 @@ func checkNamespace(name string) error {
 	return nil
 }
 
-// Status asks for a read that a majority confirms: a member that is cut off gives none.
+// Status asks for a read that a majority confirms: a member that is cut off cannot answer it.
 func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 	if l.err != nil {
 		return assigner.Status{}, l.err
 	}
-	answer, err := l.client.Get(ctx, l.metaKey(), clientv3.WithCountOnly())
+	answer, err := l.client.Get(ctx, l.seenKey())
 	if err != nil {
 		return assigner.Status{}, l.explain(ctx, "look at the cluster", err)
 	}
-	return assigner.Status{Now: time.Now(), Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}, nil
-}
-
-func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
-	return load[assigner.Meta](ctx, l, l.metaKey())
-}
-
-func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
-	if err := checkTexts(l.metaKey(), next.Namespace, next.Token, next.Identity); err != nil {
-		return false, err
+	seen, err := decode[time.Time](answer.Kvs...)
+	if err != nil {
+		return assigner.Status{}, err
 	}
-	return swap(ctx, l, l.metaKey(), next, func(stored assigner.Meta) bool { return stored.Version == old.Version && stored.Token == old.Token })
+	return assigner.Status{Now: time.Now(), Seen: seen.Value, Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}, nil
 }
 
 func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
 	return load[assigner.Row](ctx, l, l.rowKey(workerID))
 }
 
-// List reads the rows in pages, each of its own moment. That will do, since rows are never deleted, and a claim compares what
-// it was read with.
-func (l *leases) List(ctx context.Context) (rows []assigner.Row, err error) {
+func (l *leases) List(ctx context.Context) (list []assigner.Row, err error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	const page = 1000
-	from, end := l.workers(), clientv3.GetPrefixRangeEnd(l.workers())
-	for {
-		answer, err := l.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(page))
+	for row, err := range l.rows(ctx, l.workers(), end(l.workers()), page) {
 		if err != nil {
-			return nil, l.explain(ctx, "list "+l.workers(), err)
+			return nil, err
 		}
-		for _, kv := range answer.Kvs {
-			r, err := decode[assigner.Row](kv)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, r.Value)
-		}
-		if !answer.More {
-			return rows, nil
-		}
-		from = string(answer.Kvs[len(answer.Kvs)-1].Key) + "\x00"
+		list = append(list, row)
 	}
+	return list, nil
 }
 
-func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
-	rows, err := l.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) })
-	return rows[:min(n, len(rows))], nil
-}
-
-// Swap takes the time from the clock of this host: etcd shows none.
+// Swap takes the time from the clock of this host: etcd does not show its own.
 func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
 	if err := checkTexts(l.rowKey(next.WorkerID), next.Token, next.Owner, next.Holder, next.Identity); err != nil {
 		return false, err
 	}
 	next.Expires = time.Now().Add(ttl).UTC()
-	return swap(ctx, l, l.rowKey(next.WorkerID), next, func(stored assigner.Row) bool {
-		return stored.Version == old.Version && stored.Fence == old.Fence && stored.Token == old.Token
+	return swap(ctx, l, l.rowKey(next.WorkerID), next, func(stored assigner.Row) (bool, error) {
+		return stored.Version == old.Version && stored.Fence == old.Fence && stored.Token == old.Token, nil
 	})
 }
 

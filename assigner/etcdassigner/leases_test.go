@@ -129,26 +129,26 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 func TestForeignRecordsAreRefused(t *testing.T) {
 	client := connect(t, testserver.Etcd(t).DSN())
 	s := etcdassigner.Leases(client, namespace)
-	row, meta := prefix+"worker/7", prefix+"meta"
+	row, meta := rowKey(7), metaKey
 	for _, tt := range []struct {
 		key, text string
 		sentinel  error
 		want      string
 	}{
-		{row, "mine", nil, "is none of this package's"},
+		{row, "mine", nil, "was not written by this package"},
 		{row, `{"Format":2,"Value":{}}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
 		{row, `{}`, assigner.ErrLayoutMismatch, "format 0, here 1"},
 		{meta, `{"Format":2,"Value":{}}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
-		{meta, "[]", nil, "is none of this package's"},
+		{meta, "[]", nil, "was not written by this package"},
 	} {
 		if _, err := client.Put(t.Context(), tt.key, tt.text); err != nil {
 			t.Fatal(err)
 		}
-		errs := everyCall(t, s, patience)
+		all := everyCall(t, s, patience)
 		_, errLoad := s.Load(t.Context(), 7)
-		errs = []error{errLoad, errs[4], errs[5]} // those that read rows
+		errs := []error{errLoad, all[4], all[5], all[6]} // those that read rows
 		if tt.key == meta {
-			errs = everyCall(t, s, patience)[1:3]
+			errs = append(all[1:3], all[7])
 		}
 		for _, err := range errs {
 			if err == nil || tt.sentinel != nil && !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.key) {

@@ -15,11 +15,15 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// namespace is the one that the cases use, and prefix what its keys begin with.
+// namespace is used by the cases; the other names are its keys.
 const (
 	namespace = "orders-1.eu_west"
-	prefix    = "uidring/" + namespace + "/"
+	metaKey   = "uidring/meta/" + namespace
+	seenKey   = "uidring/seen/" + namespace
+	workers   = "uidring/worker/" + namespace + "/"
 )
+
+func rowKey(workerID int64) string { return fmt.Sprintf("%s%019d", workers, workerID) }
 
 func TestMain(m *testing.M) {
 	assignertest.Child(func(url string) (assigner.Assigner, error) {
@@ -63,8 +67,11 @@ func backend(t *testing.T, server *testserver.Server, name, other string) assign
 	return assignertest.Backend{
 		Handle: func() assigner.Store { return etcdassigner.Leases(connect(t, server.DSN()), name) },
 		Other:  func() assigner.Store { return etcdassigner.Leases(connect(t, server.DSN()), other) },
-		Delete: func(t *testing.T, workerID int64) { remove(t, fmt.Sprintf("uidring/%s/worker/%d", name, workerID)) },
-		Clear:  func(t *testing.T) { remove(t, "uidring/"+name+"/", clientv3.WithPrefix()) },
+		Delete: func(t *testing.T, workerID int64) { remove(t, fmt.Sprintf("uidring/worker/%s/%019d", name, workerID)) },
+		Clear: func(t *testing.T) {
+			remove(t, "uidring/worker/"+name+"/", clientv3.WithPrefix())
+			remove(t, "uidring/meta/"+name)
+		},
 		Down: func(*testing.T) (up func()) {
 			server.Kill9()
 			return func() { server.Restart() }

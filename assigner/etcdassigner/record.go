@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -16,7 +17,7 @@ import (
 // format is the version of the records that this code knows.
 const format = 1
 
-// A record is the value of a key, in JSON: an [assigner.Meta] or an [assigner.Row].
+// A record is the value of a key, in JSON: a namedMeta, an [assigner.Row] or a time.
 type record[T any] struct {
 	Format int
 	Swap   string // random, of the call that wrote the record
@@ -29,7 +30,7 @@ func decode[T any](kvs ...*mvccpb.KeyValue) (r record[T], err error) {
 		return r, nil
 	}
 	if err := json.Unmarshal(kvs[0].Value, &r); err != nil {
-		return r, fmt.Errorf("etcdassigner: key %q is none of this package's: %w", kvs[0].Key, err)
+		return r, fmt.Errorf("etcdassigner: key %q was not written by this package: %w", kvs[0].Key, err)
 	}
 	if r.Format != format {
 		return r, fmt.Errorf("%w: key %q of etcd has format %d, here %d; use a release of this library that knows it",
@@ -38,7 +39,8 @@ func decode[T any](kvs ...*mvccpb.KeyValue) (r record[T], err error) {
 	return r, nil
 }
 
-// load returns the zero value when there is no such key. Like all reads here it is one that a majority confirms.
+// load returns the zero value when there is no such key. A majority confirms the read, as all reads
+// of this package.
 func load[T any](ctx context.Context, l *leases, key string) (value T, err error) {
 	if l.err != nil {
 		return value, l.err
@@ -51,8 +53,9 @@ func load[T any](ctx context.Context, l *leases, key string) (value T, err error
 	return r.Value, err
 }
 
-// swap writes next if the value of a key holds what the caller says, the zero value when there is no such key.
-func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(T) bool) (bool, error) {
+// swap writes next, and the time, if holds accepts the value of a key: the zero value when there is
+// no such key.
+func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(T) (bool, error)) (bool, error) {
 	if l.err != nil {
 		return false, l.err
 	}
@@ -67,13 +70,14 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 	}
 	for kvs := answer.Kvs; ; {
 		stored, err := decode[T](kvs...)
-		switch {
-		case err != nil:
+		if err != nil {
 			return false, err
-		case stored.Swap == mine.Swap:
-			return true, nil // the client has sent the transaction again, which it does when the server gives up on it
-		case !holds(stored.Value):
-			return false, nil
+		}
+		if stored.Swap == mine.Swap {
+			return true, nil // the client sent the transaction twice, as it does when the server gives up on it
+		}
+		if ok, err := holds(stored.Value); !ok || err != nil {
+			return false, err
 		}
 		revision := int64(0) // of no key
 		if len(kvs) > 0 {
@@ -81,7 +85,7 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 		}
 		done, err := l.client.Txn(ctx).
 			If(clientv3.Compare(clientv3.ModRevision(key), "=", revision)).
-			Then(clientv3.OpPut(key, string(text))).
+			Then(clientv3.OpPut(key, string(text)), clientv3.OpPut(l.seenKey(), seenNow())).
 			Else(clientv3.OpGet(key)).
 			Commit()
 		if err != nil {
@@ -90,9 +94,19 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 		if done.Succeeded {
 			return true, nil
 		}
-		// Somebody has written it since, maybe only to renew it with the same fence.
+		// Another process has written the key since, perhaps only to renew the row with the same
+		// fence.
 		kvs = done.Responses[0].GetResponseRange().Kvs
 	}
+}
+
+// seenNow is the record of the time at which a transaction is sent, by the clock of this host.
+func seenNow() string {
+	text, err := json.Marshal(record[time.Time]{Format: format, Swap: rand.Text(), Value: time.Now().UTC()})
+	if err != nil {
+		panic("bug: etcdassigner: " + err.Error()) // the year has more than four digits
+	}
+	return string(text)
 }
 
 // checkTexts: what is not UTF-8 comes back from JSON as something else.

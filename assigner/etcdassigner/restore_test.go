@@ -35,9 +35,9 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 	}
 
 	// What a snapshot brings to another cluster.
-	backup, err := client.Get(t.Context(), prefix, clientv3.WithPrefix())
-	if err != nil || len(backup.Kvs) != 2 {
-		t.Fatalf("%d keys, want the meta row and a row: %v", len(backup.Kvs), err)
+	backup, err := client.Get(t.Context(), "uidring/", clientv3.WithPrefix())
+	if err != nil || len(backup.Kvs) != 3 {
+		t.Fatalf("%d keys, want the meta row, a row and the time: %v", len(backup.Kvs), err)
 	}
 	restored := connect(t, testserver.Etcd(t).DSN())
 	for _, kv := range backup.Kvs {

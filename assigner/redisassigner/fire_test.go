@@ -78,6 +78,8 @@ func TestRedisKilledUnderSwapsForgetsNoneThatItAcknowledged(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+	client := connect(t, options(server.Addr()))
+	wantIndexed(t, client, redisassigner.Leases(client, namespace))
 }
 
 // The client sends a call again when the connection ends. The second one finds what the first one wrote.
@@ -167,6 +169,11 @@ func TestLostAnswersCostNoLease(t *testing.T) {
 	cfg := quick()
 	cfg.Owner = "the one whose connection is cut"
 	a := assigner.Leased(s, cfg)
+	d := assignertest.Domain()
+	meta := assigner.Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: 1001}
+	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, meta); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
 	if ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{WorkerID: 1000, Version: 1}, 0); !ok || err != nil {
 		t.Fatal(err) // loads the script: its text would be a second call
 	}

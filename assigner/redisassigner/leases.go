@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -15,36 +14,55 @@ import (
 	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
+// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// [assigner.Fenced]:
 //
 //	numbers := assigner.Leased(redisassigner.Leases(client, "orders"), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen; a and A are two
-// namespaces. Services whose IDs meet use the same one. It is one hash, uidring:orders, with a field for each worker ID
-// and one more, meta. Fields never expire and are never deleted.
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet use the same namespace. One that differs from an existing namespace in letter case only
+// cannot be created. The store implements [assigner.Namespaced]. Its keys are
 //
-// The client must lead to the primary: a replica shows fences that have been raised since. A [redis.ClusterClient] that
-// reads from replicas is refused, and so are a client with a cache and a [redis.Ring], which looks for a key on another
-// server when one is down. The client may send a call again, as it does by default: a swap knows its own effect. It stays its
-// owner's: nothing here closes it. Unless its Options.ContextTimeoutEnabled is set, a call to a server that does not
-// answer outlasts its context by Options.ReadTimeout.
+//   - uidring:orders, a hash with a field for each worker ID and the field meta;
+//   - {uidring:orders}:expiry, a sorted set of the worker IDs by the time at which they expire;
+//   - {uidring}:namespaces, a hash with the names of all namespaces.
+//
+// They never expire, and rows are never deleted. A row and its entry in the sorted set are written
+// at once, by one script. Where the two differ all the same, a claim repairs the set.
+//
+// The client must connect to the primary: a replica may return stale fences. Leases refuses a
+// [redis.ClusterClient] that reads from replicas, a client with a cache, and a [redis.Ring], which
+// looks for a key on another server when one is down. The client may send a call again, as it does
+// by default: a swap recognises its own effect. The caller closes the client. Unless its
+// Options.ContextTimeoutEnabled is set, a call to a server that does not answer outlasts its
+// context by Options.ReadTimeout.
 //
 // Any number of goroutines may use the store at once.
 func Leases(client redis.UniversalClient, namespace string) assigner.Store {
 	return &leases{
-		client: client,
-		err:    errors.Join(checkClient(client), checkNamespace(namespace)),
-		key:    "uidring:" + namespace,
-		script: redis.NewScript(swapScript),
+		client:    client,
+		err:       errors.Join(checkClient(client), checkNamespace(namespace)),
+		namespace: namespace,
+		key:       hashKey(namespace),
+		change:    redis.NewScript(swapScript),
+		expired:   redis.NewScript(expiredScript),
 	}
 }
 
 type leases struct {
-	client redis.UniversalClient
-	err    error  // what is wrong with the arguments of Leases
-	key    string // of the hash
-	script *redis.Script
+	client    redis.UniversalClient
+	err       error // of the arguments of Leases
+	namespace string
+	key       string // of the hash
+	change    *redis.Script
+	expired   *redis.Script
 }
+
+func hashKey(namespace string) string { return "uidring:" + namespace }
+
+// expiryKey is a sorted set of the worker IDs by their expiry. Its hash tag is the key of the hash,
+// so that a cluster keeps both on one server.
+func (l *leases) expiryKey() string { return "{" + l.key + "}:expiry" }
 
 // metaField is the field of the meta row; the others are worker IDs.
 const metaField = "meta"
@@ -80,16 +98,19 @@ func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
 	if err != nil || text == "" {
 		return assigner.Meta{}, err
 	}
-	return l.meta(text)
+	return decodeMeta(l.key, text)
 }
 
+// SwapMeta refuses to create a namespace beside one that differs in letter case only.
 func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
 	var expected any
 	if old != (assigner.Meta{}) {
 		expected = metaGuard{old.Version, old.Token}
+	} else if err := l.register(ctx); err != nil {
+		return false, err
 	}
 	record := metaRecord{stamp: newStamp(), Version: next.Version, Meta: next}
-	return l.swap(ctx, metaField, expected, record, next.Namespace, next.Token, next.Identity)
+	return l.swap(ctx, []string{l.key}, metaField, expected, record, next.Namespace, next.Token, next.Identity)
 }
 
 func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
@@ -113,8 +134,9 @@ func (l *leases) load(ctx context.Context, field string) (string, error) {
 	return text, nil
 }
 
-// List reads the hash in one command, as of one moment. HSCAN would not: where its cursor goes on after a failover, fields are
-// left out, and a recovery that does not see a row does not raise its fence.
+// List reads the hash in one command, as of one moment. HSCAN would not: where its cursor goes on
+// after a failover, fields are left out, and a recovery that does not see a row does not raise its
+// fence.
 func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
 	if err := l.ready(ctx); err != nil {
 		return nil, err
@@ -135,16 +157,6 @@ func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
 	return rows, nil
 }
 
-func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
-	rows, err := l.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) })
-	return rows[:min(n, len(rows))], nil
-}
-
 func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
 	var expected any
 	if g := (rowGuard{old.Version, old.Fence, old.Token}); g != (rowGuard{}) {
@@ -158,18 +170,19 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 		Identity: next.Identity,
 		TTL:      ttl.Microseconds(),
 	}
-	return l.swap(ctx, strconv.FormatInt(next.WorkerID, 10), expected, record, next.Token, next.Owner, next.Holder, next.Identity)
+	keys := []string{l.key, l.expiryKey()}
+	return l.swap(ctx, keys, strconv.FormatInt(next.WorkerID, 10), expected, record, next.Token, next.Owner, next.Holder, next.Identity)
 }
 
-// swap runs the script. expected is the guard that the field must have, nil: there must be no such field. texts are those
-// of the record.
-func (l *leases) swap(ctx context.Context, field string, expected, record any, texts ...string) (bool, error) {
+// swap runs the script. expected is the guard that the field must have; nil requires that there is
+// no such field. texts are the texts in the record.
+func (l *leases) swap(ctx context.Context, keys []string, field string, expected, record any, texts ...string) (bool, error) {
 	guard, errGuard := json.Marshal(expected)
 	value, errRecord := json.Marshal(record)
 	if err := errors.Join(l.ready(ctx), l.checkTexts(field, texts), errGuard, errRecord); err != nil {
 		return false, err
 	}
-	swapped, err := l.script.Run(ctx, l.client, []string{l.key}, field, guard, value).Bool()
+	swapped, err := l.change.Run(ctx, l.client, keys, field, guard, value).Bool()
 	if err != nil {
 		return false, l.explain(ctx, "write field "+field, err)
 	}

@@ -134,7 +134,9 @@ func everyCall(t *testing.T, s assigner.Store) []error {
 	_, err4 := s.Load(t.Context(), 1)
 	_, err5 := s.List(t.Context())
 	_, err6 := s.Swap(t.Context(), assigner.Row{}, sample(), time.Hour)
-	return []error{err1, err2, err3, err4, err5, err6}
+	_, err7 := s.Expired(t.Context(), 1)
+	_, err8 := s.(assigner.Namespaced).Namespaces(t.Context())
+	return []error{err1, err2, err3, err4, err5, err6, err7, err8}
 }
 
 func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
@@ -167,11 +169,11 @@ func TestForeignRecordsAreRefused(t *testing.T) {
 		sentinel    error
 		want        string
 	}{
-		{"7", "mine", nil, `field "7" is none of this package's`},
-		{"x", `{"Format":1,"Version":"1","Fence":"1"}`, nil, `field "x" is none of this package's`},
+		{"7", "mine", nil, `field "7" was not written by this package`},
+		{"x", `{"Format":1,"Version":"1","Fence":"1"}`, nil, `field "x" was not written by this package`},
 		{"7", `{"Format":2,"Version":"1","Fence":"1"}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
 		{"meta", `{"Format":2,"Version":"1"}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
-		{"meta", "[]", nil, `field "meta" is none of this package's`},
+		{"meta", "[]", nil, `field "meta" was not written by this package`},
 	} {
 		if err := client.Del(t.Context(), hash).Err(); err != nil {
 			t.Fatal(err)
@@ -260,6 +262,25 @@ func TestClusterKeepsLeases(t *testing.T) {
 	if rows, err := s.List(t.Context()); err != nil || len(rows) != 1 || rows[0].Fence != next.Fence {
 		t.Errorf("rows %+v, %v; want one with fence %d", rows, err, next.Fence)
 	}
+	if ok, err := s.Swap(t.Context(), next, next, 0); !ok || err != nil {
+		t.Errorf("Swap: %v, %v", ok, err)
+	}
+	if rows, err := s.Expired(t.Context(), 10); err != nil || len(rows) != 1 {
+		t.Errorf("expired rows %+v, %v; want one", rows, err)
+	}
+	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, sampleMeta(namespace)); !ok || err != nil {
+		t.Errorf("SwapMeta: %v, %v", ok, err)
+	}
+	wantNamespaces(t, s.(assigner.Namespaced), namespace)
+	slots := make([]int64, 2)
+	for i, key := range []string{hash, expiry} {
+		if slots[i], err = admin.ClusterKeySlot(t.Context(), key).Result(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slots[0] != slots[1] {
+		t.Errorf("%s and %s are in the slots %d", hash, expiry, slots)
+	}
 }
 
 func TestEveryRecordIsPlainJSON(t *testing.T) {
@@ -271,7 +292,7 @@ func TestEveryRecordIsPlainJSON(t *testing.T) {
 	}
 	var written int64
 	var swap string
-	const shape = `{"Written":%d,"Format":1,"Swap":%q,"Version":"6","Fence":"5000","Token":"T","Owner":"O","Identity":"","TTL":3600000000}`
+	const shape = `{"Written":%d,"Format":1,"Swap":%q,"Version":"6","Fence":"5000","Token":"T","Owner":"O","Holder":"","Identity":"","TTL":3600000000}`
 	if n, err := fmt.Sscanf(text, shape, &written, &swap); n != 2 || err != nil {
 		t.Errorf("record %s, want the shape of %s: %v", text, shape, err)
 	}

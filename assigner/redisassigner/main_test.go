@@ -15,10 +15,12 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// namespace is the one that the cases use, and hash the key that it becomes.
+// namespace is used by the cases; the other names are its keys, and the key that has all names.
 const (
 	namespace = "orders-1.eu_west"
 	hash      = "uidring:" + namespace
+	expiry    = "{" + hash + "}:expiry"
+	names     = "{uidring}:namespaces"
 )
 
 func TestMain(m *testing.M) {
@@ -60,8 +62,8 @@ func backend(t *testing.T) assignertest.Backend {
 		},
 		Clear: func(t *testing.T) {
 			t.Helper()
-			if n, err := admin.Del(t.Context(), hash).Result(); n != 1 || err != nil {
-				t.Fatalf("%d hashes deleted: %v", n, err)
+			if n, err := admin.Del(t.Context(), hash, expiry).Result(); n != 2 || err != nil {
+				t.Fatalf("%d keys deleted: %v", n, err)
 			}
 		},
 		Down: func(*testing.T) (up func()) {

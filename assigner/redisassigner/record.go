@@ -23,8 +23,8 @@ type stamp struct {
 
 func newStamp() stamp { return stamp{Format: format, Swap: rand.Text()} }
 
-// A guard is what a swap compares. Its numbers are kept as text, since those of Lua are floating-point
-// ones, which are exact to 53 bits only.
+// A guard is what a swap compares. Its numbers are kept as text, since those of Lua are
+// floating-point ones, which are exact to 53 bits only.
 type (
 	rowGuard struct {
 		Version int64 `json:",string"`
@@ -48,7 +48,7 @@ type rowRecord struct {
 
 type metaRecord struct {
 	stamp
-	Version int64 `json:",string"` // hides that of Meta
+	Version int64 `json:",string"` // hides Meta.Version
 	assigner.Meta
 }
 
@@ -58,7 +58,7 @@ func (l *leases) row(field, text string) (assigner.Row, error) {
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &r)
 	}
-	if err := l.known(field, r.stamp, err); err != nil {
+	if err := known(l.key, field, r.stamp, err); err != nil {
 		return assigner.Row{}, err
 	}
 	return assigner.Row{
@@ -73,24 +73,25 @@ func (l *leases) row(field, text string) (assigner.Row, error) {
 	}, nil
 }
 
-func (l *leases) meta(text string) (assigner.Meta, error) {
+// decodeMeta reads the meta row of a hash.
+func decodeMeta(key, text string) (assigner.Meta, error) {
 	var r metaRecord
 	err := json.Unmarshal([]byte(text), &r)
-	if err := l.known(metaField, r.stamp, err); err != nil {
+	if err := known(key, metaField, r.stamp, err); err != nil {
 		return assigner.Meta{}, err
 	}
 	r.Meta.Version = r.Version
 	return r.Meta, nil
 }
 
-// known refuses what this code did not write, and what it may not understand.
-func (l *leases) known(field string, s stamp, err error) error {
+// known refuses a record of another program, and one in a format that this code does not know.
+func known(key, field string, s stamp, err error) error {
 	switch {
 	case err != nil:
-		return fmt.Errorf("redisassigner: hash %s: field %q is none of this package's: %w", l.key, field, err)
+		return fmt.Errorf("redisassigner: hash %s: field %q was not written by this package: %w", key, field, err)
 	case s.Format != format:
 		return fmt.Errorf("%w: hash %s: field %q has format %d, here %d; use a release of this library that knows it",
-			assigner.ErrLayoutMismatch, l.key, field, s.Format, format)
+			assigner.ErrLayoutMismatch, key, field, s.Format, format)
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 
 // Status reads the clock last: the caller compares it with its own.
 //
-// There is no Identity. The run ID of a server changes with each restart, also when nothing is lost, and the
-// replication ID with each failover; neither changes when an old file is put back before a start. It would not
-// help either: on a lossy store every claim is quarantined.
+// There is no Identity. The run ID of a server changes with each restart, also when nothing is
+// lost, and the replication ID with each failover; neither changes when an old file is put back
+// before a start. It would not help either: on a lossy store every claim is quarantined.
 func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 	if err := l.ready(ctx); err != nil {
 		return assigner.Status{}, err
@@ -54,15 +54,16 @@ func parseInfo(text string) map[string]string {
 	return facts
 }
 
-// faults: with appendfsync everysec a crash of the host takes with it what was acknowledged in the last second or
-// two, and with no-appendfsync-on-rewrite whatever was while a child process wrote to the disk.
+// faults: with appendfsync everysec a crash of the host takes with it what was acknowledged in the
+// last second or two, and with no-appendfsync-on-rewrite whatever was while a child process wrote
+// to the disk.
 func faults(facts map[string]string, config *redis.MapStringStringCmd) (faults []string) {
 	if facts["aof_enabled"] != "1" {
 		faults = append(faults, "appendonly=no (allowed: yes)")
 	}
 	settings := config.Val()
 	if err := config.Err(); err != nil {
-		faults = append(faults, fmt.Sprintf("CONFIG GET is denied (%v): nobody can see whether appendfsync is always", err))
+		faults = append(faults, fmt.Sprintf("CONFIG GET is denied (%v): appendfsync is unknown (allowed: always)", err))
 	} else if fsync := settings["appendfsync"]; fsync != "always" {
 		faults = append(faults, "appendfsync="+fsync+" (allowed: always)")
 	}

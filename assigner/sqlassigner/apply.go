@@ -2,26 +2,48 @@ package sqlassigner
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jmoiron/sqlx"
 )
 
-// Apply creates the tables of package schema that are missing, in the dialect of the handle, and
-// changes nothing that is there. Any number of processes may call it at once. It needs the right to create
-// tables; the assigners need no more than SELECT, INSERT and UPDATE on them.
-func Apply(ctx context.Context, db *sqlx.DB) error {
-	s, err := newStore(db, Config{})
+// Apply creates the tables of package schema that are missing, in the dialect of the handle and
+// with the names of cfg.TableName, and changes nothing that is there. Any number of processes may
+// call it at once. It needs the right to create tables; the assigners need no more than SELECT,
+// INSERT and UPDATE on them.
+//
+// It returns [ErrTableTwin] and creates nothing where a table has the name of one of them in
+// another letter case, such as worker_node beside WORKER_NODE: the new table would count from 1
+// again.
+func Apply(ctx context.Context, db *sqlx.DB, cfg Config) error {
+	s, err := newStore(db, cfg)
 	if err != nil {
 		return err
 	}
 	return s.do(ctx, "create the tables", func(ctx context.Context, conn *sqlx.Conn) error {
+		found, err := s.checkTables(ctx, conn, slices.Concat(nodeTables(), leaseTables()))
+		if err != nil {
+			return err
+		}
 		for _, file := range s.dialect.files() {
 			for _, statement := range file.Statements() {
-				if _, err := conn.ExecContext(ctx, statement); err != nil {
+				if s.elsewhere(statement, found) {
+					continue
+				}
+				if _, err := conn.ExecContext(ctx, s.tables.inSQL(statement)); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
+	})
+}
+
+// elsewhere reports whether a statement would create a table that PostgreSQL finds in a later
+// schema of the search path.
+func (s *store) elsewhere(statement string, found []relation) bool {
+	names := created(statement)
+	return len(names) > 0 && slices.ContainsFunc(found, func(r relation) bool {
+		return r.schema != "" && r.used && r.name == s.tables.stored[names[0]]
 	})
 }

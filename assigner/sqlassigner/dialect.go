@@ -15,6 +15,8 @@ type dialect struct {
 	name      string                // for people
 	bind      int                   // how sqlx writes placeholders
 	files     func() []schema.File  // the tables
+	quote     string                // of an identifier
+	fold      func(string) string   // what becomes of a table's name without quotes
 	client    string                // the command that applies such a file, %s being its name
 	returning bool                  // INSERT … RETURNING gives the key, in place of LastInsertId
 	times     *strings.Replacer     // see store.sql
@@ -22,8 +24,15 @@ type dialect struct {
 	given     []string              // queries for the largest worker ID of WORKER_NODE; the first reads the table itself
 	early     bool                  // others see a commit before it is on disk
 	diagnose  func(error) diagnosis // what an error of this database means
-	// faults returns the settings that let it forget commits, or errReadOnly when it takes none.
-	faults func(ctx context.Context, conn *sqlx.Conn) ([]string, error)
+	// idle returns an error for a connection that is inside a transaction, or that begins one with
+	// each statement.
+	idle func(ctx context.Context, conn *sqlx.Conn) error
+	// relations returns the tables that the names lead to, and their twins, those with other letter
+	// case included.
+	relations func(ctx context.Context, conn *sqlx.Conn, names []string) ([]relation, error)
+	// faults returns the settings of the server and of tables that let it forget commits, or
+	// errReadOnly when it takes none.
+	faults func(ctx context.Context, conn *sqlx.Conn, names []string) ([]string, error)
 	// identity returns what changes when the data of the server is replaced, or "".
 	identity func(ctx context.Context, conn *sqlx.Conn) (string, error)
 }
@@ -44,15 +53,19 @@ func dialectOf(driverName string) (dialect, error) {
 
 func mysqlDialect() dialect {
 	return dialect{
-		name:     "MySQL",
-		bind:     sqlx.QUESTION,
-		client:   "mysql your_database < schema/%s",
-		files:    schema.MySQL,
-		given:    givenNodes(),
-		early:    true, // InnoDB writes its log after it has made the commit visible
-		diagnose: diagnoseMySQL,
-		faults:   mysqlFaults,
-		identity: mysqlIdentity,
+		name:      "MySQL",
+		bind:      sqlx.QUESTION,
+		client:    "mysql your_database < schema/%s",
+		files:     schema.MySQL,
+		given:     givenNodes(),
+		early:     true, // InnoDB writes its log after it has made the commit visible
+		diagnose:  diagnoseMySQL,
+		quote:     "`",
+		fold:      asItIs,
+		relations: mysqlRelations,
+		idle:      mysqlIdle,
+		faults:    mysqlFaults,
+		identity:  mysqlIdentity,
 		// A timestamp column converts from the time zone of the session, a datetime column does not.
 		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
 			"{later}", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND",
@@ -72,9 +85,13 @@ func sqliteDialect() dialect {
 		// A name that is put into quotes for another use is the same here.
 		given: append(givenNodes(), "SELECT COALESCE(MAX(seq), 0) AS ID FROM sqlite_sequence "+
 			`WHERE UPPER(name) = UPPER(TRIM('WORKER_NODE', '"'))`),
-		diagnose: diagnoseSQLite,
-		faults:   sqliteFaults,
-		identity: noIdentity,
+		diagnose:  diagnoseSQLite,
+		quote:     `"`,
+		fold:      asItIs,
+		relations: sqliteRelations,
+		idle:      sqliteIdle,
+		faults:    sqliteFaults,
+		identity:  noIdentity,
 		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
 			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.
@@ -94,15 +111,21 @@ func postgresDialect() dialect {
 		absent:    " ON CONFLICT DO NOTHING",
 		given:     givenNodes(),
 		diagnose:  diagnosePostgres,
+		quote:     `"`,
+		fold:      strings.ToLower,
+		relations: postgresRelations,
+		idle:      postgresIdle,
 		faults:    postgresFaults,
 		identity:  postgresIdentity,
 		times: strings.NewReplacer("{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
 			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
 			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
-			"{clock}", "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS bigint)",
+			"{clock}", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
 			"{expires}", "CAST(EXTRACT(EPOCH FROM EXPIRES_AT) * 1000000 AS bigint)"),
 	}
 }
+
+func asItIs(name string) string { return name }
 
 func givenNodes() []string {
 	return []string{"SELECT COALESCE(MAX(ID), 0) AS ID FROM WORKER_NODE", "SELECT COALESCE(MAX(ID), 0) AS ID FROM WORKER_NODE_TOKEN"}

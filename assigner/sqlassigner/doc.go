@@ -2,7 +2,7 @@
 //
 //	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db:3306)/ids")
 //	…
-//	err = sqlassigner.Apply(ctx, db)                                  // or: mysql ids < schema/worker_node.sql
+//	err = sqlassigner.Apply(ctx, db, sqlassigner.Config{})            // or: mysql ids < schema/worker_node.sql
 //	numbers := sqlassigner.Disposable(db, sqlassigner.Config{})       // an assigner.Assigner
 //
 // [Disposable] gives every start of a process a number that was never given out before. [Sticky]
@@ -24,16 +24,31 @@
 // handle stays its owner's: nothing here closes it or changes its settings. Each call holds one
 // connection of it while it lasts.
 //
+// Each call that reads or writes rows checks first that its connection is not inside a transaction,
+// of which other connections see nothing, and that autocommit is on. It refuses such a connection
+// with [assigner.ErrStoreNotDurable], also with AllowUndurable, and leaves the transaction to its
+// owner. The check needs no rights: MariaDB has the variable in_transaction;
+// MySQL from 5.7.20 on refuses to set the isolation level inside a transaction; PostgreSQL begins
+// another transaction with each of two statements; SQLite refuses BEGIN.
+//
+// # Tables
+//
+// Each process must count from the same table. MySQL on Linux tells worker_node from WORKER_NODE,
+// and PostgreSQL a name in quotes from one without, and a table from one in a later schema of the
+// search path. [Apply] and each start therefore look for tables whose names differ from ours in
+// case only, or in the schema, and return [ErrTableTwin]. Config.TableName names the tables of a
+// deployment that has others. A TEMPORARY table that hides one of them is refused, too.
+//
 // # Durability
 //
 // A database that forgets a commit gives the same number out again. Before it hands one out, the
 // assigner checks on the connection it uses:
 //
 //   - MySQL, MariaDB: innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 where log_bin is on
-//     (MariaDB's default is 0 even then); autocommit is on; read_only is off, and with it
-//     super_read_only.
-//   - PostgreSQL: synchronous_commit is not off; fsync is on; the server is not in recovery and
-//     transactions are not read-only.
+//     (MariaDB's default is 0 even then); the tables' engine is InnoDB; read_only is off, and with
+//     it super_read_only.
+//   - PostgreSQL: synchronous_commit is not off; fsync is on; the tables are not UNLOGGED; the
+//     server is not in recovery and transactions are not read-only.
 //   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL; journal_mode is neither
 //     MEMORY nor OFF, which rules out a database in memory; PRAGMA query_only is off. SQLite's defaults, DELETE
 //     and FULL, do not pass: a power cut may undo the last commit. Drivers take settings with the file's name, such as

@@ -2,6 +2,7 @@ package sqlassigner
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 // checkDurable refuses a database that may forget a commit, or warns of it. See the package's doc.
 func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn) error {
-	faults, err := s.dialect.faults(ctx, conn)
+	faults, err := s.dialect.faults(ctx, conn, s.tables.names(nodeTables()))
 	if err != nil || len(faults) == 0 {
 		return err
 	}
@@ -29,11 +30,17 @@ func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn) error {
 	return nil
 }
 
-func mysqlFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err error) {
-	var flush, binlog, sync, readOnly, autocommit string
-	err = conn.QueryRowxContext(ctx, "SELECT @@global.innodb_flush_log_at_trx_commit, @@global.log_bin, "+
-		"@@global.sync_binlog, @@global.read_only, @@session.autocommit").Scan(&flush, &binlog, &sync, &readOnly, &autocommit)
-	if err != nil {
+func mysqlFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults []string, err error) {
+	var flush, binlog, sync, readOnly string
+	columns := []string{"@@global.innodb_flush_log_at_trx_commit", "@@global.log_bin", "@@global.sync_binlog", "@@global.read_only"}
+	fields := []any{&flush, &binlog, &sync, &readOnly}
+	engines := make([]sql.NullString, len(names))
+	for i, name := range names { // one by one: the server looks up a name, and reads its folder for a list
+		columns = append(columns, "(SELECT MAX(COALESCE(ENGINE, TABLE_TYPE)) FROM information_schema.TABLES "+
+			"WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '"+name+"')")
+		fields = append(fields, &engines[i])
+	}
+	if err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...); err != nil {
 		return nil, err
 	}
 	if isOn(readOnly) {
@@ -45,8 +52,10 @@ func mysqlFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err err
 	if isOn(binlog) && sync != "1" {
 		faults = append(faults, "sync_binlog="+sync+" with log_bin on (allowed: 1)")
 	}
-	if !isOn(autocommit) {
-		faults = append(faults, "autocommit="+autocommit+" (allowed: 1)")
+	for i, engine := range engines {
+		if engine.Valid && !strings.EqualFold(engine.String, "InnoDB") {
+			faults = append(faults, fmt.Sprintf("table %s with ENGINE=%s (allowed: InnoDB)", names[i], engine.String))
+		}
 	}
 	return faults, nil
 }
@@ -54,11 +63,18 @@ func mysqlFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err err
 // isOn reads a switch of MySQL, a number or a word by version.
 func isOn(value string) bool { return value != "0" && !strings.EqualFold(value, "OFF") }
 
-func postgresFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err error) {
+func postgresFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults []string, err error) {
 	var commit, fsync, readOnly string
 	var recovery bool
-	err = conn.QueryRowxContext(ctx, "SELECT current_setting('synchronous_commit'), current_setting('fsync'), "+
-		"current_setting('transaction_read_only'), pg_is_in_recovery()").Scan(&commit, &fsync, &readOnly, &recovery)
+	columns := []string{"current_setting('synchronous_commit')", "current_setting('fsync')",
+		"current_setting('transaction_read_only')", "pg_is_in_recovery()"}
+	fields := []any{&commit, &fsync, &readOnly, &recovery}
+	unlogged := make([]sql.NullBool, len(names))
+	for i, name := range names {
+		columns = append(columns, `(SELECT relpersistence = 'u' FROM pg_class WHERE oid = to_regclass('"`+name+`"'))`)
+		fields = append(fields, &unlogged[i])
+	}
+	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
 	switch {
 	case err != nil:
 		return nil, err
@@ -73,10 +89,15 @@ func postgresFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err 
 	if fsync != "on" {
 		faults = append(faults, "fsync="+fsync+" (allowed: on)")
 	}
+	for i, name := range names {
+		if unlogged[i].Bool {
+			faults = append(faults, "table "+name+" UNLOGGED (allowed: LOGGED)")
+		}
+	}
 	return faults, nil
 }
 
-func sqliteFaults(ctx context.Context, conn *sqlx.Conn) (faults []string, err error) {
+func sqliteFaults(ctx context.Context, conn *sqlx.Conn, _ []string) (faults []string, err error) {
 	var synchronous, queryOnly int
 	var journal string
 	for _, pragma := range [...]struct {

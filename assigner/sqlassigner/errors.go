@@ -16,6 +16,9 @@ var (
 	ErrAccessDenied = errors.New("sqlassigner: access denied")
 	// ErrTableMissing: a table of package schema, or the database it belongs into, does not exist.
 	ErrTableMissing = errors.New("sqlassigner: table missing")
+	// ErrTableTwin: two tables have the name of one of package schema, but for letter case or for
+	// the schema of PostgreSQL that they are in, or the only one has another letter case.
+	ErrTableTwin = errors.New("sqlassigner: table in two places")
 	// ErrKeyNotReturned: the database stored a row of WORKER_NODE but did not return a positive key
 	// for it.
 	ErrKeyNotReturned = errors.New("sqlassigner: key not returned")
@@ -39,15 +42,16 @@ type diagnosis struct {
 // explain words the error that ended a call.
 func (s *store) explain(ctx context.Context, what string, tries int, err error) error {
 	if v, ok := errors.AsType[verdict](err); ok {
-		return v.error
+		return renamed{v.error, s.tables.inText(v.error.Error())}
 	}
 	d := s.dialect.diagnose(err)
 	if d.sentinel == ErrTableMissing && d.advice == "" {
 		d.advice = s.missingTable(err)
 	}
 	if d.advice != "" {
-		d.advice = "; " + d.advice
+		d.advice = "; " + s.tables.inText(d.advice)
 	}
+	what = s.tables.inText(what)
 	if tries > 1 {
 		what = fmt.Sprintf("%s (%d tries)", what, tries)
 	}
@@ -73,21 +77,14 @@ func (s *store) missingTable(err error) string {
 	files := s.dialect.files()
 	file := files[0]
 	for _, f := range files {
-		for _, table := range tables(f.SQL) {
-			if strings.Contains(strings.ToUpper(err.Error()), table) {
+		for _, table := range created(f.SQL) {
+			if strings.Contains(strings.ToLower(err.Error()), strings.ToLower(s.tables.stored[table])) {
 				file = f
 			}
 		}
 	}
-	return fmt.Sprintf("create it with "+s.dialect.client+" or with sqlassigner.Apply", file.Name)
-}
-
-// tables returns the names of the tables that a file creates.
-func tables(text string) []string {
-	var names []string
-	for rest := range strings.SplitSeq(text, "IF NOT EXISTS ") {
-		name, _, _ := strings.Cut(rest, " ")
-		names = append(names, name)
+	if s.cfg.TableName != nil {
+		return fmt.Sprintf("create it with sqlassigner.Apply and the same Config.TableName, after schema/%s", file.Name)
 	}
-	return names[1:]
+	return fmt.Sprintf("create it with "+s.dialect.client+" or with sqlassigner.Apply", file.Name)
 }

@@ -23,7 +23,7 @@ func ExampleDisposable() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	if err := sqlassigner.Apply(ctx, db); err != nil {
+	if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
 		log.Fatal(err)
 	}
 

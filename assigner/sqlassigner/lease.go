@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -45,7 +46,8 @@ type leases struct {
 	store     *store
 	err       error // why there is no store, or what is wrong with the namespace
 	namespace string
-	warned    sync.Once // that WORKER_NODE has nearly reached the namespace
+	warned    sync.Once    // that WORKER_NODE has nearly reached the namespace
+	checked   atomic.Int64 // when LoadMeta last looked for twins of the tables, in nanoseconds since 1970
 }
 
 const (
@@ -83,18 +85,28 @@ func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (ass
 	return l.one(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
 }
 
-// readDurable reads a row and then writes to it. Where others see a commit before it is on disk, a row that was merely
-// read may be gone after a crash; but a commit that is acknowledged has on disk whatever came before it. The lock
-// keeps uncommitted rows out. It is not held from one statement to the next: a client that is cut off in between
-// would keep everybody from the row for as long as the server takes it for alive.
+// readDurable reads a row, and writes to it if it is still as read, or else reads again. Where
+// others see a commit before it is on disk, a row that was merely read may be gone after a crash;
+// but an acknowledged commit has on disk whatever was committed before it. The write waits for a
+// change under way and changes the row as it is committed, so that one changed row proves that what
+// was read had been committed. A missing row is not waited for: the swap that creates it, if one is
+// under way, belongs to a claim that was given up or is not answered yet.
 func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (assigner.Row, error) {
-	row, err := l.one(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ? FOR UPDATE"), l.namespace, workerID))
-	if err != nil || row == (assigner.Row{}) {
-		return row, err
+	for {
+		row, err := l.read(ctx, conn, workerID)
+		if err != nil || row == (assigner.Row{}) {
+			return row, err
+		}
+		result, err := conn.ExecContext(ctx, l.store.sql("UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1 "+
+			"WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"),
+			l.namespace, workerID, row.Version, row.Fence, row.Token)
+		if err != nil {
+			return row, err
+		}
+		if changed, err := result.RowsAffected(); err != nil || changed == 1 {
+			return row, err
+		}
 	}
-	_, err = conn.ExecContext(ctx, l.store.sql("UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ?"),
-		l.namespace, workerID)
-	return row, err
 }
 
 // one returns the zero row when there is none.

@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/namespace"
 )
 
 // leaseSchema is the version of the tables that this code knows.
@@ -48,14 +49,18 @@ func (r *metaRow) meta() assigner.Meta {
 
 // LoadMeta refuses a namespace that has a twin, and worker IDs that WORKER_NODE may have given out;
 // the meta row is returned all the same then, for tools. It refuses tables of a version that it
-// does not know: another one may mean something else.
+// does not know: another one may mean something else. Each claim calls it, and a renewal does not:
+// it looks for twins of the tables, too.
 func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 	if l.err != nil {
 		return m, l.err
 	}
 	err = l.store.do(ctx, "read "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
 		m = assigner.Meta{}
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", strings.ToLower(l.namespace))
+		if err := l.checkTables(ctx, conn); err != nil {
+			return err
+		}
+		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", namespace.Fold(l.namespace))
 		if err != nil {
 			return err
 		}
@@ -104,10 +109,9 @@ func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args 
 // way.
 func (l *leases) twin(rows map[string]*metaRow) error {
 	for name := range rows {
-		if name != l.namespace {
-			return final("%w: namespaces %q and %q of WORKER_LEASE_META differ in letter case or spaces only; use one of the two "+
-				"in all services, and a name of its own where a second namespace is meant; the row of one without rows in WORKER_LEASE, "+
-				"which was never used, may be deleted", assigner.ErrWorkerOverlap, l.namespace, name)
+		if err := namespace.CheckTwin(l.namespace, name); err != nil {
+			return final("%w: %w; a row of WORKER_LEASE_META without rows in WORKER_LEASE was never used, and may be deleted",
+				assigner.ErrWorkerOverlap, err)
 		}
 	}
 	return nil
@@ -160,7 +164,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 // leave no row that says FIRST_WORKER_ID.
 func (l *leases) mayBegin(ctx context.Context, m assigner.Meta) error {
 	return l.store.do(ctx, "create "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", strings.ToLower(l.namespace))
+		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", namespace.Fold(l.namespace))
 		if err != nil {
 			return err
 		}

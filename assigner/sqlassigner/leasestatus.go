@@ -15,8 +15,8 @@ func (l *leases) Status(ctx context.Context) (status assigner.Status, err error)
 	if l.err != nil {
 		return status, l.err
 	}
-	err = l.store.do(ctx, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (err error) {
-		if status.Faults, err = l.store.dialect.faults(ctx, conn); err != nil {
+	err = l.store.look(ctx, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (err error) {
+		if status.Faults, err = l.store.dialect.faults(ctx, conn, l.store.tables.names(leaseTables())); err != nil {
 			return err
 		}
 		if status.Identity, err = l.store.dialect.identity(ctx, conn); err != nil {
@@ -55,11 +55,11 @@ func mysqlIdentity(ctx context.Context, conn *sqlx.Conn) (string, error) {
 		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return "", err
 		}
+		if on, ok := known["wsrep_on"]; !ok || !isOn(on) {
+			return known["server_uuid"], nil
+		}
 	}
-	if on, ok := known["wsrep_on"]; ok && isOn(on) {
-		return known["wsrep_cluster_state_uuid"], nil
-	}
-	return known["server_uuid"], nil
+	return known["wsrep_cluster_state_uuid"], nil
 }
 
 // postgresIdentity is the identifier that initdb gave the data, and the timeline, which a restore to

@@ -129,42 +129,59 @@ func TestReadingARowOfMariaDBIsDurable(t *testing.T) {
 
 }
 
-// A swap whose connection was lost may be under way on the server.
+// A swap whose connection was lost may be under way on the server. A reading waits for its end,
+// whatever it has seen of it.
 func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
-	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	l := storetest.Assign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}))
-	log := storetest.NewLog()
-	impatient := sqlassigner.Leases(openMariaDB(t, dsn+"?innodb_lock_wait_timeout=1"), "orders-1.eu_west",
-		sqlassigner.Config{Logger: log.Logger()})
-	other := openMariaDB(t, dsn)
-	other.SetMaxOpenConns(1)
-	storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
-	found := make(chan assigner.Row, 1)
-	go func() {
-		row, err := impatient.Load(t.Context(), l.Grant().WorkerID)
-		if err != nil {
-			t.Errorf("Load: %v", err)
-		}
-		found <- row
-	}()
-	select {
-	case <-log.First():
-	case row := <-found:
-		t.Fatalf("row %+v, beside a change under way", row)
-	}
-	storetest.Exec(t, other, "COMMIT")
-	if row := <-found; row.Fence != l.Grant().Limit+77 {
-		t.Errorf("fence %d beside a change under way, want %d: what the change made of it", row.Fence, l.Grant().Limit+77)
+	b := mariaDB(testserver.MariaDB(t))
+	for _, tt := range []struct {
+		isolation, end string
+		raised         int64
+	}{
+		{"REPEATABLE-READ", "COMMIT", 77}, {"REPEATABLE-READ", "ROLLBACK", 0},
+		{"READ-UNCOMMITTED", "COMMIT", 77}, {"READ-UNCOMMITTED", "ROLLBACK", 0},
+	} {
+		t.Run(tt.isolation+" "+tt.end, func(t *testing.T) {
+			db, dsn := b.Applied(t)
+			l := storetest.Assign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}))
+			patient := storetest.Leases(openMariaDB(t, dsn+"?tx_isolation=%27"+tt.isolation+"%27"))
+			other := openMariaDB(t, dsn)
+			other.SetMaxOpenConns(1)
+			storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
+			found := make(chan assigner.Row, 1)
+			go func() {
+				row, err := patient.Load(t.Context(), l.Grant().WorkerID)
+				if err != nil {
+					t.Errorf("Load: %v", err)
+				}
+				found <- row
+			}()
+			for waiting := 0; waiting == 0; {
+				err := db.Get(&waiting, "SELECT COUNT(*) FROM information_schema.PROCESSLIST "+
+					"WHERE ID <> CONNECTION_ID() AND INFO LIKE '%SET SWAPS = SWAPS + 1 WHERE%'")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(found) > 0 {
+					t.Fatalf("row %+v, beside a change under way", <-found)
+				}
+			}
+			storetest.Exec(t, other, tt.end)
+			if row := <-found; row.Fence != l.Grant().Limit+tt.raised {
+				t.Errorf("fence %d beside a change under way, want %d", row.Fence, l.Grant().Limit+tt.raised)
+			}
+		})
 	}
 }
 
-// Without autocommit a swap would be undone when its connection ends.
-func TestLeasesWithoutAutocommitAreRefused(t *testing.T) {
-	_, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	s := storetest.Leases(openMariaDB(t, dsn+"?autocommit=0"))
-	_, err := storetest.TryAssign(t, assigner.Leased(s, assigner.LeaseConfig{}), time.Minute)
-	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "autocommit=0 (allowed: 1)") {
-		t.Errorf("Assign: %v, want ErrStoreNotDurable naming autocommit", err)
+// Without autocommit a write is undone when its connection ends. A session may have been set that
+// way after it was opened.
+func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
+	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
+	session := openMariaDB(t, dsn)
+	session.SetMaxOpenConns(1)
+	storetest.Exec(t, session, "SET autocommit = 0")
+	for _, handle := range []*sqlx.DB{session, openMariaDB(t, dsn+"?autocommit=0")} {
+		storetest.RefusedFor(t, db, handle, "autocommit=0 (allowed: 1)")
 	}
 }
 

@@ -55,6 +55,12 @@ func mariaDB(s *testserver.Server) storetest.Backend {
 			s.Kill9()
 			return func() { s.Restart() }
 		},
+		Inside: func(t *testing.T, dsn string) *sqlx.DB {
+			db := openMariaDB(t, dsn)
+			db.SetMaxOpenConns(1)
+			storetest.Exec(t, db, "START TRANSACTION")
+			return db
+		},
 		Block: func(t *testing.T, dsn, table string) (unblock func()) {
 			db := openMariaDB(t, dsn)
 			db.SetMaxOpenConns(1)
@@ -244,7 +250,7 @@ func TestMariaDBUserNeedsFewRights(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	err := sqlassigner.Apply(t.Context(), db)
+	err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{})
 	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "CREATE for Apply") {
 		t.Errorf("Apply without the right to create tables: %v", err)
 	}

@@ -120,8 +120,9 @@ func (s *store) warnNear(ctx context.Context, once *sync.Once, r reserved, id in
 		return
 	}
 	once.Do(func() {
-		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a "+
-			"namespace of WORKER_LEASE; move its services to leases before they are used up",
+		text := "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a namespace of WORKER_LEASE; move its " +
+			"services to leases before they are used up"
+		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, s.tables.inText(text),
 			slog.Int64("left", r.first-1-id), slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
 	})
 }

@@ -23,6 +23,7 @@ const callTimeout = 10 * time.Second
 type store struct {
 	db      *sqlx.DB
 	dialect dialect
+	tables  tables
 	cfg     Config
 }
 
@@ -34,16 +35,26 @@ func newStore(db *sqlx.DB, cfg Config) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{db: db, dialect: d, cfg: cfg}, nil
+	t, err := newTables(cfg, d)
+	if err != nil {
+		return nil, err
+	}
+	return &store{db: db, dialect: d, tables: t, cfg: cfg}, nil
 }
 
-// do runs f on one connection, again if it failed of something that passes, and words the error.
-// f must be safe to repeat when it is not known whether it took effect.
+// do runs f on one connection that is idle, again if it failed of something that passes, and words
+// the error. f must be safe to repeat when it is not known whether it took effect.
 func (s *store) do(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
+	return s.look(ctx, what, s.idle(f))
+}
+
+// look is do for an f that reads nothing that a transaction could hide.
+func (s *store) look(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
 	return s.repeat(ctx, what, f, func(diagnosis) bool { return true })
 }
 
-// repeat is do for an f that may not be repeated after every error that passes; may says when it may.
+// repeat is look for an f that may not be repeated after every error that passes; may says when it
+// may.
 func (s *store) repeat(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error, may func(diagnosis) bool) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -86,7 +97,7 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 func (s *store) swap(ctx context.Context, what, statement string, args ...any) (bool, error) {
 	var sent bool
 	var changed int64
-	err := s.repeat(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
+	err := s.repeat(ctx, what, s.idle(func(ctx context.Context, conn *sqlx.Conn) error {
 		sent = true
 		result, err := conn.ExecContext(ctx, s.sql(statement), args...)
 		switch {
@@ -97,7 +108,7 @@ func (s *store) swap(ctx context.Context, what, statement string, args ...any) (
 		}
 		changed, err = result.RowsAffected()
 		return err
-	}, func(d diagnosis) bool {
+	}), func(d diagnosis) bool {
 		again := d.undone || !sent
 		sent = false
 		return again
@@ -110,8 +121,8 @@ func (s *store) create(ctx context.Context, what, statement string, args ...any)
 	return s.swap(ctx, what, statement+s.dialect.absent, args...)
 }
 
-// assign does what precedes every new grant, the check of the domain, of durability and of the pin,
-// and then f.
+// assign does what precedes every new grant, the check of the domain, of durability, of the tables
+// and of the pin, and then f.
 func (s *store) assign(ctx context.Context, d assigner.Domain, f func(context.Context, *sqlx.Conn) error) error {
 	a, err := bitsalloc.New(d.Layout, d.Epoch)
 	if err != nil {
@@ -119,6 +130,10 @@ func (s *store) assign(ctx context.Context, d assigner.Domain, f func(context.Co
 	}
 	return s.do(ctx, "take a worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
 		if err := s.checkDurable(ctx, conn); err != nil {
+			return err
+		}
+		// A namespace in a twin of WORKER_LEASE_META could have the same worker IDs unseen.
+		if _, err := s.checkTables(ctx, conn, append(nodeTables(), "WORKER_LEASE_META")); err != nil {
 			return err
 		}
 		if err := s.checkPin(ctx, conn, a); err != nil {
@@ -141,12 +156,13 @@ func (s *store) tx(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error)
 	return tx.Commit()
 }
 
-// sql puts a statement into the dialect: ? for a value, {now} for the time of a timestamp column of
-// WORKER_NODE, {today} for its date, {utc} for the time of our own columns, {later} for that time and
-// a value of microseconds; {clock} and {expires} read the time and the column EXPIRES_AT as microseconds
-// since 1970; {folded} is the column NAMESPACE in lower case.
+// sql puts a statement into the dialect, with the tables' names in the database: ? for a value,
+// {now} for the time of a timestamp column of WORKER_NODE, {today} for its date, {utc} for the time
+// of our own columns, {later} for that time and a value of microseconds; {clock} and {expires} read
+// the time and the column EXPIRES_AT as microseconds since 1970; {folded} is the column NAMESPACE
+// in lower case.
 func (s *store) sql(text string) string {
-	return sqlx.Rebind(s.dialect.bind, s.dialect.times.Replace(text))
+	return sqlx.Rebind(s.dialect.bind, s.dialect.times.Replace(s.tables.inSQL(text)))
 }
 
 // newToken returns 26 random letters and digits, more than anybody can hit by accident.

@@ -70,6 +70,15 @@ refuted ring RUNS=3 TAIL_FIRST
 refuted ring RUNS=3 KEEP_ANY
 refuted ring RUNS=3 RETIRE RETIRE_TO_ZERO
 refuted ring RUNS=3 COUNT LATE_OVERSHOT
+holds lanes BLOCKS=3 RETIREMENTS=2
+holds lanes OWNERS=1 BLOCKS=2 RETIREMENTS=2 STATS WEAK
+refuted lanes BLOCKS=2 CUT_FIRST
+refuted lanes BLOCKS=2 RETIRE_FIRST
+refuted lanes BLOCKS=2 NO_CUT
+refuted lanes BLOCKS=2 BELOW_CUT
+refuted lanes OWNERS=1 BLOCKS=2 STATS INCREMENT_FIRST
+refuted lanes OWNERS=1 BLOCKS=2 STATS EAGER
+refuted lanes OWNERS=1 BLOCKS=2 STATS NO_SEQLOCK
 refuted original
 refuted original FAILURES
 CHECKS

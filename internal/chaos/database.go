@@ -31,7 +31,7 @@ func openDatabase(ctx context.Context, dsn string, alloc *bitsalloc.Allocator) (
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	if err := sqlassigner.Apply(ctx, db); err != nil {
+	if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return &database{db: db, store: sqlassigner.Leases(db, namespace, sqlassigner.Config{}), alloc: alloc}, nil

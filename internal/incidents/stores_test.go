@@ -16,7 +16,7 @@ import (
 func mariaDB(t *testing.T) *testserver.Server {
 	t.Helper()
 	server := testserver.MariaDB(t)
-	if err := sqlassigner.Apply(t.Context(), handle(t, service{DSN: server.DSN()})); err != nil {
+	if err := sqlassigner.Apply(t.Context(), handle(t, service{DSN: server.DSN()}), sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	return server

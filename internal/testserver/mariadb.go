@@ -45,7 +45,7 @@ func isMariaDB(program string) bool {
 // mariaDBFlags are small buffers and the folder, for the set-up as for the server. MariaDB insists
 // on being told when it is to run as root.
 func mariaDBFlags(s *Server) []string {
-	flags := []string{"--no-defaults", "--datadir=" + s.path("data"),
+	flags := []string{"--no-defaults", "--datadir=" + s.path("data"), "--tmpdir=" + s.path("."),
 		"--innodb-log-file-size=4M", "--innodb-buffer-pool-size=16M"}
 	if os.Geteuid() == 0 {
 		flags = append(flags, "--user=root")

@@ -30,7 +30,7 @@ func Example() {
 	defer db.Close()
 
 	ctx := context.Background()
-	if err := sqlassigner.Apply(ctx, db); err != nil {
+	if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
 		log.Fatal(err)
 	}
 	numbers := sqlassigner.Disposable(db, sqlassigner.Config{})

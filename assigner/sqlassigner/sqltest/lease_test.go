@@ -184,7 +184,7 @@ func TestLeasesOnPostgreSQLNeedToSeeTheNodes(t *testing.T) {
 	storetest.Exec(t, admin, "CREATE USER ids", "GRANT SELECT, INSERT, UPDATE ON WORKER_LEASE, WORKER_LEASE_META TO ids")
 	a := assigner.Leased(storetest.Leases(open(t, strings.Replace(dsn, "postgres@", "ids@", 1))), assigner.LeaseConfig{})
 	_, err := storetest.TryAssign(t, a, time.Minute)
-	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot see whether WORKER_NODE gives out the same worker IDs") {
+	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot see whether worker_node gives out the same worker IDs") {
 		t.Errorf("Assign without the right to look at WORKER_NODE: %v, want ErrAccessDenied that says so", err)
 	}
 	storetest.Exec(t, admin, "DROP TABLE WORKER_NODE")

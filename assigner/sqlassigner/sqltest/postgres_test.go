@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
@@ -58,9 +60,25 @@ func postgres(s *testserver.Server) storetest.Backend {
 			}
 			return read
 		},
+		Inside: insidePostgres,
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamptz, CREATED timestamptz)",
 	}
+}
+
+// insidePostgres has pgx begin a transaction on each new connection, since pgx drops a connection
+// that comes back to the pool inside one. Other drivers do not.
+func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sqlx.NewDb(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "BEGIN")
+		return err
+	})), "pgx")
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 func TestPostgreSQL(t *testing.T) { storetest.Run(t, postgres(testserver.PostgreSQL(t))) }

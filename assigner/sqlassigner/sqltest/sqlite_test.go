@@ -38,6 +38,12 @@ func sqlite() storetest.Backend {
 		Explain: "EXPLAIN QUERY PLAN",
 		Now:     "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 		Forget:  "DELETE FROM sqlite_sequence",
+		Inside: func(t *testing.T, dsn string) *sqlx.DB {
+			db := open(t, dsn)
+			db.SetMaxOpenConns(1)
+			storetest.Exec(t, db, "BEGIN")
+			return db
+		},
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp, CREATED timestamp)",
 	}
@@ -114,7 +120,7 @@ func TestUndurableSQLiteIsRefusedOrWarnedAbout(t *testing.T) {
 	t.Run("in memory", func(t *testing.T) {
 		db := open(t, ":memory:")
 		db.SetMaxOpenConns(1)
-		if err := sqlassigner.Apply(t.Context(), db); err != nil {
+		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 			t.Fatal(err)
 		}
 		storetest.CheckUndurable(t, db, "PRAGMA journal_mode=memory (allowed: DELETE, TRUNCATE, PERSIST, WAL)")

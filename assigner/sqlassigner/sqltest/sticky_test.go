@@ -13,7 +13,7 @@ import (
 // such a worker ID may take the row of a live one, or free it.
 func TestRefusedGeneratorDoesNotCostTheHolderItsKey(t *testing.T) {
 	db := open(t, durable("file:"+t.TempDir()+"/ids.db"))
-	if err := sqlassigner.Apply(t.Context(), db); err != nil {
+	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	key := sqlassigner.Sticky(db, "orders-1", sqlassigner.Config{})

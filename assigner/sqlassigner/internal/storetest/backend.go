@@ -24,6 +24,9 @@ type Backend struct {
 	// Down keeps the database from being written to, and may take down all others of the server with it, until up is
 	// called.
 	Down func(t *testing.T, dsn string) (up func())
+	// Inside returns a handle whose connections are inside a transaction from the start. The test
+	// closes it.
+	Inside func(t *testing.T, dsn string) *sqlx.DB
 	// NodeFile, StickyFile and LeaseFile are the names of the files in schema/ that belong to it.
 	NodeFile, StickyFile, LeaseFile string
 	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row.
@@ -49,7 +52,7 @@ type Backend struct {
 func (b Backend) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 	t.Helper()
 	db, dsn = b.Empty(t)
-	if err := sqlassigner.Apply(t.Context(), db); err != nil {
+	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	return db, dsn

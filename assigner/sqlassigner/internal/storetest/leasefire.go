@@ -101,17 +101,6 @@ func ambiguousMeta(t *testing.T, s assigner.Store, p *Proxy) {
 	}
 }
 
-// insist calls f again when it fails, as a generator does. A connection of the pool that the killed server has left
-// behind fails once, and a swap over it is not tried again by the store: it might have taken effect.
-func insist(f func() error) (err error) {
-	for range 10 {
-		if err = f(); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
 // KillLeases renews leases all the time while the server is killed and started again. No fence may go back.
 func KillLeases(t *testing.T, db *sqlx.DB, kill func()) {
 	t.Helper()
@@ -136,11 +125,11 @@ func KillLeases(t *testing.T, db *sqlx.DB, kill func()) {
 	s := Leases(db)
 	for _, l := range leases {
 		before := l.Grant()
-		if err := insist(func() error { return l.Renew(t.Context(), before.Limit, before.Limit+1) }); err != nil {
+		if err := l.Renew(t.Context(), before.Limit, before.Limit+1); err != nil {
 			t.Errorf("Renew at the end: %v", err)
 		}
 		wantFence(t, s, l, 1)
-		if err := insist(func() error { return l.Release(t.Context(), 0) }); err != nil {
+		if err := l.Release(t.Context(), 0); err != nil {
 			t.Errorf("Release: %v", err)
 		}
 	}

@@ -37,6 +37,8 @@ func RunLeases(t *testing.T, b Backend) {
 		{"DeletedNamespaceIsNoticed", deletedNamespace},
 		{"RecoveryAfterARestore", recovery},
 		{"ClaimsInALargeNamespaceReadFewRows", boundedClaims},
+		{"OpenTransactionIsRefused", openTransaction},
+		{"TransactionThatBeginsIsRefused", transactionBegins},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
 	}
@@ -114,7 +116,7 @@ func missingLeaseTable(t *testing.T, b Backend) {
 		Exec(t, db, "DROP TABLE "+table)
 		_, err := leased(db).Assign(t.Context(), assignertest.Domain())
 		checkWithin(t, err, sqlassigner.ErrTableMissing, "schema/"+b.LeaseFile+" ", "sqlassigner.Apply", strings.ToLower(table))
-		if err := sqlassigner.Apply(t.Context(), db); err != nil {
+		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 			t.Fatal(err)
 		}
 		Assign(t, leased(db))

@@ -45,6 +45,9 @@ func Run(t *testing.T, b Backend) {
 		{"ChangedTokenIsNoticed", changedToken},
 		{"StickyNamesTheHolder", namesTheHolder},
 		{"RowSaysWhereTheProcessRuns", whereItRuns},
+		{"RenamedTables", renamedTables},
+		{"NamesThatAreNotAllowed", badNames},
+		{"TemporaryTablesAreRefused", temporaryTables},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
 	}
@@ -145,14 +148,14 @@ func applyAtOnce(t *testing.T, b Backend) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := sqlassigner.Apply(t.Context(), db); err != nil {
+			if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
 	l := Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-	if err := sqlassigner.Apply(t.Context(), db); err != nil {
+	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Renew(t.Context(), 1, 1); err != nil {
@@ -176,7 +179,7 @@ func missingTable(t *testing.T, b Backend) {
 		a := tt.use(db)
 		_, err := a.Assign(t.Context(), assignertest.Domain())
 		checkText(t, err, sqlassigner.ErrTableMissing, "schema/"+tt.file+" ", "sqlassigner.Apply", strings.ToLower(tt.table))
-		if err := sqlassigner.Apply(t.Context(), db); err != nil {
+		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 			t.Fatal(err)
 		}
 		Assign(t, a)

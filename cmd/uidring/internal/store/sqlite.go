@@ -33,7 +33,7 @@ func openSQLite(s *Store, u *url.URL, namespace string) error {
 		if err := makeFile(path); err != nil {
 			return fmt.Errorf("store: make the SQLite file: %w", err)
 		}
-		return sqlassigner.Apply(ctx, db)
+		return sqlassigner.Apply(ctx, db, sqlassigner.Config{})
 	}
 	return nil
 }

@@ -91,7 +91,8 @@ func redisServer(t *testing.T) (*testserver.Server, func(password string) string
 	}
 	client := redis.NewClient(opt)
 	defer client.Close()
-	if err := client.ACLSetUser(t.Context(), "ids", "on", ">"+password, "~uidring:orders", "+@all").Err(); err != nil {
+	if err := client.ACLSetUser(t.Context(), "ids", "on", ">"+password,
+		"~uidring:*", "~{uidring:orders}:expiry", "~{uidring}:namespaces", "+@all").Err(); err != nil {
 		t.Fatal(err)
 	}
 	return server, func(password string) string {

@@ -1,0 +1,140 @@
+package assigner
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// recoveringPrefix begins the token of a meta row while a recovery is under way.
+const recoveringPrefix = "recovering-"
+
+// recovering reports whether Recover has begun and not ended.
+func (m Meta) recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
+
+// loadMeta reads how IDs are composed in this namespace, and writes it if it is not there.
+func (c *claim) loadMeta() (err error) {
+	for c.ctx.Err() == nil {
+		if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
+			return fmt.Errorf("assigner: read the meta row: %w", err)
+		}
+		if c.meta.Version == 0 {
+			err = c.createMeta()
+		} else if err = c.checkMeta(); err == nil && c.meta.Prepared < c.domain.Prepared {
+			next := c.meta
+			next.Prepared = c.domain.Prepared
+			_, err = c.trySwapMeta(next)
+		} else {
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		// Whether it took effect is seen by reading again.
+	}
+	return c.ctx.Err()
+}
+
+// checkMeta returns an error when this process must not take a worker ID of the namespace.
+func (c *claim) checkMeta() error {
+	if err := c.meta.mismatch(c.domain, c.cfg.FirstWorkerID); err != nil {
+		return err
+	}
+	if c.meta.recovering() {
+		return passing{errors.New("assigner: a recovery of the namespace has begun and not ended; wait for it, or call Recover again if it " +
+			"was interrupted"), time.Second}
+	}
+	return nil
+}
+
+// createMeta makes the namespace. Two stores do not know each other, so that a store that is new by mistake gives out
+// worker IDs that are in use: a warning shows where it is.
+func (c *claim) createMeta() error {
+	first := Meta{Version: 1, Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
+		FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Prepared: c.domain.Prepared,
+		Token: rand.Text(), Identity: c.status.Identity}
+	ok, err := c.store.SwapMeta(c.ctx, Meta{}, first)
+	if err != nil {
+		return fmt.Errorf("assigner: write the meta row: %w", err)
+	}
+	if ok {
+		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first", c.cfg.FirstWorkerID)
+	}
+	return nil
+}
+
+// name is the store's, for people.
+func (c *claim) name() string {
+	switch s := c.store.(type) {
+	case fmt.Stringer:
+		return s.String()
+	case Namespaced:
+		return fmt.Sprintf("%T, namespace %q", s, s.Namespace())
+	}
+	return fmt.Sprintf("%T", c.store)
+}
+
+// swapMeta replaces the meta row that was read by next, with another version and token. It returns false when another process was
+// faster; the meta row has then been read again.
+func (c *claim) swapMeta(next Meta) (bool, error) {
+	ok, err := c.trySwapMeta(next)
+	if ok || err != nil {
+		return ok, err
+	}
+	return false, c.loadMeta()
+}
+
+// trySwapMeta is swapMeta, and leaves the meta row as it was read where it was not replaced. A lost answer is read again.
+func (c *claim) trySwapMeta(next Meta) (bool, error) {
+	next.Version++
+	next.Token = rand.Text()
+	ok, errSwap := c.store.SwapMeta(c.ctx, c.meta, next)
+	if errSwap != nil {
+		found, err := c.store.LoadMeta(c.ctx)
+		if err != nil || !found.same(next) {
+			return false, errors.Join(errSwap, err)
+		}
+		ok = true
+	}
+	if ok {
+		c.meta = next
+	}
+	return ok, nil
+}
+
+// checkNamespaces looks at the other namespaces of the store. Their worker IDs are the same numbers, so that IDs are equal
+// where layout, epoch and datacenter are. It refuses a name that differs from another in letter case only, which is a
+// mistake, and warns of the others.
+func (c *claim) checkNamespaces() error {
+	s, ok := c.store.(Namespaced)
+	if !ok {
+		return nil
+	}
+	others, err := s.Namespaces(c.ctx)
+	if err != nil { // a user may have no right to read other namespaces
+		c.cfg.Logger.Warn("assigner: the other namespaces of the store cannot be read", "namespace", s.Namespace(), "error", err)
+		return nil
+	}
+	mine := s.Namespace()
+	delete(others, mine)
+	var alike []string
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		meta := others[name]
+		switch {
+		case meta.mismatch(c.domain, meta.FirstWorkerID) != nil:
+		case strings.EqualFold(strings.TrimSpace(name), strings.TrimSpace(mine)):
+			return fmt.Errorf("%w: namespace %q, and the store has %q with the same Layout, Epoch and DatacenterID: one of the names is "+
+				"misspelt; correct it, or use another DatacenterID", ErrWorkerOverlap, mine, name)
+		default:
+			alike = append(alike, name)
+		}
+	}
+	if len(alike) > 0 {
+		c.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", mine, "others", alike)
+	}
+	return nil
+}

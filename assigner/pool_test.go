@@ -1,0 +1,262 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// A start without the right to INSERT costs no worker ID, however often it is tried.
+func TestStartsThatCannotCreateARowBurnNoNumber(t *testing.T) {
+	denied := errors.New("INSERT command denied")
+	s := newMemStore()
+	s.onSwap = func(old, _ Row, do func() bool) (bool, error) {
+		if old.Version == 0 {
+			return false, denied
+		}
+		return do(), nil
+	}
+	for range 1024 {
+		_, err := clocked(Auto(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+		wantError(t, err, denied, "claim row 0")
+	}
+	if s.meta.NextWorkerID != 0 || len(s.rows) > 0 {
+		t.Errorf("next worker %d, rows %v; want none given out", s.meta.NextWorkerID, s.rows)
+	}
+	s.onSwap = nil
+	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 0, 1, 1038)
+}
+
+// A process that is killed after it has created its row, and before it has counted it, leaves a number that is used again.
+func TestAKillBetweenRowAndCountBurnsNoNumber(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	killed := errors.New("killed")
+	s.onMeta = func(func() bool) (bool, error) { return false, killed }
+	a := clocked(Leased(s, LeaseConfig{}))
+	s.onSwap = func(old, next Row, do func() bool) (bool, error) {
+		if old.Version != 0 {
+			return false, killed // it does not free the row either
+		}
+		return do(), nil
+	}
+	_, err := a.Assign(t.Context(), memDomain())
+	wantError(t, err, killed)
+	s.onMeta, s.onSwap = nil, nil
+	wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), 1, 1, 1038)
+	if s.meta.NextWorkerID != 2 {
+		t.Errorf("next worker %d, want 2", s.meta.NextWorkerID)
+	}
+	living := s.rows[1]
+	living.Expires = memTime(2000)
+	s.rows[1] = living
+	d := s.at(memStart + 60) // the row of the dead process has expired
+	l, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), d)
+	if err != nil || l.Grant().WorkerID != 0 {
+		t.Errorf("Assign = %+v, %v, want worker 0", l, err)
+	}
+}
+
+// Rows that were used far ahead of the clock do not hide others from a claim, although they expired first.
+func TestRowsFarAheadDoNotHideOthers(t *testing.T) {
+	s := newMemStore()
+	d := memDomain()
+	d.Layout.WorkerBits, d.Layout.DatacenterBits = 14, 0
+	d.DatacenterID = 0
+	for worker := range int64(5000) {
+		s.rows[worker] = Row{WorkerID: worker, Version: 1, Owner: "gone", Fence: 1 << 26, Expires: memTime(worker % 700)}
+	}
+	s.rows[4999] = Row{WorkerID: 4999, Version: 1, Owner: "gone", Fence: 5, Expires: memTime(999)}
+	s.pin(5000)
+	s.meta.Layout, s.meta.DatacenterID = d.Layout, 0
+	l, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), d)
+	if err != nil || l.Grant().WorkerID != 4999 {
+		t.Fatalf("Assign = %+v, %v, want worker 4999", l, err)
+	}
+}
+
+// On a server that may be replaced, a claim begins no further ahead of the clock than a quarantine covers.
+func TestAClaimAheadOfTheClockWaitsWhereServersAreReplaced(t *testing.T) {
+	const lead = 2*30 + 8 // two windows, and what is prepared
+	for name, row := range map[string]struct {
+		identity string
+		cfg      LeaseConfig
+		fence    int64
+		after    time.Duration // 0: taken at once
+	}{
+		"as far as a restart goes":  {"A", LeaseConfig{}, memStart + lead, 0},
+		"a unit further":            {"A", LeaseConfig{}, memStart + lead + 1, time.Second},
+		"a minute further":          {"A", LeaseConfig{}, memStart + lead + 60, time.Minute},
+		"as configured":             {"A", LeaseConfig{MaxLead: time.Hour}, memStart + 3600, 0},
+		"further than configured":   {"A", LeaseConfig{MaxLead: time.Hour}, memStart + 3607, 7 * time.Second},
+		"where none is replaced":    {"", LeaseConfig{}, memStart + 24*3600, 0},
+		"further than a day, there": {"", LeaseConfig{}, memStart + 24*3600 + 9, 9 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for kind, open := range map[string]func(Store) Assigner{
+				"Fenced": func(s Store) Assigner { return Fenced(s, 0, "orders-0", row.cfg) },
+				"Leased": func(s Store) Assigner { return Leased(s, row.cfg) },
+			} {
+				s := newMemStore()
+				s.put(Row{WorkerID: 0, Fence: row.fence, Identity: row.identity})
+				s.pin(4) // no new ones
+				s.status.Identity, s.meta.Identity = row.identity, row.identity
+				_, err := clocked(open(s)).Assign(t.Context(), memDomain())
+				if row.after == 0 {
+					if err != nil {
+						t.Errorf("%s: %v", kind, err)
+					}
+					continue
+				}
+				wantError(t, err, ErrWorkerAheadOfClock, "MaxLead")
+				wantRetry(t, err, row.after)
+			}
+		})
+	}
+}
+
+// wantRetry checks that an error passes, and when.
+func wantRetry(t *testing.T, err error, after time.Duration) {
+	t.Helper()
+	e, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](err)
+	if !ok || e.RetryAfter() != after {
+		t.Errorf("%v: passes: %v; want it to, after %v", err, ok, after)
+	}
+}
+
+func TestErrorsThatPassSaySo(t *testing.T) {
+	s := newMemStore()
+	s.put(held(0, 1, "a", 2000), held(1, 1, "b", 2000), held(2, 1, "c", 2000), held(3, 1, "d", 2000))
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkersExhausted)
+	wantRetry(t, err, time.Second)
+	s = newMemStore()
+	s.status.Lossy = true
+	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantRetry(t, err, 90*time.Second)
+}
+
+// The quarantine of a namespace covers the generator that prepares most, not the newcomer.
+func TestAQuarantineCoversTheLargestPrepared(t *testing.T) {
+	s := newMemStore()
+	s.status.Identity = "A"
+	large := memDomain()
+	large.Prepared = 500
+	l, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(t.Context(), 0); err != nil || s.meta.Prepared != 500 {
+		t.Fatalf("Release: %v; meta %+v, want Prepared 500", err, s.meta)
+	}
+	s.status.Identity = "B"
+	small := memDomain()
+	small.Prepared = 1
+	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), small)
+	wantRetry(t, err, (2*30+500+500+500+1+60)*time.Second)
+}
+
+func TestNamespacesThatDifferInCaseOnlyAreRefused(t *testing.T) {
+	s := &namedStore{memStore: newMemStore()}
+	s.pin(0)
+	like := s.meta
+	other := like
+	other.DatacenterID++
+	for name, row := range map[string]struct {
+		others map[string]Meta
+		fails  bool
+	}{
+		"case":               {map[string]Meta{"Orders": like}, true},
+		"trailing space":     {map[string]Meta{"orders ": like}, true},
+		"another datacenter": {map[string]Meta{"Orders": other}, false},
+		"another name":       {map[string]Meta{"users": like}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.others = row.others
+			_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+			if !row.fails {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			wantError(t, err, ErrWorkerOverlap, `namespace "orders"`, "DatacenterID")
+		})
+	}
+}
+
+func TestTheFirstWorkerIDBoundsANamespace(t *testing.T) {
+	s := newMemStore()
+	cfg := LeaseConfig{FirstWorkerID: 2}
+	wantGrant(t, take(t, clocked(Leased(s, cfg))), 2, 1, 1038)
+	wantGrant(t, take(t, clocked(Auto(s, cfg))), 3, 1, 1038)
+	_, err := clocked(Leased(s, cfg)).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkersExhausted, "all 2")
+	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrLayoutMismatch, "FirstWorkerID 2 in the store, here 0")
+	_, err = clocked(Fenced(s, 1, "host", cfg)).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
+	for _, first := range []int64{-1, 4} {
+		_, err = clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: first})).Assign(t.Context(), memDomain())
+		wantError(t, err, nil, "FirstWorkerID")
+	}
+}
+
+// Many processes start at once in a new namespace: all get a worker ID, and the rows that they created for each other
+// are few.
+func TestManyFirstStartsAtOnce(t *testing.T) {
+	const starts = 400
+	for name, open := range map[string]func(Store, LeaseConfig) Assigner{"Leased": Leased, "Auto": Auto} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			d := memDomain()
+			d.Layout = bitsalloc.Default()
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			seen := make(map[int64]bool)
+			for range starts {
+				wg.Go(func() {
+					l, err := clocked(open(s, LeaseConfig{})).Assign(t.Context(), d)
+					mu.Lock()
+					defer mu.Unlock()
+					if err != nil || seen[l.Grant().WorkerID] {
+						t.Errorf("Assign = %+v, %v", l, err)
+						return
+					}
+					seen[l.Grant().WorkerID] = true
+				})
+			}
+			wg.Wait()
+			if n := int64(len(s.rows)); n != s.meta.NextWorkerID || n > 2*starts {
+				t.Errorf("%d rows, %d counted; want as many, and %d at most", n, s.meta.NextWorkerID, 2*starts)
+			}
+		})
+	}
+}
+
+// A start that loses every row to others until its time is over says so.
+func TestAStartThatDoesNotMakeItNamesTheCause(t *testing.T) {
+	s := newMemStore()
+	ctx, cancel := context.WithCancel(t.Context())
+	rounds := 0
+	s.onSwap = func(_, next Row, _ func() bool) (bool, error) { // another process is always faster
+		s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
+		if rounds++; rounds == 3 {
+			cancel()
+		}
+		return false, nil
+	}
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain())
+	wantError(t, err, context.Canceled, "3 rows", "start fewer at once", "AssignTimeout")
+	if strings.Contains(err.Error(), "exhausted") {
+		t.Error(err)
+	}
+}

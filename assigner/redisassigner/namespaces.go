@@ -1,0 +1,72 @@
+package redisassigner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/namespace"
+)
+
+// namesKey is a hash with the names of all namespaces. Its fields are the names in lower case, so
+// that a name has one spelling. No namespace has this key: names have no braces.
+const namesKey = "{uidring}:namespaces"
+
+// Namespace implements [assigner.Namespaced].
+func (l *leases) Namespace() string { return l.namespace }
+
+// Namespaces implements [assigner.Namespaced].
+func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, error) {
+	if err := l.ready(ctx); err != nil {
+		return nil, err
+	}
+	names, err := l.client.HGetAll(ctx, namesKey).Result()
+	if err != nil {
+		return nil, l.explain(ctx, "read "+namesKey, err)
+	}
+	answers := make(map[string]*redis.StringCmd)
+	pipe := l.client.Pipeline()
+	for _, name := range append(slices.Collect(maps.Values(names)), l.namespace) {
+		answers[name] = pipe.HGet(ctx, hashKey(name), metaField)
+	}
+	_, _ = pipe.Exec(ctx) // each answer has its error
+	metas := make(map[string]assigner.Meta)
+	for name, answer := range answers {
+		text, err := answer.Result()
+		if errors.Is(err, redis.Nil) {
+			continue // its creation was cut short, or it was deleted
+		}
+		if err != nil {
+			return nil, l.explain(ctx, "read the meta row of "+hashKey(name), err)
+		}
+		if metas[name], err = decodeMeta(hashKey(name), text); err != nil {
+			return nil, err
+		}
+	}
+	return metas, nil
+}
+
+// register writes the name of the namespace into the hash of names, where the first spelling stays.
+// The hash may be on another server of a cluster, so it is written before the namespace is created:
+// a name without a namespace does no harm. Two spellings that are created at once meet here.
+func (l *leases) register(ctx context.Context) error {
+	if err := l.ready(ctx); err != nil {
+		return err
+	}
+	folded := namespace.Fold(l.namespace)
+	pipe := l.client.Pipeline()
+	pipe.HSetNX(ctx, namesKey, folded, l.namespace)
+	stored := pipe.HGet(ctx, namesKey, folded)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return l.explain(ctx, "write its name to "+namesKey, err)
+	}
+	if err := namespace.CheckTwin(l.namespace, stored.Val()); err != nil {
+		return fmt.Errorf("redisassigner: hash %s: %w; names are in %s", l.key, err, namesKey)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package assigner
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// Two live processes of one owner: each takes the row from the other, until the one that has lost it twice yields.
+func TestTheSecondLossToTheSameOwnerMakesItYield(t *testing.T) {
+	s := newMemStore()
+	first, second := clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), clocked(Fenced(s, 2, "orders-2", LeaseConfig{}))
+	second.(*leaser).holder = "host-2 pid 4712"
+	mine := take(t, first)
+	theirs := take(t, second)
+	wantError(t, mine.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost, "host-2 pid 4712")
+	mine = take(t, first) // it cannot know yet whether the other one is a restart of itself
+	wantError(t, theirs.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost)
+	theirs = take(t, second)
+	wantError(t, mine.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost)
+	row := s.rows[2]
+	for range 3 {
+		_, err := first.Assign(t.Context(), memDomain())
+		wantError(t, err, ErrWorkerInUse, "row 2", "host-2 pid 4712", `owner "orders-2"`)
+	}
+	if s.rows[2] != row {
+		t.Errorf("row %+v, was %+v", s.rows[2], row)
+	}
+	if err := theirs.Renew(t.Context(), 1010, 1018); err != nil {
+		t.Errorf("Renew of the winner: %v", err)
+	}
+	if err := theirs.Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	take(t, first) // the rival has gone
+}
+
+func TestLossesFarApartDoNotCountTogether(t *testing.T) {
+	s := newMemStore()
+	a := clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}))
+	for i := range int64(4) { // four deployments, each beside the old process for a moment
+		d := s.at(memStart + 1000*i)
+		mine, err := a.Assign(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})).Assign(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, mine.Renew(t.Context(), d.Now(), d.Now()), ErrWorkerRowLost)
+		if err := other.Release(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestASecondFencedGeneratorOfOneProcessIsRefused(t *testing.T) {
+	s := newMemStore()
+	d := memDomain()
+	d.Registered = true
+	assign := func() (Lease, error) { return clocked(Fenced(s, 2, "orders-2", LeaseConfig{})).Assign(t.Context(), d) }
+	first, err := assign()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := s.rows[2]
+	_, err = assign()
+	wantError(t, err, ErrWorkerInUse, "row 2", `owner "orders-2"`, "close it first")
+	if s.rows[2] != row {
+		t.Errorf("row %+v, was %+v", s.rows[2], row)
+	}
+	first.(Abandoner).Abandon()
+	second, err := assign()
+	if err != nil {
+		t.Fatalf("Assign after Abandon: %v", err)
+	}
+	first.(Abandoner).Abandon() // of a lease that is no longer the one
+	if _, err := assign(); !errors.Is(err, ErrWorkerInUse) {
+		t.Errorf("Assign = %v, want ErrWorkerInUse", err)
+	}
+	if err := second.Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	third, err := assign()
+	if err != nil {
+		t.Fatalf("Assign after Release: %v", err)
+	}
+	third.(Abandoner).Abandon()
+	// Another namespace has other rows.
+	other := newMemStore()
+	if _, err := clocked(Fenced(other, 2, "orders-2", LeaseConfig{})).Assign(t.Context(), d); err != nil {
+		t.Errorf("Assign in another namespace: %v", err)
+	}
+}

@@ -1,0 +1,75 @@
+package sqlassigner_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+// javaTable is the original's table as a Java deployment may have created it.
+const javaTable = "CREATE TABLE worker_node (ID bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, HOST_NAME varchar(64) NOT NULL, " +
+	"PORT varchar(64) NOT NULL, TYPE int NOT NULL, LAUNCH_DATE date NOT NULL, MODIFIED timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, " +
+	"CREATED timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+
+func TestTableOfAnotherCaseOnMariaDBIsRefused(t *testing.T) {
+	storetest.Twins(t, mariaDB(testserver.MariaDB(t)), map[string]string{
+		"worker_node beside WORKER_NODE:":             javaTable,
+		"Worker_Node_Pin beside WORKER_NODE_PIN:":     "CREATE TABLE Worker_Node_Pin (ID int)",
+		"worker_lease_meta beside WORKER_LEASE_META:": "CREATE TABLE worker_lease_meta (ID int)",
+	})
+}
+
+// A Java deployment with another name goes on with it, and its numbers do.
+func TestMariaDBGoesOnWithTheTableOfAJavaDeployment(t *testing.T) {
+	db, _ := mariaDB(testserver.MariaDB(t)).Empty(t)
+	storetest.Exec(t, db, javaTable, "INSERT INTO worker_node (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES (41, '10.0.0.1', '1-2', 2, '2026-01-01')")
+	cfg := sqlassigner.Config{TableName: strings.ToLower}
+	if err := sqlassigner.Apply(t.Context(), db, cfg); err != nil {
+		t.Fatal(err)
+	}
+	if w := storetest.Assign(t, sqlassigner.Disposable(db, cfg)).Grant().WorkerID; w != 42 {
+		t.Errorf("worker %d after row 41, want 42", w)
+	}
+	if _, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), 5*time.Second); !errors.Is(err, sqlassigner.ErrTableTwin) {
+		t.Errorf("Assign with the names of package schema: %v, want ErrTableTwin", err)
+	}
+}
+
+// Where the server takes no notice of letter case, WORKER_NODE and worker_node are one table.
+func TestMariaDBWithoutLetterCaseHasNoTwins(t *testing.T) {
+	db, _ := mariaDB(testserver.MariaDB(t, "--lower-case-table-names=1")).Empty(t)
+	storetest.Exec(t, db, javaTable)
+	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []assigner.Assigner{
+		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
+		assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{FirstWorkerID: 1000}),
+	} {
+		storetest.Assign(t, a)
+	}
+	storetest.Exec(t, db, "ALTER TABLE worker_node ENGINE = MyISAM")
+	_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), 5*time.Second)
+	if !errors.Is(err, assigner.ErrStoreNotDurable) {
+		t.Errorf("Assign with MyISAM: %v, want ErrStoreNotDurable", err)
+	}
+}
+
+func TestEngineOfMariaDBWithoutDurableCommitsIsRefused(t *testing.T) {
+	b := mariaDB(testserver.MariaDB(t))
+	for _, engine := range []string{"MyISAM", "Aria", "MEMORY"} {
+		t.Run(engine, func(t *testing.T) {
+			storetest.Unsafe(t, b, func(t *testing.T, db *sqlx.DB, table string) {
+				storetest.Exec(t, db, "ALTER TABLE "+table+" ENGINE = "+engine)
+			}, func(table string) string { return "table " + table + " with ENGINE=" + engine + " (allowed: InnoDB)" })
+		})
+	}
+}
