@@ -160,13 +160,19 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 		return false, err
 	}
 	if old.Version == 0 && old.Fence == 0 && old.Token == "" {
-		return l.store.create(ctx, "create "+l.row(next.WorkerID), createRow, l.namespace, next.WorkerID,
+		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?", []any{l.namespace, next.WorkerID}}
+		return l.store.create(ctx, "create "+l.row(next.WorkerID), absent, createRow, l.namespace, next.WorkerID,
 			next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds())
 	}
 	if checkToken("Token", old.Token) != nil {
 		return false, nil // no row has it; MySQL takes no notice of spaces at the end
 	}
-	return l.store.swap(ctx, "change "+l.row(next.WorkerID), updateRow,
+	var same *query
+	if old.Token != next.Token { // a claim, not a renewal, which has no rivals
+		same = &query{1, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?",
+			[]any{l.namespace, next.WorkerID, old.Version, old.Fence, old.Token}}
+	}
+	return l.store.swap(ctx, "change "+l.row(next.WorkerID), same, updateRow,
 		next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds(),
 		l.namespace, next.WorkerID, old.Version, old.Fence, old.Token)
 }

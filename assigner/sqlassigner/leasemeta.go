@@ -153,10 +153,13 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 		if err := l.mayBegin(ctx, next); err != nil {
 			return false, err
 		}
-		return l.store.create(ctx, "create "+l.meta(), "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
+		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE_META WHERE NAMESPACE = ?", []any{l.namespace}}
+		return l.store.create(ctx, "create "+l.meta(), absent, "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
 			", NAMESPACE, SWAPS) VALUES ("+strings.Repeat("?, ", len(values))+"1)", values...)
 	}
-	return l.store.swap(ctx, "change "+l.meta(), "UPDATE WORKER_LEASE_META SET "+strings.Join(metaColumns(), " = ?, ")+
+	same := &query{1, "SELECT COUNT(*) FROM WORKER_LEASE_META WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?",
+		[]any{l.namespace, old.Version, old.Token}}
+	return l.store.swap(ctx, "change "+l.meta(), same, "UPDATE WORKER_LEASE_META SET "+strings.Join(metaColumns(), " = ?, ")+
 		" = ?, SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?", append(values, old.Version, old.Token)...)
 }
 

@@ -173,6 +173,37 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	}
 }
 
+// A thousand processes that want one row do not wait for its lock in turns: a swap that has lost
+// returns while the row is locked.
+func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
+	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
+	s := storetest.Leases(db)
+	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
+	row, errRow := s.Load(t.Context(), l.Grant().WorkerID)
+	meta, errMeta := s.LoadMeta(t.Context())
+	if err := errors.Join(errRow, errMeta); err != nil {
+		t.Fatal(err)
+	}
+	other := openMariaDB(t, dsn)
+	other.SetMaxOpenConns(1)
+	storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1", "UPDATE WORKER_LEASE_META SET SWAPS = SWAPS + 1")
+	stale, staleMeta := row, meta
+	stale.Version, staleMeta.Version = 0, 0
+	next, nextMeta := row, meta
+	next.Token, nextMeta.Token = "another", "another"
+	for name, swap := range map[string]func() (bool, error){
+		"Swap":             func() (bool, error) { return s.Swap(t.Context(), stale, next, time.Minute) },
+		"Swap, create":     func() (bool, error) { return s.Swap(t.Context(), assigner.Row{}, next, time.Minute) },
+		"SwapMeta":         func() (bool, error) { return s.SwapMeta(t.Context(), staleMeta, nextMeta) },
+		"SwapMeta, create": func() (bool, error) { return s.SwapMeta(t.Context(), assigner.Meta{}, nextMeta) },
+	} {
+		if ok, err := swap(); ok || err != nil {
+			t.Errorf("%s of a row that has changed and is locked: %v, %v; want false, at once", name, ok, err)
+		}
+	}
+	storetest.Exec(t, other, "ROLLBACK")
+}
+
 // Without autocommit a write is undone when its connection ends. A session may have been set that
 // way after it was opened.
 func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {

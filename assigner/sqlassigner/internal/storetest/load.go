@@ -168,6 +168,7 @@ func LoadStarts(t *testing.T, b Backend, n int) {
 			for i := range starters {
 				if i%20 == 0 {
 					handle = b.Open(t, dsn)
+					handle.SetMaxIdleConns(20) // as many processes have
 				}
 				starters[i] = kind(Leases(handle), assigner.LeaseConfig{})
 			}
