@@ -53,7 +53,8 @@ type leases struct {
 const (
 	selectRow = "SELECT " + rowColumns + " FROM WORKER_LEASE WHERE NAMESPACE = ?"
 	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
+		"VALUES " + rowValues
+	rowValues = "(?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
 	updateRow = "UPDATE WORKER_LEASE SET VERSION = ?, FENCE = ?, TOKEN = ?, OWNER = ?, HOLDER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
 		"SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"
 )

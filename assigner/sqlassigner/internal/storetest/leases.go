@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -37,6 +38,7 @@ func RunLeases(t *testing.T, b Backend) {
 		{"DeletedNamespaceIsNoticed", deletedNamespace},
 		{"RecoveryAfterARestore", recovery},
 		{"ClaimsInALargeNamespaceReadFewRows", boundedClaims},
+		{"FreeRowsAreCreatedAtOnce", createFree},
 		{"OpenTransactionIsRefused", openTransaction},
 		{"TransactionThatBeginsIsRefused", transactionBegins},
 	} {
@@ -287,4 +289,37 @@ func checkUndurableLeases(t *testing.T, db *sqlx.DB, faults []string) {
 	_, err = TryAssign(t, leased(db), time.Minute)
 	checkText(t, err, assigner.ErrStoreNotDurable, append(faults, "AllowUndurable")...)
 	Assign(t, assigner.Leased(Leases(db), assigner.LeaseConfig{AllowUndurable: true, FirstWorkerID: 1000}))
+}
+
+// createFree creates rows beside one that is held, which stays as it is.
+func createFree(t *testing.T, b Backend) {
+	db, _ := b.Applied(t)
+	s := Leases(db)
+	held := Assign(t, leased(db)).Grant().WorkerID
+	before, err := s.Load(t.Context(), held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 256
+	rows := make([]assigner.Row, n)
+	for i := range rows {
+		rows[i] = assigner.Row{WorkerID: held + int64(i), Version: 1, Fence: 7}
+	}
+	bulk := s.(interface {
+		CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Duration) error
+	})
+	for range 2 {
+		if err := bulk.CreateFree(t.Context(), rows, -time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if free, err := s.Expired(t.Context(), 2*n); err != nil || len(free) != n-1 {
+		t.Errorf("%d rows have expired, want %d: %v", len(free), n-1, err)
+	}
+	if after, err := s.Load(t.Context(), held); err != nil || after != before {
+		t.Errorf("row %+v, was %+v: %v", after, before, err)
+	}
+	if err := bulk.CreateFree(t.Context(), nil, 0); err != nil {
+		t.Errorf("no rows: %v", err)
+	}
 }
