@@ -22,7 +22,10 @@ type claim struct {
 	now    int64 // the delta when the claim began, by this host's clock
 
 	raced    int   // rows that other processes took first
-	advanced bool  // this claim has raised the counter in this round
+	stuck    int64 // the number lost last
+	stuckFor int   // how often in a row
+	rivals   int   // numbers lost to processes that have counted them
+	advanced bool  // the last round has raised the counter
 	ahead    int   // expired rows that were used too far ahead of the clock
 	nearest  int64 // the lowest fence of these
 }
@@ -50,45 +53,56 @@ func (c *claim) run() (l *lease, err error) {
 
 // A pool is one way to choose among the worker IDs of a namespace: a single round, which returns neither a lease nor
 // an error when it found none.
-type pool func(c *claim, try int) (*lease, error)
+type pool func(c *claim) (*lease, error)
 
-func recycledFirst(c *claim, try int) (*lease, error) {
+func recycledFirst(c *claim) (*lease, error) {
 	if l, err := c.recycled(func(Row) bool { return true }); l != nil || err != nil {
 		return l, err
 	}
-	return c.fresh(try)
+	return c.fresh()
 }
 
-func newFirst(c *claim, try int) (*lease, error) {
+func newFirst(c *claim) (*lease, error) {
 	if l, err := c.recycled(Row.unused); l != nil || err != nil {
 		return l, err
 	}
-	if l, err := c.fresh(try); l != nil || err != nil || !c.usedUp() {
+	if l, err := c.fresh(); l != nil || err != nil || !c.usedUp() {
 		return l, err
 	}
 	return c.recycled(func(Row) bool { return true })
 }
 
-// from takes a worker ID from a pool, in as many rounds as other processes are faster. A round that has raised the counter,
-// past a row that Fenced has created, is followed by the next one at once.
+// from takes a worker ID from a pool, in as many rounds as other processes are faster.
 func (c *claim) from(p pool) (*lease, error) {
-	for try := 0; ; {
+	for try := 0; ; try++ {
 		raced := c.raced
-		c.advanced = false
-		l, err := p(c, try)
+		l, err := p(c)
 		switch {
 		case l != nil || err != nil:
 			return l, c.blame(err)
 		case c.raced == raced && c.usedUp():
 			return nil, c.none()
-		case !c.advanced:
-			c.pause(c.ctx, try)
-			try++
 		}
-		if err := c.ctx.Err(); err != nil {
+		if err := c.nextRound(try); err != nil {
 			return nil, c.blame(err)
 		}
 	}
+}
+
+// nextRound waits, and reads how far the others have come. A round that has counted a row of Fenced is followed by the next
+// one at once.
+func (c *claim) nextRound(try int) error {
+	if c.advanced {
+		return c.ctx.Err()
+	}
+	c.pause(c.ctx, try)
+	if err := c.loadMeta(); err != nil {
+		return err
+	}
+	if c.stuckFor > 0 && c.meta.NextWorkerID > c.stuck {
+		c.rivals++
+	}
+	return nil
 }
 
 // blame names the competition of other processes as the cause when the time for a claim has ended.
@@ -201,8 +215,19 @@ func (c *claim) usable(rows []Row) []Row {
 	return slices.Concat(past, future, suspect)
 }
 
-// sparePerTry is how many rows a claim creates for others for each round that it has lost after the first, and mostSpare how many at most.
-const sparePerTry, mostSpare = 4, 256
+// spares is how many rows a claim creates for others that start at the same time, after it has lost so many numbers to
+// them. A store that creates them one by one makes fewer.
+func spares(rivals int, atOnce bool) int64 {
+	switch {
+	case !atOnce:
+		return min(8*int64(rivals), 32)
+	case rivals == 0:
+		return 0
+	case rivals == 1:
+		return 64
+	}
+	return 256
+}
 
 // fresh takes the next number that was never given out. Its row is created first, and its key arbitrates between processes
 // that want the same number; then it is counted, so that the counter never passes a number without a row. A process that
@@ -210,7 +235,9 @@ const sparePerTry, mostSpare = 4, 256
 //
 // A process that has lost rows to others before creates rows for them, too, more at each try: processes that start at once
 // then find free rows, in place of one number for all.
-func (c *claim) fresh(try int) (*lease, error) {
+func (c *claim) fresh() (*lease, error) {
+	passing := c.advanced
+	c.advanced = false
 	number := c.meta.NextWorkerID
 	if c.usedUp() {
 		return nil, nil
@@ -220,35 +247,51 @@ func (c *claim) fresh(try int) (*lease, error) {
 		return nil, err
 	}
 	if !ok {
-		return c.counted(number, try)
+		return nil, c.lose(number, passing)
 	}
-	next := number + 1
-	for spare := min(sparePerTry*max(try-1, 0), mostSpare); spare > 0 && next <= c.domain.MaxWorkerID(); spare-- {
-		row := Row{WorkerID: next, Version: 1, Fence: c.meta.Fence, Identity: c.meta.Identity}
-		if _, err := c.store.Swap(c.ctx, Row{}, row, -c.cfg.MaxSkew); err != nil {
-			break // it may be there or not, and is not counted
-		}
-		next++
-	}
-	if err := c.count(next); err != nil {
+	if err := c.count(number + 1 + c.createSpares(number+1)); err != nil {
 		l.giveUp()
 		return nil, err
 	}
 	return c.confirm(l)
 }
 
-// counted counts a number whose row is there already, since its creator may have ended before it did. A creator that gave
-// up has left the row free.
-func (c *claim) counted(number int64, try int) (*lease, error) {
+// createSpares creates rows from a number on for other processes, and returns how many there are.
+func (c *claim) createSpares(first int64) (n int64) {
+	several, atOnce := c.store.(Creator)
+	rows := make([]Row, min(spares(c.rivals, atOnce), c.domain.MaxWorkerID()-first+1))
+	for i := range rows {
+		rows[i] = Row{WorkerID: first + int64(i), Version: 1, Fence: c.meta.Fence, Identity: c.meta.Identity}
+	}
+	if len(rows) > 0 && atOnce {
+		if err := several.CreateFree(c.ctx, rows, -c.cfg.MaxSkew); err != nil {
+			return 0 // they may be there or not, and are not counted
+		}
+		return int64(len(rows))
+	}
+	for _, row := range rows {
+		if _, err := c.store.Swap(c.ctx, Row{}, row, -c.cfg.MaxSkew); err != nil {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// patience is how often a claim loses the same number before it counts the number for its creator, which may have ended.
+const patience = 4
+
+// lose notes that another process has created the row of a number. Its creator counts it, unless it has ended, or is a
+// Fenced one: past such a row the next ones are counted at once.
+func (c *claim) lose(number int64, passing bool) error {
 	c.raced++
-	if err := c.count(number + 1); err != nil || try > 0 {
-		return nil, err
+	if c.stuck != number {
+		c.stuck, c.stuckFor = number, 0
 	}
-	row, err := c.store.Load(c.ctx, number)
-	if err != nil || row.Version == 0 || row.Token != "" || row.Fence > c.farthest() {
-		return nil, err
+	if c.stuckFor++; c.stuckFor < patience && !passing {
+		return nil
 	}
-	return c.take(row)
+	return c.count(number + 1)
 }
 
 // count raises the counter of numbers to next, unless another process has.
@@ -269,9 +312,9 @@ func (c *claim) count(next int64) error {
 
 // backOff waits for a moment, longer at each try, so that processes that start at once do not meet again.
 func backOff(ctx context.Context, try int) {
-	const longest = 200 * time.Millisecond
+	const shortest, longest = 50 * time.Millisecond, 1500 * time.Millisecond
 	select {
-	case <-time.After(rand.N(min(time.Millisecond<<min(try, 10), longest))):
+	case <-time.After(rand.N(min(shortest<<min(try, 10), longest))):
 	case <-ctx.Done():
 	}
 }
@@ -385,10 +428,17 @@ func (c *claim) confirm(l *lease) (*lease, error) {
 	return l, nil
 }
 
-// giveUp frees the row of a lease that is not handed out. Where that fails, it is free when it expires.
+// giveUp frees the row of a lease that is not handed out. Where that fails, it is free when it expires. A row that the lease
+// has created is like one that was created for others.
 func (l *lease) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	if l.row.Version == 1 {
+		unused := l.row
+		unused.Token, unused.Owner, unused.Holder = "", "", ""
+		_, _ = l.store.Swap(ctx, l.row, unused, -l.cfg.MaxSkew)
+		return
+	}
 	_ = l.Release(ctx, 0)
 }
 

@@ -91,7 +91,7 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 		},
 		"a lossy store that forgets all while all clocks go back": {
 			"on a store that may forget, safety rests on clocks",
-			simulation{lossy: true, all: true, calm: true, accident: func(w *simWorld) { forget(w); turnBack(w, 5*w.skew) }},
+			simulation{lossy: true, all: true, calm: true, accident: func(w *simWorld) { forget(w); turnBack(w, 8*w.skew) }},
 		},
 		"a lossy store that does not say so": {
 			"on a store that may forget, a claim is granted nothing before its quarantine ends",

@@ -48,6 +48,14 @@ type Namespaced interface {
 	Namespaces(ctx context.Context) (map[string]Meta, error)
 }
 
+// A Creator is a Store that creates many rows in one operation, for processes that start at once.
+type Creator interface {
+	Store
+	// CreateFree creates those of the rows that are not there, and leaves the others as they are. They expire ttl from
+	// now, as with Swap. After an error it is not known which are there.
+	CreateFree(ctx context.Context, rows []Row, ttl time.Duration) error
+}
+
 // A Status is what a server says of itself.
 type Status struct {
 	Now      time.Time // its clock

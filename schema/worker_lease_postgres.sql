@@ -1,6 +1,7 @@
 -- Leased worker IDs, for PostgreSQL 10 and newer: psql -f worker_lease_postgres.sql your_database
--- Creates what is missing and changes nothing that is there. The tables stand by themselves: the
--- numbers are not those of WORKER_NODE.
+-- Creates what is missing and changes nothing that is there. The tables need no others. Where the
+-- database has a WORKER_NODE too, FIRST_WORKER_ID of a namespace must be above every ID of it: the
+-- assigners refuse to start otherwise. See "Leases beside WORKER_NODE" in docs/IDENTITY.md.
 
 -- One row for each worker ID of a namespace that was ever given out. FENCE is the highest delta
 -- that any holder was ever allowed to use; the next holder begins above it. That, and nothing else,
@@ -12,7 +13,7 @@
 -- again. After any restore, and after any failover that may have lost commits, raise all of them
 -- before a generator can reach the database: assigner.Recover does that.
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
-    NAMESPACE  varchar(64)  NOT NULL,                             -- exact: a and A are two namespaces
+    NAMESPACE  varchar(64)  NOT NULL,                             -- exact; the assigners refuse A beside a
     WORKER_ID  bigint       NOT NULL,
     FENCE      bigint       NOT NULL,                             -- a delta, in units since the epoch; never lowered
     VERSION    bigint       NOT NULL,                             -- counts claims, from 1
@@ -24,6 +25,9 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     SWAPS      bigint       NOT NULL,                             -- counts writes, so that each one changes the row
     PRIMARY KEY (NAMESPACE, WORKER_ID)
 );
+
+-- A claim reads the rows that expired first.
+CREATE INDEX IF NOT EXISTS WORKER_LEASE_EXPIRY ON WORKER_LEASE (NAMESPACE, EXPIRES_AT);
 
 -- One row for each namespace: how all its holders compose IDs, and the next number that was never
 -- given out. A service that composes them in another way would produce IDs that others produce as
@@ -44,7 +48,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     UNIT_MS         bigint      NOT NULL,                         -- what the delta counts, in milliseconds
     EPOCH_MS        bigint      NOT NULL,                         -- where the delta is 0, in milliseconds since 1970 UTC
     DATACENTER_ID   bigint      NOT NULL,
-    FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace
+    FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace; those below are left to WORKER_NODE
     NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
     PREPARED        bigint      NOT NULL,                         -- deltas, the most that any holder composes ahead of use
     FENCE           bigint      NOT NULL,                         -- of all worker IDs without a higher one; never lowered

@@ -10,9 +10,9 @@ import (
 // dockerKey is what the first container of Docker's default bridge takes for its address on every host.
 const dockerKey = "172.17.0.2:02:42:ac:11:00:02"
 
-// RunKeyed checks what an assigner without a fence promises that keeps a number for each key:
-// whoever starts last with a key has its number, the others learn it, and none takes it back while
-// it is held. open is called once by each case, and the holder of [Store.Assigner] is the key.
+// RunKeyed checks the promises of an assigner without a fence that keeps a worker ID for each key.
+// The last starter with a key has its worker ID, and the others learn that at their next Renew.
+// open is called once by each case, and the holder of [Store.Assigner] is the key.
 func RunKeyed(t *testing.T, open func(t *testing.T) Store) {
 	for _, c := range []struct {
 		name string
@@ -23,7 +23,7 @@ func RunKeyed(t *testing.T, open func(t *testing.T) Store) {
 		{"KeysThatLookAlikeGetDifferentWorkers", alike},
 		{"TwoHostsWithDockersUsualAddresses", twoHosts},
 		{"TwoProcessesOnOneHost", twoProcesses},
-		{"LastStarterIsNotDisturbed", undisturbed},
+		{"ReleaseDoesNotDisturbTheLastStarter", undisturbed},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
@@ -64,8 +64,9 @@ func alike(t *testing.T, s Store) {
 	}
 }
 
-// twoHosts: nobody can keep two hosts with one key apart, but both must not go on for long. The
-// second takes the worker over, the first learns it and does not come back until the second has gone.
+// twoHosts: no assigner can keep two hosts with one key apart, but it can end the first one's
+// lease. The second host takes the worker ID over, and the first one has it again when it starts
+// after the second.
 func twoHosts(t *testing.T, s Store) {
 	hostA, hostB := s.Assigner(dockerKey), s.Assigner(dockerKey)
 	a := assign(t, hostA)
@@ -73,13 +74,8 @@ func twoHosts(t *testing.T, s Store) {
 	if err := renew(t, a); !errors.Is(err, assigner.ErrWorkerRowLost) {
 		t.Errorf("Renew on the first host: %v, want ErrWorkerRowLost", err)
 	}
-	for range 3 {
-		if _, err := tryAssign(t, hostA, Domain()); !errors.Is(err, assigner.ErrWorkerInUse) {
-			t.Errorf("Assign on the first host: %v, want ErrWorkerInUse", err)
-		}
-		if err := renew(t, b); err != nil {
-			t.Errorf("Renew on the second host: %v", err)
-		}
+	if err := renew(t, b); err != nil {
+		t.Errorf("Renew on the second host: %v", err)
 	}
 	release(t, b)
 	again := assign(t, hostA)
@@ -112,14 +108,10 @@ func twoProcesses(t *testing.T, s Store) {
 	}
 }
 
-// undisturbed: a process that is told to take a new grant before it has looked, or that releases a
-// number it no longer has, must not take it from the holder either.
+// undisturbed: a process that releases a worker ID which it no longer has takes it from no holder.
 func undisturbed(t *testing.T, s Store) {
 	older, younger := s.Assigner("orders-1"), s.Assigner("orders-1")
 	a, b := assign(t, older), assign(t, younger)
-	if _, err := tryAssign(t, older, Domain()); !errors.Is(err, assigner.ErrWorkerInUse) {
-		t.Errorf("Assign of the older process: %v, want ErrWorkerInUse", err)
-	}
 	release(t, a)
 	if err := renew(t, b); err != nil {
 		t.Errorf("Renew of the younger process: %v", err)

@@ -58,8 +58,6 @@ func diagnoseAny(err error) (diagnosis, bool) {
 	switch {
 	case errors.Is(err, errReadOnly):
 		return readOnly(), true
-	case errors.Is(err, errRaced):
-		return collision(), true
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, mysql.ErrInvalidConn),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), network, repeatable && closed.SafeToRetry():
 		return unreachable(), true

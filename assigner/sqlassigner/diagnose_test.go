@@ -40,7 +40,7 @@ func TestDiagnosis(t *testing.T) {
 		sentinel error
 		passes   bool
 	}{
-		{"mysql", []error{number(1213), number(1205), number(1020), number(1062), errRaced}, nil, true},
+		{"mysql", []error{number(1213), number(1205), number(1020), number(1062)}, nil, true},
 		{"mysql", []error{number(1290), number(1792), number(1836), errReadOnly}, assigner.ErrStoreNotDurable, true},
 		{"mysql", []error{number(1040), number(1047), number(1053), number(1927), mysql.ErrInvalidConn, driver.ErrBadConn,
 			io.EOF, io.ErrUnexpectedEOF, refused}, ErrUnreachable, true},
@@ -50,7 +50,7 @@ func TestDiagnosis(t *testing.T) {
 			final("%w", errPasses), closedError(false)}, nil, false},
 
 		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("23505"),
-			stateError("42P07"), stateError("42710"), errRaced}, nil, true},
+			stateError("42P07"), stateError("42710")}, nil, true},
 		{"pgx", []error{stateError("25006"), errReadOnly}, assigner.ErrStoreNotDurable, true},
 		{"pgx", []error{stateError("08000"), stateError("08006"), stateError("57P01"), stateError("57P02"), stateError("57P03"),
 			stateError("53300"), refused, io.ErrUnexpectedEOF, closedError(true)}, ErrUnreachable, true},
@@ -61,7 +61,7 @@ func TestDiagnosis(t *testing.T) {
 		{"sqlite", []error{codeError(1032)}, assigner.ErrStoreDamaged, false},
 		{"sqlite", []error{codeError(5), codeError(6), codeError(5 | 2<<8), codeError(6 | 1<<8),
 			errors.New("database is locked"), errors.New("database table is locked: WORKER_NODE"),
-			errors.New("UNIQUE constraint failed: WORKER_NODE_PIN.ID"), errRaced}, nil, true},
+			errors.New("UNIQUE constraint failed: WORKER_NODE_PIN.ID")}, nil, true},
 		{"sqlite", []error{codeError(8), codeError(3), codeError(23), errors.New("attempt to write a readonly database")},
 			ErrAccessDenied, false},
 		{"sqlite", []error{codeError(14), errors.New("unable to open database file: no such file")}, ErrUnreachable, false},

@@ -21,6 +21,7 @@ type dialect struct {
 	returning bool                  // INSERT … RETURNING gives the key, in place of LastInsertId
 	times     *strings.Replacer     // see store.sql
 	absent    string                // what makes an INSERT leave alone a row that is there; "": it fails
+	given     []string              // queries for the largest worker ID of WORKER_NODE; the first reads the table itself
 	early     bool                  // others see a commit before it is on disk
 	diagnose  func(error) diagnosis // what an error of this database means
 	// idle returns an error for a connection that is inside a transaction, or that begins one with
@@ -58,6 +59,7 @@ func mysqlDialect() dialect {
 		bind:      sqlx.QUESTION,
 		client:    "mysql your_database < schema/%s",
 		files:     schema.MySQL,
+		given:     givenNodes(),
 		early:     true, // InnoDB writes its log after it has made the commit visible
 		diagnose:  diagnoseMySQL,
 		quote:     "`",
@@ -67,7 +69,7 @@ func mysqlDialect() dialect {
 		faults:    mysqlFaults,
 		identity:  mysqlIdentity,
 		// A timestamp column converts from the time zone of the session, a datetime column does not.
-		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
+		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
 			"{later}", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND",
 			"{clock}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 			"{expires}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', EXPIRES_AT)"),
@@ -82,6 +84,9 @@ func sqliteDialect() dialect {
 		files:     schema.SQLite,
 		returning: true,
 		absent:    " ON CONFLICT DO NOTHING",
+		// A name that is put into quotes for another use is the same here.
+		given: append(givenNodes(), "SELECT COALESCE(MAX(seq), 0) AS ID FROM sqlite_sequence "+
+			`WHERE UPPER(name) = UPPER(TRIM('WORKER_NODE', '"'))`),
 		diagnose:  diagnoseSQLite,
 		quote:     `"`,
 		fold:      asItIs,
@@ -89,7 +94,7 @@ func sqliteDialect() dialect {
 		idle:      sqliteIdle,
 		faults:    sqliteFaults,
 		file:      new(sqliteFile),
-		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
+		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
 			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.
 			"{later}", "strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))",
@@ -106,6 +111,7 @@ func postgresDialect() dialect {
 		files:     schema.PostgreSQL,
 		returning: true,
 		absent:    " ON CONFLICT DO NOTHING",
+		given:     givenNodes(),
 		diagnose:  diagnosePostgres,
 		quote:     `"`,
 		fold:      strings.ToLower,
@@ -113,7 +119,7 @@ func postgresDialect() dialect {
 		idle:      postgresIdle,
 		faults:    postgresFaults,
 		identity:  postgresIdentity,
-		times: strings.NewReplacer("{now}", "CURRENT_TIMESTAMP",
+		times: strings.NewReplacer("{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
 			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
 			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
 			"{clock}", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
@@ -122,3 +128,7 @@ func postgresDialect() dialect {
 }
 
 func asItIs(name string) string { return name }
+
+func givenNodes() []string {
+	return []string{"SELECT COALESCE(MAX(ID), 0) AS ID FROM WORKER_NODE", "SELECT COALESCE(MAX(ID), 0) AS ID FROM WORKER_NODE_TOKEN"}
+}

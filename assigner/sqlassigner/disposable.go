@@ -11,9 +11,12 @@ import (
 )
 
 // Disposable returns an assigner that gives every lease a number of its own, as Baidu's
-// UidGenerator does: one INSERT into WORKER_NODE, whose key is the worker ID. Numbers start at 1 and
-// are never given out again, so a layout with 17 worker bits has 131,071 starts; after that Assign
-// returns [assigner.ErrWorkersExhausted].
+// UidGenerator does: one INSERT into WORKER_NODE, whose key is the worker ID. Numbers start at 1
+// and are never given out again, so a layout with 17 worker bits has 131,071 starts; after that
+// Assign returns [assigner.ErrWorkersExhausted]. A namespace of [Leases] in the same database, with
+// the same layout, epoch and datacenter ID, takes its worker IDs away: Assign returns
+// [assigner.ErrWorkerOverlap] from assigner.LeaseConfig.FirstWorkerID on, and logs a warning once
+// when less than a tenth of those below is left.
 //
 // The grant is [assigner.GuaranteeFresh] and not reusable. Renew reads the row and its token again
 // and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. Release leaves the
@@ -24,12 +27,12 @@ import (
 // Any number of goroutines may use the assigner at once.
 func Disposable(db *sqlx.DB, cfg Config) assigner.Assigner {
 	s, err := newStore(db, cfg)
-	return &disposable{store: s, err: err}
+	return &disposable{nodes: nodes{store: s}, err: err}
 }
 
 type disposable struct {
-	store *store
-	err   error // why there is no store
+	nodes
+	err error // why there is no store
 }
 
 func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
@@ -41,16 +44,13 @@ func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Le
 		return nil, err
 	}
 	l := &disposableLease{store: a.store, token: newToken()}
-	// When it is not known whether a commit took effect, the number it was for is wasted.
-	err = a.store.assign(ctx, d, func(ctx context.Context, conn *sqlx.Conn) error {
-		return a.store.tx(ctx, conn, func(tx *sqlx.Tx) (err error) {
-			if l.workerID, err = a.store.insertNode(ctx, tx, n, d); err != nil {
-				return err
-			}
-			_, err = tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_NODE_TOKEN (ID, TOKEN, CREATED) VALUES (?, ?, {utc})"),
-				l.workerID, l.token)
+	err = a.store.assign(ctx, d, func(ctx context.Context, conn *sqlx.Conn) (err error) {
+		l.workerID, err = a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
+			_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_NODE_TOKEN (ID, TOKEN, CREATED) VALUES (?, ?, {utc})"),
+				id, l.token)
 			return err
 		})
+		return err
 	})
 	if err != nil {
 		return nil, err

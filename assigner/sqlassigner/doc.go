@@ -7,14 +7,15 @@
 //
 // [Disposable] gives every start of a process a number that was never given out before. [Sticky]
 // gives a service key the same number again after each restart. [Leases] is the store for
-// assigner.Leased, assigner.Auto and assigner.Fenced, which recycle numbers behind a fence; it has
-// numbers of its own, from 0 in each namespace.
+// assigner.Leased, assigner.Auto and assigner.Fenced, which recycle numbers behind a fence.
 //
 // The first two draw their numbers from the table WORKER_NODE and may be used side by side; Java
 // services that use Baidu's UidGenerator may write to the same table if they use the same epoch,
-// unit and bit widths. The first use pins those for our side, and a generator that composes its
-// IDs otherwise is refused with [assigner.ErrLayoutMismatch]. The datacenter is not pinned: the
-// numbers are unique over the whole table.
+// unit and bit widths. The first use pins those for our side, and a generator that composes its IDs
+// otherwise is refused with [assigner.ErrLayoutMismatch]. The datacenter is not pinned: the numbers
+// are unique over the whole table. Beside leases of the same database, WORKER_NODE has the worker
+// IDs below assigner.LeaseConfig.FirstWorkerID of every namespace, and a namespace those from there
+// up; each side refuses with [assigner.ErrWorkerOverlap] what belongs to the other one.
 //
 // # Databases
 //

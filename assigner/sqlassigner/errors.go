@@ -29,9 +29,6 @@ var (
 // errReadOnly: the server takes no writes, as during a failover.
 var errReadOnly = errors.New("the server is read-only")
 
-// errRaced: another process was quicker. Trying again shows what it did.
-var errRaced = errors.New("another process changed the row at the same time")
-
 // A diagnosis is what an error means to us. The zero value is an error that we know nothing about.
 type diagnosis struct {
 	sentinel  error  // what errors.Is is to find; may be nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,8 +19,16 @@ import (
 //
 //	numbers := assigner.Leased(sqlassigner.Leases(db, "orders", sqlassigner.Config{}), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen; a and A are two
-// namespaces. Services whose IDs meet use the same one.
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet use the same one. Of names that differ in letter case only, a database has one: the
+// others are refused with [assigner.ErrWorkerOverlap].
+//
+// A namespace has the worker IDs from assigner.LeaseConfig.FirstWorkerID up. A claim is refused
+// with [assigner.ErrWorkerOverlap] when WORKER_NODE of the same database has given out one of them,
+// to [Disposable], [Sticky] or a Java service, unless WORKER_NODE is pinned to another layout or
+// epoch. The user therefore needs SELECT on WORKER_NODE where it exists. The store logs a warning
+// once when less than a tenth of the worker IDs below FirstWorkerID is left. LoadMeta returns the
+// meta row beside ErrWorkerOverlap, for tools. The store implements [assigner.Namespaced].
 //
 // A store knows its own rows only: two databases, such as two SQLite files, hand out the same
 // worker IDs.
@@ -40,13 +49,15 @@ type leases struct {
 	store     *store
 	err       error // why there is no store, or what is wrong with the namespace
 	namespace string
+	warned    sync.Once    // that WORKER_NODE has nearly reached the namespace
 	checked   atomic.Int64 // when LoadMeta last looked for twins of the tables, in nanoseconds since 1970
 }
 
 const (
-	selectRow = "SELECT WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, {expires} FROM WORKER_LEASE WHERE NAMESPACE = ?"
+	selectRow = "SELECT " + rowColumns + " FROM WORKER_LEASE WHERE NAMESPACE = ?"
 	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
+		"VALUES " + rowValues
+	rowValues = "(?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
 	updateRow = "UPDATE WORKER_LEASE SET VERSION = ?, FENCE = ?, TOKEN = ?, OWNER = ?, HOLDER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
 		"SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"
 )
@@ -104,21 +115,11 @@ func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int6
 
 // one returns the zero row when there is none.
 func (l *leases) one(result *sqlx.Row) (assigner.Row, error) {
-	row, err := scanRow(result)
+	row, err := newRowScanner().scan(result)
 	if errors.Is(err, sql.ErrNoRows) {
 		return assigner.Row{}, nil
 	}
 	return row, err
-}
-
-func scanRow(result interface{ Scan(...any) error }) (row assigner.Row, err error) {
-	var expires int64
-	err = result.Scan(&row.WorkerID, &row.Version, &row.Fence, &row.Token, &row.Owner, &row.Holder, &row.Identity, &expires)
-	if err != nil {
-		return assigner.Row{}, err
-	}
-	row.Expires = time.UnixMicro(expires).UTC()
-	return row, nil
 }
 
 func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
@@ -135,19 +136,21 @@ func (l *leases) rows(ctx context.Context, query string, args ...any) (rows []as
 	}
 	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
 	err = l.store.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
-		rows = nil
+		var list rowList
 		result, err := conn.QueryxContext(ctx, l.store.sql(query), args...)
 		if err != nil {
 			return err
 		}
 		defer result.Close()
+		scanner := newRowScanner()
 		for result.Next() {
-			row, err := scanRow(result)
+			row, err := scanner.scan(result)
 			if err != nil {
 				return err
 			}
-			rows = append(rows, row)
+			list.add(row)
 		}
+		rows = list.rows()
 		return result.Err()
 	})
 	if err != nil {
@@ -161,13 +164,19 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 		return false, err
 	}
 	if old.Version == 0 && old.Fence == 0 && old.Token == "" {
-		return l.store.create(ctx, "create "+l.row(next.WorkerID), createRow, l.namespace, next.WorkerID,
+		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?", []any{l.namespace, next.WorkerID}}
+		return l.store.create(ctx, "create "+l.row(next.WorkerID), absent, createRow, l.namespace, next.WorkerID,
 			next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds())
 	}
 	if checkToken("Token", old.Token) != nil {
 		return false, nil // no row has it; MySQL takes no notice of spaces at the end
 	}
-	return l.store.swap(ctx, "change "+l.row(next.WorkerID), updateRow,
+	var same *query
+	if old.Token != next.Token { // a claim, not a renewal, which has no rivals
+		same = &query{1, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?",
+			[]any{l.namespace, next.WorkerID, old.Version, old.Fence, old.Token}}
+	}
+	return l.store.swap(ctx, "change "+l.row(next.WorkerID), same, updateRow,
 		next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds(),
 		l.namespace, next.WorkerID, old.Version, old.Fence, old.Token)
 }

@@ -173,6 +173,37 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	}
 }
 
+// A thousand processes that want one row do not wait for its lock in turns: a swap that has lost
+// returns while the row is locked.
+func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
+	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
+	s := storetest.Leases(db)
+	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
+	row, errRow := s.Load(t.Context(), l.Grant().WorkerID)
+	meta, errMeta := s.LoadMeta(t.Context())
+	if err := errors.Join(errRow, errMeta); err != nil {
+		t.Fatal(err)
+	}
+	other := openMariaDB(t, dsn)
+	other.SetMaxOpenConns(1)
+	storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1", "UPDATE WORKER_LEASE_META SET SWAPS = SWAPS + 1")
+	stale, staleMeta := row, meta
+	stale.Version, staleMeta.Version = 0, 0
+	next, nextMeta := row, meta
+	next.Token, nextMeta.Token = "another", "another"
+	for name, swap := range map[string]func() (bool, error){
+		"Swap":             func() (bool, error) { return s.Swap(t.Context(), stale, next, time.Minute) },
+		"Swap, create":     func() (bool, error) { return s.Swap(t.Context(), assigner.Row{}, next, time.Minute) },
+		"SwapMeta":         func() (bool, error) { return s.SwapMeta(t.Context(), staleMeta, nextMeta) },
+		"SwapMeta, create": func() (bool, error) { return s.SwapMeta(t.Context(), assigner.Meta{}, nextMeta) },
+	} {
+		if ok, err := swap(); ok || err != nil {
+			t.Errorf("%s of a row that has changed and is locked: %v, %v; want false, at once", name, ok, err)
+		}
+	}
+	storetest.Exec(t, other, "ROLLBACK")
+}
+
 // Without autocommit a write is undone when its connection ends. A session may have been set that
 // way after it was opened.
 func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
@@ -242,6 +273,12 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE TO ids@'127.0.0.1'",
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
 	store := storetest.Leases(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
+	_, err := storetest.TryAssign(t, assigner.Leased(store, assigner.LeaseConfig{}), time.Minute)
+	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "the user needs SELECT on it") ||
+		!strings.Contains(err.Error(), "cannot see whether WORKER_NODE gives out the same worker IDs") {
+		t.Errorf("Assign without the right to look at WORKER_NODE: %v, want ErrAccessDenied that says so", err)
+	}
+	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_NODE TO ids@'127.0.0.1'")
 	for _, a := range []assigner.Assigner{
 		assigner.Leased(store, assigner.LeaseConfig{}),
 		assigner.Auto(store, assigner.LeaseConfig{}),
@@ -253,6 +290,25 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 		}
 	}
 	if err := assigner.Recover(t.Context(), store, time.Hour); err != nil {
+		t.Error(err)
+	}
+}
+
+// So are those for WORKER_NODE, which Java services share.
+func TestNodesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
+	s := testserver.MariaDB(t)
+	admin, _ := mariaDB(s).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
+		"GRANT SELECT, INSERT ON test1.WORKER_NODE TO ids@'127.0.0.1'",
+		"GRANT SELECT, INSERT ON test1.WORKER_NODE_TOKEN TO ids@'127.0.0.1'",
+		"GRANT SELECT, INSERT ON test1.WORKER_NODE_PIN TO ids@'127.0.0.1'")
+	a := sqlassigner.Disposable(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"), sqlassigner.Config{})
+	_, err := storetest.TryAssign(t, a, time.Minute)
+	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "the user needs SELECT on WORKER_LEASE_META") {
+		t.Errorf("Assign without the right to look at WORKER_LEASE_META: %v, want ErrAccessDenied that says so", err)
+	}
+	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
+	if err := storetest.Assign(t, a).Renew(t.Context(), 1, 1); err != nil {
 		t.Error(err)
 	}
 }

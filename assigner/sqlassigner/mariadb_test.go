@@ -61,6 +61,33 @@ func mariaDB(s *testserver.Server) storetest.Backend {
 			storetest.Exec(t, db, "START TRANSACTION")
 			return db
 		},
+		Block: func(t *testing.T, dsn, table string) (unblock func()) {
+			db := openMariaDB(t, dsn)
+			db.SetMaxOpenConns(1)
+			storetest.Exec(t, db, "LOCK TABLES "+table+" READ")
+			return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
+		},
+		Blocked: "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'",
+		Numbers: "(SELECT seq AS N FROM seq_0_to_%d) AS NUMBERS",
+		Analyze: "ANALYZE TABLE WORKER_LEASE",
+		Explain: "EXPLAIN",
+		Now:     "UTC_TIMESTAMP(6)",
+		Reads: func(t *testing.T, db *sqlx.DB) (read int) {
+			rows, err := db.QueryContext(t.Context(), "SHOW GLOBAL STATUS LIKE 'Handler_read_%'")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			for rows.Next() {
+				var name string
+				var n int
+				if err := rows.Scan(&name, &n); err != nil {
+					t.Fatal(err)
+				}
+				read += n
+			}
+			return read
+		},
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp NULL, CREATED timestamp NULL)",
 	}

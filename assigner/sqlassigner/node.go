@@ -2,11 +2,47 @@ package sqlassigner
 
 import (
 	"context"
+	"sync"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
 )
+
+// nodes is WORKER_NODE as a source of worker IDs.
+type nodes struct {
+	store  *store
+	warned sync.Once // that few are left
+}
+
+// add takes a worker ID that no namespace of WORKER_LEASE has, and runs more in the transaction of
+// its row. The namespaces are read before the transaction, so that a worker ID of one of them
+// leaves no row, and after it, since a namespace may have been made meanwhile. When it is not known
+// whether a commit took effect, the worker ID is wasted.
+func (a *nodes) add(ctx context.Context, conn *sqlx.Conn, n node, d assigner.Domain, more func(tx *sqlx.Tx, id int64) error) (id int64, err error) {
+	before, err := a.store.reserved(ctx, conn, d)
+	if err != nil {
+		return 0, err
+	}
+	err = a.store.tx(ctx, conn, func(tx *sqlx.Tx) (err error) {
+		if id, err = a.store.insertNode(ctx, tx, n, d); err != nil {
+			return err
+		}
+		if err := before.allows(id); err != nil {
+			return err
+		}
+		return more(tx, id)
+	})
+	if err != nil {
+		return 0, err
+	}
+	after, err := a.store.reserved(ctx, conn, d)
+	if err != nil {
+		return 0, err
+	}
+	a.store.warnNear(ctx, &a.warned, after, id)
+	return id, after.allows(id)
+}
 
 // insertNode takes the next worker ID: the key of a new row of WORKER_NODE.
 func (s *store) insertNode(ctx context.Context, tx *sqlx.Tx, n node, d assigner.Domain) (int64, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -18,29 +19,32 @@ var pinColumns = [...]string{"DELTA_BITS", "DATACENTER_BITS", "WORKER_BITS", "SE
 
 type pin [len(pinColumns)]int64
 
-func pinOf(a *bitsalloc.Allocator) pin {
-	l := a.Layout()
+func pinOf(l bitsalloc.Layout, epoch time.Time) pin {
 	return pin{int64(l.DeltaBits), int64(l.DatacenterBits), int64(l.WorkerBits), int64(l.SequenceBits),
-		l.Unit.Milliseconds(), a.Epoch().UnixMilli()}
+		l.Unit.Milliseconds(), epoch.UnixMilli()}
+}
+
+// readPin returns sql.ErrNoRows when there is none.
+func (s *store) readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err error) {
+	fields := make([]any, len(stored))
+	for i := range stored {
+		fields[i] = &stored[i]
+	}
+	err = conn.QueryRowxContext(ctx, s.sql("SELECT "+strings.Join(pinColumns[:], ", ")+" FROM WORKER_NODE_PIN WHERE ID = 1")).Scan(fields...)
+	return stored, err
 }
 
 // checkPin writes the pin if there is none, and refuses to go on if there is another. When two
 // processes write it at once, the one that fails tries again and reads what the other wrote.
 func (s *store) checkPin(ctx context.Context, conn *sqlx.Conn, a *bitsalloc.Allocator) error {
-	mine := pinOf(a)
-	columns := strings.Join(pinColumns[:], ", ")
-	var stored pin
-	fields := make([]any, len(stored))
-	for i := range stored {
-		fields[i] = &stored[i]
-	}
-	err := conn.QueryRowxContext(ctx, s.sql("SELECT "+columns+" FROM WORKER_NODE_PIN WHERE ID = 1")).Scan(fields...)
+	mine := pinOf(a.Layout(), a.Epoch())
+	stored, err := s.readPin(ctx, conn)
 	if errors.Is(err, sql.ErrNoRows) {
 		values := make([]any, len(mine))
 		for i := range mine {
 			values[i] = mine[i]
 		}
-		_, err = conn.ExecContext(ctx, s.sql("INSERT INTO WORKER_NODE_PIN (ID, "+columns+", CREATED) VALUES (1"+
+		_, err = conn.ExecContext(ctx, s.sql("INSERT INTO WORKER_NODE_PIN (ID, "+strings.Join(pinColumns[:], ", ")+", CREATED) VALUES (1"+
 			strings.Repeat(", ?", len(mine))+", {utc})"), values...)
 		return err
 	}

@@ -94,10 +94,19 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 // swap runs a statement that changes one row or none, in autocommit, and reports whether it changed
 // one. Once it may have taken effect it is not tried again: the second try would find what the first
 // one did, and report false for it.
-func (s *store) swap(ctx context.Context, what, statement string, args ...any) (bool, error) {
+//
+// ready, unless nil, reads whether the statement could change a row now. Processes that contend for
+// a row then see that another has changed it, and do not all wait for the lock on the row.
+func (s *store) swap(ctx context.Context, what string, ready *query, statement string, args ...any) (bool, error) {
 	var sent bool
 	var changed int64
 	err := s.repeat(ctx, what, s.idle(func(ctx context.Context, conn *sqlx.Conn) error {
+		if ready != nil {
+			var rows int
+			if err := conn.QueryRowxContext(ctx, s.sql(ready.text), ready.args...).Scan(&rows); err != nil || rows != ready.rows {
+				return err
+			}
+		}
 		sent = true
 		result, err := conn.ExecContext(ctx, s.sql(statement), args...)
 		switch {
@@ -117,8 +126,15 @@ func (s *store) swap(ctx context.Context, what, statement string, args ...any) (
 }
 
 // create is swap for a statement that inserts a row, and reports false when there is one.
-func (s *store) create(ctx context.Context, what, statement string, args ...any) (bool, error) {
-	return s.swap(ctx, what, statement+s.dialect.absent, args...)
+func (s *store) create(ctx context.Context, what string, absent *query, statement string, args ...any) (bool, error) {
+	return s.swap(ctx, what, absent, statement+s.dialect.absent, args...)
+}
+
+// A query counts rows that are to be as many as rows says.
+type query struct {
+	rows int
+	text string
+	args []any
 }
 
 // assign does what precedes every new grant, the check of the domain, of durability, of the tables
@@ -132,7 +148,8 @@ func (s *store) assign(ctx context.Context, d assigner.Domain, f func(context.Co
 		if err := s.checkDurable(ctx, conn); err != nil {
 			return err
 		}
-		if _, err := s.checkTables(ctx, conn, nodeTables()); err != nil {
+		// A namespace in a twin of WORKER_LEASE_META could have the same worker IDs unseen.
+		if _, err := s.checkTables(ctx, conn, append(nodeTables(), "WORKER_LEASE_META")); err != nil {
 			return err
 		}
 		if err := s.checkPin(ctx, conn, a); err != nil {
@@ -158,7 +175,8 @@ func (s *store) tx(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error)
 // sql puts a statement into the dialect, with the tables' names in the database: ? for a value,
 // {now} for the time of a timestamp column of WORKER_NODE, {today} for its date, {utc} for the time
 // of our own columns, {later} for that time and a value of microseconds; {clock} and {expires} read
-// the time and the column EXPIRES_AT as microseconds since 1970.
+// the time and the column EXPIRES_AT as microseconds since 1970; {folded} is the column NAMESPACE
+// in lower case.
 func (s *store) sql(text string) string {
 	return sqlx.Rebind(s.dialect.bind, s.dialect.times.Replace(s.tables.inSQL(text)))
 }

@@ -64,15 +64,16 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []string
 	return found, nil
 }
 
-// checkTables is that of the store, once in a while: a claim that contends for the meta row reads
-// it over and over.
+// checkTables checks the tables of leases and WORKER_NODE, whose worker IDs a namespace must not
+// have. It does so once in a while, since a claim that contends for the meta row reads it over and
+// over.
 func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
 	const once = 10 * time.Second
 	now := time.Now().UnixNano()
 	if now-l.checked.Load() < int64(once) {
 		return nil
 	}
-	if _, err := l.store.checkTables(ctx, conn, leaseTables()); err != nil {
+	if _, err := l.store.checkTables(ctx, conn, append(leaseTables(), "WORKER_NODE")); err != nil {
 		return err
 	}
 	l.checked.Store(now)

@@ -16,6 +16,8 @@ func TestTwinsAreRefused(t *testing.T) {
 		{"orders", "orders2", false},
 		{"orders", "Orders", true},
 		{"ORDERS-1.eu", "orders-1.EU", true},
+		{"orders", "orders ", true},
+		{"orders", " orders", false},
 	} {
 		err := namespace.CheckTwin(tt.name, tt.other)
 		if (err != nil) != tt.refused {

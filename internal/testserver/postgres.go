@@ -37,7 +37,8 @@ func PostgreSQL(t testing.TB, args ...string) *Server {
 				"-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync")
 		},
 		command: func(s *Server) []string {
-			return []string{"-D", s.path("data"), "-h", "127.0.0.1", "-p", s.port(), "-k", s.dir}
+			return []string{"-D", s.path("data"), "-h", "127.0.0.1", "-p", s.port(), "-k", s.dir,
+				"-c", "max_connections=500"} // for tests with a hundred handles
 		},
 		ready: authenticate,
 		dsn:   func(addr string) string { return "postgres://postgres@" + addr + "/postgres?sslmode=disable" },

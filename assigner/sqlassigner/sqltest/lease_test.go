@@ -176,3 +176,19 @@ func TestLeasesOnPostgreSQLSayWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// A user with rights on the lease tables alone cannot know whether WORKER_NODE gives out the same worker IDs. Where
+// there is no such table, there is nothing to know.
+func TestLeasesOnPostgreSQLNeedToSeeTheNodes(t *testing.T) {
+	admin, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids", "GRANT SELECT, INSERT, UPDATE ON WORKER_LEASE, WORKER_LEASE_META TO ids")
+	a := assigner.Leased(storetest.Leases(open(t, strings.Replace(dsn, "postgres@", "ids@", 1))), assigner.LeaseConfig{})
+	_, err := storetest.TryAssign(t, a, time.Minute)
+	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot see whether worker_node gives out the same worker IDs") {
+		t.Errorf("Assign without the right to look at WORKER_NODE: %v, want ErrAccessDenied that says so", err)
+	}
+	storetest.Exec(t, admin, "DROP TABLE WORKER_NODE")
+	storetest.Assign(t, a)
+	storetest.Exec(t, admin, "CREATE TABLE WORKER_NODE (ID bigint)", "GRANT SELECT ON WORKER_NODE TO ids")
+	storetest.Assign(t, a)
+}

@@ -39,6 +39,27 @@ func postgres(s *testserver.Server) storetest.Backend {
 			s.Kill9()
 			return func() { s.Restart() }
 		},
+		Block: func(t *testing.T, dsn, table string) (unblock func()) {
+			tx := open(t, dsn).MustBegin()
+			tx.MustExec("LOCK TABLE " + table + " IN EXCLUSIVE MODE")
+			return func() {
+				if err := tx.Commit(); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+		Blocked: "SELECT COUNT(*) FROM pg_locks WHERE NOT granted",
+		Numbers: "generate_series(0, %d) AS NUMBERS(N)",
+		Analyze: "ANALYZE WORKER_LEASE",
+		Explain: "EXPLAIN",
+		Now:     "CURRENT_TIMESTAMP",
+		Reads: func(t *testing.T, db *sqlx.DB) (read int) {
+			storetest.Exec(t, db, "SELECT pg_stat_force_next_flush()")
+			if err := db.Get(&read, "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'worker_lease'"); err != nil {
+				t.Fatal(err)
+			}
+			return read
+		},
 		Inside: insidePostgres,
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamptz, CREATED timestamptz)",

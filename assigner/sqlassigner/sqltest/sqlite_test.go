@@ -32,6 +32,12 @@ func sqlite() storetest.Backend {
 		StickyFile: "worker_sticky_sqlite.sql",
 		LeaseFile:  "worker_lease_sqlite.sql",
 		Open:       open,
+		Numbers: "(WITH RECURSIVE c(N) AS (SELECT 0 UNION ALL SELECT N + 1 FROM c WHERE N < %d) " +
+			"SELECT N FROM c) AS NUMBERS",
+		Analyze: "ANALYZE",
+		Explain: "EXPLAIN QUERY PLAN",
+		Now:     "strftime('%Y-%m-%d %H:%M:%f', 'now')",
+		Forget:  "DELETE FROM sqlite_sequence",
 		Inside: func(t *testing.T, dsn string) *sqlx.DB {
 			db := open(t, dsn)
 			db.SetMaxOpenConns(1)
@@ -82,7 +88,7 @@ func TestSQLiteWithOneConnection(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	for _, a := range []assigner.Assigner{
 		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
-		assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}),
+		assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{FirstWorkerID: 1000}),
 	} {
 		l := storetest.Assign(t, a)
 		if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {
@@ -172,6 +178,25 @@ func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
 	again := storetest.Assign(t, sqlassigner.Disposable(open(t, dsn), sqlassigner.Config{}))
 	if again.Grant().WorkerID <= l.Grant().WorkerID {
 		t.Errorf("worker %d after %d was deleted", again.Grant().WorkerID, l.Grant().WorkerID)
+	}
+}
+
+// SQLite remembers the largest number of WORKER_NODE when its rows are gone.
+func TestSQLiteLeasesBeginAboveDeletedNumbers(t *testing.T) {
+	db, _ := sqlite().Applied(t)
+	for range 3 {
+		storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	}
+	storetest.Exec(t, db, "DELETE FROM WORKER_NODE", "DELETE FROM WORKER_NODE_TOKEN")
+	leased := func(first int64) error {
+		_, err := storetest.TryAssign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{FirstWorkerID: first}), time.Minute)
+		return err
+	}
+	if err := leased(3); !errors.Is(err, assigner.ErrWorkerOverlap) || !strings.Contains(err.Error(), "up to 3,") {
+		t.Errorf("Assign from 3 up: %v, want ErrWorkerOverlap", err)
+	}
+	if err := leased(4); err != nil {
+		t.Errorf("Assign from 4 up: %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -27,12 +28,17 @@ func RunLeases(t *testing.T, b Backend) {
 		{"Conforms", LeasesConform},
 		{"FiftyProcesses", fiftyProcessesWithLeases},
 		{"NamespacesAreApart", namespacesApart},
+		{"NamespacesAreListed", namespacesListed},
+		{"NamespacesThatLookAlikeAreRefused", namespacesAlike},
+		{"NamespacesThatLookAlikeAtOnce", namespacesAlikeAtOnce},
 		{"MissingTableNamesItsFile", missingLeaseTable},
 		{"LargestNumbersAndEqualSwaps", EqualSwaps},
 		{"TextThatDoesNotFitIsRefused", unfitText},
 		{"AnotherSchemaIsRefused", anotherSchema},
 		{"DeletedNamespaceIsNoticed", deletedNamespace},
 		{"RecoveryAfterARestore", recovery},
+		{"ClaimsInALargeNamespaceReadFewRows", boundedClaims},
+		{"FreeRowsAreCreatedAtOnce", createFree},
 		{"OpenTransactionIsRefused", openTransaction},
 		{"TransactionThatBeginsIsRefused", transactionBegins},
 	} {
@@ -80,7 +86,7 @@ func fiftyProcessesWithLeases(t *testing.T, b Backend) {
 func namespacesApart(t *testing.T, b Backend) {
 	db, _ := b.Applied(t)
 	fences := make(map[string]int64)
-	for _, name := range []string{"a", "A", strings.Repeat("x", 64), "0.-_"} {
+	for _, name := range []string{"a", "b", strings.Repeat("x", 64), "0.-_"} {
 		s := sqlassigner.Leases(db, name, sqlassigner.Config{})
 		l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 		g := l.Grant()
@@ -98,7 +104,7 @@ func namespacesApart(t *testing.T, b Backend) {
 			t.Errorf("namespace %q has rows %+v, want one with fence %d: %v", name, rows, fence, err)
 		}
 	}
-	for _, name := range []string{"", strings.Repeat("x", 65), "a b", "ä", "a/b", "a\x00"} {
+	for _, name := range []string{"", strings.Repeat("x", 65), "a b", "a ", " a", "a\t", "ä", "a/b", "a\x00"} {
 		_, err := TryAssign(t, assigner.Leased(sqlassigner.Leases(db, name, sqlassigner.Config{}), assigner.LeaseConfig{}), time.Minute)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q, allowed: 1 to 64 of the characters", name)) {
 			t.Errorf("Assign in namespace %q: %v, want an error that says what is allowed", name, err)
@@ -282,5 +288,38 @@ func checkUndurableLeases(t *testing.T, db *sqlx.DB, faults []string) {
 	}
 	_, err = TryAssign(t, leased(db), time.Minute)
 	checkText(t, err, assigner.ErrStoreNotDurable, append(faults, "AllowUndurable")...)
-	Assign(t, assigner.Leased(Leases(db), assigner.LeaseConfig{AllowUndurable: true}))
+	Assign(t, assigner.Leased(Leases(db), assigner.LeaseConfig{AllowUndurable: true, FirstWorkerID: 1000}))
+}
+
+// createFree creates rows beside one that is held, which stays as it is.
+func createFree(t *testing.T, b Backend) {
+	db, _ := b.Applied(t)
+	s := Leases(db)
+	held := Assign(t, leased(db)).Grant().WorkerID
+	before, err := s.Load(t.Context(), held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 256
+	rows := make([]assigner.Row, n)
+	for i := range rows {
+		rows[i] = assigner.Row{WorkerID: held + int64(i), Version: 1, Fence: 7}
+	}
+	bulk := s.(interface {
+		CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Duration) error
+	})
+	for range 2 {
+		if err := bulk.CreateFree(t.Context(), rows, -time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if free, err := s.Expired(t.Context(), 2*n); err != nil || len(free) != n-1 {
+		t.Errorf("%d rows have expired, want %d: %v", len(free), n-1, err)
+	}
+	if after, err := s.Load(t.Context(), held); err != nil || after != before {
+		t.Errorf("row %+v, was %+v: %v", after, before, err)
+	}
+	if err := bulk.CreateFree(t.Context(), nil, 0); err != nil {
+		t.Errorf("no rows: %v", err)
+	}
 }

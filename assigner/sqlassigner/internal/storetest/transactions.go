@@ -27,17 +27,23 @@ func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	}
 }
 
+// besideDisposable is the first worker ID of a namespace that has Disposable in its database.
+const besideDisposable = 1000
+
+func leasedBeside(db *sqlx.DB) assigner.Assigner { return from(db, namespace, besideDisposable) }
+
 // users are the assigners that write to the tables, each with and without AllowUndurable.
 func users() map[string]func(*sqlx.DB) assigner.Assigner {
 	undurable := sqlassigner.Config{AllowUndurable: true}
-	leases := assigner.LeaseConfig{AllowUndurable: true}
+	beside := assigner.LeaseConfig{FirstWorkerID: besideDisposable}
+	leases := assigner.LeaseConfig{FirstWorkerID: besideDisposable, AllowUndurable: true}
 	return map[string]func(*sqlx.DB) assigner.Assigner{
 		"Disposable": disposable,
 		"Sticky":     sticky,
-		"Leased":     leased,
-		"Auto":       func(db *sqlx.DB) assigner.Assigner { return assigner.Auto(Leases(db), assigner.LeaseConfig{}) },
+		"Leased":     leasedBeside,
+		"Auto":       func(db *sqlx.DB) assigner.Assigner { return assigner.Auto(Leases(db), beside) },
 		"Fenced": func(db *sqlx.DB) assigner.Assigner {
-			return assigner.Fenced(Leases(db), 7, "owner", assigner.LeaseConfig{})
+			return assigner.Fenced(Leases(db), besideDisposable+7, "owner", beside)
 		},
 		"undurable Disposable": func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Disposable(db, undurable) },
 		"undurable Sticky":     func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Sticky(db, "orders", undurable) },
@@ -73,7 +79,7 @@ func transactionBegins(t *testing.T, b Backend) {
 	wantFence(t, Leases(db), l, 1)
 	errRelease, errRecover := l.Release(t.Context(), 0), assigner.Recover(t.Context(), Leases(mine), time.Hour)
 	row, errLoad := Leases(db).Load(t.Context(), before.WorkerID)
-	if errLoad != nil || errRelease == nil && row.Token != "" || errRecover == nil && row.Fence < before.Limit+3600 {
+	if errLoad != nil || errRelease == nil && errRecover != nil && row.Token != "" || errRecover == nil && row.Fence < before.Limit+3600 {
 		t.Errorf("Release %v, Recover %v, and the row is %+v: %v", errRelease, errRecover, row, errLoad)
 	}
 	if (errRelease == nil) != (err == nil) || (errRecover == nil) != (err == nil) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -107,6 +108,7 @@ type view struct {
 	meta      assigner.Meta
 	alloc     *bitsalloc.Allocator
 	rows      []assigner.Row // by worker ID
+	overlap   string         // why the store gives out no worker IDs of the namespace, or ""
 }
 
 // view opens the store and looks at all rows, or at one.
@@ -130,7 +132,11 @@ func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*vie
 	if v.status, err = st.Status(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", st, err)
 	}
-	if v.meta, err = st.LoadMeta(ctx); err != nil {
+	v.meta, err = st.LoadMeta(ctx)
+	switch {
+	case errors.Is(err, assigner.ErrWorkerOverlap):
+		v.overlap = err.Error()
+	case err != nil:
 		return nil, err
 	}
 	if v.meta.Version == 0 {
@@ -199,6 +205,9 @@ func (v *view) printStore(s *streams) error {
 	for _, fault := range v.status.Faults {
 		about.row("FAULT", s.paint(s.out, yellow, fault))
 	}
+	if v.overlap != "" {
+		about.row("OVERLAP", s.paint(s.out, yellow, printable(v.overlap)))
+	}
 	return about.print()
 }
 
@@ -256,12 +265,13 @@ func (v *view) report() any {
 		GivenOut   int64     `json:"givenOut"`
 		Guarantee  string    `json:"guarantee"`
 		Faults     []string  `json:"faults"`
+		Overlap    string    `json:"overlap,omitempty"`
 		Server     string    `json:"server"`
 		Now        time.Time `json:"now"`
 		Workers    []worker  `json:"workers"`
 	}{
 		v.store, v.namespace, widths(v.meta.Layout), v.alloc.Epoch(), v.meta.DatacenterID, v.meta.NextWorkerID,
-		v.guarantee().String(), append([]string{}, v.status.Faults...), v.status.Identity, v.status.Now.UTC(), workers,
+		v.guarantee().String(), append([]string{}, v.status.Faults...), v.overlap, v.status.Identity, v.status.Now.UTC(), workers,
 	}
 }
 

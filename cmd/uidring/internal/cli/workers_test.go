@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
@@ -22,11 +24,11 @@ import (
 
 // A listing is what workers list prints as JSON.
 type listing struct {
-	Store, Namespace, Layout, Guarantee, Server string
-	Epoch, Now                                  time.Time
-	Datacenter, GivenOut                        int64
-	Faults                                      []string
-	Workers                                     []shown
+	Store, Namespace, Layout, Guarantee, Server, Overlap string
+	Epoch, Now                                           time.Time
+	Datacenter, GivenOut                                 int64
+	Faults                                               []string
+	Workers                                              []shown
 }
 
 // shown is what workers show prints as JSON.
@@ -194,6 +196,30 @@ func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
 	wants(t, "", []string{"workers", "show", "5"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+": nobody has had worker ID 5\n")
 }
 
+// A namespace whose worker IDs WORKER_NODE has given out as well is shown, and the reason why it
+// gives out no more of them.
+func TestListAndShowNameAnOverlap(t *testing.T) {
+	url := sqlite(t)
+	g, _ := generator(t, url, "host 1", time.Minute)
+	db, err := sqlx.Open("sqlite", strings.TrimPrefix(url, "sqlite://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.MustExecContext(t.Context(), "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) "+
+		"VALUES ('10.0.0.1', '1', 2, '2026-01-01', '2026-01-01', '2026-01-01')")
+	l := decode[listing](t, quietly(t, "workers", "list", "--json"))
+	if len(l.Workers) != 1 || !strings.Contains(l.Overlap, "WORKER_NODE has given out the worker IDs up to 1") {
+		t.Errorf("%+v, want worker %d and the overlap", l, g.WorkerID())
+	}
+	if out := quietly(t, "workers", "list"); !strings.Contains(out, "OVERLAP") || !strings.Contains(out, "host 1") {
+		t.Errorf("no overlap or no worker in\n%s", out)
+	}
+	if out := quietly(t, "workers", "show", "0"); !strings.Contains(out, "host 1") {
+		t.Errorf("no worker in\n%s", out)
+	}
+}
+
 func TestRecoverRaisesAllFences(t *testing.T) {
 	url := mariaDB(t)
 	g, _ := generator(t, url, "before", 2*time.Second)
@@ -206,7 +232,7 @@ func TestRecoverRaisesAllFences(t *testing.T) {
 		t.Errorf("printed %q", out)
 	}
 	after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
-	if after.Fence < before.Fence+3600 || after.State != "free" {
+	if after.Fence < before.Fence+3600 || after.State != "expired" {
 		t.Errorf("%+v, was %+v, want its fence raised by an hour", after, before)
 	}
 	next, _ := generator(t, url, "after", 2*time.Second)

@@ -160,7 +160,7 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	}
 	lease, cfg := s.cfg.Lease, s.cfg.Generator
 	lease.Logger, cfg.Logger = s.logger, s.logger
-	cfg.Assigner = assigner.Leased(s.store, lease)
+	cfg.Assigner = assigner.Leased(s.store.Store, lease)
 	cfg.AssignTimeout = storeTimeout
 	g, err := cached.NewContext(ctx, cfg)
 	if err != nil {

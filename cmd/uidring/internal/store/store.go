@@ -38,12 +38,11 @@ var ErrNoLogin = errors.New("cannot log in")
 type Store struct {
 	assigner.Store
 
-	namespace string
-	name      string // the URL without user, password and parameters
-	path      string // of the file or folder, "" for a server
-	create    func(context.Context) error
-	blank     func(context.Context) (bool, error)
-	close     func() error
+	name   string // the URL without user, password and parameters
+	path   string // of the file or folder, "" for a server
+	create func(context.Context) error
+	blank  func(context.Context) (bool, error)
+	close  func() error
 }
 
 // Open returns the store of a namespace by URL. Nothing is created, and most servers are not asked anything yet: an etcd with a user is,
@@ -62,7 +61,7 @@ func Open(rawURL, name string) (*Store, error) {
 	if !ok {
 		return nil, fmt.Errorf("store: URL begins with %q, %s", u.Scheme+":", forms)
 	}
-	s := &Store{namespace: name, name: (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()}
+	s := &Store{name: (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()}
 	if err := open(s, u, name); err != nil {
 		return nil, fmt.Errorf("store: %s URL: %w", u.Scheme, err)
 	}
@@ -107,17 +106,6 @@ func (s *Store) Blank(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return s.blank(ctx)
-}
-
-// Namespace returns the name that Open was given.
-func (s *Store) Namespace() string { return s.namespace }
-
-// Namespaces implements [assigner.Namespaced]. A folder is one namespace.
-func (s *Store) Namespaces(ctx context.Context) (map[string]assigner.Meta, error) {
-	if several, ok := s.Store.(assigner.Namespaced); ok {
-		return several.Namespaces(ctx)
-	}
-	return map[string]assigner.Meta{}, nil
 }
 
 // Close ends the connections. A second call does nothing, or returns an error of the driver.

@@ -1,0 +1,34 @@
+package sqlassigner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// CreateFree creates those of the rows that are not there, in one statement, and leaves the others
+// as they are. They expire ttl from now, by the store's clock, whatever their Expires says. After an
+// error it is not known whether they are there. It is for a claim that makes rows for many processes
+// that start at once: one by one, each row would be a commit.
+func (l *leases) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Duration) error {
+	errs := []error{l.err}
+	var args []any
+	for _, r := range rows {
+		errs = append(errs, checkRow(r))
+		args = append(args, l.namespace, r.WorkerID, r.Version, r.Fence, r.Token, r.Owner, r.Holder, r.Identity, ttl.Microseconds())
+	}
+	if err := errors.Join(errs...); err != nil || len(rows) == 0 {
+		return err
+	}
+	statement := createRow + strings.Repeat(", "+rowValues, len(rows)-1)
+	if l.store.dialect.absent == "" { // unlike INSERT IGNORE, it hides no other errors
+		statement += " ON DUPLICATE KEY UPDATE VERSION = VERSION"
+	}
+	what := fmt.Sprintf("create %d rows of namespace %q in WORKER_LEASE", len(rows), l.namespace)
+	_, err := l.store.create(ctx, what, nil, statement, args...)
+	return err
+}

@@ -1,0 +1,128 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Two sources of worker IDs may lie in one database. WORKER_NODE gives out 1, 2, 3 and so on; a
+// namespace of WORKER_LEASE has the worker IDs from its FIRST_WORKER_ID up. Each source commits its
+// write first and looks at the other source then. Of two processes that start at once, at least one
+// sees the other and refuses its worker ID.
+
+// nodesAllow refuses the claims of a namespace whose worker IDs WORKER_NODE may have given out.
+func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Meta) error {
+	highest, err := l.store.highestNode(ctx, conn)
+	if err != nil {
+		return err
+	}
+	r := reserved{l.namespace, m.FirstWorkerID}
+	if highest == 0 || !r.covers(highest) && !r.near(highest) {
+		return nil
+	}
+	stored, err := l.store.readPin(ctx, conn)
+	switch sentinel := l.store.dialect.diagnose(err).sentinel; {
+	case err == nil && stored != pinOf(m.Layout, m.Epoch):
+		return nil // IDs of another layout or epoch
+	case err != nil && !errors.Is(err, sql.ErrNoRows) && sentinel != ErrTableMissing && sentinel != ErrAccessDenied:
+		return err
+	case r.covers(highest):
+		return final("%w: WORKER_NODE has given out the worker IDs up to %d, and namespace %q has those from %d up; set "+
+			"LeaseConfig.FirstWorkerID well above %d, since WORKER_NODE keeps growing while Java services use it, in a "+
+			"namespace that is new; or keep the leases in another database, with another DatacenterID (WORKER_NODE has "+
+			"none: another one in this database does not help)", assigner.ErrWorkerOverlap, highest, l.namespace,
+			m.FirstWorkerID, max(highest, m.NextWorkerID-1))
+	}
+	l.store.warnNear(ctx, &l.warned, r, highest)
+	return nil
+}
+
+// highestNode returns the largest worker ID that WORKER_NODE is known to have given out, or 0. A
+// table that does not exist has given out none. Without the right to read WORKER_NODE there is no
+// answer; the other sources of the answer matter only where rows were deleted.
+func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64, err error) {
+	all := "SELECT MAX(ID) FROM (" + strings.Join(s.dialect.given, " UNION ALL ") + ") AS GIVEN"
+	err = conn.QueryRowxContext(ctx, s.sql(all)).Scan(&highest)
+	if sentinel := s.dialect.diagnose(err).sentinel; sentinel != ErrTableMissing && sentinel != ErrAccessDenied {
+		return highest, err
+	}
+	for i, query := range s.dialect.given { // those that can be read
+		var id int64
+		err := conn.QueryRowxContext(ctx, s.sql(query)).Scan(&id)
+		switch sentinel := s.dialect.diagnose(err).sentinel; {
+		case err == nil:
+			highest = max(highest, id)
+		case sentinel == ErrAccessDenied && i == 0:
+			return 0, final("%w: cannot see whether WORKER_NODE gives out the same worker IDs: %w; the user needs SELECT on "+
+				"it (where there is no such table, schema/%s or sqlassigner.Apply create it)", ErrAccessDenied, err,
+				s.dialect.files()[0].Name)
+		case sentinel != ErrTableMissing && sentinel != ErrAccessDenied:
+			return 0, err
+		}
+	}
+	return highest, nil
+}
+
+// reserved are the worker IDs of a namespace of WORKER_LEASE: first and all above it. The zero
+// value stands for no namespace.
+type reserved struct {
+	namespace string
+	first     int64
+}
+
+func (r reserved) covers(id int64) bool { return r.namespace != "" && r.first <= id }
+
+// near reports whether less than a tenth of the worker IDs below first is left above id.
+func (r reserved) near(id int64) bool {
+	return r.namespace != "" && 10*(r.first-1-id) < r.first-1
+}
+
+// reserved returns the namespace that shares worker IDs with a domain and begins lowest.
+func (s *store) reserved(ctx context.Context, conn *sqlx.Conn, d assigner.Domain) (r reserved, err error) {
+	args := []any{d.DatacenterID}
+	for _, value := range pinOf(d.Layout, d.Epoch) {
+		args = append(args, value)
+	}
+	err = conn.QueryRowxContext(ctx, s.sql("SELECT NAMESPACE, FIRST_WORKER_ID FROM WORKER_LEASE_META WHERE DATACENTER_ID = ? AND "+
+		strings.Join(pinColumns[:], " = ? AND ")+" = ? ORDER BY FIRST_WORKER_ID LIMIT 1"), args...).Scan(&r.namespace, &r.first)
+	switch sentinel := s.dialect.diagnose(err).sentinel; {
+	case errors.Is(err, sql.ErrNoRows), sentinel == ErrTableMissing:
+		return reserved{}, nil
+	case sentinel == ErrAccessDenied:
+		return r, final("%w: cannot see whether a namespace of WORKER_LEASE has the same worker IDs: %w; the user needs SELECT on "+
+			"WORKER_LEASE_META (where there is no such table, sqlassigner.Apply creates it)", ErrAccessDenied, err)
+	}
+	return r, err
+}
+
+// allows refuses a number of WORKER_NODE that the namespace has.
+func (r reserved) allows(id int64) error {
+	if !r.covers(id) {
+		return nil
+	}
+	return final("%w: WORKER_NODE has given out %d, and namespace %q of WORKER_LEASE has the worker IDs from %d up; take worker IDs "+
+		"from that namespace (assigner.Leased), or use another database with another DatacenterID; a namespace without rows "+
+		"in WORKER_LEASE was never used: delete its row of WORKER_LEASE_META, and start it with a LeaseConfig.FirstWorkerID "+
+		"well above %d", assigner.ErrWorkerOverlap, id, r.namespace, r.first, id)
+}
+
+// warnNear says once that WORKER_NODE has nearly reached a namespace.
+func (s *store) warnNear(ctx context.Context, once *sync.Once, r reserved, id int64) {
+	if !r.near(id) {
+		return
+	}
+	once.Do(func() {
+		text := "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a namespace of WORKER_LEASE; move its " +
+			"services to leases before they are used up"
+		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, s.tables.inText(text),
+			slog.Int64("left", r.first-1-id), slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
+	})
+}
