@@ -129,8 +129,8 @@ func (c *claim) none() error {
 }
 
 // lead is how far ahead of the clock a fence may lie for its row to be taken. Where the store has an identity, the server may
-// be replaced by one that lacks commits, and a quarantine there covers no more than lead, see isolation. Its default is as
-// much as a holder that keeps to the clock leaves behind; prepared is the namespace's.
+// be replaced by one that lacks commits, and a quarantine there covers no more than lead, see isolation. By default it is
+// the lead that a holder leaves behind who keeps to the clock; prepared is the namespace's.
 func (t *terms) lead(status Status, prepared int64) time.Duration {
 	switch {
 	case t.cfg.MaxLead > 0:
@@ -429,7 +429,7 @@ func (c *claim) confirm(l *lease) (*lease, error) {
 }
 
 // giveUp frees the row of a lease that is not handed out. Where that fails, it is free when it expires. A row that the lease
-// has created is like one that was created for others.
+// has created becomes a row without a holder again.
 func (l *lease) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -443,7 +443,7 @@ func (l *lease) giveUp() {
 }
 
 // lookAgain returns an error when something has overtaken the claim: a move to another server, which may lack commits, or a
-// recovery, where the row is one that was lost. A quarantine, if there is reason for one, begins now.
+// recovery of rows that were lost. A quarantine, if there is a reason, begins now.
 func (c *claim) lookAgain(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {

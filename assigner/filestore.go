@@ -32,7 +32,7 @@ var ErrStoreDamaged = errors.New("assigner: store damaged")
 // with a checksum; each change writes it anew beside the old one and renames it. Where that fails,
 // as on a full disk, the old state stays. A state that is torn, another store's or gone is never
 // made anew: all operations return [ErrStoreDamaged]. They return it, too, when the folder is no
-// longer the one that the Store has used first: one that was moved, replaced or deleted under a
+// longer the folder that the Store has used first: it was moved, replaced or deleted under a
 // running process.
 //
 // On Linux, file systems that are not local (NFS, SMB, 9P, AFS, Ceph, Lustre, GPFS, OCFS2, GFS2,

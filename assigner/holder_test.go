@@ -53,7 +53,7 @@ func TestALeaseOnAReplacedServerKeepsItsExclusivePart(t *testing.T) {
 	if _, err := quarantined.Assign(t.Context(), memDomain()); err == nil {
 		t.Fatal("no quarantine")
 	}
-	// The lead, two windows, what is prepared, and a unit; the clocks of two servers may differ by MaxSkew.
+	// The lead, two windows, the prepared deltas and a unit; the clocks of two servers may differ by MaxSkew.
 	const want = memStart + 3600 + 60 + 8 + 1
 	if first := quarantined.(*leaser).waiting[0].first; limit != want || first <= limit {
 		t.Errorf("limit %d, the successor begins at %d; want %d, and the successor above it", limit, first, want)

@@ -50,7 +50,7 @@ type LeaseConfig struct {
 // out, whatever clocks, pauses and messages that arrive late do. Prior art are the windows of timestamp oracles
 // (Percolator, TiKV PD) and segment allocation (Leaf, TinyId).
 //
-// Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock] when those that are free
+// Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock] when the free ones
 // were used more than MaxLead ahead; both errors, and [ErrQuarantined], have a method RetryAfter() time.Duration.
 //
 // The grant is [GuaranteeFenced], on a store that calls itself lossy [GuaranteeLossy]. There, give each generator an assigner of its

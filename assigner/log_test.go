@@ -35,14 +35,14 @@ func TestLogRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := ""
+	var want strings.Builder
 	for _, r := range records {
-		want += `level=WARN msg="` + r.message + `" ` + r.values + "\n"
+		want.WriteString(`level=WARN msg="` + r.message + `" ` + r.values + "\n")
 		if row := "| WARN | `" + r.message + "` | " + r.keys + " |"; !strings.Contains(string(text), row) {
 			t.Errorf("docs/OPERATIONS.md lacks %s", row)
 		}
 	}
-	if log.String() != want {
-		t.Errorf("log:\n%swant:\n%s", &log, want)
+	if log.String() != want.String() {
+		t.Errorf("log:\n%swant:\n%s", &log, want.String())
 	}
 }

@@ -82,7 +82,7 @@ func TestRowsFarAheadDoNotHideOthers(t *testing.T) {
 
 // On a server that may be replaced, a claim begins no further ahead of the clock than a quarantine covers.
 func TestAClaimAheadOfTheClockWaitsWhereServersAreReplaced(t *testing.T) {
-	const lead = 2*30 + 8 // two windows, and what is prepared
+	const lead = 2*30 + 8 // two windows, and the prepared deltas
 	for name, row := range map[string]struct {
 		identity string
 		cfg      LeaseConfig

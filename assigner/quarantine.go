@@ -61,7 +61,7 @@ type quarantine struct {
 	server, reason string
 }
 
-// begin starts a quarantine that lasts until the time has passed by the store's clock and by those of this host.
+// begin starts a quarantine, which ends when its time has passed by the store's clock and by both clocks of this host.
 func (q *quarantine) begin(status Status, now instant, lasts time.Duration, forgotten int64) {
 	q.began, q.lasts, q.until, q.server, q.forgotten = now, lasts, status.Now.Add(lasts), status.Identity, forgotten
 }

@@ -76,7 +76,7 @@ type recovery struct {
 }
 
 // raiseMeta comes first: rows that are created from then on begin above its fence. The token shows that it has been done,
-// and is that of the rows that have been raised.
+// and marks the rows that have been raised.
 func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 	for {
 		old, err := r.store.LoadMeta(r.ctx)

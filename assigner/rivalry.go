@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A rivalry is what a Fenced assigner remembers of losing its row to another process of the same owner. A restart is one
+// A rivalry counts how often a Fenced assigner has lost its row to another process of the same owner. A restart is one
 // loss. Two processes that live take the row from each other again and again, and each takeover burns a window of ID time.
 type rivalry struct {
 	losses int

@@ -18,7 +18,7 @@ type simStore struct {
 	past     [][]Row       // what each row was before, oldest first
 	commits  []commit      // to take back, oldest first
 	late     []func()      // swaps that were answered with an error and are still under way
-	creating map[int64]int // those that create a row
+	creating map[int64]int // how many of late create a row
 	matches  predicate     // of Swap
 	write    func(Row) Row // what a swap leaves
 	lagging  bool          // reads come from a replica

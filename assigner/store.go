@@ -30,7 +30,7 @@ type Store interface {
 	// List returns all rows, in any order. Only Recover and tools for operators call it.
 	List(ctx context.Context) ([]Row, error)
 	// Expired returns up to n rows that have expired by the store's clock, in any order. Where more have expired it
-	// chooses those that expired first, or some at random. The cost of a call is bounded by n where possible, and does
+	// chooses the oldest, or some at random. The cost of a call is bounded by n where possible, and does
 	// not grow with the rows that have not expired.
 	Expired(ctx context.Context, n int) ([]Row, error)
 	// Swap replaces a row, if it still has the version, the fence and the token of old, by next. The zero Row
@@ -51,7 +51,7 @@ type Namespaced interface {
 // A Creator is a Store that creates many rows in one operation, for processes that start at once.
 type Creator interface {
 	Store
-	// CreateFree creates those of the rows that are not there, and leaves the others as they are. They expire ttl from
+	// CreateFree creates the rows that are not there, and leaves the others as they are. They expire ttl from
 	// now, as with Swap. After an error it is not known which are there.
 	CreateFree(ctx context.Context, rows []Row, ttl time.Duration) error
 }

@@ -181,7 +181,7 @@ func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
 	}
 }
 
-// A caller that waits gets an ID when the store grants with a later renewal what it has refused.
+// A caller that waits gets an ID when the store grants the refused delta with a later renewal.
 func TestAWaiterOutlastsARefusal(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		start := time.Now()
@@ -200,7 +200,7 @@ func TestAWaiterOutlastsARefusal(t *testing.T) {
 	})
 }
 
-// What is prepared above a limit that the lease has lowered is dropped.
+// IDs that are prepared above a limit that the lease has lowered are dropped.
 func TestALimitThatALossHasLoweredIsRespected(t *testing.T) {
 	for name, row := range map[string]struct{ limit, ids int64 }{
 		"above what is prepared": {bubbleStart + 20, 20*16 - 1},

@@ -90,7 +90,7 @@ func TestAClockThatIsCorrectedBeforeTheWorkerIDIsTaken(t *testing.T) {
 	}
 }
 
-// The clock of the generator is the one that the assigner has looked at, not one that was set after
+// The generator goes on from the reading that the assigner has looked at, not from a clock set after
 // that.
 func TestAClockThatIsSetAfterTheWorkerIDIsTaken(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {

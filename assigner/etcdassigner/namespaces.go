@@ -49,7 +49,7 @@ func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
 	return stored.Meta, nil
 }
 
-// SwapMeta refuses to create a namespace beside one that differs in letter case only.
+// SwapMeta refuses to create a namespace beside another whose name differs in letter case only.
 func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
 	key := l.metaKey()
 	if err := checkTexts(key, next.Namespace, next.Token, next.Identity); err != nil {

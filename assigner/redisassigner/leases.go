@@ -101,7 +101,7 @@ func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
 	return decodeMeta(l.key, text)
 }
 
-// SwapMeta refuses to create a namespace beside one that differs in letter case only.
+// SwapMeta refuses to create a namespace beside another whose name differs in letter case only.
 func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
 	var expected any
 	if old != (assigner.Meta{}) {

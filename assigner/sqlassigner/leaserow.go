@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// rowColumns are those that a rowScanner reads.
+// rowColumns are the columns that a rowScanner reads.
 const rowColumns = "WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, {expires}"
 
 // A rowScanner makes rows out of results. A namespace may have millions: the scanner asks for no

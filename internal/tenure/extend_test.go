@@ -101,7 +101,7 @@ func TestARefusedWishIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A generator that waits for news has to look whether it still needs what was refused.
+// A generator that waits for news has to look whether it still needs the refused delta.
 func TestARefusalIsNews(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)

@@ -14,7 +14,7 @@ type Holding struct {
 	assigner.Grant
 	Term  uint64     // counts the leases taken; a renewal keeps it
 	Begin *sync.Once // does Config.Begin; a generator that needs it does it before its first ID of the term
-	Clock Clock      // of the generator: the one that the lease was checked against, or an earlier one where that is ahead
+	Clock Clock      // the reading that the lease was checked against, or an earlier one where that is ahead
 	Delta int64      // by the clock that the lease was checked against, when it was taken
 	Half  int64      // the generator asks for more when it uses this delta, long before Limit
 

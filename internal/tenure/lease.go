@@ -36,7 +36,7 @@ func (t *Tenure) assign(ctx context.Context, count int) error {
 	}
 	t.lease, t.hold = lease, hold
 	t.highest = max(t.highest, grant.Limit)
-	t.want.Store(0) // what was wanted of an earlier lease
+	t.want.Store(0) // a wish of an earlier lease
 	t.later.Store(0)
 	t.refused.Store(math.MaxInt64)
 	h := t.begin(grant, clock)
@@ -118,7 +118,7 @@ func (t *Tenure) begin(grant assigner.Grant, clock Clock) *Holding {
 		h.First = max(h.First, h.Delta+1) // an earlier process may have used the current unit
 	}
 	h.grow(max(h.First-1, h.Delta), grant.Limit, t.cfg.Domain.Layout.Unit)
-	h.position += t.cfg.Domain.Prepared // what the generator composes first says nothing of the pace of use
+	h.position += t.cfg.Domain.Prepared // the first fill of the ring does not count as use
 	return h
 }
 
@@ -196,7 +196,7 @@ func (t *Tenure) granted(grant assigner.Grant, want, later int64) bool {
 	if want >= later {
 		t.later.CompareAndSwap(later, 0)
 	}
-	if made := t.want.Load(); made >= refused { // this one, or one that was made meanwhile
+	if made := t.want.Load(); made >= refused { // this wish, or a later one
 		t.want.CompareAndSwap(made, grant.Limit)
 	}
 	return refused == math.MaxInt64
