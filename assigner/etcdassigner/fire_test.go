@@ -175,6 +175,9 @@ func TestLostAnswersCostNoLease(t *testing.T) {
 		t.Fatal(err) // creates the meta row
 	}
 	meta, err := other.LoadMeta(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	counted := meta
 	counted.Version, counted.NextWorkerID = meta.Version+1, 9
 	if ok, err := other.SwapMeta(t.Context(), meta, counted); !ok || err != nil {
