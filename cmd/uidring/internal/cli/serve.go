@@ -111,6 +111,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "make the tables that are missing")
 	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may forget what it has acknowledged: duplicates are possible")
 	flags.DurationVar(&c.Lease.Window, "window", 30*time.Second, "how long IDs go on while the store is out of reach")
+	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, where a database has others in WORKER_NODE")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")

@@ -79,6 +79,7 @@ func (cfg *Config) check() error {
 	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", cfg.Rate, math.MaxInt32)
 	check(cfg.Burst == 0 || cfg.Burst >= cfg.MaxBatch, "burst %d, allowed: 0 (the default) or at least max-batch, %d", cfg.Burst, cfg.MaxBatch)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (30s) or more", cfg.Lease.Window)
+	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
 	return errors.Join(append(errs, cfg.checkGenerator())...)
@@ -102,7 +103,7 @@ type renamed struct{ error }
 
 func (e renamed) Error() string {
 	return strings.NewReplacer("cached: invalid config: ", "", "DatacenterID", "datacenter", "BoostPower", "boost-power", "MaxAhead", "max-ahead",
-		"AllowUndurable", "allow-undurable").Replace(e.error.Error())
+		"AllowUndurable", "allow-undurable", "FirstWorkerID", "first-worker-id").Replace(e.error.Error())
 }
 
 func (e renamed) Unwrap() error { return e.error }
