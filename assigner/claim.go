@@ -101,6 +101,7 @@ func (c *claim) nextRound(try int) error {
 	}
 	if c.stuckFor > 0 && c.meta.NextWorkerID > c.stuck {
 		c.rivals++
+		c.stuckFor = 0
 	}
 	return nil
 }
@@ -233,8 +234,8 @@ func spares(rivals int, atOnce bool) int64 {
 // that want the same number; then it is counted, so that the counter never passes a number without a row. A process that
 // ends in between leaves a row that others count, and take when it has expired.
 //
-// A process that has lost rows to others before creates rows for them, too, more at each try: processes that start at once
-// then find free rows, in place of one number for all.
+// A process that has lost rows to others before creates rows for them, too, more at each loss: processes that start at
+// once then find free rows, in place of one number for all.
 func (c *claim) fresh() (*lease, error) {
 	passing := c.advanced
 	c.advanced = false
@@ -303,7 +304,7 @@ func (c *claim) count(next int64) error {
 		if err != nil {
 			return fmt.Errorf("assigner: count the worker IDs: %w", err)
 		}
-		if c.advanced = ok; !ok {
+		if c.advanced = ok; c.meta.NextWorkerID < next {
 			c.pause(c.ctx, try)
 		}
 	}

@@ -196,6 +196,21 @@ func (l simLink) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool
 	return ok, err
 }
 
+// CreateFree creates rows, as a store does that can in one operation.
+func (l simLink) CreateFree(_ context.Context, rows []Row, ttl time.Duration) error {
+	for _, row := range rows {
+		l.creating[row.WorkerID]++
+	}
+	_, err := l.change(func() bool {
+		for _, row := range rows {
+			l.creating[row.WorkerID]--
+			l.swap(Row{}, row, ttl)
+		}
+		return true
+	})
+	return err
+}
+
 // A simConsole is the operator's way to the store: nothing happens on it.
 type simConsole struct{ *simStore }
 
