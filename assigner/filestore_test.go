@@ -108,14 +108,12 @@ func TestProcessesShareAFolder(t *testing.T) {
 	}
 	got := append(assignertest.Processes(t, 20, func(int) string { return dir }), mine.Grant().WorkerID)
 	slices.Sort(got)
-	for i, w := range got {
-		if w != int64(i) {
-			t.Fatalf("workers %v, want 0 to 20", got)
-		}
+	if different := len(slices.Compact(slices.Clone(got))); different != 21 {
+		t.Fatalf("workers %v, %d different ones, want 21", got, different)
 	}
 	rows, err := assigner.FileStore(dir).List(t.Context())
 	if err != nil || len(rows) < 21 {
-		t.Errorf("%d rows, %v; want 21", len(rows), err)
+		t.Errorf("%d rows, %v; want 21 at least", len(rows), err)
 	}
 }
 

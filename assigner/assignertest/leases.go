@@ -107,7 +107,7 @@ func startAtOnce(t *testing.T, n namespace, starts int) {
 		}
 		wg.Go(func() {
 			<-start
-			ctx, cancel := bounded(t)
+			ctx, cancel := context.WithTimeout(t.Context(), 4*patience) // a hundred share the machine with their store
 			defer cancel()
 			l, err := settle(ctx, a, Domain(), nil)
 			if err != nil {

@@ -232,7 +232,7 @@ func TestRecoverRaisesAllFences(t *testing.T) {
 		t.Errorf("printed %q", out)
 	}
 	after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
-	if after.Fence < before.Fence+3600 || after.State != "expired" {
+	if after.Fence < before.Fence+3600 || after.State != "free" {
 		t.Errorf("%+v, was %+v, want its fence raised by an hour", after, before)
 	}
 	next, _ := generator(t, url, "after", 2*time.Second)
