@@ -62,7 +62,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 		if old != (assigner.Meta{}) {
 			return false, nil
 		}
-		return false, fmt.Errorf("etcdassigner: key %s: %w", key, namespace.CheckTwin(l.namespace, stored.Name))
+		return false, fmt.Errorf("%w: etcdassigner: key %s: %w", assigner.ErrWorkerOverlap, key, namespace.CheckTwin(l.namespace, stored.Name))
 	}
 	return swap(ctx, l, key, namedMeta{l.namespace, next}, holds)
 }

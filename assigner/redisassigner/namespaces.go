@@ -66,7 +66,7 @@ func (l *leases) register(ctx context.Context) error {
 		return l.explain(ctx, "write its name to "+namesKey, err)
 	}
 	if err := namespace.CheckTwin(l.namespace, stored.Val()); err != nil {
-		return fmt.Errorf("redisassigner: hash %s: %w; names are in %s", l.key, err, namesKey)
+		return fmt.Errorf("%w: redisassigner: hash %s: %w; names are in %s", assigner.ErrWorkerOverlap, l.key, err, namesKey)
 	}
 	return nil
 }

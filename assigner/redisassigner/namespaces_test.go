@@ -1,6 +1,7 @@
 package redisassigner_test
 
 import (
+	"errors"
 	"maps"
 	"strings"
 	"sync"
@@ -79,6 +80,9 @@ func TestNamespaceThatDiffersInCaseOnlyIsRefused(t *testing.T) {
 	ok, err := twin.SwapMeta(t.Context(), assigner.Meta{}, sampleMeta("Orders"))
 	if ok || err == nil {
 		t.Fatalf("create Orders beside orders: %v, %v; want an error", ok, err)
+	}
+	if !errors.Is(err, assigner.ErrWorkerOverlap) {
+		t.Errorf("%v, want ErrWorkerOverlap", err)
 	}
 	for _, want := range []string{`"orders"`, `"Orders"`, "letter case", "redisassigner: ", names} {
 		if !strings.Contains(err.Error(), want) {
