@@ -116,8 +116,9 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	}
 	pace := l.pace.follow(max(used, at+l.domain.Prepared), at, l.units(), l.alloc.MaxDelta())
 	used = max(used, now)
-	// A clock that was wrong for a moment may have asked for any delta.
-	want = min(want, above(max(used, l.row.Fence), max(4*pace.span, l.domain.Prepared), l.alloc.MaxDelta()))
+	// A clock that was wrong for a moment may have asked for any delta. By MaxSkew it may be off at any time.
+	skew := int64(2 * l.cfg.MaxSkew / l.domain.Layout.Unit)
+	want = min(want, above(max(used, l.row.Fence), max(4*pace.span, l.domain.Prepared, skew), l.alloc.MaxDelta()))
 	next := l.row
 	next.Identity = status.Identity // a row that matches has lost nothing
 	// One unit at least: a swap from the row as it was before must not find it unchanged, see Revoke.

@@ -170,7 +170,16 @@ func (r *chaosRun) calm(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%v after the last fault not all worker IDs are in use: IDs by worker ID were %d, are %d", patience, before, r.counter.perWorker())
+	// By now every row that is held has been renewed.
+	now := r.counter.perWorker()
+	lookup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	for worker := range now {
+		if now[worker] == before[worker] && !r.database.held(lookup, int64(worker)) {
+			return fmt.Errorf("%v after the last fault not all worker IDs are in use: IDs by worker ID were %d, are %d", patience, before, now)
+		}
+	}
+	return nil
 }
 
 // endProcesses has all processes close their generators and end, and waits until all that they wrote is counted.
