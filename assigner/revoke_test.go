@@ -184,9 +184,10 @@ func TestSimulationHasNoDuplicatesWhenRowsAreRevoked(t *testing.T) {
 	for name, sim := range map[string]simulation{
 		"from live holders": {accident: revokeRow, often: true, fenced: 30, moves: 25},
 		"on a lossy store that loses commits": {lossy: true, all: true, fenced: 30, often: true, accident: func(w *simWorld) {
-			if w.chance(85) {
+			switch n := w.rng.IntN(100); {
+			case n < 10:
 				revokeRow(w)
-			} else {
+			case n < 12:
 				loseCommits(w)
 			}
 		}},
