@@ -143,7 +143,7 @@ func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
 	h.refused([]string{"--data=" + copied, "--new-store"}, "is a copy of "+moved)
 	h.must(os.RemoveAll(moved))
 	c := h.launch("--data=" + copied) // the copy may be older than the original was
-	until(t, "a quarantine", func() bool { return c.log.find("worker ID in quarantine") != nil || c.hasEnded() })
+	until(t, "a quarantine", func() bool { return c.log.find("waiting for a worker ID") != nil || c.hasEnded() })
 	if c.hasEnded() {
 		t.Errorf("log:\n%s", c.log)
 	}
