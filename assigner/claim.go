@@ -130,7 +130,7 @@ func (c *claim) none() error {
 }
 
 // lead is how far ahead of the clock a fence may lie for its row to be taken. Where the store has an identity, the server may
-// be replaced by one that lacks commits, and a quarantine there covers no more than lead, see isolation. By default it is
+// be replaced by one that lacks commits, and a quarantine there covers lead only, see isolation. By default it is
 // the lead that a holder leaves behind who keeps to the clock; prepared is the namespace's.
 func (t *terms) lead(status Status, prepared int64) time.Duration {
 	switch {

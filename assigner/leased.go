@@ -88,7 +88,7 @@ type leaser struct {
 	choose func(*claim) (*lease, error)
 	holder string // host and process number
 	atOnce bool   // the same owner takes a row over before it expires
-	err    error  // what is wrong with the configuration
+	err    error  // the mistakes of the configuration
 
 	// What a simulation does in its own way.
 	shuffle func(n int, swap func(i, j int))

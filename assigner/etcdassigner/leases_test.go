@@ -146,7 +146,7 @@ func TestForeignRecordsAreRefused(t *testing.T) {
 		}
 		all := everyCall(t, s, patience)
 		_, errLoad := s.Load(t.Context(), 7)
-		errs := []error{errLoad, all[4], all[5], all[6]} // those that read rows
+		errs := []error{errLoad, all[4], all[5], all[6]} // of the calls that read rows
 		if tt.key == meta {
 			errs = append(all[1:3], all[7])
 		}

@@ -56,7 +56,7 @@ func checkKey(key string) error {
 
 type sticky struct {
 	nodes
-	err        error // why there is no store, or what is wrong with the key
+	err        error // why there is no store, or the mistake in the key
 	key, token string
 }
 

@@ -174,7 +174,7 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	return g, nil
 }
 
-// makeStore makes what the store lacks, unless another store is expected, and reports whether
+// makeStore makes the missing parts of the store, unless another store is expected, and reports whether
 // nothing was there.
 func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
