@@ -23,6 +23,9 @@ type Backend struct {
 	// still there then. While it is down, reads may succeed, but no write does. Other namespaces may be down with it,
 	// unless the store calls itself lossy. Required.
 	Down func(t *testing.T) (up func())
+	// Starts is how many processes take their first worker IDs at once. 0: 100. Fewer are for a store whose commits take
+	// so long that a hundred of them, one after the other, take minutes.
+	Starts int
 }
 
 // RunStore checks what leases need of an [assigner.Store]: first its single operations, then leases on it.

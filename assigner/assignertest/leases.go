@@ -1,6 +1,7 @@
 package assignertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ func leaseCases() []leaseCase {
 		{name: "LeaseGrantsWhatTheRowSays", run: grantIsRow},
 		{name: "RenewRaisesTheFence", run: renewRaises},
 		{name: "LeasesAtOnceGetDifferentWorkers", run: leasesAtOnce},
-		{name: "HundredFirstStartsAtOnceSucceed", run: hundredStarts},
+		{name: "FirstStartsAtOnceSucceed", run: firstStarts},
 		{name: "ReleasedWorkerIsReusedAboveItsFence", run: releasedReused},
 		{name: "ExpiredWorkerIsReusedAboveItsFence", run: expiredReused},
 		{name: "AutoTakesNewWorkersFirst", run: autoNewFirst},
@@ -86,11 +87,12 @@ func renewRaises(t *testing.T, n namespace) {
 
 func leasesAtOnce(t *testing.T, n namespace) { startAtOnce(t, n, holders) }
 
-// hundredStarts: the first processes of a namespace compete for new worker IDs, since there are no rows yet.
-func hundredStarts(t *testing.T, n namespace) {
-	startAtOnce(t, n, 100)
+// firstStarts: the first processes of a namespace compete for new worker IDs, since there are no rows yet.
+func firstStarts(t *testing.T, n namespace) {
+	starts := cmp.Or(n.Starts, 100)
+	startAtOnce(t, n, starts)
 	if next, rows := loadMeta(t, n.Handle()).NextWorkerID, list(t, n.Handle()); int64(len(rows)) != next || next > 1000 {
-		t.Errorf("%d rows, %d counted after 100 starts; want as many, and 1000 at most", len(rows), next)
+		t.Errorf("%d rows, %d counted after %d starts; want as many, and 1000 at most", len(rows), next, starts)
 	}
 }
 

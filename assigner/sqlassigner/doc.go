@@ -63,6 +63,10 @@
 //
 // # SQLite files
 //
+// With PRAGMA journal_mode=WAL a commit syncs once, with DELETE three or four times, and readers wait for it:
+// take WAL for a file that many processes share. A statement of this package waits 250 ms for the others, or as
+// long as the handle's busy_timeout says, and is tried again until its context ends.
+//
 // Two files do not know each other: each hands out the same worker IDs, and so does a copy of a
 // file. Processes of one host that are to have different worker IDs share one file; hosts share a
 // server. [Leases] tells a file from its copies by device, inode and, on Linux, time of birth:

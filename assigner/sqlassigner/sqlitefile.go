@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"sync/atomic"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -100,4 +102,30 @@ func sqlitePath(ctx context.Context, conn *sqlx.Conn) (path string, err error) {
 		}
 	}
 	return path, errors.Join(rows.Err(), rows.Close())
+}
+
+// sqliteWait is how long a statement waits for other connections, unless the handle has it wait longer.
+const sqliteWait = 250 * time.Millisecond
+
+// sqliteWaiting has the statements of f wait for a lock. A commit that waits keeps new readers out; one that fails
+// at once and is tried again later may never meet a moment without a reader.
+func sqliteWaiting(f func(context.Context, *sqlx.Conn) error) func(context.Context, *sqlx.Conn) error {
+	return func(ctx context.Context, conn *sqlx.Conn) (err error) {
+		var given int64
+		if err := conn.QueryRowxContext(ctx, "PRAGMA busy_timeout").Scan(&given); err != nil {
+			return err
+		}
+		if given >= sqliteWait.Milliseconds() {
+			return f(ctx, conn)
+		}
+		set := func(ms int64) error {
+			_, err := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA busy_timeout = %d", ms))
+			return err
+		}
+		if err := set(sqliteWait.Milliseconds()); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, set(given)) }() // the connection is the caller's
+		return f(ctx, conn)
+	}
 }

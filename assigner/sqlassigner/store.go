@@ -61,6 +61,9 @@ func (s *store) repeat(ctx context.Context, what string, f func(context.Context,
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 	}
+	if s.dialect.file != nil {
+		f = sqliteWaiting(f)
+	}
 	tries, err := retry(ctx, func() error { return s.try(ctx, f) }, func(err error) bool {
 		d := s.dialect.diagnose(err)
 		again := d.passes && may(d)

@@ -3,6 +3,7 @@ package sqltest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,7 @@ func sqlite() storetest.Backend {
 			return open(t, dsn), dsn
 		},
 		Down:       locked,
+		Starts:     20, // a commit syncs four times, and on a busy disk takes a second
 		NodeFile:   "worker_node_sqlite.sql",
 		StickyFile: "worker_sticky_sqlite.sql",
 		LeaseFile:  "worker_lease_sqlite.sql",
@@ -73,6 +75,7 @@ func TestSQLiteWithWriteAheadLog(t *testing.T) { storetest.Run(t, writeAhead()) 
 // writeAhead is sqlite with readers that do not wait for a writer. Its journal needs no setting beside the default, FULL.
 func writeAhead() storetest.Backend {
 	b := sqlite()
+	b.Starts = 0 // a commit syncs once
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
 		path := filepath.Join(testserver.DiskFolder(t), "worker.db")
 		db := open(t, path)
@@ -93,6 +96,19 @@ func TestSQLiteWithOneConnection(t *testing.T) {
 		l := storetest.Assign(t, a)
 		if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func TestBusyTimeoutOfAHandleIsLeftAsItWas(t *testing.T) {
+	for _, want := range []int{0, 7, 5000} {
+		db, _ := sqlite().Applied(t)
+		db.SetMaxOpenConns(1)
+		storetest.Exec(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", want))
+		storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+		var got int
+		if err := db.Get(&got, "PRAGMA busy_timeout"); err != nil || got != want {
+			t.Errorf("busy_timeout %d after a start (%v), want %d", got, err, want)
 		}
 	}
 }

@@ -27,6 +27,8 @@ type Backend struct {
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB
+	// Starts is assignertest.Backend's.
+	Starts int
 	// NodeFile, StickyFile and LeaseFile are the names of the files in schema/ that belong to it.
 	NodeFile, StickyFile, LeaseFile string
 	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row.

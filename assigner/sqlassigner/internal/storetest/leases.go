@@ -66,7 +66,8 @@ func LeasesConform(t *testing.T, b Backend) {
 			Clear: func(t *testing.T) {
 				Exec(t, db, "DELETE FROM WORKER_LEASE", "DELETE FROM WORKER_LEASE_META")
 			},
-			Down: func(t *testing.T) (up func()) { return b.Down(t, dsn) },
+			Down:   func(t *testing.T) (up func()) { return b.Down(t, dsn) },
+			Starts: b.Starts,
 		}
 	})
 }
