@@ -13,7 +13,7 @@ import (
 // ring costs next to nothing, so takers count what they got and fill the ring themselves when it is empty. How
 // often that was is reported as empty/op.
 
-// A refilled ring has 8 runs of 8,192 IDs and is filled at every hand-over.
+// A refilled ring has 8 blocks of 8,192 IDs and is filled whenever the next one begins.
 type refilled struct {
 	*ringbuffer.Ring
 	filling sync.Mutex
@@ -21,11 +21,11 @@ type refilled struct {
 	empty   atomic.Int64
 }
 
-const refilledBits = 13
+const blockSize = 1 << 13
 
 func newRefilled(b *testing.B) *refilled {
-	f := &refilled{next: 1 << refilledBits}
-	r, err := ringbuffer.New(8, refilledBits, func(int) {
+	f := &refilled{next: 1}
+	r, err := ringbuffer.New(8, func(int) {
 		if f.filling.TryLock() {
 			f.fill()
 		}
@@ -43,8 +43,8 @@ func newRefilled(b *testing.B) *refilled {
 func (f *refilled) fill() {
 	defer f.filling.Unlock()
 	for f.Free() > 0 {
-		f.Put(f.next)
-		f.next += 1 << refilledBits
+		f.Put(f.next, f.next+blockSize-1)
+		f.next += blockSize
 	}
 }
 

@@ -1,27 +1,45 @@
 package ringbuffer_test
 
-import "testing"
+import (
+	"testing"
+	"unsafe"
 
-func TestNothingOnThePathOfAnIDAllocates(t *testing.T) {
-	r := newRing(t, 2, 13)
-	next := int64(1 << 13)
+	"github.com/uidring/uidring/ringbuffer"
+)
+
+func TestPutAllocatesABlockAndNothingElseAllocates(t *testing.T) {
+	const size = 1 << 13
+	r := newRing(t, 2)
+	next := int64(1)
 	fill := func() {
-		for r.Put(next) {
-			next += 1 << 13
+		for r.Free() > 0 {
+			r.Put(next, next+size-1)
+			next += size
 		}
 	}
 	dst := make([]int64, 256)
 	for name, call := range map[string]func(){
-		"Take":    func() { r.Take() },
-		"TakeN":   func() { r.TakeN(dst) },
-		"TakeRun": func() { r.TakeRun() },
-		"Put":     fill,
-		"Retire":  func() { r.Retire(next - 1<<13) },
-		"Len":     func() { r.Len() },
-		"Counts":  func() { r.Counts() },
+		"Take":      func() { r.Take() },
+		"TakeN":     func() { r.TakeN(dst) },
+		"TakeBlock": func() { r.TakeBlock(len(dst)) },
+		"Retire":    func() { r.Retire(next - size) },
+		"Len":       func() { r.Len() },
+		"Counts":    func() { r.Counts() },
 	} {
-		if n := testing.AllocsPerRun(100, func() { fill(); call() }); n != 0 {
+		fill()
+		if n := testing.AllocsPerRun(10, call); n != 0 {
 			t.Errorf("%s allocates %.0f times", name, n)
 		}
+	}
+	fill()
+	if n := testing.AllocsPerRun(100, func() { r.TakeBlock(size); r.Take(); fill() }); n != 1 {
+		t.Errorf("Put allocates %.0f times, want once", n)
+	}
+}
+
+// The allocator aligns objects of two cache lines to two cache lines.
+func TestABlockIsTwoCacheLines(t *testing.T) {
+	if size := unsafe.Sizeof(ringbuffer.Block{}); size != 128 {
+		t.Errorf("a block takes %d bytes, want 128", size)
 	}
 }

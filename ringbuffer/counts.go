@@ -2,50 +2,31 @@ package ringbuffer
 
 // Counts says what has become of the IDs put into a ring since New:
 //
-//	Put = Issued + Dropped + Retired + Remaining
+//	Put = Issued + Retired + Remaining
 type Counts struct {
 	Put       uint64
-	Issued    uint64 // returned by Take, TakeN and TakeRun
-	Dropped   uint64 // spent by a taker that stalled until its slot had been handed over and filled again
+	Issued    uint64 // returned by Take, TakeN and TakeBlock
 	Retired   uint64 // dropped by Retire
 	Remaining uint64 // in the ring
 }
 
-// Counts is derived from the words of the ring, so that no take has to count. It is exact while no other
-// method runs. Beside takes it may be off by the takes in flight, beside Put and Retire by the runs in
-// their hands. It visits every slot.
+// Counts is derived from the words of the ring, so that no take has to count. It is exact, beside takes, too: they
+// count from their add on. Beside Put and Retire it may be off by the block in their hands.
 func (r *Ring) Counts() Counts {
-	c := Counts{
-		Retired:   r.retired.Load(),
-		Remaining: uint64(r.Len()),
-		Put:       r.puts.Load() << r.runBits,
-	}
-	failed, overshot := r.failed.Load(), r.overshot.Load()
-	for i := range r.slots {
-		if run := r.flags[i].Load(); run != 0 {
-			overshot += sub(r.slots[i].next.Load(), r.end(run))
+	c := Counts{Put: r.put.Load(), Retired: r.retired.Load()}
+	for {
+		b := r.current.Load()
+		c.Remaining = c.Put - min(b.total-b.left(), c.Put)
+		if r.current.Load() == b { // else takers may have gone on to the next block before the look at b
+			break
 		}
 	}
-	// An add that failed either went beyond the end of a run or spent an ID of a run that was not its own.
-	c.Dropped = sub(failed, overshot)
-	c.Issued = sub(c.Put, c.Retired+c.Remaining+c.Dropped)
+	c.Issued = c.Put - min(c.Retired+c.Remaining, c.Put)
 	return c
 }
 
-// Len returns the number of IDs in the ring, from 0 to Cap. It visits the slots in use.
-func (r *Ring) Len() int {
-	c := r.cursor.Load()
-	t := r.tail.Load()
-	n := uint64(0)
-	for i := range min(t-c, uint64(len(r.slots))) {
-		place := r.place(c + i)
-		run := r.flags[place].Load()
-		if x := r.slots[place].next.Load(); r.runOf(x) == run {
-			n += r.end(run) - x
-		}
-	}
-	return int(n)
-}
+// Len returns the number of IDs in the ring. Beside other calls it is that of a moment.
+func (r *Ring) Len() int { return int(r.Counts().Remaining) }
 
-// sub is a - b, or 0 where a concurrent change has made that negative.
-func sub(a, b uint64) uint64 { return a - min(a, b) }
+// Slots returns the number of slots.
+func (r *Ring) Slots() int { return len(r.slots) }

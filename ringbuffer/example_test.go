@@ -7,15 +7,16 @@ import (
 )
 
 func Example() {
-	// Four slots for runs of 8 IDs, refilled by whoever uses one up.
+	// Four slots for blocks of 8 IDs, refilled by the caller that begins the next block.
 	next := int64(8)
 	var ring *ringbuffer.Ring
 	fill := func(int) {
-		for ring.Put(next) {
+		for ring.Free() > 0 {
+			ring.Put(next, next+7)
 			next += 8
 		}
 	}
-	ring, err := ringbuffer.New(4, 3, fill)
+	ring, err := ringbuffer.New(4, fill)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -26,24 +27,24 @@ func Example() {
 	fmt.Println(id, ok)
 	batch := make([]int64, 10)
 	fmt.Println(batch[:ring.TakeN(batch)])
-	fmt.Println(ring.Len(), "of", ring.Cap(), "left")
+	fmt.Println(ring.Len(), "left")
 	// Output:
 	// 8 true
 	// [9 10 11 12 13 14 15 16 17 18]
-	// 29 of 32 left
+	// 29 left
 }
 
-func ExampleRing_TakeRun() {
-	ring, err := ringbuffer.New(2, 3, nil)
+func ExampleRing_TakeBlock() {
+	ring, err := ringbuffer.New(2, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	ring.Put(8)
-	ring.Put(64)
+	ring.Put(8, 15)
+	ring.Put(64, 71)
 	ring.Take()
 
-	for first, n, ok := ring.TakeRun(); ok; first, n, ok = ring.TakeRun() {
+	for first, n, ok := ring.TakeBlock(100); ok; first, n, ok = ring.TakeBlock(100) {
 		fmt.Println(n, "IDs from", first)
 	}
 	// Output:
@@ -52,32 +53,32 @@ func ExampleRing_TakeRun() {
 }
 
 func ExampleRing_Retire() {
-	ring, err := ringbuffer.New(4, 3, nil)
+	ring, err := ringbuffer.New(4, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for first := int64(8); first <= 32; first += 8 {
-		ring.Put(first)
+		ring.Put(first, first+7)
 	}
 	ring.Take()
 
-	fmt.Println(ring.Retire(24), "retired")
+	fmt.Println(ring.Retire(25), "retired")
 	id, _ := ring.Take()
 	fmt.Println(id)
 	fmt.Printf("%+v\n", ring.Counts())
 	// Output:
-	// 15 retired
-	// 24
-	// {Put:32 Issued:2 Dropped:0 Retired:15 Remaining:15}
+	// 17 retired
+	// 26
+	// {Put:32 Issued:2 Retired:17 Remaining:13}
 }
 
-// The producer learns at hand-over how much is left, once per run.
+// The producer learns how many blocks are left, once per block.
 func ExampleNew() {
-	const padBelow = 16
-	ring, err := ringbuffer.New(4, 3, func(left int) {
+	const padBelow = 2
+	ring, err := ringbuffer.New(4, func(left int) {
 		if left < padBelow {
-			fmt.Println(left, "left: wake the producer")
+			fmt.Println(left, "block left: wake the producer")
 		}
 	})
 	if err != nil {
@@ -85,14 +86,14 @@ func ExampleNew() {
 		return
 	}
 	for first := int64(8); first <= 32; first += 8 {
-		ring.Put(first)
+		ring.Put(first, first+7)
 	}
 	for range 25 {
 		ring.Take()
 	}
-	_, err = ringbuffer.New(3, 3, nil)
+	_, err = ringbuffer.New(3, nil)
 	fmt.Println(err)
 	// Output:
-	// 8 left: wake the producer
+	// 1 block left: wake the producer
 	// ringbuffer: invalid size: 3 slots, allowed: a power of two, 2 or more
 }

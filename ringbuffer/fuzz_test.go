@@ -10,100 +10,90 @@ import (
 
 // A model is what a ring has to do when one goroutine uses it: lists of IDs, and everything counted as it happens.
 type model struct {
-	places   [][]int64 // what is left of the run in each slot
-	runs     []int64   // the first ID of that run
-	cursor   int
-	tail     int
+	slots    int
+	blocks   [][]int64 // what is left of each block since New
+	current  int       // index into blocks; -1 before the first take
 	counts   ringbuffer.Counts
 	handover []int
 }
 
-func (m *model) size() int { return len(m.places) }
+// used returns the number of blocks that have IDs.
+func (m *model) used() (n int) {
+	for _, b := range m.blocks {
+		if len(b) > 0 {
+			n++
+		}
+	}
+	return n
+}
 
-func (m *model) put(first, runSize int64) bool {
-	if m.tail-m.cursor == m.size() {
+func (m *model) put(first, last int64) bool {
+	if m.used() == m.slots {
 		return false
 	}
-	place := m.tail % m.size()
-	m.places[place] = nil
-	for i := range runSize {
-		m.places[place] = append(m.places[place], first+i)
+	var ids []int64
+	for i := range last - first + 1 {
+		ids = append(ids, first+i)
 	}
-	m.runs[place] = first
-	m.counts.Put += uint64(runSize)
-	m.tail++
+	m.blocks = append(m.blocks, ids)
+	m.counts.Put += uint64(len(ids))
 	return true
 }
 
-// skip hands over what is used up, as every take does before it takes.
-func (m *model) skip(runSize int) (place int, ok bool) {
-	for m.cursor != m.tail {
-		if place := m.cursor % m.size(); len(m.places[place]) > 0 {
-			return place, true
+// skip goes on to the oldest block that has IDs, as every take does before it takes.
+func (m *model) skip(report bool) bool {
+	for m.current < 0 || len(m.blocks[m.current]) == 0 {
+		if m.current+1 == len(m.blocks) {
+			return false
 		}
-		m.cursor++
-		m.handover = append(m.handover, (m.tail-m.cursor)*runSize)
+		m.current++
+		if report {
+			m.handover = append(m.handover, len(m.blocks)-m.current)
+		}
 	}
-	return 0, false
+	return true
 }
 
-// take takes up to n IDs of the oldest run.
-func (m *model) take(n, runSize int) []int64 {
-	place, ok := m.skip(runSize)
-	if !ok {
+// take takes up to n IDs of the oldest block.
+func (m *model) take(n int) []int64 {
+	if !m.skip(true) {
 		return nil
 	}
-	n = min(n, len(m.places[place]))
-	ids := m.places[place][:n]
-	m.places[place] = m.places[place][n:]
-	m.counts.Issued += uint64(n)
-	return ids
+	return m.takeFrom(m.current, n)
 }
 
-func (m *model) retire(before int64) int {
-	n := 0
-	for ; m.cursor != m.tail && m.runs[m.cursor%m.size()] < before; m.cursor++ {
-		place := m.cursor % m.size()
-		n += len(m.places[place])
-		m.places[place] = nil
+// takeFrom takes up to n IDs of a block.
+func (m *model) takeFrom(block, n int) []int64 {
+	if block < 0 {
+		return nil
+	}
+	b := m.blocks[block]
+	n = min(n, len(b))
+	m.blocks[block] = b[n:]
+	m.counts.Issued += uint64(n)
+	return b[:n]
+}
+
+func (m *model) retire(last int64) (n int) {
+	for m.skip(false) && m.blocks[m.current][0] <= last {
+		m.blocks[m.current] = m.blocks[m.current][1:]
+		n++
 	}
 	m.counts.Retired += uint64(n)
 	return n
 }
 
-func (m *model) left() int {
-	n := 0
-	for i := m.cursor; i != m.tail; i++ {
-		n += len(m.places[i%m.size()])
+func (m *model) left() (n int) {
+	for _, b := range m.blocks {
+		n += len(b)
 	}
 	return n
 }
 
-// resume ends a take that was held up when cursor was index and the slot held the run that begins at first.
-func (m *model) resume(index int, first int64, runSize int) (id int64, ok bool) {
-	place := index % m.size()
-	if len(m.places[place]) == 0 {
-		if m.cursor == index {
-			m.cursor++
-			m.handover = append(m.handover, (m.tail-m.cursor)*runSize)
-		}
-		return 0, false
-	}
-	id = m.places[place][0]
-	m.places[place] = m.places[place][1:]
-	if m.runs[place] != first {
-		m.counts.Dropped++
-		return 0, false
-	}
-	m.counts.Issued++
-	return id, true
-}
-
-// A held take is one that the ring and the model have both begun.
+// A held take has loaded the current block, the ring's and the model's.
 type held struct {
-	take  ringbuffer.StalledTake
+	block *ringbuffer.Block
 	index int
-	first int64
 }
 
 // A pair is a ring and its model, and what the steps so far have shown.
@@ -111,7 +101,6 @@ type pair struct {
 	t        *testing.T
 	r        *ringbuffer.Ring
 	m        *model
-	runBits  uint8
 	next     int64 // to put
 	handover []int
 	held     []held
@@ -122,77 +111,73 @@ func newPair(t *testing.T, setting byte) *pair {
 	if setting&2 != 0 {
 		start = math.MaxUint64 - 4
 	}
-	p := &pair{t: t, runBits: setting >> 2 & 3}
-	p.next = 1 << p.runBits
-	if setting&16 != 0 {
-		p.next = math.MaxInt64>>p.runBits - 60
-		p.next <<= p.runBits
+	p := &pair{t: t, next: 1}
+	if setting&4 != 0 {
+		p.next = math.MaxInt64 - 60
 	}
-	r, err := ringbuffer.New(slots, p.runBits, func(left int) { p.handover = append(p.handover, left) })
+	r, err := ringbuffer.New(slots, func(left int) { p.handover = append(p.handover, left) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.StartAt(start)
 	p.r = r
-	p.m = &model{places: make([][]int64, slots), runs: make([]int64, slots)}
+	p.m = &model{slots: slots, current: -1}
 	return p
 }
 
 // step does the same to both and compares what it returns.
 func (p *pair) step(op byte) {
-	runSize, arg := 1<<p.runBits, int(op>>3)
+	arg := int(op >> 3)
 	switch op & 7 {
 	case 0, 1:
 		p.put(arg)
 	case 2:
 		id, ok := p.r.Take()
-		p.same("Take", list(id, ok), p.m.take(1, runSize))
+		p.same("Take", list(id, 1, ok), p.m.take(1))
 	case 3:
 		p.takeN(arg)
 	case 4:
-		first, n, ok := p.r.TakeRun()
-		got := list(first, ok)
-		for len(got) < n {
-			got = append(got, first+int64(len(got)))
-		}
-		p.same("TakeRun", got, p.m.take(runSize, runSize))
+		first, n, ok := p.r.TakeBlock(arg + 1)
+		p.same("TakeBlock", list(first, n, ok), p.m.take(arg+1))
 	case 5:
-		before := p.next - int64(arg)
+		last := p.next - int64(arg)
 		if arg == 31 {
-			before = math.MaxInt64
+			last = math.MaxInt64
 		}
-		if got, want := p.r.Retire(before), p.m.retire(before); got != want {
-			p.t.Fatalf("Retire(%d) = %d, want %d", before, got, want)
+		if got, want := p.r.Retire(last), p.m.retire(last); got != want {
+			p.t.Fatalf("Retire(%d) = %d, want %d", last, got, want)
 		}
 	case 6:
-		if take, ok := p.r.StallTake(); ok {
-			p.held = append(p.held, held{take, p.m.cursor, p.m.runs[p.m.cursor%p.m.size()]})
-		}
+		p.held = append(p.held, held{p.r.Current(), p.m.current})
 	case 7:
 		if len(p.held) == 0 {
 			return
 		}
 		h := p.held[arg%len(p.held)]
 		p.held = slices.Delete(p.held, arg%len(p.held), arg%len(p.held)+1)
-		id, ok := h.take.Resume()
-		wantID, wantOK := p.m.resume(h.index, h.first, runSize)
-		p.same("Resume", list(id, ok), list(wantID, wantOK))
+		if n := arg / 8; n > 0 {
+			first, got := h.block.TakeFrom(n)
+			p.same("TakeFrom", list(first, got, true), p.m.takeFrom(h.index, n))
+			return
+		}
+		id, ok := h.block.Take()
+		p.same("a held Take", list(id, 1, ok), p.m.takeFrom(h.index, 1))
 	}
 }
 
+// put puts a block of 1 to 7 IDs, right above the one before or with a gap.
 func (p *pair) put(arg int) {
-	if p.next <= 0 {
-		return // the last run of the layout has been put
+	length, gap := int64(arg%8), int64(arg/8)
+	if p.next <= 0 || p.next+gap+length <= 0 {
+		return // the last ID is put, or would be passed
 	}
-	if arg >= 28 && p.next+int64(1)<<p.runBits > 0 {
-		p.next += 1 << p.runBits // a run number is left out
-	}
-	got, want := p.r.Put(p.next), p.m.put(p.next, 1<<p.runBits)
+	first, last := p.next+gap, p.next+gap+length
+	got, want := p.r.Put(first, last), p.m.put(first, last)
 	if got != want {
-		p.t.Fatalf("Put(%d) = %t, want %t", p.next, got, want)
+		p.t.Fatalf("Put(%d, %d) = %t, want %t", first, last, got, want)
 	}
 	if got {
-		p.next += 1 << p.runBits // negative after the last
+		p.next = last + 1 // negative after the last ID
 	}
 }
 
@@ -201,7 +186,7 @@ func (p *pair) takeN(n int) {
 	got := dst[:p.r.TakeN(dst)]
 	var want []int64
 	for len(want) < n {
-		ids := p.m.take(n-len(want), 1<<p.runBits)
+		ids := p.m.take(n - len(want))
 		if len(ids) == 0 {
 			break
 		}
@@ -210,11 +195,13 @@ func (p *pair) takeN(n int) {
 	p.same("TakeN", got, want)
 }
 
-func list(id int64, ok bool) []int64 {
-	if !ok {
-		return nil
+func list(first int64, n int, ok bool) (ids []int64) {
+	if ok {
+		for i := range int64(n) {
+			ids = append(ids, first+i)
+		}
 	}
-	return []int64{id}
+	return ids
 }
 
 func (p *pair) same(name string, got, want []int64) {
@@ -232,7 +219,7 @@ func (p *pair) compare() {
 	if got, want := p.r.Len(), p.m.left(); got != want {
 		p.t.Fatalf("Len() = %d, want %d", got, want)
 	}
-	if got, want := p.r.Free(), p.m.size()-(p.m.tail-p.m.cursor); got != want {
+	if got, want := p.r.Free(), p.m.slots-p.m.used(); got != want {
 		p.t.Fatalf("Free() = %d, want %d", got, want)
 	}
 	if !slices.Equal(p.handover, p.m.handover) {
@@ -242,21 +229,26 @@ func (p *pair) compare() {
 
 // FuzzModel reads a setting and a list of steps from a byte string.
 func FuzzModel(f *testing.F) {
-	const put, putGap, take, takeRun, hold, resume = 0, 31 << 3, 2, 4, 6, 7
+	const take, hold = 2, 6
+	put := func(length, gap byte) byte { return gap<<6 | (length-1)<<3 }
 	takeN := func(n byte) byte { return n<<3 | 3 }
+	takeBlock := func(n byte) byte { return (n-1)<<3 | 4 }
 	retire := func(back byte) byte { return back<<3 | 5 }
-	f.Add([]byte{0, put, take, take, put, put, put, take, take, take})
-	f.Add([]byte{4, put, putGap, takeN(0), takeN(1), takeN(3), take})
-	f.Add([]byte{10, put, put, put, takeRun, take, takeRun, retire(2), put, retire(31), take})
-	f.Add([]byte{8, put, put, hold, hold, takeN(5), put, resume, resume, takeN(8), take})
-	f.Add([]byte{28, put, put, take, retire(9), put, takeRun, takeN(31), put, put})
-	long := []byte{18}
+	resume := func(which, n byte) byte { return n<<6 | which<<3 | 7 }
+	one, two, four := put(1, 0), put(2, 0), put(4, 0)
+	f.Add([]byte{0, one, take, take, one, one, one, take, take, take})
+	f.Add([]byte{0, two, put(2, 3), takeN(0), takeN(1), takeN(3), take})
+	f.Add([]byte{2, four, four, four, takeBlock(8), take, takeBlock(2), retire(2), four, retire(31), take})
+	f.Add([]byte{0, four, four, hold, hold, takeN(5), four, resume(0, 0), resume(0, 2), takeN(8), take})
+	f.Add([]byte{4, put(8, 1), put(8, 3), take, retire(9), put(8, 0), takeBlock(32), takeN(31), four, four})
+	f.Add([]byte{1, four, retire(3), hold, retire(1), take, resume(0, 1), four, retire(2), resume(0, 0)})
+	long := []byte{2}
 	for i := range byte(200) {
-		long = append(long, put, put, take, takeN(i%4))
+		long = append(long, two, put(i%8+1, i%4), take, takeN(i%4), hold, resume(i%3, i%2))
 	}
 	f.Add(long)
 	f.Fuzz(func(t *testing.T, steps []byte) {
-		if len(steps) == 0 || len(steps) > 1000 {
+		if len(steps) == 0 || len(steps) > 1500 {
 			return
 		}
 		p := newPair(t, steps[0])

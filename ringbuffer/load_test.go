@@ -9,20 +9,23 @@ import (
 
 // A load puts a ring of either kind under one producer and many takers, and records what comes out.
 type load struct {
-	first   int64 // ID the first run begins at
-	runSize int64
-	runs    int // to put
-	put     func(first int64) bool
+	first   int64 // ID the first block begins at
+	largest int64 // block: they have one to that many IDs
+	ids     int   // to put, at least
+	put     func(first, last int64) bool
 	takers  []take
-	retire  func(before int64) // called by the producer now and then, unless nil
-	leave   bool               // takers stop with the producer, whatever the ring holds then
+	retire  func(last int64) // called by the producer now and then, unless nil
+	leave   bool             // takers stop with the producer, whatever the ring holds then
 	seed    uint64
 
 	done   atomic.Bool  // nothing will be put any more
 	newest atomic.Int64 // largest ID returned
-	starts []int64      // of the runs put
+	blocks []span       // put
 	taken  []stream
 }
+
+// A span is a block as it was put.
+type span struct{ first, last int64 }
 
 // A take appends the IDs it got to ids. It returns false when it failed for another reason than an empty ring.
 type take func(ids []int64) ([]int64, bool)
@@ -64,24 +67,27 @@ func (l *load) takeRest() int {
 	return len(rest.ids)
 }
 
-// produce puts all runs. Now and then it leaves a run number out, at most as many as there are runs: so does a
+// produce puts blocks of all lengths. Now and then it leaves IDs out, at most as many as it puts: so does a
 // new worker ID, or time that has moved on.
 func (l *load) produce() {
 	rng := rand.New(rand.NewPCG(l.seed, 0))
-	next, spare := l.first, l.runs
-	for len(l.starts) < l.runs {
+	next, put, spare := l.first, int64(0), int64(l.ids)
+	for put < int64(l.ids) {
 		if l.retire != nil && rng.IntN(16) == 0 {
-			l.retire(next - rng.Int64N(4)*l.runSize)
+			l.retire(next - 1 - rng.Int64N(4*l.largest))
 		}
-		if spare > 0 && rng.IntN(8) == 0 {
-			next += l.runSize
-			spare--
+		if spare >= l.largest && rng.IntN(8) == 0 {
+			gap := 1 + rng.Int64N(l.largest)
+			next += gap
+			spare -= gap
 		}
-		for !l.put(next) {
+		last := next + rng.Int64N(l.largest)
+		for !l.put(next, last) {
 			runtime.Gosched()
 		}
-		l.starts = append(l.starts, next)
-		next += l.runSize
+		l.blocks = append(l.blocks, span{next, last})
+		put += last - next + 1
+		next = last + 1
 	}
 }
 
@@ -138,17 +144,18 @@ type wrong struct {
 	failed    int
 }
 
-// count looks every ID up in a table of all that may have been put. It returns how many IDs of those put have not
-// been returned.
-func (l *load) count() (w wrong, missing int) {
+// count looks every ID up in a table of all that may have been put. It returns how many IDs were put, and how many of
+// those have not been returned.
+func (l *load) count() (w wrong, put, missing int) {
 	const absent, waiting, issued = 0, 1, 2
-	state := make([]byte, 2*l.runs*int(l.runSize))
-	for _, first := range l.starts {
-		for i := range l.runSize {
-			state[first-l.first+i] = waiting
+	state := make([]byte, l.blocks[len(l.blocks)-1].last-l.first+1)
+	for _, b := range l.blocks {
+		for id := b.first; id <= b.last; id++ {
+			state[id-l.first] = waiting
+			put++
 		}
 	}
-	missing = len(l.starts) * int(l.runSize)
+	missing = put
 	for _, s := range l.taken {
 		w.backwards += s.backwards
 		w.overtaken += s.overtaken
@@ -166,5 +173,5 @@ func (l *load) count() (w wrong, missing int) {
 			}
 		}
 	}
-	return w, missing
+	return w, put, missing
 }

@@ -21,7 +21,7 @@ func scaled(n int) int {
 	return n
 }
 
-// mixed chooses between Take, TakeN and TakeRun at every call.
+// mixed chooses between Take, TakeN and TakeBlock at every call.
 func mixed(r *ringbuffer.Ring, seed uint64) take {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var buf [5]int64
@@ -31,7 +31,7 @@ func mixed(r *ringbuffer.Ring, seed uint64) take {
 			n := r.TakeN(buf[:1+rng.IntN(len(buf))])
 			return append(ids, buf[:n]...), true
 		case 1:
-			first, n, _ := r.TakeRun()
+			first, n, _ := r.TakeBlock(1 + rng.IntN(8))
 			for i := range int64(n) {
 				ids = append(ids, first+i)
 			}
@@ -54,8 +54,8 @@ func single(r *ringbuffer.Ring) take {
 	}
 }
 
-// check compares what the ring says with what the load saw, takes the rest, and says what was dropped.
-func check(t *testing.T, r *ringbuffer.Ring, l *load, retired int) (dropped int) {
+// check takes the rest, and compares what the ring says with what the load saw.
+func check(t *testing.T, r *ringbuffer.Ring, l *load, retired int) {
 	t.Helper()
 	issued := 0
 	for _, s := range l.taken {
@@ -65,39 +65,36 @@ func check(t *testing.T, r *ringbuffer.Ring, l *load, retired int) (dropped int)
 	if rest := l.takeRest(); rest != left {
 		t.Errorf("Len() = %d, but %d IDs could be taken", left, rest)
 	}
-	w, missing := l.count()
+	w, put, missing := l.count()
 	if w != (wrong{}) {
 		t.Errorf("%+v, want nothing of that", w)
 	}
-	dropped = missing - retired
 	want := ringbuffer.Counts{
-		Put:       uint64(len(l.starts)) * uint64(l.runSize),
+		Put:       uint64(put),
 		Issued:    uint64(issued),
-		Dropped:   uint64(dropped),
 		Retired:   uint64(retired),
 		Remaining: uint64(left),
 	}
-	if dropped < 0 || got != want {
-		t.Errorf("Counts() = %+v, want %+v", got, want)
+	if missing != retired || got != want {
+		t.Errorf("Counts() = %+v, want %+v; %d IDs were not returned", got, want, missing)
 	}
-	return dropped
 }
 
 func TestEveryIDIsIssuedOnceInOrderAndAccountedFor(t *testing.T) {
 	sizes := []struct {
 		slots   int
-		runBits uint8
-	}{{2, 0}, {2, 1}, {8, 3}, {8, 10}}
+		largest int64 // block
+	}{{2, 1}, {2, 3}, {8, 16}, {8, 2000}}
 	seed := uint64(0)
 	for _, size := range sizes {
 		for _, takers := range []int{1, 2, 8, 64} {
 			for _, procs := range []int{1, 2, 4, 8} {
 				seed++
-				name := fmt.Sprintf("slots=%d/run=%d/takers=%d/procs=%d", size.slots, 1<<size.runBits, takers, procs)
+				name := fmt.Sprintf("slots=%d/block=%d/takers=%d/procs=%d", size.slots, size.largest, takers, procs)
 				t.Run(name, func(t *testing.T) {
 					for _, retire := range []bool{false, true} {
 						for _, leave := range []bool{false, true} {
-							stress(t, size.slots, size.runBits, takers, procs, retire, leave, seed)
+							stress(t, size.slots, size.largest, takers, procs, retire, leave, seed)
 						}
 					}
 				})
@@ -106,39 +103,36 @@ func TestEveryIDIsIssuedOnceInOrderAndAccountedFor(t *testing.T) {
 	}
 }
 
-func stress(t *testing.T, slots int, runBits uint8, takers, procs int, retire, leave bool, seed uint64) {
+func stress(t *testing.T, slots int, largest int64, takers, procs int, retire, leave bool, seed uint64) {
 	t.Helper()
-	r, err := ringbuffer.New(slots, runBits, nil)
+	r, err := ringbuffer.New(slots, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.StartAt(math.MaxUint64 - 2)
 	retired := 0
 	l := load{
-		first: 1 << 40, runSize: 1 << runBits, runs: max(scaled(16_384)>>runBits, 4*slots),
+		first: 1 << 40, largest: largest, ids: max(scaled(16_384), 4*slots*int(largest)),
 		put: r.Put, leave: leave, seed: seed,
 	}
 	if retire {
-		l.retire = func(before int64) { retired += r.Retire(before) }
+		l.retire = func(last int64) { retired += r.Retire(last) }
 	}
 	for i := range takers {
 		l.takers = append(l.takers, mixed(r, seed<<8+uint64(i)))
 	}
 	l.run(procs)
-	dropped := check(t, r, &l, retired)
-	if takers == 1 && !retire && dropped != 0 {
-		t.Errorf("%d IDs dropped with one taker and nothing retired, want none", dropped)
-	}
+	check(t, r, &l, retired)
 }
 
 // drained is the load of upstream issue 105: 8 takers that find a ring of two IDs empty most of the time.
-func drained(ids int, put func(first int64) bool, one take) *load {
-	return &load{first: 1, runSize: 1, runs: ids, put: put, takers: slices.Repeat([]take{one}, 8)}
+func drained(ids int, put func(first, last int64) bool, one take) *load {
+	return &load{first: 1, largest: 1, ids: ids, put: put, takers: slices.Repeat([]take{one}, 8)}
 }
 
 func TestADrainedRingRepeatsNothing(t *testing.T) {
 	for _, procs := range []int{1, 2, 4, 8} {
-		r, err := ringbuffer.New(2, 0, nil)
+		r, err := ringbuffer.New(2, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +152,7 @@ func TestTheOriginalRepeatsIDsWhenDrained(t *testing.T) {
 		if search%4 == 3 {
 			r.Step = runtime.Gosched
 		}
-		l := drained(ids, r.Put, func(got []int64) ([]int64, bool) {
+		l := drained(ids, func(first, _ int64) bool { return r.Put(first) }, func(got []int64) ([]int64, bool) {
 			id, err := r.Take()
 			if err == nil {
 				got = append(got, id)
@@ -166,7 +160,7 @@ func TestTheOriginalRepeatsIDsWhenDrained(t *testing.T) {
 			return got, !errors.Is(err, original.ErrNotReady)
 		})
 		l.run(8)
-		w, _ := l.count()
+		w, _, _ := l.count()
 		failed += w.failed
 		if w.repeated > 0 {
 			t.Logf("after %d IDs: %d were repeated, %d takes failed", (search+1)*ids, w.repeated, failed)
