@@ -24,7 +24,7 @@ const maxLanes = 4096
 type EmptyPolicy int
 
 const (
-	// PadInline: the caller that finds the ring empty puts the next run itself.
+	// PadInline: the caller that finds the ring empty puts the next block itself.
 	PadInline EmptyPolicy = iota
 	// Reject: the caller gets ErrEmpty, and the padding goroutine is woken.
 	Reject
@@ -47,10 +47,10 @@ type Config struct {
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
 
-	// BoostPower sets the size of the ring, 2^BoostPower runs of 2^SequenceBits IDs: 1 to 20; zero: 3.
+	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 20; zero: 3.
 	BoostPower int
 	// PaddingFactor is the percentage of the ring at or below which the padding goroutine is woken, 1
-	// to 99; zero: 50. It is looked at once per run, and one run left is always reason enough.
+	// to 99; zero: 50. It is looked at once per block, and one block left is always reason enough.
 	PaddingFactor int
 	// ScheduleInterval makes the padding goroutine look at the ring at this interval too; zero: off.
 	ScheduleInterval time.Duration
@@ -62,9 +62,9 @@ type Config struct {
 	MaxAhead time.Duration
 	// OnEmpty says what happens when the ring is empty; zero: PadInline.
 	OnEmpty EmptyPolicy
-	// Lanes is the number of CPUs that issue IDs from a run of their own, 2 to 4,096, or LanePerCPU. IDs are then
-	// unique and increase in each lane; between lanes they are ordered as the runs in their hands are, which
-	// lie up to MaxStaleness apart. 0 and 1: a single stream, strictly increasing.
+	// Lanes is the number of CPUs that issue IDs from a block of their own, 2 to 4,096, or LanePerCPU. IDs are then
+	// unique and increase in each lane; across lanes IDs are only roughly ordered: the blocks that two
+	// lanes hold may be up to MaxStaleness apart. 0 and 1: a single stream, strictly increasing.
 	Lanes int
 
 	// Logger gets one record for each rare event, none on the way of an ID; nil: none.

@@ -2,7 +2,7 @@
 // It is modelled on CachedUidGenerator of Baidu's UidGenerator.
 //
 //	                padding goroutine
-//	lastSecond+1 ->  compose a run   -> ring: [run][run][run][run] -> Next, one atomic add
+//	lastSecond+1 ->  compose a block -> ring: [block][block][block] -> Next, one atomic add
 //	                 ^                        |
 //	                 |     at most PaddingFactor percent left
 //	                 +------------------------+
@@ -31,6 +31,12 @@
 // replaces it by a mutex per lane, for a Go release that closes procPin to other modules. The
 // guarantees stay the same, and Next takes longer.
 //
+// # Low bits
+//
+// An ID modulo a number of shards is spread as evenly as counting spreads it, from a busy generator to one that issues an ID a
+// day: after a pause the next block begins with the sequence number after the last one issued. That does not
+// reach across processes: each begins with 0. Where many processes issue a few IDs each, shard by a hash of the ID.
+//
 // # What is not
 //
 // The time in an ID is not the time of the call: it lies between MaxStaleness before and MaxAhead, which is unbounded
@@ -38,9 +44,6 @@
 // With all CPUs busy taking IDs, callers do most of the padding.
 // Numbers are skipped at restarts, when stale IDs are dropped, and at Close. An ID does not hide how many
 // were issued.
-//
-// Every unit begins with sequence number 0, so that with few IDs per MaxStaleness most sequence numbers are small.
-// Shard by a hash of the ID, not by the ID modulo a number of shards.
 //
 // A machine that is suspended stops the monotonic clock: afterwards IDs lag behind by as long as it slept.
 package cached

@@ -1,17 +1,19 @@
 package cached
 
+import "math"
+
 // StallBeforeBegin takes a block from the ring into the lane, as refill does, and stops before the
 // lane begins the block. The returned func does the rest of that turn. It returns false when the
 // block has been retired meanwhile.
 func (l *Lane) StallBeforeBegin() (resume func() bool) {
 	l.drop()
 	l.coming.publish(uint64(l.g.alloc.MaxSequence()) + 1)
-	first, n, ok := l.g.ring.TakeRun()
+	first, n, ok := l.g.ring.TakeBlock(math.MaxInt)
 	if !ok {
 		return nil
 	}
 	return func() bool {
-		begun := l.begin(uint64(first), n, l.g)
+		begun := l.begin(uint64(first), uint64(first), uint64(first)+uint64(n)-1, l.g)
 		if !begun {
 			l.drop()
 		}

@@ -25,30 +25,31 @@ type Generator struct {
 	cfg       Config // resolved
 	alloc     *bitsalloc.Allocator
 	tenure    *tenure.Tenure
-	threshold int   // IDs left in the ring that wake the padding goroutine
+	threshold int   // blocks left in the ring that wake the padding goroutine
 	maxAhead  int64 // in units; 0: unbounded
 	maxStale  int64 // in units; negative: unbounded
 	warnFrom  int64 // delta from which on the end of the layout is announced
 
 	handles handles // lanes of goroutines
 
-	lastSecond atomic.Int64 // delta of the newest run; only moves forward, only under running
+	lastSecond atomic.Int64 // delta of the newest block; only moves forward, only under running
 
 	wake   chan struct{} // capacity 1: the ring wants padding
 	padder sync.WaitGroup
-	bell   tenure.Bell // rings after runs were put
+	bell   tenure.Bell // rings after blocks were put
 
 	closed   atomic.Bool
 	done     chan struct{} // closed when Close begins
 	gone     chan struct{} // closed when it has ended
 	closeErr error         // readable then
 
-	// running is held while runs are put or retired: one padding pass at a time. A second pass waits
+	// running is held while blocks are put or retired: one padding pass at a time. A second pass waits
 	// instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it while there
 	// is an ID; no store call, Trace func or log record runs under it.
 	running sync.Mutex
 	term    uint64 // of the lease that lastSecond has been raised for
-	newest  int64  // first ID of the last run put
+	newest  int64  // the last ID put
+	goAt    int64  // sequence number that takers go on with; 0: that of the oldest block
 	shown   tally  // by Stats
 
 	refused atomic.Pointer[error] // what stopped the padding goroutine; nil when it filled the ring
@@ -85,10 +86,10 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		gone:     make(chan struct{}),
 		lanes:    newLanes(cfg.Lanes),
 	}
-	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, alloc.Layout().SequenceBits, g.handover); err != nil {
+	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, g.handover); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}
-	g.threshold = max(percent(g.ring.Cap(), cfg.PaddingFactor), 1<<alloc.Layout().SequenceBits)
+	g.threshold = max(g.ring.Slots()*cfg.PaddingFactor/100, 1)
 	if g.tenure, err = tenure.Start(ctx, g.tenureConfig()); err != nil {
 		return nil, fmt.Errorf("cached: no worker ID: %w", err)
 	}
@@ -168,9 +169,6 @@ func (g *Generator) used() int64 {
 func (g *Generator) ended() {
 	g.running.Lock()
 	defer g.running.Unlock()
-	g.retireLanes(uint64(g.newest | g.alloc.MaxSequence()))
-	g.ring.Retire(math.MaxInt64)
+	g.retireLanes(uint64(g.newest))
+	g.retire(math.MaxInt64)
 }
-
-// percent avoids the overflow of n * p.
-func percent(n, p int) int { return n/100*p + n%100*p/100 }

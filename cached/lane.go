@@ -1,6 +1,9 @@
 package cached
 
-import "runtime"
+import (
+	"math"
+	"runtime"
+)
 
 // A lane is a block that its owner took whole from the ring. The owner counts through it without
 // words that other goroutines write. It is the goroutine that has a [Lane], or the goroutine that
@@ -28,34 +31,36 @@ func (l *lane) take(g *Generator) (int64, bool) {
 // refill drops the rest of a retired block and goes on with another block.
 func (l *lane) refill(g *Generator) (int64, bool) {
 	for {
-		l.drop()
+		sequence := l.drop() & uint64(g.alloc.MaxSequence())
 		l.coming.publish(uint64(g.alloc.MaxSequence()) + 1)
-		first, n, ok := g.ring.TakeRun()
+		first, n, ok := g.ring.TakeBlock(math.MaxInt)
 		if !ok {
 			l.coming.publish(0)
 			return 0, false
 		}
-		if l.begin(uint64(first), n, g) {
-			return first, true
+		x, end := uint64(first), uint64(first)+uint64(n)-1
+		if l.begin(x, max(x, x&^uint64(g.alloc.MaxSequence())+sequence), end, g) {
+			return int64(l.last.get()), true
 		}
 	}
 }
 
-// begin makes the n IDs from x on the block of the lane, and issues x. It returns false when the
-// block has been retired.
-func (l *lane) begin(x uint64, n int, g *Generator) bool {
+// begin makes the IDs from x to end the block of the lane, drops those below start, and issues start. It returns false
+// when the block has been retired.
+func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 	l.changing()
 	defer l.changing()
 	l.coming.publish(0)
-	l.last.publish(x - 1)
-	l.end.publish(x + uint64(n) - 1)
+	l.retired.publish(l.retired.get() + start - x)
+	l.last.publish(start - 1)
+	l.end.publish(end)
 	// The limit before the look at cut: a retirement that raises cut after this look finds the
 	// limit and revokes it.
 	l.limit.publish(l.end.get())
-	if x <= g.cut.Load() {
+	if start <= g.cut.Load() {
 		return false
 	}
-	l.last.publish(x)
+	l.last.publish(start)
 	return true
 }
 
@@ -63,14 +68,19 @@ func (l *lane) begin(x uint64, n int, g *Generator) bool {
 // between the two calls short, and call nothing there.
 func (l *lane) changing() { l.changes.publish(l.changes.get() + 1) }
 
-// drop counts the rest of the block as retired and empties the lane.
-func (l *lane) drop() {
+// drop counts the rest of the block as retired and empties the lane. It returns the first ID that it dropped, or 0: the lane
+// goes on with its sequence number, for low bits as even as those of the stream, see Generator.goOn.
+func (l *lane) drop() (rest uint64) {
 	l.changing()
 	defer l.changing()
+	if l.last.get() < l.end.get() {
+		rest = l.last.get() + 1
+	}
 	l.limit.publish(0)
 	l.retired.publish(l.retired.get() + l.end.get() - l.last.get())
 	l.last.publish(0)
 	l.end.publish(0)
+	return rest
 }
 
 // retire revokes the limit if the block ends at cut or below. Only goroutines other than the owner

@@ -55,7 +55,7 @@ func TestAnIdleLaneIsNoStalerThanMaxStaleness(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				put := int64(0)
 				g := inBubble(t, cached.Config{Lanes: lanes, Trace: cached.Trace{
-					Padded: func(p cached.PaddedInfo) { put += int64(p.Runs) * 16 },
+					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
 				}})
 				take := g.Next
 				if lanes == 0 {
@@ -85,7 +85,7 @@ func TestLanesAreDroppedByInvalidateAndClose(t *testing.T) {
 		put := int64(0)
 		store := &script{assign: fresh}
 		g := inBubble(t, cached.Config{Assigner: store, Lanes: cached.LanePerCPU, Trace: cached.Trace{
-			Padded: func(p cached.PaddedInfo) { put += int64(p.Runs) * 16 },
+			Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
 		}})
 		lane := g.Lane()
 		before := g.WorkerID()

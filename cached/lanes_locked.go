@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 )
 
+// nextOfCPU is Next with lanes.
+func (g *Generator) nextOfCPU() (int64, error) { return g.next() }
+
 // takeFromCPU takes from a lane that is not locked, or else from the ring.
 func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	start := rand.IntN(len(g.lanes))

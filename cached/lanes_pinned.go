@@ -17,6 +17,21 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
+// nextOfCPU is Next with lanes: what takeFromCPU does for most IDs, in one piece.
+func (g *Generator) nextOfCPU() (int64, error) {
+	cpu := procPin()
+	if cpu < len(g.lanes) {
+		if l := &g.lanes[cpu]; l.last < l.limit {
+			l.last++
+			id := int64(l.last)
+			procUnpin()
+			return id, nil
+		}
+	}
+	procUnpin()
+	return g.next()
+}
+
 // takeFromCPU takes from the lane of the CPU that the caller runs on. A CPU without a lane, because
 // GOMAXPROCS has grown or Lanes is less, takes from the ring.
 func (g *Generator) takeFromCPU() (id int64, ok bool) {

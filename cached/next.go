@@ -6,17 +6,21 @@ import (
 )
 
 // Next returns a new ID. It never waits for time to pass or for a store: when the ring is empty the
-// caller puts the next run itself, after a padding pass that may be under way, or gets ErrEmpty, as
+// caller puts the next block itself, after a padding pass that may be under way, or gets ErrEmpty, as
 // Config.OnEmpty says. The errors are ErrEmpty, ErrTooFarAhead and ErrLeaseExhausted, which pass, and
 // ErrTimeExhausted and ErrClosed, which stay.
 func (g *Generator) Next() (int64, error) {
-	if g.lanes == nil {
-		if id, ok := g.ring.Take(); ok {
-			return id, nil
-		}
-	} else if id, ok := g.takeFromCPU(); ok {
+	if g.lanes != nil {
+		return g.nextOfCPU()
+	}
+	if id, ok := g.ring.Current().Take(); ok {
 		return id, nil
 	}
+	return g.next()
+}
+
+// next is the rest of Next.
+func (g *Generator) next() (int64, error) {
 	id, err := g.nextFromEmpty(nil)
 	return id, g.rejected(err)
 }
@@ -64,7 +68,7 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 // there is an error, one of those of Next; it is less than n where a unit of time ends.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	for n > 0 {
-		if first, got, ok := g.ring.TakeRange(n); ok {
+		if first, got, ok := g.ring.TakeBlock(n); ok {
 			return first, got, nil
 		}
 		if err := g.refill(); err != nil {

@@ -2,14 +2,13 @@ package cached
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"time"
 
 	"github.com/uidring/uidring/internal/tenure"
 )
 
-// handover is called by the taker that used up a run; left is what the other runs hold.
+// handover is called by the taker that begins a block; left is the number of blocks from that one on.
 func (g *Generator) handover(left int) {
 	if left <= g.threshold {
 		signal(g.wake)
@@ -17,7 +16,7 @@ func (g *Generator) handover(left int) {
 }
 
 // padLoop is the padding goroutine. It pads when takers ask for it, when a schedule says so, when
-// runs may have become stale, and when what made it stop may have gone away.
+// blocks may have become stale, and when what made it stop may have gone away.
 func (g *Generator) padLoop() {
 	var schedule, stale <-chan time.Time
 	if g.cfg.ScheduleInterval > 0 {
@@ -60,13 +59,13 @@ const maxPass = 256
 // fill makes padding passes until no slot is free, unless one is refused.
 func (g *Generator) fill() error {
 	for {
-		put, last, err := g.pass(maxPass)
+		info, err := g.pass(maxPass)
 		g.remember(err)
-		g.padded(put, last, false)
+		g.padded(info)
 		if err != nil {
 			g.refuse(err)
 		}
-		if err != nil || put < maxPass {
+		if err != nil || info.Blocks < maxPass {
 			return err
 		}
 		runtime.Gosched() // to callers that waited for the mutex: else the next pass would take it first
@@ -94,53 +93,56 @@ func (g *Generator) remember(refused error) {
 	g.refused.Store(&refused)
 }
 
-// padInline puts a single run, so that the caller gets its ID soon. The padding goroutine, which
-// the hand-over of the last run has woken, does the rest.
+// padInline puts a single block, so that the caller gets its ID soon. The padding goroutine, which
+// the caller wakes when it begins the block, does the rest.
 func (g *Generator) padInline() error {
-	put, last, err := g.pass(1)
-	if put > 0 {
+	info, err := g.pass(1)
+	info.Inline = true
+	if info.Blocks > 0 {
 		g.inlinePads.Add(1)
 		err = nil
 	}
-	g.padded(put, last, true)
+	g.padded(info)
 	return err
 }
 
-// pass puts up to limit runs under the mutex. A single run is put into an empty ring only: else
+// pass puts up to limit blocks under the mutex. A single block is put into an empty ring only: else
 // another caller was faster.
-func (g *Generator) pass(limit int) (put int, last int64, err error) {
+func (g *Generator) pass(limit int) (info PaddedInfo, err error) {
 	g.running.Lock()
 	defer g.running.Unlock()
 	switch {
 	case g.closed.Load():
 		err = ErrClosed
-	case limit > 1 || g.ring.Free() == 1<<g.cfg.BoostPower:
-		put, err = g.put(limit)
+	case limit > 1 || g.ring.Free() == g.ring.Slots():
+		err = g.put(limit, &info)
 	}
-	return put, g.lastSecond.Load(), err
+	info.LastDelta = g.lastSecond.Load()
+	return info, err
 }
 
-// padded tells everybody concerned about runs that were put.
-func (g *Generator) padded(runs int, last int64, inline bool) {
-	if runs == 0 {
+// padded tells everybody concerned about blocks that were put.
+func (g *Generator) padded(info PaddedInfo) {
+	if info.Blocks == 0 {
 		return
 	}
 	g.bell.Ring()
 	g.passes.Add(1)
-	report(g, "Padded", g.cfg.Trace.Padded, PaddedInfo{Runs: runs, LastDelta: last, Inline: inline})
-	if last >= g.warnFrom && !g.warned.Swap(true) {
+	report(g, "Padded", g.cfg.Trace.Padded, info)
+	if info.LastDelta >= g.warnFrom && !g.warned.Swap(true) {
 		expires := g.alloc.Expires()
 		g.cfg.Logger.Warn("the delta field is used up within a year", "expires", expires, "layout", g.alloc.Layout().String())
 		report(g, "Expiring", g.cfg.Trace.Expiring, expires)
 	}
 }
 
-// put puts up to limit runs, as long as slots are free, and returns how many, and why no more where
+// put puts up to limit blocks, as long as slots are free, counts them in info, and returns why no more where
 // a slot stayed free. The caller holds running.
-func (g *Generator) put(limit int) (put int, err error) {
+func (g *Generator) put(limit int, info *PaddedInfo) error {
 	now := g.alloc.Delta(g.now())
 	g.freshen(now)
-	for put < limit && g.ring.Free() > 0 {
+	defer g.goOn()
+	for info.Blocks < limit && g.ring.Free() > 0 {
 		h := g.tenure.Current()
 		if h != nil && h.Term != g.term {
 			g.adopt(h)
@@ -148,25 +150,22 @@ func (g *Generator) put(limit int) (put int, err error) {
 		}
 		delta := g.lastSecond.Load() + 1
 		if err := g.admit(h, delta, now); err != nil {
-			return put, err
+			return err
 		}
-		// In this order a panic may lose a run, but not put it twice. A refused delta is not burnt.
+		// In this order a panic may lose a block, but not put it twice. A refused delta is not burnt.
 		g.lastSecond.Store(delta)
-		first, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, h.WorkerID, 0)
-		if err != nil {
-			panic(fmt.Sprintf("bug: cached: admitted delta %d: %v", delta, err))
-		}
-		g.ring.Put(first)
-		g.newest = first
-		put++
+		first := g.compose(delta, h.WorkerID)
+		g.newest = first | g.alloc.MaxSequence()
+		g.ring.Put(first, g.newest)
+		info.Blocks++
 		if delta >= h.Half {
 			g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
 		}
 	}
-	return put, nil
+	return nil
 }
 
-// admit says whether a run may be composed for delta.
+// admit says whether a block may be composed for delta.
 func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
 	switch {
 	case delta > g.alloc.MaxDelta():
@@ -185,34 +184,4 @@ func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
 		}
 	}
 	return nil
-}
-
-// adopt starts a new worker ID above everything that was composed before, and above its own first delta.
-func (g *Generator) adopt(h *tenure.Holding) {
-	g.term = h.Term
-	g.raise(max(h.First-1, h.Delta))
-}
-
-// freshen drops the runs that lie too far behind the clock, and moves lastSecond up to it where the
-// next run would, too.
-func (g *Generator) freshen(now int64) {
-	oldest := min(now-g.maxStale, g.alloc.MaxDelta())
-	if g.maxStale < 0 || oldest < 1 {
-		return
-	}
-	before, err := g.alloc.Allocate(oldest, 0, 0, 0)
-	if err != nil {
-		panic(fmt.Sprintf("bug: cached: no ID of delta %d: %v", oldest, err))
-	}
-	g.retireLanes(uint64(before) - 1)
-	if g.ring.Retire(before) > 0 || g.lastSecond.Load() < oldest {
-		g.raise(now)
-	}
-}
-
-// raise moves lastSecond forward, never back.
-func (g *Generator) raise(delta int64) {
-	if delta > g.lastSecond.Load() {
-		g.lastSecond.Store(delta)
-	}
 }

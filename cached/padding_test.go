@@ -83,7 +83,7 @@ func TestWakeUpsDoNotPileUp(t *testing.T) {
 			Padded: func(p cached.PaddedInfo) {
 				if !p.Inline && p.LastDelta > bubbleStart+8 { // not by New
 					background++
-					passes <- p.Runs
+					passes <- p.Blocks
 				}
 			},
 		}})

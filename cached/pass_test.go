@@ -22,7 +22,7 @@ func TestAPassPutsABoundedNumberOfBlocks(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var passes []int
 				g := inBubble(t, cached.Config{BoostPower: boost, Assigner: &script{assign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
-					Padded: func(p cached.PaddedInfo) { passes = append(passes, p.Runs) },
+					Padded: func(p cached.PaddedInfo) { passes = append(passes, p.Blocks) },
 				}})
 				for _, end := range []func(){func() {}, g.Invalidate} {
 					end()

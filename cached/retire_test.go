@@ -75,7 +75,7 @@ func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				put := int64(0)
 				g := inBubble(t, cached.Config{Assigner: &script{assign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
-					Padded: func(p cached.PaddedInfo) { put += int64(p.Runs) * 16 },
+					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
 				}})
 				lane, before := g.Lane(), g.WorkerID()
 				resume := lane.StallBeforeBegin()

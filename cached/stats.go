@@ -21,10 +21,9 @@ type Stats struct {
 	Issued    int64 // IDs returned; beside calls in flight it may be too low by their IDs, but never too high
 	Retired   int64 // IDs dropped because they were stale, or at Close, Invalidate, the loss of a worker ID and the end of a Lane
 	Retiring  int   // IDs of retired blocks in lanes; the next call on each lane turns them into Retired
-	Dropped   int64 // IDs spent by callers that stalled inside a take; 0 but in extreme cases
 
-	PaddingPasses int64 // that put at least one run, inline ones included
-	InlinePads    int64 // runs put by callers that had found the ring empty
+	PaddingPasses int64 // that put at least one block, inline ones included
+	InlinePads    int64 // blocks put by callers that had found the ring empty
 	RejectedTakes int64 // errors returned by Next, NextContext and Fill, but ErrClosed
 	RejectedPuts  int64 // padding passes that had to leave slots free
 	Renewals      int64 // of the worker ID
@@ -37,7 +36,7 @@ type Stats struct {
 }
 
 // Stats returns a snapshot. It costs nothing to the callers of Next; it waits for a padding pass
-// that is under way, and visits every slot of the ring.
+// that is under way.
 func (g *Generator) Stats() Stats {
 	now := g.cfg.Now()
 	g.running.Lock()
@@ -57,12 +56,11 @@ func (g *Generator) Stats() Stats {
 		Limit:         h.Limit,
 		Window:        window,
 		WindowLasts:   lasts,
-		Capacity:      g.ring.Cap(),
+		Capacity:      g.ring.Slots() << g.alloc.Layout().SequenceBits,
 		Remaining:     int(counts.Remaining + lanes.left),
 		Issued:        shown.issued,
 		Retired:       shown.retired,
 		Retiring:      int(lanes.retiring),
-		Dropped:       shown.dropped,
 		PaddingPasses: g.passes.Load(),
 		InlinePads:    g.inlinePads.Load(),
 		RejectedTakes: g.rejectedTakes.Load(),
@@ -77,14 +75,13 @@ func (g *Generator) Stats() Stats {
 }
 
 // A tally holds counters as Stats has shown them.
-type tally struct{ issued, retired, dropped int64 }
+type tally struct{ issued, retired int64 }
 
 // show keeps the derived counters monotonic, as monitoring expects. Takes in flight can make a
 // reading too low but never too high, so show returns the maximum so far. The caller holds running.
 func (g *Generator) show(c ringbuffer.Counts, lanes count) tally {
-	g.shown.dropped = max(g.shown.dropped, int64(c.Dropped))
 	// The ring counts all IDs of a block as issued when a lane takes it.
-	issued := int64(c.Issued+c.Dropped-lanes.left-lanes.retiring-lanes.retired) - g.shown.dropped
+	issued := int64(c.Issued - lanes.left - lanes.retiring - lanes.retired)
 	g.shown.issued = max(g.shown.issued, issued)
 	g.shown.retired = max(g.shown.retired, int64(c.Retired+lanes.retired))
 	return g.shown

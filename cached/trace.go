@@ -11,7 +11,7 @@ import (
 // has, none under a lock. They are called by the goroutine that met the event, possibly several at once, and
 // hold it up while they run. A panic in one is recovered and logged; it must not end its goroutine (runtime.Goexit).
 type Trace struct {
-	// Padded is called after a padding pass that put at least one run. A pass puts at most 256; a
+	// Padded is called after a padding pass that put at least one block. A pass puts at most 256; a
 	// larger ring takes several passes.
 	Padded func(PaddedInfo)
 	// PutRejected is called when a padding pass had to leave slots free: ErrTooFarAhead, ErrLeaseExhausted,
@@ -34,7 +34,7 @@ type Trace struct {
 
 // PaddedInfo describes a padding pass.
 type PaddedInfo struct {
-	Runs      int   // put by this pass
+	Blocks    int   // put by this pass
 	LastDelta int64 // of the newest
 	Inline    bool  // done by a caller that had found the ring empty
 }

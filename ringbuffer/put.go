@@ -3,7 +3,7 @@ package ringbuffer
 import "fmt"
 
 // Put adds the block of the IDs from first to last, or returns false when no slot is free. One goroutine at a time may call
-// Put and Retire. A first that is not above all IDs put before, and above 0, or a last below it, is a
+// Put, Retire and Peek. A first that is not above all IDs put before, and above 0, or a last below it, is a
 // programming error and panics: blocks that only grow are what makes IDs unique.
 func (r *Ring) Put(first, last int64) bool {
 	if first <= int64(r.last) || last < first {
@@ -37,19 +37,41 @@ func (r *Ring) Free() int {
 
 // Retire drops the IDs up to last, and returns how many were dropped. With math.MaxInt64 it drops all.
 // A caller that is in a take at that moment may still return one of them, none that begins later does. One
-// goroutine at a time may call Put and Retire.
+// goroutine at a time may call Put, Retire and Peek.
 func (r *Ring) Retire(last int64) (n int) {
-	for {
-		// Only IDs of the current block are dropped: takers find the next block through it.
-		b := r.current.Load()
+	// Only IDs of the current block are dropped: takers find the next block through it.
+	for b := r.oldest(); b != nil; b = r.oldest() {
 		dropped := b.retire(uint64(max(last, 0)))
+		if dropped == 0 && b.left() > 0 {
+			break
+		}
 		r.retired.Add(dropped)
 		n += int(dropped)
+	}
+	return n
+}
+
+// Peek returns the ID that a Take would return, unless another one is faster, or 0 when the ring is empty. One goroutine at a
+// time may call Put, Retire and Peek.
+func (r *Ring) Peek() int64 {
+	for b := r.oldest(); b != nil; b = r.oldest() {
+		if x := b.next.Load(); x <= b.last {
+			return int64(x)
+		}
+	}
+	return 0
+}
+
+// oldest makes the oldest block that has IDs the current one, and returns it, or nil when there is none. It reports no
+// hand-over: the producer calls it, and sees itself what is free.
+func (r *Ring) oldest() *Block {
+	for {
+		b := r.current.Load()
 		if b.left() > 0 {
-			return n
+			return b
 		}
 		if more, _ := r.advance(b); !more {
-			return n
+			return nil
 		}
 	}
 }

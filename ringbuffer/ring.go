@@ -9,7 +9,7 @@ import (
 // ErrInvalidSize is returned by [New] for a number of slots that cannot make a ring.
 var ErrInvalidSize = errors.New("ringbuffer: invalid size")
 
-// A Ring is filled by one goroutine at a time (Put, Retire) and emptied by any number of them
+// A Ring is filled by one goroutine at a time (Put, Retire, Peek) and emptied by any number of them
 // (Take, TakeN, TakeBlock). Make one with [New].
 type Ring struct {
 	slots    []atomic.Pointer[Block]

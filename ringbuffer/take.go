@@ -30,8 +30,8 @@ func (r *Ring) TakeN(dst []int64) int {
 		if !ok {
 			break
 		}
-		for i := range dst[n : n+got] {
-			dst[n+i] = first + int64(i)
+		for i, part := 0, dst[n:n+got]; i < len(part); i++ { // without a check of the bounds
+			part[i] = first + int64(i)
 		}
 		n += got
 	}

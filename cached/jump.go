@@ -1,0 +1,64 @@
+package cached
+
+import (
+	"fmt"
+
+	"github.com/uidring/uidring/internal/tenure"
+)
+
+// ID time counts up by one unit a block, and jumps when a worker ID is new or the generator was idle.
+
+// adopt starts a new worker ID above everything that was composed before, and above its own first delta.
+func (g *Generator) adopt(h *tenure.Holding) {
+	g.term = h.Term
+	g.jump(max(h.First-1, h.Delta))
+}
+
+// freshen drops the blocks that lie too far behind the clock, and moves lastSecond up to it where the
+// next block would, too.
+func (g *Generator) freshen(now int64) {
+	oldest := min(now-g.maxStale, g.alloc.MaxDelta())
+	if g.maxStale < 0 || oldest < 1 {
+		return
+	}
+	first := g.compose(oldest, g.tenure.Latest().WorkerID)
+	g.retireLanes(uint64(first - 1))
+	if g.retire(first-1) > 0 || g.lastSecond.Load() < oldest {
+		g.jump(now)
+	}
+}
+
+// jump moves lastSecond forward, never back.
+func (g *Generator) jump(delta int64) {
+	if delta > g.lastSecond.Load() {
+		g.lastSecond.Store(delta)
+	}
+}
+
+// retire drops the IDs of the ring up to last, and notes where takers go on.
+func (g *Generator) retire(last int64) (n int) {
+	next := g.ring.Peek()
+	if n = g.ring.Retire(last); n > 0 {
+		g.goAt = next & g.alloc.MaxSequence()
+	}
+	return n
+}
+
+// goOn has takers go on with the sequence number after the last one issued, in a later block. If they began each block with
+// 0, a generator that issues an ID now and then would issue hardly any that is not 0 modulo 16. Only the oldest block loses
+// IDs by that.
+func (g *Generator) goOn() {
+	if next := g.ring.Peek(); next != 0 && g.goAt != 0 {
+		g.ring.Retire(next&^g.alloc.MaxSequence() + g.goAt - 1)
+		g.goAt = 0
+	}
+}
+
+// compose returns the first ID of a unit.
+func (g *Generator) compose(delta, workerID int64) int64 {
+	id, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, workerID, 0)
+	if err != nil {
+		panic(fmt.Sprintf("bug: cached: delta %d, worker ID %d: %v", delta, workerID, err))
+	}
+	return id
+}

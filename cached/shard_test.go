@@ -1,0 +1,89 @@
+package cached_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// shards are numbers of shards that IDs are spread over by their remainder.
+var shards = []int64{2, 3, 10, 16, 64, 1024}
+
+// checkSpread compares how many IDs each shard got with an even share, which each counter gives it to within one.
+func checkSpread(t *testing.T, ids []int64, counters int, tolerated float64) {
+	t.Helper()
+	for _, n := range shards {
+		got := make([]int, n)
+		for _, id := range ids {
+			got[id%n]++
+		}
+		share := float64(len(ids)) / float64(n)
+		tolerance := float64(1+counters) + tolerated*share
+		for shard, got := range got {
+			if off := float64(got) - share; off > tolerance || off < -tolerance {
+				t.Errorf("shard %d of %d got %d of %d IDs, want %.0f ± %.0f", shard, n, got, len(ids), share, tolerance)
+				break
+			}
+		}
+	}
+}
+
+func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
+	for _, row := range []struct {
+		every time.Duration
+		ids   int
+	}{
+		{24 * time.Hour, 100},
+		{time.Hour, 1000},
+		{5 * time.Minute, 16_000},
+		{time.Minute, 16_000},
+		{20 * time.Second, 16_000},
+		{7 * time.Second, 16_000},
+		{time.Second, 16_000},
+		{100 * time.Millisecond, 16_000},
+	} {
+		for _, boost := range []int{1, 3, 8} {
+			t.Run(fmt.Sprintf("every %v, 2^%d blocks", row.every, boost), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := inBubble(t, cached.Config{Layout: bitsalloc.Default(), BoostPower: boost})
+					time.Sleep(time.Millisecond) // not at the instants at which the padding goroutine looks for stale blocks
+					ids := make([]int64, scaled(row.ids))
+					for i := range ids {
+						ids[i] = next(t, g).ID
+						time.Sleep(row.every)
+					}
+					checkSpread(t, ids, 1, 0.03)
+				})
+			})
+		}
+	}
+}
+
+// Each lane counts by itself, so that a few of them are less even over shards whose number is not a power of two.
+func TestIDsOfLanesSpreadEvenlyOverShards(t *testing.T) {
+	for _, every := range []time.Duration{5 * time.Minute, 20 * time.Second, 3 * time.Second} {
+		for _, lanes := range []int{1, 3} {
+			t.Run(fmt.Sprintf("every %v, %d lanes", every, lanes), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := inBubble(t, cached.Config{Layout: bitsalloc.Default()})
+					all := make([]*cached.Lane, lanes)
+					for i := range all {
+						all[i] = g.Lane()
+						defer all[i].Close()
+					}
+					time.Sleep(time.Millisecond)
+					ids := make([]int64, scaled(2*3*1024))
+					for i := range ids {
+						ids[i] = laneNext(t, all[i%lanes])
+						time.Sleep(every)
+					}
+					checkSpread(t, ids, lanes, 0.2)
+				})
+			})
+		}
+	}
+}
