@@ -167,7 +167,7 @@ func stress(t *testing.T, cfg cached.Config, goroutines, n int, meanwhile func(*
 	var put atomic.Int64
 	size := int64(1) << cfg.Layout.SequenceBits
 	cfg.MaxStaleness = -1
-	cfg.Trace.Padded = func(p cached.PaddedInfo) { put.Add(int64(p.Blocks) * 16) }
+	cfg.Trace.Padded = func(p cached.PaddedInfo) { put.Add(int64(p.Blocks) * size) }
 	g := open(t, cfg)
 	units := 3*int64(n+64*5)/size + 1<<18
 	c := &crowd{g: g, lanes: cfg.Lanes != 0, tally: newTally(t, g, cfg.Layout.SequenceBits, units)}
