@@ -79,12 +79,12 @@ func (r comparedRow) limit() string {
 
 // gifts is the table that says what the IDs are.
 func (c comparison) gifts() *sheet {
-	s := &sheet{heads: []string{"", "bits", "order in a process", "processes kept apart by", "note"}, left: 5}
+	s := &sheet{heads: []string{"", "bits", "order in a process", "processes kept apart by", "time ahead of the clock", "note"}, left: 6}
 	for _, row := range c.Rows {
 		if row.Goroutines != 1 || row.Bits == 0 {
 			continue
 		}
-		s.add(row.Name, fmt.Sprint(row.Bits), row.Order, row.Worker, row.Note)
+		s.add(row.Name, fmt.Sprint(row.Bits), row.Order, row.Worker, row.Ahead, row.Note)
 	}
 	return s
 }

@@ -76,6 +76,44 @@ func TestEveryContestantIssues(t *testing.T) {
 	}
 }
 
+// The baselines are no generators of IDs, and the original's ring may return an ID twice.
+func TestNoContestantOf63BitsIssuesAnIDTwice(t *testing.T) {
+	const hands = 4
+	for i, c := range contestants() {
+		if c.open == nil || c.bits != 63 || c.kind == kindBaseline {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			src, err := c.open(t.Context(), int64(2000+i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			each := 50_000
+			if c.perSecond > 0 {
+				each = min(each, int(c.perSecond/100))
+			}
+			ids := make([]int64, hands*each)
+			_, err = race(t.Context(), hands, 0, func(_ context.Context, hand int, _ *atomic.Bool) (err error) {
+				take, leave := src.join()
+				defer leave()
+				for k := hand * each; k < (hand+1)*each; k++ {
+					if ids[k], err = take(1); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err := errors.Join(err, src.close()); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(ids)
+			if different := len(slices.Compact(ids)); different != hands*each {
+				t.Errorf("%d IDs, %d different ones", hands*each, different)
+			}
+		})
+	}
+}
+
 func TestContestantsAreNamedOnceAndDescribed(t *testing.T) {
 	names := make(map[string]bool)
 	for _, c := range contestants() {
@@ -83,7 +121,7 @@ func TestContestantsAreNamedOnceAndDescribed(t *testing.T) {
 			t.Errorf("%s: twice", c.name)
 		}
 		names[c.name] = true
-		if !slices.Contains(kinds(), c.kind) || c.kind != kindBaseline && (c.bits == 0 || c.order == "" || c.worker == "") {
+		if !slices.Contains(kinds(), c.kind) || c.kind != kindBaseline && (c.bits == 0 || c.order == "" || c.worker == "" || c.ahead == "") {
 			t.Errorf("%s: %+v", c.name, c)
 		}
 		if c.crowd && c.perSecond > 0 {
@@ -221,8 +259,8 @@ func lapOf(wallNs, cpuNs int, ids ...int64) sprint {
 
 // madeUpEvents are a whole comparison with made-up figures, on 2 CPUs.
 func madeUpEvents() []*event {
-	own := contestant{name: "Next", kind: kindOwn, bits: 63, order: "increasing", worker: "worker ID", crowd: true}
-	capped := contestant{name: "slow|flake", kind: kindOther, bits: 63, order: "increasing", worker: "yours", perSecond: 25_600, note: "waits"}
+	own := contestant{name: "Next", kind: kindOwn, bits: 63, order: "increasing", worker: "worker ID", ahead: "unbounded", crowd: true}
+	capped := contestant{name: "slow|flake", kind: kindOther, bits: 63, order: "increasing", worker: "yours", ahead: "none", perSecond: 25_600, note: "waits"}
 	untimed := contestant{name: "slower", kind: kindOther, bits: 64, order: "none", worker: "random bits", perSecond: 8_192}
 	add := contestant{name: nameAtomicAdd, kind: kindBaseline, order: "increasing", crowd: true}
 	return []*event{

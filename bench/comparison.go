@@ -32,6 +32,7 @@ type comparedRow struct {
 	Bits           int     `json:"id_bits"`          // 0: no ID
 	Order          string  `json:"order"`            // of the IDs of one process
 	Worker         string  `json:"processes_apart"`  // how two processes are kept apart
+	Ahead          string  `json:"ahead_of_clock"`   // how far the time in an ID runs ahead of the clock
 	Note           string  `json:"note"`
 }
 
@@ -47,7 +48,7 @@ func compared(all []*event) []comparedRow {
 	for _, e := range all {
 		c := e.contestant
 		row := comparedRow{Name: c.name, Kind: c.kind, Goroutines: e.goroutines, Laps: len(e.sprints), CapPerSecond: c.perSecond,
-			Bits: c.bits, Order: c.order, Worker: c.worker, Note: c.note}
+			Bits: c.bits, Order: c.order, Worker: c.worker, Ahead: c.ahead, Note: c.note}
 		if row.Laps > 0 {
 			row.NsPerID = medianOf(e.sprints, sprint.wallNs)
 			row.CPUNsPerID = medianOf(e.sprints, sprint.cpuNs)

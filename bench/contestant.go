@@ -27,12 +27,19 @@ const (
 	kindBaseline = "baselines"
 )
 
+// How far the time in an ID runs ahead of the clock when IDs are taken faster than the format has them.
+const (
+	aheadNone      = "none, waits"
+	aheadUnbounded = "unbounded"
+)
+
 // A contestant is one line of the comparison.
 type contestant struct {
 	name, kind string
 	bits       int     // of an ID; 0: it issues none
 	order      string  // of the IDs of one process
 	worker     string  // how two processes are kept apart
+	ahead      string  // how far the time in an ID runs ahead of the clock
 	note       string  // what else has to be known
 	perSecond  float64 // the most IDs that the format allows; 0: more than can be issued
 	crowd      bool    // also measured on many goroutines

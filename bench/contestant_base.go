@@ -19,12 +19,12 @@ const nameAtomicAdd = "atomic add"
 // baselines returns parts that one might build a generator from, and the ring of the original.
 func baselines() []contestant {
 	return []contestant{
-		{name: nameAtomicAdd, order: "increasing", note: "one shared word", open: openAtomicAdd},
-		{name: "mutex and counter", order: "increasing", open: openMutexCounter},
+		{name: nameAtomicAdd, order: increasing, note: "one shared word", open: openAtomicAdd},
+		{name: "mutex and counter", order: increasing, open: openMutexCounter},
 		{name: "time.Now", note: "the clock alone", open: openTimeNow},
-		{name: "buffered channel", order: "increasing", note: "one goroutine sends, 1,024 places", open: openChannel},
-		{name: "xsync MPMC queue", order: "increasing", note: "put and take", open: openQueue},
-		{name: "the original's ring", bits: 63, order: "increasing", note: "ported; may return an ID twice", open: openOriginal},
+		{name: "buffered channel", order: increasing, note: "one goroutine sends, 1,024 places", open: openChannel},
+		{name: "xsync MPMC queue", order: increasing, note: "put and take", open: openQueue},
+		{name: "the original's ring", bits: 63, order: increasing, note: "ported; may return an ID twice", open: openOriginal},
 	}
 }
 

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	bwmarrin "github.com/bwmarrin/snowflake"
+	"github.com/edwingeng/slog"
+	"github.com/edwingeng/wuid/callback/wuid"
 	gofrs "github.com/gofrs/uuid/v5"
 	google "github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
@@ -14,29 +17,54 @@ import (
 	"github.com/yitter/idgenerator-go/idgen"
 )
 
+const (
+	increasing = "increasing"
+	randomBits = "random bits"
+)
+
 // otherLibraries returns what users would pick instead. Where a format caps the rate below what the code can do, and
 // the library lets one widen it, there is a line for either.
 func otherLibraries() []contestant {
-	const (
-		increasing = "increasing"
-		yours      = "worker ID, yours to assign"
-	)
-	return []contestant{
-		{name: "bwmarrin/snowflake", bits: 63, order: increasing, worker: yours, perSecond: 4_096_000, open: openBwmarrin(10, 12)},
-		{name: "bwmarrin/snowflake, 20 step bits", bits: 63, order: increasing, worker: yours, open: openBwmarrin(2, 20)},
-		{name: "sony/sonyflake", bits: 63, order: increasing, worker: "worker ID, from the IP address", perSecond: 25_600,
+	const yours = "worker ID, yours to assign, unchecked"
+	list := []contestant{
+		{name: "edwingeng/wuid", bits: 63, order: increasing, worker: "prefix from your store, a new one at each start", ahead: "no time in the ID",
+			note: "a counter; sorts by start, not by time", open: openWuid},
+		{name: "bwmarrin/snowflake", bits: 63, order: increasing, worker: yours, ahead: aheadNone, perSecond: 4_096_000, open: openBwmarrin(10, 12)},
+		{name: "bwmarrin/snowflake, 20 step bits", bits: 63, order: increasing, worker: yours, ahead: aheadNone, open: openBwmarrin(2, 20)},
+		{name: "sony/sonyflake", bits: 63, order: increasing, worker: "worker ID, from the IP address, unchecked", ahead: aheadNone, perSecond: 25_600,
 			open: openSonyflake(sonyflake.Settings{})},
-		{name: "sony/sonyflake, 20 bits per ms", bits: 63, order: increasing, worker: yours,
+		{name: "sony/sonyflake, 20 bits per ms", bits: 63, order: increasing, worker: yours, ahead: aheadNone,
 			open: openSonyflake(sonyflake.Settings{BitsSequence: 20, BitsMachineID: 4, TimeUnit: time.Millisecond})},
-		{name: "yitter/idgenerator", bits: 63, order: increasing, worker: yours, note: "runs up to 2,000 ms ahead, then waits", perSecond: 59_000},
-		{name: "yitter/idgenerator, 16 bits", bits: 63, order: increasing, worker: yours, open: openYitter},
-		{name: "google/uuid v7", bits: 128, order: increasing, worker: "random bits", open: openGoogle},
-		{name: "google/uuid v7, random pool", bits: 128, order: increasing, worker: "random bits", open: openGooglePool},
-		{name: "gofrs/uuid v7", bits: 128, order: increasing, worker: "random bits", open: openGofrs},
-		{name: "oklog/ulid", bits: 128, order: "by ms", worker: "random bits", open: openULID},
-		{name: "rs/xid", bits: 96, order: "by s", worker: "hash of host name, process ID", note: "unique up to 16,777,216 a second", open: openXID},
-		{name: "segmentio/ksuid", bits: 160, order: "by s", worker: "random bits", open: openKSUID},
+		{name: "yitter/idgenerator", bits: 63, order: increasing, worker: yours, ahead: "up to 2,000 ms, then waits", perSecond: 59_000},
+		{name: "yitter/idgenerator, 16 bits", bits: 63, order: increasing, worker: yours, ahead: "up to 2,000 ms, then waits", open: openYitter},
 	}
+	list = append(list, standardLibrary()...)
+	return append(list, []contestant{
+		{name: "google/uuid v7", bits: 128, order: increasing, worker: randomBits, ahead: aheadUnbounded, open: openGoogle},
+		{name: "google/uuid v7, random pool", bits: 128, order: increasing, worker: randomBits, ahead: aheadUnbounded, open: openGooglePool},
+		{name: "gofrs/uuid v7", bits: 128, order: increasing, worker: randomBits, ahead: aheadUnbounded, open: openGofrs},
+		{name: "oklog/ulid", bits: 128, order: "by ms", worker: randomBits, ahead: "none", open: openULID},
+		{name: "rs/xid", bits: 96, order: "by s", worker: "hash of host name, process ID", ahead: "none", note: "unique up to 16,777,216 a second", open: openXID},
+		{name: "segmentio/ksuid", bits: 160, order: "by s", worker: randomBits, ahead: "none", open: openKSUID},
+	}...)
+}
+
+// openWuid loads the prefix with a callback, as the library recommends for stores that it has no package for. The
+// store is a counter that begins above those of all earlier laps.
+func openWuid(_ context.Context, worker int64) (source, error) {
+	const perLap = 1 << 8
+	var prefix atomic.Int64
+	prefix.Store(worker * perLap)
+	w := wuid.NewWUID("bench", slog.NewDumbLogger())
+	if err := w.LoadH28WithCallback(func() (int64, func(), error) { return prefix.Add(1), nil, nil }); err != nil {
+		return source{}, err
+	}
+	return shared(func(n int) (last int64, err error) {
+		for range n {
+			last = w.Next()
+		}
+		return last, nil
+	}, nothing), nil
 }
 
 func openBwmarrin(nodeBits, stepBits uint8) func(context.Context, int64) (source, error) {

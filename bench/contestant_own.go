@@ -14,20 +14,20 @@ const batchSize = 256
 
 func ownGenerators() []contestant {
 	const (
-		increasing = "increasing"
-		leased     = "worker ID, leased with a fence"
+		leased   = "worker ID, leased with a fence"
+		maxAhead = "up to MaxAhead, by default unbounded"
 	)
 	return []contestant{
-		{name: "Next", bits: 63, order: increasing, worker: leased, crowd: true, open: openCached(1, takeNext)},
-		{name: "Next, a lane per CPU", bits: 63, order: "per lane", worker: leased, crowd: true, open: openCached(cached.LanePerCPU, takeNext)},
-		{name: "Lane.Next", bits: 63, order: "per lane", worker: leased, note: "a lane per goroutine", crowd: true, open: openCached(1, takeLane)},
-		{name: "Fill of 256", bits: 63, order: increasing, worker: leased, crowd: true, open: openCached(1, takeFill)},
-		{name: "Reserve of 256", bits: 63, order: increasing, worker: leased, note: "the numbers are not written out", crowd: true, open: openCached(1, takeReserve)},
-		{name: "defaultgen, 20 sequence bits", bits: 63, order: increasing, worker: leased, note: "unit 1 ms; the time is that of the call",
+		{name: "Next", bits: 63, order: increasing, worker: leased, ahead: maxAhead, crowd: true, open: openCached(1, takeNext)},
+		{name: "Next, a lane per CPU", bits: 63, order: "per lane", worker: leased, ahead: maxAhead, crowd: true, open: openCached(cached.LanePerCPU, takeNext)},
+		{name: "Lane.Next", bits: 63, order: "per lane", worker: leased, ahead: maxAhead, note: "a lane per goroutine", crowd: true, open: openCached(1, takeLane)},
+		{name: "Fill of 256", bits: 63, order: increasing, worker: leased, ahead: maxAhead, crowd: true, open: openCached(1, takeFill)},
+		{name: "Reserve of 256", bits: 63, order: increasing, worker: leased, ahead: maxAhead, note: "the numbers are not written out", crowd: true, open: openCached(1, takeReserve)},
+		{name: "defaultgen, 20 sequence bits", bits: 63, order: increasing, worker: leased, ahead: aheadNone, note: "unit 1 ms; the time is that of the call",
 			open: openDefaultgen(bitsalloc.Layout{DeltaBits: 41, WorkerBits: 2, SequenceBits: 20, Unit: bitsalloc.Snowflake().Unit})},
-		{name: "defaultgen, 12 sequence bits", bits: 63, order: increasing, worker: leased, note: "unit 1 ms; the time is that of the call",
+		{name: "defaultgen, 12 sequence bits", bits: 63, order: increasing, worker: leased, ahead: aheadNone, note: "unit 1 ms; the time is that of the call",
 			perSecond: 4_096_000, open: openDefaultgen(bitsalloc.Snowflake())},
-		{name: "defaultgen, default layout", bits: 63, order: increasing, worker: leased, note: "unit 1 s, 13 sequence bits", perSecond: 8_192},
+		{name: "defaultgen, default layout", bits: 63, order: increasing, worker: leased, ahead: aheadNone, note: "unit 1 s, 13 sequence bits", perSecond: 8_192},
 	}
 }
 

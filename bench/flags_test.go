@@ -38,6 +38,7 @@ func TestFlagsAreUnderstood(t *testing.T) {
 		{"-schedule 250ms", func(s *settings) { s.schedule = 250 * time.Millisecond }},
 		{"-on-empty reject", func(s *settings) { s.onEmpty = "reject" }},
 		{"-layout default", func(*settings) {}},
+		{"-layout leased", func(s *settings) { s.layout = bitsalloc.Leased() }},
 		{"-layout baidu", func(s *settings) { s.layout = bitsalloc.Baidu() }},
 		{"-layout snowflake", func(s *settings) { s.layout = bitsalloc.Snowflake() }},
 		{"-layout javascript", func(s *settings) { s.layout = bitsalloc.JavaScript() }},

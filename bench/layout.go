@@ -15,6 +15,8 @@ func parseLayout(text string) (bitsalloc.Layout, error) {
 	switch text {
 	case "default":
 		return bitsalloc.Default(), nil
+	case "leased":
+		return bitsalloc.Leased(), nil
 	case "baidu":
 		return bitsalloc.Baidu(), nil
 	case "snowflake":
@@ -34,7 +36,7 @@ func parseLayout(text string) (bitsalloc.Layout, error) {
 }
 
 func parseWidths(parts []string) (bitsalloc.Layout, error) {
-	allowed := errors.New("allowed: default, baidu, snowflake, javascript, or widths such as 28/5/17/13 or 41/0/10/12/1ms")
+	allowed := errors.New("allowed: default, leased, baidu, snowflake, javascript, or widths such as 28/5/17/13 or 41/0/10/12/1ms")
 	if len(parts) != 4 && len(parts) != 5 {
 		return bitsalloc.Layout{}, allowed
 	}

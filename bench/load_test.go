@@ -44,6 +44,7 @@ func loads() map[string]func(s *settings) {
 		"Next, rejected":      func(s *settings) { s.onEmpty, s.boostPower, s.paddingFactor = "reject", 1, 1 },
 		"Fill, rejected":      func(s *settings) { s.onEmpty, s.boostPower, s.batch = "reject", 1, 1_000 },
 		"one ID per unit":     func(s *settings) { s.layout = bitsalloc.Layout{DeltaBits: 45, WorkerBits: 17, Unit: time.Second} },
+		"leased layout":       func(s *settings) { s.layout = bitsalloc.Leased() },
 		"milliseconds, paced": func(s *settings) { s.layout, s.rate = bitsalloc.Snowflake(), 1e6 },
 		"paced batches":       func(s *settings) { s.rate, s.batch = 1e6, 512 },
 	}

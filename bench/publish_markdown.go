@@ -69,7 +69,8 @@ in a lap. Where a library lets one widen the format, there is a line for that, t
 			return err
 		}
 	}
-	p.text("What one gets:")
+	p.text(`What one gets. Taken faster than the format has them, IDs either wait for the clock, or their time runs ahead of it. Go's own package uuid is
+there when the program is built with Go 1.27 or later. bytentropy/snowflake, a compare-and-swap for each CPU, is not there: its repository has no licence.`)
 	if err := p.sheet(c.gifts()); err != nil {
 		return err
 	}

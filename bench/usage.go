@@ -21,8 +21,9 @@ Where the worker ID comes from (without these: WORKER_NODE of a new SQLite datab
   -datacenter N        value of the datacenter field (0)
 
 The generator
-  -layout L            default, baidu, snowflake, javascript, or the widths of delta, datacenter, worker and
-                       sequence, with a unit other than 1s at the end: 28/5/17/13, 41/0/10/12/1ms (default)
+  -layout L            default, leased, baidu, snowflake, javascript, or the widths of delta, datacenter,
+                       worker and sequence, with a unit other than 1s at the end: 28/5/17/13, 41/0/10/12/1ms
+                       (default)
   -boost-power N       the ring holds 2^N runs of 2^sequence IDs, 1 to 20 (3)
   -padding-factor N    percentage left in the ring that wakes the padding goroutine, 1 to 99 (50)
   -schedule D          also look at the ring at this interval; 0: never (0)

@@ -22,7 +22,7 @@ var (
 
 func TestAllocateAndParseAllocateNoMemory(t *testing.T) {
 	for _, l := range []bitsalloc.Layout{
-		bitsalloc.Default(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(), layout(63, 0, 0, 0),
+		bitsalloc.Default(), bitsalloc.Leased(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(), layout(63, 0, 0, 0),
 	} {
 		a := mustNew(t, l, time.Time{})
 		id, err := a.Allocate(a.MaxDelta(), a.MaxDatacenterID(), a.MaxWorkerID(), a.MaxSequence())

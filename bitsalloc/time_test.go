@@ -124,6 +124,7 @@ func TestExpiresIsTheEndOfTheLastUnit(t *testing.T) {
 	}{
 		{bitsalloc.Default(), time.Time{}, date("2034-07-04T21:24:16Z")},
 		{bitsalloc.Baidu(), originalEpoch, date("2024-11-20T13:24:16Z")},
+		{bitsalloc.Leased(), time.Time{}, date("2094-01-19T03:14:08Z")},
 		{bitsalloc.Snowflake(), time.Time{}, date("2095-09-07T15:47:35.552Z")},
 		{bitsalloc.JavaScript(), time.Time{}, date("2094-01-19T03:14:08Z")},
 		{minute, time.Time{}, date("2536-05-20T12:16:00Z")},
@@ -158,6 +159,7 @@ func TestLifetime(t *testing.T) {
 		{"slower than real time", bitsalloc.Default(), 100, wholeDefault, wholeDefault, 131072},
 		{"just real time", bitsalloc.Default(), 8192, wholeDefault, wholeDefault, 131072},
 		{"twice real time", bitsalloc.Default(), 16384, wholeDefault / 2, wholeDefault / 2, 131072},
+		{"leased, just real time", bitsalloc.Leased(), 1 << 20, (1<<31 - 1) * time.Second, (1<<31 - 1) * time.Second, 4096},
 		{"milliseconds, real time", bitsalloc.Snowflake(), 4_096_000, (1<<41 - 1) * time.Millisecond, (1<<41 - 1) * time.Millisecond, 1024},
 		{"milliseconds, twice that", bitsalloc.Snowflake(), 8_192_000, 34 * years, 35 * years, 1024},
 		{"standing still", bitsalloc.Default(), 0, wholeDefault, wholeDefault, 131072},

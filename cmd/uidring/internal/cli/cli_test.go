@@ -85,7 +85,7 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"version now", "1 arguments, allowed: none; see uidring version --help"},
 		{"parse", "no IDs, allowed: IDs, or - for standard input; see uidring parse --help"},
 		{"parse --form hex 1", `invalid argument "hex" for "--form" flag: allowed: auto, decimal, base32, base62; see uidring parse --help`},
-		{"parse --layout 1/2/3 1", `invalid argument "1/2/3" for "--layout" flag: allowed: default, baidu, snowflake, javascript, or widths such as 28/5/17/13 ` +
+		{"parse --layout 1/2/3 1", `invalid argument "1/2/3" for "--layout" flag: allowed: default, leased, baidu, snowflake, javascript, or widths such as 28/5/17/13 ` +
 			"or 41/0/10/12@1ms; see uidring parse --help"},
 		{"parse --layout 60/0/9/9 1", `invalid argument "60/0/9/9" for "--layout" flag: bitsalloc: invalid layout: DeltaBits 60 + DatacenterBits 0 + WorkerBits 9 + ` +
 			"SequenceBits 9 = 78, allowed: at most 63; see uidring parse --help"},

@@ -22,13 +22,12 @@ type idFormat struct {
 func (f *idFormat) addTo(cmd *cobra.Command) {
 	f.layout.Layout = bitsalloc.Default()
 	f.epoch.Time = bitsalloc.DefaultEpoch()
-	cmd.Flags().Var(&f.layout, "layout", "default, baidu, snowflake, javascript, or the widths of delta/datacenter/worker/sequence\n"+
+	cmd.Flags().Var(&f.layout, "layout", presetNames()+", or the widths of delta/datacenter/worker/sequence\n"+
 		"and the unit of delta, such as 28/5/17/13@1s (UIDRING_LAYOUT)")
 	cmd.Flags().Var(&f.epoch, "epoch", "where delta is 0, a date or RFC 3339 (UIDRING_EPOCH)")
 	orEnvironment(cmd, "layout")
 	orEnvironment(cmd, "epoch")
-	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions([]cobra.Completion{"default", "baidu", "snowflake", "javascript"},
-		cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(strings.Split(presetNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // allocator checks both.
@@ -48,8 +47,21 @@ type preset struct {
 
 func presets() []preset {
 	return []preset{
-		{"default", bitsalloc.Default()}, {"baidu", bitsalloc.Baidu()}, {"snowflake", bitsalloc.Snowflake()}, {"javascript", bitsalloc.JavaScript()},
+		{"default", bitsalloc.Default()}, {presetLeased, bitsalloc.Leased()}, {"baidu", bitsalloc.Baidu()}, {"snowflake", bitsalloc.Snowflake()},
+		{"javascript", bitsalloc.JavaScript()},
 	}
+}
+
+// presetLeased is the preset for leased worker IDs, which plan prefers.
+const presetLeased = "leased"
+
+// presetNames lists the names that --layout accepts.
+func presetNames() string {
+	var names []string
+	for _, p := range presets() {
+		names = append(names, p.name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // A layoutFlag is the value of a flag: the name of a preset, or widths and unit.
@@ -71,7 +83,7 @@ func (f *layoutFlag) Set(text string) error {
 	}
 	l, err := parseWidths(text)
 	if err != nil {
-		return errors.New("allowed: default, baidu, snowflake, javascript, or widths such as 28/5/17/13 or 41/0/10/12@1ms")
+		return errors.New("allowed: " + presetNames() + ", or widths such as 28/5/17/13 or 41/0/10/12@1ms")
 	}
 	if _, err := bitsalloc.New(l, time.Time{}); err != nil {
 		return err

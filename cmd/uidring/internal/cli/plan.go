@@ -25,7 +25,8 @@ func newPlan(s *streams) *cobra.Command {
 			"of one datacenter, the largest.\n\n" +
 			"Each layout is judged with worker IDs from two sources. Leased ones are used again; a process that is killed\n" +
 			"keeps its own for two windows, so twice as many are needed as there are processes. A disposable one, of the\n" +
-			"table WORKER_NODE, is spent at each start.\n\n" +
+			"table WORKER_NODE, is spent at each start. Of the layouts that will do, one is preferred: the preset leased with\n" +
+			"leased worker IDs if it is among them, else the first with leased worker IDs, else the first.\n\n" +
 			"The exit code is 1 when no layout will do with either.",
 		Example: "  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10\n" +
 			"  uidring plan --rate 2000000 --processes 16 --datacenters 4 --layout 32/2/9/20",
@@ -67,7 +68,10 @@ type planner struct {
 type judged struct {
 	name string
 	plan.Verdict
+	preferred bool
 }
+
+func (r judged) willDo() bool { return len(r.Faults) == 0 }
 
 func (p *planner) run(s *streams) error {
 	p.need.Start = p.start.Time
@@ -112,10 +116,26 @@ func (p *planner) judge() (rows []judged, err error) {
 		}
 		rows = append(rows, p.row(preset{"fitted", layout}, source))
 	}
-	if len(impossible) == len(sources) && !slices.ContainsFunc(rows, func(r judged) bool { return len(r.Faults) == 0 }) {
+	if i := preferred(rows); i >= 0 {
+		rows[i].preferred = true
+	} else if len(impossible) == len(sources) {
 		err = impossible[0] // the other one is like it
 	}
 	return rows, err
+}
+
+// preferred returns the index of the row to choose, or -1 if no layout will do.
+func preferred(rows []judged) int {
+	for _, wanted := range [...]func(judged) bool{
+		func(r judged) bool { return r.name == presetLeased && r.Source == plan.Leased },
+		func(r judged) bool { return r.Source == plan.Leased },
+		func(judged) bool { return true },
+	} {
+		if i := slices.IndexFunc(rows, func(r judged) bool { return r.willDo() && wanted(r) }); i >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 func (p *planner) row(candidate preset, source plan.Source) judged {
@@ -123,14 +143,17 @@ func (p *planner) row(candidate preset, source plan.Source) judged {
 	if err != nil {
 		panic("bug: " + err.Error())
 	}
-	return judged{candidate.name, p.need.Judge(alloc, source)}
+	return judged{name: candidate.name, Verdict: p.need.Judge(alloc, source)}
 }
 
 func (p *planner) table(s *streams, rows []judged) error {
 	t := s.table("LAYOUT", "WIDTHS", "WORKER IDS", "IDS/S A PROCESS", "WORKERS", "DATACENTERS", "ENDS", "VERDICT")
 	for _, row := range rows {
 		verdict := s.paint(s.out, green, "will do")
-		if len(row.Faults) > 0 {
+		switch {
+		case row.preferred:
+			verdict = s.paint(s.out, green, "will do, preferred")
+		case !row.willDo():
 			verdict = s.paint(s.out, red, "no:") + " " + strings.Join(row.Faults, "; ")
 		}
 		t.row(row.name, widths(row.Layout), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
@@ -153,6 +176,7 @@ func (p *planner) json(s *streams, rows []judged) error {
 		Layout      string      `json:"layout"`
 		Source      plan.Source `json:"workerIds"`
 		WillDo      bool        `json:"willDo"`
+		Preferred   bool        `json:"preferred"`
 		Faults      []string    `json:"faults"`
 		Ends        time.Time   `json:"ends"`
 		Rate        plan.Room   `json:"ratePerProcess"`
@@ -164,7 +188,7 @@ func (p *planner) json(s *streams, rows []judged) error {
 	}{}
 	for _, row := range rows {
 		answer.Layouts = append(answer.Layouts, layout{row.name, widths(row.Layout), row.Source,
-			len(row.Faults) == 0, append([]string{}, row.Faults...), row.Ends, row.Rate, row.Workers, row.Datacenters})
+			row.willDo(), row.preferred, append([]string{}, row.Faults...), row.Ends, row.Rate, row.Workers, row.Datacenters})
 	}
 	return writeJSON(s.out, answer)
 }

@@ -5,6 +5,19 @@ import (
 	"testing"
 )
 
+// A planRoom is a room of plan's JSON.
+type planRoom struct{ Needed, Has float64 }
+
+// A planAnswer is all of plan's JSON.
+type planAnswer struct {
+	Layouts []struct {
+		Name, Layout, WorkerIDs, Ends        string
+		WillDo, Preferred                    bool
+		Faults                               []string
+		RatePerProcess, Workers, Datacenters planRoom
+	}
+}
+
 func TestPlanJudgesAllLayouts(t *testing.T) {
 	clean(t)
 	args := strings.Fields("plan --rate 50000 --processes 40 --restarts-per-day 80 --years 5 --start 2026-11-21")
@@ -12,6 +25,8 @@ func TestPlanJudgesAllLayouts(t *testing.T) {
 LAYOUT      WIDTHS          WORKER IDS  IDS/S A PROCESS     WORKERS             DATACENTERS    ENDS        VERDICT
 default     28/5/17/13@1s   leased      8192 (84% left)     131072 (99% left)   32 (96% left)  2034-07-04  will do
 default     28/5/17/13@1s   disposable  8192 (84% left)     131071 (too few)    32 (96% left)  2031-05-16  no: 131071 worker IDs, needs 146140
+leased      31/0/12/20@1s   leased      1048576 (99% left)  4096 (98% left)     1 (0% left)    2094-01-19  will do, preferred
+leased      31/0/12/20@1s   disposable  1048576 (99% left)  4095 (too few)      1 (0% left)    2027-01-10  no: 4095 worker IDs, needs 146140
 baidu       28/0/22/13@1s   leased      8192 (84% left)     4194304 (99% left)  1 (0% left)    2034-07-04  will do
 baidu       28/0/22/13@1s   disposable  8192 (84% left)     4194303 (96% left)  1 (0% left)    2034-07-04  will do
 snowflake   41/0/10/12@1ms  leased      4096000 (99% left)  1024 (92% left)     1 (0% left)    2095-09-07  will do
@@ -23,21 +38,45 @@ given       20/5/17/13@1s   disposable  8192 (84% left)     131071 (too few)    
 fitted      33/0/13/17@1s   leased      131072 (99% left)   8192 (99% left)     1 (0% left)    2298-03-16  will do
 fitted      30/0/20/13@1s   disposable  8192 (84% left)     1048575 (86% left)  1 (0% left)    2060-01-10  will do
 `, "")
-	type room struct{ Needed, Has float64 }
-	answer := decode[struct {
-		Layouts []struct {
-			Name, Layout, WorkerIDs, Ends        string
-			WillDo                               bool
-			Faults                               []string
-			RatePerProcess, Workers, Datacenters room
-		}
-	}](t, quietly(t, append(args, "--json")...))
-	if len(answer.Layouts) != 10 {
+	answer := decode[planAnswer](t, quietly(t, append(args, "--json")...))
+	if len(answer.Layouts) != 12 {
 		t.Fatalf("%d layouts, want those of the table", len(answer.Layouts))
 	}
-	if l := answer.Layouts[1]; l.Name != "default" || l.WorkerIDs != "disposable" || l.WillDo || len(l.Faults) != 1 || l.Workers != (room{146140, 131071}) ||
-		l.RatePerProcess != (room{1250, 8192}) {
+	if l := answer.Layouts[1]; l.Name != "default" || l.WorkerIDs != "disposable" || l.WillDo || len(l.Faults) != 1 || l.Workers != (planRoom{146140, 131071}) ||
+		l.RatePerProcess != (planRoom{1250, 8192}) {
 		t.Errorf("%+v", l)
+	}
+}
+
+func TestPlanPrefersOneOfTheLayoutsThatWillDo(t *testing.T) {
+	clean(t)
+	for _, row := range []struct{ name, args, want string }{
+		{"leased preset", "--rate 40e6 --processes 40 --years 60", "leased leased"},
+		{"half of its worker IDs", "--rate 1 --processes 2048", "leased leased"},
+		{"more processes than that", "--rate 1 --processes 2049 --years 7", "default leased"},
+		{"several datacenters", "--rate 1 --datacenters 2 --years 7", "default leased"},
+		{"more processes than Default has", "--rate 1 --processes 70000 --years 7", "baidu leased"},
+		{"more than a million IDs a second", "--rate 2e6", "snowflake leased"},
+		{"none of the presets", "--rate 8192e3 --processes 3000 --datacenters 2", "fitted leased"},
+		{"leased worker IDs do not fit", "--rate 1073733632 --processes 131071 --restarts-per-day 0 --datacenters 32 --years 7", "default disposable"},
+		{"none", "--rate 1e9 --processes 100000 --datacenters 32 --years 100", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, out, _ := run(t, "", append(strings.Fields("plan --json --start 2026-11-21 "), strings.Fields(row.args)...)...)
+			answer := decode[planAnswer](t, out)
+			var got []string
+			for _, l := range answer.Layouts {
+				if l.Preferred {
+					got = append(got, l.Name+" "+l.WorkerIDs)
+				}
+				if l.Preferred && !l.WillDo {
+					t.Errorf("%s is preferred and will not do", l.Name)
+				}
+			}
+			if strings.Join(got, ", ") != row.want {
+				t.Errorf("preferred %q, want %q", got, row.want)
+			}
+		})
 	}
 }
 
@@ -47,7 +86,7 @@ func TestPlanRefusesTheImpossible(t *testing.T) {
 	code, out, err := run(t, "", args...)
 	const want = "uidring: plan: no layout will do with leased worker IDs: delta takes 32 bits (3155760000 units of 1s), datacenter 5 (32), worker 18 (200000), " +
 		"sequence 14 (10000 IDs a unit of a process): 69, allowed: 63; more processes at a lower rate each, a later epoch or fewer years take less\n"
-	if code != exitFailure || err != want || strings.Count(out, "no: ") != 8 || strings.Contains(out, "will do\n") {
+	if code != exitFailure || err != want || strings.Count(out, "no: ") != 10 || strings.Contains(out, "will do") {
 		t.Errorf("exit code %d, stderr %s, stdout\n%s", code, err, out)
 	}
 	if code, out, _ := run(t, "", append(args, "--json")...); code != exitFailure || !strings.Contains(out, `"willDo":false`) {
@@ -59,7 +98,7 @@ func TestPlanRefusesTheImpossible(t *testing.T) {
 func TestPlanIsContentWithAPresetWhereNothingCanBeFitted(t *testing.T) {
 	clean(t)
 	code, out, err := run(t, "", strings.Fields("plan --rate 2e9 --processes 512 --years 68.5 --start 2026-11-21")...)
-	if code != exitOK || err != "" || strings.Count(out, "will do\n") != 1 || strings.Contains(out, "fitted") {
+	if code != exitOK || err != "" || strings.Count(out, "will do, preferred\n") != 1 || strings.Count(out, "will do") != 1 || strings.Contains(out, "fitted") {
 		t.Errorf("exit code %d, stderr %q, stdout\n%s", code, err, out)
 	}
 }

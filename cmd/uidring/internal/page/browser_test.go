@@ -237,7 +237,7 @@ func bitsAreExact(t *testing.T, browser context.Context) {
 	p.await(shown)
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, l := range []bitsalloc.Layout{
-		bitsalloc.Default(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(),
+		bitsalloc.Default(), bitsalloc.Leased(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(),
 		{DeltaBits: 63}, {DeltaBits: 1, WorkerBits: 62}, {DeltaBits: 1, SequenceBits: 1}, {DeltaBits: 2, DatacenterBits: 61},
 	} {
 		a := allocator(t, l)

@@ -122,7 +122,7 @@ func TestWhatFitsWillDo(t *testing.T) {
 				}
 				continue
 			}
-			for _, preset := range []bitsalloc.Layout{bitsalloc.Default(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript()} {
+			for _, preset := range []bitsalloc.Layout{bitsalloc.Default(), bitsalloc.Leased(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript()} {
 				if v := n.Judge(allocator(t, preset), source); preset.Unit == unit && len(v.Faults) == 0 {
 					t.Fatalf("%+v with %s: %v, but %v will do", n, source, err, preset)
 				}
