@@ -157,10 +157,10 @@ func (p page) soak() error {
 	r := p.results.Soak
 	p.head("Every ID counted", r.facts, "soak.csv")
 	p.text(fmt.Sprintf(`%s, %s IDs, each counted in a bitmap: %s. The books of each generator agree with it: what was put is
-issued, retired, dropped or still there.`, counted(int64(r.Total.Modes), "mode"), comma(r.Total.IDs), counted(r.Total.Duplicates, "duplicate")))
-	s := &sheet{heads: []string{"mode", "goroutines", "IDs", "different", "time", "retired", "dropped"}, left: 1}
+issued, retired or still there.`, counted(int64(r.Total.Modes), "mode"), comma(r.Total.IDs), counted(r.Total.Duplicates, "duplicate")))
+	s := &sheet{heads: []string{"mode", "goroutines", "IDs", "different", "time", "retired"}, left: 1}
 	for _, row := range r.Rows {
-		s.add(row.Summary, comma(int64(row.Goroutines)), comma(row.IDs), comma(row.Different), elapsed(row.Seconds), comma(row.Retired), comma(row.Dropped))
+		s.add(row.Summary, comma(int64(row.Goroutines)), comma(row.IDs), comma(row.Different), elapsed(row.Seconds), comma(row.Retired))
 	}
 	return p.sheet(s)
 }

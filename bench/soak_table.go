@@ -3,20 +3,20 @@ package main
 import "fmt"
 
 // soakLine lays out a line of figures. The columns are fixed, since a line is printed as soon as its mode has ended.
-const soakLine = "  %-33s %4s %15s %9s %9s %15s %15s %11s %11s %11s %10s\n"
+const soakLine = "  %-33s %4s %15s %9s %9s %15s %15s %11s %11s %10s\n"
 
 func printSoakHead(p printer) {
-	fmt.Fprintf(p, "\n"+soakLine, "SOAK", "by", "IDs, all new", "time", "per ID", "put", "retired", "dropped",
+	fmt.Fprintf(p, "\n"+soakLine, "SOAK", "by", "IDs, all new", "time", "per ID", "put", "retired",
 		"rejected", "inline pads", "bitmap")
 }
 
 func (r soakRow) print(p printer) {
-	put, retired, dropped, pads := "-", "-", "-", "-" // without a ring
+	put, retired, pads := "-", "-", "-" // without a ring
 	if r.Put > 0 {
-		put, retired, dropped, pads = comma(r.Put), comma(r.Retired), comma(r.Dropped), comma(r.InlinePads)
+		put, retired, pads = comma(r.Put), comma(r.Retired), comma(r.InlinePads)
 	}
 	fmt.Fprintf(p, soakLine, r.Summary, comma(int64(r.Goroutines)), comma(r.Different), elapsed(r.Seconds), ns(r.NsPerID),
-		put, retired, dropped, comma(r.Rejected), pads, size(r.Bitmap))
+		put, retired, comma(r.Rejected), pads, size(r.Bitmap))
 }
 
 // A soakTotal is the sum over all modes.

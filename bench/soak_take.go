@@ -79,7 +79,6 @@ type ledger struct {
 	Put       int64 `json:"put"` // counted in Trace.Padded
 	Issued    int64 `json:"issued"`
 	Retired   int64 `json:"retired"`
-	Dropped   int64 `json:"dropped"`
 	Remaining int64 `json:"remaining"`
 
 	Rejected      int64 `json:"rejected"` // takes
@@ -89,8 +88,8 @@ type ledger struct {
 
 // newSubject makes a generator of package cached.
 func newSubject(cfg cached.Config, use useFunc) (*subject, error) {
-	var runs atomic.Int64
-	cfg.Trace.Padded = func(info cached.PaddedInfo) { runs.Add(int64(info.Runs)) }
+	var blocks atomic.Int64
+	cfg.Trace.Padded = func(info cached.PaddedInfo) { blocks.Add(int64(info.Blocks)) }
 	alloc, err := bitsalloc.New(cfg.Layout, cfg.Epoch)
 	if err != nil {
 		return nil, err
@@ -109,10 +108,9 @@ func newSubject(cfg cached.Config, use useFunc) (*subject, error) {
 			err := gen.Close()
 			s := gen.Stats()
 			return ledger{
-				Put:           runs.Load() << cfg.Layout.SequenceBits,
+				Put:           blocks.Load() << cfg.Layout.SequenceBits,
 				Issued:        s.Issued,
 				Retired:       s.Retired,
-				Dropped:       s.Dropped,
 				Remaining:     int64(s.Remaining + s.Retiring),
 				Rejected:      s.RejectedTakes,
 				InlinePads:    s.InlinePads,

@@ -68,7 +68,6 @@ type stats struct {
 	Remaining     int   `json:"remaining,string"`
 	Issued        int64 `json:"issued,string"`
 	Retired       int64 `json:"retired,string"`
-	Dropped       int64 `json:"dropped,string"`
 	PaddingPasses int64 `json:"paddingPasses,string"`
 	InlinePads    int64 `json:"inlinePads,string"`
 	RejectedTakes int64 `json:"rejectedTakes,string"`
@@ -91,7 +90,6 @@ func newStats(s cached.Stats, at time.Time) *stats {
 		Remaining:     s.Remaining,
 		Issued:        s.Issued,
 		Retired:       s.Retired,
-		Dropped:       s.Dropped,
 		PaddingPasses: s.PaddingPasses,
 		InlinePads:    s.InlinePads,
 		RejectedTakes: s.RejectedTakes,

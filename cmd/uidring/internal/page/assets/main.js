@@ -18,8 +18,7 @@ const guarantees = {
 const counters = [
   ['issued', 'Issued', 'IDs returned to callers'],
   ['retired', 'Retired', 'IDs dropped unused: stale, or of a worker ID that was given up'],
-  ['dropped', 'Dropped', 'IDs spent by callers that stalled inside a take'],
-  ['paddingPasses', 'Padding passes', 'that put at least one run of IDs'],
+  ['paddingPasses', 'Padding passes', 'that put at least one block of IDs'],
   ['inlinePads', 'Inline pads', 'runs put by callers that had found the ring empty'],
   ['rejectedTakes', 'Rejected takes', 'requests that the generator had no ID for'],
   ['rejectedPuts', 'Rejected puts', 'padding passes that had to leave room in the ring'],
