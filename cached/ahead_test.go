@@ -102,7 +102,7 @@ func TestADrainedGeneratorNeverStaysStuck(t *testing.T) {
 			synctest.Wait()
 			got := drain(t, g)
 			if len(got) != 16 {
-				t.Fatalf("%d IDs in a second, want the run of one unit", len(got))
+				t.Fatalf("%d IDs in a second, want the block of one unit", len(got))
 			}
 			ids = append(ids, got...)
 			if _, err := g.Next(); !errors.Is(err, cached.ErrTooFarAhead) {

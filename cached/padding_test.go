@@ -9,16 +9,16 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// The ring holds 8 runs of 16. A hand-over is done by the taker after the last of a run.
+// The ring holds 8 blocks of 16. The taker after the last of a block begins the next one.
 func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
 	for factor, takes := range map[int]int{
 		0:  4*16 + 1, // the default, 50
-		1:  7*16 + 1, // below a run: one run left is reason enough
+		1:  7*16 + 1, // below a block: one block left is reason enough
 		12: 7*16 + 1,
 		25: 6*16 + 1,
 		50: 4*16 + 1,
 		75: 2*16 + 1,
-		87: 2*16 + 1, // 111 of 128, and after the first run 112 are left
+		87: 2*16 + 1, // 111 of 128, and after the first block 112 are left
 		88: 1*16 + 1,
 		99: 1*16 + 1,
 	} {

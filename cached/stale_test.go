@@ -22,7 +22,7 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 	}{
 		{"default, idle", narrow(), 0, time.Minute, 20*time.Minute + 300*time.Millisecond, 24},
 		{"default, slow", narrow(), 0, time.Minute, 7*time.Second + 100*time.Millisecond, 3},
-		{"default, a run a minute", narrow(), 0, time.Minute, 3700 * time.Millisecond, 3},
+		{"default, a block a minute", narrow(), 0, time.Minute, 3700 * time.Millisecond, 3},
 		{"default, quicker than the clock", narrow(), 0, time.Minute, 50 * time.Millisecond, 1},
 		{"ten seconds", narrow(), 10 * time.Second, 10 * time.Second, 1700 * time.Millisecond, 2},
 		{"two units", narrow(), 2 * time.Second, 2 * time.Second, 333 * time.Millisecond, 1},
@@ -53,10 +53,10 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 	}
 }
 
-func TestStaleRunsAreCountedAsRetired(t *testing.T) {
+func TestStaleBlocksAreCountedAsRetired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})
-		take(t, g, 20) // a run and four IDs
+		take(t, g, 20) // a block and four IDs
 		if got := g.Stats().Retired; got != 0 {
 			t.Fatalf("Retired = %d at once", got)
 		}
@@ -67,12 +67,12 @@ func TestStaleRunsAreCountedAsRetired(t *testing.T) {
 			t.Errorf("Retired %d, Remaining %d, want more than 0 and 124", s.Retired, s.Remaining)
 		}
 		if s.Ahead < -time.Minute || s.Ahead > 8*time.Second {
-			t.Errorf("the newest run lies %v ahead", s.Ahead)
+			t.Errorf("the newest block lies %v ahead", s.Ahead)
 		}
 	})
 }
 
-func TestNegativeMaxStalenessKeepsEveryRun(t *testing.T) {
+func TestNegativeMaxStalenessKeepsEveryBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{MaxStaleness: -1})
 		time.Sleep(24 * time.Hour)
@@ -81,7 +81,7 @@ func TestNegativeMaxStalenessKeepsEveryRun(t *testing.T) {
 		}
 		take(t, g, 40*16) // more than the ring has
 		if s := g.Stats(); s.Retired != 0 || s.LastDelta > bubbleStart+60 {
-			t.Errorf("Retired %d, LastDelta %d, want no run dropped and no unit skipped", s.Retired, s.LastDelta)
+			t.Errorf("Retired %d, LastDelta %d, want no block dropped and no unit skipped", s.Retired, s.LastDelta)
 		}
 	})
 }

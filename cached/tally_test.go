@@ -13,7 +13,7 @@ type tally struct {
 	t     testing.TB
 	g     *cached.Generator
 	first int64 // delta
-	size  int64 // IDs per run
+	size  int64 // IDs per block
 	bits  []atomic.Uint64
 	count atomic.Int64
 }

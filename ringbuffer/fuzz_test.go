@@ -129,8 +129,16 @@ func newPair(t *testing.T, setting byte) *pair {
 func (p *pair) step(op byte) {
 	arg := int(op >> 3)
 	switch op & 7 {
-	case 0, 1:
+	case 0:
 		p.put(arg)
+	case 1:
+		want := int64(0)
+		if p.m.skip(false) {
+			want = p.m.blocks[p.m.current][0]
+		}
+		if got := p.r.Peek(); got != want {
+			p.t.Fatalf("Peek() = %d, want %d", got, want)
+		}
 	case 2:
 		id, ok := p.r.Take()
 		p.same("Take", list(id, 1, ok), p.m.take(1))
@@ -229,14 +237,14 @@ func (p *pair) compare() {
 
 // FuzzModel reads a setting and a list of steps from a byte string.
 func FuzzModel(f *testing.F) {
-	const take, hold = 2, 6
+	const peek, take, hold = 1, 2, 6
 	put := func(length, gap byte) byte { return gap<<6 | (length-1)<<3 }
 	takeN := func(n byte) byte { return n<<3 | 3 }
 	takeBlock := func(n byte) byte { return (n-1)<<3 | 4 }
 	retire := func(back byte) byte { return back<<3 | 5 }
 	resume := func(which, n byte) byte { return n<<6 | which<<3 | 7 }
 	one, two, four := put(1, 0), put(2, 0), put(4, 0)
-	f.Add([]byte{0, one, take, take, one, one, one, take, take, take})
+	f.Add([]byte{0, peek, one, peek, take, peek, take, one, one, one, take, take, peek, take})
 	f.Add([]byte{0, two, put(2, 3), takeN(0), takeN(1), takeN(3), take})
 	f.Add([]byte{2, four, four, four, takeBlock(8), take, takeBlock(2), retire(2), four, retire(31), take})
 	f.Add([]byte{0, four, four, hold, hold, takeN(5), four, resume(0, 0), resume(0, 2), takeN(8), take})

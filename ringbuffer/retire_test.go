@@ -51,6 +51,29 @@ func TestRetireDropsTheIDsUpToLast(t *testing.T) {
 	}
 }
 
+func TestPeekLeavesTheIDInTheRing(t *testing.T) {
+	r := newRing(t, 2)
+	for _, want := range []int64{0, 8, 9, 16} {
+		for range 2 {
+			if got := r.Peek(); got != want {
+				t.Errorf("Peek() = %d, want %d", got, want)
+			}
+		}
+		if want == 0 {
+			r.Put(8, 9)
+			r.Put(16, 23)
+			continue
+		}
+		if id, ok := r.Take(); id != want || !ok {
+			t.Errorf("Take() = %d, %t, want %d", id, ok, want)
+		}
+	}
+	r.Retire(math.MaxInt64)
+	if got := r.Peek(); got != 0 {
+		t.Errorf("Peek() of an empty ring = %d, want 0", got)
+	}
+}
+
 func TestRetireOfAnEmptyRingIsZero(t *testing.T) {
 	r := newRing(t, 2)
 	if got := r.Retire(math.MaxInt64); got != 0 {
