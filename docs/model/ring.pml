@@ -362,14 +362,8 @@ end:
 	::	lock();
 		d_step { p = put; before = issued };
 		r = retired;
-		do
-		::	b = current;
-			taken = MIN(TOTAL(b) - LEFT(b), p);
-			if
-			:: current == b -> break
-			:: current != b
-			fi
-		od;
+		b = current;
+		taken = MIN(TOTAL(b) - LEFT(b), p);
 		b = 0;
 		d_step {
 			taken = MAX(taken, r) - r;
