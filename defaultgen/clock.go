@@ -29,10 +29,10 @@ type reading struct {
 	ahead   int64         // under GoOn: how far time is ahead of base plus the time elapsed, in ns
 }
 
-func startClock(read func() time.Time, carried, goOn bool) *clock {
-	c := &clock{read: read, carried: carried, goOn: goOn, base: read().Round(0), started: time.Now()}
+func (c *clock) start(read func() time.Time, carried, goOn bool) {
+	c.read, c.carried, c.goOn = read, carried, goOn
+	c.base, c.started = read().Round(0), time.Now()
 	c.ahead.Store(math.MinInt64)
-	return c
 }
 
 // now reads the clock.

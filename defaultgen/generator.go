@@ -17,7 +17,7 @@ import (
 type Generator struct {
 	cfg    Config // resolved
 	alloc  *bitsalloc.Allocator
-	clock  *clock
+	clock  clock
 	tenure *tenure.Tenure
 
 	unit  atomic.Pointer[unit] // the current one; its delta only grows
@@ -84,7 +84,7 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 	if g.tenure, err = tenure.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("defaultgen: no worker ID: %w", err)
 	}
-	g.clock = startClock(cfg.Now, carried, cfg.OnClockBack == GoOn)
+	g.clock.start(cfg.Now, carried, cfg.OnClockBack == GoOn)
 	g.now(g.tenure.Latest())
 	if err := g.awaitFirstUnit(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
