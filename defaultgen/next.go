@@ -123,19 +123,20 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 }
 
 // Two CPUs that take IDs at once pass the cache line of unit.next to and fro, which takes longer than
-// issuing an ID. So one take in wayEvery looks whether another CPU has taken an ID meanwhile, and
-// then waits while the other takes up to wayLasts IDs undisturbed.
+// issuing an ID. So one take in wayEvery looks whether another CPU has taken an ID meanwhile, and then
+// waits while the other takes about wayLasts IDs undisturbed.
 const (
-	wayEvery = 16
-	wayLasts = 128
+	wayEvery = 64
+	wayLasts = 256
 )
 
-// makeWay waits when a number after x was taken.
+// makeWay waits when a number after x is taken within the time of a take.
 func (g *Generator) makeWay(u *unit, x int64) {
+	_ = time.Since(g.clock.started) // most of a take is a reading of the clock
 	if u.next.Load() == x+1 {
 		return
 	}
-	for range wayLasts { // an ID takes little more than a reading, and time stands still in a synctest bubble
+	for range wayLasts { // counted, since time stands still in a synctest bubble
 		_ = time.Since(g.clock.started)
 	}
 }
