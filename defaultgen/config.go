@@ -43,6 +43,10 @@ const (
 	// and further ahead after a unit of few IDs, so that IDs at a regular pace spread, too. So a unit
 	// has all 2^SequenceBits IDs under continuous load, and three quarters of them at least when it is
 	// the first busy one.
+	//
+	// Shares of powers of two up to 2^SequenceBits / 128, at most 64, are equal at any pace; of larger
+	// ones at a regular pace of at most one ID in a unit. Shares of other numbers differ by a few per
+	// cent, or as in a fair draw where that is more.
 	Even SequenceStart = iota
 	// Zero: each unit begins with 0.
 	Zero
