@@ -106,8 +106,8 @@ func TestACarriedClockKeepsTheBordersOfUnits(t *testing.T) {
 	}
 }
 
-// The clock is read once a unit or a millisecond when it is the system's, and for each ID when it is
-// the user's.
+// The clock is read once a unit or a millisecond when it is the system's, and for each ID when it
+// is the user's.
 func TestHowOftenTheClockIsRead(t *testing.T) {
 	for _, unit := range units {
 		synctest.Test(t, func(t *testing.T) {
@@ -170,8 +170,9 @@ func TestACallerThatReadsTheClockDelaysNoOther(t *testing.T) {
 	})
 }
 
-// Many goroutines on the system's clock, in units so short that most callers meet a change: each ID is
-// issued once, none of a unit is left out, and calls that follow one another get increasing IDs.
+// Many goroutines on the system's clock, in units so short that most callers meet a change: each
+// ID is issued once, none of a unit is left out, and calls that follow one another get increasing
+// IDs.
 func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
 	const all, sequenceBits = 200_000, 16
 	for _, goroutines := range []int{2, 8, 64} {

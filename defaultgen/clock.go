@@ -9,9 +9,9 @@ import (
 // maxCarry bounds how long a reading of the wall clock is carried on: so soon a step is noticed.
 const maxCarry = time.Millisecond
 
-// A clock reads the time: the user's clock for every ID, or the system's, which it carries on by the
-// monotonic clock between readings. Under GoOn it never goes back: it returns the highest reading
-// that was kept, carried on by the monotonic clock.
+// A clock reads the time: the user's clock for every ID, or the system's, which it carries on by
+// the monotonic clock between readings. Under GoOn it never goes back: it returns the highest
+// reading that was kept, carried on by the monotonic clock.
 type clock struct {
 	read    func() time.Time
 	carried bool // whether read is the system's clock
@@ -56,7 +56,8 @@ func (c *clock) until(r reading, end time.Time) int64 {
 	return int64(r.elapsed + min(maxCarry, end.Sub(r.time)))
 }
 
-// within reports whether the monotonic clock has not reached until, which is 0 or from a call of until.
+// within reports whether the monotonic clock has not reached until, which is 0 or from a call of
+// until.
 func (c *clock) within(until int64) bool {
 	return until != 0 && int64(time.Since(c.started)) < until
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// spread returns the largest distance of a shard's share from the shares that counting from 0 gives,
-// in IDs, where shard is ID modulo shards.
+// spread returns the largest distance of a shard's share from the shares that counting from 0
+// gives, in IDs, where shard is ID modulo shards.
 func spread(ids []int64, shards int64) int {
 	count := make([]int, shards)
 	for _, id := range ids {
@@ -27,8 +27,8 @@ func spread(ids []int64, shards int64) int {
 	return worst
 }
 
-// At each pace that is regular and not above one ID a unit, IDs spread over shards as counting would
-// spread them: exactly for powers of two, within 2 % for the others.
+// At each pace that is regular and not above one ID a unit, IDs spread over shards as counting
+// would spread them: exactly for powers of two, within 2 % for the others.
 func TestByDefaultIDsSpreadOverShardsAsCountingWould(t *testing.T) {
 	const n = 16_000
 	for name, c := range map[string]struct {
@@ -69,8 +69,8 @@ func TestByDefaultIDsSpreadOverShardsAsCountingWould(t *testing.T) {
 	}
 }
 
-// At higher paces, regular or not, powers of two up to 64 are exactly even still. Irregular gaps are
-// drawn, with the pace for their mean. The limits are four standard deviations of a fair draw.
+// At higher paces, regular or not, powers of two up to 64 are exactly even still. Irregular gaps
+// are drawn, with the pace for their mean. The limits are four standard deviations of a fair draw.
 func TestByDefaultIDsSpreadOverShardsAtAnyPace(t *testing.T) {
 	const n = 16_000
 	for _, pace := range []time.Duration{

@@ -88,8 +88,8 @@ func (g *Generator) used() int64 {
 	return g.unit.Load().delta
 }
 
-// sequenceStart returns the first sequence number of the unit after u, from which last was the last
-// number taken, and the strides of that unit.
+// sequenceStart returns the first sequence number of the unit after u, from which last was the
+// last number taken, and the strides of that unit.
 func (g *Generator) sequenceStart(u *unit, last int64) (start, strides int64) {
 	switch g.cfg.SequenceStart {
 	case Zero:
@@ -108,8 +108,9 @@ func (g *Generator) sequenceStart(u *unit, last int64) (start, strides int64) {
 // Continuing after the last number alone would be even for powers of two only. Where IDs come at a
 // regular pace, an ID is a fixed number greater than the ID before, and where a number of shards
 // divides that number, such as 3 at one ID a second in the default layout, all of them go to one
-// shard until the sequence wraps around. So a unit also begins a stride further ahead than the unit
-// before did. Strides are multiples of a power of two: the low bits still count without a gap.
+// shard until the sequence wraps around. So a unit also begins a stride further ahead than the
+// unit before did. Strides are multiples of a power of two: the low bits still count without a
+// gap.
 func (u *unit) evenStart(last, ids int64) (start, strides int64) {
 	issued := last - u.start + 1
 	if issued > ids/2 {
