@@ -12,10 +12,10 @@ import (
 	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
 // [assigner.Fenced]:
 //
-//	numbers := assigner.Leased(etcdassigner.Leases(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet use the same namespace. One that differs from an existing namespace in letter case only
@@ -32,7 +32,7 @@ import (
 // does.
 //
 // Any number of goroutines may use the store at once.
-func Leases(client *clientv3.Client, namespace string) assigner.Store {
+func LeaseStore(client *clientv3.Client, namespace string) assigner.Store {
 	l := &leases{client: client, err: checkNamespace(namespace), namespace: namespace}
 	if client == nil {
 		l.err = errors.Join(errors.New("etcdassigner: client nil, allowed: any"), l.err)

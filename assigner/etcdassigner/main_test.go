@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			return nil, err
 		}
-		return assigner.Leased(etcdassigner.Leases(client, namespace), assigner.LeaseConfig{}), nil
+		return assigner.Leased(etcdassigner.LeaseStore(client, namespace), assigner.LeaseConfig{}), nil
 	})
 	os.Exit(m.Run())
 }
@@ -65,8 +65,8 @@ func backend(t *testing.T, server *testserver.Server, name, other string) assign
 		}
 	}
 	return assignertest.Backend{
-		Handle: func() assigner.Store { return etcdassigner.Leases(connect(t, server.DSN()), name) },
-		Other:  func() assigner.Store { return etcdassigner.Leases(connect(t, server.DSN()), other) },
+		Handle: func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), name) },
+		Other:  func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), other) },
 		Delete: func(t *testing.T, workerID int64) { remove(t, fmt.Sprintf("uidring/worker/%s/%019d", name, workerID)) },
 		Clear: func(t *testing.T) {
 			remove(t, "uidring/worker/"+name+"/", clientv3.WithPrefix())

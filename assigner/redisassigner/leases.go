@@ -14,10 +14,10 @@ import (
 	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
 // [assigner.Fenced]:
 //
-//	numbers := assigner.Leased(redisassigner.Leases(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet use the same namespace. One that differs from an existing namespace in letter case only
@@ -38,7 +38,7 @@ import (
 // context by Options.ReadTimeout.
 //
 // Any number of goroutines may use the store at once.
-func Leases(client redis.UniversalClient, namespace string) assigner.Store {
+func LeaseStore(client redis.UniversalClient, namespace string) assigner.Store {
 	return &leases{
 		client:    client,
 		err:       errors.Join(checkClient(client), checkNamespace(namespace)),

@@ -142,7 +142,7 @@ func LoadList(t *testing.T, b Backend, n int) {
 	var before, after, live runtime.MemStats
 	runtime.ReadMemStats(&before)
 	begin := time.Now()
-	rows, err := Leases(db).List(t.Context())
+	rows, err := LeaseStore(db).List(t.Context())
 	took := time.Since(begin)
 	runtime.ReadMemStats(&after)
 	if err != nil || len(rows) != n+1 {
@@ -170,7 +170,7 @@ func LoadStarts(t *testing.T, b Backend, n int) {
 					handle = b.Open(t, dsn)
 					handle.SetMaxIdleConns(20) // as many processes have
 				}
-				starters[i] = kind(Leases(handle), assigner.LeaseConfig{})
+				starters[i] = kind(LeaseStore(handle), assigner.LeaseConfig{})
 			}
 			workers, took := make([]int64, n), make([]time.Duration, n)
 			var failed atomic.Int64

@@ -18,7 +18,7 @@ import (
 
 // from returns an assigner for a namespace that begins at a worker ID.
 func from(db *sqlx.DB, name string, first int64) assigner.Assigner {
-	return assigner.Leased(sqlassigner.Leases(db, name, sqlassigner.Config{}), assigner.LeaseConfig{FirstWorkerID: first})
+	return assigner.Leased(sqlassigner.LeaseStore(db, name, sqlassigner.Config{}), assigner.LeaseConfig{FirstWorkerID: first})
 }
 
 // besideNodes adds leases beside live Java services, in the steps of docs/IDENTITY.md.
@@ -32,7 +32,7 @@ func besideNodes(t *testing.T, b Backend) {
 		checkWithin(t, err, assigner.ErrWorkerOverlap, "worker_node has given out the worker ids up to 5", fmt.Sprintf(`"orders" has those from %d up`, first),
 			"LeaseConfig.FirstWorkerID well above 5", "another DatacenterID")
 	}
-	if meta, err := sqlassigner.Leases(db, "orders", sqlassigner.Config{}).LoadMeta(t.Context()); err != nil || meta != (assigner.Meta{}) {
+	if meta, err := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{}).LoadMeta(t.Context()); err != nil || meta != (assigner.Meta{}) {
 		t.Errorf("meta %+v of a namespace that was refused, want none: %v", meta, err)
 	}
 	for want := int64(1000); want < 1003; want++ {
@@ -44,7 +44,7 @@ func besideNodes(t *testing.T, b Backend) {
 	}
 	held := Assign(t, from(db, "orders", 1000))
 	Exec(t, db, strings.Replace(strings.Replace(javaRow, "(HOST_NAME", "(ID, HOST_NAME", 1), "('10", "(1000, '10", 1))
-	store := sqlassigner.Leases(db, "orders", sqlassigner.Config{})
+	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	for _, a := range []assigner.Assigner{from(db, "orders", 1000), assigner.Fenced(store, 2000, "me", assigner.LeaseConfig{FirstWorkerID: 1000})} {
 		_, err := TryAssign(t, a, time.Minute)
 		checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 1000", "from 1000 up", "well above 1003")
@@ -119,7 +119,7 @@ func fewLeft(t *testing.T, b Backend) {
 	db, _ := b.Applied(t)
 	log, leaseLog := NewLog(), NewLog()
 	nodes := sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()})
-	store := sqlassigner.Leases(db, "orders", sqlassigner.Config{Logger: leaseLog.Logger()})
+	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{Logger: leaseLog.Logger()})
 	leases := assigner.Leased(store, assigner.LeaseConfig{FirstWorkerID: 21})
 	for i := range 20 {
 		Assign(t, leases)
@@ -229,7 +229,7 @@ func oneKind(t *testing.T, b Backend) {
 
 func namespacesListed(t *testing.T, b Backend) {
 	db, _ := b.Applied(t)
-	s, ok := Leases(db).(assigner.Namespaced)
+	s, ok := LeaseStore(db).(assigner.Namespaced)
 	if !ok {
 		t.Fatal("the store is not an assigner.Namespaced")
 	}
@@ -263,7 +263,7 @@ func namespacesAlike(t *testing.T, b Backend) {
 	Assign(t, from(db, "orders-I", 0))
 	Assign(t, from(db, "orders_I", 0))
 	Assign(t, from(db, "orders-I.", 0))
-	if all, err := Leases(db).(assigner.Namespaced).Namespaces(t.Context()); err != nil || len(all) != 3 {
+	if all, err := LeaseStore(db).(assigner.Namespaced).Namespaces(t.Context()); err != nil || len(all) != 3 {
 		t.Errorf("namespaces %+v, want three: %v", all, err)
 	}
 	for _, twin := range []string{"ORDERS-I", "orders-I "} { // made by hand, or by two processes at once

@@ -28,7 +28,7 @@ func renamedTables(t *testing.T, b Backend) {
 		"my_worker_node":   func() assigner.Assigner { return sqlassigner.Disposable(db, cfg) },
 		"my_worker_sticky": func() assigner.Assigner { return sqlassigner.Sticky(db, "orders", cfg) },
 		"my_worker_lease_meta": func() assigner.Assigner {
-			return assigner.Leased(sqlassigner.Leases(db, namespace, cfg), assigner.LeaseConfig{FirstWorkerID: besideDisposable})
+			return assigner.Leased(sqlassigner.LeaseStore(db, namespace, cfg), assigner.LeaseConfig{FirstWorkerID: besideDisposable})
 		},
 	}
 	for range 2 {
@@ -64,7 +64,7 @@ func badNames(t *testing.T, b Backend) {
 	cfg := sqlassigner.Config{TableName: func(name string) string { return names[name] }}
 	_, err1 := sqlassigner.Disposable(db, cfg).Assign(t.Context(), assignertest.Domain())
 	_, err2 := sqlassigner.Sticky(db, "orders", cfg).Assign(t.Context(), assignertest.Domain())
-	_, err3 := sqlassigner.Leases(db, namespace, cfg).Status(t.Context())
+	_, err3 := sqlassigner.LeaseStore(db, namespace, cfg).Status(t.Context())
 	for _, err := range []error{err1, err2, err3, sqlassigner.Apply(t.Context(), db, cfg)} {
 		if err == nil {
 			t.Error("no error, want one for each name")

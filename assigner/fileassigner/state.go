@@ -1,4 +1,4 @@
-package assigner
+package fileassigner
 
 import (
 	"bytes"
@@ -6,18 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/uidring/uidring/assigner"
 )
 
 // stateFormat changes with the fields of fileState, Meta and Row.
 const stateFormat = 1
 
-// A fileState is all that a FileStore keeps.
+// A fileState is all that a LeaseStore keeps.
 type fileState struct {
 	Format int
 	ID     string    // random; another one shows that the state is another store's
 	Seen   time.Time // of the last write, by the clock of the host that wrote
-	Meta   Meta
-	Rows   map[int64]Row
+	Meta   assigner.Meta
+	Rows   map[int64]assigner.Row
 }
 
 // blank reports that nobody has taken anything yet.
@@ -47,18 +49,18 @@ func decodeState(raw []byte) (*fileState, error) {
 	body = bytes.TrimSuffix(body, []byte(frameEnd))
 	if !bytes.Equal(frame(body), raw) {
 		return nil, fmt.Errorf("%w: %s, %d bytes: the checksum is not that of the content: it is torn, or was changed by hand",
-			ErrStoreDamaged, stateName, len(raw))
+			assigner.ErrStoreDamaged, stateName, len(raw))
 	}
 	s := new(fileState)
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	switch err := d.Decode(s); {
 	case s.Format > stateFormat:
-		return nil, fmt.Errorf("%w: %s has format %d, this version knows 1 to %d; use a later one", ErrStoreDamaged, stateName, s.Format, stateFormat)
+		return nil, fmt.Errorf("%w: %s has format %d, this version knows 1 to %d; use a later one", assigner.ErrStoreDamaged, stateName, s.Format, stateFormat)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s: %w", ErrStoreDamaged, stateName, err)
+		return nil, fmt.Errorf("%w: %s: %w", assigner.ErrStoreDamaged, stateName, err)
 	case s.Format != stateFormat || s.ID == "" || s.Rows == nil:
-		return nil, fmt.Errorf("%w: %s is not that of a FileStore", ErrStoreDamaged, stateName)
+		return nil, fmt.Errorf("%w: %s is not the state of a LeaseStore", assigner.ErrStoreDamaged, stateName)
 	}
 	return s, nil
 }

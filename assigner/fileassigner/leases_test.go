@@ -1,4 +1,4 @@
-package assigner_test
+package fileassigner_test
 
 import (
 	"errors"
@@ -11,54 +11,34 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/internal/testserver"
 )
 
 // TestMain lets the test binary be one of the processes that share a folder.
 func TestMain(m *testing.M) {
 	assignertest.Child(func(dir string) (assigner.Assigner, error) {
-		return assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{}), nil
+		return assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}), nil
 	})
 	os.Exit(m.Run())
 }
 
-// diskFolder returns an empty folder for a FileStore. The folder for temporary files is in memory on some hosts.
+// diskFolder returns an empty folder on a local disk, on a system that locks files.
 func diskFolder(t *testing.T) string {
 	t.Helper()
-	temp := t.TempDir()
-	for _, parent := range []string{temp, "."} {
-		dir, err := os.MkdirTemp(parent, ".filestore-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = os.RemoveAll(dir) })
-		probe, err := os.MkdirTemp(dir, "probe")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := assigner.FileStore(probe).Status(t.Context())
-		if errors.Is(err, errors.ErrUnsupported) {
-			t.Skip(err)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(probe); err != nil {
-			t.Fatal(err)
-		}
-		if len(s.Faults) == 0 {
-			return dir
-		}
+	_, err := fileassigner.LeaseStore(t.TempDir()).Status(t.Context())
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
 	}
-	t.Skip("neither the folder for temporary files nor this one is on a local disk")
-	return ""
+	return testserver.DiskFolder(t)
 }
 
-func TestFileStoreConforms(t *testing.T) {
+func TestStoreConforms(t *testing.T) {
 	assignertest.RunStore(t, func(t *testing.T) assignertest.Backend {
 		dir := diskFolder(t)
 		return assignertest.Backend{
-			Handle: func() assigner.Store { return assigner.FileStore(dir) },
-			Other:  func() assigner.Store { return assigner.FileStore(diskFolder(t)) },
+			Handle: func() assigner.Store { return fileassigner.LeaseStore(dir) },
+			Other:  func() assigner.Store { return fileassigner.LeaseStore(diskFolder(t)) },
 			Delete: func(t *testing.T, workerID int64) {
 				editState(t, dir, func(s *state) { delete(s.Rows, workerID) })
 			},
@@ -86,12 +66,12 @@ func unmount(t *testing.T, dir string) (mount func()) {
 	return func() { rename(away, dir) }
 }
 
-func TestLeasedOnAFileStoreConforms(t *testing.T) {
+func TestLeasesConform(t *testing.T) {
 	assignertest.Run(t, func(t *testing.T) assignertest.Store {
 		dir := diskFolder(t)
 		return assignertest.Store{
 			Assigner: func(holder string) assigner.Assigner {
-				return assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{Owner: holder})
+				return assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{Owner: holder})
 			},
 			Guarantee: assigner.GuaranteeFenced,
 			Reusable:  true,
@@ -102,7 +82,7 @@ func TestLeasedOnAFileStoreConforms(t *testing.T) {
 
 func TestProcessesShareAFolder(t *testing.T) {
 	dir := diskFolder(t)
-	mine, err := assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	mine, err := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +91,7 @@ func TestProcessesShareAFolder(t *testing.T) {
 	if different := len(slices.Compact(slices.Clone(got))); different != 21 {
 		t.Fatalf("workers %v, %d different ones, want 21", got, different)
 	}
-	rows, err := assigner.FileStore(dir).List(t.Context())
+	rows, err := fileassigner.LeaseStore(dir).List(t.Context())
 	if err != nil || len(rows) < 21 {
 		t.Errorf("%d rows, %v; want 21 at least", len(rows), err)
 	}
@@ -121,7 +101,7 @@ func TestProcessesShareAFolder(t *testing.T) {
 func heldFolder(t *testing.T) (dir string, row assigner.Row) {
 	t.Helper()
 	dir = diskFolder(t)
-	s := assigner.FileStore(dir)
+	s := fileassigner.LeaseStore(dir)
 	for range 3 {
 		l, err := assigner.Leased(s, assigner.LeaseConfig{Owner: "me"}).Assign(t.Context(), assignertest.Domain())
 		if err != nil {
@@ -145,7 +125,7 @@ func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, row := heldFolder(t)
-			s := assigner.FileStore(dir)
+			s := fileassigner.LeaseStore(dir)
 			a := assigner.Leased(s, assigner.LeaseConfig{})
 			if _, err := a.Assign(t.Context(), assignertest.Domain()); err != nil {
 				t.Fatal(err)
@@ -200,7 +180,7 @@ func TestCopiedFolderHasAnotherIdentity(t *testing.T) {
 	if other := statusOf(t, diskFolder(t)).Identity; other == original {
 		t.Errorf("another folder has the same identity, %q", other)
 	}
-	if got, err := assigner.FileStore(copied).Load(t.Context(), row.WorkerID); err != nil || got != row {
+	if got, err := fileassigner.LeaseStore(copied).Load(t.Context(), row.WorkerID); err != nil || got != row {
 		t.Errorf("the copy has row %+v, %v; want %+v", got, err, row)
 	}
 	moved := copied + "-moved"
@@ -215,7 +195,7 @@ func TestCopiedFolderHasAnotherIdentity(t *testing.T) {
 
 func statusOf(t *testing.T, dir string) assigner.Status {
 	t.Helper()
-	s, err := assigner.FileStore(dir).Status(t.Context())
+	s, err := fileassigner.LeaseStore(dir).Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,16 +226,16 @@ func wantError(t *testing.T, s assigner.Store, row assigner.Row, want error) {
 func TestFolderMustExist(t *testing.T) {
 	dir := diskFolder(t)
 	missing := filepath.Join(dir, "missing")
-	wantError(t, assigner.FileStore(missing), assigner.Row{}, os.ErrNotExist)
+	wantError(t, fileassigner.LeaseStore(missing), assigner.Row{}, os.ErrNotExist)
 	if _, err := os.Stat(missing); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Stat: %v; the folder was made, which hides that a disk is not mounted", err)
 	}
-	wantError(t, assigner.FileStore(""), assigner.Row{}, os.ErrNotExist)
+	wantError(t, fileassigner.LeaseStore(""), assigner.Row{}, os.ErrNotExist)
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := assigner.FileStore(file).Status(t.Context()); err == nil {
+	if _, err := fileassigner.LeaseStore(file).Status(t.Context()); err == nil {
 		t.Error("a file was taken for a folder")
 	}
 }
@@ -264,10 +244,10 @@ func TestOwnerThatIsNotUTF8IsRefused(t *testing.T) {
 	dir, row := heldFolder(t)
 	next := row
 	next.Owner = "host-\xff"
-	if ok, err := assigner.FileStore(dir).Swap(t.Context(), row, next, time.Hour); ok || err == nil {
+	if ok, err := fileassigner.LeaseStore(dir).Swap(t.Context(), row, next, time.Hour); ok || err == nil {
 		t.Errorf("Swap: %v, %v; want an error: JSON would change the owner", ok, err)
 	}
-	if got, err := assigner.FileStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
+	if got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
 		t.Errorf("row %+v, %v; want %+v", got, err, row)
 	}
 }

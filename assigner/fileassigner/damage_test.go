@@ -1,4 +1,4 @@
-package assigner_test
+package fileassigner_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -65,7 +66,7 @@ func editState(t *testing.T, dir string, edit func(*state)) {
 func wantDamaged(t *testing.T, dir, name string, content []byte, what string) {
 	t.Helper()
 	writeFile(t, content, dir, name)
-	rows, err := assigner.FileStore(dir).List(t.Context())
+	rows, err := fileassigner.LeaseStore(dir).List(t.Context())
 	if !errors.Is(err, assigner.ErrStoreDamaged) || rows != nil {
 		t.Fatalf("%s, %s: %v, %v; want ErrStoreDamaged", name, what, rows, err)
 	}
@@ -90,7 +91,7 @@ func TestTornFileIsRefusedAtEveryOffset(t *testing.T) {
 		wantDamaged(t, dir, name, append(bytes.Clone(intact), '\n'), "a byte longer")
 		writeFile(t, intact, dir, name)
 	}
-	if got, err := assigner.FileStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
+	if got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
 		t.Errorf("row %+v, %v after all is put back; want %+v", got, err, row)
 	}
 }
@@ -102,14 +103,14 @@ func TestLostFileIsRefusedAndNotMadeAnew(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, assigner.FileStore(dir), row, assigner.ErrStoreDamaged)
+		wantError(t, fileassigner.LeaseStore(dir), row, assigner.ErrStoreDamaged)
 		if name == "state.json" {
 			if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%s was made anew: %v", name, err)
 			}
 		}
 		writeFile(t, intact, dir, name)
-		if got, err := assigner.FileStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
+		if got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
 			t.Errorf("row %+v, %v after %s is back; want %+v", got, err, name, row)
 		}
 	}
@@ -143,7 +144,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 	}
 	wantDamaged(t, dir, "lock", []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "another ID")
 	writeFile(t, intact, dir, "state.json")
-	wantError(t, assigner.FileStore(dir), row, assigner.ErrStoreDamaged)
+	wantError(t, fileassigner.LeaseStore(dir), row, assigner.ErrStoreDamaged)
 }
 
 // A process may end anywhere in the first operation on a folder.
@@ -175,7 +176,7 @@ func TestInterruptedStartGoesOn(t *testing.T) {
 			t.Errorf("interrupted %s: identity %q, that of the state is %q", what, first.Identity, id)
 		}
 		row := assigner.Row{Version: 1, Fence: 7, Token: "mine"}
-		if ok, err := assigner.FileStore(dir).Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
+		if ok, err := fileassigner.LeaseStore(dir).Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
 			t.Errorf("interrupted %s: Swap: %v, %v", what, ok, err)
 		}
 		entries, err := os.ReadDir(dir)
@@ -198,7 +199,7 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	intact := frame([]byte(body))
 	writeFile(t, intact, dir, "state.json")
 	writeFile(t, []byte(id), dir, "lock")
-	s := assigner.FileStore(dir)
+	s := fileassigner.LeaseStore(dir)
 	meta, err := s.LoadMeta(t.Context())
 	if want := (assigner.Meta{
 		Version: 4, Namespace: "N", Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, FirstWorkerID: 1, NextWorkerID: 2,

@@ -1,4 +1,4 @@
-package assigner_test
+package fileassigner_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/fileassigner"
 )
 
 func TestFolderWithoutPermissionIsAnError(t *testing.T) {
@@ -34,7 +35,7 @@ func TestFolderWithoutPermissionIsAnError(t *testing.T) {
 	for _, mode := range []struct{ folder, file os.FileMode }{{0o555, 0o666}, {0o777, 0o444}, {0o000, 0o666}} {
 		chmod(mode.folder, mode.file)
 		asNobody(t, filepath.Dir(dir), func() {
-			ok, err := assigner.FileStore(dir).Swap(t.Context(), row, next, 0)
+			ok, err := fileassigner.LeaseStore(dir).Swap(t.Context(), row, next, 0)
 			if ok || !errors.Is(err, os.ErrPermission) {
 				t.Errorf("Swap with mode %v of the folder, %v of its files: %v, %v; want ErrPermission", mode.folder, mode.file, ok, err)
 			}
@@ -49,7 +50,7 @@ func TestFolderWithoutPermissionIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	asNobody(t, filepath.Dir(empty), func() {
-		wantError(t, assigner.FileStore(empty), assigner.Row{}, os.ErrPermission)
+		wantError(t, fileassigner.LeaseStore(empty), assigner.Row{}, os.ErrPermission)
 	})
 }
 
@@ -88,11 +89,11 @@ func TestFolderInMemoryIsAFault(t *testing.T) {
 	if faults := statusOf(t, dir).Faults; len(faults) != 1 || !strings.Contains(faults[0], "tmpfs") {
 		t.Errorf("faults %q, want one that says tmpfs", faults)
 	}
-	a := assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{})
+	a := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{})
 	if _, err := a.Assign(t.Context(), assignertest.Domain()); !errors.Is(err, assigner.ErrStoreNotDurable) {
 		t.Errorf("Assign: %v, want ErrStoreNotDurable", err)
 	}
-	risk := assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{AllowUndurable: true})
+	risk := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{AllowUndurable: true})
 	if _, err := risk.Assign(t.Context(), assignertest.Domain()); err != nil {
 		t.Errorf("Assign with AllowUndurable: %v", err)
 	}

@@ -1,10 +1,12 @@
-package assigner
+package fileassigner
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
 	"sync/atomic"
+
+	"github.com/uidring/uidring/assigner"
 )
 
 // sameFolder keeps the identity of the folder that a store has used first. Any number of goroutines
@@ -41,5 +43,5 @@ func (s *sameFolder) explain(err error) error {
 func replaced(found string) error {
 	return fmt.Errorf("%w: the folder was moved, replaced or deleted while it was in use, %s; put it back, or end the process "+
 		"and start it again where this is the right store: two stores, and two copies of one, hand out the same worker IDs",
-		ErrStoreDamaged, found)
+		assigner.ErrStoreDamaged, found)
 }

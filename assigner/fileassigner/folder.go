@@ -1,4 +1,4 @@
-package assigner
+package fileassigner
 
 import (
 	"cmp"
@@ -14,17 +14,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/disk"
 )
 
-// The files of a FileStore.
+// The files of a LeaseStore.
 const (
 	lockName  = "lock"           // held during an operation; its text is the ID of the store
 	stateName = "state.json"     // holds the same ID
 	newName   = "state.json.new" // becomes the state when it is complete
 )
 
-// A folder is the one of a FileStore while this process holds its lock.
+// A folder is the one of a LeaseStore while this process holds its lock.
 type folder struct {
 	root  *os.Root
 	dir   *os.File // the folder itself, to be synced
@@ -60,7 +61,7 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 		return nil, err
 	}
 	if now, err := f.root.Stat(lockName); err != nil || !os.SameFile(held, now) {
-		return nil, fmt.Errorf("%w: %s was replaced while it was waited for", ErrStoreDamaged, lockName)
+		return nil, fmt.Errorf("%w: %s was replaced while it was waited for", assigner.ErrStoreDamaged, lockName)
 	}
 	return f, nil
 }
@@ -114,7 +115,7 @@ func (f *folder) read(used bool) error {
 		return f.create()
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s is gone, and with it which deltas have been used; bring it back, or, with another DatacenterID, "+
-			"use a new folder", ErrStoreDamaged, stateName)
+			"use a new folder", assigner.ErrStoreDamaged, stateName)
 	case err != nil:
 		return err
 	}
@@ -128,13 +129,13 @@ func (f *folder) read(used bool) error {
 		return f.sign() // the first process did not get so far
 	default:
 		return fmt.Errorf("%w: %s is of store %q, %s of store %q; if they belong together, end all processes that use the folder, "+
-			"then put the former into the latter", ErrStoreDamaged, stateName, f.state.ID, lockName, id)
+			"then put the former into the latter", assigner.ErrStoreDamaged, stateName, f.state.ID, lockName, id)
 	}
 }
 
 // create writes a state without rows, then its ID into the lock file: a folder with an ID has had a state.
 func (f *folder) create() error {
-	f.state = &fileState{Format: stateFormat, ID: rand.Text(), Rows: make(map[int64]Row)}
+	f.state = &fileState{Format: stateFormat, ID: rand.Text(), Rows: make(map[int64]assigner.Row)}
 	if err := f.write(); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
 
-package assigner
+package fileassigner
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
 
-package assigner_test
+package fileassigner_test
 
 import (
 	"bufio"
@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 )
 
-const folderEnv = "UIDRING_FILESTORE_FOLDER"
+const folderEnv = "UIDRING_LEASE_FOLDER"
 
 // again runs one test of this binary in a process of its own, on a folder.
 func again(t *testing.T, test, dir string) *exec.Cmd {
@@ -39,7 +39,7 @@ func TestSwapper(t *testing.T) {
 	if dir == "" {
 		t.Skip("run by TestKilledProcessLeavesAllItHasAcknowledged")
 	}
-	s := assigner.FileStore(dir)
+	s := fileassigner.LeaseStore(dir)
 	for {
 		row, err := s.Load(t.Context(), 5)
 		if err != nil {
@@ -64,7 +64,7 @@ func TestKilledProcessLeavesAllItHasAcknowledged(t *testing.T) {
 	for round := range rounds {
 		acknowledged := swapAndKill(t, dir, 1+round%7)
 		// The last swap may have taken effect without a word.
-		row, err := assigner.FileStore(dir).Load(t.Context(), 5)
+		row, err := fileassigner.LeaseStore(dir).Load(t.Context(), 5)
 		if err != nil || row.Fence < acknowledged || row.Fence > acknowledged+1 {
 			t.Fatalf("fence %d, %v, after a kill; want %d or one more", row.Fence, err, acknowledged)
 		}
@@ -130,12 +130,12 @@ func TestHeldLockEndsWithTheContext(t *testing.T) {
 	defer cancel()
 	next := row
 	next.Fence++
-	if ok, err := assigner.FileStore(dir).Swap(ctx, row, next, time.Hour); ok || !errors.Is(err, context.DeadlineExceeded) {
+	if ok, err := fileassigner.LeaseStore(dir).Swap(ctx, row, next, time.Hour); ok || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Swap while another holds the lock: %v, %v; want DeadlineExceeded", ok, err)
 	}
 	done := make(chan error, 1)
 	go func() {
-		got, err := assigner.FileStore(dir).Load(t.Context(), row.WorkerID)
+		got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID)
 		if err == nil && got != row {
 			err = fmt.Errorf("row %+v, want %+v", got, row)
 		}

@@ -1,6 +1,6 @@
 //go:build darwin || linux
 
-package assigner_test
+package fileassigner_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 )
 
 // TestFullDisk limits the size of a file to each number of bytes below that of the new state, in a process of its own.
@@ -32,7 +33,7 @@ func TestFullDisk(t *testing.T) {
 		return
 	}
 	signal.Ignore(syscall.SIGXFSZ) // so that a write ends with an error
-	s := assigner.FileStore(dir)
+	s := fileassigner.LeaseStore(dir)
 	for limit, failed := uint64(0), 0; ; limit += 5 {
 		before, _ := os.ReadFile(filepath.Join(dir, "state.json"))
 		full(t, limit)
