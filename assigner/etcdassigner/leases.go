@@ -9,7 +9,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
@@ -33,7 +32,7 @@ import (
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(client *clientv3.Client, namespace string) assigner.Store {
-	l := &leases{client: client, err: checkNamespace(namespace), namespace: namespace}
+	l := &leases{client: client, err: assigner.CheckNamespace(namespace), namespace: namespace}
 	if client == nil {
 		l.err = errors.Join(errors.New("etcdassigner: client nil, allowed: any"), l.err)
 	}
@@ -44,13 +43,6 @@ type leases struct {
 	client    *clientv3.Client
 	err       error // of the arguments of Leases
 	namespace string
-}
-
-func checkNamespace(name string) error {
-	if err := namespace.Check(name); err != nil {
-		return fmt.Errorf("etcdassigner: %w", err)
-	}
-	return nil
 }
 
 // Status asks for a read that a majority confirms: a member that is cut off cannot answer it.

@@ -87,7 +87,7 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 		namespace string
 		want      []string
 	}{
-		{client, "", []string{`namespace of Leases is "", allowed: 1 to 64`}},
+		{client, "", []string{`namespace "", allowed: 1 to 64`}},
 		{client, strings.Repeat("x", 65), []string{"allowed: 1 to 64"}},
 		{client, "a b", []string{`"a b"`}},
 		{client, "ä", []string{`"ä"`}},
@@ -96,7 +96,7 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 	} {
 		for _, err := range everyCall(t, etcdassigner.LeaseStore(tt.client, tt.namespace), patience) {
 			for _, part := range tt.want {
-				if err == nil || !strings.Contains(err.Error(), part) || !strings.HasPrefix(err.Error(), "etcdassigner: ") {
+				if err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), "assigner: ") {
 					t.Errorf("namespace %q: %v; want %q", tt.namespace, err, part)
 				}
 			}

@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
@@ -41,7 +40,7 @@ import (
 func LeaseStore(client redis.UniversalClient, namespace string) assigner.Store {
 	return &leases{
 		client:    client,
-		err:       errors.Join(checkClient(client), checkNamespace(namespace)),
+		err:       errors.Join(checkClient(client), assigner.CheckNamespace(namespace)),
 		namespace: namespace,
 		key:       hashKey(namespace),
 		change:    redis.NewScript(swapScript),
@@ -82,13 +81,6 @@ func checkClient(client redis.UniversalClient) error {
 		if c.Options().ReadOnly {
 			return errors.New("redisassigner: client has ReadOnly, RouteByLatency or RouteRandomly, " + allowed)
 		}
-	}
-	return nil
-}
-
-func checkNamespace(name string) error {
-	if err := namespace.Check(name); err != nil {
-		return fmt.Errorf("redisassigner: %w", err)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ import (
 // Any number of goroutines may use the store at once.
 func LeaseStore(db *sqlx.DB, namespace string, cfg Config) assigner.Store {
 	s, err := newStore(db, cfg)
-	return &leases{store: s, err: errors.Join(err, checkNamespace(namespace)), namespace: namespace}
+	return &leases{store: s, err: errors.Join(err, assigner.CheckNamespace(namespace)), namespace: namespace}
 }
 
 type leases struct {

@@ -24,7 +24,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
 // forms is what an error says of a URL.
@@ -51,7 +50,7 @@ type Store struct {
 //
 // Errors name what is wrong with the URL and what is allowed. No error holds a password, or a piece of one that was not escaped.
 func Open(rawURL, name string) (*Store, error) {
-	if err := namespace.Check(name); err != nil {
+	if err := assigner.CheckNamespace(name); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	u, err := parse(rawURL)

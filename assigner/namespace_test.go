@@ -1,10 +1,8 @@
-package namespace_test
+package assigner
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/uidring/uidring/internal/namespace"
 )
 
 func TestTwinsAreRefused(t *testing.T) {
@@ -19,7 +17,7 @@ func TestTwinsAreRefused(t *testing.T) {
 		{"orders", "orders ", true},
 		{"orders", " orders", false},
 	} {
-		err := namespace.CheckTwin(tt.name, tt.other)
+		err := CheckNamespaceTwin(tt.name, tt.other)
 		if (err != nil) != tt.refused {
 			t.Errorf("CheckTwin(%q, %q): %v; want an error: %v", tt.name, tt.other, err, tt.refused)
 		}
