@@ -30,17 +30,31 @@ const (
 	GoOn
 )
 
-// A SequenceStart says with which sequence number a unit begins. With few IDs per unit and all units beginning
-// with 0, most IDs are multiples of a power of two, and sharding by ID modulo an even number leaves shards empty.
+// A SequenceStart says with which sequence number a unit begins. With few IDs in a unit and all units
+// beginning with 0, most IDs are multiples of a power of two, and sharding by ID modulo an even number
+// leaves shards empty.
 type SequenceStart int
 
 const (
+	// Even spreads IDs over any number of shards up to a quarter of 2^SequenceBits, at the rate of one
+	// ID in many units as at many IDs in a unit, and costs a busy generator no ID. The first unit
+	// begins with 0, and so does each unit after one that issued more than half of its numbers. Every
+	// other unit begins in the first quarter of the numbers: after the last number of the unit before,
+	// and further ahead after a unit of few IDs, so that IDs at a regular pace spread, too. So a unit
+	// has all 2^SequenceBits IDs under continuous load, and three quarters of them at least when it is
+	// the first busy one.
+	//
+	// Shares of powers of two up to 2^SequenceBits / 128, at most 64, are equal at any pace; of larger
+	// ones at a regular pace of at most one ID in a unit. Shares of other numbers differ by a few per
+	// cent, or as in a fair draw where that is more.
+	Even SequenceStart = iota
 	// Zero: each unit begins with 0.
-	Zero SequenceStart = iota
-	// Random: each unit begins with a random number below SequenceBound. It suits any number of shards.
+	Zero
+	// Random: each unit begins with a random number below SequenceBound. It suits any number of shards,
+	// less evenly than Even does.
 	Random
-	// Continue: each unit goes on after the last sequence number, modulo SequenceBound. That is exactly even
-	// for a number of shards that is a power of two and no larger than SequenceBound.
+	// Continue: each unit goes on after the last sequence number, modulo SequenceBound. That is exactly
+	// even for a number of shards that is a power of two and no larger than SequenceBound.
 	Continue
 )
 
@@ -66,17 +80,20 @@ type Config struct {
 	// MaxClockBack is how far back the clock may be for Wait to wait; zero: 1 s. It bounds each look at the
 	// clock, not the wait of a caller whose clock keeps going back.
 	MaxClockBack time.Duration
-	// SequenceStart says where the sequence of a unit begins; zero: Zero.
+	// SequenceStart says where the sequence of a unit begins; zero: Even.
 	SequenceStart SequenceStart
 	// SequenceBound is the bound of Random and Continue, 1 to 2^SequenceBits; zero: an eighth of that, at least
-	// 1. A unit may have up to SequenceBound - 1 IDs less.
+	// 1. A unit may have up to SequenceBound - 1 IDs less. Even and Zero ignore it.
 	SequenceBound int64
 
 	// Logger gets one record for each rare event, none on the way of an ID; nil: none.
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace
-	// Now is the clock, read for every ID; nil: time.Now. It may be called by several goroutines at once.
+	// Now is the clock, read for every ID. It may be called by several goroutines at once. nil: the system
+	// clock, which is read when a unit ends and at least once a millisecond while IDs are issued, and
+	// carried on by the monotonic clock in between. A step of the clock, ahead or back, is noticed within
+	// that millisecond.
 	Now func() time.Time
 }
 
@@ -108,7 +125,7 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 	cfg.AssignTimeout, cfg.Logger, cfg.Now = settings.AssignTimeout, settings.Logger, settings.Now
 	c.Check(cfg.OnClockBack >= Fail && cfg.OnClockBack <= GoOn, "OnClockBack %d, allowed: Fail, Wait, GoOn", cfg.OnClockBack)
 	c.Check(cfg.MaxClockBack > 0, "MaxClockBack %v, allowed: more than 0", cfg.MaxClockBack)
-	c.Check(cfg.SequenceStart >= Zero && cfg.SequenceStart <= Continue, "SequenceStart %d, allowed: Zero, Random, Continue", cfg.SequenceStart)
+	c.Check(cfg.SequenceStart >= Even && cfg.SequenceStart <= Continue, "SequenceStart %d, allowed: Even, Zero, Random, Continue", cfg.SequenceStart)
 	if alloc != nil {
 		ids := alloc.MaxSequence() + 1
 		tenure.Default(&cfg.SequenceBound, max(ids/8, 1))

@@ -35,7 +35,7 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 		{"clock bound", func(c *defaultgen.Config) { c.MaxClockBack = -1 }, defaultgen.ErrInvalidConfig,
 			[]string{"MaxClockBack -1ns", "more than 0"}},
 		{"start above", func(c *defaultgen.Config) { c.SequenceStart = defaultgen.Continue + 1 }, defaultgen.ErrInvalidConfig,
-			[]string{"SequenceStart 3", "Zero, Random, Continue"}},
+			[]string{"SequenceStart 4", "Even, Zero, Random, Continue"}},
 		{"start below", func(c *defaultgen.Config) { c.SequenceStart = -1 }, defaultgen.ErrInvalidConfig, []string{"SequenceStart -1"}},
 		{"sequence bound above", func(c *defaultgen.Config) { c.SequenceBound = 17 }, defaultgen.ErrInvalidConfig,
 			[]string{"SequenceBound 17", "1 to 16"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,12 +17,12 @@ import (
 type Generator struct {
 	cfg    Config // resolved
 	alloc  *bitsalloc.Allocator
-	clock  *clock
+	clock  clock
 	tenure *tenure.Tenure
 
-	// last is the delta and, in the low SequenceBits, the sequence number of the last ID. It only grows;
-	// whoever swaps it owns the IDs in between.
-	last atomic.Int64
+	unit  atomic.Pointer[unit] // the current one; its delta only grows
+	mu    sync.Mutex           // held while the current unit changes or ends
+	spare []unit               // under mu: units that were not used yet
 
 	warnFrom int64 // delta from which on the end of the layout is announced
 	warned   atomic.Bool
@@ -47,6 +48,12 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 // asks the assigner again after that time, and returns both errors when ctx ends first. Otherwise it
 // returns the error at once; a later call with the same Assigner goes on with a quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
+	return newContext(ctx, cfg, cfg.Now == nil)
+}
+
+// newContext is NewContext. carried says that cfg.Now keeps the pace of the monotonic clock but for
+// steps, as the system's clock does, so that it need not be read for every ID.
+func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, error) {
 	cfg, alloc, err := cfg.resolve()
 	if err != nil {
 		return nil, err
@@ -59,14 +66,15 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 
 		warnFrom: alloc.Delta(alloc.Expires().AddDate(-1, 0, 0)),
 	}
-	g.last.Store(alloc.MaxSequence()) // unit 0 counts as used: no ID is 0
+	unitZero := &unit{last: alloc.MaxSequence()}
+	unitZero.close() // it counts as used: no ID is 0
+	g.unit.Store(unitZero)
 	settings := cfg.settings()
 	c := settings.Config(alloc, cfg.AllowReuse || cfg.OnClockBack != GoOn, "choose OnClockBack Fail or Wait, which is "+
 		"safe when the clock does not go back across a restart")
-	c.Used = func() int64 { return g.delta(g.last.Load()) }
-	c.Position = func(*tenure.Holding) int64 { return max(g.delta(g.last.Load()), alloc.Delta(cfg.Now())) }
-	c.Begin = g.leaveUnit
-	c.Ended = func() {} // claim looks at the lease once more when it has its IDs
+	c.Used = g.used
+	c.Position = func(*tenure.Holding) int64 { return max(g.unit.Load().delta, alloc.Delta(cfg.Now())) }
+	c.Ended = g.endUnit
 	c.Trace = tenure.Trace{
 		Assigned:    cfg.Trace.LeaseAssigned,
 		Lost:        cfg.Trace.LeaseLost,
@@ -76,7 +84,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if g.tenure, err = tenure.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("defaultgen: no worker ID: %w", err)
 	}
-	g.clock = startClock(cfg.Now, cfg.OnClockBack == GoOn)
+	g.clock.start(cfg.Now, carried, cfg.OnClockBack == GoOn)
 	g.now(g.tenure.Latest())
 	if err := g.awaitFirstUnit(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -141,18 +149,12 @@ func (g *Generator) shutDown() error {
 	return nil
 }
 
-// leaveUnit marks the unit of the last ID as used up. A worker ID begins in a later unit than the
-// one before, since it may be a smaller number, and IDs keep increasing.
-func (g *Generator) leaveUnit() { g.last.Or(g.alloc.MaxSequence()) }
-
 // now reads the clock. Under GoOn the clock is carried on from the highest reading that the grant
 // covers: one that was wrong by years leads to no ID, and is not kept.
-func (g *Generator) now(h *tenure.Holding) time.Time {
-	t, ahead := g.clock.now()
-	if g.clock.carry && g.alloc.Delta(t) <= h.Limit {
-		g.clock.keep(ahead)
+func (g *Generator) now(h *tenure.Holding) reading {
+	r := g.clock.now()
+	if g.clock.goOn && g.alloc.Delta(r.time) <= h.Limit {
+		g.clock.keep(r.ahead)
 	}
-	return t
+	return r
 }
-
-func (g *Generator) delta(last int64) int64 { return last >> g.alloc.Layout().SequenceBits }

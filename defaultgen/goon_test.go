@@ -348,8 +348,9 @@ func TestUnitsOfAClockThatIsCarriedOnBeginAsOthersDo(t *testing.T) {
 func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := complete(defaultgen.Config{
-			Layout:      bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
-			OnClockBack: defaultgen.GoOn,
+			Layout:        bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
+			OnClockBack:   defaultgen.GoOn,
+			SequenceStart: defaultgen.Zero,
 		})
 		clock := newDial(cfg.Epoch.Add(1021 * time.Second))
 		cfg.Now = clock.now

@@ -42,7 +42,7 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 			<-answer
 			return raise(ctx, g, used, want)
 		}}
-		g := open(t, defaultgen.Config{Assigner: store})
+		g := open(t, defaultgen.Config{Assigner: store, SequenceStart: defaultgen.Zero})
 		first := next(t, g).Delta
 		time.Sleep(time.Second)
 		checkAt(t, next(t, g), first+1, 0) // the limit itself may be used

@@ -19,6 +19,7 @@ type model struct {
 	maxDelta        int64
 	maxSequence     int64
 	delta, sequence int64 // of the last ID
+	start           int64 // of its unit
 
 	highest time.Time // the highest reading, carried on to the time at
 	at      time.Time
@@ -55,7 +56,11 @@ func (m *model) next(now time.Time) (delta, sequence int64, err error) {
 	case current > m.maxDelta:
 		return 0, 0, defaultgen.ErrTimeExhausted
 	}
-	starts := [...]int64{0, -1, (m.sequence + 1) % m.cfg.SequenceBound}
+	even, all := int64(0), m.maxSequence+1
+	if m.sequence-m.start+1 <= all/2 {
+		even = (m.sequence + 1) % max(all/4, 1) // a sequence this short has no strides
+	}
+	starts := [...]int64{even, 0, -1, (m.sequence + 1) % m.cfg.SequenceBound}
 	return current, starts[m.cfg.SequenceStart], nil
 }
 
@@ -75,6 +80,9 @@ func (m *model) checkID(t *testing.T, g *defaultgen.Generator, id int64, now tim
 	}
 	if ahead := f.Time.Sub(now); ahead > 0 || ahead <= -m.cfg.Layout.Unit {
 		t.Fatalf("ID %v at %v", f, now)
+	}
+	if f.Delta > m.delta {
+		m.start = f.Sequence
 	}
 	m.delta, m.sequence = f.Delta, f.Sequence
 }
@@ -200,7 +208,7 @@ func scripted(policy, start, bits, bound uint8) defaultgen.Config {
 		Layout:        bitsalloc.Layout{DeltaBits: 14, WorkerBits: 10, SequenceBits: bits, Unit: 10 * time.Millisecond},
 		Assigner:      forever(1),
 		OnClockBack:   defaultgen.ClockBackPolicy(policy % 3),
-		SequenceStart: defaultgen.SequenceStart(start % 3),
+		SequenceStart: defaultgen.SequenceStart(start % 4),
 		SequenceBound: 1 + int64(bound)%(1<<bits),
 	}
 }
@@ -210,7 +218,7 @@ func TestAnyClockGivesUniqueIncreasingIDs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	script := make([]byte, 200)
 	for policy := range uint8(3) {
-		for start := range uint8(3) {
+		for start := range uint8(4) {
 			for bits := range uint8(5) {
 				for range 20 {
 					for i := range script {
@@ -227,7 +235,7 @@ func TestAnyClockGivesUniqueIncreasingIDs(t *testing.T) {
 func FuzzAnyClockGivesUniqueIncreasingIDs(f *testing.F) {
 	const take, wait, takeMany, forward, back, sleep, goOn = 0, 2 | 1<<5, 3, 4 | 1<<3, 5 | 1<<3, 6 | 1<<3, 7 | 1<<3 // quarters of a unit
 	for policy := range uint8(3) {
-		for start := range uint8(3) {
+		for start := range uint8(4) {
 			f.Add(policy, start, uint8(2), uint8(2), []byte{take, 0, takeMany, 9, forward, 5, take, 0, back, 9, takeMany, 9, forward, 30, take, 0})
 			f.Add(policy, start, uint8(2), uint8(2), []byte{takeMany, 9, back, 99, wait, 0, takeMany, 9, sleep, 5, takeMany, 9, goOn, 9, take, 0, forward, 120, takeMany, 9, wait, 0})
 		}

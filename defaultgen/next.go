@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/uidring/uidring/internal/tenure"
@@ -14,6 +13,19 @@ import (
 // Next returns a new ID. It does not wait: ErrSequenceExhausted, ErrClockBack and ErrLeaseExhausted pass,
 // ErrTimeExhausted and ErrClosed stay.
 func (g *Generator) Next() (int64, error) {
+	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
+		if x := u.next.Add(1) - 1; x <= u.last {
+			if x%wayEvery == 0 {
+				g.makeWay(u, x)
+			}
+			return u.base + x, nil
+		}
+	}
+	return g.nextSlowly()
+}
+
+// nextSlowly is Next where the current unit may be over.
+func (g *Generator) nextSlowly() (int64, error) {
 	id, _, err := g.claim(1)
 	return id, g.reject(err)
 }
@@ -23,12 +35,25 @@ func (g *Generator) Next() (int64, error) {
 // there is an ID, with another error, or when ctx ends, with an error that wraps both ctx's and the reason for
 // waiting. An ID that is there is returned even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
+		if x := u.next.Add(1) - 1; x <= u.last {
+			if x%wayEvery == 0 {
+				g.makeWay(u, x)
+			}
+			return u.base + x, nil
+		}
+	}
+	return g.await(ctx)
+}
+
+// await is NextContext where the current unit may be over.
+func (g *Generator) await(ctx context.Context) (int64, error) {
 	if id, _, err := g.claim(1); err == nil {
 		return id, nil
 	}
 	for {
 		news := g.tenure.News() // before the claim, to miss no news and no unit
-		now, _ := g.clock.now()
+		now := g.clock.now().time
 		id, _, err := g.claim(1)
 		wait, ok := g.worthWaiting(err, now)
 		if !ok {
@@ -62,72 +87,88 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	return n, nil
 }
 
-// claim takes up to want consecutive IDs of the current unit, at least one.
+// claim takes up to want consecutive IDs of the current unit, at least one. An error is about the
+// unit and the lease that are current when claim returns it.
 func (g *Generator) claim(want int64) (first, n int64, err error) {
 	for {
-		h := g.tenure.Current()
-		if h != nil {
-			h.Begin.Do(g.leaveUnit)
+		u := g.unit.Load()
+		if g.clock.within(u.until.Load()) {
+			if first, n := u.take(want); n > 0 {
+				return first, n, nil
+			}
 		}
-		last := g.last.Load()
-		next, err := g.after(last, h)
-		if err != nil {
+		h := g.tenure.Current()
+		if h == nil {
+			return 0, 0, g.withdrawn()
+		}
+		now := g.now(h)
+		delta, err := g.deltaAt(now.time, u, h)
+		if err == nil && delta != u.delta {
+			g.announceEnd(delta) // once per unit, off the path of the other IDs
+			if u = g.enter(u, h, delta); u == nil {
+				continue
+			}
+		}
+		if err == nil {
+			u.until.Store(g.clock.until(now, g.alloc.Time(delta+1)))
+			if first, n := u.take(want); n > 0 {
+				return first, n, nil
+			}
+			err = ErrSequenceExhausted
+		}
+		if g.unit.Load() == u && g.tenure.Current() == h {
 			return 0, 0, err
 		}
-		maxSequence := g.alloc.MaxSequence()
-		n = min(want, maxSequence-next&maxSequence+1)
-		if !g.last.CompareAndSwap(last, next+n-1) {
-			continue
-		}
-		if held := g.tenure.Current(); held == nil || held.Term != h.Term || g.delta(next) > held.Limit {
-			continue // withdrawn or replaced meanwhile: these IDs are not issued
-		}
-		first, err := g.alloc.Allocate(g.delta(next), g.cfg.DatacenterID, h.WorkerID, next&maxSequence)
-		if err != nil {
-			panic(fmt.Sprintf("bug: defaultgen: admitted %d: %v", next, err))
-		}
-		return first, n, nil
 	}
 }
 
-// after returns what follows last, now, under the holding h.
-func (g *Generator) after(last int64, h *tenure.Holding) (next int64, err error) {
-	if h == nil {
-		select {
-		case <-g.done:
-			return 0, ErrClosed
-		default:
-			return 0, g.tenure.Shortage(ErrLeaseExhausted)
-		}
+// Two CPUs that take IDs at once pass the cache line of unit.next to and fro, which takes longer than
+// issuing an ID. So one take in wayEvery looks whether another CPU has taken an ID meanwhile, and then
+// waits while the other takes about wayLasts IDs undisturbed.
+const (
+	wayEvery = 64
+	wayLasts = 256
+)
+
+// makeWay waits when a number after x is taken within the time of a take.
+func (g *Generator) makeWay(u *unit, x int64) {
+	_ = time.Since(g.clock.started) // most of a take is a reading of the clock
+	if u.next.Load() == x+1 {
+		return
 	}
+	for range wayLasts { // counted, since time stands still in a synctest bubble
+		_ = time.Since(g.clock.started)
+	}
+}
+
+// withdrawn returns why no lease is held.
+func (g *Generator) withdrawn() error {
+	select {
+	case <-g.done:
+		return ErrClosed
+	default:
+		return g.tenure.Shortage(ErrLeaseExhausted)
+	}
+}
+
+// deltaAt returns the delta that IDs may have at now under h: that of u when u may go on.
+func (g *Generator) deltaAt(now time.Time, u *unit, h *tenure.Holding) (int64, error) {
 	if h.First > g.alloc.MaxDelta() {
 		return 0, tenure.Exhausted(ErrTimeExhausted, g.alloc)
 	}
-	last = max(last, h.First<<g.alloc.Layout().SequenceBits-1) // what came before belongs to earlier holders
-	used := g.delta(last)
-	maxSequence := g.alloc.MaxSequence()
-	t := g.now(h)
-	now := g.alloc.Delta(t)
+	used := max(u.delta, h.First-1) // earlier holders may have used the deltas below First
+	delta := g.alloc.Delta(now)
 	switch {
-	case now < used && g.cfg.OnClockBack == GoOn: // only an earlier holder can be ahead of this clock
-		g.clock.raise(g.alloc.Time(used + 1))
-		return g.newUnit(used+1, last&maxSequence, h)
-	case now < used:
-		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(t)}
-	case now > used:
-		return g.newUnit(now, last&maxSequence, h)
-	case last&maxSequence < maxSequence && used <= h.Limit:
-		return last + 1, nil
-	case last&maxSequence < maxSequence:
-		g.tenure.Extend(used)
-		return 0, g.tenure.Shortage(ErrLeaseExhausted)
-	default:
-		return 0, ErrSequenceExhausted
+	case delta < used && g.cfg.OnClockBack == GoOn: // only an earlier holder can be ahead of this clock
+		delta = used + 1
+		g.clock.raise(g.alloc.Time(delta))
+	case delta < used:
+		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(now)}
+	case delta == used && (u.delta < used || u.term != h.Term):
+		return 0, ErrSequenceExhausted // IDs increase: another lease may have a smaller worker ID
+	case delta == used && delta <= h.Limit:
+		return delta, nil
 	}
-}
-
-// newUnit returns the beginning of the unit delta; sequence is where the unit before ended.
-func (g *Generator) newUnit(delta, sequence int64, h *tenure.Holding) (next int64, err error) {
 	if delta > g.alloc.MaxDelta() {
 		return 0, tenure.Exhausted(ErrTimeExhausted, g.alloc)
 	}
@@ -138,20 +179,7 @@ func (g *Generator) newUnit(delta, sequence int64, h *tenure.Holding) (next int6
 	if delta >= h.Half {
 		g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
 	}
-	g.announceEnd(delta) // once per unit, off the path of the other IDs
-	return delta<<g.alloc.Layout().SequenceBits | g.sequenceStart(sequence), nil
-}
-
-// sequenceStart returns the first sequence number of a unit after one that ended with last.
-func (g *Generator) sequenceStart(last int64) int64 {
-	switch g.cfg.SequenceStart {
-	case Random:
-		return rand.Int64N(g.cfg.SequenceBound)
-	case Continue:
-		return (last + 1) % g.cfg.SequenceBound
-	default:
-		return 0
-	}
+	return delta, nil
 }
 
 // worthWaiting says whether a shortage that was met at now, or later, passes, and after which time to look again.

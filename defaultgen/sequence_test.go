@@ -22,7 +22,7 @@ func starts(t *testing.T, g *defaultgen.Generator, clock *dial, units int) []int
 }
 
 func TestZeroBeginsEachUnitWithZero(t *testing.T) {
-	g, clock := onDial(t, defaultgen.Config{SequenceBound: 7})
+	g, clock := onDial(t, defaultgen.Config{SequenceStart: defaultgen.Zero, SequenceBound: 7})
 	for i, s := range starts(t, g, clock, 100) {
 		if s != 0 {
 			t.Errorf("unit %d begins with %d", i, s)

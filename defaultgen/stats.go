@@ -29,7 +29,7 @@ type Stats struct {
 // Stats returns a snapshot. It costs nothing to the callers of Next.
 func (g *Generator) Stats() Stats {
 	now := g.cfg.Now()
-	last := g.delta(g.last.Load())
+	last := g.unit.Load().delta
 	h := g.tenure.Latest()
 	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
 	window, lasts := g.tenure.Window(position, g.alloc)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,7 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 		for _, perUnit := range []int64{1000, 20_000} { // readings of the clock: units with IDs left, and used up
 			for _, batch := range []int{1, 100} {
 				t.Run(fmt.Sprintf("%d goroutines, %d readings, batches of %d", goroutines, perUnit, batch), func(t *testing.T) {
-					cfg := complete(defaultgen.Config{Layout: bitsalloc.Snowflake()})
+					cfg := complete(defaultgen.Config{Layout: bitsalloc.Snowflake(), SequenceStart: defaultgen.Zero})
 					var reads atomic.Int64
 					cfg.Now = func() time.Time { return cfg.Epoch.Add(time.Duration(10+reads.Add(1)/perUnit) * time.Millisecond) }
 					g := open(t, cfg)
@@ -151,5 +152,16 @@ func TestIDsIncreaseAcrossGoroutines(t *testing.T) {
 		}
 		wg.Wait()
 		log.check(t, 40_000)
+	}
+}
+
+// checkOneRange asks that the sequence numbers of a unit are all different and leave none out.
+func checkOneRange(t *testing.T, delta int64, sequences []int64) {
+	t.Helper()
+	slices.Sort(sequences)
+	for i, s := range sequences {
+		if s != sequences[0]+int64(i) {
+			t.Fatalf("unit %d: sequence %d after %d", delta, s, sequences[i-1])
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func TestAUnitCountsUpAndTheNextBeginsAnew(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
-		g, clock := onDial(t, defaultgen.Config{Layout: narrow(unit), DatacenterID: 6})
+		g, clock := onDial(t, defaultgen.Config{Layout: narrow(unit), DatacenterID: 6, SequenceStart: defaultgen.Zero})
 		for sequence := range int64(16) {
 			f := next(t, g)
 			checkAt(t, f, 1000, sequence)

@@ -10,17 +10,14 @@ type Counts struct {
 	Remaining uint64 // in the ring
 }
 
-// Counts is derived from the words of the ring, so that no take has to count. It is exact, beside takes, too: they
-// count from their add on. Beside Put and Retire it may be off by the block in their hands.
+// Counts is derived from the words of the ring, so that no take has to count. It is exact beside takes, which
+// count from their add on, and beside Put. Beside Retire it may be off by what that drops meanwhile.
 func (r *Ring) Counts() Counts {
 	c := Counts{Put: r.put.Load(), Retired: r.retired.Load()}
-	for {
-		b := r.current.Load()
-		c.Remaining = c.Put - min(b.total-b.left(), c.Put)
-		if r.current.Load() == b { // else takers may have gone on to the next block before the look at b
-			break
-		}
-	}
+	// If takers have gone on to another block before the look at this one, it has nothing left, as at the instant at
+	// which they went on.
+	b := r.current.Load()
+	c.Remaining = c.Put - min(b.total-b.left(), c.Put)
 	c.Issued = c.Put - min(c.Retired+c.Remaining, c.Put)
 	return c
 }

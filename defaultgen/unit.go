@@ -1,0 +1,125 @@
+package defaultgen
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/uidring/uidring/internal/tenure"
+)
+
+// A unit is one unit of time under one lease, and the IDs that are left of it.
+//
+// A take is one add to next: it gives each number to one caller, and a number above last to none.
+// The generator closes a unit before it stores the next one, and never uses a unit again. So takes
+// from a unit that was left, and adds beyond last, find no ID and do no harm, and all takes from a
+// unit precede those from a later one.
+type unit struct {
+	delta   int64
+	base    int64 // the ID with sequence number 0
+	start   int64 // the first sequence number
+	last    int64 // the highest sequence number
+	term    uint64
+	strides int64 // counts the units that began a stride ahead; see Even
+	// until is the reading of the monotonic clock from which on a take reads the wall clock first;
+	// 0 under a clock of the user, which every take reads.
+	until atomic.Int64
+	_     [8]byte
+
+	next atomic.Int64 // the next sequence number; apart from the other fields, which all takes read
+	_    [56]byte
+}
+
+// take returns up to want consecutive IDs, or none when the unit is closed or used up.
+func (u *unit) take(want int64) (first, n int64) {
+	n = min(want, u.last-u.next.Load()+1)
+	if n <= 0 {
+		return 0, 0
+	}
+	sequence := u.next.Add(n) - n
+	return u.base + sequence, max(min(n, u.last-sequence+1), 0)
+}
+
+// close ends all takes and returns the last sequence number that was taken, start - 1 if none was.
+func (u *unit) close() int64 { return min(u.next.Swap(u.last+1)-1, u.last) }
+
+// unitsPerAllocation amortizes the allocation of units: 4 KiB for 32 of them.
+const unitsPerAllocation = 32
+
+// enter makes delta the current unit under h and returns it, or nil when another unit or lease has
+// become current since u and h were loaded.
+//
+// The mutex excludes endUnit and used, which the tenure calls after it has changed the lease: they
+// see the unit that was entered under the old lease, or enter sees the new lease.
+func (g *Generator) enter(u *unit, h *tenure.Holding, delta int64) *unit {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unit.Load() != u || g.tenure.Current() != h {
+		return nil
+	}
+	base, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, h.WorkerID, 0)
+	if err != nil {
+		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker %d: %v", delta, h.WorkerID, err))
+	}
+	last := u.close()
+	if len(g.spare) == 0 {
+		g.spare = make([]unit, unitsPerAllocation)
+	}
+	next := &g.spare[0]
+	g.spare = g.spare[1:]
+	next.delta, next.base, next.term, next.last = delta, base, h.Term, g.alloc.MaxSequence()
+	next.start, next.strides = g.sequenceStart(u, last)
+	next.next.Store(next.start)
+	g.unit.Store(next)
+	return next
+}
+
+// endUnit closes the current unit: no ID is issued under its lease when it returns.
+func (g *Generator) endUnit() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unit.Load().close()
+}
+
+// used returns the delta of the current unit.
+func (g *Generator) used() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.unit.Load().delta
+}
+
+// sequenceStart returns the first sequence number of the unit after u, from which last was the
+// last number taken, and the strides of that unit.
+func (g *Generator) sequenceStart(u *unit, last int64) (start, strides int64) {
+	switch g.cfg.SequenceStart {
+	case Zero:
+		return 0, 0
+	case Random:
+		return rand.Int64N(g.cfg.SequenceBound), 0
+	case Continue:
+		return (last + 1) % g.cfg.SequenceBound, 0
+	default:
+		return u.evenStart(last, g.alloc.MaxSequence()+1)
+	}
+}
+
+// evenStart is sequenceStart for Even, in a layout of ids sequence numbers.
+//
+// Continuing after the last number alone would be even for powers of two only. Where IDs come at a
+// regular pace, an ID is a fixed number greater than the ID before, and where a number of shards
+// divides that number, such as 3 at one ID a second in the default layout, all of them go to one
+// shard until the sequence wraps around. So a unit also begins a stride further ahead than the
+// unit before did. Strides are multiples of a power of two: the low bits still count without a
+// gap.
+func (u *unit) evenStart(last, ids int64) (start, strides int64) {
+	issued := last - u.start + 1
+	if issued > ids/2 {
+		return 0, u.strides
+	}
+	start, strides = last+1, u.strides
+	if stride := min(64, max(ids/128, 1)); issued < stride {
+		strides++
+		start += strides * stride
+	}
+	return start % max(ids/4, 1), strides
+}
