@@ -29,14 +29,14 @@ var mayImport = map[string][]string{
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
-	"internal/tenure":                         {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
+	"internal/keeper":                         {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
 	"internal/disk":                           {},
 	"internal/incidents":                      {},
 	"internal/original":                       {},
 	"internal/testserver":                     {module + "/internal/disk"},
-	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/tenure"},
+	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/keeper"},
 	"metrics":                                 {module + "/assigner", module + "/cached", module + "/defaultgen"},
-	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/tenure"},
+	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/keeper"},
 }
 
 func TestImportDirections(t *testing.T) {

@@ -1,4 +1,4 @@
-package tenure_test
+package keeper_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // quarantine makes the store hold back every worker ID for 40 s, beginning with the nth lease.
@@ -49,7 +49,7 @@ func TestStartWaitsNoLongerThanItsContext(t *testing.T) {
 		quarantine(r, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
-		_, err := tenure.Start(ctx, r.config())
+		_, err := keeper.Start(ctx, r.config())
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, assigner.ErrQuarantined) || time.Since(r.start) != 15*time.Second {
 			t.Errorf("Start = %v after %v, want the deadline and the reason after 15s", err, time.Since(r.start))
 		}
@@ -60,13 +60,13 @@ func TestStartWaitsNoLongerThanItsContext(t *testing.T) {
 func TestStartReportsAQuarantineWhenItsContextNeverEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		quarantine(r, 0)
-		_, err := tenure.Start(context.Background(), r.config())
+		_, err := keeper.Start(context.Background(), r.config())
 		held, ok := errors.AsType[*assigner.QuarantineError](err)
 		if !ok || held.Remaining != 40*time.Second || time.Since(r.start) != 0 {
 			t.Fatalf("Start = %v after %v, want the time that remains, at once", err, time.Since(r.start))
 		}
 		time.Sleep(held.Remaining)
-		r.Tenure, err = tenure.Start(context.Background(), r.config())
+		r.Keeper, err = keeper.Start(context.Background(), r.config())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestWaitsAreSpread(t *testing.T) {
 func TestStartFailsAtOnceWhenAnErrorStays(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		refuse(r, 0, assigner.ErrWorkersExhausted)
-		if _, err := tenure.Start(t.Context(), r.config()); !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
+		if _, err := keeper.Start(t.Context(), r.config()); !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
 			t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
 		}
 	})
@@ -186,7 +186,7 @@ func TestStartFailsAtOnceWhenAnErrorStays(t *testing.T) {
 func TestStartDoesNotWaitWhenItsContextNeverEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		refuse(r, 0, &retry{assigner.ErrWorkersExhausted, time.Second})
-		_, err := tenure.Start(context.Background(), r.config())
+		_, err := keeper.Start(context.Background(), r.config())
 		if !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
 			t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
 		}
@@ -219,7 +219,7 @@ func TestAStartThatEndsNamesTheCause(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 				defer cancel()
-				_, err := tenure.Start(ctx, r.config())
+				_, err := keeper.Start(ctx, r.config())
 				for _, want := range row.want {
 					if !errors.Is(err, want) {
 						t.Errorf("Start = %v, want %v in it", err, want)
@@ -239,7 +239,7 @@ func TestACallThatTakesTooLongNamesTheTimeout(t *testing.T) {
 			<-ctx.Done()
 			return assigner.Grant{}, ctx.Err()
 		}
-		_, err := tenure.Start(t.Context(), r.config())
+		_, err := keeper.Start(t.Context(), r.config())
 		if err == nil || !strings.Contains(err.Error(), "no answer within AssignTimeout, 10s: context deadline exceeded") {
 			t.Errorf("Start = %v, want the timeout in it", err)
 		}

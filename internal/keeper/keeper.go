@@ -1,6 +1,6 @@
-// Package tenure keeps a worker ID for a generator: it takes a lease, renews it, and takes another
+// Package keeper keeps a worker ID for a generator: it takes a lease, renews it, and takes another
 // when the lease is lost. It runs beside the generator, so that a slow store never delays an ID.
-package tenure
+package keeper
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // A Config says for which generator a worker ID is kept. Used, Position and Ended are called by the
-// goroutine of the Tenure, by Invalidate and by Close; they must not block for long.
+// goroutine of the Keeper, by Invalidate and by Close; they must not block for long.
 type Config struct {
 	Assigner assigner.Assigner
 	Domain   assigner.Domain // without Now
@@ -31,9 +31,7 @@ type Config struct {
 	Used func() int64
 	// Position returns the delta that the generator has come to: Used, or its clock where that is
 	// ahead.
-	Position func(*Holding) int64
-	// Begin, unless nil, is called once for each lease, when Current shows it.
-	Begin func()
+	Position func(*Lease) int64
 	// Ended is called when a lease is withdrawn: at Invalidate, at Close, and at a loss that leaves
 	// nothing to use. When it returns, no ID is composed or issued under that lease any more.
 	Ended func()
@@ -47,26 +45,26 @@ type Trace struct {
 	Kept        func(workerID int64)
 }
 
-// A Tenure keeps worker IDs over the life of a generator, one after the other.
-type Tenure struct {
+// A Keeper keeps worker IDs over the life of a generator, one after the other.
+type Keeper struct {
 	cfg     Config
-	current atomic.Pointer[Holding] // nil while there is nothing to use
-	latest  atomic.Pointer[Holding] // the last that was not nil
-	want    atomic.Int64            // the delta that Extend asked for
-	refused atomic.Int64            // wishes from here up wait for the next renewal
-	later   atomic.Int64            // the highest of those
-	reading atomic.Pointer[Clock]   // the last by Domain.Now
-	news    Bell                    // rings after a change of current
-	poke    chan struct{}           // capacity 1: look at current and want
+	current atomic.Pointer[Lease] // nil while there is nothing to use
+	latest  atomic.Pointer[Lease] // the last that was not nil
+	want    atomic.Int64          // the delta that Extend asked for
+	refused atomic.Int64          // wishes from here up wait for the next renewal
+	later   atomic.Int64          // the highest of those
+	reading atomic.Pointer[Clock] // the last by Domain.Now
+	news    Bell                  // rings after a change of current
+	poke    chan struct{}         // capacity 1: look at current and want
 	cancel  context.CancelFunc
 	group   *errgroup.Group
 
 	// Owned by the goroutine; by Start before it, by Close after it.
-	lease    assigner.Lease
-	hold     *assigner.Hold
-	delay    time.Duration // before the next try, after a failure
-	reported string        // the trouble that was logged last: outage, or the cause of a wait; "" when all is well
-	highest  int64         // limit of all leases so far: no delta above it was put to use
+	lease        assigner.Lease
+	registration *assigner.Registration
+	delay        time.Duration // before the next try, after a failure
+	reported     string        // the trouble that was logged last: outage, or the cause of a wait; "" when all is well
+	highest      int64         // limit of all leases so far: no delta above it was put to use
 
 	renewals, failures atomic.Int64
 	trouble            atomic.Pointer[error] // why the last call to the store failed; nil when it did not
@@ -77,46 +75,46 @@ type Tenure struct {
 }
 
 // Start takes the first lease within ctx and keeps it until Close.
-func Start(ctx context.Context, cfg Config) (*Tenure, error) {
-	t := &Tenure{cfg: cfg, poke: make(chan struct{}, 1)}
-	t.cfg.Domain.Now = t.delta
-	if err := t.first(ctx); err != nil {
+func Start(ctx context.Context, cfg Config) (*Keeper, error) {
+	k := &Keeper{cfg: cfg, poke: make(chan struct{}, 1)}
+	k.cfg.Domain.Now = k.delta
+	if err := k.first(ctx); err != nil {
 		return nil, err
 	}
-	t.reported = ""
+	k.reported = ""
 	background, cancel := context.WithCancel(context.Background())
-	t.cancel = cancel
-	t.group, background = errgroup.WithContext(background)
-	t.group.Go(func() error {
-		t.run(background)
+	k.cancel = cancel
+	k.group, background = errgroup.WithContext(background)
+	k.group.Go(func() error {
+		k.run(background)
 		return nil
 	})
-	return t, nil
+	return k, nil
 }
 
 // Current returns the grant that may be used, or nil.
-func (t *Tenure) Current() *Holding { return t.current.Load() }
+func (k *Keeper) Current() *Lease { return k.current.Load() }
 
 // Latest returns the last grant that Current has returned.
-func (t *Tenure) Latest() *Holding { return t.latest.Load() }
+func (k *Keeper) Latest() *Lease { return k.latest.Load() }
 
 // Counts returns how many renewals succeeded, and how many calls to the store failed.
-func (t *Tenure) Counts() (renewals, failures int64) {
-	return t.renewals.Load(), t.failures.Load()
+func (k *Keeper) Counts() (renewals, failures int64) {
+	return k.renewals.Load(), k.failures.Load()
 }
 
 // Shortage words, under the sentinel of a generator, why nothing may be composed for the next unit.
-func (t *Tenure) Shortage(sentinel error) error {
+func (k *Keeper) Shortage(sentinel error) error {
 	var state error
-	switch h := t.current.Load(); {
+	switch h := k.current.Load(); {
 	case h == nil:
-		state = fmt.Errorf("%w: worker %d is no longer held", sentinel, t.latest.Load().WorkerID)
+		state = fmt.Errorf("%w: worker %d is no longer held", sentinel, k.latest.Load().WorkerID)
 	case h.lost:
 		state = fmt.Errorf("%w: worker %d is no longer held, and its grant ends at delta %d", sentinel, h.WorkerID, h.Limit)
 	default:
 		state = fmt.Errorf("%w: worker %d may be used up to delta %d", sentinel, h.WorkerID, h.Limit)
 	}
-	if trouble := t.trouble.Load(); trouble != nil {
+	if trouble := k.trouble.Load(); trouble != nil {
 		return fmt.Errorf("%w; last answer of the store: %w", state, *trouble)
 	}
 	return state
@@ -124,15 +122,15 @@ func (t *Tenure) Shortage(sentinel error) error {
 
 // News returns a channel that is closed by the next change for the better: a worker ID, a higher
 // limit.
-func (t *Tenure) News() <-chan struct{} { return t.news.Wait() }
+func (k *Keeper) News() <-chan struct{} { return k.news.Wait() }
 
 // Extend asks for a grant that reaches up to delta. It does not wait; News tells when it is there.
-func (t *Tenure) Extend(delta int64) {
+func (k *Keeper) Extend(delta int64) {
 	switch {
-	case delta >= t.refused.Load():
-		raise(&t.later, delta)
-	case raise(&t.want, delta):
-		t.wake()
+	case delta >= k.refused.Load():
+		raise(&k.later, delta)
+	case raise(&k.want, delta):
+		k.wake()
 	}
 }
 
@@ -148,42 +146,42 @@ func raise(v *atomic.Int64, delta int64) bool {
 
 // Invalidate withdraws the current lease and takes another in the background. The old one is not
 // released: a copy of this process may be using it.
-func (t *Tenure) Invalidate() {
-	t.ending.Lock()
-	t.invalidated++
-	t.current.Store(nil)
-	t.cfg.Ended()
-	t.ending.Unlock()
-	t.cfg.Logger.Info("worker ID invalidated", "worker", t.latest.Load().WorkerID)
-	t.wake()
+func (k *Keeper) Invalidate() {
+	k.ending.Lock()
+	k.invalidated++
+	k.current.Store(nil)
+	k.cfg.Ended()
+	k.ending.Unlock()
+	k.cfg.Logger.Info("worker ID invalidated", "worker", k.latest.Load().WorkerID)
+	k.wake()
 }
 
 // Close stops the background work, waits for it, ends the lease, and releases the worker ID within
 // the timeout. It must be called once.
-func (t *Tenure) Close() error {
-	t.cancel()
-	_ = t.group.Wait() // run has no error to return
-	h := t.current.Swap(nil)
-	t.cfg.Ended()
-	used := t.cfg.Used()
-	t.hold.End(used)
+func (k *Keeper) Close() error {
+	k.cancel()
+	_ = k.group.Wait() // run has no error to return
+	h := k.current.Swap(nil)
+	k.cfg.Ended()
+	used := k.cfg.Used()
+	k.registration.End(used)
 	if h == nil || h.lost {
-		t.abandon()
+		k.abandon()
 		return nil // there is nothing to give back
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), t.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), k.cfg.Timeout)
 	defer cancel()
-	if err := guarded("Release", func() error { return t.lease.Release(ctx, min(used, t.highest)) }); err != nil {
-		t.cfg.Logger.Warn("worker ID not released", "worker", h.WorkerID, "error", err)
+	if err := guarded("Release", func() error { return k.lease.Release(ctx, min(used, k.highest)) }); err != nil {
+		k.cfg.Logger.Warn("worker ID not released", "worker", h.WorkerID, "error", err)
 		return err
 	}
-	t.cfg.Logger.Info("worker ID released", "worker", h.WorkerID)
+	k.cfg.Logger.Info("worker ID released", "worker", h.WorkerID)
 	return nil
 }
 
-func (t *Tenure) wake() {
+func (k *Keeper) wake() {
 	select {
-	case t.poke <- struct{}{}:
+	case k.poke <- struct{}{}:
 	default:
 	}
 }

@@ -1,4 +1,4 @@
-package tenure
+package keeper
 
 import (
 	"context"
@@ -35,19 +35,19 @@ func nextDelay(last time.Duration) time.Duration {
 
 // first takes the first lease. It waits out errors that pass, unless ctx never ends: then the
 // caller could not stop it.
-func (t *Tenure) first(ctx context.Context) error {
+func (k *Keeper) first(ctx context.Context) error {
 	var cause error // of the last wait
 	for {
-		err := t.assign(ctx, 0)
+		err := k.assign(ctx, 0)
 		if err == nil {
 			return nil
 		}
-		pause, ok := t.pause(err)
+		pause, ok := k.pause(err)
 		if !ok || ctx.Done() == nil {
 			return after(cause, err)
 		}
 		cause = err
-		t.logWait(err)
+		k.logWait(err)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -66,7 +66,7 @@ func after(cause, err error) error {
 }
 
 // pause returns how long to wait before the next call of Assign when err is an error that passes.
-func (t *Tenure) pause(err error) (time.Duration, bool) {
+func (k *Keeper) pause(err error) (time.Duration, bool) {
 	p, ok := errors.AsType[passing](err)
 	if !ok {
 		return 0, false
@@ -75,10 +75,10 @@ func (t *Tenure) pause(err error) (time.Duration, bool) {
 }
 
 // logWait logs err, an error that passes, unless the last record of trouble had the same cause.
-func (t *Tenure) logWait(err error) {
+func (k *Keeper) logWait(err error) {
 	p, _ := errors.AsType[passing](err)
-	if t.reports(root(p).Error()) {
-		t.cfg.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter(), "error", err)
+	if k.reports(root(p).Error()) {
+		k.cfg.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter(), "error", err)
 	}
 }
 

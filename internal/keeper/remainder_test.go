@@ -1,4 +1,4 @@
-package tenure_test
+package keeper_test
 
 import (
 	"context"
@@ -87,12 +87,12 @@ func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T
 				if row.limit == 0 && h != nil {
 					t.Fatalf("Current = %+v, want nil", h)
 				}
-				if row.limit != 0 && (h == nil || h.Limit != row.limit || h.First != 1 || h.Term != 1 || h.Half != math.MaxInt64 || r.Latest() != h) {
+				if row.limit != 0 && (h == nil || h.Limit != row.limit || h.First != 1 || h.Generation != 1 || h.Half != math.MaxInt64 || r.Latest() != h) {
 					t.Fatalf("Current = %+v, Latest = %+v, want the first lease up to %d", h, r.Latest(), row.limit)
 				}
 				up.Store(true)
 				time.Sleep(10 * time.Second)
-				if h := r.Current(); h == nil || h.Term != 2 || h.WorkerID == r.first || h.Limit < 1000 || h != r.Latest() {
+				if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID == r.first || h.Limit < 1000 || h != r.Latest() {
 					t.Errorf("Current = %+v, want another lease", h)
 				}
 			})
@@ -197,7 +197,7 @@ func TestInvalidateWithdrawsWhatALossHasLeft(t *testing.T) {
 		same(t, r.read(), "0s ended", "0s INFO worker ID invalidated")
 		up.Store(true)
 		time.Sleep(10 * time.Second)
-		if h := r.Current(); h == nil || h.Term != 2 {
+		if h := r.Current(); h == nil || h.Generation != 2 {
 			t.Errorf("Current = %+v, want the second lease", h)
 		}
 	})

@@ -1,4 +1,4 @@
-package tenure_test
+package keeper_test
 
 import (
 	"context"
@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // start0 is open with a config that the test has changed.
-func (r *rig) start0(t *testing.T, cfg tenure.Config) {
+func (r *rig) start0(t *testing.T, cfg keeper.Config) {
 	t.Helper()
 	var err error
-	if r.Tenure, err = tenure.Start(t.Context(), cfg); err != nil {
+	if r.Keeper, err = keeper.Start(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
@@ -36,7 +36,7 @@ func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 				r.release = func(context.Context, int64) error { return failure }
 				cfg := r.config()
 				cfg.Domain.ReuseError = assigner.ErrUnfencedReuse
-				_, err := tenure.Start(t.Context(), cfg)
+				_, err := keeper.Start(t.Context(), cfg)
 				if !errors.Is(err, row.want) || !errors.Is(err, failure) {
 					t.Errorf("Start = %v, want %v and the error of the release", err, row.want)
 				}
@@ -54,7 +54,7 @@ func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
 			<-ctx.Done()
 			return assigner.Grant{}, ctx.Err()
 		}
-		if _, err := tenure.Start(t.Context(), r.config()); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := keeper.Start(t.Context(), r.config()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Start = %v, want DeadlineExceeded", err)
 		}
 		if got := time.Since(r.start); got != r.timeout {
@@ -62,7 +62,7 @@ func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := tenure.Start(ctx, r.config()); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := keeper.Start(ctx, r.config()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Start = %v, want DeadlineExceeded", err)
 		}
 		if got := time.Since(r.start); got != r.timeout+time.Second {

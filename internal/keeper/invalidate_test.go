@@ -1,4 +1,4 @@
-package tenure_test
+package keeper_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ func TestInvalidateTakesAnotherLease(t *testing.T) {
 		r.read()
 		r.Invalidate()
 		if r.Current() != nil {
-			t.Error("the old holding is still there when Invalidate returns")
+			t.Error("the old lease is still there when Invalidate returns")
 		}
 		synctest.Wait()
 		same(t, r.read(), "0s ended", "0s INFO worker ID invalidated", "0s INFO worker ID assigned", "0s assigned 1")
@@ -49,7 +49,7 @@ func TestInvalidateReachesALeaseThatIsBeingTaken(t *testing.T) {
 	})
 }
 
-// A renewal that is under way when Invalidate is called does not bring the holding back.
+// A renewal that is under way when Invalidate is called does not bring the lease back.
 func TestInvalidateReachesARenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
@@ -69,7 +69,7 @@ func TestInvalidateReachesARenewal(t *testing.T) {
 	})
 }
 
-// TestNoLeaseIsTakenBeforeTheOldOneHasEnded wakes the tenure in the middle of Invalidate, while a
+// TestNoLeaseIsTakenBeforeTheOldOneHasEnded wakes the keeper in the middle of Invalidate, while a
 // padding pass may still use the old worker ID. It runs in real time: a goroutine at a mutex stops
 // a bubble's clock.
 func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {

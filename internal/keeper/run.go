@@ -1,4 +1,4 @@
-package tenure
+package keeper
 
 import (
 	"context"
@@ -19,113 +19,113 @@ const (
 // outage is the trouble of a store that fails.
 const outage = "outage"
 
-func (t *Tenure) run(ctx context.Context) {
-	timer := time.NewTimer(t.untilRenewal())
+func (k *Keeper) run(ctx context.Context) {
+	timer := time.NewTimer(k.untilRenewal())
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.poke:
-			if !t.heeds() {
+		case <-k.poke:
+			if !k.heeds() {
 				continue
 			}
 		case <-timer.C:
 		}
-		timer.Reset(t.step(ctx))
+		timer.Reset(k.step(ctx))
 	}
 }
 
 // heeds reports whether a wake-up is reason for a step. The pause after a failure is not cut short.
-func (t *Tenure) heeds() bool {
-	if t.delay > 0 {
+func (k *Keeper) heeds() bool {
+	if k.delay > 0 {
 		return false
 	}
-	h := t.current.Load()
-	return h == nil || h.lost || h.Limit < t.want.Load()
+	h := k.current.Load()
+	return h == nil || h.lost || h.Limit < k.want.Load()
 }
 
 // step renews the lease, or takes one where there is none, and returns how long to wait for the
 // next step.
-func (t *Tenure) step(ctx context.Context) time.Duration {
+func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
-	h := t.current.Load()
-	count := t.invalidations() // after h: a call of Invalidate that has cleared it has also ended it by then
+	h := k.current.Load()
+	count := k.invalidations() // after h: a call of Invalidate that has cleared it has also ended it by then
 	renewing := h != nil && !h.lost
 	var err error
 	if renewing {
-		err = t.renew(ctx, h)
+		err = k.renew(ctx, h)
 	} else {
-		t.hold.End(t.cfg.Used())
-		err = t.assign(ctx, count)
+		k.registration.End(k.cfg.Used())
+		err = k.assign(ctx, count)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return heartbeat // Close is waiting
 	case err == nil:
-		t.succeeded(renewing)
-		return t.untilRenewal() - time.Since(started) // a slow renewal does not delay the next
+		k.succeeded(renewing)
+		return k.untilRenewal() - time.Since(started) // a slow renewal does not delay the next
 	case errors.Is(err, errInvalidated), renewing && errors.Is(err, assigner.ErrWorkerRowLost):
 		return 0
 	}
-	t.trouble.Store(&err)
-	if pause, ok := t.pause(err); ok && !renewing {
-		t.logWait(err)
-		t.delay = pause
+	k.trouble.Store(&err)
+	if pause, ok := k.pause(err); ok && !renewing {
+		k.logWait(err)
+		k.delay = pause
 	} else {
-		t.failed(err)
+		k.failed(err)
 	}
-	return t.delay
+	return k.delay
 }
 
 // succeeded ends all trouble. Only the end of an outage is reported: a worker ID that ends a wait
 // has been reported as assigned.
-func (t *Tenure) succeeded(kept bool) {
-	t.trouble.Store(nil)
-	if t.reported == outage {
-		worker := t.latest.Load().WorkerID
-		t.cfg.Logger.Info("worker ID: the store answers again", "worker", worker)
-		if kept && t.cfg.Trace.Kept != nil {
-			Call(t.cfg.Logger, "Trace.LeaseKept", func() { t.cfg.Trace.Kept(worker) })
+func (k *Keeper) succeeded(kept bool) {
+	k.trouble.Store(nil)
+	if k.reported == outage {
+		worker := k.latest.Load().WorkerID
+		k.cfg.Logger.Info("worker ID: the store answers again", "worker", worker)
+		if kept && k.cfg.Trace.Kept != nil {
+			Call(k.cfg.Logger, "Trace.LeaseKept", func() { k.cfg.Trace.Kept(worker) })
 		}
 	}
-	t.delay, t.reported = 0, ""
+	k.delay, k.reported = 0, ""
 }
 
-func (t *Tenure) failed(err error) {
-	t.failures.Add(1)
-	if t.reports(outage) {
-		t.cfg.Logger.Warn("worker ID: call to the store failed", "worker", t.latest.Load().WorkerID, "error", err)
+func (k *Keeper) failed(err error) {
+	k.failures.Add(1)
+	if k.reports(outage) {
+		k.cfg.Logger.Warn("worker ID: call to the store failed", "worker", k.latest.Load().WorkerID, "error", err)
 	}
-	if t.cfg.Trace.RenewFailed != nil {
-		Call(t.cfg.Logger, "Trace.RenewFailed", func() { t.cfg.Trace.RenewFailed(err) })
+	if k.cfg.Trace.RenewFailed != nil {
+		Call(k.cfg.Logger, "Trace.RenewFailed", func() { k.cfg.Trace.RenewFailed(err) })
 	}
-	t.delay = nextDelay(t.delay)
+	k.delay = nextDelay(k.delay)
 }
 
 // reports notes what the trouble is, and returns whether that is new.
-func (t *Tenure) reports(trouble string) bool {
-	if t.reported == trouble {
+func (k *Keeper) reports(trouble string) bool {
+	if k.reported == trouble {
 		return false
 	}
-	t.reported = trouble
+	k.reported = trouble
 	return true
 }
 
 // untilRenewal returns how long to wait before the next renewal: as long as the lease may do
 // without one, or half of the time that the clock takes to come to the limit. A generator that uses
 // deltas faster than the clock asks for more by itself.
-func (t *Tenure) untilRenewal() time.Duration {
+func (k *Keeper) untilRenewal() time.Duration {
 	longest := heartbeat
-	if l, ok := t.lease.(assigner.Expiring); ok {
+	if l, ok := k.lease.(assigner.Expiring); ok {
 		longest = max(min(longest, l.RenewWithin()), shortestPause)
 	}
-	h := t.current.Load()
+	h := k.current.Load()
 	if h == nil || !h.Fenced() {
 		return longest
 	}
-	unit := t.cfg.Domain.Layout.Unit
-	left := h.Limit - t.cfg.Position(h)
+	unit := k.cfg.Domain.Layout.Unit
+	left := h.Limit - k.cfg.Position(h)
 	switch {
 	case left <= 0 && h.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
 		return min(longest, time.Second)

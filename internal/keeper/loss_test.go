@@ -1,4 +1,4 @@
-package tenure_test
+package keeper_test
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func TestLostRowIsReplacedAtOnce(t *testing.T) {
 		same(t, r.read(), "0s INFO worker ID assigned", "0s assigned 0",
 			"45s renew 0, 99 to 99", "45s ended", "45s ERROR worker ID lost", "45s lost 0",
 			"45s INFO worker ID assigned", "45s assigned 1")
-		if h := r.Current(); h == nil || h.Term != 2 || h.WorkerID != r.first+1 || h.Delta != 45 {
+		if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID != r.first+1 || h.Delta != 45 {
 			t.Errorf("Current = %+v, want the second lease", h)
 		}
 		if err := r.Close(); err != nil {
@@ -82,12 +82,12 @@ func TestPanicInAnyCallIsAnError(t *testing.T) {
 		sane.Store(true)
 		time.Sleep(10 * time.Second)
 		if r.Current() == nil {
-			t.Error("the tenure has not gone on after the panics")
+			t.Error("the keeper has not gone on after the panics")
 		}
 	})
 }
 
-// The user's clock is read when a worker ID is taken, here in the tenure's goroutine.
+// The user's clock is read when a worker ID is taken, here in the keeper's goroutine.
 func TestPanicInTheClockIsAnError(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		lose(r)

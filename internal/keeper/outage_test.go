@@ -1,4 +1,4 @@
-package tenure_test
+package keeper_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package tenure
+package keeper
 
 import (
 	"math"
@@ -9,14 +9,14 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A Holding is what the generator may use at present. It is immutable.
-type Holding struct {
+// A Lease is what the generator may use at present: the grant of a lease, and what padding has to know of it. It is immutable.
+type Lease struct {
 	assigner.Grant
-	Term  uint64     // counts the leases taken; a renewal keeps it
-	Begin *sync.Once // does Config.Begin; a generator that needs it does it before its first ID of the term
-	Clock Clock      // the reading that the lease was checked against, or an earlier one where that is ahead
-	Delta int64      // by the clock that the lease was checked against, when it was taken
-	Half  int64      // the generator asks for more when it uses this delta, long before Limit
+	Generation uint64     // counts the leases taken; a renewal keeps it
+	Begin      *sync.Once // does Config.Begin; a generator that needs it does it before its first ID of the term
+	Clock      Clock      // the reading that the lease was checked against, or an earlier one where that is ahead
+	Delta      int64      // by the clock that the lease was checked against, when it was taken
+	Half       int64      // the generator asks for more when it uses this delta, long before Limit
 
 	at       time.Time // of the last call of grow, which found position; the pace is counted from there
 	position int64
@@ -25,7 +25,7 @@ type Holding struct {
 }
 
 // grow moves the limit, and puts Half between it and position.
-func (h *Holding) grow(position, limit int64, unit time.Duration) {
+func (h *Lease) grow(position, limit int64, unit time.Duration) {
 	now := time.Now()
 	h.rate = h.pace(position, now, unit)
 	h.at, h.position, h.Limit = now, position, limit
@@ -36,7 +36,7 @@ func (h *Holding) grow(position, limit int64, unit time.Duration) {
 }
 
 // Window is the ID time between position and the limit, or 0 when there is none.
-func (h *Holding) Window(position int64, alloc *bitsalloc.Allocator) time.Duration {
+func (h *Lease) Window(position int64, alloc *bitsalloc.Allocator) time.Duration {
 	if !h.Fenced() || h.Limit <= position {
 		return 0
 	}
@@ -45,7 +45,7 @@ func (h *Holding) Window(position int64, alloc *bitsalloc.Allocator) time.Durati
 
 // pace is the rate of ID time to real time since the last call of grow, or before it where that was
 // just now.
-func (h *Holding) pace(position int64, now time.Time, unit time.Duration) float64 {
+func (h *Lease) pace(position int64, now time.Time, unit time.Duration) float64 {
 	elapsed := now.Sub(h.at)
 	if h.at.IsZero() || elapsed < time.Second {
 		return max(h.rate, 1)
@@ -54,14 +54,14 @@ func (h *Holding) pace(position int64, now time.Time, unit time.Duration) float6
 }
 
 // WindowLasts is the real time that Window lasts at the present pace.
-func (h *Holding) WindowLasts(position int64, alloc *bitsalloc.Allocator) time.Duration {
+func (h *Lease) WindowLasts(position int64, alloc *bitsalloc.Allocator) time.Duration {
 	return time.Duration(float64(h.Window(position, alloc)) / h.pace(position, time.Now(), alloc.Layout().Unit))
 }
 
-// Window returns what is left of the current holding at a position: ID time, and the real time that
+// Window returns what is left of the current lease at a position: ID time, and the real time that
 // it lasts. Both are 0 when no worker ID is held.
-func (t *Tenure) Window(position int64, alloc *bitsalloc.Allocator) (left, lasts time.Duration) {
-	h := t.Current()
+func (k *Keeper) Window(position int64, alloc *bitsalloc.Allocator) (left, lasts time.Duration) {
+	h := k.Current()
 	if h == nil {
 		return 0, 0
 	}

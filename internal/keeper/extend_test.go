@@ -1,8 +1,7 @@
-package tenure_test
+package keeper_test
 
 import (
 	"context"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,7 +9,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 func fence(r *rig) {
@@ -32,7 +31,7 @@ func TestExtendRenewsAtOnceAndRings(t *testing.T) {
 		r.used.Store(90)
 		r.Extend(120)
 		<-news
-		if h := r.Current(); h.Limit != 120 || h.First != 1 || h.Term != 1 {
+		if h := r.Current(); h.Limit != 120 || h.First != 1 || h.Generation != 1 {
 			t.Errorf("Current = %+v, want the limit 120 and the rest as it was", h)
 		}
 		same(t, r.read(), "0s renew 0, 90 to 120")
@@ -142,40 +141,6 @@ func TestARefusedWishEndsWithItsLease(t *testing.T) {
 	})
 }
 
-func TestTheGeneratorMayBeginALeaseBeforeTheKeeperDoes(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		lose(r)
-		cfg := r.config()
-		gate, begun := make(chan struct{}), 0
-		cfg.Begin = func() {
-			if begun++; begun == 2 {
-				<-gate
-			}
-		}
-		r.start0(t, cfg)
-		time.Sleep(50 * time.Second)
-		synctest.Wait()
-		h, ready := r.Current(), make(chan struct{})
-		if h.Term != 2 {
-			t.Fatalf("Current = %+v, want the second lease", h)
-		}
-		go func() {
-			h.Begin.Do(func() { t.Error("begun twice") })
-			close(ready)
-		}()
-		for range 100 {
-			runtime.Gosched()
-		}
-		select {
-		case <-ready:
-			t.Error("Begin does not wait for the call that is under way")
-		default:
-		}
-		close(gate)
-		<-ready
-	})
-}
-
 // A generator that has gone on from an earlier lease may be beyond the present one, but never
 // beyond all.
 func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
@@ -218,7 +183,7 @@ func TestAPositionBeyondTheGrantIsNoPace(t *testing.T) {
 		}
 		cfg := r.config()
 		position := atomic.Int64{}
-		cfg.Position = func(*tenure.Holding) int64 { return position.Load() }
+		cfg.Position = func(*keeper.Lease) int64 { return position.Load() }
 		r.start0(t, cfg)
 		time.Sleep(10 * time.Second)
 		r.used.Store(10)

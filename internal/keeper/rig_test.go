@@ -1,4 +1,4 @@
-package tenure_test
+package keeper_test
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // lastWorker makes the grants of one test strangers to those of the others.
 var lastWorker atomic.Int64
 
-// A rig is a tenure with a store that answers as a test decides, and a journal of all that happens.
+// A rig is a keeper with a store that answers as a test decides, and a journal of all that happens.
 // The generator that it is held for is used and ended.
 type rig struct {
-	*tenure.Tenure
+	*keeper.Keeper
 	assign  func(ctx context.Context, nth int) (assigner.Grant, error)
 	renew   func(ctx context.Context, g *assigner.Grant, used, want int64) error
 	release func(ctx context.Context, used int64) error
@@ -59,13 +59,13 @@ func (r *rig) read() []string {
 	return lines
 }
 
-func (r *rig) config() tenure.Config {
+func (r *rig) config() keeper.Config {
 	layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second}
 	alloc, err := bitsalloc.New(layout, bitsalloc.DefaultEpoch())
 	if err != nil {
 		panic(err)
 	}
-	return tenure.Config{
+	return keeper.Config{
 		Assigner: r,
 		Domain: assigner.Domain{
 			Layout:   layout,
@@ -76,14 +76,14 @@ func (r *rig) config() tenure.Config {
 		Now:     func() time.Time { return alloc.Epoch().Add(time.Since(r.start)) },
 		Timeout: r.timeout,
 		Logger:  slog.New(handler{r}),
-		Trace: tenure.Trace{
+		Trace: keeper.Trace{
 			Assigned:    func(g assigner.Grant) { r.note("assigned %d", g.WorkerID-r.first) },
 			Lost:        func(workerID int64, _ error) { r.note("lost %d", workerID-r.first) },
 			RenewFailed: func(error) { r.note("failed") },
 			Kept:        func(workerID int64) { r.note("kept %d", workerID-r.first) },
 		},
 		Used:     r.used.Load,
-		Position: func(*tenure.Holding) int64 { return r.used.Load() },
+		Position: func(*keeper.Lease) int64 { return r.used.Load() },
 		Ended: func() {
 			if r.ended != nil {
 				r.ended()
@@ -93,11 +93,11 @@ func (r *rig) config() tenure.Config {
 	}
 }
 
-// open starts the tenure. It is closed when the test ends.
+// open starts the keeper. It is closed when the test ends.
 func (r *rig) open(t *testing.T) {
 	t.Helper()
 	var err error
-	if r.Tenure, err = tenure.Start(t.Context(), r.config()); err != nil {
+	if r.Keeper, err = keeper.Start(t.Context(), r.config()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
