@@ -20,15 +20,15 @@ func TestConformance(t *testing.T) {
 	server := testserver.Etcd(t)
 	var namespaces atomic.Int64
 	another := func() string { return fmt.Sprint("namespace-", namespaces.Add(1)) }
-	assignertest.RunStore(t, func(t *testing.T) assignertest.Backend { return backend(t, server, another(), another()) })
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture { return backend(t, server, another(), another()) })
 }
 
 func TestConformanceOfLeasedAsAnAssigner(t *testing.T) {
 	server := testserver.Etcd(t)
 	var namespaces atomic.Int64
-	assignertest.Run(t, func(t *testing.T) assignertest.Store {
+	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
 		name := fmt.Sprint("namespace-", namespaces.Add(1))
-		return assignertest.Store{
+		return assignertest.AssignerFixture{
 			Assigner: func(string) assigner.Assigner {
 				return assigner.Leased(etcdassigner.LeaseStore(connect(t, server.DSN()), name), assigner.LeaseConfig{})
 			},

@@ -55,7 +55,7 @@ func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client
 }
 
 // backend is a namespace on a server that the cases share, one after the other.
-func backend(t *testing.T, server *testserver.Server, name, other string) assignertest.Backend {
+func backend(t *testing.T, server *testserver.Server, name, other string) assignertest.StoreFixture {
 	admin := connect(t, server.DSN())
 	remove := func(t *testing.T, key string, opts ...clientv3.OpOption) {
 		t.Helper()
@@ -64,7 +64,7 @@ func backend(t *testing.T, server *testserver.Server, name, other string) assign
 			t.Fatalf("delete %s: %v, %v", key, answer, err)
 		}
 	}
-	return assignertest.Backend{
+	return assignertest.StoreFixture{
 		Handle: func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), name) },
 		Other:  func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), other) },
 		Delete: func(t *testing.T, workerID int64) { remove(t, fmt.Sprintf("uidring/worker/%s/%019d", name, workerID)) },

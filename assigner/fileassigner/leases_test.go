@@ -34,9 +34,9 @@ func diskFolder(t *testing.T) string {
 }
 
 func TestStoreConforms(t *testing.T) {
-	assignertest.RunStore(t, func(t *testing.T) assignertest.Backend {
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
 		dir := diskFolder(t)
-		return assignertest.Backend{
+		return assignertest.StoreFixture{
 			Handle: func() assigner.Store { return fileassigner.LeaseStore(dir) },
 			Other:  func() assigner.Store { return fileassigner.LeaseStore(diskFolder(t)) },
 			Delete: func(t *testing.T, workerID int64) {
@@ -67,9 +67,9 @@ func unmount(t *testing.T, dir string) (mount func()) {
 }
 
 func TestLeasesConform(t *testing.T) {
-	assignertest.Run(t, func(t *testing.T) assignertest.Store {
+	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
 		dir := diskFolder(t)
-		return assignertest.Store{
+		return assignertest.AssignerFixture{
 			Assigner: func(holder string) assigner.Assigner {
 				return assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{Owner: holder})
 			},

@@ -48,10 +48,10 @@ func connect(t *testing.T, opt *redis.Options) *redis.Client {
 }
 
 // backend is a namespace on a server of its own: cases run side by side, and take it down.
-func backend(t *testing.T) assignertest.Backend {
+func backend(t *testing.T) assignertest.StoreFixture {
 	s := testserver.Redis(t)
 	admin := connect(t, options(s.Addr()))
-	return assignertest.Backend{
+	return assignertest.StoreFixture{
 		Handle: func() assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), namespace) },
 		Other:  func() assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), "another") },
 		Delete: func(t *testing.T, workerID int64) {

@@ -22,8 +22,8 @@ import (
 
 // sqlite is a backend whose databases are files. No busy_timeout is set: what one process does
 // while another writes is up to package sqlassigner.
-func sqlite() storetest.Backend {
-	return storetest.Backend{
+func sqlite() storetest.Database {
+	return storetest.Database{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
 			dsn := durable(filepath.Join(testserver.DiskFolder(t), "worker.db"))
 			return open(t, dsn), dsn
@@ -73,7 +73,7 @@ func TestSQLite(t *testing.T) { storetest.Run(t, sqlite()) }
 func TestSQLiteWithWriteAheadLog(t *testing.T) { storetest.Run(t, writeAhead()) }
 
 // writeAhead is sqlite with readers that do not wait for a writer. Its journal needs no setting beside the default, FULL.
-func writeAhead() storetest.Backend {
+func writeAhead() storetest.Database {
 	b := sqlite()
 	b.Starts = 0 // a commit syncs once
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {

@@ -20,10 +20,10 @@ import (
 const namespace = "orders-1.eu_west"
 
 // RunLeases runs the tests of Leases that need no particular server.
-func RunLeases(t *testing.T, b Backend) {
+func RunLeases(t *testing.T, b Database) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, Backend)
+		run  func(*testing.T, Database)
 	}{
 		{"Conforms", LeasesConform},
 		{"FiftyProcesses", fiftyProcessesWithLeases},
@@ -56,10 +56,10 @@ func leased(db *sqlx.DB) assigner.Assigner {
 }
 
 // LeasesConform runs the suite for stores.
-func LeasesConform(t *testing.T, b Backend) {
-	assignertest.RunStore(t, func(t *testing.T) assignertest.Backend {
+func LeasesConform(t *testing.T, b Database) {
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
 		db, dsn := b.Applied(t)
-		return assignertest.Backend{
+		return assignertest.StoreFixture{
 			Handle: func() assigner.Store { return LeaseStore(b.Open(t, dsn)) },
 			Other:  func() assigner.Store { return sqlassigner.LeaseStore(b.Open(t, dsn), "another", sqlassigner.Config{}) },
 			Delete: func(t *testing.T, workerID int64) { deleteLease(t, db, workerID) },
@@ -73,7 +73,7 @@ func LeasesConform(t *testing.T, b Backend) {
 }
 
 // fiftyProcessesWithLeases: a process that ends without a release keeps its number until the lease expires.
-func fiftyProcessesWithLeases(t *testing.T, b Backend) {
+func fiftyProcessesWithLeases(t *testing.T, b Database) {
 	_, dsn := b.Applied(t)
 	arg := func(int) string { return childArg(leasedKey, dsn) }
 	first := assignertest.Processes(t, processes, arg)
@@ -84,7 +84,7 @@ func fiftyProcessesWithLeases(t *testing.T, b Backend) {
 	}
 }
 
-func namespacesApart(t *testing.T, b Backend) {
+func namespacesApart(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	fences := make(map[string]int64)
 	for _, name := range []string{"a", "b", strings.Repeat("x", 64), "0.-_"} {
@@ -113,7 +113,7 @@ func namespacesApart(t *testing.T, b Backend) {
 	}
 }
 
-func missingLeaseTable(t *testing.T, b Backend) {
+func missingLeaseTable(t *testing.T, b Database) {
 	for _, table := range []string{"WORKER_LEASE", "WORKER_LEASE_META"} {
 		db, _ := b.Applied(t)
 		Exec(t, db, "DROP TABLE "+table)
@@ -128,7 +128,7 @@ func missingLeaseTable(t *testing.T, b Backend) {
 
 // EqualSwaps makes swaps that change nothing, of the largest numbers and the longest texts: a database may count only rows whose
 // values differ.
-func EqualSwaps(t *testing.T, b Backend) {
+func EqualSwaps(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	s := LeaseStore(db)
 	token, identity := strings.Repeat("T", 64), strings.Repeat("é", 128)
@@ -155,7 +155,7 @@ func EqualSwaps(t *testing.T, b Backend) {
 	}
 }
 
-func unfitText(t *testing.T, b Backend) {
+func unfitText(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	s := LeaseStore(db)
 	row := assigner.Row{Version: 1, Fence: 1, Token: "T", Owner: "O"}
@@ -212,7 +212,7 @@ func deleteLease(t *testing.T, db *sqlx.DB, workerID int64) {
 	Exec(t, db, fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE NAMESPACE = '%s' AND WORKER_ID = %d", namespace, workerID))
 }
 
-func anotherSchema(t *testing.T, b Backend) {
+func anotherSchema(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, leased(db))
 	Exec(t, db, "UPDATE WORKER_LEASE_META SET SCHEMA_VERSION = 2")
@@ -220,7 +220,7 @@ func anotherSchema(t *testing.T, b Backend) {
 	checkWithin(t, err, assigner.ErrLayoutMismatch, "SCHEMA_VERSION 2, here 1", fmt.Sprintf("row %q of WORKER_LEASE_META", namespace))
 }
 
-func deletedNamespace(t *testing.T, b Backend) {
+func deletedNamespace(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	l := Assign(t, leased(db))
 	Exec(t, db, "DELETE FROM WORKER_LEASE")
@@ -233,7 +233,7 @@ func deletedNamespace(t *testing.T, b Backend) {
 }
 
 // recovery restores a backup, in which a fence is old and a number is missing. It leaves other namespaces alone.
-func recovery(t *testing.T, b Backend) {
+func recovery(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	apart := sqlassigner.LeaseStore(db, "another", sqlassigner.Config{})
 	spared := Assign(t, assigner.Leased(apart, assigner.LeaseConfig{}))
@@ -293,7 +293,7 @@ func checkUndurableLeases(t *testing.T, db *sqlx.DB, faults []string) {
 }
 
 // createFree creates rows beside one that is held, which stays as it is.
-func createFree(t *testing.T, b Backend) {
+func createFree(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	s := LeaseStore(db)
 	held := Assign(t, leased(db)).Grant().WorkerID

@@ -22,7 +22,7 @@ func from(db *sqlx.DB, name string, first int64) assigner.Assigner {
 }
 
 // besideNodes adds leases beside live Java services, in the steps of docs/IDENTITY.md.
-func besideNodes(t *testing.T, b Backend) {
+func besideNodes(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	for range 5 {
 		Exec(t, db, javaRow)
@@ -65,7 +65,7 @@ func besideNodes(t *testing.T, b Backend) {
 }
 
 // besideAnotherLayout: IDs of two layouts or epochs are told apart by neither kind of worker ID.
-func besideAnotherLayout(t *testing.T, b Backend) {
+func besideAnotherLayout(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, disposable(db))
 	d := assignertest.Domain()
@@ -84,7 +84,7 @@ func besideAnotherLayout(t *testing.T, b Backend) {
 }
 
 // growIntoLeases: the share of WORKER_NODE ends where a namespace begins.
-func growIntoLeases(t *testing.T, b Backend) {
+func growIntoLeases(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, from(db, "orders", 3))
 	elsewhere := assignertest.Domain()
@@ -115,7 +115,7 @@ func growIntoLeases(t *testing.T, b Backend) {
 }
 
 // fewLeft: both sides say so when less than a tenth of the numbers below a namespace is left.
-func fewLeft(t *testing.T, b Backend) {
+func fewLeft(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	log, leaseLog := NewLog(), NewLog()
 	nodes := sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()})
@@ -144,7 +144,7 @@ func fewLeft(t *testing.T, b Backend) {
 
 // nodesAndLeasesAtOnce: of a Disposable and the first Leased of a database that start at once, one
 // is refused.
-func nodesAndLeasesAtOnce(t *testing.T, b Backend) {
+func nodesAndLeasesAtOnce(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	handles := []*sqlx.DB{b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn)}
 	for round := range 12 {
@@ -180,7 +180,7 @@ func nodesAndLeasesAtOnce(t *testing.T, b Backend) {
 
 // overtaken has one source stand between its first look at the other source and its write, while
 // the other one starts. Its second look then finds the other one.
-func overtaken(t *testing.T, b Backend) {
+func overtaken(t *testing.T, b Database) {
 	if b.Block == nil {
 		t.Skip("the database has no lock for a single table")
 	}
@@ -212,7 +212,7 @@ func overtaken(t *testing.T, b Backend) {
 }
 
 // oneKind: neither kind of worker ID needs the tables of the other.
-func oneKind(t *testing.T, b Backend) {
+func oneKind(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Exec(t, db, "DROP TABLE WORKER_NODE_TOKEN", "DROP TABLE WORKER_NODE_PIN")
 	Exec(t, db, javaRow) // of Java services alone
@@ -227,7 +227,7 @@ func oneKind(t *testing.T, b Backend) {
 	Assign(t, sticky(db))
 }
 
-func namespacesListed(t *testing.T, b Backend) {
+func namespacesListed(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	s, ok := LeaseStore(db).(assigner.Namespaced)
 	if !ok {
@@ -253,7 +253,7 @@ func namespacesListed(t *testing.T, b Backend) {
 }
 
 // namespacesAlike: names that differ in letter case only are a mistake of one of the services.
-func namespacesAlike(t *testing.T, b Backend) {
+func namespacesAlike(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, from(db, "orders-I", 0))
 	for _, name := range []string{"Orders-I", "orders-i", "ORDERS-I"} {
@@ -298,7 +298,7 @@ func metaColumnNames(t *testing.T, db *sqlx.DB) []string {
 
 // namespacesAlikeAtOnce: of two namespaces that look alike and are made at once, at most one gives
 // out worker IDs.
-func namespacesAlikeAtOnce(t *testing.T, b Backend) {
+func namespacesAlikeAtOnce(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	names := []string{"orders", "Orders"}
 	handles := []*sqlx.DB{b.Open(t, dsn), b.Open(t, dsn)}

@@ -53,14 +53,14 @@ func users() map[string]func(*sqlx.DB) assigner.Assigner {
 
 // openTransaction takes worker IDs over a connection that is inside a transaction. A grant is gone
 // when that ends, and the next process gets the same: 60,000 of 60,000 IDs were equal.
-func openTransaction(t *testing.T, b Backend) {
+func openTransaction(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	RefusedFor(t, db, b.Inside(t, dsn), "inside a transaction", "BeginTx")
 }
 
 // transactionBegins has a holder's connection begin a transaction. A renewal that succeeds is one
 // that others see.
-func transactionBegins(t *testing.T, b Backend) {
+func transactionBegins(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	mine := b.Open(t, dsn)
 	mine.SetMaxOpenConns(1)

@@ -12,9 +12,9 @@ import (
 // patience bounds each call to the assigner under test.
 const patience = 30 * time.Second
 
-// A Store is what a case of the suite works on. Every case opens one of its own, which must be empty:
+// An AssignerFixture is what a case of the suite works on. Every case opens one of its own, which must be empty:
 // no worker ID has been taken from it and no domain is pinned in it.
-type Store struct {
+type AssignerFixture struct {
 	// Assigner returns a new assigner over the store, as another process would build it. Different
 	// holders are to get different worker IDs; the same holder may get the same one again. For
 	// RunKeyed the holder is the key. Required.

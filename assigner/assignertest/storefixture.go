@@ -8,8 +8,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// A Backend is an empty namespace of the store under test.
-type Backend struct {
+// A StoreFixture is an empty namespace of the store under test.
+type StoreFixture struct {
 	// Handle opens the namespace, as another process would: what handles share is in the store, not in memory.
 	// Required.
 	Handle func() assigner.Store
@@ -34,7 +34,7 @@ type Backend struct {
 //
 // The store must be set up so that it is durable, on a server whose clock is right to a second. It keeps
 // tokens of 64 bytes, identities of 100 bytes and owners of 255 characters.
-func RunStore(t *testing.T, open func(t *testing.T) Backend) {
+func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
 	for _, c := range rowCases() {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t).Handle) })
 	}
