@@ -144,6 +144,10 @@ var (
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
 	// ErrWorkerOverlap: two sources of worker IDs in one database would give out the same numbers.
 	ErrWorkerOverlap = errors.New("assigner: worker IDs overlap")
+	// ErrStoreDamaged: the files of a store are torn, gone or another store's, or were moved, replaced
+	// or deleted while it was in use. Nothing is taken from the store, since the deltas that have been
+	// used are not known.
+	ErrStoreDamaged = errors.New("assigner: store damaged")
 	// ErrStoreNotDurable: the store may forget what it has acknowledged, and would then hand out a
 	// number twice; or it is read-only.
 	ErrStoreNotDurable = errors.New("assigner: store not durable")

@@ -379,7 +379,7 @@ func (c *claim) swap(old Row) (*lease, bool, error) {
 	if err != nil {
 		// It is not known whether the swap took effect: that is not success. The token tells.
 		found, errLoad := c.store.Load(c.ctx, old.WorkerID)
-		if errLoad != nil || !found.same(l.row) {
+		if errLoad != nil || !found.Same(l.row) {
 			return nil, false, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, errors.Join(err, errLoad))
 		}
 		ok = true

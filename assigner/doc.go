@@ -6,8 +6,8 @@
 //   - [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] derive the number from configuration or
 //     from the host and protect it within one process only.
 //   - Package sqlassigner, below this one, takes numbers from a database that never come back, or that stay with a key.
-//   - [Leased], [Auto] and [Fenced] recycle numbers behind a fence in ID time, on a [Store]: [FileStore], or one of
-//     packages sqlassigner, redisassigner and etcdassigner. After a restore of the store, see [Recover].
+//   - [Leased], [Auto] and [Fenced] recycle numbers behind a fence in ID time, on a [Store], by LeaseStore of package
+//     sqlassigner, redisassigner, etcdassigner or fileassigner. After a restore of the store, see [Recover].
 //
 // To bring your own, implement [Assigner] and [Lease], or a [Store], and run the suite of package assignertest on it.
 package assigner

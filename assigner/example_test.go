@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/cached"
 )
 
 // A generator makes this call when it starts.
@@ -97,37 +95,4 @@ func ExampleAssigner() {
 	}
 	fmt.Println("worker", lease.Grant().WorkerID)
 	// Output: worker 1403
-}
-
-// Two generators of one host, which may as well be two processes.
-func ExampleFileStore() {
-	dir, err := os.MkdirTemp("", "ids-") // for real a folder that stays, such as /var/lib/ids
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-
-	for range 2 {
-		g, err := cached.New(cached.Config{
-			Assigner: assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{
-				AllowUndurable: true, // only for this example: some hosts keep temporary files in memory
-			}),
-		})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		defer func() { _ = g.Close() }()
-		id, err := g.Next()
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fields, err := g.Parse(id)
-		fmt.Println("an ID of worker", fields.WorkerID, err)
-	}
-	// Output:
-	// an ID of worker 0 <nil>
-	// an ID of worker 1 <nil>
 }

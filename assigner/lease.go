@@ -188,14 +188,14 @@ func (l *lease) raise(ctx context.Context, next Row, want int64, began instant) 
 			return began, err
 		}
 		switch i := l.attempt(found.Fence); {
-		case found.same(l.row) && found.same(next) && errSwap != nil:
+		case found.Same(l.row) && found.Same(next) && errSwap != nil:
 			return l.renewed, nil // a swap that raises no fence leaves no trace
-		case found.same(l.row) && errSwap == nil:
+		case found.Same(l.row) && errSwap == nil:
 			return began, fmt.Errorf("assigner: renew row %d: the store refuses the swap and shows the row unchanged", l.row.WorkerID)
-		case !found.same(l.row):
+		case !found.Same(l.row):
 			proved := l.tried[i].began
 			l.prove(found)
-			if found.Fence >= want || found.same(next) {
+			if found.Fence >= want || found.Same(next) {
 				return proved, nil
 			}
 		}
@@ -275,7 +275,7 @@ func (l *lease) Release(ctx context.Context, _ int64) error {
 			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, errors.Join(errSwap, err))
 		case found.Token != l.row.Token:
 			return nil // free, or another holder's
-		case found.same(held):
+		case found.Same(held):
 			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, cmp.Or(errSwap, errors.New("the store does not change it")))
 		}
 		held = found // a renewal has taken effect late

@@ -58,7 +58,7 @@ func (s *memStore) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
 	do := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if !s.meta.same(old) {
+		if !s.meta.Same(old) {
 			return false
 		}
 		s.meta = next
@@ -105,7 +105,7 @@ func (s *memStore) Swap(_ context.Context, old, next Row, ttl time.Duration) (bo
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		found, exists := s.rows[next.WorkerID]
-		if exists != (old.Version != 0) || exists && !found.same(old) {
+		if exists != (old.Version != 0) || exists && !found.Same(old) {
 			return false
 		}
 		next.Expires = s.status.Now.Add(ttl)

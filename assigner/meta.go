@@ -95,7 +95,7 @@ func (c *claim) trySwapMeta(next Meta) (bool, error) {
 	ok, errSwap := c.store.SwapMeta(c.ctx, c.meta, next)
 	if errSwap != nil {
 		found, err := c.store.LoadMeta(c.ctx)
-		if err != nil || !found.same(next) {
+		if err != nil || !found.Same(next) {
 			return false, errors.Join(errSwap, err)
 		}
 		ok = true

@@ -11,8 +11,8 @@ import (
 // generator per call, or two with one worker ID, is the commonest mistake in the field.
 var registry = struct {
 	sync.Mutex
-	workers map[registryKey]*Hold
-}{workers: make(map[registryKey]*Hold)}
+	workers map[registryKey]*Registration
+}{workers: make(map[registryKey]*Registration)}
 
 type registryKey struct {
 	layout               bitsalloc.Layout
@@ -20,9 +20,9 @@ type registryKey struct {
 	datacenter, workerID int64
 }
 
-// A Hold is the place of one generator in the registry of this process, from [Register] to [Hold.End].
+// A Registration is the place of one generator in the registry of this process, from [Register] to [Registration.End].
 // Any number of goroutines may use it at once.
-type Hold struct {
+type Registration struct {
 	key  registryKey
 	live bool
 	used int64
@@ -32,11 +32,11 @@ type Hold struct {
 // the grant to use: one that starts above the highest delta that an earlier holder in this process
 // put to use, however far ahead of the clock that was. While another generator holds the same worker
 // ID of the same layout, epoch and datacenter it returns [ErrWorkerInUse]. A fenced grant is returned
-// as it is, with a nil Hold: its store keeps holders apart.
+// as it is, with a nil Registration: its store keeps holders apart.
 //
 // The generators of this module call Register themselves. Only a generator that is built on this
 // package elsewhere has to.
-func Register(d Domain, g Grant) (*Hold, Grant, error) {
+func Register(d Domain, g Grant) (*Registration, Grant, error) {
 	if g.Fenced() {
 		return nil, g, nil
 	}
@@ -51,14 +51,14 @@ func Register(d Domain, g Grant) (*Hold, Grant, error) {
 		}
 		g.First = max(g.First, last.used+1)
 	}
-	h := &Hold{key: key, live: true, used: g.First - 1}
+	h := &Registration{key: key, live: true, used: g.First - 1}
 	registry.workers[key] = h
 	return h, g, nil
 }
 
 // End says that the generator has stopped and that used is the highest delta it put to use. It frees
-// the worker ID for the next generator. Calling it on a nil Hold, or again, does nothing.
-func (h *Hold) End(used int64) {
+// the worker ID for the next generator. Calling it on a nil Registration, or again, does nothing.
+func (h *Registration) End(used int64) {
 	if h == nil {
 		return
 	}

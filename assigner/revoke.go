@@ -53,9 +53,9 @@ func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 			return Row{}, fmt.Errorf("assigner: Revoke: row %d: %w", workerID, errors.Join(errSwap, err))
 		case found.Version == 0:
 			return Row{}, fmt.Errorf("%w: Revoke: row %d: never delete rows: fences are lost with them", ErrWorkerRowMissing, workerID)
-		case found.same(next): // the answer was lost
+		case found.Same(next): // the answer was lost
 			return found, nil
-		case found.same(held):
+		case found.Same(held):
 			return Row{}, fmt.Errorf("assigner: Revoke: row %d: %w", workerID, cmp.Or(errSwap, errors.New("the store does not change it")))
 		case found.Version != held.Version:
 			return Row{}, fmt.Errorf("assigner: Revoke: row %d has changed hands meanwhile, it is %q's; look at it again", workerID, found.Owner)

@@ -77,7 +77,7 @@ func TestRevokeAgainstOthers(t *testing.T) {
 			s := newMemStore()
 			s.put(held(0, 700, "a", memStart+60))
 			s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
-				if row.meanwhile.same(held(0, 700, "a", 0)) {
+				if row.meanwhile.Same(held(0, 700, "a", 0)) {
 					return false, nil
 				}
 				s.onSwap = nil

@@ -58,7 +58,7 @@ func (s *simStore) swap(old, next Row, ttl time.Duration) bool {
 }
 
 func (s *simStore) swapMeta(old, next Meta) bool {
-	if !s.meta.same(old) {
+	if !s.meta.Same(old) {
 		return false
 	}
 	s.setMeta(next)

@@ -55,7 +55,7 @@ type simulation struct {
 
 func (s simulation) defaults() simulation {
 	if s.matches == nil {
-		s.matches = Row.same
+		s.matches = Row.Same
 	}
 	if s.write == nil {
 		s.write = func(_ *simWorld, r Row) Row { return r }

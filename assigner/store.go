@@ -92,8 +92,8 @@ type Row struct {
 	Expires  time.Time
 }
 
-// same reports whether a swap from m would find other unchanged.
-func (m Meta) same(other Meta) bool { return m.Version == other.Version && m.Token == other.Token }
+// Same reports whether a swap from m finds other unchanged.
+func (m Meta) Same(other Meta) bool { return m.Version == other.Version && m.Token == other.Token }
 
 // Free reports whether the row has no holder: it was released, created for others, or taken from its holder by Recover.
 func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, recoveringPrefix) }
@@ -101,8 +101,8 @@ func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, re
 // unused reports whether the row was created for others and never claimed.
 func (r Row) unused() bool { return r.Version == 1 && r.Token == "" && r.Owner == "" }
 
-// same reports whether a swap from r would find other unchanged.
-func (r Row) same(other Row) bool {
+// Same reports whether a swap from r finds other unchanged: with the same version, fence and token.
+func (r Row) Same(other Row) bool {
 	return r.Version == other.Version && r.Fence == other.Fence && r.Token == other.Token
 }
 

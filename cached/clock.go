@@ -3,7 +3,7 @@ package cached
 import "time"
 
 // now returns the time by the clock of the lease.
-func (g *Generator) now() time.Time { return g.tenure.Latest().Clock.Now() }
+func (g *Generator) now() time.Time { return g.keeper.Latest().Clock.Now() }
 
 // staleTick is how often the padding goroutine looks for stale blocks.
 func staleTick(maxStaleness time.Duration) time.Duration { return maxStaleness / 4 }

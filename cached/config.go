@@ -8,7 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field that
@@ -78,9 +78,9 @@ type Config struct {
 
 // resolve fills in the defaults and reports all mistakes together.
 func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
-	tenure.Default(&cfg.BoostPower, 3)
-	tenure.Default(&cfg.PaddingFactor, 50)
-	c := &tenure.Checker{Sentinel: ErrInvalidConfig}
+	keeper.Default(&cfg.BoostPower, 3)
+	keeper.Default(&cfg.PaddingFactor, 50)
+	c := &keeper.Checker{Sentinel: ErrInvalidConfig}
 	settings := cfg.settings()
 	alloc := settings.Resolve(c, ErrTimeExhausted)
 	cfg.AssignTimeout, cfg.Logger, cfg.Now = settings.AssignTimeout, settings.Logger, settings.Now
@@ -91,14 +91,14 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 	c.Check(cfg.Lanes >= LanePerCPU && cfg.Lanes <= maxLanes, "Lanes %d, allowed: %d (LanePerCPU), 0 to %d", cfg.Lanes, LanePerCPU, maxLanes)
 	c.Check(cfg.MaxAhead >= 0, "MaxAhead %v, allowed: 0 (unbounded) or more", cfg.MaxAhead)
 	if alloc != nil {
-		tenure.Default(&cfg.MaxStaleness, max(time.Minute, 2*alloc.Layout().Unit))
+		keeper.Default(&cfg.MaxStaleness, max(time.Minute, 2*alloc.Layout().Unit))
 		cfg.checkWithLayout(c, alloc.Layout())
 	}
 	return cfg, alloc, c.Err()
 }
 
 // checkWithLayout checks what only a valid layout gives a bound.
-func (cfg Config) checkWithLayout(c *tenure.Checker, l bitsalloc.Layout) {
+func (cfg Config) checkWithLayout(c *keeper.Checker, l bitsalloc.Layout) {
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit,
 		"MaxStaleness %v, allowed: negative (unbounded), 0 (the default) or at least two units, %v", cfg.MaxStaleness, 2*l.Unit)
 	c.Check(cfg.MaxAhead <= 0 || cfg.MaxAhead >= l.Unit,
@@ -111,8 +111,8 @@ func (cfg Config) checkWithLayout(c *tenure.Checker, l bitsalloc.Layout) {
 }
 
 // settings are the fields that every generator has.
-func (cfg Config) settings() tenure.Settings {
-	return tenure.Settings{
+func (cfg Config) settings() keeper.Settings {
+	return keeper.Settings{
 		Layout:        cfg.Layout,
 		Epoch:         cfg.Epoch,
 		DatacenterID:  cfg.DatacenterID,

@@ -202,7 +202,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 func goroutines() int {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return bytes.Count(stacks, []byte("cached.(*Generator).padLoop(")) + bytes.Count(stacks, []byte("tenure.(*Tenure).run("))
+	return bytes.Count(stacks, []byte("cached.(*Generator).padLoop(")) + bytes.Count(stacks, []byte("keeper.(*Keeper).run("))
 }
 
 // A consumer that is paused stalls the producer. Here one is paused while it pads inline.

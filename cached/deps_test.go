@@ -21,7 +21,7 @@ func TestNoDatabaseDriverIsLinked(t *testing.T) {
 	}
 	const module = "github.com/uidring/uidring/"
 	want := []string{
-		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/tenure",
+		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/keeper",
 		module + "ringbuffer",
 		"golang.org/x/sync/errgroup",
 	}

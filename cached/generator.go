@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -24,7 +24,7 @@ type Generator struct {
 
 	cfg       Config // resolved
 	alloc     *bitsalloc.Allocator
-	tenure    *tenure.Tenure
+	keeper    *keeper.Keeper
 	threshold int   // blocks left in the ring that wake the padding goroutine
 	maxAhead  int64 // in units; 0: unbounded
 	maxStale  int64 // in units; negative: unbounded
@@ -36,7 +36,7 @@ type Generator struct {
 
 	wake   chan struct{} // capacity 1: the ring wants padding
 	padder sync.WaitGroup
-	bell   tenure.Bell // rings after blocks were put
+	bell   keeper.Bell // rings after blocks were put
 
 	closed   atomic.Bool
 	done     chan struct{} // closed when Close begins
@@ -46,11 +46,11 @@ type Generator struct {
 	// running is held while blocks are put or retired: one padding pass at a time. A second pass waits
 	// instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it while there
 	// is an ID; no store call, Trace func or log record runs under it.
-	running sync.Mutex
-	term    uint64 // of the lease that lastSecond has been raised for
-	newest  int64  // the last ID put
-	goAt    int64  // sequence number that takers go on with; 0: that of the oldest block
-	shown   tally  // by Stats
+	running    sync.Mutex
+	generation uint64 // of the lease that lastSecond has been raised for
+	newest     int64  // the last ID put
+	goAt       int64  // sequence number that takers go on with; 0: that of the oldest block
+	shown      tally  // by Stats
 
 	refused atomic.Pointer[error] // what stopped the padding goroutine; nil when it filled the ring
 
@@ -90,18 +90,18 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}
 	g.threshold = max(g.ring.Slots()*cfg.PaddingFactor/100, 1)
-	if g.tenure, err = tenure.Start(ctx, g.tenureConfig()); err != nil {
+	if g.keeper, err = keeper.Start(ctx, g.keeperConfig()); err != nil {
 		return nil, fmt.Errorf("cached: no worker ID: %w", err)
 	}
-	if h := g.tenure.Latest(); max(h.First, h.Delta+1) > alloc.MaxDelta() {
-		return nil, errors.Join(tenure.Exhausted(ErrTimeExhausted, alloc), g.tenure.Close())
+	if h := g.keeper.Latest(); max(h.First, h.Delta+1) > alloc.MaxDelta() {
+		return nil, errors.Join(keeper.Exhausted(ErrTimeExhausted, alloc), g.keeper.Close())
 	}
 	g.fill()
 	g.padder.Go(g.padLoop)
 	return g, nil
 }
 
-func (g *Generator) tenureConfig() tenure.Config {
+func (g *Generator) keeperConfig() keeper.Config {
 	settings := g.cfg.settings()
 	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0, "set MaxAhead, which is safe when a restart takes "+
 		"longer than MaxAhead and the clock does not go back, neither then nor while the generator runs")
@@ -109,7 +109,7 @@ func (g *Generator) tenureConfig() tenure.Config {
 	c.Used = g.used
 	c.Position = g.position
 	c.Ended = g.ended
-	c.Trace = tenure.Trace{
+	c.Trace = keeper.Trace{
 		Assigned:    g.cfg.Trace.LeaseAssigned,
 		Lost:        g.cfg.Trace.LeaseLost,
 		RenewFailed: g.cfg.Trace.RenewFailed,
@@ -122,13 +122,13 @@ func (g *Generator) tenureConfig() tenure.Config {
 func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.Parse(id) }
 
 // WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
-func (g *Generator) WorkerID() int64 { return g.tenure.Latest().WorkerID }
+func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 
 // Invalidate drops the prepared IDs and has the assigner give a worker ID again, in the background. Call it after
 // this process has been resumed from a snapshot: its copy may still be issuing the same IDs. Until the worker ID is
 // there, Next returns ErrLeaseExhausted. The old one is not given back. It is of no use with a worker ID that is
 // derived or sticky, since that would be the same again.
-func (g *Generator) Invalidate() { g.tenure.Invalidate() }
+func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 
 // Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, the prepared IDs are
 // dropped, the goroutines have ended, and the worker ID is released, within AssignTimeout if the assigner heeds its
@@ -146,14 +146,14 @@ func (g *Generator) shutDown() error {
 	close(g.done)
 	g.bell.Ring()
 	g.padder.Wait()
-	if err := g.tenure.Close(); err != nil { // drops what is in the ring
+	if err := g.keeper.Close(); err != nil { // drops what is in the ring
 		return fmt.Errorf("cached: worker ID not released: %w", err)
 	}
 	return nil
 }
 
 // position is where ID time has come to, or the clock where that is ahead: an idle generator goes there next.
-func (g *Generator) position(h *tenure.Holding) int64 {
+func (g *Generator) position(h *keeper.Lease) int64 {
 	return max(g.used(), g.alloc.Delta(h.Clock.Now()))
 }
 

@@ -3,14 +3,14 @@ package cached
 import (
 	"fmt"
 
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // ID time counts up by one unit a block, and jumps when a worker ID is new or the generator was idle.
 
 // adopt starts a new worker ID above everything that was composed before, and above its own first delta.
-func (g *Generator) adopt(h *tenure.Holding) {
-	g.term = h.Term
+func (g *Generator) adopt(h *keeper.Lease) {
+	g.generation = h.Generation
 	g.jump(max(h.First-1, h.Delta))
 }
 
@@ -21,7 +21,7 @@ func (g *Generator) freshen(now int64) {
 	if g.maxStale < 0 || oldest < 1 {
 		return
 	}
-	first := g.compose(oldest, g.tenure.Latest().WorkerID)
+	first := g.compose(oldest, g.keeper.Latest().WorkerID)
 	g.retireLanes(uint64(first - 1))
 	if g.retire(first-1) > 0 || g.lastSecond.Load() < oldest {
 		g.jump(now)

@@ -116,8 +116,8 @@ func (g *Generator) reject() error {
 	signal(g.wake)
 	refused := g.refused.Load()
 	switch {
-	case refused == nil && g.tenure.Current() == nil: // the padding goroutine has not noticed yet
-		return fmt.Errorf("%w: %w", ErrEmpty, g.tenure.Shortage(ErrLeaseExhausted))
+	case refused == nil && g.keeper.Current() == nil: // the padding goroutine has not noticed yet
+		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage(ErrLeaseExhausted))
 	case refused == nil:
 		return ErrEmpty
 	case passing(*refused):

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // handover is called by the taker that begins a block; left is the number of blocks from that one on.
@@ -30,11 +30,11 @@ func (g *Generator) padLoop() {
 		stale = ticker.C
 	}
 	for {
-		news := g.tenure.News() // before the pass, to miss none
+		news := g.keeper.News() // before the pass, to miss none
 		wake := g.wake
 		var retry <-chan time.Time
 		if err := g.fill(); err != nil {
-			// Takers that find the ring empty cannot help: a timer or the tenure will.
+			// Takers that find the ring empty cannot help: a timer or the keeper will.
 			wake = nil
 			if ahead, ok := errors.AsType[*AheadError](err); ok {
 				retry = time.After(ahead.RetryIn)
@@ -143,8 +143,8 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 	g.freshen(now)
 	defer g.goOn()
 	for info.Blocks < limit && g.ring.Free() > 0 {
-		h := g.tenure.Current()
-		if h != nil && h.Term != g.term {
+		h := g.keeper.Current()
+		if h != nil && h.Generation != g.generation {
 			g.adopt(h)
 			now = g.alloc.Delta(g.now())
 		}
@@ -159,22 +159,22 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 		g.ring.Put(first, g.newest)
 		info.Blocks++
 		if delta >= h.Half {
-			g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
+			g.keeper.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
 		}
 	}
 	return nil
 }
 
 // admit says whether a block may be composed for delta.
-func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
+func (g *Generator) admit(h *keeper.Lease, delta, now int64) error {
 	switch {
 	case delta > g.alloc.MaxDelta():
-		return tenure.Exhausted(ErrTimeExhausted, g.alloc)
+		return keeper.Exhausted(ErrTimeExhausted, g.alloc)
 	case h == nil:
-		return g.tenure.Shortage(ErrLeaseExhausted)
+		return g.keeper.Shortage(ErrLeaseExhausted)
 	case delta > h.Limit:
-		g.tenure.Extend(delta + int64(g.ring.Free()) - 1)
-		return g.tenure.Shortage(ErrLeaseExhausted)
+		g.keeper.Extend(delta + int64(g.ring.Free()) - 1)
+		return g.keeper.Shortage(ErrLeaseExhausted)
 	case g.maxAhead > 0 && delta-now > g.maxAhead:
 		t := g.now()
 		return &AheadError{

@@ -45,10 +45,10 @@ func (g *Generator) Stats() Stats {
 	shown := g.show(counts, lanes)
 	last := g.lastSecond.Load()
 	g.running.Unlock()
-	h := g.tenure.Latest()
+	h := g.keeper.Latest()
 	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
-	window, lasts := g.tenure.Window(position, g.alloc)
-	renewals, failures := g.tenure.Counts()
+	window, lasts := g.keeper.Window(position, g.alloc)
+	renewals, failures := g.keeper.Counts()
 	return Stats{
 		WorkerID:      h.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,

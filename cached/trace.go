@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // Trace holds funcs for rare events; each may be nil. None is called on the way of an ID that the ring
@@ -42,6 +42,6 @@ type PaddedInfo struct {
 // report calls a func of Trace. It must not be called under a lock.
 func report[T any](g *Generator, name string, f func(T), value T) {
 	if f != nil {
-		tenure.Call(g.cfg.Logger, "Trace."+name, func() { f(value) })
+		keeper.Call(g.cfg.Logger, "Trace."+name, func() { f(value) })
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field that
@@ -118,8 +118,8 @@ type Trace struct {
 
 // resolve fills in the defaults and reports all mistakes together.
 func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
-	tenure.Default(&cfg.MaxClockBack, time.Second)
-	c := &tenure.Checker{Sentinel: ErrInvalidConfig}
+	keeper.Default(&cfg.MaxClockBack, time.Second)
+	c := &keeper.Checker{Sentinel: ErrInvalidConfig}
 	settings := cfg.settings()
 	alloc := settings.Resolve(c, ErrTimeExhausted)
 	cfg.AssignTimeout, cfg.Logger, cfg.Now = settings.AssignTimeout, settings.Logger, settings.Now
@@ -128,7 +128,7 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 	c.Check(cfg.SequenceStart >= Even && cfg.SequenceStart <= Continue, "SequenceStart %d, allowed: Even, Zero, Random, Continue", cfg.SequenceStart)
 	if alloc != nil {
 		ids := alloc.MaxSequence() + 1
-		tenure.Default(&cfg.SequenceBound, max(ids/8, 1))
+		keeper.Default(&cfg.SequenceBound, max(ids/8, 1))
 		c.Check(cfg.SequenceBound >= 1 && cfg.SequenceBound <= ids, "SequenceBound %d, allowed with layout %v: 1 to %d",
 			cfg.SequenceBound, alloc.Layout(), ids)
 	}
@@ -136,8 +136,8 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 }
 
 // settings are the fields that every generator has.
-func (cfg Config) settings() tenure.Settings {
-	return tenure.Settings{
+func (cfg Config) settings() keeper.Settings {
+	return keeper.Settings{
 		Layout:        cfg.Layout,
 		Epoch:         cfg.Epoch,
 		DatacenterID:  cfg.DatacenterID,

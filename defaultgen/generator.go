@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one per
@@ -18,7 +18,7 @@ type Generator struct {
 	cfg    Config // resolved
 	alloc  *bitsalloc.Allocator
 	clock  clock
-	tenure *tenure.Tenure
+	keeper *keeper.Keeper
 
 	unit  atomic.Pointer[unit] // the current one; its delta only grows
 	mu    sync.Mutex           // held while the current unit changes or ends
@@ -73,19 +73,19 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 	c := settings.Config(alloc, cfg.AllowReuse || cfg.OnClockBack != GoOn, "choose OnClockBack Fail or Wait, which is "+
 		"safe when the clock does not go back across a restart")
 	c.Used = g.used
-	c.Position = func(*tenure.Holding) int64 { return max(g.unit.Load().delta, alloc.Delta(cfg.Now())) }
+	c.Position = func(*keeper.Lease) int64 { return max(g.unit.Load().delta, alloc.Delta(cfg.Now())) }
 	c.Ended = g.endUnit
-	c.Trace = tenure.Trace{
+	c.Trace = keeper.Trace{
 		Assigned:    cfg.Trace.LeaseAssigned,
 		Lost:        cfg.Trace.LeaseLost,
 		RenewFailed: cfg.Trace.RenewFailed,
 		Kept:        cfg.Trace.LeaseKept,
 	}
-	if g.tenure, err = tenure.Start(ctx, c); err != nil {
+	if g.keeper, err = keeper.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("defaultgen: no worker ID: %w", err)
 	}
 	g.clock.start(cfg.Now, carried, cfg.OnClockBack == GoOn)
-	g.now(g.tenure.Latest())
+	g.now(g.keeper.Latest())
 	if err := g.awaitFirstUnit(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
@@ -95,9 +95,9 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 
 // awaitFirstUnit waits out the unit in which an earlier process may have used the worker ID.
 func (g *Generator) awaitFirstUnit(ctx context.Context) error {
-	h := g.tenure.Latest()
+	h := g.keeper.Latest()
 	if h.First > g.alloc.MaxDelta() {
-		return tenure.Exhausted(ErrTimeExhausted, g.alloc)
+		return keeper.Exhausted(ErrTimeExhausted, g.alloc)
 	}
 	if h.First <= h.Delta {
 		return nil
@@ -119,7 +119,7 @@ func (g *Generator) announceEnd(delta int64) {
 	expires := g.alloc.Expires()
 	g.cfg.Logger.Warn("the delta field is used up within a year", "expires", expires, "layout", g.alloc.Layout().String())
 	if f := g.cfg.Trace.Expiring; f != nil {
-		tenure.Call(g.cfg.Logger, "Trace.Expiring", func() { f(expires) })
+		keeper.Call(g.cfg.Logger, "Trace.Expiring", func() { f(expires) })
 	}
 }
 
@@ -127,7 +127,7 @@ func (g *Generator) announceEnd(delta int64) {
 func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.Parse(id) }
 
 // WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
-func (g *Generator) WorkerID() int64 { return g.tenure.Latest().WorkerID }
+func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 
 // Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, and the worker ID is
 // released, within AssignTimeout if the assigner heeds its context. Closing again returns the same error, that of the release. It must not be
@@ -143,7 +143,7 @@ func (g *Generator) Close() error {
 
 func (g *Generator) shutDown() error {
 	close(g.done)
-	if err := g.tenure.Close(); err != nil {
+	if err := g.keeper.Close(); err != nil {
 		return fmt.Errorf("defaultgen: worker ID not released: %w", err)
 	}
 	return nil
@@ -151,7 +151,7 @@ func (g *Generator) shutDown() error {
 
 // now reads the clock. Under GoOn the clock is carried on from the highest reading that the grant
 // covers: one that was wrong by years leads to no ID, and is not kept.
-func (g *Generator) now(h *tenure.Holding) reading {
+func (g *Generator) now(h *keeper.Lease) reading {
 	r := g.clock.now()
 	if g.clock.goOn && g.alloc.Delta(r.time) <= h.Limit {
 		g.clock.keep(r.ahead)

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // Next returns a new ID. It does not wait: ErrSequenceExhausted, ErrClockBack and ErrLeaseExhausted pass,
@@ -52,7 +52,7 @@ func (g *Generator) await(ctx context.Context) (int64, error) {
 		return id, nil
 	}
 	for {
-		news := g.tenure.News() // before the claim, to miss no news and no unit
+		news := g.keeper.News() // before the claim, to miss no news and no unit
 		now := g.clock.now().time
 		id, _, err := g.claim(1)
 		wait, ok := g.worthWaiting(err, now)
@@ -97,7 +97,7 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 				return first, n, nil
 			}
 		}
-		h := g.tenure.Current()
+		h := g.keeper.Current()
 		if h == nil {
 			return 0, 0, g.withdrawn()
 		}
@@ -116,7 +116,7 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 			}
 			err = ErrSequenceExhausted
 		}
-		if g.unit.Load() == u && g.tenure.Current() == h {
+		if g.unit.Load() == u && g.keeper.Current() == h {
 			return 0, 0, err
 		}
 	}
@@ -147,14 +147,14 @@ func (g *Generator) withdrawn() error {
 	case <-g.done:
 		return ErrClosed
 	default:
-		return g.tenure.Shortage(ErrLeaseExhausted)
+		return g.keeper.Shortage(ErrLeaseExhausted)
 	}
 }
 
 // deltaAt returns the delta that IDs may have at now under h: that of u when u may go on.
-func (g *Generator) deltaAt(now time.Time, u *unit, h *tenure.Holding) (int64, error) {
+func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, error) {
 	if h.First > g.alloc.MaxDelta() {
-		return 0, tenure.Exhausted(ErrTimeExhausted, g.alloc)
+		return 0, keeper.Exhausted(ErrTimeExhausted, g.alloc)
 	}
 	used := max(u.delta, h.First-1) // earlier holders may have used the deltas below First
 	delta := g.alloc.Delta(now)
@@ -164,20 +164,20 @@ func (g *Generator) deltaAt(now time.Time, u *unit, h *tenure.Holding) (int64, e
 		g.clock.raise(g.alloc.Time(delta))
 	case delta < used:
 		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(now)}
-	case delta == used && (u.delta < used || u.term != h.Term):
+	case delta == used && (u.delta < used || u.generation != h.Generation):
 		return 0, ErrSequenceExhausted // IDs increase: another lease may have a smaller worker ID
 	case delta == used && delta <= h.Limit:
 		return delta, nil
 	}
 	if delta > g.alloc.MaxDelta() {
-		return 0, tenure.Exhausted(ErrTimeExhausted, g.alloc)
+		return 0, keeper.Exhausted(ErrTimeExhausted, g.alloc)
 	}
 	if delta > h.Limit {
-		g.tenure.Extend(delta)
-		return 0, g.tenure.Shortage(ErrLeaseExhausted)
+		g.keeper.Extend(delta)
+		return 0, g.keeper.Shortage(ErrLeaseExhausted)
 	}
 	if delta >= h.Half {
-		g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
+		g.keeper.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
 	}
 	return delta, nil
 }
@@ -191,7 +191,7 @@ func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool)
 	case errors.Is(err, ErrSequenceExhausted):
 		return g.alloc.Time(g.alloc.Delta(now) + 1).Sub(now), true
 	case errors.Is(err, ErrLeaseExhausted):
-		return math.MaxInt64, true // until the tenure has news
+		return math.MaxInt64, true // until the keeper has news
 	default:
 		return 0, false
 	}
@@ -202,7 +202,7 @@ func (g *Generator) reject(err error) error {
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejected.Add(1)
 		if f := g.cfg.Trace.TakeRejected; f != nil {
-			tenure.Call(g.cfg.Logger, "Trace.TakeRejected", func() { f(err) })
+			keeper.Call(g.cfg.Logger, "Trace.TakeRejected", func() { f(err) })
 		}
 	}
 	return err

@@ -30,10 +30,10 @@ type Stats struct {
 func (g *Generator) Stats() Stats {
 	now := g.cfg.Now()
 	last := g.unit.Load().delta
-	h := g.tenure.Latest()
+	h := g.keeper.Latest()
 	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
-	window, lasts := g.tenure.Window(position, g.alloc)
-	renewals, failures := g.tenure.Counts()
+	window, lasts := g.keeper.Window(position, g.alloc)
+	renewals, failures := g.keeper.Counts()
 	return Stats{
 		WorkerID:      h.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,

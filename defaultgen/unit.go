@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // A unit is one unit of time under one lease, and the IDs that are left of it.
@@ -15,12 +15,12 @@ import (
 // from a unit that was left, and adds beyond last, find no ID and do no harm, and all takes from a
 // unit precede those from a later one.
 type unit struct {
-	delta   int64
-	base    int64 // the ID with sequence number 0
-	start   int64 // the first sequence number
-	last    int64 // the highest sequence number
-	term    uint64
-	strides int64 // counts the units that began a stride ahead; see Even
+	delta      int64
+	base       int64 // the ID with sequence number 0
+	start      int64 // the first sequence number
+	last       int64 // the highest sequence number
+	generation uint64
+	strides    int64 // counts the units that began a stride ahead; see Even
 	// until is the reading of the monotonic clock from which on a take reads the wall clock first;
 	// 0 under a clock of the user, which every take reads.
 	until atomic.Int64
@@ -49,12 +49,12 @@ const unitsPerAllocation = 32
 // enter makes delta the current unit under h and returns it, or nil when another unit or lease has
 // become current since u and h were loaded.
 //
-// The mutex excludes endUnit and used, which the tenure calls after it has changed the lease: they
+// The mutex excludes endUnit and used, which the keeper calls after it has changed the lease: they
 // see the unit that was entered under the old lease, or enter sees the new lease.
-func (g *Generator) enter(u *unit, h *tenure.Holding, delta int64) *unit {
+func (g *Generator) enter(u *unit, h *keeper.Lease, delta int64) *unit {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.unit.Load() != u || g.tenure.Current() != h {
+	if g.unit.Load() != u || g.keeper.Current() != h {
 		return nil
 	}
 	base, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, h.WorkerID, 0)
@@ -67,7 +67,7 @@ func (g *Generator) enter(u *unit, h *tenure.Holding, delta int64) *unit {
 	}
 	next := &g.spare[0]
 	g.spare = g.spare[1:]
-	next.delta, next.base, next.term, next.last = delta, base, h.Term, g.alloc.MaxSequence()
+	next.delta, next.base, next.generation, next.last = delta, base, h.Generation, g.alloc.MaxSequence()
 	next.start, next.strides = g.sequenceStart(u, last)
 	next.next.Store(next.start)
 	g.unit.Store(next)

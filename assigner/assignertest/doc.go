@@ -2,9 +2,9 @@
 // those who bring their own as much as for the assigners of this module:
 //
 //	func TestConformance(t *testing.T) {
-//		assignertest.Run(t, func(t *testing.T) assignertest.Store {
+//		assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
 //			store := newEmptyStore(t)
-//			return assignertest.Store{
+//			return assignertest.AssignerFixture{
 //				Assigner:  func(holder string) assigner.Assigner { return mine.New(store, holder) },
 //				Guarantee: assigner.GuaranteeFresh,
 //			}

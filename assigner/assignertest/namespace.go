@@ -18,7 +18,7 @@ type leaseCase struct {
 
 // A namespace is what a leaseCase works on.
 type namespace struct {
-	Backend
+	StoreFixture
 	lossy bool
 }
 

@@ -112,12 +112,12 @@ func TestBrokenStore(t *testing.T) {
 }
 
 func runMemory(t *testing.T, fault string, lossy bool) {
-	assignertest.RunStore(t, func(*testing.T) assignertest.Backend {
+	assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture {
 		empty := func() *memory {
 			return &memory{fault: fault, lossy: lossy, born: time.Now(), rows: make(map[int64]assigner.Row)}
 		}
 		shared := empty()
-		b := assignertest.Backend{
+		b := assignertest.StoreFixture{
 			Handle: func() assigner.Store { return shared },
 			Other:  func() assigner.Store { return empty() },
 			Delete: shared.delete,

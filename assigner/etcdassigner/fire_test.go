@@ -71,8 +71,8 @@ func rig(t *testing.T) (w *wire, s, other assigner.Store, row assigner.Row) {
 	t.Helper()
 	server := testserver.Etcd(t)
 	w = new(wire)
-	s = etcdassigner.Leases(connect(t, server.DSN(), w.option()), namespace)
-	other = etcdassigner.Leases(connect(t, server.DSN()), namespace)
+	s = etcdassigner.LeaseStore(connect(t, server.DSN(), w.option()), namespace)
+	other = etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
 	return w, s, other, create(t, other, sample())
 }
 
@@ -213,7 +213,7 @@ func TestEtcdKilledUnderLeasesLowersNoFence(t *testing.T) {
 	defer cancel()
 	leases := make([]assigner.Lease, holders)
 	for i := range leases {
-		s := etcdassigner.Leases(connect(t, server.DSN()), namespace)
+		s := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
 		l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(ctx, assignertest.Domain())
 		if err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestEtcdKilledUnderLeasesLowersNoFence(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	s := etcdassigner.Leases(connect(t, server.DSN()), namespace)
+	s := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
 	for _, l := range leases {
 		if row := load(t, s, l.Grant().WorkerID); row.Fence < l.Grant().Limit {
 			t.Errorf("row %+v, acknowledged was fence %d", row, l.Grant().Limit)

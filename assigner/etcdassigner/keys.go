@@ -3,9 +3,8 @@ package etcdassigner
 import (
 	"fmt"
 
+	"github.com/uidring/uidring/assigner"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/uidring/uidring/internal/namespace"
 )
 
 // metas begins the keys of the meta rows of all namespaces, and of nothing else.
@@ -13,7 +12,7 @@ const metas = "uidring/meta/"
 
 // metaKey is in lower case, so that two names that differ in letter case only have one meta row.
 // The row has the name itself.
-func (l *leases) metaKey() string { return metas + namespace.Fold(l.namespace) }
+func (l *leases) metaKey() string { return metas + assigner.FoldNamespace(l.namespace) }
 
 // workers begins the keys of rows.
 func (l *leases) workers() string { return "uidring/worker/" + l.namespace + "/" }

@@ -9,13 +9,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
 // [assigner.Fenced]:
 //
-//	numbers := assigner.Leased(etcdassigner.Leases(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet use the same namespace. One that differs from an existing namespace in letter case only
@@ -32,8 +31,8 @@ import (
 // does.
 //
 // Any number of goroutines may use the store at once.
-func Leases(client *clientv3.Client, namespace string) assigner.Store {
-	l := &leases{client: client, err: checkNamespace(namespace), namespace: namespace}
+func LeaseStore(client *clientv3.Client, namespace string) assigner.Store {
+	l := &leases{client: client, err: assigner.CheckNamespace(namespace), namespace: namespace}
 	if client == nil {
 		l.err = errors.Join(errors.New("etcdassigner: client nil, allowed: any"), l.err)
 	}
@@ -44,13 +43,6 @@ type leases struct {
 	client    *clientv3.Client
 	err       error // of the arguments of Leases
 	namespace string
-}
-
-func checkNamespace(name string) error {
-	if err := namespace.Check(name); err != nil {
-		return fmt.Errorf("etcdassigner: %w", err)
-	}
-	return nil
 }
 
 // Status asks for a read that a majority confirms: a member that is cut off cannot answer it.

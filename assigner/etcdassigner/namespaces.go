@@ -7,7 +7,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
 // A namedMeta is the meta row of a namespace with its name, which the key has in lower case only.
@@ -62,7 +61,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 		if old != (assigner.Meta{}) {
 			return false, nil
 		}
-		return false, fmt.Errorf("%w: etcdassigner: key %s: %w", assigner.ErrWorkerOverlap, key, namespace.CheckTwin(l.namespace, stored.Name))
+		return false, fmt.Errorf("etcdassigner: key %s: %w", key, assigner.CheckNamespaceTwin(l.namespace, stored.Name))
 	}
 	return swap(ctx, l, key, namedMeta{l.namespace, next}, holds)
 }

@@ -19,7 +19,7 @@ import (
 func TestClusterIsKnownByItsID(t *testing.T) {
 	server := testserver.Etcd(t)
 	client := connect(t, server.DSN())
-	s := etcdassigner.Leases(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace)
 	first := look(t, s)
 	if !regexp.MustCompile(`^cluster [0-9a-f]{1,16}$`).MatchString(first.Identity) || first.Lossy || len(first.Faults) > 0 {
 		t.Errorf("status %+v, want the ID of the cluster, durable", first)
@@ -45,7 +45,7 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s = etcdassigner.Leases(restored, namespace)
+	s = etcdassigner.LeaseStore(restored, namespace)
 	if got := look(t, s); got.Identity == first.Identity {
 		t.Errorf("two clusters have the identity %q", got.Identity)
 	}
@@ -60,7 +60,7 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 func TestHolderNoticesADataFolderThatWasPutBack(t *testing.T) {
 	data := t.TempDir() + "/data"
 	server := testserver.Etcd(t, "--data-dir", data)
-	s := etcdassigner.Leases(connect(t, server.DSN()), namespace)
+	s := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
 	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func TestRedisKilledUnderSwapsForgetsNoneThatItAcknowledged(t *testing.T) {
 	stop, raised := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range int64(writers) {
-		w := writer{store: redisassigner.Leases(connect(t, options(server.Addr())), namespace), row: sample()}
+		w := writer{store: redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace), row: sample()}
 		w.row.WorkerID, w.row.Token = i, fmt.Sprint("token ", i)
 		w.row = create(t, w.store, w.row)
 		wg.Go(func() {
@@ -79,14 +79,14 @@ func TestRedisKilledUnderSwapsForgetsNoneThatItAcknowledged(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	client := connect(t, options(server.Addr()))
-	wantIndexed(t, client, redisassigner.Leases(client, namespace))
+	wantIndexed(t, client, redisassigner.LeaseStore(client, namespace))
 }
 
 // The client sends a call again when the connection ends. The second one finds what the first one wrote.
 func TestLostAnswerIsGivenAgain(t *testing.T) {
 	server := testserver.Redis(t)
 	w := new(wire)
-	s := redisassigner.Leases(connect(t, w.options(server.Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, w.options(server.Addr())), namespace)
 	row := create(t, s, sample())
 	next := row
 	next.Fence, next.Owner = row.Fence+1, "the one whose answer is lost"
@@ -107,9 +107,9 @@ func TestLostAnswerIsGivenAgain(t *testing.T) {
 
 func TestSwapSentAgainIsRefusedWhereAnotherCameBetween(t *testing.T) {
 	server := testserver.Redis(t)
-	other := redisassigner.Leases(connect(t, options(server.Addr())), namespace)
+	other := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace)
 	w := new(wire)
-	s := redisassigner.Leases(connect(t, w.options(server.Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, w.options(server.Addr())), namespace)
 	row := create(t, s, sample())
 	next, theirs := row, row
 	next.Fence, next.Owner = row.Fence+1, "the one whose answer is lost"
@@ -131,7 +131,7 @@ func TestAmbiguousSwapIsAnError(t *testing.T) {
 	w := new(wire)
 	opt := w.options(server.Addr())
 	opt.MaxRetries = -1
-	s := redisassigner.Leases(connect(t, opt), namespace)
+	s := redisassigner.LeaseStore(connect(t, opt), namespace)
 	row := create(t, s, sample())
 	next := row
 	next.Fence, next.Owner = row.Fence+1, "the one whose connection is cut"
@@ -165,7 +165,7 @@ func TestLostAnswersCostNoLease(t *testing.T) {
 	w := new(wire)
 	opt := w.options(server.Addr())
 	opt.MaxRetries = -1
-	s := redisassigner.Leases(connect(t, opt), namespace)
+	s := redisassigner.LeaseStore(connect(t, opt), namespace)
 	cfg := quick()
 	cfg.Owner = "the one whose connection is cut"
 	a := assigner.Leased(s, cfg)
@@ -230,7 +230,7 @@ func TestHolderNoticesWhatRedisHasForgotten(t *testing.T) {
 			admin := connect(t, options(server.Addr()))
 			cfg := quick()
 			cfg.AllowUndurable = true
-			l := settle(t, assigner.Leased(redisassigner.Leases(connect(t, options(server.Addr())), namespace), cfg))
+			l := settle(t, assigner.Leased(redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace), cfg))
 			if tt.snapshot {
 				if err := admin.Save(t.Context()).Err(); err != nil {
 					t.Fatal(err)

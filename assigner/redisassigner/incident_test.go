@@ -32,7 +32,7 @@ func TestACounterThatWentPastTheMaximum(t *testing.T) {
 		held[n%numbers] = true
 	}
 
-	s := redisassigner.Leases(client, namespace)
+	s := redisassigner.LeaseStore(client, namespace)
 	var wg sync.WaitGroup
 	leases := make([]assigner.Lease, numbers)
 	for i := range leases {

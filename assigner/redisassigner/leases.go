@@ -11,13 +11,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
 // [assigner.Fenced]:
 //
-//	numbers := assigner.Leased(redisassigner.Leases(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet use the same namespace. One that differs from an existing namespace in letter case only
@@ -38,10 +37,10 @@ import (
 // context by Options.ReadTimeout.
 //
 // Any number of goroutines may use the store at once.
-func Leases(client redis.UniversalClient, namespace string) assigner.Store {
+func LeaseStore(client redis.UniversalClient, namespace string) assigner.Store {
 	return &leases{
 		client:    client,
-		err:       errors.Join(checkClient(client), checkNamespace(namespace)),
+		err:       errors.Join(checkClient(client), assigner.CheckNamespace(namespace)),
 		namespace: namespace,
 		key:       hashKey(namespace),
 		change:    redis.NewScript(swapScript),
@@ -82,13 +81,6 @@ func checkClient(client redis.UniversalClient) error {
 		if c.Options().ReadOnly {
 			return errors.New("redisassigner: client has ReadOnly, RouteByLatency or RouteRandomly, " + allowed)
 		}
-	}
-	return nil
-}
-
-func checkNamespace(name string) error {
-	if err := namespace.Check(name); err != nil {
-		return fmt.Errorf("redisassigner: %w", err)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
 // namesKey is a hash with the names of all namespaces. Its fields are the names in lower case, so
@@ -58,15 +57,15 @@ func (l *leases) register(ctx context.Context) error {
 	if err := l.ready(ctx); err != nil {
 		return err
 	}
-	folded := namespace.Fold(l.namespace)
+	folded := assigner.FoldNamespace(l.namespace)
 	pipe := l.client.Pipeline()
 	pipe.HSetNX(ctx, namesKey, folded, l.namespace)
 	stored := pipe.HGet(ctx, namesKey, folded)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return l.explain(ctx, "write its name to "+namesKey, err)
 	}
-	if err := namespace.CheckTwin(l.namespace, stored.Val()); err != nil {
-		return fmt.Errorf("%w: redisassigner: hash %s: %w; names are in %s", assigner.ErrWorkerOverlap, l.key, err, namesKey)
+	if err := assigner.CheckNamespaceTwin(l.namespace, stored.Val()); err != nil {
+		return fmt.Errorf("redisassigner: hash %s: %w; names are in %s", l.key, err, namesKey)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@
 //	numbers := sqlassigner.Disposable(db, sqlassigner.Config{})       // an assigner.Assigner
 //
 // [Disposable] gives every start of a process a number that was never given out before. [Sticky]
-// gives a service key the same number again after each restart. [Leases] is the store for
+// gives a service key the same number again after each restart. [LeaseStore] is the store for
 // assigner.Leased, assigner.Auto and assigner.Fenced, which recycle numbers behind a fence.
 //
 // The first two draw their numbers from the table WORKER_NODE and may be used side by side; Java
@@ -52,7 +52,7 @@
 //   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL; journal_mode is neither
 //     MEMORY nor OFF, which rules out a database in memory; PRAGMA query_only is off. SQLite's defaults, DELETE
 //     and FULL, do not pass: a power cut may undo the last commit. Drivers take settings with the file's name, such as
-//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. For [Leases] the file is also on a local disk, neither
+//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. For [LeaseStore] the file is also on a local disk, neither
 //     on a file system of other hosts nor, as tmpfs is, in memory; Linux only.
 //
 // What does not pass is refused with [assigner.ErrStoreNotDurable], or logged as a warning with
@@ -69,7 +69,7 @@
 //
 // Two files do not know each other: each hands out the same worker IDs, and so does a copy of a
 // file. Processes of one host that are to have different worker IDs share one file; hosts share a
-// server. [Leases] tells a file from its copies by device, inode and, on Linux, time of birth:
+// server. [LeaseStore] tells a file from its copies by device, inode and, on Linux, time of birth:
 // worker IDs of a copy are quarantined, which covers what the original has handed out before, and
 // nothing that it hands out while both are in use. It does not tell a clone of the whole disk, nor
 // a backup that is written into the file itself: run [assigner.Recover] after those. A file that is

@@ -53,13 +53,13 @@ func ExampleSticky() {
 
 // A number that its holder has left, by ending in order or by not renewing it, goes to the next one. Give the assigner
 // to the Config of a generator.
-func ExampleLeases() {
+func ExampleLeaseStore() {
 	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db.example.org:3306)/ids")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	store := sqlassigner.Leases(db, "orders", sqlassigner.Config{})
+	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	numbers := assigner.Leased(store, assigner.LeaseConfig{Window: time.Minute})
 	_ = numbers // bridges a minute without the database
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Leases returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META, for
+// LeaseStore returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META, for
 // [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
 //
-//	numbers := assigner.Leased(sqlassigner.Leases(db, "orders", sqlassigner.Config{}), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{}), assigner.LeaseConfig{})
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet use the same one. Of names that differ in letter case only, a database has one: the
@@ -40,9 +40,9 @@ import (
 // learn that; one that the server has refused, as after a deadlock, is.
 //
 // Any number of goroutines may use the store at once.
-func Leases(db *sqlx.DB, namespace string, cfg Config) assigner.Store {
+func LeaseStore(db *sqlx.DB, namespace string, cfg Config) assigner.Store {
 	s, err := newStore(db, cfg)
-	return &leases{store: s, err: errors.Join(err, checkNamespace(namespace)), namespace: namespace}
+	return &leases{store: s, err: errors.Join(err, assigner.CheckNamespace(namespace)), namespace: namespace}
 }
 
 type leases struct {

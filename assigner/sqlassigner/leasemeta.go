@@ -10,7 +10,6 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
 // leaseSchema is the version of the tables that this code knows.
@@ -60,7 +59,7 @@ func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 		if err := l.checkTables(ctx, conn); err != nil {
 			return err
 		}
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", namespace.Fold(l.namespace))
+		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", assigner.FoldNamespace(l.namespace))
 		if err != nil {
 			return err
 		}
@@ -109,9 +108,9 @@ func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args 
 // way.
 func (l *leases) twin(rows map[string]*metaRow) error {
 	for name := range rows {
-		if err := namespace.CheckTwin(l.namespace, name); err != nil {
-			return final("%w: %w; a row of WORKER_LEASE_META without rows in WORKER_LEASE was never used, and may be deleted",
-				assigner.ErrWorkerOverlap, err)
+		if err := assigner.CheckNamespaceTwin(l.namespace, name); err != nil {
+			return final("%w; a row of WORKER_LEASE_META without rows in WORKER_LEASE was never used, and may be deleted",
+				err)
 		}
 	}
 	return nil
@@ -167,7 +166,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 // leave no row that says FIRST_WORKER_ID.
 func (l *leases) mayBegin(ctx context.Context, m assigner.Meta) error {
 	return l.store.do(ctx, "create "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", namespace.Fold(l.namespace))
+		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", assigner.FoldNamespace(l.namespace))
 		if err != nil {
 			return err
 		}

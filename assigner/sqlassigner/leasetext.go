@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
 // The widths of text columns of WORKER_LEASE and WORKER_LEASE_META, in characters. A database may cut
@@ -17,13 +16,6 @@ const (
 	maxOwner    = 255
 	maxIdentity = 128
 )
-
-func checkNamespace(name string) error {
-	if err := namespace.Check(name); err != nil {
-		return fmt.Errorf("sqlassigner: %w", err)
-	}
-	return nil
-}
 
 func checkRow(r assigner.Row) error {
 	return errors.Join(checkToken("Token", r.Token), checkText("Owner", r.Owner, maxOwner), checkText("Holder", r.Holder, maxOwner),

@@ -108,7 +108,7 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 // InnoDB shows a commit before it is on disk. A reading that is to prove something is therefore a write itself.
 func TestReadingARowOfMariaDBIsDurable(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
-	s := storetest.Leases(db)
+	s := storetest.LeaseStore(db)
 	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	swaps := func() (n int) {
 		t.Helper()
@@ -142,8 +142,8 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	} {
 		t.Run(tt.isolation+" "+tt.end, func(t *testing.T) {
 			db, dsn := b.Applied(t)
-			l := storetest.Assign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}))
-			patient := storetest.Leases(openMariaDB(t, dsn+"?tx_isolation=%27"+tt.isolation+"%27"))
+			l := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
+			patient := storetest.LeaseStore(openMariaDB(t, dsn+"?tx_isolation=%27"+tt.isolation+"%27"))
 			other := openMariaDB(t, dsn)
 			other.SetMaxOpenConns(1)
 			storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
@@ -177,7 +177,7 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 // returns while the row is locked.
 func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	s := storetest.Leases(db)
+	s := storetest.LeaseStore(db)
 	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	row, errRow := s.Load(t.Context(), l.Grant().WorkerID)
 	meta, errMeta := s.LoadMeta(t.Context())
@@ -219,7 +219,7 @@ func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
 // MariaDB has nothing that tells its data from a copy of an earlier state.
 func TestMariaDBHasNoIdentity(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
-	status, err := storetest.Leases(db).Status(t.Context())
+	status, err := storetest.LeaseStore(db).Status(t.Context())
 	if err != nil || status.Identity != "" || status.Lossy {
 		t.Errorf("status %+v, want no identity: %v", status, err)
 	}
@@ -233,7 +233,7 @@ func TestLeasesOnMariaDBSayWhatIsWrong(t *testing.T) {
 		"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter2'", "GRANT SELECT ON test1.* TO reader@'127.0.0.1'")
 	at := "@tcp(" + s.Addr() + ")"
 	use := func(dsn string, timeout time.Duration) (assigner.Lease, error) {
-		return storetest.TryAssign(t, assigner.Leased(storetest.Leases(openMariaDB(t, dsn)), assigner.LeaseConfig{}), timeout)
+		return storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(openMariaDB(t, dsn)), assigner.LeaseConfig{}), timeout)
 	}
 	for _, tt := range []struct {
 		dsn      string
@@ -272,7 +272,7 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE TO ids@'127.0.0.1'",
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
-	store := storetest.Leases(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
+	store := storetest.LeaseStore(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
 	_, err := storetest.TryAssign(t, assigner.Leased(store, assigner.LeaseConfig{}), time.Minute)
 	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "the user needs SELECT on it") ||
 		!strings.Contains(err.Error(), "cannot see whether WORKER_NODE gives out the same worker IDs") {

@@ -34,7 +34,7 @@ func openDatabase(ctx context.Context, dsn string, alloc *bitsalloc.Allocator) (
 	if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &database{db: db, store: sqlassigner.Leases(db, namespace, sqlassigner.Config{}), alloc: alloc}, nil
+	return &database{db: db, store: sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{}), alloc: alloc}, nil
 }
 
 // occupy takes the worker IDs that the layout has beyond those that the processes are to share.

@@ -64,7 +64,7 @@ func newProfile(o options, r *rand.Rand, slot int) profile {
 func (p profile) expiry() time.Duration { return 2 * p.Window }
 
 func (p profile) assigner(db *sqlx.DB) (assigner.Assigner, error) {
-	store := sqlassigner.Leases(db, namespace, sqlassigner.Config{})
+	store := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 	cfg := assigner.LeaseConfig{
 		Window:         p.Window,
 		MaxLead:        maxLead,

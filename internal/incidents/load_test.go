@@ -38,7 +38,7 @@ type load struct {
 // newLoad makes a generator on a database, which is closed with the test. A window of 0 is the default.
 func newLoad(t *testing.T, db *sqlx.DB, window time.Duration) *load {
 	t.Helper()
-	store := sqlassigner.Leases(db, "orders", sqlassigner.Config{})
+	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	g, err := cached.NewContext(t.Context(), cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{Window: window})})
 	if err != nil {
 		t.Fatal(err)

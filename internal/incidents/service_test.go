@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
@@ -24,7 +25,7 @@ type service struct {
 	Default bool // defaultgen in place of cached
 	Layout  bitsalloc.Layout
 	Address string // of the host
-	Folder  string // of a FileStore
+	Folder  string // of package fileassigner
 	DSN     string // of a MariaDB
 	Window  time.Duration
 	MaxSkew time.Duration
@@ -51,9 +52,9 @@ func (s service) open() (*sqlx.DB, error) {
 func (s service) store(db *sqlx.DB) assigner.Store {
 	switch {
 	case s.Folder != "":
-		return assigner.FileStore(s.Folder)
+		return fileassigner.LeaseStore(s.Folder)
 	case db != nil:
-		return sqlassigner.Leases(db, "orders", sqlassigner.Config{})
+		return sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	}
 	return nil
 }

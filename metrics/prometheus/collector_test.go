@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/testserver"
@@ -29,7 +30,7 @@ import (
 // ring makes a generator with a lease, and takes IDs from it.
 func ring(t *testing.T, taken int) *cached.Generator {
 	t.Helper()
-	store := assigner.FileStore(t.TempDir())
+	store := fileassigner.LeaseStore(t.TempDir())
 	g, err := cached.New(cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{AllowUndurable: true})}) // on a tmpfs, maybe
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	generators "github.com/uidring/uidring/metrics/prometheus"
@@ -47,7 +48,7 @@ func live(t *testing.T, window time.Duration) map[string][]string {
 	t.Helper()
 	values := make(map[string][]string)
 	synctest.Test(t, func(t *testing.T) {
-		s := &store{Store: assigner.FileStore(t.TempDir())}
+		s := &store{Store: fileassigner.LeaseStore(t.TempDir())}
 		g, err := cached.New(cached.Config{
 			Layout:   bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: 4, Unit: time.Second},
 			Epoch:    time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC), // a bubble begins in 2000

@@ -22,9 +22,9 @@ import (
 )
 
 // postgres is a backend whose databases lie on one server.
-func postgres(s *testserver.Server) storetest.Backend {
+func postgres(s *testserver.Server) storetest.Database {
 	var databases atomic.Int64
-	return storetest.Backend{
+	return storetest.Database{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
 			name := fmt.Sprintf("test%d", databases.Add(1))
 			storetest.Exec(t, open(t, s.DSN()), "CREATE DATABASE "+name)

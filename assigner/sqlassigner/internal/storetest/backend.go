@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// A Backend is a database under test.
-type Backend struct {
+// A Database is a database under test.
+type Database struct {
 	// Empty makes a new database without tables and returns a handle, which the test closes, and
 	// what another process opens it with.
 	Empty func(t *testing.T) (db *sqlx.DB, dsn string)
@@ -27,7 +27,7 @@ type Backend struct {
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB
-	// Starts is assignertest.Backend's.
+	// Starts is assignertest.StoreFixture's.
 	Starts int
 	// NodeFile, StickyFile and LeaseFile are the names of the files in schema/ that belong to it.
 	NodeFile, StickyFile, LeaseFile string
@@ -51,7 +51,7 @@ type Backend struct {
 }
 
 // Applied returns a new database with all tables.
-func (b Backend) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
+func (b Database) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 	t.Helper()
 	db, dsn = b.Empty(t)
 	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {

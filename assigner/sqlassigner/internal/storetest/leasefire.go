@@ -27,7 +27,7 @@ func wantFence(t *testing.T, s assigner.Store, l assigner.Lease, version int64) 
 // AmbiguousLeases has connections cut during claims, renewals and releases. db leads through the proxy.
 func AmbiguousLeases(t *testing.T, db *sqlx.DB, p *Proxy) {
 	const owner = "the one whose connection is cut"
-	s := Leases(db)
+	s := LeaseStore(db)
 	a := assigner.Leased(s, assigner.LeaseConfig{Owner: owner})
 	Assign(t, leased(db)) // worker 0; the namespace is there
 	p.CutAfter(owner)
@@ -122,7 +122,7 @@ func KillLeases(t *testing.T, db *sqlx.DB, kill func()) {
 	}
 	close(stop)
 	wg.Wait()
-	s := Leases(db)
+	s := LeaseStore(db)
 	for _, l := range leases {
 		before := l.Grant()
 		if err := l.Renew(t.Context(), before.Limit, before.Limit+1); err != nil {
@@ -166,7 +166,7 @@ func renewUntil(t *testing.T, l assigner.Lease, stop <-chan struct{}, renewed ch
 func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 	t.Helper()
 	log := NewLog()
-	s := sqlassigner.Leases(db, namespace, sqlassigner.Config{Logger: log.Logger()})
+	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
 	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	limit := l.Grant().Limit
 	block()
@@ -194,7 +194,7 @@ func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 func SwapFails(t *testing.T, db *sqlx.DB, fail func(), repeated int, sentinel error) {
 	t.Helper()
 	log := NewLog()
-	s := sqlassigner.Leases(db, namespace, sqlassigner.Config{Logger: log.Logger()})
+	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
 	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	row, err := s.Load(t.Context(), l.Grant().WorkerID)
 	if err != nil {

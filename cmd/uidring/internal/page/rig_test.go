@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/page"
@@ -33,7 +34,7 @@ func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 	t.Helper()
 	if cfg.Assigner == nil {
 		// The temporary folder may be kept in memory, which leases refuse otherwise.
-		cfg.Assigner = assigner.Leased(assigner.FileStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
+		cfg.Assigner = assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
 	}
 	g, err := cached.New(cfg)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 )
@@ -72,7 +73,7 @@ func stopped(t *testing.T) *cached.Generator {
 // cutOff is a generator that has used up its window and cannot reach its store; with restore it can.
 func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
 	store := t.TempDir()
-	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(assigner.FileStore(store), assigner.LeaseConfig{AllowUndurable: true})})
+	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(fileassigner.LeaseStore(store), assigner.LeaseConfig{AllowUndurable: true})})
 	move := func(from, to string) {
 		if err := os.Rename(from, to); err != nil {
 			t.Fatal(err)

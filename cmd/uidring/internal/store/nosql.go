@@ -40,7 +40,7 @@ func openRedis(s *Store, u *url.URL, namespace string) error {
 		opt.TLSConfig.RootCAs, opt.TLSConfig.Certificates = config.RootCAs, config.Certificates
 	}
 	client := redis.NewClient(opt)
-	s.Store, s.close = redisassigner.Leases(client, namespace), client.Close
+	s.Store, s.close = redisassigner.LeaseStore(client, namespace), client.Close
 	return nil
 }
 
@@ -76,7 +76,7 @@ func openEtcd(s *Store, u *url.URL, namespace string) error {
 	if err != nil {
 		return fmt.Errorf("%w at %s: %w; check that the servers run, and address, user and password", ErrNoLogin, u.Host, err)
 	}
-	s.Store, s.close = etcdassigner.Leases(client, namespace), client.Close
+	s.Store, s.close = etcdassigner.LeaseStore(client, namespace), client.Close
 	return nil
 }
 

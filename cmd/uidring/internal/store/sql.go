@@ -23,7 +23,7 @@ const dialTimeout = 5 * time.Second
 
 // use makes a database handle the store's, which closes it.
 func (s *Store) use(db *sqlx.DB, namespace string) {
-	s.Store = sqlassigner.Leases(db, namespace, sqlassigner.Config{})
+	s.Store = sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 	s.create = func(ctx context.Context) error { return sqlassigner.Apply(ctx, db, sqlassigner.Config{}) }
 	s.close = db.Close
 }

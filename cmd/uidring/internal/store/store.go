@@ -5,7 +5,7 @@
 //	postgres://user:password@host:5432/database?sslmode=verify-full
 //	redis://user:password@host:6379/0       rediss:// with TLS
 //	etcd://user:password@host:2379,host2:2379,host3:2379?tls=true
-//	file:///var/lib/uidring/ids             a folder that exists, see [assigner.FileStore]
+//	file:///var/lib/uidring/ids             a folder that exists, see package fileassigner
 //
 // Characters that mean something in a URL, such as / ? # % @ in a password, are written as %2F, %3F and so on.
 //
@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
+	"github.com/uidring/uidring/assigner/fileassigner"
 )
 
 // forms is what an error says of a URL.
@@ -50,7 +50,7 @@ type Store struct {
 //
 // Errors name what is wrong with the URL and what is allowed. No error holds a password, or a piece of one that was not escaped.
 func Open(rawURL, name string) (*Store, error) {
-	if err := namespace.Check(name); err != nil {
+	if err := assigner.CheckNamespace(name); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	u, err := parse(rawURL)
@@ -149,7 +149,7 @@ func openFile(s *Store, u *url.URL, _ string) error {
 	if u.Path == "" || u.Opaque != "" {
 		return errors.New("no folder, allowed: file:///folder, with an absolute path")
 	}
-	s.Store, s.path = assigner.FileStore(u.Path), filepath.Clean(u.Path)
+	s.Store, s.path = fileassigner.LeaseStore(u.Path), filepath.Clean(u.Path)
 	s.blank = func(ctx context.Context) (bool, error) {
 		meta, err := s.LoadMeta(ctx)
 		return err == nil && meta.Version == 0, err
