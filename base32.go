@@ -5,8 +5,8 @@ import "strings"
 const (
 	base32Width = 13 // 13 digits of 5 bits hold 64 bits and a zero on top
 
-	// base32Digits is Douglas Crockford's alphabet, https://www.crockford.com/base32.html: no I, L, O that
-	// look like digits, and no U. It is in ASCII order.
+	// base32Digits is Douglas Crockford's alphabet, https://www.crockford.com/base32.html: no I, L,
+	// O that look like digits, and no U. It is in ASCII order.
 	base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
@@ -16,11 +16,11 @@ func (id ID) Base32() string {
 	return string(text[:])
 }
 
-// AppendBase32 appends the ID in Crockford's base32: 13 upper-case characters, from 0000000000000 to
-// 7ZZZZZZZZZZZZ, without hyphens or check symbol. Texts sort as their IDs do, also where case does not
-// count: in file names, host names and most database columns. A negative ID is written as the unsigned number of
-// its 64 bits: it sorts after all others, and [ParseBase32] refuses it. AppendBase32 allocates nothing if dst
-// has room.
+// AppendBase32 appends the ID in Crockford's base32: 13 upper-case characters, from 0000000000000
+// to 7ZZZZZZZZZZZZ, without hyphens or check symbol. Texts sort as their IDs do, also where case
+// does not count: in file names, host names and most database columns. A negative ID is written as
+// the unsigned number of its 64 bits: it sorts after all others, and [ParseBase32] refuses it.
+// AppendBase32 allocates nothing if dst has room.
 func (id ID) AppendBase32(dst []byte) []byte {
 	text := id.base32()
 	return append(dst, text[:]...)
@@ -35,9 +35,9 @@ func (id ID) base32() (text [base32Width]byte) {
 	return text
 }
 
-// ParseBase32 reads what AppendBase32 writes. As Crockford has it, lower case counts as upper case, I and L as 1,
-// O as 0; hyphens and check symbols are refused. Another length, or a character that is no digit of base32,
-// gives [ErrSyntax]; a number above the largest ID gives [ErrRange].
+// ParseBase32 reads what AppendBase32 writes. As Crockford has it, lower case counts as upper case,
+// I and L as 1, O as 0; hyphens and check symbols are refused. Another length, or a character that
+// is no digit of base32, gives [ErrSyntax]; a number above the largest ID gives [ErrRange].
 func ParseBase32(text string) (ID, error) {
 	if len(text) != base32Width {
 		return 0, base32.length(text)

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Parse reads the decimal form: digits without sign, space or leading zero, so that each ID has one text. Another text
-// gives [ErrSyntax]; digits after a minus sign, or a number above the largest ID, give [ErrRange].
+// Parse reads the decimal form: digits without sign, space or leading zero, so that each ID has one
+// text. Another text gives [ErrSyntax]; digits after a minus sign, or a number above the largest
+// ID, give [ErrRange].
 func Parse(text string) (ID, error) { return parseDecimal(decimal, text) }
 
 // parseDecimal reports mistakes as those of the form that the digits came in.
@@ -37,11 +38,13 @@ func parseDecimal(f form, text string) (ID, error) {
 	return ID(n), nil
 }
 
-// AppendText appends the decimal form. It is the text form, rather than one of fixed width, because an ID then looks
-// the same in logs, in SQL, and in the values of a JSON object and its keys, which are written through it. A base32 or
-// base62 text given to [ID.UnmarshalText] is refused unless it is all digits and does not begin with 0.
+// AppendText appends the decimal form. It is the text form, rather than one of fixed width, because
+// an ID then looks the same in logs, in SQL, and in the values of a JSON object and its keys, which
+// are written through it. A base32 or base62 text given to [ID.UnmarshalText] is refused unless it
+// is all digits and does not begin with 0.
 //
-// A negative ID gives [ErrRange] and appends nothing. AppendText allocates nothing if dst has room for 19 bytes.
+// A negative ID gives [ErrRange] and appends nothing. AppendText allocates nothing if dst has room
+// for 19 bytes.
 func (id ID) AppendText(dst []byte) ([]byte, error) {
 	if id < 0 {
 		return dst, decimal.negative(id.String())

@@ -9,17 +9,19 @@ import (
 )
 
 var (
-	// ErrSyntax is found in the error for what is not written as an ID is: a wrong length, a character that is no
-	// digit of the form, a leading zero, a wrong type.
+	// ErrSyntax is found in the error for what is not written as an ID is: a wrong length, a
+	// character that is no digit of the form, a leading zero, a wrong type.
 	ErrSyntax = errors.New("uidring: malformed ID")
-	// ErrRange is found in the error for a number that is negative or above 9,223,372,036,854,775,807.
+	// ErrRange is found in the error for a number that is negative or above
+	// 9,223,372,036,854,775,807.
 	ErrRange = errors.New("uidring: ID out of range")
 	// ErrNull is returned, within an [InvalidError], by [ID.Scan] for NULL.
 	ErrNull = errors.New("uidring: NULL is not an ID")
 )
 
-// An InvalidError says which text or value is not an ID, and what one would look like. All errors of this package are
-// of type *InvalidError; errors.Is finds the kind in it, errors.AsType the rest.
+// An InvalidError says which text or value is not an ID, and what one would look like. All errors
+// of this package are of type *InvalidError; errors.Is finds the kind in it, errors.AsType the
+// rest.
 type InvalidError struct {
 	Form    string // what it was taken for: "decimal", "base32", "base62", "JSON" or "SQL"
 	Given   string // what was given; of more than 64 bytes the first ones and "…"
@@ -108,8 +110,8 @@ func (f form) null() error {
 	return f.invalid(ErrNull, "NULL", "no value", f.syntax()+"; where NULL may occur, scan into a sql.Null[uidring.ID]")
 }
 
-// excerpt bounds what an error keeps and prints of its input. It copies, so that what the parsers are given does not
-// outlive the call; bytes are then read as a string without an allocation.
+// excerpt bounds what an error keeps and prints of its input. It copies, so that what the parsers
+// are given does not outlive the call; bytes are then read as a string without an allocation.
 func excerpt(given string) string {
 	const most = 64
 	if len(given) > most {

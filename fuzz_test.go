@@ -13,7 +13,8 @@ import (
 	"github.com/uidring/uidring"
 )
 
-// FuzzTwoIDs writes two IDs in every form: each reads back, agrees with math/big, and sorts as it should.
+// FuzzTwoIDs writes two IDs in every form: each reads back, agrees with math/big, and sorts as it
+// should.
 func FuzzTwoIDs(f *testing.F) {
 	ids := sampleIDs()
 	for i := range 100 {
@@ -41,8 +42,8 @@ func FuzzTwoIDs(f *testing.F) {
 	})
 }
 
-// FuzzParsers reads any text as any form. What is accepted is written in the same way again, but for Crockford's
-// aliases, and is what math/big reads; what is refused could not have been written.
+// FuzzParsers reads any text as any form. What is accepted is written in the same way again, but
+// for Crockford's aliases, and is what math/big reads; what is refused could not have been written.
 func FuzzParsers(f *testing.F) {
 	for _, text := range []string{
 		"", "0", "-1", "007", "176636547297255431", "9223372036854775808", "04WWA04002807", "o4wwaO4oo28o7", "iIlLoO0000000",

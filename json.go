@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// MarshalJSON returns the decimal form as a JSON string: JavaScript and other readers that hold numbers as float64
-// round what is above 2^53. A negative ID gives [ErrRange].
+// MarshalJSON returns the decimal form as a JSON string: JavaScript and other readers that hold
+// numbers as float64 round what is above 2^53. A negative ID gives [ErrRange].
 func (id ID) MarshalJSON() ([]byte, error) {
 	if id < 0 {
 		return nil, jsonValue.negative(id.String())
@@ -16,9 +16,10 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(strconv.AppendInt(text, int64(id), 10), '"'), nil
 }
 
-// UnmarshalJSON reads the decimal form from a JSON string or number, so that an ID may also come from a program that
-// writes numbers. A number with a point or an exponent is refused, as is all that [Parse] refuses. As usual in
-// encoding/json, null changes nothing; a *ID tells it from 0. An error leaves the ID as it was.
+// UnmarshalJSON reads the decimal form from a JSON string or number, so that an ID may also come
+// from a program that writes numbers. A number with a point or an exponent is refused, as is all
+// that [Parse] refuses. As usual in encoding/json, null changes nothing; a *ID tells it from 0. An
+// error leaves the ID as it was.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil

@@ -17,10 +17,10 @@ type Assigner interface {
 	Assign(ctx context.Context, d Domain) (Lease, error)
 }
 
-// A Domain says what IDs will be composed with. Generators whose IDs meet in one table must agree on
-// Layout and Epoch, and those that share a DatacenterID must differ in their worker IDs. Stores pin
-// the domain and refuse another one with [ErrLayoutMismatch]. The generator fills it in, all defaults
-// resolved.
+// A Domain says what IDs will be composed with. Generators whose IDs meet in one table must agree
+// on Layout and Epoch, and those that share a DatacenterID must differ in their worker IDs. Stores
+// pin the domain and refuse another one with [ErrLayoutMismatch]. The generator fills it in, all
+// defaults resolved.
 type Domain struct {
 	Layout       bitsalloc.Layout
 	Epoch        time.Time    // UTC, whole milliseconds
@@ -28,21 +28,23 @@ type Domain struct {
 	Now          func() int64 // the current delta, by the generator's clock
 	Prepared     int64        // how many deltas the generator composes ahead of their use
 
-	// Registered says that the caller calls Abandon or Release on each lease that it holds no more, see [Abandoner]: a
-	// second one of this process is refused where it would take the lease of the first.
+	// Registered says that the caller calls Abandon or Release on each lease that it holds no more,
+	// see [Abandoner]: a second one of this process is refused where it would take the lease of the
+	// first.
 	Registered bool
 
-	// ReuseError is why the generator refuses a grant that is Reusable and has no fence; nil: it accepts one.
-	// An assigner that would take such a worker ID from somebody else returns the error instead.
+	// ReuseError is why the generator refuses a grant that is Reusable and has no fence; nil: it
+	// accepts one. An assigner that would take such a worker ID from somebody else returns the
+	// error instead.
 	ReuseError error
 }
 
 // MaxWorkerID returns the largest worker ID that the layout has room for.
 func (d Domain) MaxWorkerID() int64 { return 1<<d.Layout.WorkerBits - 1 }
 
-// CheckWorkerID returns [ErrWorkerOutOfRange] when a worker ID does not fit the layout; source says in
-// the error text where the number comes from. A number that does not fit is never cut down to size:
-// that is how two hosts come to share one.
+// CheckWorkerID returns [ErrWorkerOutOfRange] when a worker ID does not fit the layout; source says
+// in the error text where the number comes from. A number that does not fit is never cut down to
+// size: that is how two hosts come to share one.
 func (d Domain) CheckWorkerID(workerID int64, source string) error {
 	if workerID < 0 || workerID > d.MaxWorkerID() {
 		return fmt.Errorf("%w: %d from %s, allowed with layout %v: 0 to %d",
@@ -61,11 +63,11 @@ type Lease interface {
 	// grant may change. The generator calls it at least once a minute. Its used may lie outside the
 	// grant: the generator may have had another worker ID before.
 	//
-	// ErrWorkerRowLost ends the lease: it is not renewed again. A fenced grant may be used up to its
-	// Limit all the same, as Grant then has it (the lease may have lowered it), since its successor
-	// begins above it, unless the error is also ErrFenceRegressed, ErrWorkerRowMissing or
-	// ErrNamespaceRecreated, or the grant has no fence: then the holder stops at once, and drops IDs
-	// that are prepared. After any other error the lease stands as it was.
+	// ErrWorkerRowLost ends the lease: it is not renewed again. A fenced grant may be used up to
+	// its Limit all the same, as Grant then has it (the lease may have lowered it), since its
+	// successor begins above it, unless the error is also ErrFenceRegressed, ErrWorkerRowMissing or
+	// ErrNamespaceRecreated, or the grant has no fence: then the holder stops at once, and drops
+	// IDs that are prepared. After any other error the lease stands as it was.
 	Renew(ctx context.Context, used, want int64) error
 	// Release gives the worker ID back; used is the highest delta that was put to use.
 	Release(ctx context.Context, used int64) error
@@ -81,8 +83,8 @@ type Expiring interface {
 // An Abandoner is a lease that the process keeps account of.
 type Abandoner interface {
 	Lease
-	// Abandon tells that the holder has stopped using the lease without giving the worker ID back: it was lost, or
-	// invalidated. It does not block and leaves the store alone.
+	// Abandon tells that the holder has stopped using the lease without giving the worker ID back:
+	// it was lost, or invalidated. It does not block and leaves the store alone.
 	Abandon()
 }
 
@@ -109,8 +111,9 @@ const (
 	GuaranteeDerived Guarantee = iota
 	// GuaranteeSticky: one number per key from a store, used again after a restart, not fenced.
 	GuaranteeSticky
-	// GuaranteeLossy: fenced, on a store that may forget commits, by its nature, where safety rests on clocks, or by
-	// settings that LeaseConfig.AllowUndurable has accepted, where nothing makes up for it.
+	// GuaranteeLossy: fenced, on a store that may forget commits, by its nature, where safety rests
+	// on clocks, or by settings that LeaseConfig.AllowUndurable has accepted, where nothing makes
+	// up for it.
 	GuaranteeLossy
 	// GuaranteeFresh: a number that was never given out before, as long as the store is durable.
 	GuaranteeFresh
@@ -136,7 +139,8 @@ var (
 	ErrWorkerUnknown = errors.New("assigner: no worker ID to be had")
 	// ErrWorkerInUse: another live generator holds the worker ID, or the key that leads to it.
 	ErrWorkerInUse = errors.New("assigner: worker ID in use")
-	// ErrWorkersExhausted: every number of the worker field is held, or, where none comes back, was handed out.
+	// ErrWorkersExhausted: every number of the worker field is held, or, where none comes back, was
+	// handed out.
 	ErrWorkersExhausted = errors.New("assigner: worker IDs exhausted")
 	// ErrWorkerRowLost: the row that stands for the worker ID has vanished or belongs to another.
 	ErrWorkerRowLost = errors.New("assigner: worker row lost")
@@ -144,9 +148,9 @@ var (
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
 	// ErrWorkerOverlap: two sources of worker IDs in one database would give out the same numbers.
 	ErrWorkerOverlap = errors.New("assigner: worker IDs overlap")
-	// ErrStoreDamaged: the files of a store are torn, gone or another store's, or were moved, replaced
-	// or deleted while it was in use. Nothing is taken from the store, since the deltas that have been
-	// used are not known.
+	// ErrStoreDamaged: the files of a store are torn, gone or another store's, or were moved,
+	// replaced or deleted while it was in use. Nothing is taken from the store, since the deltas
+	// that have been used are not known.
 	ErrStoreDamaged = errors.New("assigner: store damaged")
 	// ErrStoreNotDurable: the store may forget what it has acknowledged, and would then hand out a
 	// number twice; or it is read-only.
@@ -155,15 +159,17 @@ var (
 	ErrWorkerRowMissing = errors.New("assigner: worker row missing")
 	// ErrNamespaceRecreated: the rows of a lease were made anew. It comes with ErrWorkerRowLost.
 	ErrNamespaceRecreated = errors.New("assigner: namespace recreated")
-	// ErrFenceRegressed: the store has gone back to an earlier state, by a restore or a failover that lost
-	// commits. It comes with ErrWorkerRowLost.
+	// ErrFenceRegressed: the store has gone back to an earlier state, by a restore or a failover
+	// that lost commits. It comes with ErrWorkerRowLost.
 	ErrFenceRegressed = errors.New("assigner: fence regressed")
-	// ErrWorkerAheadOfClock: every worker ID that is free was used further ahead of the clock than allowed.
+	// ErrWorkerAheadOfClock: every worker ID that is free was used further ahead of the clock than
+	// allowed.
 	ErrWorkerAheadOfClock = errors.New("assigner: worker ID ahead of the clock")
-	// ErrClockSkew: the clocks of this host and of the store differ by more than LeaseConfig.MaxSkew.
+	// ErrClockSkew: the clocks of this host and of the store differ by more than
+	// LeaseConfig.MaxSkew.
 	ErrClockSkew = errors.New("assigner: clock skew")
-	// ErrQuarantined: a worker ID has been taken from a store that may have forgotten who used it, and must
-	// not be used yet. It comes as a [*QuarantineError].
+	// ErrQuarantined: a worker ID has been taken from a store that may have forgotten who used it,
+	// and must not be used yet. It comes as a [*QuarantineError].
 	ErrQuarantined = errors.New("assigner: worker ID in quarantine")
 	// ErrUnfencedReuse: the worker ID comes back after a restart, with nothing that keeps the new
 	// process above the IDs of the old one.

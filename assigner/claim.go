@@ -51,8 +51,8 @@ func (c *claim) run() (l *lease, err error) {
 	return c.choose(c)
 }
 
-// A pool is one way to choose among the worker IDs of a namespace: a single round, which returns neither a lease nor
-// an error when it found none.
+// A pool is one way to choose among the worker IDs of a namespace: a single round, which returns
+// neither a lease nor an error when it found none.
 type pool func(c *claim) (*lease, error)
 
 func recycledFirst(c *claim) (*lease, error) {
@@ -89,8 +89,8 @@ func (c *claim) from(p pool) (*lease, error) {
 	}
 }
 
-// nextRound waits, and reads how far the others have come. A round that has counted a row of Fenced is followed by the next
-// one at once.
+// nextRound waits, and reads how far the others have come. A round that has counted a row of Fenced
+// is followed by the next one at once.
 func (c *claim) nextRound(try int) error {
 	if c.advanced {
 		return c.ctx.Err()
@@ -129,9 +129,10 @@ func (c *claim) none() error {
 		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, all), time.Second}
 }
 
-// lead is how far ahead of the clock a fence may lie for its row to be taken. Where the store has an identity, the server may
-// be replaced by one that lacks commits, and a quarantine there covers lead only, see isolation. By default it is
-// the lead that a holder leaves behind who keeps to the clock; prepared is the namespace's.
+// lead is how far ahead of the clock a fence may lie for its row to be taken. Where the store has
+// an identity, the server may be replaced by one that lacks commits, and a quarantine there covers
+// lead only, see isolation. By default it is the lead that a holder leaves behind who keeps to the
+// clock; prepared is the namespace's.
 func (t *terms) lead(status Status, prepared int64) time.Duration {
 	switch {
 	case t.cfg.MaxLead > 0:
@@ -142,13 +143,14 @@ func (t *terms) lead(status Status, prepared int64) time.Duration {
 	return 24 * time.Hour
 }
 
-// farthest is the highest fence of a row that may be taken. After a recovery all fences are ahead of the clock, and the
-// lead counts from there.
+// farthest is the highest fence of a row that may be taken. After a recovery all fences are ahead
+// of the clock, and the lead counts from there.
 func (c *claim) farthest() int64 {
 	return c.covered(c.alloc.Time(c.now), c.meta.Fence, c.lead(c.status, c.meta.Prepared))
 }
 
-// covered returns the delta that lies a span above the clock, or above the namespace's fence where that is higher.
+// covered returns the delta that lies a span above the clock, or above the namespace's fence where
+// that is higher.
 func (t *terms) covered(clock time.Time, fence int64, span time.Duration) int64 {
 	most := t.alloc.MaxDelta()
 	return max(min(t.alloc.Delta(clock.Add(span)), most), above(fence, int64(span/t.domain.Layout.Unit), most))
@@ -160,15 +162,16 @@ func (c *claim) until(fence int64) time.Duration {
 }
 
 const (
-	// candidates is how many expired rows a claim reads at first: enough that processes that start at once try different
-	// ones.
+	// candidates is how many expired rows a claim reads at first: enough that processes that start
+	// at once try different ones.
 	candidates = 256
-	// attempts is how many of them it tries in a round: when so many are lost, there are more processes than rows.
+	// attempts is how many of them it tries in a round: when so many are lost, there are more
+	// processes than rows.
 	attempts = 8
 )
 
-// recycled takes an expired row that suits, one with a fence in the past if there is any. It reads more rows only
-// where none of those read may be taken.
+// recycled takes an expired row that suits, one with a fence in the past if there is any. It reads
+// more rows only where none of those read may be taken.
 func (c *claim) recycled(suits func(Row) bool) (*lease, error) {
 	for n := candidates; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
@@ -187,9 +190,9 @@ func (c *claim) recycled(suits func(Row) bool) (*lease, error) {
 	}
 }
 
-// usable returns the rows that may be taken, those with fences in the past first, and those last that need a quarantine. It
-// counts those whose fence lies too far in the future. A row that is not counted yet is left to fresh: if it were deleted,
-// its number would be given out again.
+// usable returns the rows that may be taken, those with fences in the past first, and those last
+// that need a quarantine. It counts those whose fence lies too far in the future. A row that is not
+// counted yet is left to fresh: if it were deleted, its number would be given out again.
 func (c *claim) usable(rows []Row) []Row {
 	var past, future, suspect []Row
 	c.ahead, c.nearest = 0, math.MaxInt64
@@ -216,8 +219,8 @@ func (c *claim) usable(rows []Row) []Row {
 	return slices.Concat(past, future, suspect)
 }
 
-// spares is how many rows a claim creates for others that start at the same time, after it has lost so many numbers to
-// them. A store that creates them one by one makes fewer.
+// spares is how many rows a claim creates for others that start at the same time, after it has lost
+// so many numbers to them. A store that creates them one by one makes fewer.
 func spares(rivals int, atOnce bool) int64 {
 	switch {
 	case !atOnce:
@@ -230,12 +233,13 @@ func spares(rivals int, atOnce bool) int64 {
 	return 256
 }
 
-// fresh takes the next number that was never given out. Its row is created first, and its key arbitrates between processes
-// that want the same number; then it is counted, so that the counter never passes a number without a row. A process that
-// ends in between leaves a row that others count, and take when it has expired.
+// fresh takes the next number that was never given out. Its row is created first, and its key
+// arbitrates between processes that want the same number; then it is counted, so that the counter
+// never passes a number without a row. A process that ends in between leaves a row that others
+// count, and take when it has expired.
 //
-// A process that has lost rows to others before creates rows for them, too, more at each loss: processes that start at
-// once then find free rows, in place of one number for all.
+// A process that has lost rows to others before creates rows for them, too, more at each loss:
+// processes that start at once then find free rows, in place of one number for all.
 func (c *claim) fresh() (*lease, error) {
 	passing := c.advanced
 	c.advanced = false
@@ -279,11 +283,12 @@ func (c *claim) createSpares(first int64) (n int64) {
 	return n
 }
 
-// patience is how often a claim loses the same number before it counts the number for its creator, which may have ended.
+// patience is how often a claim loses the same number before it counts the number for its creator,
+// which may have ended.
 const patience = 4
 
-// lose notes that another process has created the row of a number. Its creator counts it, unless it has ended, or is a
-// Fenced one: past such a row the next ones are counted at once.
+// lose notes that another process has created the row of a number. Its creator counts it, unless it
+// has ended, or is a Fenced one: past such a row the next ones are counted at once.
 func (c *claim) lose(number int64, passing bool) error {
 	c.raced++
 	if c.stuck != number {
@@ -311,7 +316,8 @@ func (c *claim) count(next int64) error {
 	return nil
 }
 
-// backOff waits for a moment, longer at each try, so that processes that start at once do not meet again.
+// backOff waits for a moment, longer at each try, so that processes that start at once do not meet
+// again.
 func backOff(ctx context.Context, try int) {
 	const shortest, longest = 50 * time.Millisecond, 1500 * time.Millisecond
 	select {
@@ -346,7 +352,8 @@ func (c *claim) fixed(workerID int64) (*lease, error) {
 	return nil, c.ctx.Err()
 }
 
-// mayHave returns an error for a number that is not the namespace's, or that a generator of this process has.
+// mayHave returns an error for a number that is not the namespace's, or that a generator of this
+// process has.
 func (c *claim) mayHave(workerID int64) error {
 	if err := c.domain.CheckWorkerID(workerID, "Fenced"); err != nil {
 		return err
@@ -358,7 +365,8 @@ func (c *claim) mayHave(workerID int64) error {
 	return c.heldHere(workerID)
 }
 
-// take claims a row that was read as old. It returns neither a lease nor an error when another process was faster.
+// take claims a row that was read as old. It returns neither a lease nor an error when another
+// process was faster.
 func (c *claim) take(old Row) (*lease, error) {
 	l, ok, err := c.swap(old)
 	if err != nil {
@@ -371,8 +379,8 @@ func (c *claim) take(old Row) (*lease, error) {
 	return c.confirm(l)
 }
 
-// swap claims a row that was read as old, and reports false when it has changed since. The slice that it grants begins
-// above the fence in the predicate of the swap, and nowhere else.
+// swap claims a row that was read as old, and reports false when it has changed since. The slice
+// that it grants begins above the fence in the predicate of the swap, and nowhere else.
 func (c *claim) swap(old Row) (*lease, bool, error) {
 	l, ttl := c.grant(old)
 	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
@@ -387,8 +395,8 @@ func (c *claim) swap(old Row) (*lease, bool, error) {
 	return l, ok, nil
 }
 
-// grant returns the lease that a claim of a row makes, and how long the row is held. A row in quarantine is claimed
-// without deltas.
+// grant returns the lease that a claim of a row makes, and how long the row is held. A row in
+// quarantine is claimed without deltas.
 func (c *claim) grant(old Row) (l *lease, ttl time.Duration) {
 	fence := max(old.Fence, c.meta.Fence)
 	l = &lease{terms: c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, prepared: c.meta.Prepared, guarantee: GuaranteeFenced,
@@ -416,7 +424,8 @@ func (c *claim) grant(old Row) (l *lease, ttl time.Duration) {
 
 var errMoved = errors.New("assigner: the store has changed during a claim")
 
-// confirm looks at the store again after a claim, and hands the lease out or keeps it in quarantine.
+// confirm looks at the store again after a claim, and hands the lease out or keeps it in
+// quarantine.
 func (c *claim) confirm(l *lease) (*lease, error) {
 	if err := c.lookAgain(l); err != nil {
 		l.giveUp()
@@ -429,8 +438,8 @@ func (c *claim) confirm(l *lease) (*lease, error) {
 	return l, nil
 }
 
-// giveUp frees the row of a lease that is not handed out. Where that fails, it is free when it expires. A row that the lease
-// has created becomes a row without a holder again.
+// giveUp frees the row of a lease that is not handed out. Where that fails, it is free when it
+// expires. A row that the lease has created becomes a row without a holder again.
 func (l *lease) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -443,8 +452,9 @@ func (l *lease) giveUp() {
 	_ = l.Release(ctx, 0)
 }
 
-// lookAgain returns an error when something has overtaken the claim: a move to another server, which may lack commits, or a
-// recovery of rows that were lost. A quarantine, if there is a reason, begins now.
+// lookAgain returns an error when something has overtaken the claim: a move to another server,
+// which may lack commits, or a recovery of rows that were lost. A quarantine, if there is a reason,
+// begins now.
 func (c *claim) lookAgain(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {

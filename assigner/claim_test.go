@@ -146,7 +146,8 @@ func TestAnAmbiguousClaimIsResolvedByItsToken(t *testing.T) {
 	})
 }
 
-// A count that took effect while its answer was lost is found by its token; one that did not is an error, and wastes nothing.
+// A count that took effect while its answer was lost is found by its token; one that did not is an
+// error, and wastes nothing.
 func TestACountWithoutAnAnswerWastesNoNumber(t *testing.T) {
 	for name, arrives := range map[string]bool{"taken": true, "not taken": false} {
 		t.Run(name, func(t *testing.T) {

@@ -33,9 +33,9 @@ func env(source, name string) Assigner {
 	}}
 }
 
-// IPv4Suffix takes the low bits of an IPv4 address, 1 to 32, or 10 when bits is 0, as sharding-jdbc's
-// IPIdGenerator does. The zero address means this host's first one that is neither loopback nor
-// link-local.
+// IPv4Suffix takes the low bits of an IPv4 address, 1 to 32, or 10 when bits is 0, as
+// sharding-jdbc's IPIdGenerator does. The zero address means this host's first one that is neither
+// loopback nor link-local.
 //
 // Two hosts whose addresses agree in those bits get the same number: 192.168.209.55 and
 // 192.168.161.55 both give 311. So do two processes on one host, and containers on different hosts
@@ -61,9 +61,9 @@ func IPv4Suffix(addr netip.Addr, bits int) Assigner {
 	}}
 }
 
-// IPSum adds up the octets of an IPv4 address, at most 1,020, or the low six bits of each byte of an
-// IPv6 address, at most 1,008, as sharding-jdbc's IPSectionKeyGenerator does. The zero address means
-// this host's first one, of either kind, that is neither loopback nor link-local.
+// IPSum adds up the octets of an IPv4 address, at most 1,020, or the low six bits of each byte of
+// an IPv6 address, at most 1,008, as sharding-jdbc's IPSectionKeyGenerator does. The zero address
+// means this host's first one, of either kind, that is neither loopback nor link-local.
 //
 // Any two addresses with the same sum collide: 10.0.1.2 and 10.0.2.1 both give 13. So do two
 // processes on one host.
@@ -104,13 +104,14 @@ func Hostname(name string) Assigner {
 }
 
 // StatefulSet takes the ordinal of a Kubernetes pod: from the environment variable indexEnv, into
-// which the pod specification puts the label apps.kubernetes.io/pod-index, or, when indexEnv is empty,
-// from the end of the pod's host name, which is HOSTNAME or else the system's: ids-3 gives 3.
+// which the pod specification puts the label apps.kubernetes.io/pod-index, or, when indexEnv is
+// empty, from the end of the pod's host name, which is HOSTNAME or else the system's: ids-3 gives
+// 3.
 //
 // Ordinals are unique within one StatefulSet, not between two of them: ids-3 and orders-3 collide.
-// While a node is cut off, a pod that was deleted by force can run beside its successor with the same
-// ordinal. The random end of another pod's name is an error unless it happens to be all digits;
-// indexEnv does not have that gap.
+// While a node is cut off, a pod that was deleted by force can run beside its successor with the
+// same ordinal. The random end of another pod's name is an error unless it happens to be all
+// digits; indexEnv does not have that gap.
 func StatefulSet(indexEnv string) Assigner {
 	if indexEnv != "" {
 		return env("StatefulSet: environment variable "+indexEnv, indexEnv)

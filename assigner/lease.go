@@ -25,8 +25,8 @@ func (t *terms) window() time.Duration { return max(t.cfg.Window, t.domain.Layou
 // units is the window in units.
 func (t *terms) units() int64 { return int64(t.window() / t.domain.Layout.Unit) }
 
-// look returns the server's status and the present delta by this host's clock. It refuses a store that may forget, and
-// clocks that disagree.
+// look returns the server's status and the present delta by this host's clock. It refuses a store
+// that may forget, and clocks that disagree.
 func (t *terms) look(ctx context.Context) (Status, int64, error) {
 	status, err := t.store.Status(ctx)
 	if err != nil {
@@ -48,8 +48,9 @@ func (t *terms) look(ctx context.Context) (Status, int64, error) {
 	return status, now, nil
 }
 
-// reach is the fence for use up to delta and span above it. A store that may forget bounds it by its own clock, so that
-// grants that it has forgotten lie in the past when the next holder comes out of quarantine.
+// reach is the fence for use up to delta and span above it. A store that may forget bounds it by
+// its own clock, so that grants that it has forgotten lie in the past when the next holder comes
+// out of quarantine.
 func (t *terms) reach(status Status, delta, span int64) int64 {
 	most := t.alloc.MaxDelta()
 	if status.Lossy {
@@ -68,8 +69,8 @@ func above(delta, span, most int64) int64 {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// A lease holds a row. The limit of its grant is the fence of the row as last proved: by a swap that was acknowledged, or by
-// a read that shows the row with the lease's version and token.
+// A lease holds a row. The limit of its grant is the fence of the row as last proved: by a swap
+// that was acknowledged, or by a read that shows the row with the lease's version and token.
 type lease struct {
 	terms
 	namespace    string
@@ -81,11 +82,13 @@ type lease struct {
 	pace         pace   // as of then
 	server       string // its identity then
 
-	// The row cannot have had another holder for exclusive after renewed, the beginning of the call that proved it last.
+	// The row cannot have had another holder for exclusive after renewed, the beginning of the call
+	// that proved it last.
 	renewed   instant
 	exclusive time.Duration
-	// tried are the swaps from row that were not answered: each of them may still take effect. A higher fence that none of
-	// them has is not of this lease's making: it limits the damage of a copied process to a window.
+	// tried are the swaps from row that were not answered: each of them may still take effect. A
+	// higher fence that none of them has is not of this lease's making: it limits the damage of a
+	// copied process to a window.
 	tried []attempt
 
 	quarantine *quarantine // nil: it is over, or there was none
@@ -104,7 +107,8 @@ func (l *lease) Grant() Grant {
 // RenewWithin is half of the time that the row takes to expire.
 func (l *lease) RenewWithin() time.Duration { return l.window() }
 
-// Renew raises the fence to want, and to two windows above used and the clock, and keeps the row from expiring.
+// Renew raises the fence to want, and to two windows above used and the clock, and keeps the row
+// from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	began, at := l.clock(), l.domain.Now() // when used was read
 	status, now, err := l.look(ctx)
@@ -116,12 +120,14 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	}
 	pace := l.pace.follow(max(used, at+l.domain.Prepared), at, l.units(), l.alloc.MaxDelta())
 	used = max(used, now)
-	// A clock that was wrong for a moment may have asked for any delta. By MaxSkew it may be off at any time.
+	// A clock that was wrong for a moment may have asked for any delta. By MaxSkew it may be off at
+	// any time.
 	skew := int64(2 * l.cfg.MaxSkew / l.domain.Layout.Unit)
 	want = min(want, above(max(used, l.row.Fence), max(4*pace.span, l.domain.Prepared, skew), l.alloc.MaxDelta()))
 	next := l.row
 	next.Identity = status.Identity // a row that matches has lost nothing
-	// One unit at least: a swap from the row as it was before must not find it unchanged, see Revoke.
+	// One unit at least: a swap from the row as it was before must not find it unchanged, see
+	// Revoke.
 	next.Fence = max(l.row.Fence, l.reach(status, l.row.Fence, 1), l.reach(status, want, 0), l.reach(status, used, 2*pace.span))
 	proved, err := l.raise(ctx, next, want, began)
 	if err != nil {
@@ -140,13 +146,15 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	return nil
 }
 
-// holds is how long a row cannot have another holder after a renewal began. The row expires after two windows by the
-// store's clock, which starts later; half a window is held back, since clocks run at different speeds.
+// holds is how long a row cannot have another holder after a renewal began. The row expires after
+// two windows by the store's clock, which starts later; half a window is held back, since clocks
+// run at different speeds.
 func (t *terms) holds() time.Duration { return 3 * t.window() / 2 }
 
-// checkStillHeld ends the lease where another process may have had the row meanwhile and the store may have forgotten it:
-// on another server, and on a store that calls itself lossy. Both clocks of this host count, and no clock of a server: the
-// new server's may be slow. A second process of the same owner takes a row at once, so Fenced has no such time.
+// checkStillHeld ends the lease where another process may have had the row meanwhile and the store
+// may have forgotten it: on another server, and on a store that calls itself lossy. Both clocks of
+// this host count, and no clock of a server: the new server's may be slow. A second process of the
+// same owner takes a row at once, so Fenced has no such time.
 func (l *lease) checkStillHeld(status Status) error {
 	moved := status.Identity != l.server
 	if !status.Lossy && !moved {
@@ -157,7 +165,8 @@ func (l *lease) checkStillHeld(status Status) error {
 		return nil
 	}
 	if moved {
-		// A successor on the new server begins above a quarantine that cannot have begun before this lease was renewed.
+		// A successor on the new server begins above a quarantine that cannot have begun before
+		// this lease was renewed.
 		l.limit = min(l.limit, l.covered(l.renewed.wall, l.fence, l.isolation(status, l.prepared)-l.cfg.MaxSkew))
 		return fmt.Errorf("%w: row %d: the server was %q and is %q, and may have lost a claim: the last renewal began %v ago, allowed: less than %v",
 			ErrWorkerRowLost, l.row.WorkerID, l.server, status.Identity, elapsed, l.exclusive)
@@ -166,8 +175,8 @@ func (l *lease) checkStillHeld(status Status) error {
 		ErrWorkerRowLost, l.row.WorkerID, elapsed, l.exclusive)
 }
 
-// raise swaps the row for next. It is content with less if an earlier swap has taken effect that reaches want. It returns
-// the beginning of the renewal that has kept the row from expiring.
+// raise swaps the row for next. It is content with less if an earlier swap has taken effect that
+// reaches want. It returns the beginning of the renewal that has kept the row from expiring.
 func (l *lease) raise(ctx context.Context, next Row, want int64, began instant) (instant, error) {
 	for {
 		next.Fence = max(next.Fence, l.row.Fence)
@@ -179,7 +188,8 @@ func (l *lease) raise(ctx context.Context, next Row, want int64, began instant) 
 		if errSwap != nil {
 			l.tried = append(l.tried, attempt{next.Fence, began})
 		}
-		// Another process has changed the row, or an earlier swap took effect late, or it is not known whether this one did.
+		// Another process has changed the row, or an earlier swap took effect late, or it is not
+		// known whether this one did.
 		found, err := l.store.Load(ctx, l.row.WorkerID)
 		if err != nil {
 			return began, fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, errors.Join(errSwap, err))
@@ -210,15 +220,17 @@ func (l *lease) attempt(fence int64) int {
 	return slices.IndexFunc(l.tried, func(a attempt) bool { return a.fence == fence })
 }
 
-// prove notes that the row was raised by this lease. Swaps from the row before can no longer take effect.
+// prove notes that the row was raised by this lease. Swaps from the row before can no longer take
+// effect.
 func (l *lease) prove(row Row) { l.row, l.tried = row, nil }
 
-// pace is how fast ID time is used: up to used at the delta at, by this host's clock. A generator that is no further ahead
-// than it prepares counts as one at the pace of the clock. span is the window at that rate.
+// pace is how fast ID time is used: up to used at the delta at, by this host's clock. A generator
+// that is no further ahead than it prepares counts as one at the pace of the clock. span is the
+// window at that rate.
 type pace struct{ used, at, span int64 }
 
-// follow returns the pace after a use up to used at now. The span changes at most twofold or by half at a time, and never
-// falls below the window at the pace of the clock.
+// follow returns the pace after a use up to used at now. The span changes at most twofold or by
+// half at a time, and never falls below the window at the pace of the clock.
 func (p pace) follow(used, now, window, maxDelta int64) pace {
 	rate := max(float64(used-p.used)/float64(max(now-p.at, 1)), 1)
 	wanted := int64(min(rate*float64(window), float64(maxDelta/2)))
@@ -258,8 +270,8 @@ func (l *lease) check(ctx context.Context, found Row) error {
 	return nil
 }
 
-// Release frees the row. The fence stays: it is never lowered. The row has expired MaxSkew ago, so that it is offered even
-// if the store's clock is set back.
+// Release frees the row. The fence stays: it is never lowered. The row has expired MaxSkew ago, so
+// that it is offered even if the store's clock is set back.
 func (l *lease) Release(ctx context.Context, _ int64) error {
 	l.Abandon()
 	for held := l.row; ; {

@@ -179,7 +179,8 @@ func (s *memStore) delay() (arrive func()) {
 	return func() { swap() }
 }
 
-// clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this host's.
+// clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this
+// host's.
 func clocked(a Assigner) Assigner {
 	if l, ok := a.(*leaser); ok {
 		var s *memStore

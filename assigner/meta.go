@@ -51,8 +51,8 @@ func (c *claim) checkMeta() error {
 	return nil
 }
 
-// createMeta makes the namespace. Two stores do not know each other, so that a store that is new by mistake gives out
-// worker IDs that are in use: a warning shows where it is.
+// createMeta makes the namespace. Two stores do not know each other, so that a store that is new by
+// mistake gives out worker IDs that are in use: a warning shows where it is.
 func (c *claim) createMeta() error {
 	first := Meta{Version: 1, Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
 		FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Prepared: c.domain.Prepared,
@@ -78,8 +78,8 @@ func (c *claim) name() string {
 	return fmt.Sprintf("%T", c.store)
 }
 
-// swapMeta replaces the meta row that was read by next, with another version and token. It returns false when another process was
-// faster; the meta row has then been read again.
+// swapMeta replaces the meta row that was read by next, with another version and token. It returns
+// false when another process was faster; the meta row has then been read again.
 func (c *claim) swapMeta(next Meta) (bool, error) {
 	ok, err := c.trySwapMeta(next)
 	if ok || err != nil {
@@ -88,7 +88,8 @@ func (c *claim) swapMeta(next Meta) (bool, error) {
 	return false, c.loadMeta()
 }
 
-// trySwapMeta is swapMeta, and leaves the meta row as it was read where it was not replaced. A lost answer is read again.
+// trySwapMeta is swapMeta, and leaves the meta row as it was read where it was not replaced. A lost
+// answer is read again.
 func (c *claim) trySwapMeta(next Meta) (bool, error) {
 	next.Version++
 	next.Token = rand.Text()
@@ -106,9 +107,9 @@ func (c *claim) trySwapMeta(next Meta) (bool, error) {
 	return ok, nil
 }
 
-// checkNamespaces looks at the other namespaces of the store. Their worker IDs are the same numbers, so that IDs are equal
-// where layout, epoch and datacenter are. It refuses a name that differs from another in letter case only, which is a
-// mistake, and warns of the others.
+// checkNamespaces looks at the other namespaces of the store. Their worker IDs are the same
+// numbers, so that IDs are equal where layout, epoch and datacenter are. It refuses a name that
+// differs from another in letter case only, which is a mistake, and warns of the others.
 func (c *claim) checkNamespaces() error {
 	s, ok := c.store.(Namespaced)
 	if !ok {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A QuarantineError says how long a worker ID must not be used yet. It wraps [ErrQuarantined]. The assigner that returned
-// it keeps the worker ID for a caller that comes back when the time has passed.
+// A QuarantineError says how long a worker ID must not be used yet. It wraps [ErrQuarantined]. The
+// assigner that returned it keeps the worker ID for a caller that comes back when the time has
+// passed.
 type QuarantineError struct {
 	WorkerID  int64
 	Remaining time.Duration
@@ -25,7 +26,8 @@ func (e *QuarantineError) Error() string {
 // Unwrap returns ErrQuarantined.
 func (e *QuarantineError) Unwrap() error { return ErrQuarantined }
 
-// passing is an error of Assign that passes by itself, such as when all worker IDs are held. Generators look for its method.
+// passing is an error of Assign that passes by itself, such as when all worker IDs are held.
+// Generators look for its method.
 type passing struct {
 	error
 	after time.Duration
@@ -51,8 +53,9 @@ func (c *claim) suspicion(row Row) string {
 	return ""
 }
 
-// A quarantine holds back a lease that was claimed without a grant. When it ends, the deltas are past that an earlier
-// holder may have been granted, unless that one was ahead of the clock on a store that does not call itself lossy.
+// A quarantine holds back a lease that was claimed without a grant. When it ends, the deltas are
+// past that an earlier holder may have been granted, unless that one was ahead of the clock on a
+// store that does not call itself lossy.
 type quarantine struct {
 	began          instant
 	lasts          time.Duration
@@ -61,7 +64,8 @@ type quarantine struct {
 	server, reason string
 }
 
-// begin starts a quarantine, which ends when its time has passed by the store's clock and by both clocks of this host.
+// begin starts a quarantine, which ends when its time has passed by the store's clock and by both
+// clocks of this host.
 func (q *quarantine) begin(status Status, now instant, lasts time.Duration, forgotten int64) {
 	q.began, q.lasts, q.until, q.server, q.forgotten = now, lasts, status.Now.Add(lasts), status.Identity, forgotten
 }
@@ -71,9 +75,10 @@ func (q *quarantine) remaining(status Status, now instant) time.Duration {
 	return max(q.until.Sub(status.Now), q.lasts-now.shortest(q.began))
 }
 
-// isolation is how long a quarantine lasts. On a server that may lack commits it covers all that a holder may have been
-// granted who keeps to the clock: it began up to lead ahead, prepared deltas at once, and was granted two windows more; and
-// clocks may differ. A lossy store bounds grants by its own clock.
+// isolation is how long a quarantine lasts. On a server that may lack commits it covers all that a
+// holder may have been granted who keeps to the clock: it began up to lead ahead, prepared deltas
+// at once, and was granted two windows more; and clocks may differ. A lossy store bounds grants by
+// its own clock.
 func (t *terms) isolation(status Status, prepared int64) time.Duration {
 	if status.Lossy {
 		return t.window() + t.cfg.MaxSkew
@@ -110,7 +115,8 @@ func (c *claim) pick() *lease {
 	return l
 }
 
-// resume goes on with a lease in quarantine. It returns neither a lease nor an error when there is none.
+// resume goes on with a lease in quarantine. It returns neither a lease nor an error when there is
+// none.
 func (c *claim) resume() (*lease, error) {
 	for l := c.pick(); l != nil; l = c.pick() {
 		if l.quarantine.remaining(c.status, c.clock()) > 0 {
@@ -133,8 +139,9 @@ func (c *claim) resume() (*lease, error) {
 	return nil, nil
 }
 
-// clearQuarantine raises the namespace's fence above everything that the old server may have granted, so that new worker IDs
-// need no quarantine. Where that fails the next lease that comes out of quarantine does it.
+// clearQuarantine raises the namespace's fence above everything that the old server may have
+// granted, so that new worker IDs need no quarantine. Where that fails the next lease that comes
+// out of quarantine does it.
 func (c *claim) clearQuarantine(q *quarantine) {
 	if c.meta.Identity == c.status.Identity || q.server != c.status.Identity {
 		return

@@ -127,7 +127,8 @@ func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	if row := s.rows[0]; row.Identity != "A timeline 2" {
 		t.Errorf("row %+v, want the new identity", row)
 	}
-	// From now on numbers that were never given out, as far as the server knows, begin above it, too.
+	// From now on numbers that were never given out, as far as the server knows, begin above it,
+	// too.
 	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+197 {
 		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+197)
 	}

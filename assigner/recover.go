@@ -10,20 +10,22 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// Recover makes the namespace of a store usable again after the store went back to an earlier state, by a restore
-// from a backup or a failover that lost commits. It raises every fence to lead above its value, or above the present
-// time where that is later, takes every row from its holder, and makes worker IDs whose rows were lost begin there, too.
+// Recover makes the namespace of a store usable again after the store went back to an earlier
+// state, by a restore from a backup or a failover that lost commits. It raises every fence to lead
+// above its value, or above the present time where that is later, takes every row from its holder,
+// and makes worker IDs whose rows were lost begin there, too.
 //
-// It is safe when lead is more than any generator had run ahead of the clock, its window included, and more than any
-// clock was ahead; when no claim reaches the store between its return to the earlier state and the end of Recover; and
-// when the clock of the store is right. Generators that were running notice that their rows have changed, and take
-// others; what they had prepared stays valid. New IDs then lie up to lead ahead of the clock. A lossy store needs no
-// recovery, and refuses it.
+// It is safe when lead is more than any generator had run ahead of the clock, its window included,
+// and more than any clock was ahead; when no claim reaches the store between its return to the
+// earlier state and the end of Recover; and when the clock of the store is right. Generators that
+// were running notice that their rows have changed, and take others; what they had prepared stays
+// valid. New IDs then lie up to lead ahead of the clock. A lossy store needs no recovery, and
+// refuses it.
 //
 // A worker ID below the counter whose row is missing, since the row was deleted, gets a row again.
 //
-// After an error, call it again: it goes on where it ended, and adds lead once. Until it has ended without an error, Assign
-// on the namespace returns an error.
+// After an error, call it again: it goes on where it ended, and adds lead once. Until it has ended
+// without an error, Assign on the namespace returns an error.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
 		return fmt.Errorf("assigner: Recover: lead %v, allowed: 0 or more", lead)
@@ -75,8 +77,8 @@ type recovery struct {
 	now, lead, max int64
 }
 
-// raiseMeta comes first: rows that are created from then on begin above its fence. The token shows that it has been done,
-// and marks the rows that have been raised.
+// raiseMeta comes first: rows that are created from then on begin above its fence. The token shows
+// that it has been done, and marks the rows that have been raised.
 func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 	for {
 		old, err := r.store.LoadMeta(r.ctx)
@@ -128,7 +130,8 @@ func (r *recovery) end() error {
 	return nil
 }
 
-// raiseRow leaves the token of the recovery in the row: it has expired at once, and is taken like a free one.
+// raiseRow leaves the token of the recovery in the row: it has expired at once, and is taken like a
+// free one.
 func (r *recovery) raiseRow(old Row) error {
 	for old.Token != r.meta.Token {
 		next := old

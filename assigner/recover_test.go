@@ -108,7 +108,8 @@ func TestALossyStoreIsNotRecovered(t *testing.T) {
 	}
 }
 
-// A recovery that is cut off goes on where it ended: each fence is raised once. Till then nothing is taken.
+// A recovery that is cut off goes on where it ended: each fence is raised once. Till then nothing
+// is taken.
 func TestARecoveryThatIsRepeatedAddsItsLeadOnce(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: 5000}, Row{WorkerID: 1, Fence: 6000}, Row{WorkerID: 2, Fence: 7000})
@@ -137,7 +138,8 @@ func TestARecoveryThatIsRepeatedAddsItsLeadOnce(t *testing.T) {
 	take(t, clocked(Leased(s, LeaseConfig{})))
 }
 
-// A number below the counter without a row is one whose row was deleted. Only a recovery knows how far it was used.
+// A number below the counter without a row is one whose row was deleted. Only a recovery knows how
+// far it was used.
 func TestARecoveryGivesDeletedRowsBack(t *testing.T) {
 	s := newMemStore()
 	s.put(held(0, 700, "a", memStart+60))

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A tenant is a lease on row 0 with a clock that the test moves. Its claim at the delta 1000 has left version 2 and the fence 1038.
+// A tenant is a lease on row 0 with a clock that the test moves. Its claim at the delta 1000 has
+// left version 2 and the fence 1038.
 type tenant struct {
 	*testing.T
 	s   *memStore
@@ -75,7 +76,8 @@ func TestTheWindowDoublesUnderDemandAndHalvesWhenCalm(t *testing.T) {
 	}
 }
 
-// The fence that a lease begins above may lie ahead of the clock: nothing has been used of what is between.
+// The fence that a lease begins above may lie ahead of the clock: nothing has been used of what is
+// between.
 func TestAStartAheadOfTheClockIsNoDemand(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: 50_000})
@@ -228,7 +230,8 @@ func TestALeaseEndsWhen(t *testing.T) {
 	}
 }
 
-// A swap that was not answered cannot take effect once another has been proved: its fence is then as strange as any.
+// A swap that was not answered cannot take effect once another has been proved: its fence is then
+// as strange as any.
 func TestAFenceThatWasTriedBeforeIsNotAdopted(t *testing.T) {
 	h := newTenant(t).at(1020)
 	h.s.delay()
@@ -240,7 +243,8 @@ func TestAFenceThatWasTriedBeforeIsNotAdopted(t *testing.T) {
 	wantError(t, h.renew(1020, 1028), ErrWorkerRowLost, "fence 1080, here 1070")
 }
 
-// A copy of a process renews with the token of the original: the one that comes second has lost its lease.
+// A copy of a process renews with the token of the original: the one that comes second has lost its
+// lease.
 func TestOfTwoCopiesOneKeepsTheLease(t *testing.T) {
 	h := newTenant(t)
 	copied := *h.l.(*lease)
@@ -292,7 +296,8 @@ func TestAReleaseWithoutAnAnswer(t *testing.T) {
 	wantError(t, h.l.Release(t.Context(), 1010), errLostAnswer, "release row 0")
 }
 
-// The clock goes back an hour across a restart. The new process begins above all that the old one used.
+// The clock goes back an hour across a restart. The new process begins above all that the old one
+// used.
 func TestARestartAfterTheClockWentBackStaysAboveTheFence(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: memStart + 3600 + 38})
@@ -309,7 +314,8 @@ func TestARestartAfterTheClockWentBackStaysAboveTheFence(t *testing.T) {
 	}
 }
 
-// What claims hand out of one row follows without a gap and without an overlap, whatever the clock of each does.
+// What claims hand out of one row follows without a gap and without an overlap, whatever the clock
+// of each does.
 func TestSlicesOfOneRowFollowEachOther(t *testing.T) {
 	h := newTenant(t)
 	last := h.l.Grant()
@@ -329,7 +335,8 @@ func TestSlicesOfOneRowFollowEachOther(t *testing.T) {
 	}
 }
 
-// TestARenewalEndsWithTheLayout: a generator that uses whatever it gets must not make the fence overflow.
+// TestARenewalEndsWithTheLayout: a generator that uses whatever it gets must not make the fence
+// overflow.
 func TestARenewalEndsWithTheLayout(t *testing.T) {
 	h := newTenant(t)
 	last := int64(1)<<memDomain().Layout.DeltaBits - 1
@@ -347,7 +354,8 @@ func TestARenewalEndsWithTheLayout(t *testing.T) {
 	}
 }
 
-// A renewal took effect and nobody heard of it. The next one finds it and is content: the row expires when the first one said.
+// A renewal took effect and nobody heard of it. The next one finds it and is content: the row
+// expires when the first one said.
 func TestALeaseIsNotSurerThanTheRenewalThatWasFound(t *testing.T) {
 	h := newTenant(t)
 	h.s.lose(1)

@@ -12,19 +12,22 @@ import (
 // revokedPrefix begins the token of a row that nobody holds and nobody gets yet.
 const revokedPrefix = "revoked-"
 
-// Revoked reports whether [Revoke] has taken the row from its holder, and nobody has claimed it since.
+// Revoked reports whether [Revoke] has taken the row from its holder, and nobody has claimed it
+// since.
 func (r Row) Revoked() bool { return strings.HasPrefix(r.Token, revokedPrefix) }
 
-// Revoke takes a worker ID from its holder, and returns its row as it is then. The holder learns it at its next renewal,
-// within a window, and takes another worker ID; until then it may use what its fence covers. The fence stays: whoever is next
-// begins above it, so that no ID is issued twice, whether the holder lives or not. A row that is free already stays as it is.
+// Revoke takes a worker ID from its holder, and returns its row as it is then. The holder learns it
+// at its next renewal, within a window, and takes another worker ID; until then it may use what its
+// fence covers. The fence stays: whoever is next begins above it, so that no ID is issued twice,
+// whether the holder lives or not. A row that is free already stays as it is.
 //
-// The row is not offered before the lease would have expired. That nobody else can have had it till then is what allows a
-// holder to go on when the store moves to another server, which may have lost both the revocation and a claim after it.
-// [Fenced] with the owner that the row names takes it at once, as always.
+// The row is not offered before the lease would have expired. That nobody else can have had it till
+// then is what allows a holder to go on when the store moves to another server, which may have lost
+// both the revocation and a claim after it. [Fenced] with the owner that the row names takes it at
+// once, as always.
 //
-// An error is returned when there is no such row, when another holder takes it meanwhile, and when it is not known whether the
-// row was changed; Revoke may then be called again.
+// An error is returned when there is no such row, when another holder takes it meanwhile, and when
+// it is not known whether the row was changed; Revoke may then be called again.
 func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 	status, err := store.Status(ctx)
 	if err != nil {

@@ -29,7 +29,8 @@ func TestRevokeTakesARowFromItsHolder(t *testing.T) {
 	}
 }
 
-// A live holder is revoked, another one takes the row when it is offered: what both may use has nothing in common, and the first one is told.
+// A live holder is revoked, another one takes the row when it is offered: what both may use has
+// nothing in common, and the first one is told.
 func TestARevokedHolderAndTheNextShareNoDelta(t *testing.T) {
 	s := newMemStore()
 	first := take(t, clocked(Leased(s, LeaseConfig{})))
@@ -124,7 +125,8 @@ func TestRevokeOfANumberThatNobodyHasHad(t *testing.T) {
 	}
 }
 
-// A store moves to a server that lacks a revocation and the claim after it, while the first holder goes on.
+// A store moves to a server that lacks a revocation and the claim after it, while the first holder
+// goes on.
 func TestARevokedRowIsNotOfferedBeforeItsLeaseWouldHaveExpired(t *testing.T) {
 	for name, row := range map[string]struct {
 		revoke  func(context.Context, Store, int64) (Row, error)
@@ -204,8 +206,9 @@ func TestSimulationHasNoDuplicatesWhenRowsAreRevoked(t *testing.T) {
 	}
 }
 
-// A holder that is ahead of the clock, as all are after a recovery, renews between the look of Revoke at its row and the revocation. Then the
-// store moves to a server that has the renewal, and lacks the revocation and the claim after it.
+// A holder that is ahead of the clock, as all are after a recovery, renews between the look of
+// Revoke at its row and the revocation. Then the store moves to a server that has the renewal, and
+// lacks the revocation and the claim after it.
 func TestARenewalThatComesBetweenIsSeenByRevoke(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "server 1"

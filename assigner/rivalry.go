@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// A rivalry counts how often a Fenced assigner has lost its row to another process of the same owner. A restart is one
-// loss. Two processes that live take the row from each other again and again, and each takeover burns a window of ID time.
+// A rivalry counts how often a Fenced assigner has lost its row to another process of the same
+// owner. A restart is one loss. Two processes that live take the row from each other again and
+// again, and each takeover burns a window of ID time.
 type rivalry struct {
 	losses int
 	last   instant
@@ -30,11 +31,12 @@ func (a *leaser) lostTo(found Row) {
 	a.rival.last = now
 }
 
-// rivalWindows is within how many windows losses count as in a row: a process notices one when it renews, up to a window
-// after the takeover, and has renewed last a window before.
+// rivalWindows is within how many windows losses count as in a row: a process notices one when it
+// renews, up to a window after the takeover, and has renewed last a window before.
 const rivalWindows = 4
 
-// yields reports whether this assigner leaves the row to its rival until the row is free or has expired.
+// yields reports whether this assigner leaves the row to its rival until the row is free or has
+// expired.
 func (a *leaser) yields() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,8 +69,8 @@ func (c *claim) taken(row Row) error {
 	return nil
 }
 
-// fencedHere are the leases of Fenced assigners that generators of this process hold. A second generator of one owner would
-// take the row from the first, again and again.
+// fencedHere are the leases of Fenced assigners that generators of this process hold. A second
+// generator of one owner would take the row from the first, again and again.
 var fencedHere = struct {
 	sync.Mutex
 	leases map[fencedKey]*lease

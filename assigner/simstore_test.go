@@ -87,8 +87,8 @@ func (s *simStore) read(worker int64) Row {
 	return s.rows[worker]
 }
 
-// A simLink is a holder's way to the store. Each call travels there and back, and anything may happen on
-// either way.
+// A simLink is a holder's way to the store. Each call travels there and back, and anything may
+// happen on either way.
 type simLink struct {
 	*simStore
 	h *simHolder
@@ -109,7 +109,8 @@ func (l simLink) call(op func()) error {
 	return nil
 }
 
-// change runs a swap on the store: it may be lost, take effect late, or take effect while the answer is lost.
+// change runs a swap on the store: it may be lost, take effect late, or take effect while the
+// answer is lost.
 func (l simLink) change(swap func() bool) (ok bool, err error) {
 	if !l.h.travel() {
 		return false, errStore

@@ -34,8 +34,8 @@ var simAlloc = func() *bitsalloc.Allocator {
 	return a
 }()
 
-// A simulation says what a world is like. Its zero value, with defaults, is the protocol as it is, on a store that
-// fails in every way that keeps acknowledged commits. Mutants change it.
+// A simulation says what a world is like. Its zero value, with defaults, is the protocol as it is,
+// on a store that fails in every way that keeps acknowledged commits. Mutants change it.
 type simulation struct {
 	matches  predicate
 	write    func(*simWorld, Row) Row
@@ -100,7 +100,8 @@ type simWorld struct {
 
 type slot struct{ worker, delta int64 }
 
-// A use is who has composed a delta, and in which era its grant was last proved; -1: not in the era of the use.
+// A use is who has composed a delta, and in which era its grant was last proved; -1: not in the era
+// of the use.
 type use struct{ serial, era int }
 
 type fate int
@@ -217,8 +218,8 @@ func (w *simWorld) log(format string, args ...any) {
 	}
 }
 
-// use notes a delta. It is a duplicate when another lease has used it; after the store went back only when
-// both grants had been proved since.
+// use notes a delta. It is a duplicate when another lease has used it; after the store went back
+// only when both grants had been proved since.
 func (w *simWorld) use(h *simHolder, worker, delta int64) {
 	w.highest = max(w.highest, delta)
 	now := use{h.serial, h.proved}
@@ -236,7 +237,8 @@ func (w *simWorld) use(h *simHolder, worker, delta int64) {
 	}
 }
 
-// judge notes an error that is neither the store's nor one of those allowed, where the store is what it must be.
+// judge notes an error that is neither the store's nor one of those allowed, where the store is
+// what it must be.
 func (w *simWorld) judge(err error, allowed ...error) {
 	if w.sim.lagging || w.sim.accident != nil {
 		return
@@ -364,8 +366,8 @@ func story(seed uint64, sim simulation) string {
 	return strings.Join(lines[max(0, len(lines)-60):], "\n")
 }
 
-// seeds returns how many schedules a test runs: fewer where each takes longer. UIDRING_SEED chooses a single one,
-// UIDRING_SEEDS another number.
+// seeds returns how many schedules a test runs: fewer where each takes longer. UIDRING_SEED chooses
+// a single one, UIDRING_SEEDS another number.
 func seeds(t *testing.T, n uint64) (from, to uint64) {
 	if text := os.Getenv("UIDRING_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)

@@ -10,32 +10,33 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A Store keeps the rows that leases are made of: one Meta and any number of Rows for a namespace, which
-// is the store's to configure. It needs no transactions, no locks and no clock that is right; it needs a
-// compare-and-swap on a single row that is durable once acknowledged, and reads that see it from then on.
+// A Store keeps the rows that leases are made of: one Meta and any number of Rows for a namespace,
+// which is the store's to configure. It needs no transactions, no locks and no clock that is right;
+// it needs a compare-and-swap on a single row that is durable once acknowledged, and reads that see
+// it from then on.
 //
 // Any number of goroutines may use a Store. An error means that it is not known whether a swap took
 // effect: the caller reads again.
 type Store interface {
 	// Status looks at the server.
 	Status(ctx context.Context) (Status, error)
-	// LoadMeta returns the zero Meta when there is none. With ErrWorkerOverlap it returns the meta row all the same: nothing
-	// new is taken from the namespace then, and its holders go on.
+	// LoadMeta returns the zero Meta when there is none. With ErrWorkerOverlap it returns the meta
+	// row all the same: nothing new is taken from the namespace then, and its holders go on.
 	LoadMeta(ctx context.Context) (Meta, error)
-	// SwapMeta replaces the meta row, if it still has the version and the token of old, by next. The zero Meta as
-	// old creates it, if there is none.
+	// SwapMeta replaces the meta row, if it still has the version and the token of old, by next.
+	// The zero Meta as old creates it, if there is none.
 	SwapMeta(ctx context.Context, old, next Meta) (bool, error)
 	// Load returns the zero Row when there is none.
 	Load(ctx context.Context, workerID int64) (Row, error)
 	// List returns all rows, in any order. Only Recover and tools for operators call it.
 	List(ctx context.Context) ([]Row, error)
-	// Expired returns up to n rows that have expired by the store's clock, in any order. Where more have expired it
-	// chooses the oldest, or some at random. The cost of a call is bounded by n where possible, and does
-	// not grow with the rows that have not expired.
+	// Expired returns up to n rows that have expired by the store's clock, in any order. Where more
+	// have expired it chooses the oldest, or some at random. The cost of a call is bounded by n
+	// where possible, and does not grow with the rows that have not expired.
 	Expired(ctx context.Context, n int) ([]Row, error)
-	// Swap replaces a row, if it still has the version, the fence and the token of old, by next. The zero Row
-	// as old creates it, if there is none. Next expires ttl from now, by the store's clock, whatever its
-	// Expires says.
+	// Swap replaces a row, if it still has the version, the fence and the token of old, by next.
+	// The zero Row as old creates it, if there is none. Next expires ttl from now, by the store's
+	// clock, whatever its Expires says.
 	Swap(ctx context.Context, old, next Row, ttl time.Duration) (bool, error)
 }
 
@@ -51,8 +52,8 @@ type Namespaced interface {
 // A Creator is a Store that creates many rows in one operation, for processes that start at once.
 type Creator interface {
 	Store
-	// CreateFree creates the rows that are not there, and leaves the others as they are. They expire ttl from
-	// now, as with Swap. After an error it is not known which are there.
+	// CreateFree creates the rows that are not there, and leaves the others as they are. They
+	// expire ttl from now, as with Swap. After an error it is not known which are there.
 	CreateFree(ctx context.Context, rows []Row, ttl time.Duration) error
 }
 
@@ -80,7 +81,8 @@ type Meta struct {
 	Identity      string // of the server that Fence is known to hold for
 }
 
-// A Row stands for a worker ID. Its fence is the highest delta that any holder was ever allowed to use.
+// A Row stands for a worker ID. Its fence is the highest delta that any holder was ever allowed to
+// use.
 type Row struct {
 	WorkerID int64
 	Version  int64 // counts claims, from 1
@@ -95,7 +97,8 @@ type Row struct {
 // Same reports whether a swap from m finds other unchanged.
 func (m Meta) Same(other Meta) bool { return m.Version == other.Version && m.Token == other.Token }
 
-// Free reports whether the row has no holder: it was released, created for others, or taken from its holder by Recover.
+// Free reports whether the row has no holder: it was released, created for others, or taken from
+// its holder by Recover.
 func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, recoveringPrefix) }
 
 // unused reports whether the row was created for others and never claimed.

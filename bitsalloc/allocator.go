@@ -83,9 +83,9 @@ func (a *Allocator) MaxWorkerID() int64 { return a.maxWorker }
 // MaxSequence returns the largest value of the sequence field, 0 when there is none.
 func (a *Allocator) MaxSequence() int64 { return a.maxSequence }
 
-// Allocate packs one ID, which is positive. Each value may lie between 0 and the maximum of its field;
-// one that does not gives [ErrOutOfRange], and the text names all that do not. Four zeros give
-// ErrOutOfRange as well, since they would make the ID 0.
+// Allocate packs one ID, which is positive. Each value may lie between 0 and the maximum of its
+// field; one that does not gives [ErrOutOfRange], and the text names all that do not. Four zeros
+// give ErrOutOfRange as well, since they would make the ID 0.
 func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, error) {
 	id := a.pack(delta, datacenter, worker, sequence)
 	if uint64(delta) > uint64(a.maxDelta) || uint64(datacenter) > uint64(a.maxDatacenter) ||
@@ -172,11 +172,11 @@ func (a *Allocator) Expires() time.Time { return a.instant(uint64(a.maxDelta) + 
 
 // Lifetime says how long the fields last.
 //
-// share is how long one worker can go on from the epoch when it issues idsPerSecond without a pause.
-// Real time provides 2^SequenceBits IDs per unit; up to that rate, and for a rate that is not a
-// number above 0, share is the whole span of the delta field. A faster worker borrows from the
-// future and is through sooner than [Allocator.Expires]. A share longer than 292 years is given as
-// the largest Duration.
+// share is how long one worker can go on from the epoch when it issues idsPerSecond without a
+// pause. Real time provides 2^SequenceBits IDs per unit; up to that rate, and for a rate that is
+// not a number above 0, share is the whole span of the delta field. A faster worker borrows from
+// the future and is through sooner than [Allocator.Expires]. A share longer than 292 years is given
+// as the largest Duration.
 //
 // starts is how many worker IDs one datacenter has: how many times processes can start when each
 // start takes a new one.

@@ -8,6 +8,6 @@
 // widths and the unit of time. Because delta, the number of units since the epoch, comes first, IDs
 // sort by time.
 //
-// The package reads no clock and keeps no state. [Allocator.Allocate] and [Allocator.Parse] allocate
-// no memory unless they return an error.
+// The package reads no clock and keeps no state. [Allocator.Allocate] and [Allocator.Parse]
+// allocate no memory unless they return an error.
 package bitsalloc

@@ -18,7 +18,8 @@ type Fields struct {
 	Time         time.Time // when Delta begins, in UTC
 }
 
-// String is for people: "3200169789968523265 (2019-05-02T15:26:39Z, datacenter 0, worker 21, sequence 1)".
+// String is for people: "3200169789968523265 (2019-05-02T15:26:39Z, datacenter 0, worker 21,
+// sequence 1)".
 func (f Fields) String() string {
 	return fmt.Sprintf("%d (%s, datacenter %d, worker %d, sequence %d)",
 		f.ID, f.Time.Format(time.RFC3339Nano), f.DatacenterID, f.WorkerID, f.Sequence)
@@ -42,8 +43,8 @@ func (f Fields) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// LogValue makes slog write the fields as a group: id, time, datacenter, worker, sequence. The id is a string, since many
-// viewers of JSON logs round numbers above 2^53.
+// LogValue makes slog write the fields as a group: id, time, datacenter, worker, sequence. The id
+// is a string, since many viewers of JSON logs round numbers above 2^53.
 func (f Fields) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("id", strconv.FormatInt(f.ID, 10)),

@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field that
-// is wrong, what was given and what is allowed.
+// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field
+// that is wrong, what was given and what is allowed.
 var ErrInvalidConfig = errors.New("cached: invalid config")
 
 // LanePerCPU, as Config.Lanes, asks for one lane for each CPU.
@@ -42,37 +42,43 @@ type Config struct {
 	// Assigner finds the worker ID. It is required: there is no safe default.
 	Assigner assigner.Assigner
 	// AllowReuse accepts an unfenced worker ID that comes back after a restart. The IDs of the old
-	// process are then repeated when it had run ahead of the clock, or when the clock has gone back.
+	// process are then repeated when it had run ahead of the clock, or when the clock has gone
+	// back.
 	AllowReuse bool
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
 
-	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 20; zero: 3.
+	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 20;
+	// zero: 3.
 	BoostPower int
-	// PaddingFactor is the percentage of the ring at or below which the padding goroutine is woken, 1
-	// to 99; zero: 50. It is looked at once per block, and one block left is always reason enough.
+	// PaddingFactor is the percentage of the ring at or below which the padding goroutine is woken,
+	// 1 to 99; zero: 50. It is looked at once per block, and one block left is always reason
+	// enough.
 	PaddingFactor int
-	// ScheduleInterval makes the padding goroutine look at the ring at this interval too; zero: off.
+	// ScheduleInterval makes the padding goroutine look at the ring at this interval too; zero:
+	// off.
 	ScheduleInterval time.Duration
 	// MaxStaleness is how far the time in an ID may fall behind, at least two units; older IDs are
 	// dropped from the ring. Zero: 1 min, or two units where that is more; negative: unbounded.
 	MaxStaleness time.Duration
-	// MaxAhead is how far the time in an ID may run ahead of the clock, at least one unit, rounded down to whole
-	// ones; then callers get ErrTooFarAhead. The clock is that of New, carried on. Zero: unbounded.
+	// MaxAhead is how far the time in an ID may run ahead of the clock, at least one unit, rounded
+	// down to whole ones; then callers get ErrTooFarAhead. The clock is that of New, carried on.
+	// Zero: unbounded.
 	MaxAhead time.Duration
 	// OnEmpty says what happens when the ring is empty; zero: PadInline.
 	OnEmpty EmptyPolicy
-	// Lanes is the number of CPUs that issue IDs from a block of their own, 2 to 4,096, or LanePerCPU. IDs are then
-	// unique and increase in each lane; across lanes IDs are only roughly ordered: the blocks that two
-	// lanes hold may be up to MaxStaleness apart. 0 and 1: a single stream, strictly increasing.
+	// Lanes is the number of CPUs that issue IDs from a block of their own, 2 to 4,096, or
+	// LanePerCPU. IDs are then unique and increase in each lane; across lanes IDs are only roughly
+	// ordered: the blocks that two lanes hold may be up to MaxStaleness apart. 0 and 1: a single
+	// stream, strictly increasing.
 	Lanes int
 
 	// Logger gets one record for each rare event, none on the way of an ID; nil: none.
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace
-	// Now is the clock, read when a worker ID is taken and in Stats, never for an ID; nil: time.Now.
-	// It may be called by several goroutines at once.
+	// Now is the clock, read when a worker ID is taken and in Stats, never for an ID; nil:
+	// time.Now. It may be called by several goroutines at once.
 	Now func() time.Time
 }
 

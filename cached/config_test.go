@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// mistakes are Configs with one mistake each, and what the error must say: the field and what was given,
-// and what is allowed.
+// mistakes are Configs with one mistake each, and what the error must say: the field and what was
+// given, and what is allowed.
 func mistakes() map[string]struct {
 	spoil func(*cached.Config)
 	want  []string

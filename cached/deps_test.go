@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestNoDatabaseDriverIsLinked keeps programs that bring their own worker ID free of database packages.
+// TestNoDatabaseDriverIsLinked keeps programs that bring their own worker ID free of database
+// packages.
 func TestNoDatabaseDriverIsLinked(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
 	cmd.Env = append(cmd.Environ(), "GOWORK=off")

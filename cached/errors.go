@@ -9,17 +9,18 @@ import (
 var (
 	// ErrClosed is returned by every method that issues IDs once Close was called.
 	ErrClosed = errors.New("cached: generator closed")
-	// ErrEmpty is returned by Next and Fill under the policy Reject when the ring is empty. It passes.
+	// ErrEmpty is returned by Next and Fill under the policy Reject when the ring is empty. It
+	// passes.
 	ErrEmpty = errors.New("cached: ring empty")
-	// ErrTooFarAhead is returned when the ring is empty and the next ID would lie more than MaxAhead
-	// in the future; it comes as an [*AheadError]. It passes as the clock moves on.
+	// ErrTooFarAhead is returned when the ring is empty and the next ID would lie more than
+	// MaxAhead in the future; it comes as an [*AheadError]. It passes as the clock moves on.
 	ErrTooFarAhead = errors.New("cached: too far ahead of the clock")
-	// ErrLeaseExhausted is returned when the ring is empty and no grant covers the next unit of time: the
-	// fence of the worker ID is reached, or the worker ID is lost without a grant to use up, and the store
-	// has not given another yet. It passes when the store answers.
+	// ErrLeaseExhausted is returned when the ring is empty and no grant covers the next unit of
+	// time: the fence of the worker ID is reached, or the worker ID is lost without a grant to use
+	// up, and the store has not given another yet. It passes when the store answers.
 	ErrLeaseExhausted = errors.New("cached: no worker ID is held for the next unit of time")
-	// ErrTimeExhausted is returned by New when the layout has ended, and later when the ring is empty and
-	// the delta field is used up. It stays: a new layout or epoch is needed.
+	// ErrTimeExhausted is returned by New when the layout has ended, and later when the ring is
+	// empty and the delta field is used up. It stays: a new layout or epoch is needed.
 	ErrTimeExhausted = errors.New("cached: the delta field is used up")
 )
 

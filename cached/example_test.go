@@ -11,8 +11,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// Worker 12 is the operator's choice. It comes back after a restart, so New wants a decision: with MaxAhead, a
-// restart that takes longer than that repeats no ID, as long as the clock does not go back.
+// Worker 12 is the operator's choice. It comes back after a restart, so New wants a decision: with
+// MaxAhead, a restart that takes longer than that repeats no ID, as long as the clock does not go
+// back.
 func Example() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(12), DatacenterID: 3, MaxAhead: time.Second})
 	if err != nil {
@@ -49,7 +50,8 @@ func ExampleGenerator_Fill() {
 	// Output: 1000 <nil> true
 }
 
-// A generator that may not run ahead has 8,192 IDs for each second. NextContext waits for the next one.
+// A generator that may not run ahead has 8,192 IDs for each second. NextContext waits for the next
+// one.
 func ExampleGenerator_NextContext() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(14), MaxAhead: time.Second})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestAFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never felt, whether the
-// generator is idle, keeps pace with the clock or runs far ahead of it.
+// TestAFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never
+// felt, whether the generator is idle, keeps pace with the clock or runs far ahead of it.
 func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
 	for name, load := range map[string]struct {
 		ids   int // at a time, of 16 a unit

@@ -13,13 +13,14 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one per
-// process with [New], share it, and Close it at the end.
+// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one
+// per process with [New], share it, and Close it at the end.
 type Generator struct {
 	ring  *ringbuffer.Ring
 	lanes []cpuLane // of CPUs; nil: a single stream
 
-	// cut is the last ID that has been retired, as far as lanes are concerned. It only grows, under running.
+	// cut is the last ID that has been retired, as far as lanes are concerned. It only grows, under
+	// running.
 	cut atomic.Uint64
 
 	cfg       Config // resolved
@@ -43,9 +44,9 @@ type Generator struct {
 	gone     chan struct{} // closed when it has ended
 	closeErr error         // readable then
 
-	// running is held while blocks are put or retired: one padding pass at a time. A second pass waits
-	// instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it while there
-	// is an ID; no store call, Trace func or log record runs under it.
+	// running is held while blocks are put or retired: one padding pass at a time. A second pass
+	// waits instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it
+	// while there is an ID; no store call, Trace func or log record runs under it.
 	running    sync.Mutex
 	generation uint64 // of the lease that lastSecond has been raised for
 	newest     int64  // the last ID put
@@ -61,15 +62,16 @@ type Generator struct {
 // New is [NewContext] with a context that does not end. It returns errors that pass, too.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
-// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring before it
-// returns. ctx is not used afterwards. Mistakes in cfg are reported all at once, as [ErrInvalidConfig],
-// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from the assigner, with
-// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring
+// before it returns. ctx is not used afterwards. Mistakes in cfg are reported all at once, as
+// [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from
+// the assigner, with [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
 //
-// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted] where
-// worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end, NewContext
-// asks the assigner again after that time, and returns both errors when ctx ends first. Otherwise it
-// returns the error at once; a later call with the same Assigner goes on with a quarantine.
+// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted]
+// where worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end,
+// NewContext asks the assigner again after that time, and returns both errors when ctx ends first.
+// Otherwise it returns the error at once; a later call with the same Assigner goes on with a
+// quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, alloc, err := cfg.resolve()
 	if err != nil {
@@ -124,15 +126,17 @@ func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.P
 // WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
 func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 
-// Invalidate drops the prepared IDs and has the assigner give a worker ID again, in the background. Call it after
-// this process has been resumed from a snapshot: its copy may still be issuing the same IDs. Until the worker ID is
-// there, Next returns ErrLeaseExhausted. The old one is not given back. It is of no use with a worker ID that is
-// derived or sticky, since that would be the same again.
+// Invalidate drops the prepared IDs and has the assigner give a worker ID again, in the background.
+// Call it after this process has been resumed from a snapshot: its copy may still be issuing the
+// same IDs. Until the worker ID is there, Next returns ErrLeaseExhausted. The old one is not given
+// back. It is of no use with a worker ID that is derived or sticky, since that would be the same
+// again.
 func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 
-// Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, the prepared IDs are
-// dropped, the goroutines have ended, and the worker ID is released, within AssignTimeout if the assigner heeds its
-// context. Closing again returns the same error, that of the release. It must not be called by a func of Trace.
+// Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, the
+// prepared IDs are dropped, the goroutines have ended, and the worker ID is released, within
+// AssignTimeout if the assigner heeds its context. Closing again returns the same error, that of
+// the release. It must not be called by a func of Trace.
 func (g *Generator) Close() error {
 	if !g.closed.Swap(true) {
 		g.closeErr = g.shutDown()
@@ -152,7 +156,8 @@ func (g *Generator) shutDown() error {
 	return nil
 }
 
-// position is where ID time has come to, or the clock where that is ahead: an idle generator goes there next.
+// position is where ID time has come to, or the clock where that is ahead: an idle generator goes
+// there next.
 func (g *Generator) position(h *keeper.Lease) int64 {
 	return max(g.used(), g.alloc.Delta(h.Clock.Now()))
 }

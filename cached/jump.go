@@ -6,16 +6,18 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ID time counts up by one unit a block, and jumps when a worker ID is new or the generator was idle.
+// ID time counts up by one unit a block, and jumps when a worker ID is new or the generator was
+// idle.
 
-// adopt starts a new worker ID above everything that was composed before, and above its own first delta.
+// adopt starts a new worker ID above everything that was composed before, and above its own first
+// delta.
 func (g *Generator) adopt(h *keeper.Lease) {
 	g.generation = h.Generation
 	g.jump(max(h.First-1, h.Delta))
 }
 
-// freshen drops the blocks that lie too far behind the clock, and moves lastSecond up to it where the
-// next block would, too.
+// freshen drops the blocks that lie too far behind the clock, and moves lastSecond up to it where
+// the next block would, too.
 func (g *Generator) freshen(now int64) {
 	oldest := min(now-g.maxStale, g.alloc.MaxDelta())
 	if g.maxStale < 0 || oldest < 1 {
@@ -44,9 +46,9 @@ func (g *Generator) retire(last int64) (n int) {
 	return n
 }
 
-// goOn has takers go on with the sequence number after the last one issued, in a later block. If they began each block with
-// 0, a generator that issues an ID now and then would issue hardly any that is not 0 modulo 16. Only the oldest block loses
-// IDs by that.
+// goOn has takers go on with the sequence number after the last one issued, in a later block. If
+// they began each block with 0, a generator that issues an ID now and then would issue hardly any
+// that is not 0 modulo 16. Only the oldest block loses IDs by that.
 func (g *Generator) goOn() {
 	if next := g.ring.Peek(); next != 0 && g.goAt != 0 {
 		g.ring.Retire(next&^g.alloc.MaxSequence() + g.goAt - 1)

@@ -45,8 +45,8 @@ func (l *lane) refill(g *Generator) (int64, bool) {
 	}
 }
 
-// begin makes the IDs from x to end the block of the lane, drops those below start, and issues start. It returns false
-// when the block has been retired.
+// begin makes the IDs from x to end the block of the lane, drops those below start, and issues
+// start. It returns false when the block has been retired.
 func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 	l.changing()
 	defer l.changing()
@@ -68,8 +68,9 @@ func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 // between the two calls short, and call nothing there.
 func (l *lane) changing() { l.changes.publish(l.changes.get() + 1) }
 
-// drop counts the rest of the block as retired and empties the lane. It returns the first ID that it dropped, or 0: the lane
-// goes on with its sequence number, for low bits as even as those of the stream, see Generator.goOn.
+// drop counts the rest of the block as retired and empties the lane. It returns the first ID that
+// it dropped, or 0: the lane goes on with its sequence number, for low bits as even as those of the
+// stream, see Generator.goOn.
 func (l *lane) drop() (rest uint64) {
 	l.changing()
 	defer l.changing()

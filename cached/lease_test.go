@@ -56,7 +56,8 @@ func TestLostWorkerIDIsReplaced(t *testing.T) {
 	})
 }
 
-// While no other worker ID is to be had, an unfenced ring is empty, and a grant with a fence is used up.
+// While no other worker ID is to be had, an unfenced ring is empty, and a grant with a fence is
+// used up.
 func TestALossEndsWithTheGrant(t *testing.T) {
 	for name, row := range map[string]struct {
 		assign assignFunc
@@ -497,7 +498,8 @@ func TestPanicsOfALeaseAreErrors(t *testing.T) {
 	})
 }
 
-// A lease that changes its mind about the worker ID must not bring the process down, nor be followed.
+// A lease that changes its mind about the worker ID must not bring the process down, nor be
+// followed.
 func TestRenewalCannotChangeTheWorkerID(t *testing.T) {
 	for _, other := range []int64{-1, 1 << 17, 1<<17 - 1} {
 		synctest.Test(t, func(t *testing.T) {

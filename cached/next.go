@@ -6,9 +6,9 @@ import (
 )
 
 // Next returns a new ID. It never waits for time to pass or for a store: when the ring is empty the
-// caller puts the next block itself, after a padding pass that may be under way, or gets ErrEmpty, as
-// Config.OnEmpty says. The errors are ErrEmpty, ErrTooFarAhead and ErrLeaseExhausted, which pass, and
-// ErrTimeExhausted and ErrClosed, which stay.
+// caller puts the next block itself, after a padding pass that may be under way, or gets ErrEmpty,
+// as Config.OnEmpty says. The errors are ErrEmpty, ErrTooFarAhead and ErrLeaseExhausted, which
+// pass, and ErrTimeExhausted and ErrClosed, which stay.
 func (g *Generator) Next() (int64, error) {
 	if g.lanes != nil {
 		return g.nextOfCPU()
@@ -25,9 +25,9 @@ func (g *Generator) next() (int64, error) {
 	return id, g.rejected(err)
 }
 
-// NextContext is Next for callers that would rather wait than get an error that passes: it returns when
-// there is an ID, with another error, or when ctx ends, with an error that wraps both ctx's and the
-// reason for waiting. An ID that is there is returned even when ctx has ended.
+// NextContext is Next for callers that would rather wait than get an error that passes: it returns
+// when there is an ID, with another error, or when ctx ends, with an error that wraps both ctx's
+// and the reason for waiting. An ID that is there is returned even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if id, ok := g.take(nil); ok {
 		return id, nil
@@ -51,8 +51,8 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	}
 }
 
-// Fill fills dst with new IDs, increasing but not always consecutive, and returns how many there are. With
-// fewer than len(dst) it returns one of the errors of Next; those that it got are good.
+// Fill fills dst with new IDs, increasing but not always consecutive, and returns how many there
+// are. With fewer than len(dst) it returns one of the errors of Next; those that it got are good.
 func (g *Generator) Fill(dst []int64) (int, error) {
 	n := g.ring.TakeN(dst)
 	for n < len(dst) {
@@ -64,8 +64,9 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	return n, nil
 }
 
-// Reserve takes up to n consecutive IDs, from first on, without writing them out. With n of 1 or more got is 1 at least, unless
-// there is an error, one of those of Next; it is less than n where a unit of time ends.
+// Reserve takes up to n consecutive IDs, from first on, without writing them out. With n of 1 or
+// more got is 1 at least, unless there is an error, one of those of Next; it is less than n where a
+// unit of time ends.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	for n > 0 {
 		if first, got, ok := g.ring.TakeBlock(n); ok {

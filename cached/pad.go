@@ -8,7 +8,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// handover is called by the taker that begins a block; left is the number of blocks from that one on.
+// handover is called by the taker that begins a block; left is the number of blocks from that one
+// on.
 func (g *Generator) handover(left int) {
 	if left <= g.threshold {
 		signal(g.wake)
@@ -136,8 +137,8 @@ func (g *Generator) padded(info PaddedInfo) {
 	}
 }
 
-// put puts up to limit blocks, as long as slots are free, counts them in info, and returns why no more where
-// a slot stayed free. The caller holds running.
+// put puts up to limit blocks, as long as slots are free, counts them in info, and returns why no
+// more where a slot stayed free. The caller holds running.
 func (g *Generator) put(limit int, info *PaddedInfo) error {
 	now := g.alloc.Delta(g.now())
 	g.freshen(now)
@@ -152,7 +153,8 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 		if err := g.admit(h, delta, now); err != nil {
 			return err
 		}
-		// In this order a panic may lose a block, but not put it twice. A refused delta is not burnt.
+		// In this order a panic may lose a block, but not put it twice. A refused delta is not
+		// burnt.
 		g.lastSecond.Store(delta)
 		first := g.compose(delta, h.WorkerID)
 		g.newest = first | g.alloc.MaxSequence()

@@ -9,7 +9,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// Two generators of one process with one Fenced owner would take the number from each other for ever.
+// Two generators of one process with one Fenced owner would take the number from each other for
+// ever.
 func TestASecondGeneratorOfAFencedOwnerIsRefused(t *testing.T) {
 	store := fileassigner.LeaseStore(t.TempDir())
 	open := func() (*cached.Generator, error) {

@@ -7,15 +7,16 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// Trace holds funcs for rare events; each may be nil. None is called on the way of an ID that the ring
-// has, none under a lock. They are called by the goroutine that met the event, possibly several at once, and
-// hold it up while they run. A panic in one is recovered and logged; it must not end its goroutine (runtime.Goexit).
+// Trace holds funcs for rare events; each may be nil. None is called on the way of an ID that the
+// ring has, none under a lock. They are called by the goroutine that met the event, possibly
+// several at once, and hold it up while they run. A panic in one is recovered and logged; it must
+// not end its goroutine (runtime.Goexit).
 type Trace struct {
 	// Padded is called after a padding pass that put at least one block. A pass puts at most 256; a
 	// larger ring takes several passes.
 	Padded func(PaddedInfo)
-	// PutRejected is called when a padding pass had to leave slots free: ErrTooFarAhead, ErrLeaseExhausted,
-	// ErrTimeExhausted.
+	// PutRejected is called when a padding pass had to leave slots free: ErrTooFarAhead,
+	// ErrLeaseExhausted, ErrTimeExhausted.
 	PutRejected func(err error)
 	// TakeRejected is called when Next or Fill returns an error other than ErrClosed.
 	TakeRejected func(err error)
@@ -28,7 +29,8 @@ type Trace struct {
 	LeaseLost func(workerID int64, err error)
 	// RenewFailed is called when a call to the store of worker IDs failed. It is tried again.
 	RenewFailed func(err error)
-	// LeaseKept is called when the store answers again after that, and the worker ID is still this generator's.
+	// LeaseKept is called when the store answers again after that, and the worker ID is still this
+	// generator's.
 	LeaseKept func(workerID int64)
 }
 

@@ -19,8 +19,8 @@ func BenchmarkSince(b *testing.B) {
 	_ = last
 }
 
-// A locked is the baseline: the algorithm of bwmarrin/snowflake with 20 step bits, a mutex around one
-// reading of the monotonic clock and a counter. It looks at no wall clock and no lease.
+// A locked is the baseline: the algorithm of bwmarrin/snowflake with 20 step bits, a mutex around
+// one reading of the monotonic clock and a counter. It looks at no wall clock and no lease.
 type locked struct {
 	mu    sync.Mutex
 	epoch time.Time

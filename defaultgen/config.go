@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field that
-// is wrong, what was given and what is allowed.
+// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field
+// that is wrong, what was given and what is allowed.
 var ErrInvalidConfig = errors.New("defaultgen: invalid config")
 
 // A ClockBackPolicy says what happens when the clock is behind the last ID.
@@ -20,41 +20,41 @@ type ClockBackPolicy int
 const (
 	// Fail: every method returns a ClockBackError until the clock has caught up.
 	Fail ClockBackPolicy = iota
-	// Wait: NextContext waits for the clock when it is behind by no more than MaxClockBack. The other
-	// methods do not wait, and fail.
+	// Wait: NextContext waits for the clock when it is behind by no more than MaxClockBack. The
+	// other methods do not wait, and fail.
 	Wait
-	// GoOn: the clock is carried on from its highest reading, at the pace of the monotonic clock, until it
-	// has caught up. IDs are ahead of the clock by as much as it went back. With a fenced worker ID, a
-	// reading that was wrong by years leads to ErrLeaseExhausted and is forgotten; with others it is kept
-	// until the process ends.
+	// GoOn: the clock is carried on from its highest reading, at the pace of the monotonic clock,
+	// until it has caught up. IDs are ahead of the clock by as much as it went back. With a fenced
+	// worker ID, a reading that was wrong by years leads to ErrLeaseExhausted and is forgotten;
+	// with others it is kept until the process ends.
 	GoOn
 )
 
-// A SequenceStart says with which sequence number a unit begins. With few IDs in a unit and all units
-// beginning with 0, most IDs are multiples of a power of two, and sharding by ID modulo an even number
-// leaves shards empty.
+// A SequenceStart says with which sequence number a unit begins. With few IDs in a unit and all
+// units beginning with 0, most IDs are multiples of a power of two, and sharding by ID modulo an
+// even number leaves shards empty.
 type SequenceStart int
 
 const (
-	// Even spreads IDs over any number of shards up to a quarter of 2^SequenceBits, at the rate of one
-	// ID in many units as at many IDs in a unit, and costs a busy generator no ID. The first unit
-	// begins with 0, and so does each unit after one that issued more than half of its numbers. Every
-	// other unit begins in the first quarter of the numbers: after the last number of the unit before,
-	// and further ahead after a unit of few IDs, so that IDs at a regular pace spread, too. So a unit
-	// has all 2^SequenceBits IDs under continuous load, and three quarters of them at least when it is
-	// the first busy one.
+	// Even spreads IDs over any number of shards up to a quarter of 2^SequenceBits, at the rate of
+	// one ID in many units as at many IDs in a unit, and costs a busy generator no ID. The first
+	// unit begins with 0, and so does each unit after one that issued more than half of its
+	// numbers. Every other unit begins in the first quarter of the numbers: after the last number
+	// of the unit before, and further ahead after a unit of few IDs, so that IDs at a regular pace
+	// spread, too. So a unit has all 2^SequenceBits IDs under continuous load, and three quarters
+	// of them at least when it is the first busy one.
 	//
-	// Shares of powers of two up to 2^SequenceBits / 128, at most 64, are equal at any pace; of larger
-	// ones at a regular pace of at most one ID in a unit. Shares of other numbers differ by a few per
-	// cent, or as in a fair draw where that is more.
+	// Shares of powers of two up to 2^SequenceBits / 128, at most 64, are equal at any pace; of
+	// larger ones at a regular pace of at most one ID in a unit. Shares of other numbers differ by
+	// a few per cent, or as in a fair draw where that is more.
 	Even SequenceStart = iota
 	// Zero: each unit begins with 0.
 	Zero
-	// Random: each unit begins with a random number below SequenceBound. It suits any number of shards,
-	// less evenly than Even does.
+	// Random: each unit begins with a random number below SequenceBound. It suits any number of
+	// shards, less evenly than Even does.
 	Random
-	// Continue: each unit goes on after the last sequence number, modulo SequenceBound. That is exactly
-	// even for a number of shards that is a power of two and no larger than SequenceBound.
+	// Continue: each unit goes on after the last sequence number, modulo SequenceBound. That is
+	// exactly even for a number of shards that is a power of two and no larger than SequenceBound.
 	Continue
 )
 
@@ -74,31 +74,32 @@ type Config struct {
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
 
-	// OnClockBack says what happens when the clock goes back; zero: Fail. A leased worker ID that comes back soon after its
-	// last use begins up to two windows ahead of the clock, which is the same: choose GoOn for those.
+	// OnClockBack says what happens when the clock goes back; zero: Fail. A leased worker ID that
+	// comes back soon after its last use begins up to two windows ahead of the clock, which is the
+	// same: choose GoOn for those.
 	OnClockBack ClockBackPolicy
-	// MaxClockBack is how far back the clock may be for Wait to wait; zero: 1 s. It bounds each look at the
-	// clock, not the wait of a caller whose clock keeps going back.
+	// MaxClockBack is how far back the clock may be for Wait to wait; zero: 1 s. It bounds each
+	// look at the clock, not the wait of a caller whose clock keeps going back.
 	MaxClockBack time.Duration
 	// SequenceStart says where the sequence of a unit begins; zero: Even.
 	SequenceStart SequenceStart
-	// SequenceBound is the bound of Random and Continue, 1 to 2^SequenceBits; zero: an eighth of that, at least
-	// 1. A unit may have up to SequenceBound - 1 IDs less. Even and Zero ignore it.
+	// SequenceBound is the bound of Random and Continue, 1 to 2^SequenceBits; zero: an eighth of
+	// that, at least 1. A unit may have up to SequenceBound - 1 IDs less. Even and Zero ignore it.
 	SequenceBound int64
 
 	// Logger gets one record for each rare event, none on the way of an ID; nil: none.
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace
-	// Now is the clock, read for every ID. It may be called by several goroutines at once. nil: the system
-	// clock, which is read when a unit ends and at least once a millisecond while IDs are issued, and
-	// carried on by the monotonic clock in between. A step of the clock, ahead or back, is noticed within
-	// that millisecond.
+	// Now is the clock, read for every ID. It may be called by several goroutines at once. nil: the
+	// system clock, which is read when a unit ends and at least once a millisecond while IDs are
+	// issued, and carried on by the monotonic clock in between. A step of the clock, ahead or back,
+	// is noticed within that millisecond.
 	Now func() time.Time
 }
 
-// Trace holds funcs for rare events; each may be nil. They are called by the goroutine that met the event,
-// possibly several at once, under no lock. A panic in one is recovered and logged.
+// Trace holds funcs for rare events; each may be nil. They are called by the goroutine that met the
+// event, possibly several at once, under no lock. A panic in one is recovered and logged.
 type Trace struct {
 	// TakeRejected is called when a method returns an error instead of an ID, other than ErrClosed.
 	TakeRejected func(err error)
@@ -112,7 +113,8 @@ type Trace struct {
 	LeaseLost func(workerID int64, err error)
 	// RenewFailed is called when a call to the store of worker IDs failed. It is tried again.
 	RenewFailed func(err error)
-	// LeaseKept is called when the store answers again after that, and the worker ID is still this generator's.
+	// LeaseKept is called when the store answers again after that, and the worker ID is still this
+	// generator's.
 	LeaseKept func(workerID int64)
 }
 

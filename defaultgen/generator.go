@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one per
-// process with [New], share it, and Close it at the end.
+// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one
+// per process with [New], share it, and Close it at the end.
 type Generator struct {
 	cfg    Config // resolved
 	alloc  *bitsalloc.Allocator
@@ -37,16 +37,17 @@ type Generator struct {
 // New is [NewContext] with a context that does not end. It returns errors that pass, too.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
-// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that may not be
-// used in the current unit of time, waits for the next: an earlier process may have used it there. ctx
-// is not used afterwards. Mistakes in cfg are reported all at once, as [ErrInvalidConfig],
-// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from the assigner, with
-// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that may not
+// be used in the current unit of time, waits for the next: an earlier process may have used it
+// there. ctx is not used afterwards. Mistakes in cfg are reported all at once, as
+// [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from
+// the assigner, with [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
 //
-// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted] where
-// worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end, NewContext
-// asks the assigner again after that time, and returns both errors when ctx ends first. Otherwise it
-// returns the error at once; a later call with the same Assigner goes on with a quarantine.
+// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted]
+// where worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end,
+// NewContext asks the assigner again after that time, and returns both errors when ctx ends first.
+// Otherwise it returns the error at once; a later call with the same Assigner goes on with a
+// quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	return newContext(ctx, cfg, cfg.Now == nil)
 }
@@ -129,9 +130,9 @@ func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.P
 // WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
 func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 
-// Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, and the worker ID is
-// released, within AssignTimeout if the assigner heeds its context. Closing again returns the same error, that of the release. It must not be
-// called by a func of Trace.
+// Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, and the
+// worker ID is released, within AssignTimeout if the assigner heeds its context. Closing again
+// returns the same error, that of the release. It must not be called by a func of Trace.
 func (g *Generator) Close() error {
 	if !g.closed.Swap(true) {
 		g.closeErr = g.shutDown()

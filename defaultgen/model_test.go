@@ -38,7 +38,8 @@ func (m *model) read(t time.Time) time.Time {
 	return m.highest
 }
 
-// next says what follows at now. With Random the sequence number of a new unit is not told; it is -1.
+// next says what follows at now. With Random the sequence number of a new unit is not told; it is
+// -1.
 func (m *model) next(now time.Time) (delta, sequence int64, err error) {
 	since, unit := now.Sub(m.cfg.Epoch), m.cfg.Layout.Unit
 	current := int64(since / unit)
@@ -87,7 +88,8 @@ func (m *model) checkID(t *testing.T, g *defaultgen.Generator, id int64, now tim
 	m.delta, m.sequence = f.Delta, f.Sequence
 }
 
-// checkError compares an error with what the model says; waited is whether it may come from waiting.
+// checkError compares an error with what the model says; waited is whether it may come from
+// waiting.
 func (m *model) checkError(t *testing.T, err error, now time.Time, waited bool) {
 	t.Helper()
 	_, _, want := m.next(now)
@@ -104,8 +106,8 @@ func (m *model) checkError(t *testing.T, err error, now time.Time, waited bool) 
 	}
 }
 
-// checkWait calls NextContext while the user's clock stands still at reading, which only the clock that GoOn
-// carries on does not mind.
+// checkWait calls NextContext while the user's clock stands still at reading, which only the clock
+// that GoOn carries on does not mind.
 func (m *model) checkWait(t *testing.T, g *defaultgen.Generator, reading time.Time) {
 	t.Helper()
 	now := m.read(reading)
@@ -126,7 +128,8 @@ func (m *model) checkWait(t *testing.T, g *defaultgen.Generator, reading time.Ti
 	m.checkID(t, g, id, now)
 }
 
-// play drives a generator and its model through a script: pairs of an action and a size. It runs in a bubble.
+// play drives a generator and its model through a script: pairs of an action and a size. It runs in
+// a bubble.
 func play(t *testing.T, cfg defaultgen.Config, script []byte) {
 	g, clock := onDial(t, cfg)
 	cfg.Epoch = g.Stats().Expires.Add(-cfg.Layout.Unit << cfg.Layout.DeltaBits)
@@ -194,7 +197,8 @@ func (m *model) checkFill(t *testing.T, g *defaultgen.Generator, n int, reading 
 	}
 }
 
-// forever grants a worker with a fence that is never reached, which keeps the registry of the process out of it.
+// forever grants a worker with a fence that is never reached, which keeps the registry of the
+// process out of it.
 func forever(worker int64) assigner.Assigner {
 	return &script{assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
 		return assigner.Grant{WorkerID: worker, First: 1, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil

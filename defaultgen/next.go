@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// Next returns a new ID. It does not wait: ErrSequenceExhausted, ErrClockBack and ErrLeaseExhausted pass,
-// ErrTimeExhausted and ErrClosed stay.
+// Next returns a new ID. It does not wait: ErrSequenceExhausted, ErrClockBack and ErrLeaseExhausted
+// pass, ErrTimeExhausted and ErrClosed stay.
 func (g *Generator) Next() (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if x := u.next.Add(1) - 1; x <= u.last {
@@ -30,10 +30,11 @@ func (g *Generator) nextSlowly() (int64, error) {
 	return id, g.reject(err)
 }
 
-// NextContext is Next for callers that would rather wait than get an error that passes: for the next unit, for
-// a worker ID, and, under the policy Wait, for a clock that is behind by no more than MaxClockBack. It returns when
-// there is an ID, with another error, or when ctx ends, with an error that wraps both ctx's and the reason for
-// waiting. An ID that is there is returned even when ctx has ended.
+// NextContext is Next for callers that would rather wait than get an error that passes: for the
+// next unit, for a worker ID, and, under the policy Wait, for a clock that is behind by no more
+// than MaxClockBack. It returns when there is an ID, with another error, or when ctx ends, with an
+// error that wraps both ctx's and the reason for waiting. An ID that is there is returned even when
+// ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if x := u.next.Add(1) - 1; x <= u.last {
@@ -70,8 +71,8 @@ func (g *Generator) await(ctx context.Context) (int64, error) {
 	}
 }
 
-// Fill fills dst with new, increasing IDs and returns how many there are. With fewer than len(dst) it returns
-// one of the errors of Next; those that it got are good. It does not wait.
+// Fill fills dst with new, increasing IDs and returns how many there are. With fewer than len(dst)
+// it returns one of the errors of Next; those that it got are good. It does not wait.
 func (g *Generator) Fill(dst []int64) (int, error) {
 	n := 0
 	for n < len(dst) {
@@ -122,9 +123,9 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 	}
 }
 
-// Two CPUs that take IDs at once pass the cache line of unit.next to and fro, which takes longer than
-// issuing an ID. So one take in wayEvery looks whether another CPU has taken an ID meanwhile, and then
-// waits while the other takes about wayLasts IDs undisturbed.
+// Two CPUs that take IDs at once pass the cache line of unit.next to and fro, which takes longer
+// than issuing an ID. So one take in wayEvery looks whether another CPU has taken an ID meanwhile,
+// and then waits while the other takes about wayLasts IDs undisturbed.
 const (
 	wayEvery = 64
 	wayLasts = 256
@@ -182,7 +183,8 @@ func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, err
 	return delta, nil
 }
 
-// worthWaiting says whether a shortage that was met at now, or later, passes, and after which time to look again.
+// worthWaiting says whether a shortage that was met at now, or later, passes, and after which time
+// to look again.
 func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool) {
 	if back, ok := errors.AsType[*ClockBackError](err); ok {
 		return back.Behind, g.cfg.OnClockBack == Wait && back.Behind <= g.cfg.MaxClockBack

@@ -6,8 +6,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Stats is a snapshot of a Generator. Counters count from New on. IDs are not counted: that would cost
-// every call another write to shared memory.
+// Stats is a snapshot of a Generator. Counters count from New on. IDs are not counted: that would
+// cost every call another write to shared memory.
 type Stats struct {
 	WorkerID     int64
 	DatacenterID int64

@@ -69,7 +69,8 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 	}
 }
 
-// checkNoGaps asks that the bits of each unit begin with its first and have no gap, and that all are there.
+// checkNoGaps asks that the bits of each unit begin with its first and have no gap, and that all
+// are there.
 func checkNoGaps(t *testing.T, seen bitmap, sequenceBits int, total int64) {
 	t.Helper()
 	count := int64(0)
@@ -87,8 +88,8 @@ func checkNoGaps(t *testing.T, seen bitmap, sequenceBits int, total int64) {
 	}
 }
 
-// The checks that UidGenerator makes of its own default generator: 100,000 IDs, serial and with two goroutines
-// for each processor, are positive, parse, and are all different.
+// The checks that UidGenerator makes of its own default generator: 100,000 IDs, serial and with two
+// goroutines for each processor, are positive, parse, and are all different.
 func TestTheChecksOfTheOriginal(t *testing.T) {
 	const total = 100_000
 	for _, goroutines := range []int{1, 2 * runtime.GOMAXPROCS(0)} {
@@ -137,7 +138,8 @@ func TestTheChecksOfTheOriginal(t *testing.T) {
 	}
 }
 
-// Calls that follow one another, on whatever goroutines, get increasing IDs; and nobody is left waiting.
+// Calls that follow one another, on whatever goroutines, get increasing IDs; and nobody is left
+// waiting.
 func TestIDsIncreaseAcrossGoroutines(t *testing.T) {
 	for _, goroutines := range []int{2, 8, 64} {
 		g := open(t, defaultgen.Config{Layout: bitsalloc.Snowflake()})

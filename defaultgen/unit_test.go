@@ -67,8 +67,8 @@ func TestNextContextWaitsForExactlyTheNextUnit(t *testing.T) {
 	}
 }
 
-// The clock is read once to see that the unit is used up, and once to see how long to wait. When a unit
-// begins in between, that one must not be slept through.
+// The clock is read once to see that the unit is used up, and once to see how long to wait. When a
+// unit begins in between, that one must not be slept through.
 func TestNextContextSkipsNoUnitThatBeginsWhileItLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := false

@@ -1,12 +1,15 @@
-// Package metrics describes the Stats of generators as metrics: their names, what they mean, how they are read. It publishes them
-// by expvar; the modules metrics/prometheus and metrics/otel pass the same ones on to Prometheus and OpenTelemetry.
+// Package metrics describes the Stats of generators as metrics: their names, what they mean, how
+// they are read. It publishes them by expvar; the modules metrics/prometheus and metrics/otel pass
+// the same ones on to Prometheus and OpenTelemetry.
 //
 //	err := metrics.Publish("ids", generator.Stats)
 //
-// The names are those of the fields of Stats, in the form that Prometheus asks for: WindowLasts is uidring_window_lasts_seconds,
-// RejectedTakes uidring_rejected_takes_total. They do not change within a major version. docs/OPERATIONS.md says what to watch.
+// The names are those of the fields of Stats, in the form that Prometheus asks for: WindowLasts is
+// uidring_window_lasts_seconds, RejectedTakes uidring_rejected_takes_total. They do not change
+// within a major version. docs/OPERATIONS.md says what to watch.
 //
-// It is a package of its own since expvar brings net/http with it, and its handler: generators link neither.
+// It is a package of its own since expvar brings net/http with it, and its handler: generators link
+// neither.
 package metrics
 
 import (
@@ -27,13 +30,13 @@ type Metric[S Stats] struct {
 	Unit    string // in the notation of UCUM: "s", or what is counted, such as "{id}"; empty for numbers that are names
 	Counter bool   // counts up from 0 while the generator lives; else a gauge
 
-	// Value reads the number; false when the generator has none at present, such as a window without a fence.
-	// A counter comes out exact up to 2^53.
+	// Value reads the number; false when the generator has none at present, such as a window
+	// without a fence. A counter comes out exact up to 2^53.
 	Value func(S) (value float64, ok bool)
 }
 
-// All returns the metrics of the generators that have these Stats, in the order of their documentation. Those of defaultgen are
-// the ones that both kinds have.
+// All returns the metrics of the generators that have these Stats, in the order of their
+// documentation. Those of defaultgen are the ones that both kinds have.
 func All[S Stats]() []Metric[S] {
 	var none S
 	_, ring := any(none).(cached.Stats)

@@ -31,7 +31,8 @@ func TestEveryFieldOfStatsIsReadByItsMetric(t *testing.T) {
 	t.Run("defaultgen", checkFields[defaultgen.Stats])
 }
 
-// checkFields gives each field a number of its own, and looks for it under the name that follows from the field's.
+// checkFields gives each field a number of its own, and looks for it under the name that follows
+// from the field's.
 func checkFields[S metrics.Stats](t *testing.T) {
 	var stats S
 	want := make(map[string]float64)
@@ -118,7 +119,8 @@ func TestHelpIsASentence(t *testing.T) {
 	}
 }
 
-// TestOperationsListsEveryMetric holds the tables of the documentation to the metrics: each, no other, in this order, in these words.
+// TestOperationsListsEveryMetric holds the tables of the documentation to the metrics: each, no
+// other, in this order, in these words.
 func TestOperationsListsEveryMetric(t *testing.T) {
 	text, err := os.ReadFile("../docs/OPERATIONS.md")
 	if err != nil {

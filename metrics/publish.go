@@ -9,9 +9,10 @@ import (
 // ErrNameInUse is returned by [Publish] for a name that expvar knows already.
 var ErrNameInUse = errors.New("metrics: name in use")
 
-// Publish shows a generator's Stats by expvar, under /debug/vars, as an object whose keys are the names of the metrics. They are read anew each
-// time somebody looks. A name that is in use gives ErrNameInUse. What was published stays for the life of the process: publish generators
-// that live as long.
+// Publish shows a generator's Stats by expvar, under /debug/vars, as an object whose keys are the
+// names of the metrics. They are read anew each time somebody looks. A name that is in use gives
+// ErrNameInUse. What was published stays for the life of the process: publish generators that live
+// as long.
 func Publish[S Stats](name string, stats func() S) (err error) {
 	if name == "" {
 		return errors.New("metrics: Publish: name empty, allowed: any other, such as \"ids\"")

@@ -10,12 +10,13 @@ type Counts struct {
 	Remaining uint64 // in the ring
 }
 
-// Counts is derived from the words of the ring, so that no take has to count. It is exact beside takes, which
-// count from their add on, and beside Put. Beside Retire it may be off by what that drops meanwhile.
+// Counts is derived from the words of the ring, so that no take has to count. It is exact beside
+// takes, which count from their add on, and beside Put. Beside Retire it may be off by what that
+// drops meanwhile.
 func (r *Ring) Counts() Counts {
 	c := Counts{Put: r.put.Load(), Retired: r.retired.Load()}
-	// If takers have gone on to another block before the look at this one, it has nothing left, as at the instant at
-	// which they went on.
+	// If takers have gone on to another block before the look at this one, it has nothing left, as
+	// at the instant at which they went on.
 	b := r.current.Load()
 	c.Remaining = c.Put - min(b.total-b.left(), c.Put)
 	c.Issued = c.Put - min(c.Retired+c.Remaining, c.Put)

@@ -8,7 +8,8 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// A model is what a ring has to do when one goroutine uses it: lists of IDs, and everything counted as it happens.
+// A model is what a ring has to do when one goroutine uses it: lists of IDs, and everything counted
+// as it happens.
 type model struct {
 	slots    int
 	blocks   [][]int64 // what is left of each block since New

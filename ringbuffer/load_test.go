@@ -27,7 +27,8 @@ type load struct {
 // A span is a block as it was put.
 type span struct{ first, last int64 }
 
-// A take appends the IDs it got to ids. It returns false when it failed for another reason than an empty ring.
+// A take appends the IDs it got to ids. It returns false when it failed for another reason than an
+// empty ring.
 type take func(ids []int64) ([]int64, bool)
 
 // A stream is what one taker saw.
@@ -67,8 +68,8 @@ func (l *load) takeRest() int {
 	return len(rest.ids)
 }
 
-// produce puts blocks of all lengths. Now and then it leaves IDs out, at most as many as it puts: so does a
-// new worker ID, or time that has moved on.
+// produce puts blocks of all lengths. Now and then it leaves IDs out, at most as many as it puts:
+// so does a new worker ID, or time that has moved on.
 func (l *load) produce() {
 	rng := rand.New(rand.NewPCG(l.seed, 0))
 	next, put, spare := l.first, int64(0), int64(l.ids)
@@ -144,8 +145,8 @@ type wrong struct {
 	failed    int
 }
 
-// count looks every ID up in a table of all that may have been put. It returns how many IDs were put, and how many of
-// those have not been returned.
+// count looks every ID up in a table of all that may have been put. It returns how many IDs were
+// put, and how many of those have not been returned.
 func (l *load) count() (w wrong, put, missing int) {
 	const absent, waiting, issued = 0, 1, 2
 	state := make([]byte, l.blocks[len(l.blocks)-1].last-l.first+1)

@@ -7,7 +7,8 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// paused returns a ring of two blocks, 4…7 and 8…11, and the block of a take that has been held up before its add.
+// paused returns a ring of two blocks, 4…7 and 8…11, and the block of a take that has been held up
+// before its add.
 func paused(t *testing.T) (*ringbuffer.Ring, *ringbuffer.Block) {
 	t.Helper()
 	r := newRing(t, 2)

@@ -5,9 +5,9 @@
 //	worker_sticky.sql  worker IDs that stay with a service key
 //	worker_lease.sql   worker IDs that are recycled behind a fence
 //
-// Each has a sibling for SQLite (…_sqlite.sql) and for PostgreSQL (…_postgres.sql). All of them create
-// what is missing and never drop or change what is there. The comments in the files say what each
-// table is for, who writes to it, and what an operator may delete.
+// Each has a sibling for SQLite (…_sqlite.sql) and for PostgreSQL (…_postgres.sql). All of them
+// create what is missing and never drop or change what is there. The comments in the files say what
+// each table is for, who writes to it, and what an operator may delete.
 //
 // Package sqlassigner applies them: sqlassigner.Apply.
 package schema

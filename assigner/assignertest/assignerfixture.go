@@ -12,8 +12,8 @@ import (
 // patience bounds each call to the assigner under test.
 const patience = 30 * time.Second
 
-// An AssignerFixture is what a case of the suite works on. Every case opens one of its own, which must be empty:
-// no worker ID has been taken from it and no domain is pinned in it.
+// An AssignerFixture is what a case of the suite works on. Every case opens one of its own, which
+// must be empty: no worker ID has been taken from it and no domain is pinned in it.
 type AssignerFixture struct {
 	// Assigner returns a new assigner over the store, as another process would build it. Different
 	// holders are to get different worker IDs; the same holder may get the same one again. For
@@ -53,8 +53,8 @@ func withClock(t *testing.T, d assigner.Domain) assigner.Domain {
 	return d
 }
 
-// assign takes a worker ID for a holder and ends the test if there is none to be had. If that takes a quarantine, it
-// renews the leases in keep meanwhile.
+// assign takes a worker ID for a holder and ends the test if there is none to be had. If that takes
+// a quarantine, it renews the leases in keep meanwhile.
 func assign(t *testing.T, a assigner.Assigner, keep ...assigner.Lease) assigner.Lease {
 	t.Helper()
 	l, err := tryAssign(t, a, Domain(), keep...)
@@ -64,7 +64,8 @@ func assign(t *testing.T, a assigner.Assigner, keep ...assigner.Lease) assigner.
 	return l
 }
 
-// tryAssign checks what holds for every answer: a lease or an error, a number within its field, and deltas to use.
+// tryAssign checks what holds for every answer: a lease or an error, a number within its field, and
+// deltas to use.
 func tryAssign(t *testing.T, a assigner.Assigner, d assigner.Domain, keep ...assigner.Lease) (assigner.Lease, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

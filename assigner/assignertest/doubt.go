@@ -9,7 +9,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// doubtCases are those of swaps that give no answer, and of servers that may have forgotten something.
+// doubtCases are those of swaps that give no answer, and of servers that may have forgotten
+// something.
 func doubtCases() []leaseCase {
 	return []leaseCase{
 		{name: "AmbiguousSwapIsReadAgain", run: ambiguousSwap},
@@ -101,7 +102,8 @@ func (s server) Status(ctx context.Context) (assigner.Status, error) {
 	return st, err
 }
 
-// anotherIdentity: a server that is not the one that a row was claimed on may be a copy of an earlier state.
+// anotherIdentity: a server that is not the one that a row was claimed on may be a copy of an
+// earlier state.
 func anotherIdentity(t *testing.T, n namespace) {
 	cfg := assigner.LeaseConfig{Window: clockBound, MaxSkew: clockBound}
 	if n.lossy {

@@ -60,8 +60,8 @@ func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
 	}
 }
 
-// race lets n goroutines begin at once on handles of their own, and returns which one won. The test ends
-// unless exactly one did.
+// race lets n goroutines begin at once on handles of their own, and returns which one won. The test
+// ends unless exactly one did.
 func race(t *testing.T, n int, handle func() assigner.Store, f func(s assigner.Store, i int) bool) int {
 	t.Helper()
 	// A few processes with several goroutines each.

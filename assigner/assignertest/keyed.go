@@ -7,7 +7,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// dockerKey is what the first container of Docker's default bridge takes for its address on every host.
+// dockerKey is what the first container of Docker's default bridge takes for its address on every
+// host.
 const dockerKey = "172.17.0.2:02:42:ac:11:00:02"
 
 // RunKeyed checks the promises of an assigner without a fence that keeps a worker ID for each key.

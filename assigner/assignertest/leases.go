@@ -87,7 +87,8 @@ func renewRaises(t *testing.T, n namespace) {
 
 func leasesAtOnce(t *testing.T, n namespace) { startAtOnce(t, n, holders) }
 
-// firstStarts: the first processes of a namespace compete for new worker IDs, since there are no rows yet.
+// firstStarts: the first processes of a namespace compete for new worker IDs, since there are no
+// rows yet.
 func firstStarts(t *testing.T, n namespace) {
 	starts := cmp.Or(n.Starts, 100)
 	startAtOnce(t, n, starts)

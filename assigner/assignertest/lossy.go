@@ -15,7 +15,8 @@ func lossyCases() []leaseCase {
 	}
 }
 
-// everyLeaseQuarantined: new and used numbers alike, since a store that has forgotten a number takes it for a new one.
+// everyLeaseQuarantined: new and used numbers alike, since a store that has forgotten a number
+// takes it for a new one.
 func everyLeaseQuarantined(t *testing.T, n namespace) {
 	kinds, d := []assigner.Assigner{n.fenced(7, "x"), n.leased(), n.auto()}, Domain() // in this order: a released row is anybody's
 	for range 2 {
@@ -63,7 +64,8 @@ func grantFollowsClock(t *testing.T, n namespace) {
 	}
 }
 
-// endsAfterAWindowAndAHalf: by then a store that has forgotten the lease may have given the row to another.
+// endsAfterAWindowAndAHalf: by then a store that has forgotten the lease may have given the row to
+// another.
 func endsAfterAWindowAndAHalf(t *testing.T, n namespace) {
 	renewed := assign(t, n.leased())
 	l := assign(t, n.leased(), renewed)

@@ -23,8 +23,9 @@ type namespace struct {
 }
 
 const (
-	// lossyWindow is the window of leases on a lossy store: each takes a window and the clock bound to get, and ends
-	// a window after its last renewal, which is what a case may be held up on a busy machine.
+	// lossyWindow is the window of leases on a lossy store: each takes a window and the clock bound
+	// to get, and ends a window after its last renewal, which is what a case may be held up on a
+	// busy machine.
 	lossyWindow = 2 * time.Second
 	// clockBound is how far clocks may differ, where a quarantine is to be waited for.
 	clockBound = time.Second
@@ -72,8 +73,8 @@ func (n namespace) expire(t *testing.T, l assigner.Lease) {
 	}
 }
 
-// raise renews a lease until its limit is higher than it was: by 50 at once or, on a lossy store, as soon as the
-// clock allows.
+// raise renews a lease until its limit is higher than it was: by 50 at once or, on a lossy store,
+// as soon as the clock allows.
 func (n namespace) raise(t *testing.T, l assigner.Lease) {
 	t.Helper()
 	before := l.Grant().Limit
@@ -108,7 +109,8 @@ func (n namespace) down(t *testing.T) (up func()) {
 	return up
 }
 
-// wantAbove checks that a worker ID went from one lease to another whose deltas lie above the first one's.
+// wantAbove checks that a worker ID went from one lease to another whose deltas lie above the first
+// one's.
 func wantAbove(t *testing.T, from, to assigner.Grant) {
 	t.Helper()
 	if to.WorkerID != from.WorkerID || to.First <= from.Limit || to.Limit < to.First {
@@ -116,7 +118,8 @@ func wantAbove(t *testing.T, from, to assigner.Grant) {
 	}
 }
 
-// wantLost checks that a lease ends with an error, says so again, and that its grant stays as it was.
+// wantLost checks that a lease ends with an error, says so again, and that its grant stays as it
+// was.
 func wantLost(t *testing.T, l assigner.Lease, reasons ...error) {
 	t.Helper()
 	before := l.Grant()
@@ -135,7 +138,8 @@ func wantLost(t *testing.T, l assigner.Lease, reasons ...error) {
 	}
 }
 
-// settle assigns, and comes back when a quarantine has passed. While it waits it calls meanwhile, if not nil, again and again.
+// settle assigns, and comes back when a quarantine has passed. While it waits it calls meanwhile,
+// if not nil, again and again.
 func settle(ctx context.Context, a assigner.Assigner, d assigner.Domain, meanwhile func()) (assigner.Lease, error) {
 	for {
 		l, err := a.Assign(ctx, d)

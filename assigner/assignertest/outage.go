@@ -25,7 +25,8 @@ func outageCases() []leaseCase {
 // outage is how long a call insists while the store is down.
 const outage = 300 * time.Millisecond
 
-// failsSoon calls f while the store is down, and checks that it fails when its context ends, not much later.
+// failsSoon calls f while the store is down, and checks that it fails when its context ends, not
+// much later.
 func failsSoon(t *testing.T, what string, f func(context.Context) error) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), outage)
@@ -41,8 +42,8 @@ func failsSoon(t *testing.T, what string, f func(context.Context) error) error {
 	return err
 }
 
-// insist calls f until it succeeds, as a generator does: connections that an outage has cut fail once more. It gives up
-// when a lease has ended.
+// insist calls f until it succeeds, as a generator does: connections that an outage has cut fail
+// once more. It gives up when a lease has ended.
 func insist(t *testing.T, what string, f func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := bounded(t)
@@ -103,7 +104,8 @@ func downWithinWindow(t *testing.T, n namespace) {
 	wantHeld(t, n, l, before, row, 50)
 }
 
-// wantHeld checks that an outage has cost a lease nothing, and that its limit has been raised since.
+// wantHeld checks that an outage has cost a lease nothing, and that its limit has been raised
+// since.
 func wantHeld(t *testing.T, n namespace, l assigner.Lease, before assigner.Grant, row assigner.Row, raised int64) {
 	t.Helper()
 	after, found := l.Grant(), n.row(t, l)
@@ -119,8 +121,8 @@ func wantHeld(t *testing.T, n namespace, l assigner.Lease, before assigner.Grant
 	}
 }
 
-// downBeyondLease: where the fence keeps holders apart, a lease that has expired is still its holder's until somebody
-// else takes the row.
+// downBeyondLease: where the fence keeps holders apart, a lease that has expired is still its
+// holder's until somebody else takes the row.
 func downBeyondLease(t *testing.T, n namespace) {
 	cfg := n.config()
 	if !n.lossy {
@@ -208,7 +210,8 @@ func wentBack(t *testing.T, n namespace) {
 	wantRow(t, s, earlier)
 }
 
-// recovered does what a restore does, to a backup made before the second lease, and recovers from it.
+// recovered does what a restore does, to a backup made before the second lease, and recovers from
+// it.
 func recovered(t *testing.T, n namespace) {
 	s, a := n.Handle(), n.leased()
 	old := assign(t, a)

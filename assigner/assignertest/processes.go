@@ -47,9 +47,9 @@ func Child(open func(arg string) (assigner.Assigner, error)) {
 	os.Exit(1)
 }
 
-// Processes starts the test binary n times, child i with the argument arg(i), has all of them take a
-// worker ID at the same moment, and returns what they got. It fails the test when two got the same,
-// or when one got none. The package's TestMain must call [Child].
+// Processes starts the test binary n times, child i with the argument arg(i), has all of them take
+// a worker ID at the same moment, and returns what they got. It fails the test when two got the
+// same, or when one got none. The package's TestMain must call [Child].
 func Processes(t *testing.T, n int, arg func(i int) string) []int64 {
 	t.Helper()
 	children := make([]*child, n)

@@ -88,7 +88,8 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 	}
 }
 
-// enableAuth makes the users root; ids, who has the permission that the documentation names; and stranger.
+// enableAuth makes the users root; ids, who has the permission that the documentation names; and
+// stranger.
 func enableAuth(t *testing.T, admin *clientv3.Client) {
 	t.Helper()
 	ctx := t.Context()

@@ -106,7 +106,8 @@ func TestAmbiguousSwapIsAnErrorAndNotMadeAgain(t *testing.T) {
 	}
 }
 
-// The client makes a transaction again when the server gives up on it, which says nothing of its effect.
+// The client makes a transaction again when the server gives up on it, which says nothing of its
+// effect.
 func TestTransactionMadeAgainFindsItsOwnEffect(t *testing.T) {
 	w, s, other, row := rig(t)
 	for _, code := range []codes.Code{codes.Canceled, codes.DeadlineExceeded} {
@@ -246,7 +247,8 @@ func TestEtcdKilledUnderLeasesLowersNoFence(t *testing.T) {
 	}
 }
 
-// renewUntil renews all the time. While the server is away there are errors, but the lease is not lost.
+// renewUntil renews all the time. While the server is away there are errors, but the lease is not
+// lost.
 func renewUntil(ctx context.Context, t *testing.T, l assigner.Lease, stop <-chan struct{}, renewed chan<- struct{}) {
 	now := assignertest.Domain().Now
 	for {

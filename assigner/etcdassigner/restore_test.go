@@ -111,7 +111,8 @@ func copyFolder(t *testing.T, from, to string) {
 	}
 }
 
-// insist calls f again while the server comes back: a call over a connection that it has ended fails once.
+// insist calls f again while the server comes back: a call over a connection that it has ended
+// fails once.
 func insist(f func() error) (err error) {
 	for range 10 {
 		if err = f(); err == nil || errors.Is(err, assigner.ErrWorkerRowLost) {

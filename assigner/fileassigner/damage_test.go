@@ -186,7 +186,8 @@ func TestInterruptedStartGoesOn(t *testing.T) {
 	}
 }
 
-// TestStateOfEarlierVersionsIsRead pins the format: a change of a field's name would lose what it holds.
+// TestStateOfEarlierVersionsIsRead pins the format: a change of a field's name would lose what it
+// holds.
 func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	dir := diskFolder(t)
 	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

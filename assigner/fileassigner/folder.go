@@ -98,7 +98,8 @@ func (f *folder) close() {
 // folder before. An ID in both files tells a folder that has lost a file from an empty one, and the
 // state of another store.
 func (f *folder) read(used bool) error {
-	// A process may have been killed after its rename, which is visible now and not yet sure to stay.
+	// A process may have been killed after its rename, which is visible now and not yet sure to
+	// stay.
 	if err := f.dir.Sync(); err != nil {
 		return err
 	}
@@ -133,7 +134,8 @@ func (f *folder) read(used bool) error {
 	}
 }
 
-// create writes a state without rows, then its ID into the lock file: a folder with an ID has had a state.
+// create writes a state without rows, then its ID into the lock file: a folder with an ID has had a
+// state.
 func (f *folder) create() error {
 	f.state = &fileState{Format: stateFormat, ID: rand.Text(), Rows: make(map[int64]assigner.Row)}
 	if err := f.write(); err != nil {
@@ -149,8 +151,8 @@ func (f *folder) sign() error {
 	return f.lock.Sync()
 }
 
-// write replaces the state. After an error before the rename the old one stands; after one in the last sync it is
-// not known which.
+// write replaces the state. After an error before the rename the old one stands; after one in the
+// last sync it is not known which.
 func (f *folder) write() error {
 	f.state.Seen = time.Now().UTC()
 	raw, err := f.state.encode()

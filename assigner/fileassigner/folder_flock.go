@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of a file unless somebody holds it, in this process or another. Closing the file, or
-// the end of the process, lets go of it.
+// tryLock takes the lock of a file unless somebody holds it, in this process or another. Closing
+// the file, or the end of the process, lets go of it.
 func tryLock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {

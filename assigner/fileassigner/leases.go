@@ -12,7 +12,8 @@ import (
 	"github.com/uidring/uidring/internal/disk"
 )
 
-// LeaseStore returns the store of a folder, for [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
+// LeaseStore returns the store of a folder, for [assigner.Leased], [assigner.Auto] and
+// [assigner.Fenced]:
 //
 //	numbers := assigner.Leased(fileassigner.LeaseStore("/var/lib/orders/worker-ids"), assigner.LeaseConfig{})
 //

@@ -54,7 +54,8 @@ func TestFolderWithoutPermissionIsAnError(t *testing.T) {
 	})
 }
 
-// asNobody runs f without the rights of root, which no mode keeps out, and with those to go through a folder.
+// asNobody runs f without the rights of root, which no mode keeps out, and with those to go through
+// a folder.
 func asNobody(t *testing.T, through string, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -75,7 +75,8 @@ func TestKilledProcessLeavesAllItHasAcknowledged(t *testing.T) {
 	}
 }
 
-// swapAndKill kills a swapper after it has said a number of fences, and returns the last one it said.
+// swapAndKill kills a swapper after it has said a number of fences, and returns the last one it
+// said.
 func swapAndKill(t *testing.T, dir string, said int) (fence int64) {
 	t.Helper()
 	cmd := again(t, "TestSwapper", dir)

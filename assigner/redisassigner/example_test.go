@@ -15,7 +15,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A start waits out a quarantine of Window and MaxSkew, here 25 seconds: the context has to last longer.
+// A start waits out a quarantine of Window and MaxSkew, here 25 seconds: the context has to last
+// longer.
 func ExampleLeaseStore() {
 	client := redis.NewClient(&redis.Options{Addr: "redis.example.org:6379", ContextTimeoutEnabled: true})
 	defer client.Close()

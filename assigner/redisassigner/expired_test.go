@@ -148,7 +148,8 @@ func TestExpiredChoosesTheRowsThatExpiredFirst(t *testing.T) {
 	}
 }
 
-// wantIndexed checks that the sorted set has each row of the hash with its expiry, and nothing else.
+// wantIndexed checks that the sorted set has each row of the hash with its expiry, and nothing
+// else.
 func wantIndexed(t *testing.T, client *redis.Client, s assigner.Store) {
 	t.Helper()
 	rows, err := s.List(t.Context())
@@ -282,7 +283,8 @@ func TestExpiredRefusesForeignRecords(t *testing.T) {
 	}
 }
 
-// The file of a server that crashed may end anywhere. It ends between two scripts as Redis reads it.
+// The file of a server that crashed may end anywhere. It ends between two scripts as Redis reads
+// it.
 func TestTruncatedFileKeepsARowAndItsExpiryTogether(t *testing.T) {
 	dir := t.TempDir()
 	server := testserver.Redis(t, "--dir", dir)

@@ -82,7 +82,8 @@ func TestRedisKilledUnderSwapsForgetsNoneThatItAcknowledged(t *testing.T) {
 	wantIndexed(t, client, redisassigner.LeaseStore(client, namespace))
 }
 
-// The client sends a call again when the connection ends. The second one finds what the first one wrote.
+// The client sends a call again when the connection ends. The second one finds what the first one
+// wrote.
 func TestLostAnswerIsGivenAgain(t *testing.T) {
 	server := testserver.Redis(t)
 	w := new(wire)

@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// A service took its worker ID from a counter in Redis, modulo the number of worker IDs. The counter went past the maximum,
-// and two processes that ran had one number.
+// A service took its worker ID from a counter in Redis, modulo the number of worker IDs. The
+// counter went past the maximum, and two processes that ran had one number.
 func TestACounterThatWentPastTheMaximum(t *testing.T) {
 	client := connect(t, options(testserver.Redis(t).Addr()))
 	d := assignertest.Domain()

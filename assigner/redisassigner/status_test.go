@@ -26,8 +26,8 @@ const (
 	evicts  = "maxmemory-policy=allkeys-lru (allowed: noeviction, volatile-*)"
 )
 
-// checkFaults checks that a server with these faults is refused, and that AllowUndurable accepts it. want are the
-// beginnings of the faults.
+// checkFaults checks that a server with these faults is refused, and that AllowUndurable accepts
+// it. want are the beginnings of the faults.
 func checkFaults(t *testing.T, s assigner.Store, want []string) {
 	t.Helper()
 	status, err := s.Status(t.Context())
@@ -74,8 +74,8 @@ func rights() []any {
 		"+hget", "+hset", "+hsetnx", "+hgetall", "+hlen", "+hscan", "+zadd", "+zrem", "+zcard", "+zrangebyscore"}
 }
 
-// lameNamespace leaves a namespace that gives each right its use: another namespace beside it, a row
-// that the set of expiries lacks, and an entry of the set without a row.
+// lameNamespace leaves a namespace that gives each right its use: another namespace beside it, a
+// row that the set of expiries lacks, and an entry of the set without a row.
 func lameNamespace(t *testing.T, admin *redis.Client) {
 	t.Helper()
 	if err := errors.Join(admin.FlushAll(t.Context()).Err(), admin.ScriptFlush(t.Context()).Err()); err != nil {

@@ -4,10 +4,10 @@ import "log/slog"
 
 // Config is the same for all assigners of this package. Its zero value is ready to use.
 type Config struct {
-	// AllowUndurable has numbers handed out although the database may forget commits, and
-	// therefore hand them out again: each such setting is logged as a warning instead of refused.
-	// For tests and for databases in memory. A read-only database is refused all the same. Leases leaves
-	// this to the AllowUndurable of assigner.LeaseConfig.
+	// AllowUndurable has numbers handed out although the database may forget commits, and therefore
+	// hand them out again: each such setting is logged as a warning instead of refused. For tests
+	// and for databases in memory. A read-only database is refused all the same. Leases leaves this
+	// to the AllowUndurable of assigner.LeaseConfig.
 	AllowUndurable bool
 	// TableName returns the name that a table of package schema has in the database, for
 	// deployments that renamed it: with strings.ToLower, WORKER_NODE is worker_node, which MySQL on

@@ -70,7 +70,8 @@ func diagnoseMySQL(err error) diagnosis {
 		return diagnoseMySQLNumber(e.Number)
 	}
 	d, _ := diagnoseAny(err)
-	// This driver, unlike others, keeps ErrBadConn for what was not sent, and for a server that refuses writes.
+	// This driver, unlike others, keeps ErrBadConn for what was not sent, and for a server that
+	// refuses writes.
 	d.undone = d.undone || errors.Is(err, driver.ErrBadConn)
 	return d
 }

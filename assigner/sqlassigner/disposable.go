@@ -13,8 +13,8 @@ import (
 // Disposable returns an assigner that gives every lease a number of its own, as Baidu's
 // UidGenerator does: one INSERT into WORKER_NODE, whose key is the worker ID. Numbers start at 1
 // and are never given out again, so a layout with 17 worker bits has 131,071 starts; after that
-// Assign returns [assigner.ErrWorkersExhausted]. A namespace of [LeaseStore] in the same database, with
-// the same layout, epoch and datacenter ID, takes its worker IDs away: Assign returns
+// Assign returns [assigner.ErrWorkersExhausted]. A namespace of [LeaseStore] in the same database,
+// with the same layout, epoch and datacenter ID, takes its worker IDs away: Assign returns
 // [assigner.ErrWorkerOverlap] from assigner.LeaseConfig.FirstWorkerID on, and logs a warning once
 // when less than a tenth of those below is left.
 //

@@ -19,10 +19,10 @@
 //
 // # Databases
 //
-// The dialect follows from the driver name of the handle: mysql; sqlite or sqlite3; pgx or postgres.
-// This package links go-sql-driver/mysql only, the other drivers are the caller's to import. The
-// handle stays its owner's: nothing here closes it or changes its settings. Each call holds one
-// connection of it while it lasts.
+// The dialect follows from the driver name of the handle: mysql; sqlite or sqlite3; pgx or
+// postgres. This package links go-sql-driver/mysql only, the other drivers are the caller's to
+// import. The handle stays its owner's: nothing here closes it or changes its settings. Each call
+// holds one connection of it while it lasts.
 //
 // Each call that reads or writes rows checks first that its connection is not inside a transaction,
 // of which other connections see nothing, and that autocommit is on. It refuses such a connection
@@ -49,23 +49,26 @@
 //     it super_read_only.
 //   - PostgreSQL: synchronous_commit is not off; fsync is on; the tables are not UNLOGGED; the
 //     server is not in recovery and transactions are not read-only.
-//   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL; journal_mode is neither
-//     MEMORY nor OFF, which rules out a database in memory; PRAGMA query_only is off. SQLite's defaults, DELETE
-//     and FULL, do not pass: a power cut may undo the last commit. Drivers take settings with the file's name, such as
-//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. For [LeaseStore] the file is also on a local disk, neither
-//     on a file system of other hosts nor, as tmpfs is, in memory; Linux only.
+//   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL;
+//     journal_mode is neither MEMORY nor OFF, which rules out a database in memory; PRAGMA
+//     query_only is off. SQLite's defaults, DELETE and FULL, do not pass: a power cut may undo the
+//     last commit. Drivers take settings with the file's name, such as
+//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. For [LeaseStore] the file is also
+//     on a local disk, neither on a file system of other hosts nor, as tmpfs is, in memory; Linux
+//     only.
 //
 // What does not pass is refused with [assigner.ErrStoreNotDurable], or logged as a warning with
 // Config.AllowUndurable. It does not see what disks, replicas that are promoted too early, and
 // restores from a backup make of a commit. After such a loss of rows, raise the next ID of
-// WORKER_NODE above the largest one that was ever given out before any process starts, and the fences
-// of each namespace of WORKER_LEASE with [assigner.Recover].
+// WORKER_NODE above the largest one that was ever given out before any process starts, and the
+// fences of each namespace of WORKER_LEASE with [assigner.Recover].
 //
 // # SQLite files
 //
-// With PRAGMA journal_mode=WAL a commit syncs once, with DELETE three or four times, and readers wait for it:
-// take WAL for a file that many processes share. A statement of this package waits 250 ms for the others, or as
-// long as the handle's busy_timeout says, and is tried again until its context ends.
+// With PRAGMA journal_mode=WAL a commit syncs once, with DELETE three or four times, and readers
+// wait for it: take WAL for a file that many processes share. A statement of this package waits 250
+// ms for the others, or as long as the handle's busy_timeout says, and is tried again until its
+// context ends.
 //
 // Two files do not know each other: each hands out the same worker IDs, and so does a copy of a
 // file. Processes of one host that are to have different worker IDs share one file; hosts share a
@@ -80,5 +83,6 @@
 //
 // Deadlocks, lock waits, lost connections, servers that restart and servers that are read-only
 // during a failover are tried again, after a random pause that grows, until the context ends, or
-// for ten seconds when it has no deadline. Every error says what to do. Passwords are in none of them.
+// for ten seconds when it has no deadline. Every error says what to do. Passwords are in none of
+// them.
 package sqlassigner

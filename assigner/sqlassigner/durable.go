@@ -114,8 +114,9 @@ func sqliteFaults(ctx context.Context, conn *sqlx.Conn, _ []string) (faults []st
 	return sqliteSettings(synchronous, strings.ToLower(journal)), nil
 }
 
-// sqliteSettings judges how commits reach the disk. With DELETE a commit is the removal of the journal, and only EXTRA
-// syncs the folder after it: a journal that a power cut brings back undoes the last commit.
+// sqliteSettings judges how commits reach the disk. With DELETE a commit is the removal of the
+// journal, and only EXTRA syncs the folder after it: a journal that a power cut brings back undoes
+// the last commit.
 func sqliteSettings(synchronous int, journal string) (faults []string) {
 	const full, extra = 2, 3
 	switch {

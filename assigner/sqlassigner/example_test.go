@@ -51,8 +51,8 @@ func ExampleSticky() {
 	_ = numbers // give it to the Config of a generator
 }
 
-// A number that its holder has left, by ending in order or by not renewing it, goes to the next one. Give the assigner
-// to the Config of a generator.
+// A number that its holder has left, by ending in order or by not renewing it, goes to the next
+// one. Give the assigner to the Config of a generator.
 func ExampleLeaseStore() {
 	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db.example.org:3306)/ids")
 	if err != nil {

@@ -35,9 +35,9 @@ import (
 //
 // The handle must lead to the primary: a replica shows fences that have been raised since. Status
 // reports what package sqlassigner checks of durability as faults, so that it is
-// [assigner.LeaseConfig], not Config, that decides about them; a server that takes no writes is an error
-// all the same. A change that may have taken effect is not tried again, since the caller has to
-// learn that; one that the server has refused, as after a deadlock, is.
+// [assigner.LeaseConfig], not Config, that decides about them; a server that takes no writes is an
+// error all the same. A change that may have taken effect is not tried again, since the caller has
+// to learn that; one that the server has refused, as after a deadlock, is.
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(db *sqlx.DB, namespace string, cfg Config) assigner.Store {

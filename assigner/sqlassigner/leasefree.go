@@ -10,10 +10,10 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// CreateFree creates the rows that are not there, in one statement, and leaves the others
-// as they are. They expire ttl from now, by the store's clock, whatever their Expires says. After an
-// error it is not known whether they are there. It is for a claim that makes rows for many processes
-// that start at once: one by one, each row would be a commit.
+// CreateFree creates the rows that are not there, in one statement, and leaves the others as they
+// are. They expire ttl from now, by the store's clock, whatever their Expires says. After an error
+// it is not known whether they are there. It is for a claim that makes rows for many processes that
+// start at once: one by one, each row would be a commit.
 func (l *leases) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Duration) error {
 	errs := []error{l.err}
 	var args []any

@@ -33,8 +33,8 @@ func (l *leases) Status(ctx context.Context) (status assigner.Status, err error)
 	return status, nil
 }
 
-// mysqlIdentity is the UUID of the cluster with Galera, whose members have one each, and else that of
-// the server, which MariaDB lacks: its server_uid follows host and port, not the data.
+// mysqlIdentity is the UUID of the cluster with Galera, whose members have one each, and else that
+// of the server, which MariaDB lacks: its server_uid follows host and port, not the data.
 func mysqlIdentity(ctx context.Context, conn *sqlx.Conn) (string, error) {
 	known := make(map[string]string)
 	for _, query := range [...]string{
@@ -62,9 +62,9 @@ func mysqlIdentity(ctx context.Context, conn *sqlx.Conn) (string, error) {
 	return known["wsrep_cluster_state_uuid"], nil
 }
 
-// postgresIdentity is the identifier that initdb gave the data, and the timeline, which a restore to
-// a point in time and the promotion of a replica change. The name of the present WAL file begins with
-// it; the control file learns it later. A user who may not call these functions sees none.
+// postgresIdentity is the identifier that initdb gave the data, and the timeline, which a restore
+// to a point in time and the promotion of a replica change. The name of the present WAL file begins
+// with it; the control file learns it later. A user who may not call these functions sees none.
 func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, err error) {
 	err = conn.QueryRowxContext(ctx, "SELECT system_identifier || ' timeline ' || "+
 		"substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()").Scan(&identity)

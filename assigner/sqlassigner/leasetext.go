@@ -9,8 +9,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// The widths of text columns of WORKER_LEASE and WORKER_LEASE_META, in characters. A database may cut
-// what is too long without an error, and owners that are told apart by the end would become one.
+// The widths of text columns of WORKER_LEASE and WORKER_LEASE_META, in characters. A database may
+// cut what is too long without an error, and owners that are told apart by the end would become
+// one.
 const (
 	maxToken    = 64
 	maxOwner    = 255

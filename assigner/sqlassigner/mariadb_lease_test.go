@@ -18,8 +18,8 @@ import (
 func TestLeasesOnMariaDB(t *testing.T) { storetest.RunLeases(t, mariaDB(testserver.MariaDB(t))) }
 
 // What a handle or a server is set to must change nothing: rows that are counted when they match in
-// place of when they change, statements that are prepared, times as text or in another zone, isolation
-// of any kind, a mode that cuts what is too long.
+// place of when they change, statements that are prepared, times as text or in another zone,
+// isolation of any kind, a mode that cuts what is too long.
 func TestLeasesOnMariaDBWithOtherSettings(t *testing.T) {
 	for _, tt := range []struct{ isolation, params string }{
 		{"SERIALIZABLE", "?clientFoundRows=true&interpolateParams=false&parseTime=false&time_zone=%27-11:00%27"},
@@ -77,8 +77,8 @@ func TestLeaseSwapWaitsForALockOfMariaDB(t *testing.T) {
 		func() { storetest.Exec(t, other, "COMMIT") })
 }
 
-// A swap is tried again only where the server has refused it. After a shutdown, and on a connection that is
-// gone, it may have taken effect.
+// A swap is tried again only where the server has refused it. After a shutdown, and on a connection
+// that is gone, it may have taken effect.
 func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 	s := testserver.MariaDB(t)
 	for _, tt := range []struct {
@@ -105,7 +105,8 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 	}
 }
 
-// InnoDB shows a commit before it is on disk. A reading that is to prove something is therefore a write itself.
+// InnoDB shows a commit before it is on disk. A reading that is to prove something is therefore a
+// write itself.
 func TestReadingARowOfMariaDBIsDurable(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
 	s := storetest.LeaseStore(db)
@@ -265,7 +266,8 @@ func TestLeasesOnMariaDBSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The grants that docs/IDENTITY.md names, table by table, are all that a generator and a recovery need.
+// The grants that docs/IDENTITY.md names, table by table, are all that a generator and a recovery
+// need.
 func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 	s := testserver.MariaDB(t)
 	admin, _ := mariaDB(s).Applied(t)

@@ -136,8 +136,8 @@ func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
 	}
 }
 
-// With a setting that the check refuses, a crash makes the server hand out a number twice: the check
-// is not there for show.
+// With a setting that the check refuses, a crash makes the server hand out a number twice: the
+// check is not there for show.
 func TestUndurableMariaDBHandsANumberOutTwice(t *testing.T) {
 	s := testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit=0")
 	db, _ := mariaDB(s).Applied(t)

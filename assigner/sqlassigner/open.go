@@ -23,8 +23,9 @@ const (
 //
 // with defaults that suit this package: parseTime=true, loc=UTC, timeout=5s, readTimeout=10s,
 // writeTimeout=10s, rejectReadOnly=true and, unless the DSN names a charset or collation,
-// interpolateParams=true. A value in the DSN wins; tls and all other parameters mean what the driver
-// says. Nothing is connected yet, and the handle is the caller's to close. No error holds the password.
+// interpolateParams=true. A value in the DSN wins; tls and all other parameters mean what the
+// driver says. Nothing is connected yet, and the handle is the caller's to close. No error holds
+// the password.
 func OpenMySQL(dsn string) (*sqlx.DB, error) {
 	cfg, err := mysqlConfig(dsn)
 	if err != nil {
@@ -75,7 +76,8 @@ func setDefaults(cfg *mysql.Config, given url.Values) {
 	cfg.Logger = &mysql.NopLogger{}
 }
 
-// dsnParams returns the parameters of a DSN that the driver has accepted: they follow the last slash.
+// dsnParams returns the parameters of a DSN that the driver has accepted: they follow the last
+// slash.
 func dsnParams(dsn string) url.Values {
 	_, query, _ := strings.Cut(dsn[strings.LastIndex(dsn, "/")+1:], "?")
 	params := url.Values{}

@@ -104,11 +104,12 @@ func sqlitePath(ctx context.Context, conn *sqlx.Conn) (path string, err error) {
 	return path, errors.Join(rows.Err(), rows.Close())
 }
 
-// sqliteWait is how long a statement waits for other connections, unless the handle has it wait longer.
+// sqliteWait is how long a statement waits for other connections, unless the handle has it wait
+// longer.
 const sqliteWait = 250 * time.Millisecond
 
-// sqliteWaiting has the statements of f wait for a lock. A commit that waits keeps new readers out; one that fails
-// at once and is tried again later may never meet a moment without a reader.
+// sqliteWaiting has the statements of f wait for a lock. A commit that waits keeps new readers out;
+// one that fails at once and is tried again later may never meet a moment without a reader.
 func sqliteWaiting(f func(context.Context, *sqlx.Conn) error) func(context.Context, *sqlx.Conn) error {
 	return func(ctx context.Context, conn *sqlx.Conn) (err error) {
 		var given int64

@@ -95,8 +95,8 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 }
 
 // swap runs a statement that changes one row or none, in autocommit, and reports whether it changed
-// one. Once it may have taken effect it is not tried again: the second try would find what the first
-// one did, and report false for it.
+// one. Once it may have taken effect it is not tried again: the second try would find what the
+// first one did, and report false for it.
 //
 // ready, unless nil, reads whether the statement could change a row now. Processes that contend for
 // a row then see that another has changed it, and do not all wait for the lock on the row.

@@ -18,9 +18,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// What passes between a process and its parent: the profile in the environment, commands as lines on
-// standard input, events as JSON on standard output, IDs as 64 bits each, little endian, on the file
-// descriptor idsFile. The process ends when standard input does.
+// What passes between a process and its parent: the profile in the environment, commands as lines
+// on standard input, events as JSON on standard output, IDs as 64 bits each, little endian, on the
+// file descriptor idsFile. The process ends when standard input does.
 const (
 	profileEnv   = "UIDRING_CHAOS_PROFILE"
 	idsFile      = 3
@@ -38,7 +38,8 @@ type event struct {
 
 const eventLeased = "leased"
 
-// runChild makes the program a process of the run if it was started as one, and does not return then.
+// runChild makes the program a process of the run if it was started as one, and does not return
+// then.
 func runChild() {
 	text, ok := os.LookupEnv(profileEnv)
 	if !ok {
@@ -131,7 +132,8 @@ func (c *child) obey(command string) {
 	}
 }
 
-// draw takes IDs at the rate of the profile, and writes them out, until the generator is to be closed.
+// draw takes IDs at the rate of the profile, and writes them out, until the generator is to be
+// closed.
 func (c *child) draw(ctx context.Context, g *cached.Generator) error {
 	const interval = 10 * time.Millisecond
 	ids := make([]int64, max(1, c.profile.Rate*int(interval)/int(time.Second)))

@@ -10,9 +10,9 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A counter counts every ID. It keeps a bitmap for each run, which is what the generators call the IDs of one worker ID and
-// delta, until all of the run have come; so it takes little memory however long the run is. Any number of
-// goroutines may use it.
+// A counter counts every ID. It keeps a bitmap for each run, which is what the generators call the
+// IDs of one worker ID and delta, until all of the run have come; so it takes little memory however
+// long the run is. Any number of goroutines may use it.
 type counter struct {
 	alloc   *bitsalloc.Allocator
 	workers int64 // those below it may appear
@@ -46,7 +46,8 @@ func newCounter(alloc *bitsalloc.Allocator, workers int) *counter {
 	return &counter{alloc: alloc, workers: int64(workers), runs: make(map[int64]*run), byWorker: make([]int64, workers)}
 }
 
-// follow counts what a process writes until it ends. A process that is killed may leave a piece of an ID behind.
+// follow counts what a process writes until it ends. A process that is killed may leave a piece of
+// an ID behind.
 func (c *counter) follow(process int, r io.Reader) {
 	const size = 8
 	buffer := make([]byte, 64<<10)

@@ -22,8 +22,8 @@ type process struct {
 	done    chan struct{} // closed when it has ended and all it wrote has been counted
 }
 
-// startProcess starts this program again as a child. Of its IDs and events the run is told as they come, and of its end
-// if that is not one that it was meant to come to.
+// startProcess starts this program again as a child. Of its IDs and events the run is told as they
+// come, and of its end if that is not one that it was meant to come to.
 func startProcess(r *chaosRun, p profile) (*process, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -60,8 +60,8 @@ func startProcess(r *chaosRun, p profile) (*process, error) {
 	return c, nil
 }
 
-// launch starts a command. The thread that started it is held until it has ended: on Linux the child is killed when
-// that thread ends, which it then does with the whole program only.
+// launch starts a command. The thread that started it is held until it has ended: on Linux the
+// child is killed when that thread ends, which it then does with the whole program only.
 func launch(cmd *exec.Cmd) (wait <-chan error, err error) {
 	started, ended := make(chan error), make(chan error, 1)
 	go func() {

@@ -39,7 +39,8 @@ type profile struct {
 	AllowUndurable bool
 }
 
-// newProfile draws what may differ from one process of a slot to the next. Assigners belong to the slot.
+// newProfile draws what may differ from one process of a slot to the next. Assigners belong to the
+// slot.
 func newProfile(o options, r *rand.Rand, slot int) profile {
 	p := profile{
 		Layout:         o.layout(),

@@ -79,8 +79,9 @@ func (r *chaosRun) close() error {
 	return r.database.db.Close()
 }
 
-// execute runs the processes and the faults for the time chosen, then without faults until all worker IDs are in use
-// again, and ends the processes. The error says why the run itself has failed.
+// execute runs the processes and the faults for the time chosen, then without faults until all
+// worker IDs are in use again, and ends the processes. The error says why the run itself has
+// failed.
 func (r *chaosRun) execute(ctx context.Context, progress *os.File) (err error) {
 	r.began = time.Now()
 	background, cancel := context.WithCancel(ctx)
@@ -116,8 +117,8 @@ func (r *chaosRun) faults(ctx context.Context) error {
 	return errors.Join(err, group.Wait())
 }
 
-// serverFaults kills the server every few seconds, and puts the tables back to a dump from the middle of it, until
-// timed ends.
+// serverFaults kills the server every few seconds, and puts the tables back to a dump from the
+// middle of it, until timed ends.
 func (r *chaosRun) serverFaults(ctx, timed context.Context, random *rand.Rand) error {
 	wait := func() bool { return pause(timed, between(random, 500*time.Millisecond, 3*time.Second)) }
 	for wait() {
@@ -182,7 +183,8 @@ func (r *chaosRun) calm(ctx context.Context) error {
 	return nil
 }
 
-// endProcesses has all processes close their generators and end, and waits until all that they wrote is counted.
+// endProcesses has all processes close their generators and end, and waits until all that they
+// wrote is counted.
 func (r *chaosRun) endProcesses() error {
 	const patience = 30 * time.Second
 	timer := time.NewTimer(patience)
@@ -226,8 +228,8 @@ func (r *chaosRun) line() string {
 	return r.figures.line(t, r.options, time.Since(r.began))
 }
 
-// verdict says what speaks against the run. Without durable commits duplicates do not, nor worker IDs that the server has
-// forgotten the holder of: both are expected.
+// verdict says what speaks against the run. Without durable commits duplicates do not, nor worker
+// IDs that the server has forgotten the holder of: both are expected.
 func (r *chaosRun) verdict() error {
 	t, findings := r.counter.totals()
 	r.mu.Lock()

@@ -34,7 +34,8 @@ func TestRestartAfterTheClockWentBackAnHour(t *testing.T) {
 	}
 }
 
-// clockBack runs a service, restarts it with a clock that has gone back an hour, and again when that has been put right.
+// clockBack runs a service, restarts it with a clock that has gone back an hour, and again when
+// that has been put right.
 func clockBack(t *testing.T, right service, kill bool, draws int) {
 	wrong := right
 	wrong.Clock = -time.Hour

@@ -19,8 +19,8 @@ import (
 
 // A service is what an operator would configure. A process is told by JSON.
 //
-// With an address and no store the number is derived from the address; with both, that number is fenced, and the address
-// is its owner; with a store alone the number is leased.
+// With an address and no store the number is derived from the address; with both, that number is
+// fenced, and the address is its owner; with a store alone the number is leased.
 type service struct {
 	Default bool // defaultgen in place of cached
 	Layout  bitsalloc.Layout

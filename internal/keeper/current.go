@@ -9,7 +9,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A Lease is what the generator may use at present: the grant of a lease, and what padding has to know of it. It is immutable.
+// A Lease is what the generator may use at present: the grant of a lease, and what padding has to
+// know of it. It is immutable.
 type Lease struct {
 	assigner.Grant
 	Generation uint64     // counts the leases taken; a renewal keeps it

@@ -1,4 +1,5 @@
-// Package testserver starts private database servers for tests: MariaDB, PostgreSQL, Redis and etcd.
+// Package testserver starts private database servers for tests: MariaDB, PostgreSQL, Redis and
+// etcd.
 //
 // Every server keeps its data in a temporary folder of its own, listens on a free loopback port, is
 // stopped when the test that started it ends, and does not outlive the test process on Linux. No

@@ -89,8 +89,8 @@ func mariaDBScript(program, name string) ([]byte, error) {
 	return nil, fmt.Errorf("no %s.sql below %s", name, strings.Join(share, ", "))
 }
 
-// greeting looks at the packet that a MySQL server opens with: the protocol version, 10, in its fifth
-// byte, or 255 for an error.
+// greeting looks at the packet that a MySQL server opens with: the protocol version, 10, in its
+// fifth byte, or 255 for an error.
 func greeting(addr string) error {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {

@@ -136,7 +136,8 @@ func (s *Server) Restart(args ...string) {
 }
 
 // up starts the process and returns once it serves clients. A process that ends at once is started
-// again until the time is up: after a crash another process may hold the port or the old data for a moment.
+// again until the time is up: after a crash another process may hold the port or the old data for a
+// moment.
 func (s *Server) up() {
 	s.t.Helper()
 	deadline := time.Now().Add(startTimeout)

@@ -9,10 +9,11 @@ import (
 	"github.com/uidring/uidring/metrics"
 )
 
-// NewCollector returns a collector that takes one snapshot of a generator's Stats for each scrape, which costs callers of Next
-// nothing. constLabels go with every metric; nil: none. Where several generators meet in one registry, give all of them the same label names,
-// and each other values. A label with a name that Prometheus does not allow is an error of Register. Unregister the collector when the
-// generator is closed.
+// NewCollector returns a collector that takes one snapshot of a generator's Stats for each scrape,
+// which costs callers of Next nothing. constLabels go with every metric; nil: none. Where several
+// generators meet in one registry, give all of them the same label names, and each other values. A
+// label with a name that Prometheus does not allow is an error of Register. Unregister the
+// collector when the generator is closed.
 func NewCollector[S metrics.Stats](stats func() S, constLabels prometheus.Labels) prometheus.Collector {
 	c := &collector[S]{stats: stats}
 	for _, m := range metrics.All[S]() {

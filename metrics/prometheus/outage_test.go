@@ -43,7 +43,8 @@ func (s *store) Status(ctx context.Context) (assigner.Status, error) { // with w
 	return s.Store.Status(ctx)
 }
 
-// live runs a generator through an outage of its store, and returns what Prometheus has scraped, by series, in its notation for tests.
+// live runs a generator through an outage of its store, and returns what Prometheus has scraped, by
+// series, in its notation for tests.
 func live(t *testing.T, window time.Duration) map[string][]string {
 	t.Helper()
 	values := make(map[string][]string)
@@ -76,7 +77,8 @@ func live(t *testing.T, window time.Duration) map[string][]string {
 	return values
 }
 
-// TestAlertsFireInAnOutage lets Prometheus judge the metrics of a generator that was cut off from its store.
+// TestAlertsFireInAnOutage lets Prometheus judge the metrics of a generator that was cut off from
+// its store.
 func TestAlertsFireInAnOutage(t *testing.T) {
 	for _, row := range []struct {
 		window time.Duration

@@ -77,8 +77,8 @@ func TestLeaseSwapWaitsForALockOfPostgreSQL(t *testing.T) {
 	})
 }
 
-// A swap is tried again only where the server has refused it. After a shutdown, and on a connection that is
-// gone, it may have taken effect.
+// A swap is tried again only where the server has refused it. After a shutdown, and on a connection
+// that is gone, it may have taken effect.
 func TestPostgreSQLSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 	b := postgres(testserver.PostgreSQL(t))
 	for _, tt := range []struct {
@@ -177,8 +177,8 @@ func TestLeasesOnPostgreSQLSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A user with rights on the lease tables alone cannot know whether WORKER_NODE gives out the same worker IDs. Where
-// there is no such table, there is nothing to know.
+// A user with rights on the lease tables alone cannot know whether WORKER_NODE gives out the same
+// worker IDs. Where there is no such table, there is nothing to know.
 func TestLeasesOnPostgreSQLNeedToSeeTheNodes(t *testing.T) {
 	admin, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
 	storetest.Exec(t, admin, "CREATE USER ids", "GRANT SELECT, INSERT, UPDATE ON WORKER_LEASE, WORKER_LEASE_META TO ids")

@@ -144,8 +144,8 @@ func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
 	}
 }
 
-// awaitSetting returns when new sessions have a setting: the server reads its configuration in its own
-// time.
+// awaitSetting returns when new sessions have a setting: the server reads its configuration in its
+// own time.
 func awaitSetting(t *testing.T, dsn, name, want string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

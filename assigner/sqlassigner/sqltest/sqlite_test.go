@@ -72,7 +72,8 @@ func TestSQLite(t *testing.T) { storetest.Run(t, sqlite()) }
 
 func TestSQLiteWithWriteAheadLog(t *testing.T) { storetest.Run(t, writeAhead()) }
 
-// writeAhead is sqlite with readers that do not wait for a writer. Its journal needs no setting beside the default, FULL.
+// writeAhead is sqlite with readers that do not wait for a writer. Its journal needs no setting
+// beside the default, FULL.
 func writeAhead() storetest.Database {
 	b := sqlite()
 	b.Starts = 0 // a commit syncs once
@@ -216,7 +217,8 @@ func TestSQLiteLeasesBeginAboveDeletedNumbers(t *testing.T) {
 	}
 }
 
-// A counter that was set back does not lead to a second holder of a number whose token is still there.
+// A counter that was set back does not lead to a second holder of a number whose token is still
+// there.
 func TestCounterThatWasSetBackIsNoticed(t *testing.T) {
 	db, _ := sqlite().Applied(t)
 	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))

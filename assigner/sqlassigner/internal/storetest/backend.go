@@ -21,8 +21,8 @@ type Database struct {
 	Empty func(t *testing.T) (db *sqlx.DB, dsn string)
 	// Open returns another handle, which the test closes.
 	Open func(t *testing.T, dsn string) *sqlx.DB
-	// Down keeps the database from being written to, and may take down all others of the server with it, until up is
-	// called.
+	// Down keeps the database from being written to, and may take down all others of the server
+	// with it, until up is called.
 	Down func(t *testing.T, dsn string) (up func())
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
@@ -91,7 +91,8 @@ func Exec(t *testing.T, db *sqlx.DB, statements ...string) {
 // separator stands between the parts of a child's argument.
 const separator = "\n"
 
-// childArg says which assigner a child process is to use. An empty key means Disposable, leasedKey Leased.
+// childArg says which assigner a child process is to use. An empty key means Disposable, leasedKey
+// Leased.
 func childArg(key, dsn string) string { return key + separator + dsn }
 
 const leasedKey = "leased"

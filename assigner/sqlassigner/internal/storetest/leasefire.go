@@ -24,7 +24,8 @@ func wantFence(t *testing.T, s assigner.Store, l assigner.Lease, version int64) 
 	}
 }
 
-// AmbiguousLeases has connections cut during claims, renewals and releases. db leads through the proxy.
+// AmbiguousLeases has connections cut during claims, renewals and releases. db leads through the
+// proxy.
 func AmbiguousLeases(t *testing.T, db *sqlx.DB, p *Proxy) {
 	const owner = "the one whose connection is cut"
 	s := LeaseStore(db)
@@ -101,7 +102,8 @@ func ambiguousMeta(t *testing.T, s assigner.Store, p *Proxy) {
 	}
 }
 
-// KillLeases renews leases all the time while the server is killed and started again. No fence may go back.
+// KillLeases renews leases all the time while the server is killed and started again. No fence may
+// go back.
 func KillLeases(t *testing.T, db *sqlx.DB, kill func()) {
 	t.Helper()
 	const holders, kills = 4, 4
@@ -162,7 +164,8 @@ func renewUntil(t *testing.T, l assigner.Lease, stop <-chan struct{}, renewed ch
 	}
 }
 
-// SwapWaits has a renewal meet a lock that another session holds until the first attempt has failed.
+// SwapWaits has a renewal meet a lock that another session holds until the first attempt has
+// failed.
 func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 	t.Helper()
 	log := NewLog()
@@ -189,8 +192,8 @@ func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 	wantFence(t, s, l, 1)
 }
 
-// SwapFails renews a lease on a server whose first swaps fail, and checks how many attempts it makes of its own
-// accord.
+// SwapFails renews a lease on a server whose first swaps fail, and checks how many attempts it
+// makes of its own accord.
 func SwapFails(t *testing.T, db *sqlx.DB, fail func(), repeated int, sentinel error) {
 	t.Helper()
 	log := NewLog()

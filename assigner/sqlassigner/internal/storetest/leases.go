@@ -72,7 +72,8 @@ func LeasesConform(t *testing.T, b Database) {
 	})
 }
 
-// fiftyProcessesWithLeases: a process that ends without a release keeps its number until the lease expires.
+// fiftyProcessesWithLeases: a process that ends without a release keeps its number until the lease
+// expires.
 func fiftyProcessesWithLeases(t *testing.T, b Database) {
 	_, dsn := b.Applied(t)
 	arg := func(int) string { return childArg(leasedKey, dsn) }
@@ -126,8 +127,8 @@ func missingLeaseTable(t *testing.T, b Database) {
 	}
 }
 
-// EqualSwaps makes swaps that change nothing, of the largest numbers and the longest texts: a database may count only rows whose
-// values differ.
+// EqualSwaps makes swaps that change nothing, of the largest numbers and the longest texts: a
+// database may count only rows whose values differ.
 func EqualSwaps(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	s := LeaseStore(db)
@@ -232,7 +233,8 @@ func deletedNamespace(t *testing.T, b Database) {
 	checkWithin(t, other.Renew(t.Context(), 1, 1), assigner.ErrWorkerRowMissing)
 }
 
-// recovery restores a backup, in which a fence is old and a number is missing. It leaves other namespaces alone.
+// recovery restores a backup, in which a fence is old and a number is missing. It leaves other
+// namespaces alone.
 func recovery(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	apart := sqlassigner.LeaseStore(db, "another", sqlassigner.Config{})
@@ -279,8 +281,8 @@ type trimmed struct {
 func (e trimmed) Error() string { return e.error.Error()[e.from:] }
 func (e trimmed) Unwrap() error { return e.error }
 
-// checkUndurableLeases checks that the store reports the faults, and that leases are refused unless told
-// otherwise.
+// checkUndurableLeases checks that the store reports the faults, and that leases are refused unless
+// told otherwise.
 func checkUndurableLeases(t *testing.T, db *sqlx.DB, faults []string) {
 	t.Helper()
 	status, err := LeaseStore(db).Status(t.Context())

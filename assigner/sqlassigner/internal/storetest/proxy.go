@@ -51,7 +51,8 @@ func NewProxy(t *testing.T, target string) *Proxy {
 // Addr is where clients connect.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// CutBefore has the next connection cut on which a client sends the marker; the server does not get to see it.
+// CutBefore has the next connection cut on which a client sends the marker; the server does not get
+// to see it.
 func (p *Proxy) CutBefore(marker string) { p.arm(marker, false) }
 
 // CutAfter has the next connection cut on which a client sends the marker, when the server has

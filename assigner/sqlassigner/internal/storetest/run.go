@@ -124,7 +124,8 @@ func shareTheNumbers(t *testing.T, b Database) {
 const javaRow = "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES " +
 	"('10.0.0.1', '1767225600000-4711', 2, '2026-01-01', CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)"
 
-// javaRows writes rows as the original's mapper does, which knows nothing of the tables beside WORKER_NODE.
+// javaRows writes rows as the original's mapper does, which knows nothing of the tables beside
+// WORKER_NODE.
 func javaRows(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	a := sqlassigner.Disposable(db, sqlassigner.Config{})

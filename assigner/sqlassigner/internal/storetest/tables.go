@@ -108,8 +108,8 @@ func Twins(t *testing.T, b Database, create map[string]string) {
 	}
 }
 
-// twinsOf are the tables of which an assigner refuses twins: its own, and the table that shows which
-// worker IDs the other kind of assigner has.
+// twinsOf are the tables of which an assigner refuses twins: its own, and the table that shows
+// which worker IDs the other kind of assigner has.
 func twinsOf(isLease bool) []string {
 	if isLease {
 		return []string{"WORKER_LEASE", "WORKER_LEASE_META", "WORKER_NODE"}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// run runs the command as on a terminal without colours, and returns its exit code and what it wrote.
+// run runs the command as on a terminal without colours, and returns its exit code and what it
+// wrote.
 func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -30,7 +31,8 @@ func TestProgramsGetTabsAndNoHeads(t *testing.T) {
 	}
 }
 
-// quietly runs the command, which must succeed without a word on stderr, and returns what it printed.
+// quietly runs the command, which must succeed without a word on stderr, and returns what it
+// printed.
 func quietly(t *testing.T, args ...string) string {
 	t.Helper()
 	code, out, err := run(t, "", args...)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// confirm shows what a question is about and asks it on the terminal. Without one it takes no answer: --yes is what scripts say.
+// confirm shows what a question is about and asks it on the terminal. Without one it takes no
+// answer: --yes is what scripts say.
 func (s *streams) confirm(question string, about func() error) error {
 	if !terminal(s.in) {
 		return fmt.Errorf("%w: standard input is no terminal; --yes says yes", errUnconfirmed)

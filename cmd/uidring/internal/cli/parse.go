@@ -114,7 +114,8 @@ func (p *parser) lines() error {
 	}
 }
 
-// readLine returns a line, which is valid until the next call, or bufio.ErrBufferFull for one that is too long, and goes on behind it.
+// readLine returns a line, which is valid until the next call, or bufio.ErrBufferFull for one that
+// is too long, and goes on behind it.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	if errors.Is(err, io.EOF) && len(line) > 0 {
@@ -177,7 +178,8 @@ func (p *parser) print(id idtext.Fields) error {
 	return nil
 }
 
-// heads prints the heads once. Columns are as wide as the layout can fill them: rows are not held back to be measured.
+// heads prints the heads once. Columns are as wide as the layout can fill them: rows are not held
+// back to be measured.
 func (p *parser) heads(id idtext.Fields, clock string) error {
 	if p.widths != nil {
 		return nil

@@ -105,7 +105,8 @@ func TestAStreamThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-// FuzzParseLines: whatever comes in, each line that is not blank gives a line on one of the two streams.
+// FuzzParseLines: whatever comes in, each line that is not blank gives a line on one of the two
+// streams.
 func FuzzParseLines(f *testing.F) {
 	f.Add("176636547297255431\n\nnonsense\r\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -36,7 +36,8 @@ func newRoot(s *streams) *cobra.Command {
 	return root
 }
 
-// checkCompletion has cobra's own command refuse a shell that it does not know, in place of printing help where a script is expected.
+// checkCompletion has cobra's own command refuse a shell that it does not know, in place of
+// printing help where a script is expected.
 func checkCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, err := root.Find([]string{"completion"})

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// dataFolder is where SQLite keeps worker IDs unless somebody says otherwise: the folder that systemd has made for the service, or one among
-// the data of the user. It is "" where neither is known.
+// dataFolder is where SQLite keeps worker IDs unless somebody says otherwise: the folder that
+// systemd has made for the service, or one among the data of the user. It is "" where neither is
+// known.
 func dataFolder(env func(string) string) string {
 	state, _, _ := strings.Cut(env("STATE_DIRECTORY"), ":") // systemd may have made several
 	if state != "" {

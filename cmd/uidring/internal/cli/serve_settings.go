@@ -74,8 +74,9 @@ func variable(flag string) string {
 	return "UIDRING_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// resolve gives every flag that is not on the command line its value from the environment or else from the file that the flag config
-// names, and says where each is from. A variable that is empty counts as none. All mistakes are reported at once.
+// resolve gives every flag that is not on the command line its value from the environment or else
+// from the file that the flag config names, and says where each is from. A variable that is empty
+// counts as none. All mistakes are reported at once.
 func resolve(flags *pflag.FlagSet) ([]setting, error) {
 	v := viper.New()
 	var errs []error

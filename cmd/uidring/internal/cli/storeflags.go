@@ -27,7 +27,8 @@ func (f *storeFlags) addTo(cmd *cobra.Command) {
 	orEnvironment(cmd, "namespace")
 }
 
-// open opens the store. What is wrong with the URL is a mistake in what was typed, a server that does not answer is none.
+// open opens the store. What is wrong with the URL is a mistake in what was typed, a server that
+// does not answer is none.
 func (f *storeFlags) open() (*store.Store, error) {
 	if f.timeout <= 0 {
 		return nil, usagef("--timeout %v, allowed: above 0", f.timeout)

@@ -30,7 +30,8 @@ const (
 	yellow = "33"
 )
 
-// paint colours a text that goes to a terminal, unless the environment says not to; see no-color.org.
+// paint colours a text that goes to a terminal, unless the environment says not to; see
+// no-color.org.
 func (s *streams) paint(to io.Writer, colour, text string) string {
 	if !terminal(to) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return text

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// A table is for people, whom it is aligned for with spaces, or for programs, which get its rows with tabs. Only the last column may
-// hold colours.
+// A table is for people, whom it is aligned for with spaces, or for programs, which get its rows
+// with tabs. Only the last column may hold colours.
 type table struct {
 	s    *streams
 	head []string // may be nil

@@ -109,8 +109,9 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// The command takes the worker ID of a live generator, which goes on with another; a third generator takes the first worker ID while the first one
-// still issues what it had prepared. No ID is issued twice.
+// The command takes the worker ID of a live generator, which goes on with another; a third
+// generator takes the first worker ID while the first one still issues what it had prepared. No ID
+// is issued twice.
 func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{"SQLite": sqlite, "MariaDB": mariaDB} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +268,8 @@ func TestAStoreThatCannotBeReachedIsOneLineWithoutThePassword(t *testing.T) {
 	}
 }
 
-// PostgreSQL's driver indents each address on a line of its own. An etcd with a user is asked when it is opened, and is no mistake in what was typed.
+// PostgreSQL's driver indents each address on a line of its own. An etcd with a user is asked when
+// it is opened, and is no mistake in what was typed.
 func TestAServerThatDoesNotAnswerIsAFailureOnOneLine(t *testing.T) {
 	clean(t)
 	for url, want := range map[string]string{

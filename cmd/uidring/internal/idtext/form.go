@@ -1,4 +1,5 @@
-// Package idtext reads IDs in the forms that they are written in, and shows them taken apart: the same way in the command and in the service.
+// Package idtext reads IDs in the forms that they are written in, and shows them taken apart: the
+// same way in the command and in the service.
 package idtext
 
 import (
@@ -36,8 +37,9 @@ func (f *Form) Set(name string) error {
 	return errors.New("allowed: auto, decimal, base32, base62")
 }
 
-// Read reads an ID. With Auto, a text that can be read in two forms is refused: of 11 or 13 digits, none of them a leading zero,
-// nobody can say whether they are a decimal number, and a guess would be another ID.
+// Read reads an ID. With Auto, a text that can be read in two forms is refused: of 11 or 13 digits,
+// none of them a leading zero, nobody can say whether they are a decimal number, and a guess would
+// be another ID.
 func (f Form) Read(text string) (uidring.ID, error) {
 	switch f {
 	case Decimal:

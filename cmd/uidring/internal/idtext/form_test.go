@@ -47,7 +47,8 @@ func TestReadDoesNotGuess(t *testing.T) {
 	}
 }
 
-// FuzzRead: what is read without a form is what each form that can read the text says, and every ID is read back from all its texts.
+// FuzzRead: what is read without a form is what each form that can read the text says, and every ID
+// is read back from all its texts.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{"", "0", "176636547297255431", "04wwa04002807", "0D2zpT7hYBT", "12345678901", "8234567890123", "-5", "+1", " 1", "AzL8n0Y58m7"} {
 		f.Add(text)

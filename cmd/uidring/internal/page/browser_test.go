@@ -24,8 +24,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestInChromium looks at the page as people do. Each of its tests has a tab of its own, and fails, too, when the browser
-// reports an error, an exception, a violation of the policy, or a request to another host; see open.
+// TestInChromium looks at the page as people do. Each of its tests has a tab of its own, and fails,
+// too, when the browser reports an error, an exception, a violation of the policy, or a request to
+// another host; see open.
 func TestInChromium(t *testing.T) {
 	browser := chromium(t)
 	for _, test := range []struct {
@@ -419,7 +420,8 @@ func pauses(t *testing.T, browser context.Context) {
 	p.await("document.getElementById('pause').hidden")
 	p.do(chromedp.KeyEvent(kb.Enter))
 	p.await(live + " && document.getElementById('trouble').hidden")
-	// Hidden for a minute, the page pauses by itself, and resumes when it is seen again. Its timers run at 1,000 times the speed here.
+	// Hidden for a minute, the page pauses by itself, and resumes when it is seen again. Its timers
+	// run at 1,000 times the speed here.
 	p.do(chromedp.Evaluate[chromedp.Void](`{
 		const timer = window.setTimeout;
 		window.setTimeout = (f, ms) => timer(f, ms / 1000);

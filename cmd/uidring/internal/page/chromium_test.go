@@ -59,7 +59,8 @@ type tab struct {
 	expected   []string // parts of complaints that the test brings about
 }
 
-// open makes a tab that shows the page of a service. When the test ends, nothing may have been complained of but what is expected.
+// open makes a tab that shows the page of a service. When the test ends, nothing may have been
+// complained of but what is expected.
 func open(t *testing.T, browser context.Context, s *service, on device, expected ...string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())

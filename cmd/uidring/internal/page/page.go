@@ -1,11 +1,13 @@
-// Package page is the page of a running ID service: live charts, the worker ID's bits, and a box that takes IDs apart.
+// Package page is the page of a running ID service: live charts, the worker ID's bits, and a box
+// that takes IDs apart.
 //
-// It has three kinds of paths. "/" and "/assets/…" are files that are the same for everyone, embedded in the program.
-// "/events" is a stream of server-sent events that has what the page shows: an event "about", once, and then an event
-// "stats" per interval. The owner decides who may have it; the page asks for a bearer token when the answer is 401.
+// It has three kinds of paths. "/" and "/assets/…" are files that are the same for everyone,
+// embedded in the program. "/events" is a stream of server-sent events that has what the page
+// shows: an event "about", once, and then an event "stats" per interval. The owner decides who may
+// have it; the page asks for a bearer token when the answer is 401.
 //
-// The page takes IDs apart and draws one through the API of the same server: GET /v1/parse/{id} and GET /v1/id.
-// It asks no other host for anything, and its Content-Security-Policy would not let it.
+// The page takes IDs apart and draws one through the API of the same server: GET /v1/parse/{id} and
+// GET /v1/id. It asks no other host for anything, and its Content-Security-Policy would not let it.
 package page
 
 import (
@@ -22,8 +24,8 @@ import (
 
 // A Config says what the page shows.
 type Config struct {
-	// Stats reads the generator; required. It is called by one goroutine at a time, at most once per Interval,
-	// and only while somebody looks.
+	// Stats reads the generator; required. It is called by one goroutine at a time, at most once
+	// per Interval, and only while somebody looks.
 	Stats func() cached.Stats
 	// Allocator has the layout and epoch of the generator; required.
 	Allocator *bitsalloc.Allocator
@@ -33,15 +35,16 @@ type Config struct {
 	StoreName string
 	// Interval is the time from one reading to the next, 100 ms to 1 min; zero: 1 s.
 	Interval time.Duration
-	// Viewers is how many event streams there may be at a time, at least 1; zero: 64. Further ones get status 503.
+	// Viewers is how many event streams there may be at a time, at least 1; zero: 64. Further ones
+	// get status 503.
 	Viewers int
-	// Done ends the event streams when it is closed, as it should be when the service begins to shut down:
-	// http.Server.Shutdown would wait for them. nil: they end with their requests.
+	// Done ends the event streams when it is closed, as it should be when the service begins to
+	// shut down: http.Server.Shutdown would wait for them. nil: they end with their requests.
 	Done <-chan struct{}
 }
 
-// New returns the handler of "/", "/assets/…" and "/events". It panics when the Config is wrong, with all mistakes:
-// nothing in it comes from outside the program.
+// New returns the handler of "/", "/assets/…" and "/events". It panics when the Config is wrong,
+// with all mistakes: nothing in it comes from outside the program.
 func New(cfg Config) http.Handler {
 	cfg.Interval = cmp.Or(cfg.Interval, time.Second)
 	cfg.Viewers = cmp.Or(cfg.Viewers, 64)

@@ -17,7 +17,8 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/server"
 )
 
-// A service is the API with the page before a generator. It keeps its address when it is stopped and started.
+// A service is the API with the page before a generator. It keeps its address when it is stopped
+// and started.
 type service struct {
 	t         *testing.T
 	generator *cached.Generator
@@ -62,7 +63,8 @@ func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 
 func (s *service) url() string { return "http://" + s.addr }
 
-// start listens again, as another process would: with a page and an API of its own, and the same generator.
+// start listens again, as another process would: with a page and an API of its own, and the same
+// generator.
 func (s *service) start() {
 	s.t.Helper()
 	done := make(chan struct{})

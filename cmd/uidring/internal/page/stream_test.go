@@ -20,7 +20,8 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/page"
 )
 
-// A viewer is an http.ResponseWriter of which tests see what was written, and when it may be written.
+// A viewer is an http.ResponseWriter of which tests see what was written, and when it may be
+// written.
 type viewer struct {
 	header    http.Header
 	status    int

@@ -11,7 +11,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A Need is what IDs are wanted for. Everything but Datacenters is that of one datacenter, the largest.
+// A Need is what IDs are wanted for. Everything but Datacenters is that of one datacenter, the
+// largest.
 type Need struct {
 	Rate           float64 // IDs a second of all processes together, sustained
 	Processes      int64   // that run at once
@@ -56,8 +57,9 @@ func (n Need) Check() error {
 type Source string
 
 const (
-	// Leased worker IDs are used again. One that a process leaves without saying so is offered after two windows: until then its
-	// successor has another, so that twice as many are needed as there are processes.
+	// Leased worker IDs are used again. One that a process leaves without saying so is offered
+	// after two windows: until then its successor has another, so that twice as many are needed as
+	// there are processes.
 	Leased Source = "leased"
 	// Disposable worker IDs are spent, one at each start, from 1 on.
 	Disposable Source = "disposable"
@@ -142,8 +144,9 @@ func (n Need) spent(workers float64) time.Time {
 // ErrImpossible is found in the error of Fit.
 var ErrImpossible = errors.New("plan: no layout will do")
 
-// Fit returns the layout that suits a need best: each field as wide as it has to be, and the bits that are over shared out among
-// sequence, worker and delta, in turn. Where 63 bits are not enough the error says what takes how many.
+// Fit returns the layout that suits a need best: each field as wide as it has to be, and the bits
+// that are over shared out among sequence, worker and delta, in turn. Where 63 bits are not enough
+// the error says what takes how many.
 func (n Need) Fit(unit time.Duration, epoch time.Time, source Source) (bitsalloc.Layout, error) {
 	units := math.Ceil(float64(n.end().UnixMilli()-epoch.UnixMilli()) / float64(unit.Milliseconds()))
 	workers := n.workers(source)

@@ -100,7 +100,8 @@ func TestFitSaysWhatTakesTooMuch(t *testing.T) {
 	}
 }
 
-// Whatever is asked, a layout that Fit gives will do; and where it gives none, none of the presets will.
+// Whatever is asked, a layout that Fit gives will do; and where it gives none, none of the presets
+// will.
 func TestWhatFitsWillDo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	fits := 0

@@ -17,7 +17,8 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// TestDocumentedClientsFailOver runs the clients of SERVICE.md with a server that is gone, one without a lease, and one that works.
+// TestDocumentedClientsFailOver runs the clients of SERVICE.md with a server that is gone, one
+// without a lease, and one that works.
 func TestDocumentedClientsFailOver(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/SERVICE.md")
 	if err != nil {

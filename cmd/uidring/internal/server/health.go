@@ -28,9 +28,10 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ client) *proble
 	return say(w, "ready\n")
 }
 
-// usable returns why a request for an ID would fail now, or nil. An empty ring alone is no reason, since that is filled when there is a
-// request; it is one when there is nothing to fill it from: the window of the lease is used up, or the last request found the ring
-// empty and the generator had to refuse.
+// usable returns why a request for an ID would fail now, or nil. An empty ring alone is no reason,
+// since that is filled when there is a request; it is one when there is nothing to fill it from:
+// the window of the lease is used up, or the last request found the ring empty and the generator
+// had to refuse.
 func (s *Server) usable() *problem {
 	short := s.shortage.Load() // first: a ring that is filled after the shortage counts
 	stats := s.cfg.Generator.Stats()
@@ -48,7 +49,8 @@ func (s *Server) usable() *problem {
 	return nil
 }
 
-// readiness keeps an answer for a moment. The route is open to everybody, and a look at the ring holds up its padding.
+// readiness keeps an answer for a moment. The route is open to everybody, and a look at the ring
+// holds up its padding.
 type readiness struct {
 	mu     sync.Mutex
 	at     time.Time

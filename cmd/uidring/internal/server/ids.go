@@ -42,7 +42,8 @@ func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem 
 	return s.draw(w, r, c, l, n)
 }
 
-// draw answers with n IDs, or with none. HEAD is answered as if there were IDs, but draws none, so that nobody knows their length.
+// draw answers with n IDs, or with none. HEAD is answered as if there were IDs, but draws none, so
+// that nobody knows their length.
 func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout, n int) *problem {
 	if r.Method == http.MethodHead {
 		if p := c.spend(1); p != nil {
@@ -68,11 +69,13 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout
 	return nil
 }
 
-// patience is how long a request waits for the lease to be renewed. A burst may use up what is there in less time than that takes; a store
-// that is gone must not hold up clients, which can ask another server.
+// patience is how long a request waits for the lease to be renewed. A burst may use up what is
+// there in less time than that takes; a store that is gone must not hold up clients, which can ask
+// another server.
 const patience = 500 * time.Millisecond
 
-// reserve takes n IDs before the first of them is written: where they run short the answer is still a problem.
+// reserve takes n IDs before the first of them is written: where they run short the answer is still
+// a problem.
 func (s *Server) reserve(ctx context.Context, b *batch, n int) error {
 	var patient context.Context // from the first shortage on
 	b.spans = b.spans[:0]
@@ -102,7 +105,8 @@ func (s *Server) reserve(ctx context.Context, b *batch, n int) error {
 	return nil
 }
 
-// parameters parses a query, and refuses what is not known or given twice: a slip in a name must not change the meaning.
+// parameters parses a query, and refuses what is not known or given twice: a slip in a name must
+// not change the meaning.
 func parameters(r *http.Request, known ...string) (url.Values, *problem) {
 	if r.URL.RawQuery == "" {
 		return nil, nil

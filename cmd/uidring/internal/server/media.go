@@ -34,7 +34,8 @@ var (
 	many = shape{`{"ids":["`, "\"]}\n"}
 )
 
-// negotiate finds out how the client wants its IDs: as which media type by Accept, in which form by the parameter form.
+// negotiate finds out how the client wants its IDs: as which media type by Accept, in which form by
+// the parameter form.
 func negotiate(r *http.Request, query url.Values, s shape) (layout, *problem) {
 	subtype, ok := accepted(r.Header["Accept"])
 	if !ok {
@@ -56,8 +57,9 @@ func negotiate(r *http.Request, query url.Values, s shape) (layout, *problem) {
 	return layout{contentType: "application/json", head: s.head, between: `","`, tail: s.tail, form: f}, nil
 }
 
-// accepted returns the subtype of the media type that suits the client best; ok is false when it wants none of them. JSON suits those who
-// do not say, and those who say it in a way that nobody can parse: old Java clients send "*; q=.2".
+// accepted returns the subtype of the media type that suits the client best; ok is false when it
+// wants none of them. JSON suits those who do not say, and those who say it in a way that nobody
+// can parse: old Java clients send "*; q=.2".
 func accepted(accept []string) (subtype string, ok bool) {
 	list := strings.Join(accept, ",")
 	if list == "" {

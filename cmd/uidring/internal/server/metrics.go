@@ -81,7 +81,8 @@ func (m *metrics) usage(route string) usage {
 	}
 }
 
-// count counts a request. Status 0 is a handler that has written nothing, for which net/http sends 200.
+// count counts a request. Status 0 is a handler that has written nothing, for which net/http sends
+// 200.
 func (u usage) count(status int, took time.Duration) {
 	u.duration.Observe(took.Seconds())
 	if status == 0 || status == http.StatusOK {

@@ -69,7 +69,8 @@ func (p *problem) after(wait time.Duration) *problem {
 	return &q
 }
 
-// ofTake says what an error of the generator means to a client. What the store has answered stays in the log.
+// ofTake says what an error of the generator means to a client. What the store has answered stays
+// in the log.
 func ofTake(err error) *problem {
 	ahead, isAhead := errors.AsType[*cached.AheadError](err)
 	switch {

@@ -70,7 +70,8 @@ func stopped(t *testing.T) *cached.Generator {
 	return g
 }
 
-// cutOff is a generator that has used up its window and cannot reach its store; with restore it can.
+// cutOff is a generator that has used up its window and cannot reach its store; with restore it
+// can.
 func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
 	store := t.TempDir()
 	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(fileassigner.LeaseStore(store), assigner.LeaseConfig{AllowUndurable: true})})

@@ -29,7 +29,8 @@ type route struct {
 	noStore []string // for the header, made once
 }
 
-// routes are found without a ServeMux, since that would redirect paths that are not clean, and answer some mistakes in plain text.
+// routes are found without a ServeMux, since that would redirect paths that are not clean, and
+// answer some mistakes in plain text.
 type routes struct {
 	exact         map[string]*route // by path
 	parse, assets *route            // of all paths that begin as they do; assets is nil without a page
@@ -50,7 +51,8 @@ func (t *routes) find(path string) *route {
 }
 
 func (s *Server) newRoutes(m *metrics) routes {
-	// Who needs no token has a gate apart: a few connections of HTTP/2 that read nothing can fill one.
+	// Who needs no token has a gate apart: a few connections of HTTP/2 that read nothing can fill
+	// one.
 	api, public, scrapes := &gate{most: s.cfg.MaxConcurrent}, &gate{most: s.cfg.MaxConcurrent}, &gate{most: mostScrapes}
 	add := func(name string, r route) *route {
 		r.server, r.usage, r.noStore = s, m.usage(name), []string{"no-store"}
@@ -128,7 +130,8 @@ func (t *route) answer(w http.ResponseWriter, r *http.Request) *problem {
 	return t.handle(w, r, c)
 }
 
-// checkSize refuses what no route reads. After a body the connection is closed, so that nobody has to read it.
+// checkSize refuses what no route reads. After a body the connection is closed, so that nobody has
+// to read it.
 func checkSize(w http.ResponseWriter, r *http.Request) *problem {
 	if len(r.RequestURI) > longestURL {
 		return longURL
@@ -150,7 +153,8 @@ func denied(w http.ResponseWriter, r *http.Request) *problem {
 	return unauthorized
 }
 
-// recover turns a panic into a log record and, if it is not too late, a 500. The client learns nothing of the cause.
+// recover turns a panic into a log record and, if it is not too late, a 500. The client learns
+// nothing of the cause.
 func (t *route) recover(a *answer, r *http.Request) {
 	cause := recover()
 	if cause == nil {

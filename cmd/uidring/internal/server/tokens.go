@@ -15,8 +15,8 @@ const (
 	mostTokens                  = 1000    // each is compared with the token of every request
 )
 
-// Tokens is a set of bearer tokens, each with the name of who has it. It holds hashes only, and is immutable. The zero value is the
-// empty set, with which nobody needs a token.
+// Tokens is a set of bearer tokens, each with the name of who has it. It holds hashes only, and is
+// immutable. The zero value is the empty set, with which nobody needs a token.
 type Tokens struct{ known []token }
 
 type token struct {
@@ -24,10 +24,12 @@ type token struct {
 	hash [sha256.Size]byte
 }
 
-// ParseTokens reads a token file: a name and a token on each line, parted by spaces or tabs; lines that are empty or begin with # are
-// skipped. Names have up to 64 letters, digits and . _ -; tokens have 16 to 512 letters, digits and - . _ ~ + / =, as RFC 6750 has it. Two lines may
-// have one name, while a token is replaced; they then share a limit. At least one token is needed, since the empty set would open the server
-// to everybody, and at most 1,000 are allowed. All mistakes are reported at once, by line; no word of the file is in an error, for it may be a token.
+// ParseTokens reads a token file: a name and a token on each line, parted by spaces or tabs; lines
+// that are empty or begin with # are skipped. Names have up to 64 letters, digits and . _ -; tokens
+// have 16 to 512 letters, digits and - . _ ~ + / =, as RFC 6750 has it. Two lines may have one
+// name, while a token is replaced; they then share a limit. At least one token is needed, since the
+// empty set would open the server to everybody, and at most 1,000 are allowed. All mistakes are
+// reported at once, by line; no word of the file is in an error, for it may be a token.
 func ParseTokens(file []byte) (Tokens, error) {
 	var known []token
 	var errs []error
@@ -88,8 +90,8 @@ func (t Tokens) Len() int { return len(t.known) }
 // String says how many tokens there are, and no more.
 func (t Tokens) String() string { return fmt.Sprintf("tokens: %d", t.Len()) }
 
-// find returns the index of a token, or -1. It takes as long for a token that is known as for one that is not, of whatever length:
-// hashes are compared, with all there are.
+// find returns the index of a token, or -1. It takes as long for a token that is known as for one
+// that is not, of whatever length: hashes are compared, with all there are.
 func (t Tokens) find(secret string) int {
 	hash, found := sha256.Sum256([]byte(secret)), -1
 	for i := range t.known {

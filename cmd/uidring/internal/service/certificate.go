@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// newCertificate is a certificate in two PEM files, with its chain in the first and its key in the second.
+// newCertificate is a certificate in two PEM files, with its chain in the first and its key in the
+// second.
 func newCertificate(cert, key string) *reloaded[tls.Certificate] {
 	return &reloaded[tls.Certificate]{
 		name:  "certificate",

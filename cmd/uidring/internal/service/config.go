@@ -18,17 +18,21 @@ import (
 // storeTimeout bounds each call to the store of worker IDs.
 const storeTimeout = 10 * time.Second
 
-// A Config says what to serve, where, and to whom. No field has a default. Errors name the fields as the settings of the command are named.
+// A Config says what to serve, where, and to whom. No field has a default. Errors name the fields
+// as the settings of the command are named.
 type Config struct {
-	// Listen is host:port. Where others than this host can reach it, TokenFile and CertFile have to be there, or Insecure.
+	// Listen is host:port. Where others than this host can reach it, TokenFile and CertFile have to
+	// be there, or Insecure.
 	Listen string
 	// Insecure lets others reach the service without proving who they are, or in plain text.
 	Insecure bool
-	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no TLS.
+	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no
+	// TLS.
 	CertFile, KeyFile string
 	// MinTLS is the lowest version that is spoken, tls.VersionTLS12 or tls.VersionTLS13.
 	MinTLS uint16
-	// TokenFile has the tokens that clients show, see server.ParseTokens. Empty: none are asked for.
+	// TokenFile has the tokens that clients show, see server.ParseTokens. Empty: none are asked
+	// for.
 	TokenFile string
 	// MaxConnections are served at a time, at least 1. Others wait.
 	MaxConnections int
@@ -88,7 +92,8 @@ func (cfg *Config) check() error {
 // errChecked ends the making of a generator whose configuration has no mistakes.
 var errChecked = errors.New("service: the configuration of the generator has no mistakes")
 
-// checkGenerator has the generator check its configuration, which comes before it asks for a worker ID.
+// checkGenerator has the generator check its configuration, which comes before it asks for a worker
+// ID.
 func (cfg *Config) checkGenerator() error {
 	generator := cfg.Generator
 	generator.Assigner = nobody{}

@@ -13,8 +13,9 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// Three servers are one service. One is killed under load, another is told to end, both come back: each request is answered by the next
-// server that is asked, the only attempts that fail are those at a server that ends or is gone, and no ID comes twice.
+// Three servers are one service. One is killed under load, another is told to end, both come back:
+// each request is answered by the next server that is asked, the only attempts that fail are those
+// at a server that ends or is gone, and no ID comes twice.
 func TestServersStandInForEachOther(t *testing.T) {
 	mariaDB := func(t *testing.T) [][]string {
 		dsn := "--dsn=mysql://root@" + testserver.MariaDB(t).Addr() + "/uidring"
@@ -90,8 +91,9 @@ func (f *fleet) replace(i int, c *child) {
 	f.children[i] = c
 }
 
-// judge allows an attempt to fail when the server was killed while it was under way, or was gone when it began. A server that was told
-// to end has answered what it has taken: others found nobody listening, or were in the queue of the kernel when that changed.
+// judge allows an attempt to fail when the server was killed while it was under way, or was gone
+// when it began. A server that was told to end has answered what it has taken: others found nobody
+// listening, or were in the queue of the kernel when that changed.
 func (f *fleet) judge(url string, began, ended time.Time, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

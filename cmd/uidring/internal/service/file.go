@@ -9,8 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// A reloaded value is made of the contents of files. What cannot be read or understood leaves the value as it was.
-// Any number of goroutines may call current; the other methods belong to one at a time.
+// A reloaded value is made of the contents of files. What cannot be read or understood leaves the
+// value as it was. Any number of goroutines may call current; the other methods belong to one at a
+// time.
 type reloaded[T any] struct {
 	name     string   // for people
 	files    []string // in the order that parse takes them
@@ -37,8 +38,8 @@ func (r *reloaded[T]) load() error {
 	return nil
 }
 
-// refresh is load for files that may have changed. Where they have not, a mistake in them has been reported already; somebody who asks
-// wants to read it again.
+// refresh is load for files that may have changed. Where they have not, a mistake in them has been
+// reported already; somebody who asks wants to read it again.
 func (r *reloaded[T]) refresh(asked bool, logger *slog.Logger) {
 	if contents, _ := r.read(); !asked && slices.EqualFunc(contents, r.seen, slices.Equal) {
 		return

@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// A gate stands before the API, which cannot be there before the worker ID is. Until then the gate answers: alive, but not ready. Towards the end it
-// has clients leave: a connection that is closed with an answer loses no request, one that is closed between two may.
+// A gate stands before the API, which cannot be there before the worker ID is. Until then the gate
+// answers: alive, but not ready. Towards the end it has clients leave: a connection that is closed
+// with an answer loses no request, one that is closed between two may.
 type gate struct {
 	api    atomic.Pointer[http.Handler] // nil: the worker ID is being taken
 	ending atomic.Bool

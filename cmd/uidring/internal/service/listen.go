@@ -24,7 +24,8 @@ const (
 	maxStreams    = 250              // requests at once on a connection of HTTP/2
 )
 
-// checkListen refuses to be reached by others without their proving who they are, and in plain text.
+// checkListen refuses to be reached by others without their proving who they are, and in plain
+// text.
 func (cfg *Config) checkListen() error {
 	if _, _, err := net.SplitHostPort(cfg.Listen); err != nil {
 		return fmt.Errorf("listen %q, allowed: host:port, such as 127.0.0.1:8080, [::1]:8080 or :8080", cfg.Listen)
@@ -80,7 +81,8 @@ func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *h
 	}
 }
 
-// complaints are what net/http has to say: mostly that clients do something wrong, such as a port scan in place of a TLS handshake.
+// complaints are what net/http has to say: mostly that clients do something wrong, such as a port
+// scan in place of a TLS handshake.
 type complaints struct{ logger *slog.Logger }
 
 func (c *complaints) Write(p []byte) (int, error) {

@@ -99,7 +99,8 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// A client that sends its header byte by byte, and one that sends nothing, are cut off when the time for a header is over.
+// A client that sends its header byte by byte, and one that sends nothing, are cut off when the
+// time for a header is over.
 func TestSlowHeaderIsCutOff(t *testing.T) {
 	const bound = 200 * time.Millisecond
 	address := listening(t, 10, ok, func(s *http.Server) { s.ReadHeaderTimeout = bound })

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// newcomers are the connections on which no request has come yet. http.Server.Shutdown reads the first request of such a connection and drops it
-// without an answer; so they are waited for before.
+// newcomers are the connections on which no request has come yet. http.Server.Shutdown reads the
+// first request of such a connection and drops it without an answer; so they are waited for before.
 type newcomers struct {
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}

@@ -57,7 +57,8 @@ func replace(t *testing.T, path, text string) {
 	}
 }
 
-// load sends requests without a pause until the test calls the func that it returns, which says how many there were. Each has to succeed.
+// load sends requests without a pause until the test calls the func that it returns, which says how
+// many there were. Each has to succeed.
 func load(t *testing.T, request func() error) (end func() int64) {
 	t.Helper()
 	var done atomic.Bool

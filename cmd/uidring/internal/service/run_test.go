@@ -30,7 +30,8 @@ type logbook struct {
 	all  []map[string]any
 }
 
-// Write takes records in JSON. What is no JSON, such as the trace of a panic, is a record of its text.
+// Write takes records in JSON. What is no JSON, such as the trace of a panic, is a record of its
+// text.
 func (l *logbook) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +154,8 @@ func get(client *http.Client, url string) (int, string, error) {
 	return answer.StatusCode, string(body), err
 }
 
-// draw asks for IDs, more than a connection of HTTP/2 holds, so that the request is under way until somebody reads them.
+// draw asks for IDs, more than a connection of HTTP/2 holds, so that the request is under way until
+// somebody reads them.
 func draw(t *testing.T, r *running, n int) io.Reader {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://%s/v1/ids?n=%d", r.address, n), nil)
@@ -169,7 +171,8 @@ func draw(t *testing.T, r *running, n int) io.Reader {
 	return answer.Body
 }
 
-// A client that reads slowly gets all that it has asked for, an event stream ends, and then Run does.
+// A client that reads slowly gets all that it has asked for, an event stream ends, and then Run
+// does.
 func TestRequestsUnderWayAreFinishedAndStreamsEnd(t *testing.T) {
 	cfg, log := testConfig(t)
 	r := ready(t, cfg, log)
@@ -198,7 +201,8 @@ func TestRequestsUnderWayAreFinishedAndStreamsEnd(t *testing.T) {
 	}
 }
 
-// A client that has connected before the end begins gets an answer to what it sends after that, and hears that the connection ends.
+// A client that has connected before the end begins gets an answer to what it sends after that, and
+// hears that the connection ends.
 func TestNewcomersAreAnsweredAtTheEnd(t *testing.T) {
 	cfg, log := testConfig(t)
 	r := ready(t, cfg, log)
@@ -269,7 +273,8 @@ func TestDrainTakesRequestsAndIsNotReady(t *testing.T) {
 	}
 }
 
-// Redis keeps a worker ID back for more than a minute. The service lives, is not ready, and can be stopped.
+// Redis keeps a worker ID back for more than a minute. The service lives, is not ready, and can be
+// stopped.
 func TestQuarantineIsNotReadyAndCanBeStopped(t *testing.T) {
 	redis := testserver.Redis(t)
 	cfg, log := testConfig(t)

@@ -33,8 +33,8 @@ type Service struct {
 	ending      chan struct{} // closed when event streams have to end
 }
 
-// New checks the configuration, reads the files that it names, and opens the store, see store.Open. It reports all mistakes at once. Run has to
-// follow.
+// New checks the configuration, reads the files that it names, and opens the store, see store.Open.
+// It reports all mistakes at once. Run has to follow.
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
@@ -152,7 +152,8 @@ func (s *Service) accept(h *http.Server, l net.Listener) error {
 	return fmt.Errorf("listen %s: %w", l.Addr(), err)
 }
 
-// generator takes a worker ID. It waits for the end of a quarantine, and else for at most the time that a call to the store may take.
+// generator takes a worker ID. It waits for the end of a quarantine, and else for at most the time
+// that a call to the store may take.
 func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	blank, err := s.makeStore(ctx)
 	if err != nil {
@@ -174,8 +175,8 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	return g, nil
 }
 
-// makeStore makes the missing parts of the store, unless another store is expected, and reports whether
-// nothing was there.
+// makeStore makes the missing parts of the store, unless another store is expected, and reports
+// whether nothing was there.
 func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -185,7 +186,8 @@ func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 	return blank, err
 }
 
-// stop lets no request fail that is under way, but for those that take longer than the grace, and gives the worker ID back.
+// stop lets no request fail that is under way, but for those that take longer than the grace, and
+// gives the worker ID back.
 func (s *Service) stop(h *http.Server, l net.Listener, api *server.Server, generator *cached.Generator) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
 	s.notify(daemon.SdNotifyStopping)

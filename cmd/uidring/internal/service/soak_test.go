@@ -41,8 +41,8 @@ func (s *soak) seen(r refusal) int {
 	return s.refusals[r]
 }
 
-// A server under load loses its database again and again. It says so, in the one documented way, and goes on when the database is back;
-// no ID comes twice, and nothing grows.
+// A server under load loses its database again and again. It says so, in the one documented way,
+// and goes on when the database is back; no ID comes twice, and nothing grows.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	window := min(max(*soakFor/10, time.Second), 5*time.Second)

@@ -13,11 +13,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settle is the pause between the first sign of a change and the reading: a certificate and its key are two files.
+// settle is the pause between the first sign of a change and the reading: a certificate and its key
+// are two files.
 const settle = 100 * time.Millisecond
 
-// A watch calls reload when SIGHUP comes, and when something happens in a folder of one of the files. It looks at folders and not at files,
-// since files are replaced by renaming, and the secrets of Kubernetes by renaming a link beside them.
+// A watch calls reload when SIGHUP comes, and when something happens in a folder of one of the
+// files. It looks at folders and not at files, since files are replaced by renaming, and the
+// secrets of Kubernetes by renaming a link beside them.
 type watch struct {
 	folders []string
 	reload  func(asked bool)
@@ -48,7 +50,8 @@ func newWatch(files []string, reload func(asked bool), logger *slog.Logger) *wat
 	return w
 }
 
-// add has the folders watched. One that was replaced is watched again from here on; for others it does nothing.
+// add has the folders watched. One that was replaced is watched again from here on; for others it
+// does nothing.
 func (w *watch) add() {
 	if w.events == nil {
 		return

@@ -82,7 +82,8 @@ func TestChangesOfAFileAreSeen(t *testing.T) {
 	becomes("4")
 }
 
-// Kubernetes has number -> ..data/number and ..data -> ..1, and changes a secret by renaming another link to ..data.
+// Kubernetes has number -> ..data/number and ..data -> ..1, and changes a secret by renaming
+// another link to ..data.
 func TestSecretOfKubernetesIsSeenToChange(t *testing.T) {
 	dir := t.TempDir()
 	link := func(from, to string) {
@@ -116,7 +117,8 @@ func hangup() error {
 	return self.Signal(syscall.SIGHUP)
 }
 
-// A file behind a link into another folder changes without a sign in the folder of the link. SIGHUP is for that.
+// A file behind a link into another folder changes without a sign in the folder of the link. SIGHUP
+// is for that.
 func TestHangupHasFilesReadAgain(t *testing.T) {
 	elsewhere, dir := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(elsewhere, "number"), "1")

@@ -41,7 +41,8 @@ func openMySQL(s *Store, u *url.URL, namespace string) error {
 	return nil
 }
 
-// mysqlDSN puts a URL into the form of the driver, which takes user and password as they are, and a user's name to end at a colon.
+// mysqlDSN puts a URL into the form of the driver, which takes user and password as they are, and a
+// user's name to end at a colon.
 func mysqlDSN(u *url.URL) (string, error) {
 	user, database := u.User.Username(), strings.TrimPrefix(u.Path, "/")
 	switch {

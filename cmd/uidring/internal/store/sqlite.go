@@ -21,7 +21,8 @@ func openSQLite(s *Store, u *url.URL, namespace string) error {
 	if err != nil {
 		return err
 	}
-	// mode=rw: only Create makes the file. EXTRA: a commit is on disk in every journal mode that a file may have been given.
+	// mode=rw: only Create makes the file. EXTRA: a commit is on disk in every journal mode that a
+	// file may have been given.
 	const settings = "mode=rw&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)&_txlock=immediate"
 	file := url.URL{Scheme: "file", Path: path, RawQuery: settings}
 	db, err := sqlx.Open("sqlite", file.String())
@@ -61,8 +62,9 @@ func sqlitePath(u *url.URL) (string, error) {
 	return filepath.Abs(path)
 }
 
-// makeFile makes an empty file, which is an empty database, and the folders above it, unless they are there. The names of the folders
-// are on disk when it returns; that of the file is when SQLite has written to it.
+// makeFile makes an empty file, which is an empty database, and the folders above it, unless they
+// are there. The names of the folders are on disk when it returns; that of the file is when SQLite
+// has written to it.
 func makeFile(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

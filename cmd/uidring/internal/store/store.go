@@ -7,11 +7,13 @@
 //	etcd://user:password@host:2379,host2:2379,host3:2379?tls=true
 //	file:///var/lib/uidring/ids             a folder that exists, see package fileassigner
 //
-// Characters that mean something in a URL, such as / ? # % @ in a password, are written as %2F, %3F and so on.
+// Characters that mean something in a URL, such as / ? # % @ in a password, are written as %2F, %3F
+// and so on.
 //
-// What follows the question mark is for the driver: parameters of go-sql-driver/mysql, of libpq for postgres, of go-redis. MySQL, rediss
-// and etcd also have ca, cert and key, the names of PEM files: whom to trust in place of the system's authorities, and what to show.
-// SQLite and file have no parameters.
+// What follows the question mark is for the driver: parameters of go-sql-driver/mysql, of libpq for
+// postgres, of go-redis. MySQL, rediss and etcd also have ca, cert and key, the names of PEM files:
+// whom to trust in place of the system's authorities, and what to show. SQLite and file have no
+// parameters.
 package store
 
 import (
@@ -31,7 +33,8 @@ const forms = "allowed: sqlite:///path/ids.db, sqlite:ids.db, mysql://user:passw
 	"postgres://user:password@host:5432/database, redis://user:password@host:6379/0, rediss://…, " +
 	"etcd://user:password@host:2379,host2:2379, file:///folder"
 
-// ErrNoLogin is found in the error of Open when the URL can be read, and its server does not answer or does not take user and password.
+// ErrNoLogin is found in the error of Open when the URL can be read, and its server does not answer
+// or does not take user and password.
 var ErrNoLogin = errors.New("cannot log in")
 
 // A Store keeps the worker IDs of a namespace. Any number of goroutines may use it.
@@ -45,10 +48,12 @@ type Store struct {
 	close  func() error
 }
 
-// Open returns the store of a namespace by URL. Nothing is created, and most servers are not asked anything yet: an etcd with a user is,
-// and has five seconds to answer. Close it when nothing uses it any more. A folder is one namespace, whatever it is called here.
+// Open returns the store of a namespace by URL. Nothing is created, and most servers are not asked
+// anything yet: an etcd with a user is, and has five seconds to answer. Close it when nothing uses
+// it any more. A folder is one namespace, whatever it is called here.
 //
-// Errors name what is wrong with the URL and what is allowed. No error holds a password, or a piece of one that was not escaped.
+// Errors name what is wrong with the URL and what is allowed. No error holds a password, or a piece
+// of one that was not escaped.
 func Open(rawURL, name string) (*Store, error) {
 	if err := assigner.CheckNamespace(name); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
@@ -82,9 +87,10 @@ func openers() map[string]func(s *Store, u *url.URL, namespace string) error {
 	}
 }
 
-// Create makes what a store needs that is not there yet: the tables of a database, and with SQLite its file and the folder of that. Tables
-// that are there stay as they are. Redis and etcd need nothing; the folder of a file URL is the operator's to make, so that a disk that is
-// not mounted is noticed. Any number of processes may call it at once.
+// Create makes what a store needs that is not there yet: the tables of a database, and with SQLite
+// its file and the folder of that. Tables that are there stay as they are. Redis and etcd need
+// nothing; the folder of a file URL is the operator's to make, so that a disk that is not mounted
+// is noticed. Any number of processes may call it at once.
 func (s *Store) Create(ctx context.Context) error {
 	if s.create == nil {
 		return nil
@@ -116,8 +122,8 @@ func (s *Store) Close() error {
 	return s.close()
 }
 
-// parse reads a URL. An @ that is not escaped shows that more than the password was read as something else; of such a URL, as
-// of one that cannot be read, nothing is shown.
+// parse reads a URL. An @ that is not escaped shows that more than the password was read as
+// something else; of such a URL, as of one that cannot be read, nothing is shown.
 func parse(rawURL string) (*url.URL, error) {
 	const hidden = "(it is not shown, since it may hold a password); write / ? # %% @ in a user name or password as %%2F %%3F %%23 %%25 %%40; "
 	if rawURL == "" {

@@ -9,7 +9,8 @@ import (
 	"os"
 )
 
-// tlsConfig takes the parameters ca, cert and key out of those of a URL. It returns nil when there are none.
+// tlsConfig takes the parameters ca, cert and key out of those of a URL. It returns nil when there
+// are none.
 func tlsConfig(params url.Values) (*tls.Config, error) {
 	ca, cert, key := params.Get("ca"), params.Get("cert"), params.Get("key")
 	for _, name := range [...]string{"ca", "cert", "key"} {
