@@ -41,8 +41,8 @@ func ExampleParseBase32() {
 	_, err := uidring.ParseBase32("04WWA0400280")
 	fmt.Println(err)
 	// Output:
-	// 176636547297255431 <nil> uidring: malformed ID: base32 "04WWA0400280": 12 bytes long,
-	// allowed: 13 characters of 0-9 and A-Z but U
+	// 176636547297255431 <nil>
+	// uidring: malformed ID: base32 "04WWA0400280": 12 bytes long, allowed: 13 characters of 0-9 and A-Z but U
 }
 
 func ExampleInvalidError() {

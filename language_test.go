@@ -28,18 +28,18 @@ const commentWidth = 100
 
 // mayHave are the comment lines of a folder that may break the rules. A number may only fall; 0 is not listed.
 var mayHave = map[string]int{
-	".":                      36,
+	".":                      35,
 	"assigner":               68,
 	"assigner/assignertest":  34,
 	"assigner/etcdassigner":  10,
-	"assigner/fileassigner":  11,
+	"assigner/fileassigner":  10,
 	"assigner/redisassigner": 17,
-	"assigner/sqlassigner":   50,
+	"assigner/sqlassigner":   48,
 	"assigner/sqlassigner/internal/storetest": 11,
 	"assigner/sqlassigner/sqltest":            3,
 	"bench":                                   161,
 	"bench/internal/chart":                    12,
-	"bitsalloc":                               17,
+	"bitsalloc":                               16,
 	"cached":                                  41,
 	"cmd/uidring/internal/cli":                44,
 	"cmd/uidring/internal/idtext":             2,
@@ -59,7 +59,7 @@ var mayHave = map[string]int{
 	"metrics/otel":                            3,
 	"metrics/prometheus":                      11,
 	"ringbuffer":                              25,
-	"schema":                                  3,
+	"schema":                                  2,
 }
 
 // TestCommentsArePlain holds comments to the rules for language.
@@ -102,6 +102,9 @@ func unplainComments(t *testing.T, path string) (found []string) {
 		for _, comment := range group.List {
 			position := fset.Position(comment.Pos())
 			scanner := bufio.NewScanner(strings.NewReader(comment.Text))
+			if strings.HasPrefix(comment.Text, "// Output") || strings.HasPrefix(comment.Text, "// Unordered") {
+				break // the rest of the group is the output of an example
+			}
 			for line := position.Line; scanner.Scan(); line++ {
 				if advice := advise(scanner.Text(), position.Column); advice != "" {
 					found = append(found, path+":"+strconv.Itoa(line)+": "+advice+": "+scanner.Text())
@@ -114,7 +117,7 @@ func unplainComments(t *testing.T, path string) (found []string) {
 
 // advise returns the advice for a comment line that starts in a column, or "".
 func advise(line string, column int) string {
-	if strings.HasPrefix(line, "//go:") || strings.HasPrefix(line, "// Output") {
+	if strings.HasPrefix(line, "//go:") {
 		return ""
 	}
 	for _, accent := range accents {
@@ -123,7 +126,8 @@ func advise(line string, column int) string {
 		}
 	}
 	// A column counts a tab as one; comments after code may be longer.
-	if column <= 4 && 4*(column-1)+utf8.RuneCountInString(line) > commentWidth && strings.Contains(line[3:], " ") {
+	code := strings.HasPrefix(line, "//\t")
+	if !code && column <= 4 && 4*(column-1)+utf8.RuneCountInString(line) > commentWidth && strings.Contains(line[3:], " ") {
 		return "wrap it"
 	}
 	return ""

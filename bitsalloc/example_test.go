@@ -42,8 +42,7 @@ func ExampleAllocator_Parse() {
 	fmt.Println(string(text), err)
 	// Output:
 	// worker 21 at 2019-05-02 15:26:39 +0000 UTC
-	// {"UID":"3200169789968523265","timestamp":"2019-05-02T15:26:39Z","datacenterId":"0","workerId":"21","sequence":"1"}
-	// <nil>
+	// {"UID":"3200169789968523265","timestamp":"2019-05-02T15:26:39Z","datacenterId":"0","workerId":"21","sequence":"1"} <nil>
 }
 
 func ExampleAllocator_Allocate_outOfRange() {
