@@ -93,7 +93,7 @@ func TestADerivedGrantIsUnfencedAndComesBack(t *testing.T) {
 func TestOutOfRangeIsAnErrorNeverAModulo(t *testing.T) {
 	t.Setenv("UIDRING_TEST_WORKER", "1024")
 	t.Setenv("HOSTNAME", "ids-1024")
-	const allowed = "allowed with layout 41/0/10/12 1ms: 0 to 1023"
+	const allowed = "allowed with layout 41/0/10/12@1ms: 0 to 1023"
 	for _, c := range []struct {
 		source string
 		a      assigner.Assigner

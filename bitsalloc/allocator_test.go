@@ -248,7 +248,7 @@ func TestParseRefusesWhatTheLayoutCannotHaveMade(t *testing.T) {
 
 func TestParseErrorSaysWhatIsAllowed(t *testing.T) {
 	_, err := mustNew(t, bitsalloc.JavaScript(), time.Time{}).Parse(-5)
-	want := "bitsalloc: invalid ID: -5, allowed with layout 31/0/10/12 1s: 1 to 9007199254740991"
+	want := "bitsalloc: invalid ID: -5, allowed with layout 31/0/10/12@1s: 1 to 9007199254740991"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -48,11 +48,6 @@ func JavaScript() Layout { return Layout{31, 0, 10, 12, time.Second} }
 // DefaultEpoch is 2026-01-01T00:00:00Z, the epoch that [New] uses when it is given none.
 func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
-// String gives the widths and the unit, as in "28/5/17/13 1s".
-func (l Layout) String() string {
-	return fmt.Sprintf("%d/%d/%d/%d %v", l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit)
-}
-
 // check reports every mistake of a layout at once.
 func (l Layout) check() error {
 	var errs []error

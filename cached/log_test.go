@@ -119,7 +119,7 @@ level=INFO msg="worker ID released" worker=W
 			config: func(cfg *cached.Config) { cfg.Layout.DeltaBits = 24 },
 			want: `
 level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
-level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout="24/5/17/4 1s"
+level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout=24/5/17/4@1s
 level=INFO msg="worker ID released" worker=W
 `,
 		},

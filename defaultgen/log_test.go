@@ -74,7 +74,7 @@ func TestLogRecords(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		want := `level=INFO msg="worker ID assigned" worker=1 datacenter=3 guarantee=fresh
 level=WARN msg="the delta field is used up within a year" expires=` + epoch.Add(1<<24*time.Second).Format("2006-01-02T15:04:05.000Z") +
-			` layout="24/3/10/4 1s"
+			` layout=24/3/10/4@1s
 level=ERROR msg="panic in Trace.TakeRejected" panic="a mistake" stack="(of a goroutine)"
 level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused"
 level=INFO msg="worker ID: the store answers again" worker=1

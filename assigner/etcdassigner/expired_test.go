@@ -88,12 +88,12 @@ func TestClaimReadsABoundedNumberOfRows(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		free        func(int64) bool
-		keys, pages int64 // at most
+		keys, pages int64 // at most, with one page more where the first ones meet the last row and go on with row 0
 		worker      func(int64) bool
 	}{
-		{"all are free", func(int64) bool { return true }, 256, 1, func(w int64) bool { return w < rows }},
-		{"every second is free", func(w int64) bool { return w%2 == 0 }, 256 + 1000, 3, func(w int64) bool { return w%2 == 0 }},
-		{"every twentieth is free", func(w int64) bool { return w%20 == 0 }, 256 + 7000, 9, func(w int64) bool { return w%20 == 0 }},
+		{"all are free", func(int64) bool { return true }, 2 * 256, 2, func(w int64) bool { return w < rows }},
+		{"every second is free", func(w int64) bool { return w%2 == 0 }, 256 + 2*1000, 4, func(w int64) bool { return w%2 == 0 }},
+		{"every twentieth is free", func(w int64) bool { return w%20 == 0 }, 256 + 8000, 10, func(w int64) bool { return w%20 == 0 }},
 		{"one is free", func(w int64) bool { return w == 777 }, rows, 23, func(w int64) bool { return w == 777 }},
 		{"all are held", func(int64) bool { return false }, rows, 23, func(w int64) bool { return w == rows }},
 	} {

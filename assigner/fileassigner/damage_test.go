@@ -192,8 +192,7 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	dir := diskFolder(t)
 	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	const seen = "2026-11-21T01:02:04.000000005Z"
-	body := `{"Format":1,"ID":"` + id + `","Seen":"` + seen + `","Meta":{"Version":4,"Namespace":"N","Layout":{"DeltaBits":28,"DatacenterBits":5,` +
-		`"WorkerBits":17,"SequenceBits":13,"Unit":1000000000},"Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"FirstWorkerID":1,"NextWorkerID":2,` +
+	body := `{"Format":1,"ID":"` + id + `","Seen":"` + seen + `","Meta":{"Version":4,"Namespace":"N","Layout":"28/5/17/13@1s","Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"FirstWorkerID":1,"NextWorkerID":2,` +
 		`"Prepared":8,"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
 		`"Rows":{"1":{"WorkerID":1,"Version":2,"Fence":9223372036854775806,"Token":"T","Owner":"ö \u003c\u003e","Holder":"H","Identity":"I",` +
 		`"Expires":"2026-11-21T01:02:03.000000004Z"}}}`

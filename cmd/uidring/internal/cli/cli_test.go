@@ -87,13 +87,13 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"version now", "1 arguments, allowed: none; see uidring version --help"},
 		{"parse", "no IDs, allowed: IDs, or - for standard input; see uidring parse --help"},
 		{"parse --form hex 1", `invalid argument "hex" for "--form" flag: allowed: auto, decimal, base32, base62; see uidring parse --help`},
-		{"parse --layout 1/2/3 1", `invalid argument "1/2/3" for "--layout" flag: allowed: default, leased, baidu, snowflake, javascript, or widths such as 28/5/17/13 ` +
-			"or 41/0/10/12@1ms; see uidring parse --help"},
+		{"parse --layout 1/2 1", `invalid argument "1/2" for "--layout" flag: bitsalloc: invalid layout: "1/2", allowed: default, leased, baidu, snowflake, javascript, ` +
+			"or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms; see uidring parse --help"},
 		{"parse --layout 60/0/9/9 1", `invalid argument "60/0/9/9" for "--layout" flag: bitsalloc: invalid layout: DeltaBits 60 + DatacenterBits 0 + WorkerBits 9 + ` +
 			"SequenceBits 9 = 78, allowed: at most 63; see uidring parse --help"},
 		{"parse --layout 28/5/17/13@7s 1", `invalid argument "28/5/17/13@7s" for "--layout" flag: bitsalloc: invalid layout: Unit 7s, allowed: whole ` +
 			"milliseconds that divide one minute; see uidring parse --help"},
-		{"parse --epoch now 1", `invalid argument "now" for "--epoch" flag: allowed: 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in ` +
+		{"parse --epoch now 1", `invalid argument "now" for "--epoch" flag: allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in ` +
 			"2026-11-21T15:04:05+01:00; see uidring parse --help"},
 		{"range", "--from is missing, allowed: when the span begins, such as 2026-11-21; --to is missing, allowed: when the span has ended, such as 2026-11-22"},
 		{"range --from 2026-11-22 --to 2026-11-21", "--to 2026-11-21T00:00:00Z, allowed: later than --from 2026-11-22T00:00:00Z"},
@@ -129,7 +129,7 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 		t.Errorf("printed %s, want flags before the environment", out)
 	}
 	t.Setenv("UIDRING_EPOCH", "sesame")
-	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
+	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
 		"2026-11-21T15:04:05+01:00\n")
 	wants(t, "", []string{"version", "--json=x"}, exitUsage, "", `uidring: invalid argument "x" for "--json" flag: strconv.ParseBool: parsing "x": invalid syntax; `+
 		"see uidring version --help\n")

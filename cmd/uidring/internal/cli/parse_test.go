@@ -40,13 +40,13 @@ uidring: argument 1: malformed ID: no form of 1 characters, allowed: decimal dig
 uidring: line 3: malformed ID: no form of 8 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
 uidring: line 5: ID out of range: decimal "-5": negative, allowed: 0 to 9223372036854775807
 uidring: line 6: longer than 4,096 bytes, allowed: an ID a line
-uidring: line 7: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13 1s: 1 to 9223372036854775807
+uidring: line 7: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13@1s: 1 to 9223372036854775807
 uidring: line 8: malformed ID: base32 "04WWA0400280U": character "U" at offset 12, allowed: 13 characters of 0-9 and A-Z but U
 uidring: line 9: malformed ID: base62 "0D2zpT7hYB!": character "!" at offset 10, allowed: 11 characters of 0-9, A-Z and a-z
 uidring: line 10: ID out of range: decimal "99999999999999999999": above the largest ID, allowed: 0 to 9223372036854775807
 `)
 	wants(t, "", []string{"parse", "--layout", "javascript", "9007199254740992"}, exitFailure, "",
-		"uidring: argument 1: bitsalloc: invalid ID: 9007199254740992, allowed with layout 31/0/10/12 1s: 1 to 9007199254740991\n")
+		"uidring: argument 1: bitsalloc: invalid ID: 9007199254740992, allowed with layout 31/0/10/12@1s: 1 to 9007199254740991\n")
 }
 
 // Digits may be two forms at once. Nothing is guessed: --form says which.

@@ -95,9 +95,22 @@ func (p *planner) run(s *streams) error {
 	return errors.Join(print(s, rows), err)
 }
 
+// A preset is a layout with a name.
+type preset struct {
+	name   string
+	layout bitsalloc.Layout
+}
+
 // judge returns all rows, and an error when no layout will do.
 func (p *planner) judge() (rows []judged, err error) {
-	candidates := presets()
+	var candidates []preset
+	for _, name := range bitsalloc.PresetNames() {
+		layout, err := bitsalloc.ParseLayout(name)
+		if err != nil {
+			return nil, err
+		}
+		candidates = append(candidates, preset{name, layout})
+	}
 	if p.given {
 		candidates = append(candidates, preset{"given", p.format.layout.Layout})
 	}
@@ -156,7 +169,7 @@ func (p *planner) table(s *streams, rows []judged) error {
 		case !row.willDo():
 			verdict = s.paint(s.out, red, "no:") + " " + strings.Join(row.Faults, "; ")
 		}
-		t.row(row.name, widths(row.Layout), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
+		t.row(row.name, row.Layout.String(), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
 			row.Ends.Format(time.DateOnly), verdict)
 	}
 	return t.print()
@@ -187,7 +200,7 @@ func (p *planner) json(s *streams, rows []judged) error {
 		Layouts []layout `json:"layouts"`
 	}{}
 	for _, row := range rows {
-		answer.Layouts = append(answer.Layouts, layout{row.name, widths(row.Layout), row.Source,
+		answer.Layouts = append(answer.Layouts, layout{row.name, row.Layout.String(), row.Source,
 			row.willDo(), row.preferred, append([]string{}, row.Faults...), row.Ends, row.Rate, row.Workers, row.Datacenters})
 	}
 	return writeJSON(s.out, answer)

@@ -62,7 +62,7 @@ func printRange(s *streams, alloc *bitsalloc.Allocator, from, to time.Time, asJS
 	first, last := alloc.Range(from, to)
 	if first > last {
 		return fmt.Errorf("no IDs from %s to %s: layout %s has IDs from %s to %s",
-			rfc3339(from), rfc3339(to), widths(alloc.Layout()), rfc3339(alloc.Epoch()), rfc3339(alloc.Expires()))
+			rfc3339(from), rfc3339(to), alloc.Layout().String(), rfc3339(alloc.Epoch()), rfc3339(alloc.Expires()))
 	}
 	smallest, largest := uidring.ID(first), uidring.ID(last)
 	if asJSON {

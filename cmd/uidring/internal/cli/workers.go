@@ -198,7 +198,7 @@ func (v *view) printStore(s *streams) error {
 	about := &table{s: s}
 	about.row("STORE", v.store)
 	about.row("NAMESPACE", v.namespace)
-	about.row("LAYOUT", fmt.Sprintf("%s since %s, datacenter %d, until %s", widths(v.meta.Layout), rfc3339(v.alloc.Epoch()), v.meta.DatacenterID,
+	about.row("LAYOUT", fmt.Sprintf("%s since %s, datacenter %d, until %s", v.meta.Layout.String(), rfc3339(v.alloc.Epoch()), v.meta.DatacenterID,
 		v.alloc.Expires().Format(time.DateOnly)))
 	about.row("WORKERS", fmt.Sprintf("%d given out of %d", v.meta.NextWorkerID, v.alloc.MaxWorkerID()+1))
 	about.row("GUARANTEE", v.guarantee().String())
@@ -270,7 +270,7 @@ func (v *view) report() any {
 		Now        time.Time `json:"now"`
 		Workers    []worker  `json:"workers"`
 	}{
-		v.store, v.namespace, widths(v.meta.Layout), v.alloc.Epoch(), v.meta.DatacenterID, v.meta.NextWorkerID,
+		v.store, v.namespace, v.meta.Layout.String(), v.alloc.Epoch(), v.meta.DatacenterID, v.meta.NextWorkerID,
 		v.guarantee().String(), append([]string{}, v.status.Faults...), v.overlap, v.status.Identity, v.status.Now.UTC(), workers,
 	}
 }
