@@ -41,7 +41,7 @@ var mayHave = map[string]int{
 	"bench/internal/chart":                    12,
 	"bitsalloc":                               16,
 	"cached":                                  41,
-	"cmd/uidring/internal/cli":                44,
+	"cmd/uidring/internal/cli":                43,
 	"cmd/uidring/internal/idtext":             2,
 	"cmd/uidring/internal/page":               24,
 	"cmd/uidring/internal/plan":               9,
