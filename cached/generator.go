@@ -50,7 +50,7 @@ type Generator struct {
 	generation uint64 // of the lease for which adopt raised lastSecond
 	newest     int64  // the last ID put
 	goAt       int64  // the sequence number at which takers go on; 0: the first one of the oldest block
-	shown      tally  // what Stats has shown
+	shown      tally  // the highest counters shown by Stats
 
 	refused atomic.Pointer[error] // why the last padding pass stopped early; nil when it filled the ring
 

@@ -162,7 +162,7 @@ func TestCloseWakesAllWhoWait(t *testing.T) {
 	}
 }
 
-// A store that does not heed its context delays Close, but nobody who waits for an ID.
+// A store that ignores its context delays Close, but no caller that waits for an ID.
 func TestWaitersDoNotSpinWhileCloseWaitsForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
