@@ -39,8 +39,6 @@ var mayHave = map[string]int{
 	"assigner/sqlassigner/sqltest":            3,
 	"bench":                                   161,
 	"bench/internal/chart":                    12,
-	"bitsalloc":                               16,
-	"cached":                                  41,
 	"cmd/uidring/internal/cli":                44,
 	"cmd/uidring/internal/idtext":             2,
 	"cmd/uidring/internal/page":               24,
@@ -48,7 +46,6 @@ var mayHave = map[string]int{
 	"cmd/uidring/internal/server":             39,
 	"cmd/uidring/internal/service":            39,
 	"cmd/uidring/internal/store":              15,
-	"defaultgen":                              25,
 	"internal/chaos":                          36,
 	"internal/disk":                           3,
 	"internal/incidents":                      11,
@@ -58,7 +55,6 @@ var mayHave = map[string]int{
 	"metrics":                                 12,
 	"metrics/otel":                            3,
 	"metrics/prometheus":                      11,
-	"ringbuffer":                              25,
 	"schema":                                  2,
 }
 
