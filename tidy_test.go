@@ -17,8 +17,8 @@ import (
 
 const module = "github.com/uidring/uidring"
 
-// mayImport are the import directions of the library: what each package may use beside the standard
-// library. Ground packages know nobody; stores are guests.
+// mayImport are the import directions of the library: the packages that each package may use beside
+// the standard library. The packages at the bottom import no other; stores are leaves.
 var mayImport = map[string][]string{
 	"":                      {},
 	"bitsalloc":             {},
