@@ -18,7 +18,8 @@ import (
 const module = "github.com/uidring/uidring"
 
 // mayImport are the import directions of the library: the packages that each package may use beside
-// the standard library. The packages at the bottom import no other; stores are leaves.
+// the standard library. Packages at the bottom import no other package of the module; no package
+// imports a store.
 var mayImport = map[string][]string{
 	"":                      {},
 	"bitsalloc":             {},
