@@ -50,7 +50,7 @@ func TestImportDirections(t *testing.T) {
 		pkg := strings.TrimPrefix(strings.TrimPrefix(fields[0], module), "/")
 		allowed, ok := mayImport[pkg]
 		if !ok {
-			t.Errorf("package %q is not in mayImport: say there what it may import", pkg)
+			t.Errorf("package %q is not in mayImport: add it with the packages that it may import", pkg)
 		}
 		for _, path := range fields[1:] {
 			if strings.Contains(path, ".") && !slices.Contains(allowed, path) {

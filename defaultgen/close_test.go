@@ -38,7 +38,7 @@ func TestAfterCloseThereAreNoIDs(t *testing.T) {
 			clock.move(-by)
 		}
 		if f := parse(t, g, id); f.WorkerID != g.WorkerID() || g.Stats().LastDelta != f.Delta {
-			t.Errorf("after Close: worker %d, Stats %+v, want those of the last ID, %v", g.WorkerID(), g.Stats(), f)
+			t.Errorf("after Close: worker %d, Stats %+v, want the values of the last ID, %v", g.WorkerID(), g.Stats(), f)
 		}
 	}
 }

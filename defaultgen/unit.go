@@ -60,7 +60,7 @@ func (g *Generator) enter(u *unit, h *keeper.Lease, delta int64) *unit {
 	}
 	base, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, h.WorkerID, 0)
 	if err != nil {
-		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker %d: %v", delta, h.WorkerID, err))
+		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker ID %d: %v", delta, h.WorkerID, err))
 	}
 	last := u.close()
 	if len(g.spare) == 0 {

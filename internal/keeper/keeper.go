@@ -108,11 +108,11 @@ func (k *Keeper) Shortage(sentinel error) error {
 	var state error
 	switch h := k.current.Load(); {
 	case h == nil:
-		state = fmt.Errorf("%w: worker %d is no longer held", sentinel, k.latest.Load().WorkerID)
+		state = fmt.Errorf("%w: worker ID %d is no longer held", sentinel, k.latest.Load().WorkerID)
 	case h.lost:
-		state = fmt.Errorf("%w: worker %d is no longer held, and its grant ends at delta %d", sentinel, h.WorkerID, h.Limit)
+		state = fmt.Errorf("%w: worker ID %d is no longer held, and its grant ends at delta %d", sentinel, h.WorkerID, h.Limit)
 	default:
-		state = fmt.Errorf("%w: worker %d may be used up to delta %d", sentinel, h.WorkerID, h.Limit)
+		state = fmt.Errorf("%w: worker ID %d may be used up to delta %d", sentinel, h.WorkerID, h.Limit)
 	}
 	if trouble := k.trouble.Load(); trouble != nil {
 		return fmt.Errorf("%w; last answer of the store: %w", state, *trouble)

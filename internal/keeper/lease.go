@@ -100,7 +100,7 @@ func (k *Keeper) admit(g assigner.Grant) (*assigner.Registration, assigner.Grant
 		return nil, g, err
 	}
 	if refused := k.cfg.Domain.ReuseError; refused != nil && g.Reusable && !g.Fenced() {
-		return nil, g, fmt.Errorf("worker %d (%v): %w", g.WorkerID, g.Guarantee, refused)
+		return nil, g, fmt.Errorf("worker ID %d (%v): %w", g.WorkerID, g.Guarantee, refused)
 	}
 	return assigner.Register(k.cfg.Domain, g)
 }
@@ -150,7 +150,7 @@ func (k *Keeper) renew(ctx context.Context, h *Lease) error {
 		}
 		grant = k.lease.Grant()
 		if grant.WorkerID != h.WorkerID {
-			return fmt.Errorf("%w: a renewal of worker %d has returned worker %d", assigner.ErrWorkerRowLost, h.WorkerID, grant.WorkerID)
+			return fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, h.WorkerID, grant.WorkerID)
 		}
 		return nil
 	})

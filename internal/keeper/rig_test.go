@@ -179,6 +179,6 @@ func bubble(t *testing.T, test func(*testing.T, *rig)) {
 func same(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("what happened:\n%q\nwant:\n%q", got, want)
+		t.Errorf("events:\n%q\nwant:\n%q", got, want)
 	}
 }

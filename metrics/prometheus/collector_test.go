@@ -158,7 +158,7 @@ func TestGeneratorsShareARegistry(t *testing.T) {
 		}
 	}
 	if windows := series(scrape(t, r)["uidring_window_lasts_seconds"]); len(windows) != 2 || windows["orders"] <= 0 || windows["users"] <= 0 {
-		t.Errorf("windows %v, want those of the two leases", windows)
+		t.Errorf("windows %v, want the windows of the two leases", windows)
 	}
 	err := r.Register(generators.NewCollector(users.Stats, labels("orders")))
 	if _, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); !ok {
