@@ -118,7 +118,7 @@ func (g *Generator) keeperConfig() keeper.Config {
 	return c
 }
 
-// Parse takes an ID of this layout and epoch apart; see [bitsalloc.Allocator.Parse].
+// Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
 func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.Parse(id) }
 
 // WorkerID returns the worker ID of the blocks that the generator composes now. It changes when the

@@ -138,7 +138,7 @@ type Lane struct {
 	closed bool
 }
 
-// Lane returns a new lane. The generator keeps a reference to it until Close.
+// Lane returns a new lane. The generator keeps a reference to the lane until [Lane.Close].
 func (g *Generator) Lane() *Lane {
 	l := &Lane{g: g}
 	g.handles.add(l)

@@ -51,8 +51,9 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	}
 }
 
-// Fill fills dst with new IDs, increasing but not always consecutive, and returns their number. If
-// it gets fewer than len(dst) it also returns one of the errors of Next; the IDs in dst are valid.
+// Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.
+// With lanes, too, it takes them from the stream. If it gets fewer than len(dst) it also returns
+// one of the errors of Next; the IDs in dst are valid.
 func (g *Generator) Fill(dst []int64) (int, error) {
 	n := g.ring.TakeN(dst)
 	for n < len(dst) {
@@ -64,9 +65,9 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	return n, nil
 }
 
-// Reserve takes up to n consecutive IDs, from first to first+got-1. got is less than n if a unit of
-// time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of the errors of
-// Next; for a smaller n it returns zeros.
+// Reserve takes up to n consecutive IDs of the stream, from first to first+got-1. got is less than
+// n if a unit of time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of
+// the errors of Next; for a smaller n it returns zeros.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	for n > 0 {
 		if first, got, ok := g.ring.TakeBlock(n); ok {

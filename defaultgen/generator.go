@@ -123,7 +123,7 @@ func (g *Generator) announceEnd(delta int64) {
 	}
 }
 
-// Parse takes an ID of this layout and epoch apart; see [bitsalloc.Allocator.Parse].
+// Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
 func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.Parse(id) }
 
 // WorkerID returns the worker ID of the IDs issued now. It changes when the generator loses its
