@@ -213,7 +213,7 @@ func TestEveryCharacterIsJudged(t *testing.T) {
 	}
 }
 
-// What is negative has no text that reads back, but no other ID's text either.
+// A negative number has no text that reads back, and never the text of another ID.
 func TestNegativeNumbersSortLastAndDoNotReadBack(t *testing.T) {
 	greatest := uidring.ID(math.MaxInt64)
 	for _, f := range fixedForms() {

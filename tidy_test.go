@@ -17,8 +17,9 @@ import (
 
 const module = "github.com/uidring/uidring"
 
-// mayImport are the import directions of the library: what each package may use beside the standard
-// library. Ground packages know nobody; stores are guests.
+// mayImport are the import directions of the library: the packages that each package may use beside
+// the standard library. Packages at the bottom import no other package of the module; no package
+// imports a store.
 var mayImport = map[string][]string{
 	"":                      {},
 	"bitsalloc":             {},
@@ -49,7 +50,7 @@ func TestImportDirections(t *testing.T) {
 		pkg := strings.TrimPrefix(strings.TrimPrefix(fields[0], module), "/")
 		allowed, ok := mayImport[pkg]
 		if !ok {
-			t.Errorf("package %q is not in mayImport: say there what it may import", pkg)
+			t.Errorf("package %q is not in mayImport: add it with the packages that it may import", pkg)
 		}
 		for _, path := range fields[1:] {
 			if strings.Contains(path, ".") && !slices.Contains(allowed, path) {

@@ -161,8 +161,8 @@ func TestEveryFieldHoldsAtItsBorders(t *testing.T) {
 
 var fieldNames = [4]string{"delta", "datacenter", "worker", "sequence"}
 
-// checkRoundTrip holds Allocate and Parse to what multiplication says about the same values, and to
-// never making one ID of two tuples.
+// checkRoundTrip compares Allocate and Parse with products of the same values, and fails if two
+// tuples give the same ID.
 func checkRoundTrip(t *testing.T, a *bitsalloc.Allocator, seen map[int64][4]int64, v [4]int64) {
 	t.Helper()
 	l := a.Layout()

@@ -117,8 +117,8 @@ func TestSpansAgreeWithEveryIDOfSmallLayouts(t *testing.T) {
 	}
 }
 
-// instantsAround returns the borders of all units, and of some on both sides, with what is just
-// beside them.
+// instantsAround returns the borders of all units, and of some units on both sides of the layout,
+// with instants just beside the borders.
 func instantsAround(a *bitsalloc.Allocator) []time.Time {
 	instants := []time.Time{longAgo, farAway}
 	for unit := int64(-2); unit <= a.MaxDelta()+3; unit++ {
@@ -196,8 +196,8 @@ func FuzzSpan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// The ID lies in its unit, and, whatever the instant, on the side of it where its unit
-		// lies.
+		// MinAt and MaxAt of the ID's time include the ID. For any instant, MaxAt separates IDs of
+		// units that have begun from later ones.
 		if lo, hi := a.MinAt(fields.Time), a.MaxAt(fields.Time); id < lo || id > hi {
 			t.Fatalf("%v: %v is not between %d and %d", l, fields, lo, hi)
 		}

@@ -37,8 +37,8 @@ func TestOneAllocationABlock(t *testing.T) {
 	}
 }
 
-// TestAGeneratorTakesSixteenKiB counts what a thousand of them hold, their two goroutines' stacks
-// included.
+// TestAGeneratorTakesSixteenKiB measures the memory of a thousand generators, including the stacks
+// of their two goroutines.
 func TestAGeneratorTakesSixteenKiB(t *testing.T) {
 	const generators, bound = 1000, 16 << 10
 	before := inUse()

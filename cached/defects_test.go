@@ -68,7 +68,7 @@ func TestRefusedDeltaIsNotBurnt(t *testing.T) {
 	})
 }
 
-// Issues 8, 89, 97, 85: the time in an ID is that of the last padding, however long ago.
+// Issues 8, 89, 97, 85: the time in an ID is the time of the last padding, however long ago.
 func TestIdleIDsAreFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})

@@ -72,7 +72,7 @@ func ExampleGenerator_NextContext() {
 	// Output: 10000
 }
 
-// What passes is told from what stays by the errors of the package.
+// The errors of the package tell a passing shortage from a permanent one.
 func ExampleGenerator_Next() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(15), MaxAhead: time.Minute})
 	if err != nil {

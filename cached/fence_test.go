@@ -52,7 +52,8 @@ func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
 	}
 }
 
-// TestAForgottenFenceDropsWhatIsPrepared: what a store has forgotten it may hand out again.
+// TestAForgottenFenceDropsWhatIsPrepared: a store that has lost a fence may hand out the same
+// deltas again.
 func TestAForgottenFenceDropsWhatIsPrepared(t *testing.T) {
 	for name, row := range map[string]struct {
 		err     error

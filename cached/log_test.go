@@ -202,7 +202,7 @@ func TestOperationsListsEveryRecord(t *testing.T) {
 	}
 	documented, want := make(map[string]bool), make(map[string]bool)
 	for _, m := range regexp.MustCompile("(?m)^\\| ([A-Z]+) \\| `([^`]+)` \\| ([a-z, ]+) \\|").FindAllStringSubmatch(string(text), -1) {
-		if !strings.Contains(m[2], "assigner: ") { // those of stores
+		if !strings.Contains(m[2], "assigner: ") { // stores log these
 			documented[m[1]+" "+m[2]+": "+m[3]] = true
 		}
 	}

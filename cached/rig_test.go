@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// lastWorker makes every generator of the tests a stranger to the others: one that comes after
-// another with the same worker ID starts above it, and exact deltas could not be told.
+// lastWorker gives every generator of the tests its own worker ID. A generator that follows another
+// with the same worker ID starts above it, and exact deltas could not be predicted.
 var lastWorker atomic.Int64
 
 func worker() int64 { return lastWorker.Add(1) }
@@ -94,7 +94,7 @@ func take(t testing.TB, g *cached.Generator, n int) []int64 {
 	return ids
 }
 
-// drain takes what the ring holds at this moment.
+// drain takes all IDs that the ring has now.
 func drain(t testing.TB, g *cached.Generator) []int64 {
 	t.Helper()
 	return take(t, g, g.Stats().Remaining)

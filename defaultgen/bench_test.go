@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// BenchmarkSince is what an ID costs at least: it carries the time.
+// BenchmarkSince measures the least cost of an ID: it carries the time.
 func BenchmarkSince(b *testing.B) {
 	start := time.Now()
 	var last time.Duration

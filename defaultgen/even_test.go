@@ -103,7 +103,8 @@ func TestByDefaultIDsSpreadOverShardsAtAnyPace(t *testing.T) {
 	}
 }
 
-// A unit has all its numbers after one that has issued more than half, and three quarters else.
+// A unit has all its numbers after a unit that has issued more than half, and three quarters
+// otherwise.
 func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 	const all = 1 << 10
 	layout := bitsalloc.Layout{DeltaBits: 40, WorkerBits: 10, SequenceBits: 10, Unit: time.Second}

@@ -20,40 +20,39 @@ type Generator struct {
 	clock  clock
 	keeper *keeper.Keeper
 
-	unit  atomic.Pointer[unit] // the current one; its delta only grows
+	unit  atomic.Pointer[unit] // the current unit; its delta only grows
 	mu    sync.Mutex           // held while the current unit changes or ends
-	spare []unit               // under mu: units that were not used yet
+	spare []unit               // units not used yet; mu guards it
 
-	warnFrom int64 // delta from which on the end of the layout is announced
+	warnFrom int64 // the first delta at which the generator announces the end of the layout
 	warned   atomic.Bool
 
 	closed   atomic.Bool
 	done     chan struct{} // closed when Close begins
-	gone     chan struct{} // closed when it has ended
-	closeErr error         // readable then
+	gone     chan struct{} // closed when Close has ended
+	closeErr error         // may be read after gone is closed
 	rejected atomic.Int64
 }
 
-// New is [NewContext] with a context that does not end. It returns errors that pass, too.
+// New is [NewContext] with a context that does not end: it does not retry.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
-// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that may not
-// be used in the current unit of time, waits for the next: an earlier process may have used it
-// there. ctx is not used afterwards. Mistakes in cfg are reported all at once, as
-// [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from
-// the assigner, with [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+// NewContext makes a Generator: it checks cfg and takes a worker ID within ctx. If an earlier
+// process may have used the worker ID in the current unit of time, it waits for the next unit. It
+// does not use ctx afterwards. It reports all mistakes in cfg together, as [ErrInvalidConfig],
+// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from the assigner, such as
+// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
 //
 // Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted]
-// where worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end,
-// NewContext asks the assigner again after that time, and returns both errors when ctx ends first.
-// Otherwise it returns the error at once; a later call with the same Assigner goes on with a
-// quarantine.
+// when worker IDs are reused. They have a method RetryAfter() time.Duration. If ctx can end,
+// NewContext retries after that time, and returns both errors when ctx ends first. Otherwise it
+// returns the error at once; a later call with the same Assigner continues the quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	return newContext(ctx, cfg, cfg.Now == nil)
 }
 
-// newContext is NewContext. carried says that cfg.Now keeps the pace of the monotonic clock but for
-// steps, as the system's clock does, so that it need not be read for every ID.
+// newContext implements NewContext. carried means that cfg.Now keeps the pace of the monotonic
+// clock except for steps, like the system clock. Then it need not be read for every ID.
 func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, error) {
 	cfg, alloc, err := cfg.resolve()
 	if err != nil {
@@ -112,7 +111,7 @@ func (g *Generator) awaitFirstUnit(ctx context.Context) error {
 	}
 }
 
-// announceEnd warns once that less than a year is left, when delta lies in that year.
+// announceEnd warns, once, when delta is within the last year of the layout.
 func (g *Generator) announceEnd(delta int64) {
 	if delta < g.warnFrom || g.warned.Load() || g.warned.Swap(true) {
 		return
@@ -124,15 +123,16 @@ func (g *Generator) announceEnd(delta int64) {
 	}
 }
 
-// Parse takes an ID of this layout and epoch apart; see [bitsalloc.Allocator.Parse].
+// Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
 func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.Parse(id) }
 
-// WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
+// WorkerID returns the worker ID of the IDs issued now. It changes when the generator loses its
+// worker ID and takes another.
 func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 
-// Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, and the
-// worker ID is released, within AssignTimeout if the assigner heeds its context. Closing again
-// returns the same error, that of the release. It must not be called by a func of Trace.
+// Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
+// its context. After it, and in calls that wait, callers get ErrClosed. Close returns the error of
+// the release, and the same error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error {
 	if !g.closed.Swap(true) {
 		g.closeErr = g.shutDown()
@@ -150,8 +150,8 @@ func (g *Generator) shutDown() error {
 	return nil
 }
 
-// now reads the clock. Under GoOn the clock is carried on from the highest reading that the grant
-// covers: one that was wrong by years leads to no ID, and is not kept.
+// now reads the clock. Under GoOn the clock goes on from the highest reading that the grant covers.
+// A reading that is wrong by years is beyond the grant: it leads to no ID and is not kept.
 func (g *Generator) now(h *keeper.Lease) reading {
 	r := g.clock.now()
 	if g.clock.goOn && g.alloc.Delta(r.time) <= h.Limit {

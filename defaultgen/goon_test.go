@@ -34,8 +34,9 @@ func checkUsedUp(t testing.TB, g *defaultgen.Generator) {
 	}
 }
 
-// drain takes what is left after last in its unit, and all of the units that follow, as fast as
-// they come: 16 IDs in each, none before its unit has begun by the bubble's clock plus ahead.
+// drain takes the IDs left after last in its unit, and all IDs of the following units, as soon as
+// they are available: 16 in each unit, none before its unit has begun by the bubble's clock plus
+// ahead.
 func drain(t testing.TB, g *defaultgen.Generator, last bitsalloc.Fields, units int, unit, ahead time.Duration) {
 	t.Helper()
 	for u := range units {

@@ -22,7 +22,7 @@ import (
 const minute = time.Minute
 
 // losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000
-// down, since a smaller one is what makes it hard to keep IDs increasing.
+// down: a smaller worker ID makes it hard to keep IDs increasing.
 func losing() *script {
 	return &script{
 		assign: func(_ context.Context, nth int64, _ assigner.Domain) (assigner.Grant, error) {

@@ -46,8 +46,8 @@ func (l *transcript) logger() *slog.Logger {
 	}}))
 }
 
-// TestLogRecords asks for the same records as those of package cached, level, message and keys:
-// people search and alert for them.
+// TestLogRecords expects the same level, message and keys as package cached, since operators search
+// and alert for them.
 func TestLogRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log transcript

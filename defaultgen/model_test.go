@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// A model is what the documentation says of a generator, for one caller.
+// A model predicts the results of a generator from its documentation, for one caller.
 type model struct {
 	cfg             defaultgen.Config // SequenceBound given
 	maxDelta        int64
@@ -38,8 +38,8 @@ func (m *model) read(t time.Time) time.Time {
 	return m.highest
 }
 
-// next says what follows at now. With Random the sequence number of a new unit is not told; it is
-// -1.
+// next predicts the next ID or error at now. With Random it cannot predict the sequence number of a
+// new unit, and returns -1.
 func (m *model) next(now time.Time) (delta, sequence int64, err error) {
 	since, unit := now.Sub(m.cfg.Epoch), m.cfg.Layout.Unit
 	current := int64(since / unit)
@@ -65,7 +65,7 @@ func (m *model) next(now time.Time) (delta, sequence int64, err error) {
 	return current, starts[m.cfg.SequenceStart], nil
 }
 
-// checkID compares an ID with what the model says, and with what holds of every ID.
+// checkID compares an ID with the prediction of the model, and checks the properties of every ID.
 func (m *model) checkID(t *testing.T, g *defaultgen.Generator, id int64, now time.Time) {
 	t.Helper()
 	delta, sequence, err := m.next(now)
@@ -88,7 +88,7 @@ func (m *model) checkID(t *testing.T, g *defaultgen.Generator, id int64, now tim
 	m.delta, m.sequence = f.Delta, f.Sequence
 }
 
-// checkError compares an error with what the model says; waited is whether it may come from
+// checkError compares an error with the prediction of the model; waited is whether it may come from
 // waiting.
 func (m *model) checkError(t *testing.T, err error, now time.Time, waited bool) {
 	t.Helper()

@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// Next returns a new ID. It does not wait: ErrSequenceExhausted, ErrClockBack and ErrLeaseExhausted
-// pass, ErrTimeExhausted and ErrClosed stay.
+// Next returns a new ID. It does not wait. The errors ErrSequenceExhausted, ErrClockBack and
+// ErrLeaseExhausted pass; ErrTimeExhausted and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if x := u.next.Add(1) - 1; x <= u.last {
@@ -24,17 +24,17 @@ func (g *Generator) Next() (int64, error) {
 	return g.nextSlowly()
 }
 
-// nextSlowly is Next where the current unit may be over.
+// nextSlowly is the path of Next when the current unit may be over.
 func (g *Generator) nextSlowly() (int64, error) {
 	id, _, err := g.claim(1)
 	return id, g.reject(err)
 }
 
-// NextContext is Next for callers that would rather wait than get an error that passes: for the
-// next unit, for a worker ID, and, under the policy Wait, for a clock that is behind by no more
-// than MaxClockBack. It returns when there is an ID, with another error, or when ctx ends, with an
-// error that wraps both ctx's and the reason for waiting. An ID that is there is returned even when
-// ctx has ended.
+// NextContext is [Generator.Next], but waits for the next unit, for a worker ID, and, under the
+// policy Wait, for a clock that is behind by no more than MaxClockBack. It returns an ID, an error
+// that it does not wait for, or, when ctx ends first, an error that wraps ctx's error and the
+// reason for waiting. If an ID is available without waiting, NextContext returns it even when ctx
+// has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if x := u.next.Add(1) - 1; x <= u.last {
@@ -47,7 +47,7 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	return g.await(ctx)
 }
 
-// await is NextContext where the current unit may be over.
+// await is the path of NextContext when the current unit may be over.
 func (g *Generator) await(ctx context.Context) (int64, error) {
 	if id, _, err := g.claim(1); err == nil {
 		return id, nil
@@ -71,8 +71,8 @@ func (g *Generator) await(ctx context.Context) (int64, error) {
 	}
 }
 
-// Fill fills dst with new, increasing IDs and returns how many there are. With fewer than len(dst)
-// it returns one of the errors of Next; those that it got are good. It does not wait.
+// Fill fills dst with new, increasing IDs and returns their number. If it gets fewer than len(dst)
+// it also returns one of the errors of Next; the IDs in dst are valid. It does not wait.
 func (g *Generator) Fill(dst []int64) (int, error) {
 	n := 0
 	for n < len(dst) {
@@ -88,8 +88,8 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	return n, nil
 }
 
-// claim takes up to want consecutive IDs of the current unit, at least one. An error is about the
-// unit and the lease that are current when claim returns it.
+// claim takes up to want consecutive IDs of the current unit, at least one. An error refers to the
+// unit and the lease that are current when claim returns.
 func (g *Generator) claim(want int64) (first, n int64, err error) {
 	for {
 		u := g.unit.Load()
@@ -123,15 +123,15 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 	}
 }
 
-// Two CPUs that take IDs at once pass the cache line of unit.next to and fro, which takes longer
-// than issuing an ID. So one take in wayEvery looks whether another CPU has taken an ID meanwhile,
-// and then waits while the other takes about wayLasts IDs undisturbed.
+// Two CPUs that take IDs at once move the cache line of unit.next back and forth, which takes
+// longer than issuing an ID. So one take in wayEvery checks whether another CPU has taken an ID
+// meanwhile. If so, it waits while the other CPU takes about wayLasts IDs undisturbed.
 const (
 	wayEvery = 64
 	wayLasts = 256
 )
 
-// makeWay waits when a number after x is taken within the time of a take.
+// makeWay waits if another CPU takes a number after x within the time of a take.
 func (g *Generator) makeWay(u *unit, x int64) {
 	_ = time.Since(g.clock.started) // most of a take is a reading of the clock
 	if u.next.Load() == x+1 {
@@ -142,7 +142,7 @@ func (g *Generator) makeWay(u *unit, x int64) {
 	}
 }
 
-// withdrawn returns why no lease is held.
+// withdrawn returns the reason why no lease is held.
 func (g *Generator) withdrawn() error {
 	select {
 	case <-g.done:
@@ -152,7 +152,7 @@ func (g *Generator) withdrawn() error {
 	}
 }
 
-// deltaAt returns the delta that IDs may have at now under h: that of u when u may go on.
+// deltaAt returns the delta that IDs may have at now under h; it is u.delta when u may go on.
 func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, error) {
 	if h.First > g.alloc.MaxDelta() {
 		return 0, keeper.Exhausted(ErrTimeExhausted, g.alloc)
@@ -183,8 +183,8 @@ func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, err
 	return delta, nil
 }
 
-// worthWaiting says whether a shortage that was met at now, or later, passes, and after which time
-// to look again.
+// worthWaiting reports whether an error met at now, or later, passes, and after which time to
+// retry.
 func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool) {
 	if back, ok := errors.AsType[*ClockBackError](err); ok {
 		return back.Behind, g.cfg.OnClockBack == Wait && back.Behind <= g.cfg.MaxClockBack
@@ -199,7 +199,7 @@ func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool)
 	}
 }
 
-// reject reports an error to the user of a method before it is returned.
+// reject counts and traces an error before a method returns it.
 func (g *Generator) reject(err error) error {
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejected.Add(1)

@@ -35,7 +35,7 @@ func TestARestartWithinTheUnitRepeatsNoID(t *testing.T) {
 	}
 }
 
-// What the package comment warns of: a clock that was set back while no process looked.
+// The package comment warns of this: a clock that was set back between two processes.
 func TestAClockSetBackAcrossARestartIsNotNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
@@ -112,8 +112,8 @@ func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 	})
 }
 
-// Within one process a successor starts above its predecessor, even above what that took ahead of
-// the clock.
+// Within one process a successor starts above its predecessor, including the IDs that the
+// predecessor took ahead of the clock.
 func TestASuccessorInTheProcessStartsAbove(t *testing.T) {
 	for name, a := range map[string]assigner.Assigner{
 		"reused": reused(),

@@ -138,8 +138,8 @@ func TestTheChecksOfTheOriginal(t *testing.T) {
 	}
 }
 
-// Calls that follow one another, on whatever goroutines, get increasing IDs; and nobody is left
-// waiting.
+// Calls that follow one another, on any goroutines, get increasing IDs, and no caller waits for
+// ever.
 func TestIDsIncreaseAcrossGoroutines(t *testing.T) {
 	for _, goroutines := range []int{2, 8, 64} {
 		g := open(t, defaultgen.Config{Layout: bitsalloc.Snowflake()})

@@ -10,10 +10,10 @@ import (
 
 // A unit is one unit of time under one lease, and the IDs that are left of it.
 //
-// A take is one add to next: it gives each number to one caller, and a number above last to none.
-// The generator closes a unit before it stores the next one, and never uses a unit again. So takes
-// from a unit that was left, and adds beyond last, find no ID and do no harm, and all takes from a
-// unit precede those from a later one.
+// A take is one add to next. It gives each number up to last to one caller; an add beyond last
+// finds no ID. The generator closes a unit before it stores the next one, and never reuses a unit.
+// So a take from an old unit finds no ID, and all successful takes from a unit precede the takes
+// from a later unit.
 type unit struct {
 	delta      int64
 	base       int64 // the ID with sequence number 0
@@ -22,7 +22,7 @@ type unit struct {
 	generation uint64
 	strides    int64 // counts the units that began a stride ahead; see Even
 	// until is the reading of the monotonic clock from which on a take reads the wall clock first;
-	// 0 under a clock of the user, which every take reads.
+	// 0 with a clock of the user, since every take reads that.
 	until atomic.Int64
 	_     [8]byte
 
@@ -30,7 +30,7 @@ type unit struct {
 	_    [56]byte
 }
 
-// take returns up to want consecutive IDs, or none when the unit is closed or used up.
+// take returns up to want consecutive IDs, or n = 0 when the unit is closed or used up.
 func (u *unit) take(want int64) (first, n int64) {
 	n = min(want, u.last-u.next.Load()+1)
 	if n <= 0 {
@@ -40,7 +40,8 @@ func (u *unit) take(want int64) (first, n int64) {
 	return u.base + sequence, max(min(n, u.last-sequence+1), 0)
 }
 
-// close ends all takes and returns the last sequence number that was taken, start - 1 if none was.
+// close makes all later takes fail. It returns the last sequence number taken, or start - 1 if none
+// was.
 func (u *unit) close() int64 { return min(u.next.Swap(u.last+1)-1, u.last) }
 
 // unitsPerAllocation amortizes the allocation of units: 4 KiB for 32 of them.
@@ -59,7 +60,7 @@ func (g *Generator) enter(u *unit, h *keeper.Lease, delta int64) *unit {
 	}
 	base, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, h.WorkerID, 0)
 	if err != nil {
-		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker %d: %v", delta, h.WorkerID, err))
+		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker ID %d: %v", delta, h.WorkerID, err))
 	}
 	last := u.close()
 	if len(g.spare) == 0 {
@@ -105,12 +106,11 @@ func (g *Generator) sequenceStart(u *unit, last int64) (start, strides int64) {
 
 // evenStart is sequenceStart for Even, in a layout of ids sequence numbers.
 //
-// Continuing after the last number alone would be even for powers of two only. Where IDs come at a
-// regular pace, an ID is a fixed number greater than the ID before, and where a number of shards
-// divides that number, such as 3 at one ID a second in the default layout, all of them go to one
-// shard until the sequence wraps around. So a unit also begins a stride further ahead than the
-// unit before did. Strides are multiples of a power of two: the low bits still count without a
-// gap.
+// Continuing after the last number alone would be even for powers of two only. At a regular pace of
+// IDs, each ID is a fixed number greater than the ID before. If the number of shards divides that
+// number, such as 3 at one ID a second in the default layout, all IDs go to one shard until the
+// sequence wraps around. So a unit also begins a stride further ahead than the unit before. Strides
+// are multiples of a power of two: the low bits still count without a gap.
 func (u *unit) evenStart(last, ids int64) (start, strides int64) {
 	issued := last - u.start + 1
 	if issued > ids/2 {

@@ -118,7 +118,7 @@ func TestNextContextWaitsNoLongerThanItsContext(t *testing.T) {
 			t.Errorf("NextContext took %v: %v, want 20s, DeadlineExceeded and ErrSequenceExhausted", d, err)
 		}
 		if d := elapsed(func() { wait(t, g) }); d != 40*time.Second {
-			t.Errorf("the next NextContext took %v, want what was left of the minute", d)
+			t.Errorf("the next NextContext took %v, want the rest of the minute", d)
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/uidring/uidring/metrics"
 )
 
-// untold are the fields of Stats that are no metric: what they are good for, others say.
+// untold are the fields of Stats that are no metric, because other metrics convey them.
 var untold = []string{
 	"Guarantee", // a word, in the log record of the assignment
 	"Limit",     // Window tells how far it is
@@ -94,7 +94,7 @@ func snake(field string) string {
 	return b.String()
 }
 
-// A window of 0 is an alarm; one that does not exist is none.
+// A window of 0 raises an alarm, so the metric must be absent when there is no window.
 func TestWindowIsAbsentWithoutAFence(t *testing.T) {
 	for _, m := range metrics.All[cached.Stats]() {
 		window := strings.HasPrefix(m.Name, "uidring_window_")
@@ -144,7 +144,8 @@ func TestOperationsListsEveryMetric(t *testing.T) {
 	}
 }
 
-// TestGeneratorsDoNotLinkExpvar keeps net/http, and its handler of /debug/vars, out of programs that do not ask for it.
+// TestGeneratorsDoNotLinkExpvar keeps net/http, and its handler of /debug/vars, out of programs
+// that do not import package metrics.
 func TestGeneratorsDoNotLinkExpvar(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cached", "../defaultgen")
 	cmd.Env = append(cmd.Environ(), "GOWORK=off")

@@ -10,8 +10,8 @@ import (
 )
 
 // Times mean little on their own: compare with the atomic add and the mutex of the same run. A take
-// of an empty ring costs next to nothing, so takers count what they got and fill the ring
-// themselves when it is empty. How often that was is reported as empty/op.
+// from an empty ring costs next to nothing, so takers count the IDs they got and fill the ring
+// themselves when it is empty. empty/op reports how often.
 
 // A refilled ring has 8 blocks of 8,192 IDs and is filled whenever the next one begins.
 type refilled struct {
@@ -105,7 +105,7 @@ func BenchmarkAtomicAddParallel(b *testing.B) {
 	})
 }
 
-// A counter is what the ring would be without being lock-free.
+// A counter is a locked counter, to compare the lock-free ring with.
 type counter struct {
 	mu sync.Mutex
 	n  int64

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// A load puts a ring of either kind under one producer and many takers, and records what comes out.
+// A load puts a ring of either kind under one producer and many takers, and records the IDs taken.
 type load struct {
 	first   int64 // ID the first block begins at
 	largest int64 // block: they have one to that many IDs
@@ -15,7 +15,7 @@ type load struct {
 	put     func(first, last int64) bool
 	takers  []take
 	retire  func(last int64) // called by the producer now and then, unless nil
-	leave   bool             // takers stop with the producer, whatever the ring holds then
+	leave   bool             // takers stop with the producer, even if the ring has IDs left
 	seed    uint64
 
 	done   atomic.Bool  // nothing will be put any more
@@ -31,11 +31,11 @@ type span struct{ first, last int64 }
 // empty ring.
 type take func(ids []int64) ([]int64, bool)
 
-// A stream is what one taker saw.
+// A stream is the record of one taker.
 type stream struct {
 	ids       []int64
-	backwards int // not above what the same taker got before
-	overtaken int // takes that returned an ID not above one that had been returned before they began
+	backwards int // not above an ID that the same taker got before
+	overtaken int // takes that returned an ID not above an ID that had been returned before they began
 	failed    int // takes
 }
 
@@ -136,7 +136,7 @@ func raise(newest *atomic.Int64, id int64) {
 	}
 }
 
-// A wrong counts what no ring may do.
+// A wrong counts the errors that no ring may make.
 type wrong struct {
 	repeated  int // IDs returned a second time, a third time, …
 	unknown   int // IDs returned that were never put

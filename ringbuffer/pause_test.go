@@ -40,7 +40,7 @@ func TestAPausedTakeHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// All takers are paused after their adds: none of them has found the block used up.
+// All takers are paused after their adds: no taker has found the block used up.
 func TestTakersThatPauseWithTheLastIDsKeepNoSlot(t *testing.T) {
 	r := newRing(t, 2)
 	next := int64(1)

@@ -54,7 +54,7 @@ func single(r *ringbuffer.Ring) take {
 	}
 }
 
-// check takes the rest, and compares what the ring says with what the load saw.
+// check takes the rest, and compares the counts of the ring with the record of the load.
 func check(t *testing.T, r *ringbuffer.Ring, l *load, retired int) {
 	t.Helper()
 	issued := 0

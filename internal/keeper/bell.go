@@ -2,8 +2,9 @@ package keeper
 
 import "sync"
 
-// A Bell wakes the goroutines that wait for it. Take the channel of Wait first, look whether there
-// is still reason to wait, then wait: a ring in between is not missed. The zero Bell is ready.
+// A Bell is a notifier: Ring wakes the goroutines that wait. A goroutine calls Wait, then checks
+// whether it still has to wait, then receives from the channel; so it does not miss a Ring in
+// between. The zero Bell is ready to use.
 type Bell struct {
 	mu sync.Mutex
 	ch chan struct{} // nil while no goroutine waits
@@ -19,7 +20,7 @@ func (b *Bell) Wait() <-chan struct{} {
 	return b.ch
 }
 
-// Ring wakes all who wait.
+// Ring wakes all waiting goroutines.
 func (b *Bell) Ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Call runs a func that the user has given for an event. A panic in it is logged and goes no
-// further: a mistake in reporting must not stop the generator.
+// Call runs the user's func for an event, and recovers and logs a panic: a mistake in reporting
+// must not stop the generator.
 func Call(logger *slog.Logger, name string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -17,7 +17,7 @@ func Call(logger *slog.Logger, name string, f func()) {
 	f()
 }
 
-// guarded runs a method of the user's assigner or lease and turns a panic into an error.
+// guarded runs a method of the user's assigner or lease, and returns a panic as an error.
 func guarded(method string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -8,5 +8,5 @@ type Clock struct{ wall, since time.Time }
 
 func readClock(now func() time.Time) Clock { return Clock{now().Round(0), time.Now()} }
 
-// Now returns the reading plus the time that has passed since.
+// Now returns the reading plus the time elapsed since.
 func (c Clock) Now() time.Time { return c.wall.Add(time.Since(c.since)) }

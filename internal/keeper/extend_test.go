@@ -173,7 +173,7 @@ func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
 	})
 }
 
-// A position that is wrong for a moment, beyond what the store grants, does not spoil the pace.
+// A position that is wrong for a moment, beyond the grant of the store, does not distort the pace.
 func TestAPositionBeyondTheGrantIsNoPace(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)

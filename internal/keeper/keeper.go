@@ -16,8 +16,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A Config says for which generator a worker ID is kept. Used, Position and Ended are called by the
-// goroutine of the Keeper, by Invalidate and by Close; they must not block for long.
+// A Config describes the generator that a worker ID is kept for. The goroutine of the Keeper,
+// Invalidate and Close call Used, Position and Ended; these must not block for long.
 type Config struct {
 	Assigner assigner.Assigner
 	Domain   assigner.Domain // without Now
@@ -27,13 +27,13 @@ type Config struct {
 	Logger   *slog.Logger
 	Trace    Trace
 
-	// Used returns the highest delta put to use so far, after a padding pass that is under way.
+	// Used returns the highest delta used so far, after waiting for a padding pass in progress.
 	Used func() int64
-	// Position returns the delta that the generator has come to: Used, or its clock where that is
-	// ahead.
+	// Position returns the present delta of the generator: Used, or its clock if that is ahead.
 	Position func(*Lease) int64
 	// Ended is called when a lease is withdrawn: at Invalidate, at Close, and at a loss that leaves
-	// nothing to use. When it returns, no ID is composed or issued under that lease any more.
+	// no grant to use up. When it returns, the generator composes and issues no more IDs under that
+	// lease.
 	Ended func()
 }
 
@@ -45,31 +45,31 @@ type Trace struct {
 	Kept        func(workerID int64)
 }
 
-// A Keeper keeps worker IDs over the life of a generator, one after the other.
+// A Keeper keeps the worker IDs of a generator, one after the other, until Close.
 type Keeper struct {
 	cfg     Config
-	current atomic.Pointer[Lease] // nil while there is nothing to use
-	latest  atomic.Pointer[Lease] // the last that was not nil
+	current atomic.Pointer[Lease] // nil while no grant may be used
+	latest  atomic.Pointer[Lease] // the last value of current that was not nil
 	want    atomic.Int64          // the delta that Extend asked for
-	refused atomic.Int64          // wishes from here up wait for the next renewal
-	later   atomic.Int64          // the highest of those
-	reading atomic.Pointer[Clock] // the last by Domain.Now
-	news    Bell                  // rings after a change of current
-	poke    chan struct{}         // capacity 1: look at current and want
+	refused atomic.Int64          // requests for this delta or higher wait for the next renewal
+	later   atomic.Int64          // the highest of these requests
+	reading atomic.Pointer[Clock] // the last reading of Domain.Now
+	news    Bell                  // wakes waiting goroutines after a change of current
+	poke    chan struct{}         // capacity 1: wakes run, which checks current and want
 	cancel  context.CancelFunc
 	group   *errgroup.Group
 
-	// Owned by the goroutine; by Start before it, by Close after it.
+	// Used only by the goroutine; by Start before it, by Close after it.
 	lease        assigner.Lease
 	registration *assigner.Registration
-	delay        time.Duration // before the next try, after a failure
-	reported     string        // the trouble that was logged last: outage, or the cause of a wait; "" when all is well
-	highest      int64         // limit of all leases so far: no delta above it was put to use
+	delay        time.Duration // backoff before the next try, after a failure
+	reported     string        // the failure logged last: outage, or the cause of a wait; "" after a success
+	highest      int64         // highest limit of all leases so far: no delta above it has been used
 
 	renewals, failures atomic.Int64
-	trouble            atomic.Pointer[error] // why the last call to the store failed; nil when it did not
+	trouble            atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
 
-	// ending is held by Invalidate, and while a new lease becomes the current one.
+	// ending is held by Invalidate, and while a new lease becomes current.
 	ending      sync.Mutex
 	invalidated int // calls of Invalidate
 }
@@ -103,16 +103,16 @@ func (k *Keeper) Counts() (renewals, failures int64) {
 	return k.renewals.Load(), k.failures.Load()
 }
 
-// Shortage words, under the sentinel of a generator, why nothing may be composed for the next unit.
+// Shortage returns an error that wraps sentinel and says why no grant covers the next unit.
 func (k *Keeper) Shortage(sentinel error) error {
 	var state error
 	switch h := k.current.Load(); {
 	case h == nil:
-		state = fmt.Errorf("%w: worker %d is no longer held", sentinel, k.latest.Load().WorkerID)
+		state = fmt.Errorf("%w: worker ID %d is no longer held", sentinel, k.latest.Load().WorkerID)
 	case h.lost:
-		state = fmt.Errorf("%w: worker %d is no longer held, and its grant ends at delta %d", sentinel, h.WorkerID, h.Limit)
+		state = fmt.Errorf("%w: worker ID %d is no longer held, and its grant ends at delta %d", sentinel, h.WorkerID, h.Limit)
 	default:
-		state = fmt.Errorf("%w: worker %d may be used up to delta %d", sentinel, h.WorkerID, h.Limit)
+		state = fmt.Errorf("%w: worker ID %d may be used up to delta %d", sentinel, h.WorkerID, h.Limit)
 	}
 	if trouble := k.trouble.Load(); trouble != nil {
 		return fmt.Errorf("%w; last answer of the store: %w", state, *trouble)
@@ -120,11 +120,11 @@ func (k *Keeper) Shortage(sentinel error) error {
 	return state
 }
 
-// News returns a channel that is closed by the next change for the better: a worker ID, a higher
-// limit.
+// News returns a channel that is closed when the Keeper next gets a worker ID or a higher limit, or
+// when a renewal has refused a request of Extend.
 func (k *Keeper) News() <-chan struct{} { return k.news.Wait() }
 
-// Extend asks for a grant that reaches up to delta. It does not wait; News tells when it is there.
+// Extend requests a grant that reaches up to delta. It does not wait; News reports the result.
 func (k *Keeper) Extend(delta int64) {
 	switch {
 	case delta >= k.refused.Load():
@@ -134,7 +134,7 @@ func (k *Keeper) Extend(delta int64) {
 	}
 }
 
-// raise reports whether it has raised v.
+// raise sets v to delta if that is higher, and reports whether it did.
 func raise(v *atomic.Int64, delta int64) bool {
 	for old := v.Load(); delta > old; old = v.Load() {
 		if v.CompareAndSwap(old, delta) {
@@ -157,7 +157,7 @@ func (k *Keeper) Invalidate() {
 }
 
 // Close stops the background work, waits for it, ends the lease, and releases the worker ID within
-// the timeout. It must be called once.
+// the timeout. Call it once.
 func (k *Keeper) Close() error {
 	k.cancel()
 	_ = k.group.Wait() // run has no error to return
@@ -167,7 +167,7 @@ func (k *Keeper) Close() error {
 	k.registration.End(used)
 	if h == nil || h.lost {
 		k.abandon()
-		return nil // there is nothing to give back
+		return nil // no lease to release
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), k.cfg.Timeout)
 	defer cancel()

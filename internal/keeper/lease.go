@@ -9,18 +9,19 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// errInvalidated is why a lease is dropped that was being taken when Invalidate was called.
+// errInvalidated is returned by assign when Invalidate was called while it took a lease; the lease
+// is dropped.
 var errInvalidated = errors.New("keeper: invalidated")
 
-// invalidations waits for a call of Invalidate that is under way, and counts.
+// invalidations returns the number of calls of Invalidate, after waiting for a call in progress.
 func (k *Keeper) invalidations() int {
 	k.ending.Lock()
 	defer k.ending.Unlock()
 	return k.invalidated
 }
 
-// assign takes a lease and makes its grant the current one, unless Invalidate has been called since
-// count was taken: a copy of the process may have the lease, too.
+// assign takes a lease and makes its grant current, unless Invalidate has been called since count
+// was read: a copy of the process may have the lease, too.
 func (k *Keeper) assign(ctx context.Context, count int) error {
 	k.abandon()
 	lease, grant, clock, err := k.ask(ctx)
@@ -35,7 +36,7 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	}
 	k.lease, k.registration = lease, hold
 	k.highest = max(k.highest, grant.Limit)
-	k.want.Store(0) // a wish of an earlier lease
+	k.want.Store(0) // drop requests for an earlier lease
 	k.later.Store(0)
 	k.refused.Store(math.MaxInt64)
 	h := k.begin(grant, clock)
@@ -51,16 +52,16 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	return nil
 }
 
-// abandon tells the lease, if there is one, that it is held no more.
+// abandon calls Abandon on the lease, if it has that method: it is no longer held.
 func (k *Keeper) abandon() {
 	if l, ok := k.lease.(assigner.Abandoner); ok {
 		_ = guarded("Abandon", func() error { l.Abandon(); return nil })
 	}
 }
 
-// ask gets a lease and its grant from the user's assigner, and the clock, within the timeout. A
-// panic in any of them is an error. The clock is the last reading that the assigner has made, since
-// it has checked that one, or a new one if it has made none.
+// ask gets a lease and its grant from the user's assigner, and the clock, within the timeout. It
+// returns a panic of the assigner as an error. The clock is the last reading that the assigner made
+// and checked, or a new reading if it made none.
 func (k *Keeper) ask(ctx context.Context) (lease assigner.Lease, grant assigner.Grant, clock Clock, err error) {
 	call, cancel := context.WithTimeout(ctx, k.cfg.Timeout)
 	defer cancel()
@@ -99,7 +100,7 @@ func (k *Keeper) admit(g assigner.Grant) (*assigner.Registration, assigner.Grant
 		return nil, g, err
 	}
 	if refused := k.cfg.Domain.ReuseError; refused != nil && g.Reusable && !g.Fenced() {
-		return nil, g, fmt.Errorf("worker %d (%v): %w", g.WorkerID, g.Guarantee, refused)
+		return nil, g, fmt.Errorf("worker ID %d (%v): %w", g.WorkerID, g.Guarantee, refused)
 	}
 	return assigner.Register(k.cfg.Domain, g)
 }
@@ -121,7 +122,7 @@ func (k *Keeper) begin(grant assigner.Grant, clock Clock) *Lease {
 	return h
 }
 
-// publish makes h the current lease, unless Invalidate has been called since count was taken.
+// publish makes h the current lease, unless Invalidate has been called since count was read.
 func (k *Keeper) publish(h *Lease, count int) bool {
 	k.ending.Lock()
 	defer k.ending.Unlock()
@@ -133,7 +134,7 @@ func (k *Keeper) publish(h *Lease, count int) bool {
 	return true
 }
 
-// renew renews the lease behind h.
+// renew renews the lease of h.
 func (k *Keeper) renew(ctx context.Context, h *Lease) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.cfg.Timeout, renewTimeout))
 	defer cancel()
@@ -149,7 +150,7 @@ func (k *Keeper) renew(ctx context.Context, h *Lease) error {
 		}
 		grant = k.lease.Grant()
 		if grant.WorkerID != h.WorkerID {
-			return fmt.Errorf("%w: a renewal of worker %d has returned worker %d", assigner.ErrWorkerRowLost, h.WorkerID, grant.WorkerID)
+			return fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, h.WorkerID, grant.WorkerID)
 		}
 		return nil
 	})
@@ -162,7 +163,7 @@ func (k *Keeper) renew(ctx context.Context, h *Lease) error {
 	k.renewals.Add(1)
 	k.highest = max(k.highest, grant.Limit)
 	granted := k.granted(grant, want, later)
-	if position > grant.Limit { // by a clock that was wrong for a moment, or that a lossy store is behind
+	if position > grant.Limit { // the clock was wrong for a moment, or is ahead of a lossy store
 		position = min(used, grant.Limit)
 	}
 	renewed := *h
@@ -170,15 +171,15 @@ func (k *Keeper) renew(ctx context.Context, h *Lease) error {
 	if k.current.CompareAndSwap(h, &renewed) {                    // fails after Invalidate
 		k.latest.Store(&renewed)
 		if !granted || renewed.Limit != h.Limit {
-			k.news.Ring() // when a wish was refused, too: the generator looks whether it still needs it
+			k.news.Ring() // after a refused request, too: the generator checks whether it still needs it
 		}
 	}
 	return nil
 }
 
-// granted reports whether a renewal has granted a wish. Otherwise the wish is dropped: it may come
-// from a clock that was wrong for a moment. Made again, it waits for the next renewal, as do higher
-// ones; on a lossy store, which grants more as time passes, all do.
+// granted reports whether a renewal has granted a request. Otherwise it drops the request, which
+// may come from a clock that was wrong for a moment. When repeated, the request and all higher ones
+// wait for the next renewal. On a lossy store, which grants more as time passes, all requests wait.
 func (k *Keeper) granted(grant assigner.Grant, want, later int64) bool {
 	refused := int64(math.MaxInt64)
 	switch {
@@ -192,13 +193,14 @@ func (k *Keeper) granted(grant assigner.Grant, want, later int64) bool {
 	if want >= later {
 		k.later.CompareAndSwap(later, 0)
 	}
-	if made := k.want.Load(); made >= refused { // this wish, or a later one
+	if made := k.want.Load(); made >= refused { // this request, or a later one
 		k.want.CompareAndSwap(made, grant.Limit)
 	}
 	return refused == math.MaxInt64
 }
 
-// lose notes that the lease behind h has ended. Its grant stays current as far as it may be used.
+// lose records that the lease of h has ended. The part of its grant that may still be used stays
+// current.
 func (k *Keeper) lose(h *Lease, err error) {
 	left := k.remainder(h, err)
 	if !k.current.CompareAndSwap(h, left) { // after Invalidate
@@ -207,8 +209,8 @@ func (k *Keeper) lose(h *Lease, err error) {
 	k.trouble.Store(&err)
 	if left != nil {
 		k.latest.Store(left)
-		// IDs above a limit that was lowered may be prepared. Used waits for the pass that composes
-		// under the old one.
+		// If the limit was lowered, IDs above it may be prepared. Used waits for a pass that
+		// composes under the old limit.
 		if left.Limit < h.Limit && k.cfg.Used() > left.Limit && k.current.CompareAndSwap(left, nil) {
 			left = nil
 		}
@@ -222,8 +224,8 @@ func (k *Keeper) lose(h *Lease, err error) {
 	}
 }
 
-// remainder returns h as it may be used after the loss of its lease, or nil when the worker ID may
-// have a new holder in the same deltas.
+// remainder returns the part of h that may be used after the loss of its lease, or nil when the
+// worker ID may have a new holder in the same deltas.
 func (k *Keeper) remainder(h *Lease, err error) *Lease {
 	if !h.Fenced() || forgotten(err) {
 		return nil
@@ -234,7 +236,7 @@ func (k *Keeper) remainder(h *Lease, err error) *Lease {
 	}
 	left := *h
 	left.Limit = min(h.Limit, grant.Limit)
-	left.Half = math.MaxInt64 // more is not to be had
+	left.Half = math.MaxInt64 // it cannot be extended
 	left.lost = true
 	return &left
 }

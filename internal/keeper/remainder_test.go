@@ -66,8 +66,8 @@ func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T
 	}{
 		"taken over":                    {ending{limit: 100}, 100},
 		"taken over, limit lowered":     {ending{limit: 60}, 60},
-		"lowered to what is used":       {ending{limit: 50}, 50},
-		"lowered below what is used":    {ending{limit: 49}, 0},
+		"lowered to the used delta":     {ending{limit: 50}, 50},
+		"lowered below the used delta":  {ending{limit: 49}, 0},
 		"limit raised all the same":     {ending{limit: 200}, 100},
 		"fence withdrawn":               {ending{limit: assigner.Unlimited}, 100},
 		"store has gone back":           {ending{limit: 100, err: assigner.ErrFenceRegressed}, 0},
@@ -124,7 +124,7 @@ func TestShortageIsTrueAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		sentinel := errors.New("nothing")
 		loseFenced(t, r, ending{limit: 100})
-		want := fmt.Sprintf("nothing: worker %d is no longer held, and its grant ends at delta 100; last answer of the store: store is down", r.first)
+		want := fmt.Sprintf("nothing: worker ID %d is no longer held, and its grant ends at delta 100; last answer of the store: store is down", r.first)
 		if err := r.Shortage(sentinel); err.Error() != want || !errors.Is(err, sentinel) {
 			t.Errorf("Shortage = %q, want %q", err, want)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// lastWorker makes the grants of one test strangers to those of the others.
+// lastWorker gives the grants of each test worker IDs of their own.
 var lastWorker atomic.Int64
 
 // A rig is a keeper with a store that answers as a test decides, and a journal of all that happens.
@@ -179,6 +179,6 @@ func bubble(t *testing.T, test func(*testing.T, *rig)) {
 func same(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("what happened:\n%q\nwant:\n%q", got, want)
+		t.Errorf("events:\n%q\nwant:\n%q", got, want)
 	}
 }

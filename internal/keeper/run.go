@@ -9,14 +9,14 @@ import (
 )
 
 // heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and by
-// AssignTimeout. So a renewal ends within a minute of the beginning of the last, as leases are
-// promised.
+// AssignTimeout. So a renewal ends within a minute of the beginning of the last, as package
+// assigner promises to leases.
 const (
 	heartbeat    = 45 * time.Second
 	renewTimeout = time.Minute - heartbeat
 )
 
-// outage is the trouble of a store that fails.
+// outage is the value of reported while calls to the store fail.
 const outage = "outage"
 
 func (k *Keeper) run(ctx context.Context) {
@@ -36,7 +36,8 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// heeds reports whether a wake-up is reason for a step. The pause after a failure is not cut short.
+// heeds reports whether a wake-up is reason for a step. It does not cut the backoff after a failure
+// short.
 func (k *Keeper) heeds() bool {
 	if k.delay > 0 {
 		return false
@@ -45,12 +46,12 @@ func (k *Keeper) heeds() bool {
 	return h == nil || h.lost || h.Limit < k.want.Load()
 }
 
-// step renews the lease, or takes one where there is none, and returns how long to wait for the
-// next step.
+// step renews the lease, or takes one if none is held, and returns the time to wait before the next
+// step.
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
 	h := k.current.Load()
-	count := k.invalidations() // after h: a call of Invalidate that has cleared it has also ended it by then
+	count := k.invalidations() // after loading h: a call of Invalidate that cleared it has also called Ended by then
 	renewing := h != nil && !h.lost
 	var err error
 	if renewing {
@@ -78,8 +79,8 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	return k.delay
 }
 
-// succeeded ends all trouble. Only the end of an outage is reported: a worker ID that ends a wait
-// has been reported as assigned.
+// succeeded resets the failure state. It reports only the end of an outage: assign has already
+// reported a worker ID that ends a wait.
 func (k *Keeper) succeeded(kept bool) {
 	k.trouble.Store(nil)
 	if k.reported == outage {
@@ -103,7 +104,7 @@ func (k *Keeper) failed(err error) {
 	k.delay = nextDelay(k.delay)
 }
 
-// reports notes what the trouble is, and returns whether that is new.
+// reports records the cause of a failure, and returns whether it differs from the last one.
 func (k *Keeper) reports(trouble string) bool {
 	if k.reported == trouble {
 		return false
@@ -112,9 +113,9 @@ func (k *Keeper) reports(trouble string) bool {
 	return true
 }
 
-// untilRenewal returns how long to wait before the next renewal: as long as the lease may do
-// without one, or half of the time that the clock takes to come to the limit. A generator that uses
-// deltas faster than the clock asks for more by itself.
+// untilRenewal returns the time to wait before the next renewal: the longest time that the lease
+// allows, or half of the time that the clock takes to reach the limit if that is shorter. A
+// generator that uses deltas faster than the clock calls Extend.
 func (k *Keeper) untilRenewal() time.Duration {
 	longest := heartbeat
 	if l, ok := k.lease.(assigner.Expiring); ok {
@@ -129,7 +130,7 @@ func (k *Keeper) untilRenewal() time.Duration {
 	switch {
 	case left <= 0 && h.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
 		return min(longest, time.Second)
-	case left <= 0 || left >= int64(2*longest/unit): // a store that gives no more is asked again when it is needed
+	case left <= 0 || left >= int64(2*longest/unit): // if the store grants no more, the generator calls Extend when it needs more
 		return longest
 	}
 	return max(time.Duration(left)*unit/2, shortestPause)

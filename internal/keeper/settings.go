@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// Settings are what every generator is configured with.
+// Settings are the configuration that all generators share.
 type Settings struct {
 	Layout        bitsalloc.Layout
 	Epoch         time.Time
@@ -23,26 +23,26 @@ type Settings struct {
 
 // A Checker collects the mistakes of a configuration, to report them all at once.
 type Checker struct {
-	Sentinel error // that each mistake wraps
+	Sentinel error // wrapped by each mistake
 	errs     []error
 }
 
-// Check notes a mistake unless ok.
+// Check records a mistake unless ok.
 func (c *Checker) Check(ok bool, format string, args ...any) {
 	if !ok {
 		c.Add(fmt.Errorf("%w: "+format, append([]any{c.Sentinel}, args...)...))
 	}
 }
 
-// Add notes an error, if it is one.
+// Add records an error; it ignores nil.
 func (c *Checker) Add(err error) { c.errs = append(c.errs, err) }
 
 // Err returns all mistakes, or nil.
 func (c *Checker) Err() error { return errors.Join(c.errs...) }
 
-// Resolve fills in the defaults of s, notes its mistakes in c, and returns the allocator, with the
-// default epoch in place of one that is wrong, or nil when the layout is. exhausted is the error
-// for a layout that has ended.
+// Resolve fills in the defaults of s, records its mistakes in c, and returns the allocator. If only
+// the epoch is wrong, the allocator has the default epoch; if the layout is wrong, Resolve returns
+// nil. exhausted is the error for a layout that has ended.
 func (s *Settings) Resolve(c *Checker, exhausted error) *bitsalloc.Allocator {
 	if s.Layout == (bitsalloc.Layout{}) {
 		s.Layout = bitsalloc.Default()
@@ -76,8 +76,9 @@ func (s *Settings) Resolve(c *Checker, exhausted error) *bitsalloc.Allocator {
 	return alloc
 }
 
-// Config returns what Start needs of s; Used, Position, Ended and Trace are the caller's to add.
-// Unless reuseSafe, an unfenced worker ID that comes back is refused; advice says what to do then.
+// Config returns a Config for Start, without Used, Position, Ended and Trace, which the caller
+// adds. Unless reuseSafe is set, it refuses an unfenced worker ID that comes back; advice tells the
+// user how to avoid that.
 func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool, advice string) Config {
 	var refused error
 	if !reuseSafe {
@@ -100,13 +101,13 @@ func (s *Settings) Config(alloc *bitsalloc.Allocator, reuseSafe bool, advice str
 	}
 }
 
-// Exhausted wraps the sentinel of a package in a text that says which layout has ended, and when.
+// Exhausted returns an error that wraps sentinel and names the layout that has ended, and its end.
 func Exhausted(sentinel error, alloc *bitsalloc.Allocator) error {
 	return fmt.Errorf("%w: layout %v from epoch %s ends at %s; choose more DeltaBits or a later epoch", sentinel,
 		alloc.Layout(), alloc.Epoch().Format(time.RFC3339), alloc.Expires().Format(time.RFC3339))
 }
 
-// Default sets a field that has the zero value of its type.
+// Default sets field to value if it has the zero value of its type.
 func Default[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {

@@ -41,7 +41,7 @@ func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 					t.Errorf("Start = %v, want %v and the error of the release", err, row.want)
 				}
 				if lines := r.read(); len(lines) != 1 {
-					t.Errorf("what happened: %q, want a release", lines)
+					t.Errorf("events: %q, want a release", lines)
 				}
 			})
 		})

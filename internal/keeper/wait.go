@@ -8,35 +8,35 @@ import (
 	"time"
 )
 
-// A passing error is an error of Assign that says when it is worth another call.
+// A passing error is an error of Assign that says when to retry.
 type passing interface {
 	error
 	RetryAfter() time.Duration
 }
 
-// shortestPause is the least time between two calls to the store that the generator has not asked
-// for.
+// shortestPause is the least time between two calls to the store, except for calls that the
+// generator requests.
 const shortestPause = 100 * time.Millisecond
 
-// longestPause bounds RetryAfter: the store is asked again, however long it asks to wait.
+// longestPause bounds RetryAfter: the Keeper calls the store at least this often.
 const longestPause = time.Hour
 
-// spread makes a pause up to an eighth longer, 5 s at most, so that a fleet does not come back to
-// its store at once.
+// spread adds jitter to a pause, up to an eighth and at most 5 s, so that a fleet does not return
+// to its store at once.
 func spread(pause time.Duration) time.Duration { return pause + rand.N(min(pause/8, 5*time.Second)) }
 
-// nextDelay doubles the delay between two tries after a failure, from about shortestPause to about
-// 10 s, and spreads it.
+// nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
+// to about 10 s.
 func nextDelay(last time.Duration) time.Duration {
 	const most = 10 * time.Second
 	next := min(max(2*last, shortestPause), most)
 	return next/2 + rand.N(next/2)
 }
 
-// first takes the first lease. It waits out errors that pass, unless ctx never ends: then the
+// first takes the first lease. It retries after errors that pass, unless ctx never ends: then the
 // caller could not stop it.
 func (k *Keeper) first(ctx context.Context) error {
-	var cause error // of the last wait
+	var cause error // the error behind the last wait
 	for {
 		err := k.assign(ctx, 0)
 		if err == nil {
@@ -56,7 +56,7 @@ func (k *Keeper) first(ctx context.Context) error {
 	}
 }
 
-// after adds the cause of an earlier wait to an error that need not tell: the context may have
+// after adds the cause of an earlier wait to err, which may not mention it: the context may have
 // ended in the middle of a call.
 func after(cause, err error) error {
 	if cause == nil {
@@ -65,7 +65,7 @@ func after(cause, err error) error {
 	return fmt.Errorf("%w; before that: %w", err, cause)
 }
 
-// pause returns how long to wait before the next call of Assign when err is an error that passes.
+// pause returns the time to wait before the next call of Assign if err is an error that passes.
 func (k *Keeper) pause(err error) (time.Duration, bool) {
 	p, ok := errors.AsType[passing](err)
 	if !ok {
@@ -74,7 +74,7 @@ func (k *Keeper) pause(err error) (time.Duration, bool) {
 	return spread(min(max(p.RetryAfter(), shortestPause), longestPause)), true
 }
 
-// logWait logs err, an error that passes, unless the last record of trouble had the same cause.
+// logWait logs err, an error that passes, unless the last failure logged had the same cause.
 func (k *Keeper) logWait(err error) {
 	p, _ := errors.AsType[passing](err)
 	if k.reports(root(p).Error()) {

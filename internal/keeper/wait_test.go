@@ -56,7 +56,8 @@ func TestStartWaitsNoLongerThanItsContext(t *testing.T) {
 	})
 }
 
-// Nobody could end a wait with a context that never ends; the caller may come back.
+// Start does not wait with a context that never ends, since the caller could not end the wait; the
+// caller may call Start again.
 func TestStartReportsAQuarantineWhenItsContextNeverEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		quarantine(r, 0)
@@ -280,7 +281,8 @@ func TestAnErrorThatPassesInServiceIsWaitedFor(t *testing.T) {
 	})
 }
 
-// A renewal is tried again soon, whatever its error says: the lease expires otherwise.
+// A failed renewal is retried soon, even if its error asks to wait longer: otherwise the lease
+// expires.
 func TestARenewalIsNotPutOff(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var calls stamps
