@@ -339,9 +339,9 @@ func TestACounterPastTheMaximumGivesNoNumber(t *testing.T) {
 func TestConfigurationMistakesAreAllNamed(t *testing.T) {
 	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute}
 	_, err := Leased(nil, cfg).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "store nil", "Window -1s", "MaxLead -1m0s")
+	wantError(t, err, nil, "store is nil", "Window -1s", "MaxLead -1m0s")
 	_, err = Fenced(newMemStore(), 0, "", cfg).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "owner empty", "Window -1s", "MaxLead -1m0s")
+	wantError(t, err, nil, "owner is empty", "Window -1s", "MaxLead -1m0s")
 	for _, number := range []int64{-1, 4} {
 		_, err = Fenced(newMemStore(), number, "host", LeaseConfig{}).Assign(t.Context(), memDomain())
 		wantError(t, err, ErrWorkerOutOfRange, "0 to 3")

@@ -69,10 +69,10 @@ func TestRevokeAgainstOthers(t *testing.T) {
 	}{
 		"a holder that renews":     {renewed, Row{Version: 2, Fence: 800, Owner: "a", Expires: memTime(memStart + 99)}, ""},
 		"a holder that releases":   {Row{Version: 1, Fence: 700, Owner: "a"}, Row{Version: 1, Fence: 700, Owner: "a"}, ""},
-		"another one that claims":  {Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, Row{}, `changed hands meanwhile, it is "b"'s`},
-		"a recovery":               {Row{Version: 2, Fence: 900, Owner: "a"}, Row{}, "changed hands meanwhile"},
+		"another one that claims":  {Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, Row{}, `has a new holder, "b"`},
+		"a recovery":               {Row{Version: 2, Fence: 900, Owner: "a"}, Row{}, "has a new holder"},
 		"a row that has vanished":  {Row{}, Row{}, "never delete rows"},
-		"a store that swaps never": {held(0, 700, "a", memStart+60), Row{}, "the store does not change it"},
+		"a store that swaps never": {held(0, 700, "a", memStart+60), Row{}, "the store does not change the row"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
