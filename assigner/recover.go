@@ -33,7 +33,7 @@ func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	}
 	status, err := store.Status(ctx)
 	if err != nil {
-		return fmt.Errorf("assigner: Recover: look at the store: %w", err)
+		return fmt.Errorf("assigner: Recover: read the status of the store: %w", err)
 	}
 	if status.Lossy {
 		return errors.New("assigner: Recover: the store is lossy and quarantines every claim: there is nothing to recover")

@@ -31,7 +31,7 @@ func (r Row) Revoked() bool { return strings.HasPrefix(r.Token, revokedPrefix) }
 func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 	status, err := store.Status(ctx)
 	if err != nil {
-		return Row{}, fmt.Errorf("assigner: Revoke: look at the store: %w", err)
+		return Row{}, fmt.Errorf("assigner: Revoke: read the status of the store: %w", err)
 	}
 	held, err := store.Load(ctx, workerID)
 	if err != nil {
