@@ -27,7 +27,7 @@ func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
 	}
 }
 
-// sample is a row that somebody holds.
+// sample returns a row with a holder.
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
 }
