@@ -33,8 +33,8 @@ func assigned(t *testing.T, a assigner.Assigner) (int64, error) {
 	return lease.Grant().WorkerID, nil
 }
 
-// check holds what an assigner gives to a worker ID or, when there is none to be had, to an error
-// and the words it must hold.
+// check compares the result of an assigner with a worker ID, or with an error and words of its
+// text.
 func check(t *testing.T, a assigner.Assigner, want int64, wantErr error, words ...string) {
 	t.Helper()
 	got, err := assigned(t, a)

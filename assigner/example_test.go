@@ -48,7 +48,7 @@ func ExampleIPv4Suffix() {
 	// 192.168.161.55 with 16 bits: worker 41271
 }
 
-// What a generator of your own does with a grant. Those of this module do it themselves.
+// A custom generator registers its grant. The generators of this module do so themselves.
 func ExampleRegister() {
 	d := assigner.Domain{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 7}
 	lease, err := assigner.Static(12).Assign(context.Background(), d)
@@ -74,8 +74,8 @@ func ExampleRegister() {
 	// its successor starts right above: true <nil>
 }
 
-// rack is an assigner of one's own: it numbers workers by rack and slot, and leaves range checks,
-// grant and lease to Static.
+// rack is a custom assigner: it numbers workers by rack and slot, and leaves range checks, grant
+// and lease to Static.
 type rack struct{ number, slot int64 }
 
 func (r rack) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {

@@ -16,13 +16,13 @@ import (
 // memStart is the delta that store and host agree on when a test begins.
 const memStart = 1000
 
-// A memStore keeps rows in memory. A test may stand between a swap and its answer.
+// A memStore keeps rows in memory. A test may intercept a swap and its answer.
 type memStore struct {
 	mu     sync.Mutex
 	status Status // Now is moved by the test
 	meta   Meta
 	rows   map[int64]Row
-	list   []Row // what List returns, if not nil
+	list   []Row // the result of List, if not nil
 
 	// onSwap replaces a swap; do carries it out.
 	onSwap func(old, next Row, do func() bool) (bool, error)
@@ -134,7 +134,7 @@ func (s *memStore) put(rows ...Row) {
 	}
 }
 
-// held is a row that somebody holds; it expires at a delta.
+// held returns a row with a holder; it expires at a delta.
 func held(worker, fence int64, owner string, expires int64) Row {
 	return Row{WorkerID: worker, Version: 1, Fence: fence, Token: "T" + owner, Owner: owner, Expires: memTime(expires)}
 }
@@ -158,7 +158,7 @@ func wantGrant(t *testing.T, l Lease, worker, first, limit int64) {
 	}
 }
 
-// lose carries swaps out and loses their answers, n times.
+// lose makes the next n swaps and loses their answers.
 func (s *memStore) lose(n int) {
 	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
 		done := do()
@@ -169,7 +169,7 @@ func (s *memStore) lose(n int) {
 	}
 }
 
-// delay holds back the swap that comes next, and returns what carries it out.
+// delay holds back the next swap, and returns a func that makes it.
 func (s *memStore) delay() (arrive func()) {
 	var swap func() bool
 	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {

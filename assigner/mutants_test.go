@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// bounded is within how many schedules a mutant must be caught.
+// bounded is the number of schedules within which a mutant must be caught.
 const bounded = 300
 
 // caught runs schedules until one has a duplicate. It fails the test when none of the first 300
@@ -136,7 +136,7 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 	}
 }
 
-// An optimist takes a swap of a row for done whose answer has not come.
+// An optimist takes an unanswered swap of a row for done.
 type optimist struct{ Store }
 
 func (o optimist) Swap(ctx context.Context, old, next Row, ttl time.Duration) (bool, error) {
@@ -194,8 +194,8 @@ func loseClaim(w *simWorld) {
 	}
 }
 
-// restore is a restore, and then the recovery with a lead that covers what was lost, of the meta
-// row too, if whole.
+// restore is a restore followed by a recovery whose lead covers the lost commits, including commits
+// of the meta row if whole is set.
 func restore(w *simWorld, whole bool) {
 	var highest int64
 	for _, row := range w.store.rows {
@@ -227,7 +227,7 @@ func turnBack(w *simWorld, units int64) {
 }
 
 // deleteRow deletes a row, unless a process that has not seen it counted may be about to create it:
-// it could not tell.
+// that process could not notice.
 func deleteRow(w *simWorld) {
 	worker := w.rng.Int64N(int64(len(w.store.rows)))
 	if w.store.creating[worker] > 0 || slices.ContainsFunc(w.holders, func(h *simHolder) bool { return h.lease == nil && h.counted <= worker }) {

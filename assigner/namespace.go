@@ -7,8 +7,8 @@ import (
 
 const longestNamespace = 64
 
-// CheckNamespace returns an error unless name has 1 to 64 letters, digits, dots, underscores and
-// hyphens: what every store can keep as it is. It is for stores.
+// CheckNamespace returns an error unless name consists of 1 to 64 ASCII letters, digits, dots,
+// underscores and hyphens, which every store keeps unchanged. Stores call it.
 func CheckNamespace(name string) error {
 	foreign := func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -20,13 +20,13 @@ func CheckNamespace(name string) error {
 	return nil
 }
 
-// FoldNamespace returns the form of a name that all its spellings share: in upper and lower case,
-// and with spaces at the end, of which some databases take no notice. It is for stores.
+// FoldNamespace returns a namespace in lower case and without trailing spaces, because some
+// databases ignore both differences. Stores use it to compare names.
 func FoldNamespace(name string) string { return strings.ToLower(strings.TrimRight(name, " ")) }
 
 // CheckNamespaceTwin returns [ErrWorkerOverlap] if other, a namespace of the same store, differs
-// from name in letter case or in spaces at the end only. The two would give out the same worker
-// IDs, and nearly always one is a misspelling. It is for stores.
+// from name only in letter case or trailing spaces. Such a name is nearly always a misspelling, and
+// both namespaces would give out the same worker IDs. Stores call it.
 func CheckNamespaceTwin(name, other string) error {
 	if name == other || FoldNamespace(name) != FoldNamespace(other) {
 		return nil

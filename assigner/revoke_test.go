@@ -29,8 +29,8 @@ func TestRevokeTakesARowFromItsHolder(t *testing.T) {
 	}
 }
 
-// A live holder is revoked, another one takes the row when it is offered: what both may use has
-// nothing in common, and the first one is told.
+// A live holder is revoked, and another takes the row when it is offered: their grants have no
+// delta in common, and the first holder gets an error.
 func TestARevokedHolderAndTheNextShareNoDelta(t *testing.T) {
 	s := newMemStore()
 	first := take(t, clocked(Leased(s, LeaseConfig{})))
@@ -69,10 +69,10 @@ func TestRevokeAgainstOthers(t *testing.T) {
 	}{
 		"a holder that renews":     {renewed, Row{Version: 2, Fence: 800, Owner: "a", Expires: memTime(memStart + 99)}, ""},
 		"a holder that releases":   {Row{Version: 1, Fence: 700, Owner: "a"}, Row{Version: 1, Fence: 700, Owner: "a"}, ""},
-		"another one that claims":  {Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, Row{}, `changed hands meanwhile, it is "b"'s`},
-		"a recovery":               {Row{Version: 2, Fence: 900, Owner: "a"}, Row{}, "changed hands meanwhile"},
+		"another one that claims":  {Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, Row{}, `has a new holder, "b"`},
+		"a recovery":               {Row{Version: 2, Fence: 900, Owner: "a"}, Row{}, "has a new holder"},
 		"a row that has vanished":  {Row{}, Row{}, "never delete rows"},
-		"a store that swaps never": {held(0, 700, "a", memStart+60), Row{}, "the store does not change it"},
+		"a store that swaps never": {held(0, 700, "a", memStart+60), Row{}, "the store does not change the row"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
@@ -157,7 +157,7 @@ func TestARevokedRowIsNotOfferedBeforeItsLeaseWouldHaveExpired(t *testing.T) {
 	}
 }
 
-// freeAtOnce is what Revoke must not be.
+// freeAtOnce is a wrong Revoke, which frees the row at once.
 func freeAtOnce(ctx context.Context, s Store, worker int64) (Row, error) {
 	old, err := s.Load(ctx, worker)
 	if err != nil {
@@ -169,7 +169,7 @@ func freeAtOnce(ctx context.Context, s Store, worker int64) (Row, error) {
 	return next, err
 }
 
-// revokeRow takes a row from whoever holds it.
+// revokeRow revokes a random row.
 func revokeRow(w *simWorld) {
 	worker := w.rng.Int64N(int64(len(w.store.rows)))
 	if w.store.rows[worker].Version == 0 {

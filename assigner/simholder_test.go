@@ -85,7 +85,7 @@ func (h *simHolder) live() {
 	case h.w.chance(1):
 		h.lease, h.grant = nil, Grant{} // Invalidate: not released
 	case h.w.chance(5):
-		h.last = max(h.last, h.clock()-1) // what is stale is dropped
+		h.last = max(h.last, h.clock()-1) // drop stale deltas
 	default:
 		h.generate()
 	}

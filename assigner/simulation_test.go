@@ -34,8 +34,8 @@ var simAlloc = func() *bitsalloc.Allocator {
 	return a
 }()
 
-// A simulation says what a world is like. Its zero value, with defaults, is the protocol as it is,
-// on a store that fails in every way that keeps acknowledged commits. Mutants change it.
+// A simulation configures worlds. Its zero value, with defaults, runs the unchanged protocol on a
+// store that fails in every way that keeps acknowledged commits. Mutants change it.
 type simulation struct {
 	matches  predicate
 	write    func(*simWorld, Row) Row
@@ -49,7 +49,7 @@ type simulation struct {
 	fenced   int             // percent of the holders that have a number of their own
 	lossy    bool            // the store says that it may forget
 	moves    int             // percent of the worlds whose store has an identity, which failovers change
-	calm     bool            // clocks are right, and nobody runs ahead of them
+	calm     bool            // clocks are right, and no holder runs ahead of them
 	hasty    bool            // holders end soon, and start again at once
 }
 
@@ -91,7 +91,7 @@ type simWorld struct {
 	serial    int
 	servers   int
 	used      map[slot]use
-	logf      func(string, ...any) // nil: nobody reads
+	logf      func(string, ...any) // nil: discard
 
 	duplicates, losses int
 	highest            int64 // of all clocks at a claim or renewal, and of all deltas used
@@ -237,8 +237,8 @@ func (w *simWorld) use(h *simHolder, worker, delta int64) {
 	}
 }
 
-// judge notes an error that is neither the store's nor one of those allowed, where the store is
-// what it must be.
+// judge reports an error that neither the store nor the allowed list explains, on a store that
+// fulfils its contract.
 func (w *simWorld) judge(err error, allowed ...error) {
 	if w.sim.lagging || w.sim.accident != nil {
 		return
@@ -251,7 +251,7 @@ func (w *simWorld) judge(err error, allowed ...error) {
 	w.wrong = append(w.wrong, err.Error())
 }
 
-// happen is what else goes on in the world.
+// happen makes other random events of the world.
 func (w *simWorld) happen() {
 	if w.chance(w.haste) {
 		w.time += w.rng.Int64N(4)
@@ -353,7 +353,7 @@ func simulate(seed uint64, sim simulation) *simWorld {
 	return w
 }
 
-// story runs a seed again and returns what happened, up to the first duplicate.
+// story runs a seed again and returns its events, up to the first duplicate.
 func story(seed uint64, sim simulation) string {
 	w := newWorld(seed, sim)
 	defer w.close()

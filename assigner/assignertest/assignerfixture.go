@@ -12,24 +12,23 @@ import (
 // patience bounds each call to the assigner under test.
 const patience = 30 * time.Second
 
-// An AssignerFixture is what a case of the suite works on. Every case opens one of its own, which
-// must be empty: no worker ID has been taken from it and no domain is pinned in it.
+// An AssignerFixture is an empty store under test, on which no worker ID was taken and no domain is
+// pinned. Every case opens one of its own.
 type AssignerFixture struct {
-	// Assigner returns a new assigner over the store, as another process would build it. Different
-	// holders are to get different worker IDs; the same holder may get the same one again. For
+	// Assigner returns a new assigner on the store, as another process would build it. Different
+	// holders must get different worker IDs; the same holder may get the same worker ID again. For
 	// RunKeyed the holder is the key. Required.
 	Assigner func(holder string) assigner.Assigner
-	// Guarantee and Reusable are what every grant must say.
+	// Guarantee and Reusable are the values that every grant must have.
 	Guarantee assigner.Guarantee
 	Reusable  bool
-	// Delete removes the row of a worker ID behind the holder's back. Nil: there are no rows.
+	// Delete removes the row of a worker ID without telling its holder. Nil: there are no rows.
 	Delete func(t *testing.T, workerID int64)
-	// Pinned: the store refuses a domain with another layout, unit or epoch than that of its first
-	// use.
+	// Pinned: the store rejects a domain whose layout, unit or epoch differs from its first domain.
 	Pinned bool
 }
 
-// Domain returns the domain that the suite uses: the default layout and epoch, datacenter 0.
+// Domain returns the domain of the suite: the default layout and epoch, datacenter 0.
 func Domain() assigner.Domain {
 	a, err := bitsalloc.New(bitsalloc.Default(), bitsalloc.DefaultEpoch())
 	if err != nil {
@@ -42,7 +41,7 @@ func Domain() assigner.Domain {
 	}
 }
 
-// withClock gives a domain the clock that fits its layout and epoch.
+// withClock returns a domain with a clock for its layout and epoch.
 func withClock(t *testing.T, d assigner.Domain) assigner.Domain {
 	t.Helper()
 	a, err := bitsalloc.New(d.Layout, d.Epoch)
@@ -53,8 +52,8 @@ func withClock(t *testing.T, d assigner.Domain) assigner.Domain {
 	return d
 }
 
-// assign takes a worker ID for a holder and ends the test if there is none to be had. If that takes
-// a quarantine, it renews the leases in keep meanwhile.
+// assign takes a worker ID, and ends the test on an error. During a quarantine it renews the leases
+// in keep.
 func assign(t *testing.T, a assigner.Assigner, keep ...assigner.Lease) assigner.Lease {
 	t.Helper()
 	l, err := tryAssign(t, a, Domain(), keep...)
@@ -64,8 +63,8 @@ func assign(t *testing.T, a assigner.Assigner, keep ...assigner.Lease) assigner.
 	return l
 }
 
-// tryAssign checks what holds for every answer: a lease or an error, a number within its field, and
-// deltas to use.
+// tryAssign calls Assign and checks the rules for every result: a lease or an error, a worker ID
+// within its field, and at least one delta.
 func tryAssign(t *testing.T, a assigner.Assigner, d assigner.Domain, keep ...assigner.Lease) (assigner.Lease, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -47,8 +47,8 @@ func TestProcessesReturnsWhatTheProcessesGot(t *testing.T) {
 
 func TestModelConforms(t *testing.T) { runModel(t, "") }
 
-// The suite is worth what it catches: for each way in which an assigner can be wrong, the test
-// binary is run on a model with that fault, and the named case must fail.
+// For each fault that an assigner may have, this test runs the test binary on a model with that
+// fault, and the named case must fail.
 func TestSuiteCatchesEveryFault(t *testing.T) {
 	for fault, names := range map[string][]string{
 		"constant":        {"HoldersGetDifferentWorkers", "HoldersAtOnceGetDifferentWorkers"},

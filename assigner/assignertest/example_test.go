@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 )
 
-// A counter is an assigner that somebody might bring: numbers from one process, never twice.
+// A counter is an example of a custom assigner: each worker ID is new, within one process.
 type counter struct{ last atomic.Int64 }
 
 func (c *counter) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {

@@ -7,13 +7,12 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// dockerKey is what the first container of Docker's default bridge takes for its address on every
-// host.
+// dockerKey is the key of the first container on Docker's default bridge, the same on every host.
 const dockerKey = "172.17.0.2:02:42:ac:11:00:02"
 
-// RunKeyed checks the promises of an assigner without a fence that keeps a worker ID for each key.
-// The last starter with a key has its worker ID, and the others learn that at their next Renew.
-// open is called once by each case, and the holder of [AssignerFixture.Assigner] is the key.
+// RunKeyed checks an assigner without a fence that keeps a worker ID for each key. The last process
+// that starts with a key has its worker ID, and Renew of the others fails. Each case calls open
+// once; the holder of [AssignerFixture.Assigner] is the key.
 func RunKeyed(t *testing.T, open func(t *testing.T) AssignerFixture) {
 	for _, c := range []struct {
 		name string
@@ -65,9 +64,9 @@ func alike(t *testing.T, s AssignerFixture) {
 	}
 }
 
-// twoHosts: no assigner can keep two hosts with one key apart, but it can end the first one's
-// lease. The second host takes the worker ID over, and the first one has it again when it starts
-// after the second.
+// twoHosts checks two hosts with one key. An assigner cannot tell them apart, but it can end the
+// first host's lease. The second host takes over the worker ID, and the first takes it back when it
+// starts again.
 func twoHosts(t *testing.T, s AssignerFixture) {
 	hostA, hostB := s.Assigner(dockerKey), s.Assigner(dockerKey)
 	a := assign(t, hostA)
@@ -88,7 +87,8 @@ func twoHosts(t *testing.T, s AssignerFixture) {
 	}
 }
 
-// twoProcesses: a key that is that of the host is shared, keys of their own are not.
+// twoProcesses checks that two processes share the host's key, and that keys of their own keep them
+// apart.
 func twoProcesses(t *testing.T, s AssignerFixture) {
 	const host = "10.0.0.7:0c:c4:7a:12:34:56"
 	a, b := assign(t, s.Assigner(host)), assign(t, s.Assigner(host))
@@ -109,7 +109,7 @@ func twoProcesses(t *testing.T, s AssignerFixture) {
 	}
 }
 
-// undisturbed: a process that releases a worker ID which it no longer has takes it from no holder.
+// undisturbed checks that releasing a lost lease does not affect the new holder.
 func undisturbed(t *testing.T, s AssignerFixture) {
 	older, younger := s.Assigner("orders-1"), s.Assigner("orders-1")
 	a, b := assign(t, older), assign(t, younger)

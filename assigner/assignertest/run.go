@@ -12,10 +12,10 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// holders is how many holders a case has that wants many.
+// holders is the number of holders in a case with many of them.
 const holders = 20
 
-// Run checks what every assigner promises. open is called once by each case.
+// Run checks the rules that hold for every assigner. Each case calls open once.
 func Run(t *testing.T, open func(t *testing.T) AssignerFixture) {
 	for _, c := range []struct {
 		name string
@@ -91,7 +91,7 @@ func grantSays(t *testing.T, s AssignerFixture) {
 	}
 }
 
-// beyondTheLayout asks for one worker more than a field of two bits holds.
+// beyondTheLayout asks for one worker ID more than a field of two bits holds.
 func beyondTheLayout(t *testing.T, s AssignerFixture) {
 	d := Domain()
 	d.Layout.WorkerBits = 2

@@ -10,31 +10,29 @@ import (
 
 // A StoreFixture is an empty namespace of the store under test.
 type StoreFixture struct {
-	// Handle opens the namespace, as another process would: what handles share is in the store, not
-	// in memory. Required.
+	// Handle opens the namespace, as another process would: handles share no memory. Required.
 	Handle func() assigner.Store
-	// Other opens another empty namespace of the same store. Nil: it has just one.
+	// Other opens another empty namespace of the same store. Nil: the store has one namespace only.
 	Other func() assigner.Store
-	// Delete removes the row of a worker ID behind everybody's back. Required.
+	// Delete removes the row of a worker ID without telling its holder. Required.
 	Delete func(t *testing.T, workerID int64)
 	// Clear removes all rows, and the meta row. Required.
 	Clear func(t *testing.T)
-	// Down takes the store out of reach of all handles on the namespace, until up is called; what
-	// it has acknowledged is still there then. While it is down, reads may succeed, but no write
-	// does. Other namespaces may be down with it, unless the store calls itself lossy. Required.
+	// Down makes the store unreachable for all handles on the namespace until up is called. The
+	// store keeps all acknowledged writes. While it is down, reads may succeed, but writes must
+	// fail. Other namespaces may be down as well, unless the store is lossy. Required.
 	Down func(t *testing.T) (up func())
-	// Starts is how many processes take their first worker IDs at once. 0: 100. Fewer are for a
-	// store whose commits take so long that a hundred of them, one after the other, take minutes.
+	// Starts is the number of processes that take their first worker IDs at once. 0: 100. Set a
+	// lower number for a store whose commits are so slow that a hundred of them take minutes.
 	Starts int
 }
 
-// RunStore checks what leases need of an [assigner.Store]: first its single operations, then leases
-// on it. open is called once by each case, and once before; closing what it opens is up to it, with
-// t.Cleanup. On a store that calls itself lossy cases run side by side, since each lease takes
-// seconds to get, and several goroutines call open.
+// RunStore checks an [assigner.Store]: first its single operations, then leases on it. It calls
+// open once, and each case calls it once more; open closes its resources with t.Cleanup. On a lossy
+// store each lease takes seconds, so the cases run in parallel and several goroutines call open.
 //
-// The store must be set up so that it is durable, on a server whose clock is right to a second. It
-// keeps tokens of 64 bytes, identities of 100 bytes and owners of 255 characters.
+// The settings of the store must be durable, and its server's clock right to a second. The store
+// must keep tokens of 64 bytes, identities of 100 bytes and owners of 255 characters.
 func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
 	for _, c := range rowCases() {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t).Handle) })
@@ -49,7 +47,7 @@ func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
 	for _, c := range cases {
 		test := func() { t.Run(c.name, func(t *testing.T) { c.run(t, namespace{open(t), lossy}) }) }
 		if lossy {
-			wg.Go(test) // t.Parallel would run as many at once as there are CPUs, but these wait most of the time
+			wg.Go(test) // t.Parallel would limit them to the number of CPUs, but these cases mostly wait
 		} else {
 			test()
 		}

@@ -36,7 +36,7 @@ func fill(t testing.TB, client *clientv3.Client, s assigner.Store, n int64, free
 		return string(answer.Kvs[0].Value)
 	}
 	heldText, freeText := write(time.Hour), write(0)
-	const batch = 128 // what etcd takes in one transaction
+	const batch = 128 // the most that etcd accepts in one transaction
 	for first := int64(0); first < n; first += batch {
 		var ops []clientv3.Op
 		for w := first; w < min(first+batch, n); w++ {

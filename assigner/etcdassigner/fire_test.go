@@ -163,7 +163,8 @@ func TestSwapComparesWhatItFindsAtLast(t *testing.T) {
 	}
 }
 
-// Answers of a claim, a renewal and a release are lost. The token tells what happened.
+// The answers of a claim, a renewal and a release are lost. The token shows whether they took
+// effect.
 func TestLostAnswersCostNoLease(t *testing.T) {
 	w, s, other, row := rig(t)
 	free := row

@@ -48,7 +48,7 @@ func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
 	}
 }
 
-// sample is a row that somebody holds.
+// sample returns a row with a holder.
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
 }
@@ -91,8 +91,8 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 		{client, strings.Repeat("x", 65), []string{"allowed: 1 to 64"}},
 		{client, "a b", []string{`"a b"`}},
 		{client, "ä", []string{`"ä"`}},
-		{nil, "a", []string{"client nil"}},
-		{nil, "a/b", []string{"client nil", `"a/b"`}},
+		{nil, "a", []string{"client is nil"}},
+		{nil, "a/b", []string{"client is nil", `"a/b"`}},
 	} {
 		for _, err := range everyCall(t, etcdassigner.LeaseStore(tt.client, tt.namespace), patience) {
 			for _, part := range tt.want {

@@ -9,7 +9,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// A namedMeta is the meta row of a namespace with its name, which the key has in lower case only.
+// A namedMeta is the meta row of a namespace with its exact name; the key has the name in lower
+// case.
 type namedMeta struct {
 	Name string
 	Meta assigner.Meta
@@ -38,8 +39,8 @@ func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, erro
 	return found, nil
 }
 
-// LoadMeta returns the zero Meta if there is none, or only one of a namespace whose name differs in
-// letter case.
+// LoadMeta returns the zero Meta if the namespace does not exist, also when there is another one
+// whose name differs only in letter case.
 func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
 	stored, err := load[namedMeta](ctx, l, l.metaKey())
 	if err != nil || stored.Name != l.namespace {
@@ -48,7 +49,8 @@ func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
 	return stored.Meta, nil
 }
 
-// SwapMeta refuses to create a namespace beside another whose name differs in letter case only.
+// SwapMeta returns ErrWorkerOverlap instead of creating a namespace whose name differs from an
+// existing one only in letter case.
 func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
 	key := l.metaKey()
 	if err := checkTexts(key, next.Namespace, next.Token, next.Identity); err != nil {

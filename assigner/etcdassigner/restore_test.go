@@ -34,7 +34,7 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
 	}
 
-	// What a snapshot brings to another cluster.
+	// A snapshot is restored in another cluster.
 	backup, err := client.Get(t.Context(), "uidring/", clientv3.WithPrefix())
 	if err != nil || len(backup.Kvs) != 3 {
 		t.Fatalf("%d keys, want the meta row, a row and the time: %v", len(backup.Kvs), err)

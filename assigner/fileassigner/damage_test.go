@@ -33,7 +33,7 @@ func writeFile(t *testing.T, content []byte, elem ...string) {
 	}
 }
 
-// A state is what the file of the state holds, beside its checksum.
+// A state is the content of the state file without its checksum.
 type state struct {
 	Format int
 	ID     string
@@ -42,12 +42,12 @@ type state struct {
 	Rows   map[int64]assigner.Row
 }
 
-// frame puts the checksum in front of a state.
+// frame adds the checksum to a state.
 func frame(body []byte) []byte {
 	return fmt.Appendf(nil, `{"SHA256":"%x","State":%s}`+"\n", sha256.Sum256(body), body)
 }
 
-// editState changes a state behind the back of its store.
+// editState changes the state file without its store.
 func editState(t *testing.T, dir string, edit func(*state)) {
 	t.Helper()
 	var framed struct{ State state }
@@ -62,7 +62,7 @@ func editState(t *testing.T, dir string, edit func(*state)) {
 	writeFile(t, frame(body), dir, "state.json")
 }
 
-// wantDamaged checks that a file with this content is refused, and left as it is.
+// wantDamaged checks that a file with this content is rejected and stays unchanged.
 func wantDamaged(t *testing.T, dir, name string, content []byte, what string) {
 	t.Helper()
 	writeFile(t, content, dir, name)
@@ -186,8 +186,7 @@ func TestInterruptedStartGoesOn(t *testing.T) {
 	}
 }
 
-// TestStateOfEarlierVersionsIsRead pins the format: a change of a field's name would lose what it
-// holds.
+// TestStateOfEarlierVersionsIsRead pins the format: renaming a field would lose its value.
 func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	dir := diskFolder(t)
 	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

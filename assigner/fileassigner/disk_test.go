@@ -18,7 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 )
 
-// TestFullDisk limits the size of a file to each number of bytes below that of the new state, in a
+// TestFullDisk limits the file size to each number of bytes below the size of the new state, in a
 // process of its own.
 func TestFullDisk(t *testing.T) {
 	dir := os.Getenv(folderEnv)

@@ -25,7 +25,7 @@ const (
 	newName   = "state.json.new" // becomes the state when it is complete
 )
 
-// A folder is the one of a LeaseStore while this process holds its lock.
+// A folder is the open folder of a LeaseStore while this process holds its lock.
 type folder struct {
 	root  *os.Root
 	dir   *os.File // the folder itself, to be synced
@@ -33,7 +33,8 @@ type folder struct {
 	state *fileState
 }
 
-// openFolder waits for the lock. It is the caller's to close the folder, which lets go of it.
+// openFolder opens the folder and waits for its lock. The caller must close the folder, which
+// releases the lock.
 func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 		}
 	}()
 	if f.root, err = os.OpenRoot(path); err != nil {
-		return nil, fmt.Errorf("%w; the folder is the operator's to make, so that a disk that is not mounted is noticed", err)
+		return nil, fmt.Errorf("%w; create the folder; this package does not, because a missing folder may be a disk that is not mounted", err)
 	}
 	if f.dir, err = f.root.Open("."); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 	return f, nil
 }
 
-// acquire asks again and again, since a call that blocks in flock cannot be ended.
+// acquire polls for the lock, since a blocking flock cannot be interrupted.
 func (f *folder) acquire(ctx context.Context) error {
 	for pause := time.Millisecond; ; pause = min(2*pause, 16*time.Millisecond) {
 		ok, err := tryLock(f.lock)
@@ -82,7 +83,7 @@ func (f *folder) acquire(ctx context.Context) error {
 }
 
 func (f *folder) close() {
-	// Nothing that matters is lost here: what had to be kept has been synced.
+	// Errors of Close are harmless: all writes are synced.
 	if f.lock != nil {
 		_ = f.lock.Close()
 	}
@@ -94,12 +95,12 @@ func (f *folder) close() {
 	}
 }
 
-// read takes in the state, or makes the first one of an empty folder, unless the store has used a
-// folder before. An ID in both files tells a folder that has lost a file from an empty one, and the
-// state of another store.
+// read loads the state. It creates the first state of an empty folder, unless the store has used a
+// folder before. Both files hold the ID of the store, so read can distinguish an empty folder from
+// one with a missing file, and detect the state of another store.
 func (f *folder) read(used bool) error {
-	// A process may have been killed after its rename, which is visible now and not yet sure to
-	// stay.
+	// A process may have been killed after its rename, which is visible but perhaps not yet on
+	// disk.
 	if err := f.dir.Sync(); err != nil {
 		return err
 	}
@@ -115,8 +116,8 @@ func (f *folder) read(used bool) error {
 	case errors.Is(err, fs.ErrNotExist) && id == "":
 		return f.create()
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: %s is gone, and with it which deltas have been used; bring it back, or, with another DatacenterID, "+
-			"use a new folder", assigner.ErrStoreDamaged, stateName)
+		return fmt.Errorf("%w: %s is missing, and with it all fences; put it back, or use a new folder "+
+			"with another DatacenterID", assigner.ErrStoreDamaged, stateName)
 	case err != nil:
 		return err
 	}
@@ -127,15 +128,15 @@ func (f *folder) read(used bool) error {
 	case id == f.state.ID:
 		return nil
 	case f.state.blank() && strings.HasPrefix(f.state.ID, strings.TrimRight(id, "\x00")):
-		return f.sign() // the first process did not get so far
+		return f.sign() // the first process ended before it wrote the ID
 	default:
 		return fmt.Errorf("%w: %s is of store %q, %s of store %q; if they belong together, end all processes that use the folder, "+
 			"then put the former into the latter", assigner.ErrStoreDamaged, stateName, f.state.ID, lockName, id)
 	}
 }
 
-// create writes a state without rows, then its ID into the lock file: a folder with an ID has had a
-// state.
+// create writes a state without rows, and then its ID into the lock file. So a lock file with an ID
+// proves that a state existed.
 func (f *folder) create() error {
 	f.state = &fileState{Format: stateFormat, ID: rand.Text(), Rows: make(map[int64]assigner.Row)}
 	if err := f.write(); err != nil {
@@ -151,15 +152,15 @@ func (f *folder) sign() error {
 	return f.lock.Sync()
 }
 
-// write replaces the state. After an error before the rename the old one stands; after one in the
-// last sync it is not known which.
+// write replaces the state. After an error before the rename the old state stands. After an error
+// of the last sync either state may survive a crash.
 func (f *folder) write() error {
 	f.state.Seen = time.Now().UTC()
 	raw, err := f.state.encode()
 	if err != nil {
 		return err
 	}
-	// Somebody may have been killed while writing.
+	// A process that was killed may have left an incomplete file.
 	if err := f.root.Remove(newName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -176,13 +177,13 @@ func (f *folder) write() error {
 		err = f.root.Rename(newName, stateName)
 	}
 	if err != nil {
-		_ = f.root.Remove(newName) // a disk may be full of it
+		_ = f.root.Remove(newName) // it may fill the disk
 		return fmt.Errorf("%w; %s stays as it was", err, stateName)
 	}
 	return f.dir.Sync()
 }
 
-// identity tells the folder from its copies, and from another store that was put in its place.
+// identity returns a text that differs for a copy of the folder and for another store at its path.
 func (f *folder) identity() (string, error) {
 	where, err := disk.Identity(filepath.Join(f.root.Name(), lockName))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of a file unless somebody holds it, in this process or another. Closing
-// the file, or the end of the process, lets go of it.
+// tryLock locks a file and reports true, or false if this or another process holds the lock.
+// Closing the file, or the end of the process, releases the lock.
 func tryLock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {

@@ -9,14 +9,14 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// sameFolder keeps the identity of the folder that a store has used first. Any number of goroutines
-// may use it.
+// sameFolder records the identity of the first folder that a store has used. Any number of
+// goroutines may use it at once.
 type sameFolder struct{ first atomic.Pointer[string] }
 
 // known reports whether the store has used a folder.
 func (s *sameFolder) known() bool { return s.first.Load() != nil }
 
-// check refuses a folder other than the first one.
+// check returns an error for a folder other than the first one.
 func (s *sameFolder) check(f *folder) error {
 	identity, err := f.identity()
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *sameFolder) check(f *folder) error {
 	return nil
 }
 
-// explain adds to the error of a folder that cannot be opened that it was there.
+// explain extends the error of a folder that no longer exists.
 func (s *sameFolder) explain(err error) error {
 	if s.known() && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", replaced("it is gone"), err)
@@ -39,7 +39,7 @@ func (s *sameFolder) explain(err error) error {
 	return err
 }
 
-// replaced describes a folder that the store must not go on with.
+// replaced returns the error for a folder that is not the first one.
 func replaced(found string) error {
 	return fmt.Errorf("%w: the folder was moved, replaced or deleted while it was in use, %s; put it back, or end the process "+
 		"and start it again where this is the right store: two stores, and two copies of one, hand out the same worker IDs",

@@ -12,15 +12,16 @@ import (
 	"github.com/uidring/uidring/internal/disk"
 )
 
-// LeaseStore returns the store of a folder, for [assigner.Leased], [assigner.Auto] and
-// [assigner.Fenced]:
+// LeaseStore returns a store whose namespace is the folder dir, for [assigner.Leased],
+// [assigner.Auto] and [assigner.Fenced]:
 //
 //	numbers := assigner.Leased(fileassigner.LeaseStore("/var/lib/orders/worker-ids"), assigner.LeaseConfig{})
 //
-// Any number of goroutines may use it.
+// LeaseStore does not access the folder; each operation opens it. Any number of goroutines may use
+// the store at once.
 func LeaseStore(dir string) assigner.Store { return leases{dir, new(sameFolder)} }
 
-// leases is the path of a folder. Nothing is open between two operations.
+// leases is the path of a folder. It keeps no file open between two operations.
 type leases struct {
 	dir  string
 	same *sameFolder
@@ -106,7 +107,7 @@ func (s leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Durat
 	return ok && err == nil, err
 }
 
-// locked calls f on the folder while no other process works on it.
+// locked calls f while it holds the lock of the folder.
 func (s leases) locked(ctx context.Context, f func(*folder) error) error {
 	folder, err := openFolder(ctx, s.dir)
 	if err != nil {

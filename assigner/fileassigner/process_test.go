@@ -33,7 +33,7 @@ func again(t *testing.T, test, dir string) *exec.Cmd {
 	return cmd
 }
 
-// TestSwapper raises a fence for ever, and says how far it has come.
+// TestSwapper raises a fence for ever, and prints each fence.
 func TestSwapper(t *testing.T) {
 	dir := os.Getenv(folderEnv)
 	if dir == "" {
@@ -63,7 +63,7 @@ func TestKilledProcessLeavesAllItHasAcknowledged(t *testing.T) {
 	}
 	for round := range rounds {
 		acknowledged := swapAndKill(t, dir, 1+round%7)
-		// The last swap may have taken effect without a word.
+		// The last swap may have taken effect without being printed.
 		row, err := fileassigner.LeaseStore(dir).Load(t.Context(), 5)
 		if err != nil || row.Fence < acknowledged || row.Fence > acknowledged+1 {
 			t.Fatalf("fence %d, %v, after a kill; want %d or one more", row.Fence, err, acknowledged)
@@ -75,8 +75,7 @@ func TestKilledProcessLeavesAllItHasAcknowledged(t *testing.T) {
 	}
 }
 
-// swapAndKill kills a swapper after it has said a number of fences, and returns the last one it
-// said.
+// swapAndKill kills a swapper after it has printed a number of fences, and returns the last one.
 func swapAndKill(t *testing.T, dir string, said int) (fence int64) {
 	t.Helper()
 	cmd := again(t, "TestSwapper", dir)
@@ -97,7 +96,7 @@ func swapAndKill(t *testing.T, dir string, said int) (fence int64) {
 		}
 		fence = n
 		if said == 1 {
-			_ = cmd.Process.Kill() // what it had said before is still read
+			_ = cmd.Process.Kill() // its earlier output is still read
 		}
 	}
 	if err := cmd.Wait(); cmd.ProcessState.Exited() {

@@ -20,7 +20,7 @@ type writer struct {
 	row   assigner.Row // as acknowledged
 }
 
-// raise writes once, and finds out what has become of it if there is no answer.
+// raise writes once. Without an answer it reads the row to find out whether the write took effect.
 func (w *writer) raise(ctx context.Context) error {
 	next := w.row
 	next.Fence++
@@ -82,8 +82,8 @@ func TestRedisKilledUnderSwapsForgetsNoneThatItAcknowledged(t *testing.T) {
 	wantIndexed(t, client, redisassigner.LeaseStore(client, namespace))
 }
 
-// The client sends a call again when the connection ends. The second one finds what the first one
-// wrote.
+// The client sends a call again when the connection ends. The second call finds the record of the
+// first.
 func TestLostAnswerIsGivenAgain(t *testing.T) {
 	server := testserver.Redis(t)
 	w := new(wire)
@@ -216,7 +216,7 @@ func raise(t *testing.T, l assigner.Lease) {
 	})
 }
 
-// What a Redis with its default settings remembers after a crash is its last snapshot, or nothing.
+// After a crash, a Redis with default settings has its last snapshot or no data.
 func TestHolderNoticesWhatRedisHasForgotten(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

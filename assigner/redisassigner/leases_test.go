@@ -27,7 +27,7 @@ func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
 	}
 }
 
-// sample is a row that somebody holds.
+// sample returns a row with a holder.
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
 }
@@ -109,7 +109,7 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 		{client, "a b", []string{`"a b"`}},
 		{client, "a{b}", []string{`"a{b}"`}},
 		{client, "ä", []string{`"ä"`}},
-		{nil, "a", []string{"client nil"}},
+		{nil, "a", []string{"client is nil"}},
 		{ring, "a", []string{"Ring"}},
 		{connect(t, caching), "a", []string{"ClientSideCache"}},
 		{cluster(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, RouteByLatency: true}), "a", []string{"RouteByLatency"}},

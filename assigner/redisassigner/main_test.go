@@ -73,7 +73,7 @@ func backend(t *testing.T) assignertest.StoreFixture {
 	}
 }
 
-// await asks until the answer is yes: what a server does in its own time it does not announce.
+// await polls until done returns true, since the server does not announce background work.
 func await(t *testing.T, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -12,8 +12,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// namesKey is a hash with the names of all namespaces. Its fields are the names in lower case, so
-// that a name has one spelling. No namespace has this key: names have no braces.
+// namesKey is the key of a hash with the names of all namespaces. Its fields are the names in lower
+// case, so that a name has one spelling. The key is not the key of a namespace, since names have no
+// braces.
 const namesKey = "{uidring}:namespaces"
 
 // Namespace implements [assigner.Namespaced].
@@ -50,9 +51,10 @@ func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, erro
 	return metas, nil
 }
 
-// register writes the name of the namespace into the hash of names, where the first spelling stays.
-// The hash may be on another server of a cluster, so it is written before the namespace is created:
-// a name without a namespace does no harm. Two spellings that are created at once meet here.
+// register writes the name of the namespace into the hash of names and keeps the first spelling. Of
+// two spellings that are created at once, register rejects the second. The hash may be on another
+// server of a cluster, so register runs before the namespace is created: a name without a namespace
+// does no harm.
 func (l *leases) register(ctx context.Context) error {
 	if err := l.ready(ctx); err != nil {
 		return err

@@ -12,10 +12,10 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// leaseSchema is the version of the tables that this code knows.
+// leaseSchema is the version of the tables that this code supports.
 const leaseSchema = 1
 
-// metaColumns are those that SwapMeta writes, in the order of metaValues.
+// metaColumns are the columns that SwapMeta writes, in the order of metaValues.
 func metaColumns() []string {
 	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID",
 		"NEXT_WORKER_ID", "PREPARED", "FENCE", "TOKEN", "SERVER_ID",
@@ -46,10 +46,9 @@ func (r *metaRow) meta() assigner.Meta {
 	return r.Meta
 }
 
-// LoadMeta refuses a namespace that has a twin, and worker IDs that WORKER_NODE may have given out;
-// the meta row is returned all the same then, for tools. It refuses tables of a version that it
-// does not know: another one may mean something else. Each claim calls it, and a renewal does not:
-// it looks for twins of the tables, too.
+// LoadMeta returns the meta row together with ErrWorkerOverlap if the namespace has a twin, or if
+// WORKER_NODE may have given out its worker IDs. It returns an error for tables with another schema
+// version. It also looks for twins of the tables; claims call LoadMeta, renewals do not.
 func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 	if l.err != nil {
 		return m, l.err
@@ -103,9 +102,8 @@ func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args 
 	return rows, result.Err()
 }
 
-// twin refuses a namespace when another one of these differs from it in letter case or in spaces at
-// the end only. Both would be one to a reader, and to a database that compares names in its own
-// way.
+// twin returns an error when another namespace differs only in letter case or trailing spaces,
+// because people and some databases take the two names for one.
 func (l *leases) twin(rows map[string]*metaRow) error {
 	for name := range rows {
 		if err := assigner.CheckNamespaceTwin(l.namespace, name); err != nil {
@@ -121,8 +119,7 @@ var _ assigner.Namespaced = (*leases)(nil)
 // Namespace implements [assigner.Namespaced].
 func (l *leases) Namespace() string { return l.namespace }
 
-// Namespaces implements [assigner.Namespaced]. It leaves out rows of a version that it does not
-// know.
+// Namespaces implements [assigner.Namespaced]. It skips rows with another schema version.
 func (l *leases) Namespaces(ctx context.Context) (all map[string]assigner.Meta, err error) {
 	if l.err != nil {
 		return nil, l.err
@@ -162,8 +159,8 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 		" = ?, SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?", append(values, old.Version, old.Token)...)
 }
 
-// mayBegin checks what LoadMeta checks again once the row is there: a start that is refused is to
-// leave no row that says FIRST_WORKER_ID.
+// mayBegin runs the checks of LoadMeta before the meta row is created, so that a rejected start
+// leaves no row with its FIRST_WORKER_ID.
 func (l *leases) mayBegin(ctx context.Context, m assigner.Meta) error {
 	return l.store.do(ctx, "create "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
 		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", assigner.FoldNamespace(l.namespace))

@@ -10,8 +10,7 @@ import (
 )
 
 // The widths of text columns of WORKER_LEASE and WORKER_LEASE_META, in characters. A database may
-// cut what is too long without an error, and owners that are told apart by the end would become
-// one.
+// truncate a longer text without an error, and could so make two owners equal.
 const (
 	maxToken    = 64
 	maxOwner    = 255

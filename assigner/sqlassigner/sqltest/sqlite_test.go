@@ -20,8 +20,8 @@ import (
 	"github.com/uidring/uidring/schema"
 )
 
-// sqlite is a backend whose databases are files. No busy_timeout is set: what one process does
-// while another writes is up to package sqlassigner.
+// sqlite is a backend whose databases are files. It sets no busy_timeout: package sqlassigner must
+// handle concurrent writers.
 func sqlite() storetest.Database {
 	return storetest.Database{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {

@@ -34,7 +34,7 @@ func rename(t *testing.T, from, to string) {
 	}
 }
 
-// A copy may lack what the original has handed out since: its worker IDs are quarantined.
+// A copy may lack later grants of the original, so its worker IDs are quarantined.
 func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
 	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
@@ -134,7 +134,7 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	checkMoved(t, err, first)
 }
 
-// Only SQLite sees what happens between a look and a write.
+// Only SQLite notices a change between a check and a write.
 func TestWriteToAMovedSQLiteFileIsNoMatterOfRights(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
 	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))

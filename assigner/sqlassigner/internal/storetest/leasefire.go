@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// wantFence checks that a row says what its lease says.
+// wantFence checks that a row has the fence of its lease.
 func wantFence(t *testing.T, s assigner.Store, l assigner.Lease, version int64) {
 	t.Helper()
 	g := l.Grant()
@@ -71,7 +71,7 @@ func AmbiguousLeases(t *testing.T, db *sqlx.DB, p *Proxy) {
 	ambiguousMeta(t, s, p)
 }
 
-// lostClaim: a claim that did not reach the server is an error and leaves nothing behind.
+// lostClaim checks that a claim that did not reach the server returns an error and leaves no row.
 func lostClaim(t *testing.T, s assigner.Store, p *Proxy, owner string) {
 	t.Helper()
 	p.CutBefore(owner)

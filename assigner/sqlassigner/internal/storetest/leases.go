@@ -16,10 +16,10 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// namespace is the one that the cases use.
+// namespace is the namespace of the cases.
 const namespace = "orders-1.eu_west"
 
-// RunLeases runs the tests of Leases that need no particular server.
+// RunLeases runs the tests of LeaseStore that need no particular server.
 func RunLeases(t *testing.T, b Database) {
 	for _, c := range []struct {
 		name string
@@ -294,7 +294,7 @@ func checkUndurableLeases(t *testing.T, db *sqlx.DB, faults []string) {
 	Assign(t, assigner.Leased(LeaseStore(db), assigner.LeaseConfig{AllowUndurable: true, FirstWorkerID: 1000}))
 }
 
-// createFree creates rows beside one that is held, which stays as it is.
+// createFree creates rows beside a held row, which stays unchanged.
 func createFree(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	s := LeaseStore(db)

@@ -193,7 +193,7 @@ func overtaken(t *testing.T, b Database) {
 		{"WORKER_LEASE_META", leasesFromZero, disposable},
 	} {
 		db, dsn := b.Applied(t)
-		Assign(t, from(db, "elsewhere", 1000)) // what both sides read is there
+		Assign(t, from(db, "elsewhere", 1000)) // creates the tables and rows that both sides read
 		unblock := b.Block(t, dsn, tt.table)
 		done := make(chan error, 1)
 		go func() {

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// A Proxy passes TCP connections on to a server, and cuts one when it is told to.
+// A Proxy passes TCP connections on to a server, and cuts one on request.
 type Proxy struct {
 	listener net.Listener
 	target   string
 
 	mu     sync.Mutex
-	marker []byte // what to look for in what clients send; nil: nothing
+	marker []byte // the bytes from a client that trigger the cut; nil: none
 	after  bool
 	conns  map[net.Conn]bool
 }
@@ -72,7 +72,8 @@ func (p *Proxy) arm(marker string, after bool) {
 	p.marker, p.after = []byte(marker), after
 }
 
-// cuts reports whether what a client sent is to be cut, and whether it is to be passed on first.
+// cuts reports whether to cut the connection at a piece of data from a client, and whether to pass
+// the piece on first.
 func (p *Proxy) cuts(sent []byte) (cut, after bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -78,8 +78,8 @@ func badNames(t *testing.T, b Database) {
 	}
 }
 
-// Twins creates each of some tables in an empty database, and beside our tables. texts are what the
-// error names then.
+// Twins creates each of some tables in an empty database, and beside our tables. texts are the
+// names that the error must have.
 func Twins(t *testing.T, b Database, create map[string]string) {
 	for text, statement := range create {
 		t.Run(text, func(t *testing.T) {
@@ -132,7 +132,7 @@ func countTables(t *testing.T, db *sqlx.DB) (n int) {
 }
 
 // Unsafe makes each table undurable in turn and checks that its assigners refuse it, unless told
-// otherwise. fault is what the error says of the table.
+// otherwise. fault is the text of the fault in the error.
 func Unsafe(t *testing.T, b Database, spoil func(t *testing.T, db *sqlx.DB, table string), fault func(table string) string) {
 	for table, uses := range map[string][]string{
 		"WORKER_NODE": {"Disposable", "Sticky"}, "WORKER_NODE_TOKEN": {"Disposable"}, "WORKER_NODE_PIN": {"Disposable"},

@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// RefusedFor checks that every assigner refuses a handle, even one that accepts an undurable
-// database. db leads to the same tables.
+// RefusedFor checks that every assigner rejects a handle, also with AllowUndurable. db connects to
+// the same tables.
 func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	t.Helper()
 	for name, use := range users() {
@@ -58,8 +58,8 @@ func openTransaction(t *testing.T, b Database) {
 	RefusedFor(t, db, b.Inside(t, dsn), "inside a transaction", "BeginTx")
 }
 
-// transactionBegins has a holder's connection begin a transaction. A renewal that succeeds is one
-// that others see.
+// transactionBegins has a holder's connection begin a transaction. If a renewal succeeds, other
+// connections see it.
 func transactionBegins(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	mine := b.Open(t, dsn)
