@@ -70,7 +70,7 @@ func decode[T any](t *testing.T, text string) (value T) {
 
 // clean removes what the environment of the test says to the command.
 func clean(t *testing.T) {
-	for _, name := range []string{"DSN", "NAMESPACE", "LAYOUT", "EPOCH"} {
+	for _, name := range []string{"STORE", "DSN", "NAMESPACE", "LAYOUT", "EPOCH"} {
 		t.Setenv("UIDRING_"+name, "")
 	}
 }
@@ -103,14 +103,16 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"plan --rate 1 --start 2025-01-01", "--start 2025-01-01T00:00:00Z, allowed: not before --epoch 2026-01-01T00:00:00Z"},
 		{"schema", "0 arguments, allowed: mysql, postgres or sqlite; see uidring schema --help"},
 		{"schema oracle", `schema "oracle", allowed: mysql, postgres, sqlite`},
-		{"schema mysql --dsn mysql://h/db", "--dsn without --apply, allowed: together"},
-		{"schema mysql --apply --dsn sqlite:ids.db", "schema mysql with a --dsn of something else, allowed: a URL that begins with mysql:"},
-		{"schema mysql --apply", "--dsn is missing, allowed: the URL of a store, here or in UIDRING_DSN, such as mysql://user:password@host:3306/database"},
-		{"workers list --dsn sqlite:ids.db --timeout 0s", "--timeout 0s, allowed: above 0"},
+		{"schema mysql --store mysql://h/db", "--store without --apply, allowed: together"},
+		{"schema mysql --apply --store sqlite:ids.db", "schema mysql with a --store of something else, allowed: a URL that begins with mysql:"},
+		{"schema mysql --apply", "--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database"},
+		{"workers list --store sqlite:ids.db --timeout 0s", "--timeout 0s, allowed: above 0"},
+		{"workers list --store mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
 		{"workers list --dsn mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
+		{"workers release x --store sqlite:ids.db", `worker ID "x", allowed: a number, 0 or more`},
 		{"workers show x", `worker ID "x", allowed: a number, 0 or more`},
-		{"workers recover --dsn sqlite:ids.db", "--ahead is missing, allowed: how far fences are raised, such as 1h; it has no default"},
-		{"workers recover --dsn sqlite:ids.db --ahead -1h", "--ahead -1h0m0s, allowed: 0 or more, such as 1h"},
+		{"workers recover --store sqlite:ids.db", "--ahead is missing, allowed: how far fences are raised, such as 1h; it has no default"},
+		{"workers recover --store sqlite:ids.db --ahead -1h", "--ahead -1h0m0s, allowed: 0 or more, such as 1h"},
 		{"completion tcsh", `unknown command "tcsh"; did you mean bash or fish or zsh? see uidring completion --help`},
 		{"completion bash zsh", "1 arguments, allowed: none; see uidring completion bash --help"},
 	} {
@@ -128,6 +130,8 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 	if out := quietly(t, "parse", "--layout", "default", "--epoch", "2026-01-01", "176636547297255431"); !strings.Contains(out, "2026-03-01T12:00:00Z") {
 		t.Errorf("printed %s, want flags before the environment", out)
 	}
+	t.Setenv("UIDRING_DSN", "mysql://h")
+	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: store: mysql URL: no database, allowed: mysql://user:password@host:3306/database\n")
 	t.Setenv("UIDRING_EPOCH", "sesame")
 	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
 		"2026-11-21T15:04:05+01:00\n")

@@ -17,10 +17,10 @@ func newSchema(s *streams) *cobra.Command {
 		Use:   "schema {mysql | postgres | sqlite}",
 		Short: "Print the tables of a database, or create them",
 		Long: "Prints the SQL of the tables that worker IDs are kept in, for the client of the database. With --apply it creates\n" +
-			"those that are missing in the database of --dsn, and changes nothing that is there.",
+			"those that are missing in the database of --store, and changes nothing that is there.",
 		Example: "  uidring schema mysql | mysql ids\n" +
 			"  uidring schema postgres > tables.sql\n" +
-			"  UIDRING_DSN=mysql://ids:secret@db/ids uidring schema mysql --apply",
+			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring schema mysql --apply",
 		Args:      exactly(1, "mysql, postgres or sqlite"),
 		ValidArgs: []cobra.Completion{"mysql", "postgres", "sqlite"},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,8 +30,8 @@ func newSchema(s *streams) *cobra.Command {
 				return usagef("schema %q, allowed: mysql, postgres, sqlite", args[0])
 			case apply:
 				return applySchema(cmd.Context(), s, &flags, args[0])
-			case cmd.Flags().Changed("dsn"):
-				return usagef("--dsn without --apply, allowed: together")
+			case cmd.Flags().Changed("store"):
+				return usagef("--store without --apply, allowed: together")
 			}
 			for _, file := range files() {
 				if _, err := fmt.Fprintf(s.out, "-- %s\n%s\n", file.Name, strings.TrimRight(file.SQL, "\n")); err != nil {
@@ -48,8 +48,8 @@ func newSchema(s *streams) *cobra.Command {
 }
 
 func applySchema(ctx context.Context, s *streams, flags *storeFlags, database string) error {
-	if flags.dsn != "" && !strings.HasPrefix(flags.dsn, database) { // postgresql:, too
-		return usagef("schema %s with a --dsn of something else, allowed: a URL that begins with %s:", database, database)
+	if flags.url != "" && !strings.HasPrefix(flags.url, database) { // postgresql:, too
+		return usagef("schema %s with a --store of something else, allowed: a URL that begins with %s:", database, database)
 	}
 	st, err := flags.open()
 	if err != nil {

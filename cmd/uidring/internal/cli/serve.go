@@ -23,7 +23,7 @@ import (
 const serveLong = `serve gives out IDs over HTTP until it is told to end: docs/SERVICE.md is about its API, docs/SERVING.md about running it.
 
 By itself it keeps worker IDs in a SQLite file of the data folder, and answers this host only. Servers that share a database
-with --dsn are one service: each has a worker ID of its own, and clients may ask any of them. Two stores do not know each
+with --store are one service: each has a worker ID of its own, and clients may ask any of them. Two stores do not know each
 other: servers with a store each give out the same IDs. Where a new store would be a second one, --new-store has to ask for it.
 
 A setting is a flag, or else the environment variable UIDRING_ and its name, as in UIDRING_TLS_CERT, or else a line of the
@@ -47,7 +47,7 @@ func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 		Long:  serveLong,
 		Example: "  uidring serve\n" +
 			"  curl http://127.0.0.1:8080/v1/id\n" +
-			"  UIDRING_DSN=mysql://ids:secret@db/ids uidring serve --namespace orders\n" +
+			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring serve --namespace orders\n" +
 			"  uidring serve --config /etc/uidring.yaml --listen :8443",
 		Args:              exactly(0, "none"),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // serve reads the environment with its file
@@ -61,7 +61,7 @@ func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 type serveFlags struct {
 	config    service.Config
 	format    idFormat
-	data, dsn string
+	data, url string
 	lowest    choice // version of TLS
 	logLevel  slog.Level
 	logFormat choice
@@ -103,9 +103,10 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	c, flags := &f.config, cmd.Flags()
-	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "folder for the SQLite file with the worker IDs, made if need be; not with --dsn")
-	flags.StringVar(&f.dsn, "dsn", "", "URL of the store of worker IDs: mysql://, postgres://, redis://, rediss://, etcd://, sqlite://, file://;\n"+
-		"with a password, better in UIDRING_DSN or the file than here, where others see it")
+	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "folder for the SQLite file with the worker IDs, made if need be; not with --store")
+	flags.SetNormalizeFunc(currentName)
+	flags.StringVar(&f.url, "store", "", "URL of the store of worker IDs: mysql://, postgres://, redis://, rediss://, etcd://, sqlite://, file://;\n"+
+		"with a password, better in UIDRING_STORE or the file than here, where others see it")
 	flags.StringVar(&c.Namespace, "namespace", "default", "the same for all services whose IDs can meet")
 	flags.BoolVar(&c.NewStore, "new-store", false, "make a new store although one is expected; for one start")
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "make the tables that are missing")
@@ -168,12 +169,12 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	if f.lowest.value == "1.3" {
 		c.MinTLS = tls.VersionTLS13
 	}
-	if c.DSN = f.dsn; c.DSN == "" {
+	if c.DSN = f.url; c.DSN == "" {
 		c.DSN, err = dataURL(f.data)
 		return err
 	}
 	if slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Name == "data" && s.from != byDefault }) {
-		return errors.New("data and dsn, allowed: one of them, since the URL says where worker IDs are kept")
+		return errors.New("data and store, allowed: one of them; the URL of the store says where worker IDs are kept")
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func knownFolder(env func(string) string) string {
 // dataURL is the store in a folder.
 func dataURL(folder string) (string, error) {
 	if folder == "" {
-		return "", errors.New("data empty, and neither STATE_DIRECTORY nor XDG_DATA_HOME nor HOME says where it could be, allowed: a folder; or set dsn")
+		return "", errors.New("data empty, and neither STATE_DIRECTORY nor XDG_DATA_HOME nor HOME says where it could be, allowed: a folder; or set store")
 	}
 	folder, err := filepath.Abs(folder)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func logSettings(logger *slog.Logger, settings []setting) {
 		var applies []any
 		for _, s := range settings {
 			value := s.flag.Value.String()
-			if s.flag.Name == "dsn" && value != "" {
+			if s.flag.Name == "store" && value != "" {
 				value = "(not shown)" // it may hold a password
 			}
 			if s.from == from {
@@ -69,31 +68,27 @@ func (c *choice) Set(text string) error {
 	return nil
 }
 
-// variable is the environment variable of a flag: UIDRING_TLS_CERT for tls-cert.
-func variable(flag string) string {
-	return "UIDRING_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// resolve gives every flag that is not on the command line its value from the environment or else
-// from the file that the flag config names, and says where each is from. A variable that is empty
-// counts as none. All mistakes are reported at once.
+// resolve sets every flag that is not on the command line from the environment, or else from the
+// file that the flag config names. It returns each setting with its source, and reports all
+// mistakes at once. An empty variable counts as unset.
 func resolve(flags *pflag.FlagSet) ([]setting, error) {
 	v := viper.New()
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		errs = append(errs, v.BindPFlag(f.Name, f), v.BindEnv(f.Name, variable(f.Name)))
+		errs = append(errs, v.BindPFlag(f.Name, f), v.BindEnv(append([]string{f.Name}, variables(f.Name)...)...))
 	})
 	file := v.GetString("config")
 	errs = append(errs, readFile(v, file, flags))
 	var settings []setting
 	flags.VisitAll(func(f *pflag.Flag) {
 		s := setting{f, byDefault}
+		inEnv, _ := lookUp(variables(f.Name))
 		switch {
 		case f.Name == "help":
 			return
 		case f.Changed:
 			s.from = onCommandLine
-		case os.Getenv(variable(f.Name)) != "":
+		case inEnv != "":
 			s.from = inEnvironment
 		case v.InConfig(f.Name):
 			s.from = inFile
@@ -108,7 +103,7 @@ func resolve(flags *pflag.FlagSet) ([]setting, error) {
 	return settings, errors.Join(errs...)
 }
 
-// readFile reads a file, and refuses what is in it but no setting.
+// readFile reads the settings file. It rejects keys that are not settings.
 func readFile(v *viper.Viper, file string, flags *pflag.FlagSet) error {
 	if file == "" {
 		return nil
@@ -119,6 +114,12 @@ func readFile(v *viper.Viper, file string, flags *pflag.FlagSet) error {
 	v.SetConfigFile(file)
 	if err := v.ReadInConfig(); err != nil {
 		return fmt.Errorf("config %s: %w", file, err)
+	}
+	switch {
+	case v.InConfig("store") && v.InConfig("dsn"):
+		return fmt.Errorf("config %s: store and dsn, allowed: store alone; dsn is its former name", file)
+	case v.InConfig("dsn"):
+		v.RegisterAlias("dsn", "store")
 	}
 	var errs []error
 	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {

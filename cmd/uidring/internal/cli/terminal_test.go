@@ -80,7 +80,7 @@ func TestAPersonIsAskedBeforeAWorkerIDIsTaken(t *testing.T) {
 		{"n\n", exitUnconfirmed, "held"}, {"\n", exitUnconfirmed, "held"}, {"\x04", exitUnconfirmed, "held"}, {"yes!\n", exitUnconfirmed, "held"}, {"Y\n", exitOK, "revoked"},
 	} {
 		p := sitDown(t)
-		if code := p.runs(t, row.answer, "workers", "release", "0"); code != row.code {
+		if code := p.runs(t, row.answer, "workers", "revoke", "0"); code != row.code {
 			t.Errorf("answer %q: exit code %d, want %d", row.answer, code, row.code)
 		}
 		if got := decode[shown](t, quietly(t, "workers", "show", "0", "--json")).State; got != row.state {

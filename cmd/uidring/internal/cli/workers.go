@@ -20,15 +20,15 @@ func newWorkers(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workers",
 		Short: "See who holds which worker ID, take one away, recover after a restore",
-		Long: "Works on the leases of worker IDs of a namespace, in the store of --dsn or UIDRING_DSN. Worker IDs of the table\n" +
+		Long: "Works on the leases of worker IDs of a namespace, in the store of --store or UIDRING_STORE. Worker IDs of the table\n" +
 			"WORKER_NODE are no leases, and are not shown.",
-		Example: "  export UIDRING_DSN=mysql://ids:secret@db/ids UIDRING_NAMESPACE=orders\n" +
+		Example: "  export UIDRING_STORE=mysql://ids:secret@db/ids UIDRING_NAMESPACE=orders\n" +
 			"  uidring workers list\n" +
 			"  uidring workers show 7",
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, newCommand := range []func(*streams) *cobra.Command{newWorkersList, newWorkersShow, newWorkersRelease, newWorkersRecover} {
+	for _, newCommand := range []func(*streams) *cobra.Command{newWorkersList, newWorkersShow, newWorkersRevoke, newWorkersRecover} {
 		cmd.AddCommand(newCommand(s))
 	}
 	return cmd
@@ -44,7 +44,7 @@ func newWorkersList(s *streams) *cobra.Command {
 			"A fence is the highest delta that a holder was ever allowed to use; AHEAD is how far it lies ahead of the store's\n" +
 			"clock. The states are held; expired, held by somebody who has not renewed it, and offered to others; revoked, taken\n" +
 			"from its holder and not offered yet; free.",
-		Example: "  uidring workers list --dsn sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
+		Example: "  uidring workers list --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
 			"  uidring workers list --json | jq '.workers[] | select(.state == \"held\") | .owner'",
 		Args: exactly(0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,7 +70,7 @@ func newWorkersShow(s *streams) *cobra.Command {
 		Use:     "show ID",
 		Short:   "Print one worker ID",
 		Long:    "Prints all that the store knows of a worker ID. The largest ID is the last one that any holder was ever allowed to issue with it.",
-		Example: "  uidring workers show 7 --dsn sqlite:///var/lib/uidring/ids.db --namespace orders",
+		Example: "  uidring workers show 7 --store sqlite:///var/lib/uidring/ids.db --namespace orders",
 		Args:    exactly(1, "a worker ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := workerID(args[0])
@@ -140,7 +140,7 @@ func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*vie
 		return nil, err
 	}
 	if v.meta.Version == 0 {
-		return nil, fmt.Errorf("namespace %q of %s: nobody has had a worker ID in it; --namespace or --dsn may be another", f.namespace, st)
+		return nil, fmt.Errorf("namespace %q of %s: nobody has had a worker ID in it; --namespace or --store may be another", f.namespace, st)
 	}
 	if v.alloc, err = bitsalloc.New(v.meta.Layout, v.meta.Epoch); err != nil {
 		return nil, fmt.Errorf("the layout in the store: %w", err)

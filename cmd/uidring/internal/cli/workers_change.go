@@ -11,25 +11,26 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/store"
 )
 
-func newWorkersRelease(s *streams) *cobra.Command {
+func newWorkersRevoke(s *streams) *cobra.Command {
 	var flags storeFlags
 	yes := false
 	cmd := &cobra.Command{
-		Use:   "release ID",
-		Short: "Take a worker ID from its holder",
-		Long: "Takes a worker ID from its holder, who learns it at the next renewal and takes another one. Its fence stays: no ID is\n" +
-			"issued twice, even if the holder is alive. Others are offered the worker ID once its lease would have expired. A\n" +
-			"holder that is gone needs no release: its lease expires by itself.\n\n" +
-			"It asks before it acts. Without a terminal, --yes is needed.",
-		Example: "  uidring workers release 7 --dsn sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
-			"  uidring workers release 7 --yes",
+		Use:     "revoke ID",
+		Aliases: []string{"release"}, // its former name
+		Short:   "Take a worker ID from its holder",
+		Long: "Takes a worker ID from its holder. The holder learns it at its next renewal and takes another worker ID. The fence\n" +
+			"stays, so no ID is issued twice even if the holder is alive. The worker ID is free for others once its lease would\n" +
+			"have expired. Do not revoke the worker ID of a holder that is gone: its lease expires by itself.\n\n" +
+			"revoke asks before it acts. Without a terminal, --yes is required.",
+		Example: "  uidring workers revoke 7 --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
+			"  uidring workers revoke 7 --yes",
 		Args: exactly(1, "a worker ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := workerID(args[0])
 			if err != nil {
 				return err
 			}
-			return flags.change(cmd.Context(), &id, func(c *change) error { return c.release(s, yes) })
+			return flags.change(cmd.Context(), &id, func(c *change) error { return c.revoke(s, yes) })
 		},
 	}
 	flags.addTo(cmd)
@@ -51,7 +52,7 @@ func newWorkersRecover(s *streams) *cobra.Command {
 			"closed. --ahead has to be more than any generator had run ahead of the clock, its window included: 1h is plenty\n" +
 			"at the pace of the clock. New IDs then lie up to that far ahead.\n\n" +
 			"It asks before it acts. Without a terminal, --yes is needed.",
-		Example: "  uidring workers recover --ahead 1h --dsn mysql://ids@db/ids --namespace orders\n" +
+		Example: "  uidring workers recover --ahead 1h --store mysql://ids@db/ids --namespace orders\n" +
 			"  uidring workers recover --ahead 1h --yes",
 		Args: exactly(0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -97,7 +98,7 @@ func (f *storeFlags) change(ctx context.Context, id *int64, do func(*change) err
 	return do(c)
 }
 
-func (c *change) release(s *streams, yes bool) error {
+func (c *change) revoke(s *streams, yes bool) error {
 	row := c.seen.rows[0]
 	if row.Free() || row.Revoked() {
 		_, err := fmt.Fprintf(s.out, "worker ID %d is %s already: nothing to do\n", row.WorkerID, c.seen.state(row))

@@ -42,7 +42,7 @@ type shown struct {
 func database(t *testing.T, kind, url string) {
 	t.Helper()
 	clean(t)
-	t.Setenv("UIDRING_DSN", url)
+	t.Setenv("UIDRING_STORE", url)
 	t.Setenv("UIDRING_NAMESPACE", "orders")
 	for range 2 {
 		if out := quietly(t, "schema", kind, "--apply"); !strings.HasSuffix(out, " has all tables\n") || !strings.HasPrefix(out, kind+":") {
@@ -129,10 +129,10 @@ func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 				}
 			}
 			draw(first, 20_000)
-			if out := quietly(t, "workers", "release", "0", "--yes"); !strings.HasPrefix(out, `worker ID 0 was taken from "first"; it is offered to others from 20`) {
+			if out := quietly(t, "workers", "revoke", "0", "--yes"); !strings.HasPrefix(out, `worker ID 0 was taken from "first"; it is offered to others from 20`) {
 				t.Errorf("printed %q", out)
 			}
-			if out := quietly(t, "workers", "release", "0", "--yes"); !strings.HasPrefix(out, "worker ID 0 is revoked already") {
+			if out := quietly(t, "workers", "revoke", "0", "--yes"); !strings.HasPrefix(out, "worker ID 0 is revoked already") {
 				t.Errorf("printed %q", out)
 			}
 			eventually(t, "the holder notices", func() bool {
@@ -155,7 +155,7 @@ func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 
 func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
 	url := sqlite(t)
-	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+": nobody has had a worker ID in it; --namespace or --dsn may be another\n")
+	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+": nobody has had a worker ID in it; --namespace or --store may be another\n")
 	g, _ := generator(t, url, "host\x1b[31m 1", time.Minute) // which it does not renew while the test looks
 	id, err := g.Next()
 	if err != nil {
@@ -193,7 +193,7 @@ func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
 	if row := decode[shown](t, quietly(t, "workers", "show", "0", "--json")); row.State != "free" {
 		t.Errorf("%+v after Close, want it free", row)
 	}
-	wants(t, "", []string{"workers", "release", "0", "--yes"}, exitOK, "worker ID 0 is free already: nothing to do\n", "")
+	wants(t, "", []string{"workers", "revoke", "0", "--yes"}, exitOK, "worker ID 0 is free already: nothing to do\n", "")
 	wants(t, "", []string{"workers", "show", "5"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+": nobody has had worker ID 5\n")
 }
 
@@ -247,7 +247,7 @@ func TestWhatNeedsAYesRefusesWithoutATerminal(t *testing.T) {
 	url := sqlite(t)
 	g, _ := generator(t, url, "holder", 2*time.Second)
 	before := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
-	for _, args := range []string{"workers release 0", "workers recover --ahead 1h"} {
+	for _, args := range []string{"workers revoke 0", "workers recover --ahead 1h"} {
 		wants(t, "y\n", strings.Fields(args), exitUnconfirmed, "", "uidring: not confirmed, nothing was done: standard input is no terminal; --yes says yes\n")
 	}
 	after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
@@ -258,8 +258,8 @@ func TestWhatNeedsAYesRefusesWithoutATerminal(t *testing.T) {
 
 func TestAStoreThatCannotBeReachedIsOneLineWithoutThePassword(t *testing.T) {
 	clean(t)
-	t.Setenv("UIDRING_DSN", "mysql://ids:sesame@127.0.0.1:1/uidring")
-	for _, args := range []string{"workers list", "workers show 1", "workers release 1 --yes", "workers recover --ahead 1h --yes", "schema mysql --apply"} {
+	t.Setenv("UIDRING_STORE", "mysql://ids:sesame@127.0.0.1:1/uidring")
+	for _, args := range []string{"workers list", "workers show 1", "workers revoke 1 --yes", "workers recover --ahead 1h --yes", "schema mysql --apply"} {
 		code, out, err := run(t, "", append(strings.Fields(args), "--timeout", "200ms")...)
 		if code != exitFailure || out != "" || strings.Count(err, "\n") != 1 || !strings.Contains(err, "database unreachable") || strings.Contains(err, "sesame") ||
 			!strings.Contains(err, "--timeout allows 200ms") {
@@ -276,7 +276,7 @@ func TestAServerThatDoesNotAnswerIsAFailureOnOneLine(t *testing.T) {
 		"postgres://ids:sesame@127.0.0.1:1/ids": "uidring: postgres://127.0.0.1:1/ids: sqlassigner: database unreachable: ",
 		"etcd://ids:sesame@127.0.0.1:1":         "uidring: store: etcd URL: cannot log in at 127.0.0.1:1: ",
 	} {
-		code, out, err := run(t, "", "workers", "list", "--dsn", url, "--timeout", "200ms")
+		code, out, err := run(t, "", "workers", "list", "--store", url, "--timeout", "200ms")
 		if code != exitFailure || out != "" || !strings.HasPrefix(err, want) || strings.Count(err, "\n") != 1 || strings.ContainsAny(err, "\t\r") ||
 			strings.Contains(err, "sesame") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", url, code, out, err, want)

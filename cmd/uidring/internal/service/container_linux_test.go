@@ -59,7 +59,7 @@ func TestProgramRunsAsInTheContainer(t *testing.T) {
 	}
 	for store, environment := range map[string]string{
 		"sqlite:///data/uidring.db": image(t, "ENV"),
-		"file:///data":              image(t, "ENV") + " UIDRING_DSN=file:///data",
+		"file:///data":              image(t, "ENV") + " UIDRING_STORE=file:///data",
 	} {
 		const inMemory = " UIDRING_ALLOW_UNDURABLE=true" // /data is here
 		t.Run(store, func(t *testing.T) { inContainer(t, store, environment+inMemory) })

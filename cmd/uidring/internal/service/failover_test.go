@@ -18,12 +18,12 @@ import (
 // at a server that ends or is gone, and no ID comes twice.
 func TestServersStandInForEachOther(t *testing.T) {
 	mariaDB := func(t *testing.T) [][]string {
-		dsn := "--dsn=mysql://root@" + testserver.MariaDB(t).Addr() + "/uidring"
+		dsn := "--store=mysql://root@" + testserver.MariaDB(t).Addr() + "/uidring"
 		return [][]string{{dsn}, {dsn}, {dsn}}
 	}
 	regions := func(t *testing.T) (args [][]string) { // which have nothing in common but the layout
 		for i := range 3 {
-			args = append(args, []string{"--dsn=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"), fmt.Sprint("--datacenter=", i)})
+			args = append(args, []string{"--store=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"), fmt.Sprint("--datacenter=", i)})
 		}
 		return args
 	}

@@ -87,7 +87,7 @@ func (s *Service) unexpected(path, id string, blank bool) error {
 	}
 	if blank && s.cfg.reachable() {
 		return fmt.Errorf("%w: %s would be made anew, and listen %s can be reached from other hosts: servers with a store each give out "+
-			"the same IDs; set dsn to a store that all servers of namespace %q share; if this is the only one, %s",
+			"the same IDs; set store to a store that all servers of namespace %q share; if this is the only one, %s",
 			ErrSecondStore, s.store, s.cfg.Listen, s.cfg.Namespace, remedy)
 	}
 	return nil

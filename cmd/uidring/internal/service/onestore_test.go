@@ -122,7 +122,7 @@ func TestSecondStoreOfAHostIsRefused(t *testing.T) {
 	h.serve().terminate()
 	other := "--data=" + testserver.DiskFolder(t)
 	h.refused([]string{other}, "this host has a store of namespace \"default\" at "+h.file(), "new-store")
-	h.refused([]string{"--dsn=file://" + testserver.DiskFolder(t)}, h.file())
+	h.refused([]string{"--store=file://" + testserver.DiskFolder(t)}, h.file())
 	h.serve(other, "--namespace=another").terminate() // of which there is none yet
 	h.serve(other, "--new-store").terminate()
 	h.serve(other).terminate()
@@ -154,8 +154,8 @@ func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
 func TestServerForOtherHostsMakesNoStoreUnasked(t *testing.T) {
 	h := newHost(t)
 	reachable := []string{"--listen=0.0.0.0:0", "--insecure"}
-	h.refused(reachable, "listen 0.0.0.0:0 can be reached from other hosts", "set dsn", "new-store")
-	h.refused(append(reachable, "--dsn=file://"+testserver.DiskFolder(t)), "can be reached from other hosts")
+	h.refused(reachable, "listen 0.0.0.0:0 can be reached from other hosts", "set store", "new-store")
+	h.refused(append(reachable, "--store=file://"+testserver.DiskFolder(t)), "can be reached from other hosts")
 	if _, err := os.Stat(h.data()); err == nil {
 		t.Error("the data folder was made")
 	}

@@ -47,7 +47,7 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	window := min(max(*soakFor/10, time.Second), 5*time.Second)
 	database := testserver.MariaDB(t)
-	server := serve(t, "--dsn=mysql://root@"+database.Addr()+"/uidring", "--window="+window.String(), "--max-ahead=0s") // many days of ID time
+	server := serve(t, "--store=mysql://root@"+database.Addr()+"/uidring", "--window="+window.String(), "--max-ahead=0s") // many days of ID time
 	s, all := &soak{refusals: make(map[refusal]int)}, newTally()
 	c := &crowd{t: t, tally: all, servers: func() []string { return []string{server.url()} }, failed: s.note}
 	c.draw(6)
