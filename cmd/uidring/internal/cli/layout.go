@@ -12,25 +12,25 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// idFormat is how IDs are composed, by the flags layout and epoch.
+// idFormat holds the flags layout and epoch.
 type idFormat struct {
 	layout layoutFlag
 	epoch  timeFlag
 }
 
-// addTo makes the flags of a command.
+// addTo adds the flags to a command.
 func (f *idFormat) addTo(cmd *cobra.Command) {
 	f.layout.Layout = bitsalloc.Default()
 	f.epoch.Time = bitsalloc.DefaultEpoch()
 	cmd.Flags().Var(&f.layout, "layout", presetNames()+", or the widths of delta/datacenter/worker/sequence\n"+
 		"and the unit of delta, such as 28/5/17/13@1s (UIDRING_LAYOUT)")
-	cmd.Flags().Var(&f.epoch, "epoch", "where delta is 0, a date or RFC 3339 (UIDRING_EPOCH)")
+	cmd.Flags().Var(&f.epoch, "epoch", "time where delta is 0: a date or RFC 3339 (UIDRING_EPOCH)")
 	orEnvironment(cmd, "layout")
 	orEnvironment(cmd, "epoch")
 	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(strings.Split(presetNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// allocator checks both.
+// allocator checks layout and epoch.
 func (f *idFormat) allocator() (*bitsalloc.Allocator, error) {
 	a, err := bitsalloc.New(f.layout.Layout, f.epoch.Time)
 	if err != nil {
@@ -69,7 +69,7 @@ type layoutFlag struct{ bitsalloc.Layout }
 
 func (f *layoutFlag) Type() string { return "layout" }
 
-// String is what Set reads, the widths of a preset.
+// String returns the widths and unit, in the form that Set reads.
 func (f *layoutFlag) String() string { return widths(f.Layout) }
 
 func widths(l bitsalloc.Layout) string { return strings.Replace(l.String(), " ", "@", 1) }
@@ -120,7 +120,7 @@ type timeFlag struct{ time.Time }
 
 func (f *timeFlag) Type() string { return "time" }
 
-// String is what Set reads, or "" for no time.
+// String returns the time in the form that Set reads, or "" for the zero time.
 func (f *timeFlag) String() string {
 	if f.IsZero() {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/viper"
 )
 
-// A source is where a setting is from. The first that has it decides.
+// A source is the origin of a setting, in order of precedence.
 type source int
 
 const (
@@ -25,13 +25,13 @@ const (
 
 func (s source) String() string { return [...]string{"flag", "environment", "file", "default"}[s] }
 
-// A setting is what applies, and who said so.
+// A setting is a flag and the source of its value.
 type setting struct {
 	flag *pflag.Flag
 	from source
 }
 
-// logSettings writes a record for each source, without secrets.
+// logSettings logs one record per source, without secrets.
 func logSettings(logger *slog.Logger, settings []setting) {
 	for from := onCommandLine; from <= byDefault; from++ {
 		var applies []any
@@ -50,7 +50,7 @@ func logSettings(logger *slog.Logger, settings []setting) {
 	}
 }
 
-// A choice is the value of a flag that has few.
+// A choice is the value of a flag with a fixed list of values.
 type choice struct {
 	value   string
 	allowed []string
@@ -124,25 +124,25 @@ func readFile(v *viper.Viper, file string, flags *pflag.FlagSet) error {
 	var errs []error
 	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
 		if flags.Lookup(key) == nil || v.InConfig(key) && (key == "config" || key == "help") {
-			errs = append(errs, fmt.Errorf("config %s: no setting is called %q, allowed: the flags of uidring serve without their dashes", file, key))
+			errs = append(errs, fmt.Errorf("config %s: unknown setting %q, allowed: the flags of uidring serve without their dashes", file, key))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// set gives a flag a value that viper has read.
+// set sets a flag to a value that viper has read.
 func set(f *pflag.Flag, value any) error {
 	text := fmt.Sprint(value)
 	switch value := value.(type) {
-	case time.Time: // what YAML makes of 2026-01-01
+	case time.Time: // YAML reads 2026-01-01 as a time
 		text = value.Format(time.RFC3339Nano)
 	case []any, map[string]any:
 		return errors.New("several values, allowed: one")
 	}
 	_, isText := value.(string)
-	_, hasFew := f.Value.(*choice)                        // such as 1.2, which needs no quotes
-	if !isText && !hasFew && f.Value.Type() == "string" { // YAML makes 7 of 007 and 1.1 of 1.10: another namespace
-		return fmt.Errorf("%s is no text, allowed: text; put it into quotes", text)
+	_, hasFew := f.Value.(*choice)                        // 1.2 needs no quotes
+	if !isText && !hasFew && f.Value.Type() == "string" { // YAML reads 007 as 7 and 1.10 as 1.1: another namespace
+		return fmt.Errorf("%s is not text, allowed: text; put it into quotes", text)
 	}
 	if err := f.Value.Set(text); err != nil {
 		return fmt.Errorf("%q: %w", text, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// serveCommand is the command with its arguments parsed, and its flags.
+// serveCommand returns the command with parsed arguments, and the values of its flags.
 func serveCommand(t *testing.T, args ...string) (*cobra.Command, *serveFlags) {
 	t.Helper()
 	cmd, f := newServeCommand(&streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
@@ -97,7 +97,7 @@ func TestMistakesInSettingsAreReportedAllAtOnce(t *testing.T) {
 			[]string{`rate from the file: "many"`, `window from the file: "30"`, "layout from the file", "epoch from the file",
 				"namespace from the file: several values", `tls-min from the file: "1.1": allowed: 1.2, 1.3`}},
 		{"no text", "a.yaml", "namespace: 007\nlisten: 8080\ndata: 2026-01-01\ntokens: true\n", nil,
-			[]string{"namespace from the file: 7 is no text", "listen from the file: ", "data from the file: ", "tokens from the file: true is no text, allowed: text; put it into quotes"}},
+			[]string{"namespace from the file: 7 is not text", "listen from the file: ", "data from the file: ", "tokens from the file: true is not text, allowed: text; put it into quotes"}},
 		{"both", "a.toml", "rate = \"many\"\nlistne = 1\n", map[string]string{"UIDRING_BURST": "x", "UIDRING_LOG_FORMAT": "xml"},
 			[]string{"rate from the file", `"listne"`, `burst from the environment: "x"`, "log-format from the environment"}},
 		{"former name", "a.yaml", "dsn: sqlite:a\nstore: sqlite:a\n", nil, []string{"store and dsn, allowed: store alone"}},
@@ -241,14 +241,14 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	})
 }
 
-// Exit code 2 says that starting again is of no use, and systemd then does not.
+// systemd does not restart the service after exit code 2, so an etcd that is down must not give it.
 func TestEtcdThatIsDownIsNoMistake(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = l.Close() // nobody listens there now
+	_ = l.Close() // the port is closed now
 	var log bytes.Buffer
 	if code := Main([]string{"serve", "--listen=127.0.0.1:0", "--store=etcd://ids:geheim@" + l.Addr().String()}, strings.NewReader(""), io.Discard, &log); code != exitFailure {
 		t.Errorf("exit code %d, want %d: %s", code, exitFailure, &log)
