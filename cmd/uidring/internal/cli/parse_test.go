@@ -53,7 +53,7 @@ uidring: line 10: ID out of range: decimal "99999999999999999999": above the lar
 func TestParseDoesNotGuess(t *testing.T) {
 	clean(t)
 	wants(t, "", []string{"parse", "12345678901"}, exitFailure, "",
-		"uidring: argument 1: ambiguous ID: \"12345678901\" is a decimal number and base62; say which by its form, decimal or base62\n")
+		"uidring: argument 1: ambiguous ID: \"12345678901\" is valid as decimal and as base62; set the form, decimal or base62\n")
 	wants(t, "", []string{"parse", "--json", "--form", "base62", "12345678901"}, exitOK,
 		`{"id":"867042935339397333","base32":"0R22TYJTYNC6N","base62":"12345678901","delta":25234270,"datacenter":18,"worker":110421,"sequence":4309,"time":"2026-10-20T01:31:10Z"}`+"\n", "")
 }

@@ -95,7 +95,7 @@ func (p *planner) run(s *streams) error {
 	return errors.Join(print(s, rows), err)
 }
 
-// judge returns all rows, and an error when no layout will do.
+// judge returns all rows, and an error when no layout is sufficient.
 func (p *planner) judge() (rows []judged, err error) {
 	candidates := presets()
 	if p.given {
@@ -124,7 +124,7 @@ func (p *planner) judge() (rows []judged, err error) {
 	return rows, err
 }
 
-// preferred returns the index of the row to choose, or -1 if no layout will do.
+// preferred returns the index of the row to choose, or -1 if no layout is sufficient.
 func preferred(rows []judged) int {
 	for _, wanted := range [...]func(judged) bool{
 		func(r judged) bool { return r.name == presetLeased && r.Source == plan.Leased },

@@ -44,7 +44,7 @@ func TestParseTakesAnIDApartInAllForms(t *testing.T) {
 func TestDigitsAreNotGuessedAt(t *testing.T) {
 	s := newServer(t, Config{})
 	ambiguous := func(text, other string) string {
-		return fmt.Sprintf("ambiguous ID: %q is a decimal number and %s; say which by its form, decimal or %[2]s.", text, other)
+		return fmt.Sprintf("ambiguous ID: %q is valid as decimal and as %s; set the form, decimal or %[2]s.", text, other)
 	}
 	for path, want := range map[string]string{
 		"1234567890123":              ambiguous("1234567890123", "base32"),
