@@ -40,7 +40,7 @@ func TestParseTakesAnIDApartInAllForms(t *testing.T) {
 	}
 }
 
-// TestDigitsAreNotGuessedAt reads what has one meaning, or a form.
+// TestDigitsAreNotGuessedAt: only a text that is valid in one form is read without a form.
 func TestDigitsAreNotGuessedAt(t *testing.T) {
 	s := newServer(t, Config{})
 	ambiguous := func(text, other string) string {
@@ -78,8 +78,8 @@ func must(t *testing.T, parse func(string) (uidring.ID, error), text string) str
 func TestParseRefusesWhatIsNoID(t *testing.T) {
 	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Layout: bitsalloc.JavaScript()})})
 	for path, want := range map[string]string{
-		"0":                             "0 is no ID of this server's layout.",
-		"9223372036854775807":           "9223372036854775807 is no ID of this server's layout.",
+		"0":                             "0 is not an ID of this server's layout.",
+		"9223372036854775807":           "9223372036854775807 is not an ID of this server's layout.",
 		"9223372036854775808":           `ID out of range: decimal "9223372036854775808": above the largest ID, allowed: 0 to 9223372036854775807.`,
 		"-1":                            `ID out of range: decimal "-1": negative, allowed: 0 to 9223372036854775807.`,
 		"12x":                           `malformed ID: no form of 3 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`,
