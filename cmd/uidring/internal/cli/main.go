@@ -1,5 +1,5 @@
-// Package cli is the command line of uidring, with one file for each command. docs/COMMAND.md is its
-// reference.
+// Package cli is the command line of uidring, with one file for each command. docs/COMMAND.md is
+// its reference.
 package cli
 
 import (

@@ -180,8 +180,8 @@ func (p *parser) print(id idtext.Fields) error {
 	return nil
 }
 
-// heads prints the header once. Each column is as wide as its largest possible value, since rows are
-// printed before the later ones are known.
+// heads prints the header once. Each column is as wide as its largest possible value, since rows
+// are printed before the later ones are known.
 func (p *parser) heads(id idtext.Fields, clock string) error {
 	if p.widths != nil {
 		return nil

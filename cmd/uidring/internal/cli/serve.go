@@ -142,9 +142,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	return nil
 }
 
-// untilSignal returns a context that ends with the first SIGTERM or SIGINT. A second signal ends the
-// process at once, but only after 500 ms: timeout(1) and others send a signal twice, to the process
-// and to its group.
+// untilSignal returns a context that ends with the first SIGTERM or SIGINT. A second signal ends
+// the process at once, but only after 500 ms: timeout(1) and others send a signal twice, to the
+// process and to its group.
 func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(500*time.Millisecond, stop) })

@@ -23,9 +23,10 @@ func dataFolder(env func(string) string) string {
 	return ""
 }
 
-// knownFolder returns the folder for the list of used stores. It lies outside of the data folder, so
-// that serve notices a lost data folder: the second state folder that systemd made for the service,
-// or a folder in the user's state folder. It returns "" if there is none, as in a container.
+// knownFolder returns the folder for the list of used stores. It lies outside of the data folder,
+// so that serve notices a lost data folder: the second state folder that systemd made for the
+// service, or a folder in the user's state folder. It returns "" if there is none, as in a
+// container.
 func knownFolder(env func(string) string) string {
 	if first, rest, _ := strings.Cut(env("STATE_DIRECTORY"), ":"); first != "" {
 		second, _, _ := strings.Cut(rest, ":")

@@ -111,8 +111,8 @@ func eventually(t *testing.T, what string, condition func() bool) {
 }
 
 // The command revokes the worker ID of a live generator, which goes on with another worker ID. A
-// third generator takes the revoked one while the first still issues IDs that it had prepared. No ID
-// is issued twice.
+// third generator takes the revoked one while the first still issues IDs that it had prepared. No
+// ID is issued twice.
 func TestRevokeTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{"SQLite": sqlite, "MariaDB": mariaDB} {
 		t.Run(name, func(t *testing.T) {

@@ -37,8 +37,8 @@ func (f *Form) Set(name string) error {
 	return errors.New("allowed: auto, decimal, base32, base62")
 }
 
-// Read reads an ID. With Auto, it rejects a text that is valid in two forms: 11 or 13 digits without
-// a leading zero may be decimal, or base62 or base32. A wrong guess would be another ID.
+// Read reads an ID. With Auto, it rejects a text that is valid in two forms: 11 or 13 digits
+// without a leading zero may be decimal, or base62 or base32. A wrong guess would be another ID.
 func (f Form) Read(text string) (uidring.ID, error) {
 	switch f {
 	case Decimal:

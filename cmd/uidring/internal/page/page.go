@@ -1,10 +1,10 @@
-// Package page is the web page of a running ID service: live charts, a picture of the ID's bits, and
-// a box that parses IDs.
+// Package page is the web page of a running ID service: live charts, a picture of the ID's bits,
+// and a box that parses IDs.
 //
-// "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of server-sent
-// events with the data of the page: an event "about", once, and then an event "stats" per interval.
-// The caller of [New] decides which clients may read it; the page asks for a bearer token when it
-// gets 401.
+// "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of
+// server-sent events with the data of the page: an event "about", once, and then an event "stats"
+// per interval. The caller of [New] decides which clients may read it; the page asks for a bearer
+// token when it gets 401.
 //
 // The page parses IDs and draws one through the API of the same server: GET /v1/parse/{id} and
 // GET /v1/id. It sends no request to other hosts; its Content-Security-Policy forbids them.

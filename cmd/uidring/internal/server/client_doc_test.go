@@ -17,8 +17,8 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// TestDocumentedClientsFailOver runs the clients of SERVICE.md with three servers: the first is down,
-// the second has no lease, the third works.
+// TestDocumentedClientsFailOver runs the clients of SERVICE.md with three servers: the first is
+// down, the second has no lease, the third works.
 func TestDocumentedClientsFailOver(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/SERVICE.md")
 	if err != nil {

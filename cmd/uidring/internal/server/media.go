@@ -58,8 +58,8 @@ func negotiate(r *http.Request, query url.Values, s shape) (layout, *problem) {
 }
 
 // accepted returns the subtype of the media type that the client prefers; ok is false if it accepts
-// no offered type. Without Accept it returns JSON, also if Accept cannot be parsed: old Java clients
-// send "*; q=.2".
+// no offered type. Without Accept it returns JSON, also if Accept cannot be parsed: old Java
+// clients send "*; q=.2".
 func accepted(accept []string) (subtype string, ok bool) {
 	list := strings.Join(accept, ",")
 	if list == "" {

@@ -29,7 +29,8 @@ type route struct {
 	noStore []string // value of Cache-Control, allocated once
 }
 
-// routes replaces http.ServeMux, which redirects unclean paths and answers some errors in plain text.
+// routes replaces http.ServeMux, which redirects unclean paths and answers some errors in plain
+// text.
 type routes struct {
 	exact         map[string]*route // by path
 	parse, assets *route            // by prefix of the path; assets is nil without a page
@@ -128,8 +129,8 @@ func (t *route) answer(w http.ResponseWriter, r *http.Request) *problem {
 	return t.handle(w, r, c)
 }
 
-// checkSize rejects long URLs and bodies. It closes the connection of a request with a body, instead
-// of reading the body.
+// checkSize rejects long URLs and bodies. It closes the connection of a request with a body,
+// instead of reading the body.
 func checkSize(w http.ResponseWriter, r *http.Request) *problem {
 	if len(r.RequestURI) > longestURL {
 		return longURL
@@ -151,8 +152,8 @@ func denied(w http.ResponseWriter, r *http.Request) *problem {
 	return unauthorized
 }
 
-// recover logs a panic and answers 500, unless the response has begun. The client does not learn the
-// cause.
+// recover logs a panic and answers 500, unless the response has begun. The client does not learn
+// the cause.
 func (t *route) recover(a *answer, r *http.Request) {
 	cause := recover()
 	if cause == nil {

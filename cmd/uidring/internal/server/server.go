@@ -1,10 +1,10 @@
-// Package server is the HTTP API of the ID service, as an http.Handler. It is independent of stores,
-// files and TLS: the caller passes a generator and the tokens to a [Server], and runs it behind a
-// listener with timeouts and a limit on the size of headers.
+// Package server is the HTTP API of the ID service, as an http.Handler. It is independent of
+// stores, files and TLS: the caller passes a generator and the tokens to a [Server], and runs it
+// behind a listener with timeouts and a limit on the size of headers.
 //
-// A request passes these checks in order: the route, the method, the length of its URL and body, the
-// number of requests under way, the token, and then, for /v1, the limit on IDs per second. The first
-// failed check answers the request with a problem of RFC 9457.
+// A request passes these checks in order: the route, the method, the length of its URL and body,
+// the number of requests under way, the token, and then, for /v1, the limit on IDs per second. The
+// first failed check answers the request with a problem of RFC 9457.
 package server
 
 import (
@@ -44,8 +44,8 @@ type Config struct {
 	// Page serves /, /assets/ and /events; nil: these routes do not exist. It limits the number of
 	// event streams itself. The files need no token, /events does.
 	Page http.Handler
-	// Store is the store of the worker ID, for the metric uidring_store_info. Without Store.ID there
-	// is no such metric.
+	// Store is the store of the worker ID, for the metric uidring_store_info. Without Store.ID
+	// there is no such metric.
 	Store Store
 	// Logger gets a record for each panic of a handler; nil: none.
 	Logger *slog.Logger
@@ -90,8 +90,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.routes.find(r.URL.Path).ServeHTTP(w, r)
 }
 
-// Drain makes /readyz answer 503, so that load balancers choose other servers. Other routes answer as
-// before. Call it some seconds before the server stops listening.
+// Drain makes /readyz answer 503, so that load balancers choose other servers. Other routes answer
+// as before. Call it some seconds before the server stops listening.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 func (cfg Config) resolve() (Config, error) {

@@ -24,12 +24,12 @@ type token struct {
 	hash [sha256.Size]byte
 }
 
-// ParseTokens reads a token file: a name and a token per line, separated by spaces or tabs. It skips
-// empty lines and lines that begin with #. Names have up to 64 letters, digits and . _ -. Tokens have
-// 16 to 512 letters, digits and - . _ ~ + / =, see RFC 6750. Two lines may have the same name while a
-// token is replaced; they share a limit. A file has 1 to 1,000 tokens: an empty set would open the
-// server to all clients. ParseTokens reports all mistakes at once, by line. Errors quote no word of
-// the file, since it may be a token.
+// ParseTokens reads a token file: a name and a token per line, separated by spaces or tabs. It
+// skips empty lines and lines that begin with #. Names have up to 64 letters, digits and . _ -.
+// Tokens have 16 to 512 letters, digits and - . _ ~ + / =, see RFC 6750. Two lines may have the
+// same name while a token is replaced; they share a limit. A file has 1 to 1,000 tokens: an empty
+// set would open the server to all clients. ParseTokens reports all mistakes at once, by line.
+// Errors quote no word of the file, since it may be a token.
 func ParseTokens(file []byte) (Tokens, error) {
 	var known []token
 	var errs []error

@@ -18,7 +18,7 @@ import (
 
 var soakFor = flag.Duration("soak", 5*time.Second, "how long TestSoak goes on")
 
-// A soak notes what clients have seen go wrong.
+// A soak counts the errors of clients.
 type soak struct {
 	mu       sync.Mutex
 	refusals map[refusal]int
@@ -140,7 +140,7 @@ func wantReady(t *testing.T, client *http.Client, c *child, want int) {
 	})
 }
 
-// usage is what a process takes, as its metrics tell.
+// usage is the resource usage of a process, from its metrics.
 type usage struct{ goroutines, files, bytes int64 }
 
 func (u usage) String() string {

@@ -47,8 +47,8 @@ type Store struct {
 	close  func() error
 }
 
-// Open returns the store of a namespace by URL. It creates nothing. It connects only to an etcd with
-// a user, which has five seconds to answer. Close the store after use. A folder is a single
+// Open returns the store of a namespace by URL. It creates nothing. It connects only to an etcd
+// with a user, which has five seconds to answer. Close the store after use. A folder is a single
 // namespace: Open ignores name for it.
 //
 // Errors name the fault of the URL and the allowed form. No error contains a password, or a part of
@@ -103,8 +103,8 @@ func (s *Store) String() string { return s.name }
 // Path returns the absolute path of the file or folder of the store, or "" for a server.
 func (s *Store) Path() string { return s.path }
 
-// Blank reports whether the store was never used: the file is missing or empty, or the folder has no
-// namespace. It returns false for a server.
+// Blank reports whether the store was never used: the file is missing or empty, or the folder has
+// no namespace. It returns false for a server.
 func (s *Store) Blank(ctx context.Context) (bool, error) {
 	if s.blank == nil {
 		return false, nil
