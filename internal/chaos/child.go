@@ -18,9 +18,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// What passes between a process and its parent: the profile in the environment, commands as lines
-// on standard input, events as JSON on standard output, IDs as 64 bits each, little endian, on the
-// file descriptor idsFile. The process ends when standard input does.
+// The parent passes the profile in the environment, and commands as lines on standard input. The
+// process writes events as JSON to standard output, and IDs as 64 bits each, little endian, to the
+// file descriptor idsFile. The process ends when its standard input ends.
 const (
 	profileEnv   = "UIDRING_CHAOS_PROFILE"
 	idsFile      = 3
@@ -28,9 +28,9 @@ const (
 	commandClock = "clock" // followed by how far the clock is to be off
 )
 
-// An event is what a process tells of its generator.
+// An event is a report of a process about its generator.
 type event struct {
-	Kind      string   // leased, or where an error was met
+	Kind      string   // leased, or the place of an error
 	WorkerID  int64    // with leased and lost
 	Sentinels []string `json:",omitempty"` // of an error
 	Text      string   `json:",omitempty"` // of an error that may not be met there
@@ -191,7 +191,8 @@ func (c *child) failed(place string, err error) {
 	c.tell(e)
 }
 
-// tell writes an event. When nobody reads it the parent has gone, and standard input ends as well.
+// tell writes an event. It ignores errors: they mean that the parent is gone, and then standard
+// input ends as well.
 func (c *child) tell(e event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

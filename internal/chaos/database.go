@@ -81,7 +81,7 @@ func (d *database) dump(ctx context.Context) (dump, error) {
 	return taken, nil
 }
 
-// restore puts the tables back to what they were.
+// restore replaces the contents of the tables with a dump.
 func (d *database) restore(ctx context.Context, taken dump) error {
 	tx, err := d.db.BeginTxx(ctx, nil)
 	if err != nil {

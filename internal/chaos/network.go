@@ -27,7 +27,7 @@ type link struct {
 
 // newLinks makes a link to the server for each slot.
 func newLinks(n int, server string, r *rand.Rand) ([]*link, error) {
-	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics log to standard error, whatever logger the proxy is given
+	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics ignore the proxy's logger and log to standard error
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	links := make([]*link, n)
 	for i := range links {

@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// An options says what to run.
+// options configure a run.
 type options struct {
 	duration  time.Duration
 	processes int // at a time

@@ -103,7 +103,7 @@ func (r *chaosRun) execute(ctx context.Context, progress *os.File) (err error) {
 	return r.calm(ctx)
 }
 
-// faults go on for the duration of the run. Those of the server belong to this goroutine.
+// faults injects faults for the duration of the run. This goroutine injects the server's faults.
 func (r *chaosRun) faults(ctx context.Context) error {
 	timed, cancel := context.WithTimeout(ctx, r.options.duration)
 	defer cancel()
@@ -154,7 +154,7 @@ func (r *chaosRun) killServer(timed context.Context, random *rand.Rand) {
 	r.server.Restart()
 }
 
-// calm waits until each worker ID is in use again, which nobody has to do anything for.
+// calm waits until each worker ID is in use again, without intervention.
 func (r *chaosRun) calm(ctx context.Context) error {
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -206,7 +206,7 @@ func (r *chaosRun) endProcesses() error {
 	return errors.Join(errs...)
 }
 
-// event takes what a process tells.
+// event handles an event of a process.
 func (r *chaosRun) event(process int, e event) {
 	r.figures.event(process, e)
 	if e.Text != "" {
@@ -228,8 +228,8 @@ func (r *chaosRun) line() string {
 	return r.figures.line(t, r.options, time.Since(r.began))
 }
 
-// verdict says what speaks against the run. Without durable commits duplicates do not, nor worker
-// IDs that the server has forgotten the holder of: both are expected.
+// verdict returns the failures of the run. Without durable commits it ignores duplicates and worker
+// IDs whose holder the server has forgotten: both are expected then.
 func (r *chaosRun) verdict() error {
 	t, findings := r.counter.totals()
 	r.mu.Lock()

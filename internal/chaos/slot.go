@@ -102,8 +102,7 @@ func (s *slot) reopen() {
 	s.process.command(commandAgain)
 }
 
-// wrongClock has the process take its next lease with a clock that is off by what is allowed, or by
-// more.
+// wrongClock makes the process take its next lease with a clock error up to maxSkew, or above.
 func (s *slot) wrongClock(ctx context.Context) {
 	s.run.figures.clocks.Add(1)
 	off := between(s.random, -maxSkew+10*time.Second, maxSkew-10*time.Second)

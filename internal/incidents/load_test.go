@@ -55,8 +55,8 @@ func newLoad(t *testing.T, db *sqlx.DB, window time.Duration) *load {
 	return l
 }
 
-// run calls Next, in a batch for each tick, until ctx ends. What the machine cannot do within a
-// tenth of a second is left out.
+// run calls Next in a batch per tick until ctx ends. It skips calls that the machine cannot make
+// within a tenth of a second.
 func (l *load) run(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -94,7 +94,7 @@ func (l *load) call() {
 	}
 }
 
-// An answer is that of NextContext.
+// An answer is a result of NextContext.
 type answer struct {
 	id  int64
 	err error

@@ -62,7 +62,7 @@ func newProcess(t *testing.T, s service) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not cmd.StdoutPipe: the end of a killed process must not close what has not been read yet.
+	// Not cmd.StdoutPipe: Wait would close it before all output of a killed process is read.
 	stdout, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -177,8 +177,8 @@ func (p *process) close() {
 	p.expect("closed")
 }
 
-// kill ends the process in the middle of what it is doing, and returns the IDs that it had still
-// written, but for a last one that may have been cut off.
+// kill kills the process at any point of its work. It returns the IDs that the process had written,
+// without a truncated last ID.
 func (p *process) kill() (ids []int64) {
 	p.t.Helper()
 	p.killed = true

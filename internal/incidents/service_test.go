@@ -17,10 +17,10 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// A service is what an operator would configure. A process is told by JSON.
+// A service is the configuration of a process, passed to it as JSON.
 //
-// With an address and no store the number is derived from the address; with both, that number is
-// fenced, and the address is its owner; with a store alone the number is leased.
+// With an address and no store, the worker ID is derived from the address. With both, the derived
+// worker ID is fenced, and the address is the owner. With a store alone, the worker ID is leased.
 type service struct {
 	Default bool // defaultgen in place of cached
 	Layout  bitsalloc.Layout

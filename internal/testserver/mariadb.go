@@ -36,7 +36,7 @@ func MariaDB(t testing.TB, args ...string) *Server {
 	}, args)
 }
 
-// isMariaDB tells MariaDB's mysqld from that of MySQL, which is set up in another way.
+// isMariaDB reports whether a mysqld is MariaDB's. MySQL's needs another setup.
 func isMariaDB(program string) bool {
 	out, err := exec.Command(program, "--no-defaults", "--version").Output()
 	return err == nil && strings.Contains(string(out), "MariaDB")

@@ -11,25 +11,25 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// idFormat is how IDs are composed, by the flags layout and epoch.
+// idFormat holds the flags layout and epoch.
 type idFormat struct {
 	layout layoutFlag
 	epoch  timeFlag
 }
 
-// addTo makes the flags of a command.
+// addTo adds the flags to a command.
 func (f *idFormat) addTo(cmd *cobra.Command) {
 	f.layout.Layout = bitsalloc.Default()
 	f.epoch.Time = bitsalloc.DefaultEpoch()
 	cmd.Flags().Var(&f.layout, "layout", presetNames()+", or the widths of delta/datacenter/worker/sequence\n"+
 		"and the unit of delta, such as 28/5/17/13@1s (UIDRING_LAYOUT)")
-	cmd.Flags().Var(&f.epoch, "epoch", "where delta is 0: a date, RFC 3339, or milliseconds since 1970 (UIDRING_EPOCH)")
+	cmd.Flags().Var(&f.epoch, "epoch", "time where delta is 0: a date, RFC 3339, or milliseconds since 1970 (UIDRING_EPOCH)")
 	orEnvironment(cmd, "layout")
 	orEnvironment(cmd, "epoch")
 	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(bitsalloc.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// allocator checks both.
+// allocator checks layout and epoch.
 func (f *idFormat) allocator() (*bitsalloc.Allocator, error) {
 	a, err := bitsalloc.New(f.layout.Layout, f.epoch.Time)
 	if err != nil {
@@ -65,7 +65,7 @@ type timeFlag struct{ time.Time }
 
 func (f *timeFlag) Type() string { return "time" }
 
-// String is what Set reads, or "" for no time.
+// String returns the time in the form that Set reads, or "" for the zero time.
 func (f *timeFlag) String() string {
 	if f.IsZero() {
 		return ""

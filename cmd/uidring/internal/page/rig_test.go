@@ -30,7 +30,7 @@ type service struct {
 	stop      func()                               // does nothing when it is stopped
 }
 
-// newService starts one. The text of tokens is that of a token file; empty: none is asked for.
+// newService starts a service. tokens is the text of a token file; empty: no tokens are required.
 func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 	t.Helper()
 	if cfg.Assigner == nil {

@@ -26,8 +26,8 @@ const (
 )
 
 // TestLoad compares the API with a bare handler that writes a constant of the same size. Each pass
-// loads one after the other, in this process and through loopback, so that what disturbs the
-// machine disturbs both; the median of the ratios counts.
+// loads both in turn, in this process and through loopback, so that other work on the machine slows
+// both. The result is the median of the ratios.
 func TestLoad(t *testing.T) {
 	if !*load {
 		t.Skip("needs an idle machine, and wrk: go test . -run TestLoad -load -v")

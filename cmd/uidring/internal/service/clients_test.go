@@ -152,7 +152,7 @@ func (c *crowd) request(ctx context.Context, client *http.Client, turn int) {
 	}
 }
 
-// end has all clients end. What they were drawing is not counted.
+// end stops all clients. It does not count the IDs of requests under way.
 func (c *crowd) end() {
 	c.cancel()
 	c.group.Wait()
