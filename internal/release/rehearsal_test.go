@@ -22,13 +22,13 @@ import (
 	modzip "golang.org/x/mod/zip"
 )
 
-// commands are the published modules that are programs, with arguments and a pattern that their output matches.
-// All other published modules are libraries.
+// commands are the published modules that are programs, with arguments and a pattern that the output for each
+// matches. All other published modules are libraries.
 var commands = map[string]struct {
 	args []string
 	want string
 }{
-	"cmd/uidring": {[]string{"version"}, `^uidring VERSION \(go1\.`},
+	"cmd/uidring": {[]string{"version", "--version"}, `^uidring VERSION \(go1\.`},
 	"bench":       {[]string{"-h"}, `bench`},
 }
 
@@ -52,17 +52,21 @@ func TestRehearsal(t *testing.T) {
 			t.Run("go install "+m.path, func(t *testing.T) {
 				bin := t.TempDir()
 				c.goTool(t, t.TempDir(), "GOBIN="+bin, "install", m.path+"@"+version)
-				out, err := exec.CommandContext(t.Context(), filepath.Join(bin, path.Base(m.path)), command.args...).CombinedOutput()
-				want := strings.ReplaceAll(command.want, "VERSION", regexp.QuoteMeta(version))
-				if err != nil || !regexp.MustCompile(want).Match(out) {
-					t.Errorf("%s %q: %v, want output %s, got\n%s", m.path, command.args, err, want, out)
+				want := regexp.MustCompile(strings.ReplaceAll(command.want, "VERSION", regexp.QuoteMeta(version)))
+				for _, arg := range command.args {
+					out, err := exec.CommandContext(t.Context(), filepath.Join(bin, path.Base(m.path)), arg).CombinedOutput()
+					if err != nil || !want.Match(out) {
+						t.Errorf("%s %s: %v, want output %s, got\n%s", m.path, arg, err, want, out)
+					}
 				}
 			})
 		default:
 			t.Run("go get "+m.path, func(t *testing.T) {
 				dir := c.newModule(t)
 				c.goTool(t, dir, "", "get", m.path+"@"+version)
-				c.goTool(t, dir, "", "build", m.path+"/...")
+				if out := c.goTool(t, dir, "", "build", m.path+"/..."); strings.Contains(out, "matched no packages") {
+					t.Error(out)
+				}
 			})
 		}
 	}
