@@ -33,7 +33,7 @@ var commands = map[string]struct {
 }
 
 // TestRehearsal releases a copy of the working tree at a version of its own, serves it as a module proxy does, and
-// does with it what users do, without a workspace.
+// installs it as users do, without a workspace.
 func TestRehearsal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds all programs of the repository")
@@ -77,7 +77,7 @@ func TestRehearsal(t *testing.T) {
 			c.goTool(t, dir, "", "mod", "tidy")
 			c.goTool(t, dir, "", "build", "-o", os.DevNull, ".")
 			if out := c.goTool(t, dir, "", "list", "-m", repo.modules[0].path); !strings.Contains(out, version) {
-				t.Errorf("go mod tidy chose %s, want %s", out, version)
+				t.Errorf("go mod tidy selected %s, want %s", out, version)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func makeProxy(t *testing.T, repo *repository, version string) string {
 // A consumer runs the go command as a user of the modules does.
 type consumer struct{ env []string }
 
-// newConsumer downloads the modules of others. Where they cannot be had the test is skipped, and fails with CI=true.
+// newConsumer downloads the third-party modules. Without them it skips the test, and with CI=true it fails the test.
 //
 // The go command shares the cache of the machine, so that it downloads and compiles little; the rehearsal's own
 // modules are removed from it in the end. A cache that cannot be written serves as a proxy for a temporary one.
@@ -180,10 +180,10 @@ func newConsumer(t *testing.T, repo *repository, proxy, version string) *consume
 		t.Logf("module cache: %v: using a temporary one", err)
 		c.env = append(c.env, "GOMODCACHE="+t.TempDir(), "GOFLAGS=-mod=mod -modcacherw")
 	}
-	download := exec.CommandContext(t.Context(), "go", append([]string{"mod", "download"}, others(repo)...)...)
+	download := exec.CommandContext(t.Context(), "go", append([]string{"mod", "download"}, thirdParty(repo)...)...)
 	download.Dir, download.Env = t.TempDir(), c.env
 	if out, err := download.CombinedOutput(); err != nil {
-		const format = "rehearsal: missing: modules of others (go mod download: %v)\n%s"
+		const format = "rehearsal: missing: third-party modules (go mod download: %v)\n%s"
 		if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci {
 			t.Fatalf(format, err, out)
 		}
@@ -192,8 +192,8 @@ func newConsumer(t *testing.T, repo *repository, proxy, version string) *consume
 	return c
 }
 
-// others returns the requirements of the published modules that lie outside of the repository, as path@version.
-func others(repo *repository) []string {
+// thirdParty returns the requirements of the published modules outside of the repository, as path@version.
+func thirdParty(repo *repository) []string {
 	var list []string
 	for _, m := range repo.modules {
 		for _, q := range m.file.Require {
@@ -206,7 +206,7 @@ func others(repo *repository) []string {
 	return slices.Compact(list)
 }
 
-// newModule makes an empty module that may require others.
+// newModule makes a module without requirements.
 func (c *consumer) newModule(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
