@@ -19,7 +19,7 @@ require (
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/segmentio/ksuid v1.0.4
 	github.com/sony/sonyflake/v2 v2.2.0
-	github.com/uidring/uidring v0.0.0
+	github.com/uidring/uidring v0.1.0
 	github.com/yitter/idgenerator-go v1.3.3
 	golang.org/x/image v0.46.0
 	golang.org/x/sync v0.24.0
@@ -53,7 +53,5 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
-
-replace github.com/uidring/uidring => ..
 
 tool golang.org/x/perf/cmd/benchstat

@@ -15,6 +15,7 @@ type Proxy struct {
 	mu     sync.Mutex
 	marker []byte // the bytes from a client that trigger the cut; nil: none
 	after  bool
+	down   bool
 	conns  map[net.Conn]bool
 }
 
@@ -38,11 +39,7 @@ func NewProxy(t *testing.T, target string) *Proxy {
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
-		p.mu.Lock()
-		for c := range p.conns {
-			_ = c.Close()
-		}
-		p.mu.Unlock()
+		p.Down()
 		wg.Wait()
 	})
 	return p
@@ -58,6 +55,22 @@ func (p *Proxy) CutBefore(marker string) { p.arm(marker, false) }
 // CutAfter has the next connection cut on which a client sends the marker, when the server has
 // answered; the client does not get to see the answer.
 func (p *Proxy) CutAfter(marker string) { p.arm(marker, true) }
+
+// Down cuts all connections, and each new one at once, until up is called.
+func (p *Proxy) Down() (up func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = true
+	for c := range p.conns {
+		_ = c.Close()
+	}
+	clear(p.conns)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.down = false
+	}
+}
 
 // Armed reports whether a cut is still to come.
 func (p *Proxy) Armed() bool {
@@ -91,13 +104,16 @@ func (p *Proxy) serve(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	p.mu.Lock()
-	p.conns[client], p.conns[server] = true, true
-	p.mu.Unlock()
 	end := func() {
 		_ = client.Close()
 		_ = server.Close()
 	}
+	p.mu.Lock()
+	if p.down {
+		end()
+	}
+	p.conns[client], p.conns[server] = true, true
+	p.mu.Unlock()
 	mute := make(chan struct{}) // closed when the answer is to be held back
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -191,7 +191,9 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s, want %s", got, row.want)
 		}
 	}
-	if out := quietly(t, "version"); out != readBuild().String()+"\n" {
-		t.Errorf("printed %q", out)
+	for _, arg := range []string{"version", "--version"} {
+		if out := quietly(t, arg); out != readBuild().String()+"\n" {
+			t.Errorf("uidring %s: printed %q", arg, out)
+		}
 	}
 }

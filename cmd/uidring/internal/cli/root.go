@@ -16,6 +16,7 @@ func newRoot(s *streams) *cobra.Command {
 		Example: "  uidring parse 176636547297255431\n" +
 			"  uidring range --from 2026-11-21 --to 2026-11-22\n" +
 			"  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10",
+		Version:       readBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -23,6 +24,7 @@ func newRoot(s *streams) *cobra.Command {
 		PersistentPreRunE: readEnvironment,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)

@@ -34,7 +34,7 @@ func newMetrics(stats func() cached.Stats, store Store) (*metrics, error) {
 		}, []string{"route"}),
 	}
 	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		generators.NewCollector(stats, nil), m.requests, m.duration,
 	} {
 		if err := m.registry.Register(c); err != nil {
