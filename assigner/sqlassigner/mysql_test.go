@@ -21,7 +21,7 @@ func TestNodesOnMySQL(t *testing.T)  { storetest.Run(t, mySQL(t)) }
 func TestLeasesOnMySQL(t *testing.T) { storetest.RunLeases(t, mySQL(t)) }
 
 // mySQL is a backend on a server that the test did not start: a proxy takes it down.
-func mySQL(t *testing.T) storetest.Backend {
+func mySQL(t *testing.T) storetest.Database {
 	t.Helper()
 	dsn := os.Getenv(mysqlEnv)
 	if dsn == "" {
