@@ -13,8 +13,9 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
 )
 
-// mysqlEnv has the DSN of a server whose user may create databases, such as root:secret@tcp(127.0.0.1:3306)/mysql.
-// Continuous integration sets it for MySQL and for TiDB, which Debian has no packages of.
+// mysqlEnv has the DSN of a server whose user may create databases, such as
+// root:secret@tcp(127.0.0.1:3306)/mysql. Continuous integration sets it for MySQL and for TiDB,
+// which Debian has no packages of.
 const mysqlEnv = "UIDRING_TEST_MYSQL"
 
 func TestNodesOnMySQL(t *testing.T)  { storetest.Run(t, mySQL(t)) }

@@ -1,5 +1,6 @@
-// Command release keeps the modules of this repository in step, and prepares their releases. All modules share
-// one version. No go.mod has replace lines, since go install refuses them: go.work points development to the folders.
+// Command release keeps the modules of this repository in step, and prepares their releases. All
+// modules share one version. No go.mod has replace lines, since go install refuses them: go.work
+// points development to the folders.
 //
 //	go run ./internal/release v0.2.0       # sets the version, checks CHANGELOG.md, prints the tags to make
 //	go run ./internal/release tidy         # go mod tidy of all modules, against the siblings in this tree

@@ -22,8 +22,8 @@ import (
 	modzip "golang.org/x/mod/zip"
 )
 
-// commands are the published modules that are programs, with arguments and a pattern that the output for each
-// matches. All other published modules are libraries.
+// commands are the published modules that are programs, with arguments and a pattern that the
+// output for each matches. All other published modules are libraries.
 var commands = map[string]struct {
 	args []string
 	want string
@@ -32,8 +32,8 @@ var commands = map[string]struct {
 	"bench":       {[]string{"-h"}, `bench`},
 }
 
-// TestRehearsal releases a copy of the working tree at a version of its own, serves it as a module proxy does, and
-// installs it as users do, without a workspace.
+// TestRehearsal releases a copy of the working tree at a version of its own, serves it as a module
+// proxy does, and installs it as users do, without a workspace.
 func TestRehearsal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds all programs of the repository")
@@ -83,7 +83,8 @@ func TestRehearsal(t *testing.T) {
 	}
 }
 
-// copyTree copies the files of the repository that git has, or would have after git add, and returns the folder.
+// copyTree copies the files of the repository that git has, or would have after git add, and
+// returns the folder.
 func copyTree(t *testing.T) string {
 	t.Helper()
 	const root = "../.."
@@ -107,7 +108,8 @@ func copyTree(t *testing.T) string {
 	return tree
 }
 
-// releaseCopy releases a copy of the repository: the program that this test belongs to has to accept it.
+// releaseCopy releases a copy of the repository: the program that this test belongs to has to
+// accept it.
 func releaseCopy(t *testing.T, tree, version string) *repository {
 	t.Helper()
 	name := filepath.Join(tree, "CHANGELOG.md")
@@ -161,10 +163,12 @@ func makeProxy(t *testing.T, repo *repository, version string) string {
 // A consumer runs the go command as a user of the modules does.
 type consumer struct{ env []string }
 
-// newConsumer downloads the third-party modules. Without them it skips the test, and with CI=true it fails the test.
+// newConsumer downloads the third-party modules. Without them it skips the test, and with CI=true
+// it fails the test.
 //
-// The go command shares the cache of the machine, so that it downloads and compiles little; the rehearsal's own
-// modules are removed from it in the end. A cache that cannot be written serves as a proxy for a temporary one.
+// The go command shares the cache of the machine, so that it downloads and compiles little; the
+// rehearsal's own modules are removed from it in the end. A cache that cannot be written serves as
+// a proxy for a temporary one.
 func newConsumer(t *testing.T, repo *repository, proxy, version string) *consumer {
 	t.Helper()
 	scope := path.Dir(repo.modules[0].path)
@@ -192,7 +196,8 @@ func newConsumer(t *testing.T, repo *repository, proxy, version string) *consume
 	return c
 }
 
-// thirdParty returns the requirements of the published modules outside of the repository, as path@version.
+// thirdParty returns the requirements of the published modules outside of the repository, as
+// path@version.
 func thirdParty(repo *repository) []string {
 	var list []string
 	for _, m := range repo.modules {
@@ -214,7 +219,8 @@ func (c *consumer) newModule(t *testing.T) string {
 	return dir
 }
 
-// goTool runs the go command in a folder, with a variable of the environment or "", and returns its output.
+// goTool runs the go command in a folder, with a variable of the environment or "", and returns its
+// output.
 func (c *consumer) goTool(t *testing.T, dir, variable string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)

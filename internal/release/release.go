@@ -13,8 +13,9 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// release sets the version of all modules and prints the commands that publish them. It changes no file unless
-// the version, CHANGELOG.md and the go.mod files are in order. tags are those that exist.
+// release sets the version of all modules and prints the commands that publish them. It changes no
+// file unless the version, CHANGELOG.md and the go.mod files are in order. tags are those that
+// exist.
 func (r *repository) release(version string, tags []string, out io.Writer) error {
 	changelog, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
 	if err != nil {
@@ -57,7 +58,8 @@ func (r *repository) tags(version string) []string {
 	return tags
 }
 
-// checkVersion accepts versions such as v0.2.0 and v1.0.0-rc.1 that are not below the present one and have no tag.
+// checkVersion accepts versions such as v0.2.0 and v1.0.0-rc.1 that are not below the present one
+// and have no tag.
 func (r *repository) checkVersion(version string, tags []string) error {
 	current, err := r.version()
 	if err != nil {

@@ -89,7 +89,8 @@ func (r *repository) siblings(file *modfile.File) []*modfile.Require {
 	return slices.DeleteFunc(slices.Clone(file.Require), func(q *modfile.Require) bool { return r.find(q.Mod.Path) == nil })
 }
 
-// version returns the version at which the first module with siblings requires them; check compares the others.
+// version returns the version at which the first module with siblings requires them; check compares
+// the others.
 func (r *repository) version() (string, error) {
 	for _, m := range r.modules {
 		if siblings := r.siblings(m.file); len(siblings) > 0 {
@@ -161,8 +162,9 @@ func replaceLine(q *modfile.Replace) string {
 	return q.Old.Path + " " + q.Old.Version + " => " + q.New.Path
 }
 
-// wantReplaces returns the replace lines that go.work needs, sorted. The go command looks for the go.mod of a
-// required version even when go.work uses the module's folder, and a version being prepared cannot be fetched.
+// wantReplaces returns the replace lines that go.work needs, sorted. The go command looks for the
+// go.mod of a required version even when go.work uses the module's folder, and a version being
+// prepared cannot be fetched.
 func (r *repository) wantReplaces(version string) []string {
 	var lines []string
 	for _, m := range r.required() {
@@ -189,8 +191,8 @@ func folder(m *module) string {
 	return "./" + m.dir
 }
 
-// files returns the contents of every go.mod and of go.work, by name, with the version at which the modules
-// require each other.
+// files returns the contents of every go.mod and of go.work, by name, with the version at which the
+// modules require each other.
 func (r *repository) files(version string) (map[string][]byte, error) {
 	contents := map[string][]byte{}
 	for _, m := range r.modules {
@@ -212,7 +214,8 @@ func (r *repository) files(version string) (map[string][]byte, error) {
 	return contents, nil
 }
 
-// replaceInWork sets the replace lines of go.work. It adds before it drops, so that a block of them stays one.
+// replaceInWork sets the replace lines of go.work. It adds before it drops, so that a block of them
+// stays one.
 func (r *repository) replaceInWork(version string) error {
 	for _, m := range r.required() {
 		if err := r.work.AddReplace(m.path, version, folder(m), ""); err != nil {

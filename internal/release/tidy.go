@@ -16,8 +16,8 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// tidy is go mod tidy for all modules, as if the siblings in this tree were published. It writes the files, or
-// reports the names of those that differ.
+// tidy is go mod tidy for all modules, as if the siblings in this tree were published. It writes
+// the files, or reports the names of those that differ.
 func (r *repository) tidy(ctx context.Context, write bool) error {
 	version, err := r.version()
 	if err != nil {
@@ -49,8 +49,9 @@ func (r *repository) tidy(ctx context.Context, write bool) error {
 	return nil
 }
 
-// tidied returns the tidy go.mod and go.sum of a module. The go command works on a copy of go.mod that replaces
-// all siblings by their folders; the hashes of siblings, which their publication decides, stay out of go.sum.
+// tidied returns the tidy go.mod and go.sum of a module. The go command works on a copy of go.mod
+// that replaces all siblings by their folders; the hashes of siblings, which their publication
+// decides, stay out of go.sum.
 func (r *repository) tidied(ctx context.Context, m *module) (file *modfile.File, sum []byte, err error) {
 	temp, err := os.MkdirTemp("", "tidy-")
 	if err != nil {
