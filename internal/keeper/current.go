@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"math"
-	"sync"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -13,11 +12,10 @@ import (
 // is immutable.
 type Lease struct {
 	assigner.Grant
-	Generation uint64     // number of the lease; a renewal keeps it
-	Begin      *sync.Once // does Config.Begin; a generator that needs it does it before its first ID of the term
-	Clock      Clock      // the reading that the lease was checked against, or an earlier reading if that is ahead
-	Delta      int64      // by that clock, when the lease was taken
-	Half       int64      // on using this delta the generator calls Extend, long before Limit
+	Generation uint64 // number of the lease; a renewal keeps it
+	Clock      Clock  // the reading that the lease was checked against, or an earlier reading if that is ahead
+	Delta      int64  // by that clock, when the lease was taken
+	Half       int64  // on using this delta the generator calls Extend, long before Limit
 
 	at       time.Time // time of the last call of grow, with position; pace measures from there
 	position int64
