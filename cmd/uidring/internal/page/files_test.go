@@ -215,8 +215,8 @@ func TestAWrongConfigPanicsWithAllMistakes(t *testing.T) {
 		cfg  page.Config
 		want string
 	}{
-		{"nothing", page.Config{}, "bug: page: Stats nil, allowed: the generator's\n" +
-			"page: Allocator nil, allowed: that of the generator's layout and epoch"},
+		{"nothing", page.Config{}, "bug: page: Stats nil, allowed: the generator's Stats\n" +
+			"page: Allocator nil, allowed: an allocator with the generator's layout and epoch"},
 		{"numbers", page.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default()), Interval: time.Millisecond, Viewers: -1},
 			"bug: page: Interval 1ms, allowed: 0 (1s) or 100ms to 1m\npage: Viewers -1, allowed: 0 (64) or at least 1"},
 		{"too long", page.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default()), Interval: time.Hour},

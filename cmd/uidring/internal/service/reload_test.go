@@ -141,7 +141,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 	refused("failed to find any PEM data")
 	replace(t, cfg.KeyFile, expiredKey)
 	replace(t, cfg.CertFile, expired)
-	refused("it has expired")
+	refused("expired at")
 	becomes(2)
 	replace(t, cfg.CertFile, cert1)
 	replace(t, cfg.KeyFile, key1)
