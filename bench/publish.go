@@ -11,7 +11,7 @@ import (
 )
 
 const reportUsage = `bench report runs compare, sweep, tail and soak one after the other and writes what they have found to a folder: README.md with
-tables and pictures, each picture as SVG and PNG, each table as CSV, and all figures as JSON.
+tables, each picture as SVG, each table as CSV, and all figures as JSON.
 
   go run ./bench report [flags]
 
@@ -195,7 +195,7 @@ func (r results) publish(dir string) error {
 		}
 	}
 	for _, picture := range r.pictures() {
-		if err := picture.figure.Save(dir, picture.name); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, picture.name+".svg"), []byte(picture.figure.SVG()), 0o644); err != nil {
 			return err
 		}
 	}

@@ -41,8 +41,9 @@ func (p page) head(title string, f facts, csv string) {
 }
 
 func (p page) picture(name string) {
-	pic := p.results.picture(name)
-	p.text(fmt.Sprintf("<a href=%q><img src=%q width=\"860\" alt=%q></a>", pic.name+".svg", pic.name+".png", pic.alt))
+	list := p.results.pictures()
+	pic := list[slices.IndexFunc(list, func(p picture) bool { return p.name == name })]
+	p.text(fmt.Sprintf("<img src=%q width=\"860\" alt=%q>", pic.name+".svg", pic.alt))
 }
 
 func (p page) sheet(s *sheet) error {
@@ -131,12 +132,8 @@ are taken off.`, whole(slow.Nanoseconds())))
 
 func tailSheet(rows []tailRow) *sheet {
 	first := rows[0]
-	load := "flat out"
-	if first.Rate > 0 {
-		load = comma(int64(first.Rate)) + "/s"
-	}
 	s := &sheet{left: 1, heads: []string{
-		fmt.Sprintf("%s, %s, beside %s", goroutines(first.Goroutines), load, first.Pressure),
+		first.conditions(),
 		"samples", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max", "over " + whole(slow.Nanoseconds()), "own",
 	}}
 	for _, r := range rows {

@@ -89,13 +89,17 @@ func printRingSweep(p printer, rows []sweepRow) {
 	}
 }
 
-// print prints a figure of each row, boost powers from top to bottom and padding factors from left to right.
-func (p plane) print(out printer, what string, figure func(sweepRow) string) {
-	var boosts, paddings []int
+// axes returns the boost powers and padding factors of the plane.
+func (p plane) axes() (boosts, paddings []int) {
 	for _, row := range p.rows {
 		boosts, paddings = append(boosts, row.Boost), append(paddings, row.Padding)
 	}
-	boosts, paddings = distinct(boosts), distinct(paddings)
+	return distinct(boosts), distinct(paddings)
+}
+
+// print prints a figure of each row, boost powers from top to bottom and padding factors from left to right.
+func (p plane) print(out printer, what string, figure func(sweepRow) string) {
+	boosts, paddings := p.axes()
 	s := sheet{heads: []string{"boost \\ padding"}, left: 1}
 	for _, padding := range paddings {
 		s.heads = append(s.heads, strconv.Itoa(padding)+" %")
