@@ -224,7 +224,8 @@ func names(numbers []int) (list []string) {
 	return list
 }
 
-// layouts is the chart of the layouts that the README of the original measures, and of sequence bits.
+// layouts is the chart of the layouts that the README of the original measures, and of sequence
+// bits.
 func (r sweepReport) layouts() chart.Figure {
 	f := chart.Figure{
 		Title:    "Time per ID by layout",
@@ -234,8 +235,8 @@ func (r sweepReport) layouts() chart.Figure {
 	}
 	bits := func(sum int) func(sweepRow) int { return func(r sweepRow) int { return sum - r.SequenceBits } }
 	panels := []struct {
-		sweep, title, what string
-		at                 func(sweepRow) int
+		sweep, title, xTitle string
+		at                   func(sweepRow) int
 	}{
 		{sweepDelta, "20 worker bits", "delta bits", bits(43)},
 		{sweepWorker, "31 delta bits", "worker bits", bits(32)},
@@ -250,7 +251,7 @@ func (r sweepReport) layouts() chart.Figure {
 	least, most := bounds(times)
 	y := chart.Times("wall time per ID", least, most)
 	for _, p := range panels {
-		x := chart.Axis{Title: p.what}
+		x := chart.Axis{Title: p.xTitle}
 		list := []series{{name: "Next"}, {name: contestants.AtomicAddName}}
 		for _, row := range r.of(p.sweep) {
 			at := float64(p.at(row))
@@ -277,7 +278,8 @@ func thin(x chart.Axis) chart.Axis {
 	return x
 }
 
-// curves is the chart of latency by percentile: a row of panels for each pressure, a column for each load.
+// curves is the chart of latency by percentile: a row of panels for each pressure, a column for
+// each load.
 func (r tailReport) curves() chart.Figure {
 	f := chart.Figure{
 		Title:    "Latency of single calls by percentile",

@@ -103,8 +103,8 @@ type event struct {
 	laps       []load.Lap
 }
 
-// events returns the parts of a comparison: every contestant on 1 goroutine and on cpus, some also on
-// many.
+// events returns the parts of a comparison: every contestant on 1 goroutine and on cpus, some also
+// on many.
 func events(list []contestants.Contestant, cpus int, many []int) (all []*event) {
 	for _, c := range list {
 		counts := []int{1, cpus}
@@ -139,7 +139,8 @@ func hold(ctx context.Context, all []*event, rounds int, d time.Duration, tick f
 	return nil
 }
 
-// run runs a lap. It is four times as long with very many goroutines, so that each runs several times.
+// run runs a lap. It is four times as long with very many goroutines, so that each runs several
+// times.
 func (e *event) run(ctx context.Context, d time.Duration, worker int64) error {
 	src, err := e.contestant.Open(ctx, worker)
 	if err != nil {
@@ -219,7 +220,8 @@ func values[R any](rows []R, fields ...func(R) float64) (list []float64) {
 	return list
 }
 
-// ratio returns the median of the cost of an ID in units of the same round; 0 if a unit has no cost.
+// ratio returns the median of the cost of an ID in units of the same round; 0 if a unit has no
+// cost.
 func ratio(laps, units []load.Lap, cost func(load.Lap) float64) float64 {
 	list := make([]float64, len(laps))
 	for i, lap := range laps {
@@ -335,8 +337,8 @@ func (r comparedRow) ratio(to float64) string {
 	return report.Figure(to) + " ×"
 }
 
-// cpuRatio writes the ratio of CPU times, of capped rows too: some wait for their cap without the CPU,
-// some with it.
+// cpuRatio writes the ratio of CPU times, of capped rows too: some wait for their cap without the
+// CPU, some with it.
 func (r comparedRow) cpuRatio() string {
 	if r.CPURatio == 0 {
 		return report.None

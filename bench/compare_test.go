@@ -103,7 +103,8 @@ func TestAFailedLapNamesItsContestantAndIsClosed(t *testing.T) {
 	}
 }
 
-// A machine that others use as well may not give a lap all its CPUs; the figures then mean something else.
+// A machine that others use as well may not give a lap all its CPUs; the figures then mean
+// something else.
 func TestCPUsThatWereNotThereAreMentioned(t *testing.T) {
 	c := madeUpComparison() // 2.0 CPUs
 	if got := c.starved(); got != "" {
@@ -164,7 +165,8 @@ func TestFiguresAreMediansAndRatiosOfTheSameRound(t *testing.T) {
 	}{
 		// Rounds: 12/8, 6/5, 9/5 of an add; CPU 13/8, 7/5, 9/5.
 		{"Next", 1, comparedRow{NsPerID: 9, CPUNsPerID: 9, RatioToAdd: 1.5, CPURatio: 1.625, RatioContended: 1.5, Fairness: 1}},
-		// Rounds: 20/8, 24/5, 22/5 of an add on 1 goroutine, 20/16, 24/16, 22/11 on 2; CPU 40/8, 44/5, 42/5; shares 0.5, 1, 0.8.
+		// Rounds: 20/8, 24/5, 22/5 of an add on 1 goroutine, 20/16, 24/16, 22/11 on 2; CPU 40/8,
+		// 44/5, 42/5; shares 0.5, 1, 0.8.
 		{"Next", 2, comparedRow{NsPerID: 22, CPUNsPerID: 42, RatioToAdd: 4.4, CPURatio: 8.4, RatioContended: 1.5, Fairness: 0.8}},
 		{contestants.AtomicAddName, 1, comparedRow{NsPerID: 5, CPUNsPerID: 5, RatioToAdd: 1, CPURatio: 1, RatioContended: 1, Fairness: 1}},
 		{"slower", 2, comparedRow{}},

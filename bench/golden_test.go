@@ -31,8 +31,8 @@ func sameAsGolden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// sameAsGoldens compares the tables, the CSV and, unless result is nil, the JSON of a result with files
-// of testdata.
+// sameAsGoldens compares the tables, the CSV and, unless result is nil, the JSON of a result with
+// files of testdata.
 func sameAsGoldens[R any](t *testing.T, name string, rows []R, result any, print func(*report.Page)) {
 	t.Helper()
 	var tables, csv, json bytes.Buffer

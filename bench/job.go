@@ -101,8 +101,8 @@ type dsn struct {
 	shown string // user@host/database; empty: text is wrong
 }
 
-// Set accepts any text and leaves errors to validate: an error of Set would be printed with the text
-// and the password in it.
+// Set accepts any text and leaves errors to validate: an error of Set would be printed with the
+// text and the password in it.
 func (d *dsn) Set(text string) error {
 	d.text = text
 	if cfg, err := mysql.ParseDSN(text); err == nil && cfg.DBName != "" {

@@ -27,7 +27,7 @@ func buildBench(t *testing.T) string {
 	return path
 }
 
-// A result is what a run of the program left behind.
+// A result is the output of the program.
 type result struct {
 	stdout, stderr string
 	status         int
@@ -64,7 +64,7 @@ func finish(t *testing.T, cmd *exec.Cmd, dir string, run func(*exec.Cmd) error) 
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), files}
 }
 
-// shortly are flags for a run that is over soon.
+// shortly are flags for a short measurement.
 var shortly = []string{"--duration", "60ms", "--check", "200000"}
 
 func TestProgramPrintsTablesAndCleansUp(t *testing.T) {

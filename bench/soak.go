@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -29,16 +30,16 @@ type soakSettings struct {
 }
 
 func newSoak(s *soakSettings) *cobra.Command {
-	modes := ""
+	var modes strings.Builder
 	for _, m := range soakModes() {
-		modes += fmt.Sprintf("  %-14s %s\n", m.name, m.summary)
+		fmt.Fprintf(&modes, "  %-14s %s\n", m.name, m.summary)
 	}
 	cmd := &cobra.Command{
 		Use:   "soak",
 		Short: "Take 10^9 IDs in every mode, and count each exactly once",
 		Long: "soak takes IDs in every mode and counts each in a bitmap: a duplicate, an ID out of order, or an ID of another\n" +
 			"worker ends the program with exit code 1. At the end of each mode the generator's accounts have to agree with\n" +
-			"the bitmap. The modes are\n\n" + modes + "\n" +
+			"the bitmap. The modes are\n\n" + modes.String() + "\n" +
 			"The bitmap of a mode takes up to 256 MiB, however many IDs there are. If IDs were retired, soak then closes the\n" +
 			"oldest part of it, and an ID of that part is an error.",
 		Example: "  go run ./bench soak\n" +
@@ -119,7 +120,8 @@ func (r soakReport) print(p *report.Page) {
 	p.Table(t)
 }
 
-// newSoakTable returns a table with fixed widths: soak prints each row as soon as its mode has ended.
+// newSoakTable returns a table with fixed widths: soak prints each row as soon as its mode has
+// ended.
 func newSoakTable() *report.Table {
 	t := report.NewTable("mode", "goroutines", "IDs, all new", "time", "per ID", "put", "retired", "rejected", "inline pads", "bitmap")
 	t.Widths = []int{33, 10, 14, 8, 8, 14, 14, 11, 11, 8}

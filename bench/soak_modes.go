@@ -140,8 +140,8 @@ func useShortLanes(g *cached.Generator, _ int) count.Consumer {
 	}}
 }
 
-// useAll takes IDs in all ways in random order. It leaves out short lanes if they would waste nearly all
-// of their IDs.
+// useAll takes IDs in all ways in random order. It leaves out short lanes if they would waste
+// nearly all of their IDs.
 func useAll(shortLanes bool) useFunc {
 	return func(g *cached.Generator, i int) count.Consumer {
 		lane := useLane(g, i)

@@ -12,7 +12,8 @@ import (
 	"github.com/uidring/uidring/bench/internal/load"
 )
 
-// soakTestWorker is where the worker IDs of these tests begin; all have to fit the narrowest layout.
+// soakTestWorker is where the worker IDs of these tests begin; all have to fit the narrowest
+// layout.
 const soakTestWorker = 500
 
 // TestEveryModeIssuesEachIDOnce is a small soak, of every mode.

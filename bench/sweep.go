@@ -191,8 +191,9 @@ func (c cell) String() string {
 		c.sweep, c.layout, c.boost, c.padding, c.onEmpty, report.Goroutines(c.goroutines), c.lanes)
 }
 
-// config returns the Config of the cell's generator. Each generator has its own worker ID: a worker ID
-// that is used again continues ahead of the clock. The epoch is today, so that no layout has ended.
+// config returns the Config of the cell's generator. Each generator has its own worker ID: a worker
+// ID that is used again continues ahead of the clock. The epoch is today, so that no layout has
+// ended.
 func (c cell) config(worker int64) cached.Config {
 	return cached.Config{
 		Layout:        c.layout,
@@ -206,8 +207,8 @@ func (c cell) config(worker int64) cached.Config {
 	}
 }
 
-// A sweepRow is the result of a cell. Counts are sums over all rounds; ns are wall time, all goroutines
-// together.
+// A sweepRow is the result of a cell. Counts are sums over all rounds; ns are wall time, all
+// goroutines together.
 type sweepRow struct {
 	Sweep        string  `json:"sweep"`
 	Boost        int     `json:"boost"`
@@ -240,8 +241,8 @@ type sweeper struct {
 	done   atomic.Int64 // cells and rounds
 }
 
-// run measures all cells in each round, in random order, so that a disturbance of the machine does not
-// hit a single cell.
+// run measures all cells in each round, in random order, so that a disturbance of the machine does
+// not hit a single cell.
 func (s *sweeper) run(ctx context.Context) ([]sweepRow, error) {
 	trials := make([]*trial, len(s.cells))
 	for i, c := range s.cells {
@@ -284,8 +285,8 @@ type trial struct {
 	clock                     time.Duration
 }
 
-// round measures the cell once, with a new generator: a quarter of its share goes to the baseline, a
-// half to the throughput, a quarter to timing single calls.
+// round measures the cell once, with a new generator: a quarter of its share goes to the baseline,
+// a half to the throughput, a quarter to timing single calls.
 func (t *trial) round(ctx context.Context, worker int64, share time.Duration) (err error) {
 	gen, err := cached.NewContext(ctx, t.cell.config(worker))
 	if err != nil {
@@ -396,8 +397,8 @@ func (r sweepReport) print(p *report.Page) {
 	}
 }
 
-// A plane is the part of a ring sweep that fits a heat map: its rows differ in boost power and padding
-// factor only.
+// A plane is the part of a ring sweep that fits a heat map: its rows differ in boost power and
+// padding factor only.
 type plane struct {
 	onEmpty    string
 	goroutines int
@@ -425,8 +426,8 @@ func (p plane) axes() (boosts, paddings []int) {
 	return distinct(boosts), distinct(paddings)
 }
 
-// verdict tells whether boost power and padding factor change the time per ID: a range of medians that
-// is no wider than the range of one setting over the rounds is noise.
+// verdict tells whether boost power and padding factor change the time per ID: a range of medians
+// that is no wider than the range of one setting over the rounds is noise.
 func (p plane) verdict() string {
 	fastest := slices.MinFunc(p.rows, func(a, b sweepRow) int { return cmp.Compare(a.Ratio, b.Ratio) })
 	slowest := slices.MaxFunc(p.rows, func(a, b sweepRow) int { return cmp.Compare(a.Ratio, b.Ratio) })

@@ -81,7 +81,7 @@ func TestSweepMeasuresEveryCellInEveryRound(t *testing.T) {
 	for i, row := range rows {
 		c := s.cells[i]
 		if row.Boost != c.boost || row.Padding != c.padding || row.OnEmpty != c.onEmpty || row.Sweep != c.sweep {
-			t.Errorf("row %+v is not that of %v", row, c)
+			t.Errorf("row %+v does not belong to %v", row, c)
 		}
 		if row.IDs < 1 || row.NsPerID <= 0 || row.RatioLow <= 0 || row.RatioLow > row.Ratio || row.Ratio > row.RatioHigh || row.IDTimeRate < 0 {
 			t.Errorf("row %+v", row)

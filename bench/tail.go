@@ -80,8 +80,8 @@ func (s *tailSettings) measure(ctx context.Context, p *report.Progress) (r tailR
 	return r, err
 }
 
-// The calls to compare. The first two show the cost of timing: two readings of the clock, and the call
-// of a func between them.
+// The calls to compare. The first two show the cost of timing: two readings of the clock, and the
+// call of a func between them.
 const (
 	callClock = "the clock alone"
 	callEmpty = "an empty call"
@@ -161,8 +161,8 @@ type tail struct {
 	collections int64
 }
 
-// tails returns the rows: each call flat out on one goroutine and on all CPUs, and paced on all CPUs,
-// under each pressure.
+// tails returns the rows: each call flat out on one goroutine and on all CPUs, and paced on all
+// CPUs, under each pressure.
 func tails(calls []call, rate float64) (list []*tail) {
 	all := runtime.GOMAXPROCS(0)
 	loads := []load.Load{{Goroutines: 1}, {Goroutines: all}, {Goroutines: all, Rate: rate}}
@@ -216,7 +216,8 @@ func (t *tailer) underPressure(ctx context.Context, pressure string) error {
 	return nil
 }
 
-// tailRows turns tails into rows, and compares each with the empty call of the same pressure and load.
+// tailRows turns tails into rows, and compares each with the empty call of the same pressure and
+// load.
 func tailRows(list []*tail) []tailRow {
 	rows := make([]tailRow, len(list))
 	for i, t := range list {
@@ -255,7 +256,8 @@ func (t *tail) row() tailRow {
 	}
 }
 
-// farPercentile returns a percentile, or 0 if fewer than ten samples are beyond it: they prove nothing.
+// farPercentile returns a percentile, or 0 if fewer than ten samples are beyond it: they prove
+// nothing.
 func farPercentile(h *hdrhistogram.Histogram, percentile float64) int64 {
 	if beyond := float64(h.TotalCount()) * (100 - percentile) / 100; math.Round(beyond) < 10 {
 		return 0
@@ -377,7 +379,8 @@ var percentiles = []struct {
 	{100_000, "99.999", func(r tailRow) int64 { return r.P99999Ns }},
 }
 
-// tailTable returns the table of a group. The short form has the percentiles and the call's own share.
+// tailTable returns the table of a group. The short form has the percentiles and the call's own
+// share.
 func tailTable(rows []tailRow, short bool) *report.Table {
 	t := report.NewTable(rows[0].conditions(), "samples")
 	for _, p := range percentiles {

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/bench/internal/load"
 )
 
-// runOf returns a run with made-up samples: how many there are of each.
+// runOf returns a tail with made-up samples, by their number.
 func runOf(t *testing.T, name, pressure string, l load.Load, samples map[int64]int64) *tail {
 	t.Helper()
 	h := load.NewHistogram()

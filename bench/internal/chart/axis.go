@@ -45,8 +45,8 @@ func Names(title string, names []string) Axis {
 	return a
 }
 
-// Times returns a logarithmic axis of nanoseconds that includes least and most. It begins and ends at 1, 2 or 5 times a power
-// of ten.
+// Times returns a logarithmic axis of nanoseconds that includes least and most. It begins and ends
+// at 1, 2 or 5 times a power of ten.
 func Times(title string, least, most float64) Axis {
 	a := Axis{Title: title, Log: true, Min: round(least, false), Max: round(most, true)}
 	if a.Max <= a.Min {
@@ -71,8 +71,8 @@ func round(v float64, up bool) float64 {
 	return best
 }
 
-// Decades returns the ticks of a logarithmic axis of nanoseconds. Powers of ten have labels; if there is room, two and five
-// times a power of ten have them too.
+// Decades returns the ticks of a logarithmic axis of nanoseconds. Powers of ten have labels; if
+// there is room, two and five times a power of ten have them too.
 func Decades(least, most float64) (ticks []Tick) {
 	roomy := most/least <= 300
 	for power := math.Pow(10, math.Floor(math.Log10(least))); power <= most; power *= 10 {

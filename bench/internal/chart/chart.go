@@ -1,5 +1,6 @@
-// Package chart draws the pictures of the benchmark report as SVG: on an opaque white ground with a border, so that they look
-// the same on a light page and on a dark one, with text that is readable at [Width].
+// Package chart draws the pictures of the benchmark report as SVG: on an opaque white ground with a
+// border, so that they look the same on a light page and on a dark one, with text that is readable
+// at [Width].
 package chart
 
 import (
@@ -32,7 +33,8 @@ type Panel struct {
 	Draw  func(p Plot)
 }
 
-// A Key is an entry of the legend. Style selects the colour and, in a line chart, the dashes and the shape of the points.
+// A Key is an entry of the legend. Style selects the colour and, in a line chart, the dashes and
+// the shape of the points.
 type Key struct {
 	Text  string
 	Style int
@@ -42,7 +44,8 @@ type Key struct {
 // A Mark is the symbol of a Key.
 type Mark int
 
-// Filled and Hollow stand for bars, Dot for a second value beside a bar, Line for a line with its points.
+// Filled and Hollow stand for bars, Dot for a second value beside a bar, Line for a line with its
+// points.
 const (
 	Filled Mark = iota
 	Hollow
@@ -195,7 +198,8 @@ func (p Plot) Rule(x float64) {
 	p.svg.add(`<path d="M%.1f,%.1fV%.1f" class="axis" stroke-dasharray="4 3"/>`, p.x(x), p.top, p.bottom)
 }
 
-// Cell draws a cell of a heat map of one unit each way, with a text; shade is from 0, almost white, to 1, dark blue.
+// Cell draws a cell of a heat map of one unit each way, with a text; shade is from 0, almost white,
+// to 1, dark blue.
 func (p Plot) Cell(x, y, shade float64, text string) {
 	mix := func(light, dark float64) int { return int(math.Round(light + (dark-light)*shade)) }
 	left, top := p.x(x-0.5)+1, p.y(y+0.5)+1
@@ -254,7 +258,8 @@ func (s *svg) point(style int, x, y float64) {
 	s.add(`<path d="%s" transform="translate(%.1f,%.1f)" fill="%s" stroke="%s"/>`, shapes[style%len(shapes)], x, y, fill, color(style))
 }
 
-// color returns one of seven colours that most colour-blind people can tell apart (Okabe and Ito, 2008).
+// color returns one of seven colours that most colour-blind people can tell apart (Okabe and Ito,
+// 2008).
 func color(style int) string {
 	list := [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c8c8c"}
 	return list[style%len(list)]

@@ -16,7 +16,8 @@ const (
 	Baselines = "baselines"
 )
 
-// How far the time in an ID runs ahead of the clock when IDs are taken faster than the format has them.
+// How far the time in an ID runs ahead of the clock when IDs are taken faster than the format has
+// them.
 const (
 	aheadNone      = "none, waits"
 	aheadUnbounded = "unbounded"

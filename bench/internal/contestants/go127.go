@@ -8,7 +8,8 @@ import (
 	"github.com/uidring/uidring/bench/internal/load"
 )
 
-// standardLibrary returns the contestants of the standard library: since Go 1.27 it has a package uuid.
+// standardLibrary returns the contestants of the standard library: since Go 1.27 it has a package
+// uuid.
 func standardLibrary() []Contestant {
 	return []Contestant{{Name: "Go's uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(goUUID)}}
 }

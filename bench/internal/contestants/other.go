@@ -24,8 +24,8 @@ const (
 	randomBits = "random bits"
 )
 
-// otherLibraries returns the alternatives to this library. If a format caps the rate below the speed
-// of the code, and the library has an option to widen it, both are in the list.
+// otherLibraries returns the alternatives to this library. If a format caps the rate below the
+// speed of the code, and the library has an option to widen it, both are in the list.
 func otherLibraries() []Contestant {
 	const yours = "worker ID, yours to assign, unchecked"
 	list := []Contestant{

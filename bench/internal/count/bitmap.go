@@ -15,9 +15,10 @@ const (
 	fullChunk  = 1 << chunkBits
 )
 
-// A bitmap counts numbers, each at most once. It allocates a chunk at the first number in it, and frees the memory of a full
-// chunk, so that a stream without large gaps takes little memory. With gaps, it closes the oldest chunk before there are more
-// than maxChunks: a closed chunk keeps its count and takes no more numbers. A bitmap is safe for concurrent use.
+// A bitmap counts numbers, each at most once. It allocates a chunk at the first number in it, and
+// frees the memory of a full chunk, so that a stream without large gaps takes little memory. With
+// gaps, it closes the oldest chunk before there are more than maxChunks: a closed chunk keeps its
+// count and takes no more numbers. A bitmap is safe for concurrent use.
 type bitmap struct {
 	mu         sync.Mutex
 	chunks     map[uint64]*chunk // by number >> chunkBits
@@ -66,8 +67,8 @@ func (b *bitmap) closeOldest() {
 	}
 }
 
-// mark sets the bits of mask in a word of c, a chunk of b, and returns the bits that were set before. For a chunk without
-// memory it returns all of mask.
+// mark sets the bits of mask in a word of c, a chunk of b, and returns the bits that were set
+// before. For a chunk without memory it returns all of mask.
 func (b *bitmap) mark(c *chunk, word int, mask uint64) (twice uint64) {
 	words := c.words.Load()
 	if words == nil {

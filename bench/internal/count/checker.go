@@ -1,5 +1,5 @@
-// Package count takes IDs from a generator with many goroutines and counts each ID in a bitmap. It finds duplicates, IDs out of
-// order and IDs of another worker.
+// Package count takes IDs from a generator with many goroutines and counts each ID in a bitmap. It
+// finds duplicates, IDs out of order and IDs of another worker.
 package count
 
 import (
@@ -20,7 +20,8 @@ var (
 	ErrLate      = errors.New("too late to tell from a duplicate")
 )
 
-// A Checker counts every ID of a generator in bitmaps: one for each worker ID that the generator had.
+// A Checker counts every ID of a generator in bitmaps: one for each worker ID that the generator
+// had.
 type Checker struct {
 	alloc      *bitsalloc.Allocator
 	datacenter int64
@@ -52,7 +53,8 @@ func NewChecker(alloc *bitsalloc.Allocator, first bitsalloc.Fields, holder func(
 	}
 }
 
-// bitmap returns the bitmap of an ID's worker ID. It fails unless the generator has, or had, that worker ID.
+// bitmap returns the bitmap of an ID's worker ID. It fails unless the generator has, or had, that
+// worker ID.
 func (c *Checker) bitmap(f bitsalloc.Fields) (*bitmap, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +99,8 @@ func (c *Checker) Stream(goroutine int) *Stream {
 	return &Stream{checker: c, goroutine: goroutine, who: -1}
 }
 
-// Record counts IDs in the order in which the goroutine took them. It gathers the bits of a word before it writes to the
-// bitmap, since most IDs are consecutive.
+// Record counts IDs in the order in which the goroutine took them. It gathers the bits of a word
+// before it writes to the bitmap, since most IDs are consecutive.
 func (s *Stream) Record(ids []int64) error {
 	c := s.checker
 	word, mask := uint64(0), uint64(0)

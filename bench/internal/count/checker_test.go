@@ -79,7 +79,7 @@ func TestCheckerFindsWhatIsWrong(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		second []int64 // what another goroutine gets after good
+		second []int64 // IDs of another goroutine after good
 		want   error
 		text   string
 	}{
@@ -90,7 +90,7 @@ func TestCheckerFindsWhatIsWrong(t *testing.T) {
 		{"the same ID again in one stream", []int64{id(1005, 3, 77, 9), id(1005, 3, 77, 9)}, ErrOrder, "goroutine 1"},
 		{"a foreign worker", []int64{id(1005, 3, 77, 9), id(1005, 3, 78, 9)}, ErrForeign, "worker 78"},
 		{"a foreign datacenter", []int64{id(1005, 4, 77, 9)}, ErrForeign, "datacenter 4"},
-		{"an ID from before the run", []int64{id(999, 3, 77, 8191)}, ErrOutside, "delta 1000"},
+		{"an ID from before the first", []int64{id(999, 3, 77, 8191)}, ErrOutside, "delta 1000"},
 		{"an ID of 0", []int64{0}, ErrOrder, "goroutine 1"},
 		{"a negative ID", []int64{-good[0]}, ErrOrder, "goroutine 1"},
 	}
@@ -136,7 +136,7 @@ func TestCheckerFollowsTheGeneratorToANewWorker(t *testing.T) {
 	}
 }
 
-// FuzzChecker deals IDs out to two streams and compares the verdict with that of a map.
+// FuzzChecker deals IDs out to two streams and compares the verdict with the verdict of a list.
 func FuzzChecker(f *testing.F) {
 	f.Add([]byte{1, 1, 1, 1})
 	f.Add([]byte{0, 200, 1, 0x82, 255, 3, 0x80, 0})

@@ -55,7 +55,8 @@ func Fill(fill func(dst []int64) (int, error), batch int) Consumer {
 	}}
 }
 
-// Reserve returns a Consumer that takes ranges of 1 to 20,000 IDs, more than two blocks of the default layout.
+// Reserve returns a Consumer that takes ranges of 1 to 20,000 IDs, more than two blocks of the
+// default layout.
 func Reserve(reserve func(n int) (first int64, got int, err error), seed int) Consumer {
 	random := rand.New(rand.NewPCG(4, uint64(seed)))
 	return Consumer{Take: func(s *Stream, _ int) (int, error) {
@@ -84,7 +85,8 @@ type Result struct {
 	Wall      time.Duration
 }
 
-// Run takes IDs until there are enough. It fails at the first ID that is a duplicate, out of order or of another worker.
+// Run takes IDs until there are enough. It fails at the first ID that is a duplicate, out of order
+// or of another worker.
 func (c *Counting) Run(ctx context.Context, sub Subject) (Result, error) {
 	id, err := sub.First()
 	if err != nil {

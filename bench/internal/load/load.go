@@ -17,15 +17,16 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// Stride is the number of IDs that a goroutine takes one by one before it looks at the stop flag again.
+// Stride is the number of IDs that a goroutine takes one by one before it looks at the stop flag
+// again.
 const Stride = 256
 
 // ErrNoID is the error of a lap that was too short, or too disturbed, to take a single ID.
 var ErrNoID = errors.New("no ID")
 
-// A Taker takes n IDs for one goroutine. It returns the last of them, or some function of it, so that the compiler keeps the
-// calls. Each generator has a Taker with a loop of its own, since a call through a func for each ID would cost as much as
-// the fastest generator.
+// A Taker takes n IDs for one goroutine. It returns the last of them, or some function of it, so
+// that the compiler keeps the calls. Each generator has a Taker with a loop of its own, since a
+// call through a func for each ID would cost as much as the fastest generator.
 type Taker func(n int) (last int64, err error)
 
 // A Source is a generator, or a baseline in its place.
@@ -42,18 +43,17 @@ func Shared(take Taker, close func() error) Source {
 // Close closes nothing.
 func Close() error { return nil }
 
-// Cached returns a source that takes IDs with Next, or batches of IDs with Fill. A call that the generator rejects because
-// its ring is empty is made again.
+// Cached returns a source that takes IDs with Next, or batches of IDs with Fill. A call that the
+// generator rejects because its ring is empty is made again.
 func Cached(g *cached.Generator, batch int) Source {
 	if batch == 0 {
 		return Shared(func(n int) (last int64, err error) {
-			for taken := 0; taken < n; {
-				id, err := g.Next()
-				if err == nil {
-					last = id
-					taken++
-				} else if err := Retry(err); err != nil {
-					return 0, err
+			for i := 0; i < n; i++ {
+				if last, err = g.Next(); err != nil {
+					if err = Retry(err); err != nil {
+						return 0, err
+					}
+					i--
 				}
 			}
 			return last, nil
@@ -76,8 +76,9 @@ func Cached(g *cached.Generator, batch int) Source {
 	}, g.Close}
 }
 
-// Retry returns nil if the caller should try again at once: the ring is empty and OnEmpty is Reject, or the unit has no more
-// sequence numbers. It yields first, so that the padding goroutine runs. Other errors it returns.
+// Retry returns nil if the caller should try again at once: the ring is empty and OnEmpty is
+// Reject, or the unit has no more sequence numbers. It yields first, so that the padding goroutine
+// runs. Other errors it returns.
 func Retry(err error) error {
 	if errors.Is(err, cached.ErrLeaseExhausted) || !errors.Is(err, cached.ErrEmpty) && !errors.Is(err, defaultgen.ErrSequenceExhausted) {
 		return err
@@ -100,8 +101,8 @@ type pace struct {
 	ids     int           // per turn
 }
 
-// pace returns the pace that the goroutines of one race share. With a rate, a turn is the calls due in about a millisecond,
-// since timers are hardly finer; up to 10 ms are caught up with.
+// pace returns the pace that the goroutines of one race share. With a rate, a turn is the calls due
+// in about a millisecond, since timers are hardly finer; up to 10 ms are caught up with.
 func (l Load) pace() pace {
 	p := pace{calls: max(1, Stride/max(1, l.Batch))}
 	if l.Rate > 0 {
@@ -122,8 +123,9 @@ func (p pace) wait(ctx context.Context) bool {
 	return p.limiter == nil || p.limiter.WaitN(ctx, p.ids) == nil
 }
 
-// Turns returns a func that runs turns on one goroutine until stop is set: at least one turn if the load has no rate. A turn
-// gets the number of IDs to take. All goroutines of a race have to use the same func.
+// Turns returns a func that runs turns on one goroutine until stop is set: at least one turn if the
+// load has no rate. A turn gets the number of IDs to take. All goroutines of a race have to use the
+// same func.
 func (l Load) Turns() func(ctx context.Context, stop *atomic.Bool, turn func(calls, ids int) error) error {
 	p := l.pace()
 	return func(ctx context.Context, stop *atomic.Bool, turn func(calls, ids int) error) error {
@@ -162,7 +164,7 @@ func (l Lap) CPUNs() float64 { return float64(l.CPU.Nanoseconds()) / float64(l.T
 // Fairness returns the smallest share of a goroutine over the largest.
 func (l Lap) Fairness() float64 { return float64(slices.Min(l.IDs)) / float64(slices.Max(l.IDs)) }
 
-// Run takes IDs from the source for d. It does nothing else, so that the figures are those of the source.
+// Run takes IDs from the source for d. It does nothing else that the figures would include.
 func (l Load) Run(ctx context.Context, src Source, d time.Duration) (Lap, error) {
 	lap := Lap{IDs: make([]int64, l.Goroutines)}
 	lasts := make([]int64, l.Goroutines)

@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// newGenerator makes a generator. Each test of this package has its own worker ID: a worker ID belongs
-// to one generator of a process at a time.
+// newGenerator makes a generator. Each test of this package has its own worker ID: a worker ID
+// belongs to one generator of a process at a time.
 func newGenerator(t *testing.T, worker int64, cfg cached.Config) *cached.Generator {
 	t.Helper()
 	cfg.Assigner, cfg.AllowReuse = assigner.Static(worker), true

@@ -13,8 +13,9 @@ import (
 // A Body is the work of goroutine i in a race, until stop is set. ctx ends together with the race.
 type Body func(ctx context.Context, i int, stop *atomic.Bool) error
 
-// Race starts n goroutines at one moment and returns the time until the last has ended. It stops them after d, unless d is 0,
-// at the first error, and when ctx ends, which is an error too. A body may set stop itself.
+// Race starts n goroutines at one moment and returns the time until the last has ended. It stops
+// them after d, unless d is 0, at the first error, and when ctx ends, which is an error too. A body
+// may set stop itself.
 func Race(ctx context.Context, n int, d time.Duration, body Body) (time.Duration, error) {
 	var stop atomic.Bool
 	inner, cancel := context.WithCancel(ctx)
@@ -37,8 +38,9 @@ func Race(ctx context.Context, n int, d time.Duration, body Body) (time.Duration
 	return time.Since(began), cmp.Or(err, ctx.Err())
 }
 
-// A yielder yields now and then to other goroutines, if they outnumber the CPUs: the scheduler would let each run for about
-// 10 ms, and a lap would show its fairness and not the generator's. It yields about once in 20 µs, which hides the cost.
+// A yielder yields now and then to other goroutines, if they outnumber the CPUs: the scheduler
+// would let each run for about 10 ms, and a lap would show its fairness and not the generator's. It
+// yields about once in 20 µs, which hides the cost.
 type yielder struct {
 	every, left int // steps
 	began       time.Time

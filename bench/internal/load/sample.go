@@ -39,9 +39,9 @@ func Calls(g *cached.Generator, batch int) func() Call {
 	}
 }
 
-// OneOf returns how many calls there are to one that Sample times. Reading the clock costs more than a Next; timing each call
-// would slow the load down until goroutines no longer contend. The number is odd: with a power of two, the timed calls would
-// always, or never, be those that enter the next block.
+// OneOf returns how many calls there are to one that Sample times. Reading the clock costs more
+// than a Next; timing each call would slow the load down until goroutines no longer contend. The
+// number is odd: with a power of two, either all timed calls or none would enter the next block.
 func (l Load) OneOf() int {
 	if l.Rate > 0 {
 		return 1
@@ -49,8 +49,9 @@ func (l Load) OneOf() int {
 	return 32/max(1, l.Batch/64) | 1
 }
 
-// Sample makes calls for d and adds the times of some of them, in nanoseconds, to h. The time to read the clock is included.
-// It returns the largest ID. If open is nil, it reads the clock and makes no call.
+// Sample makes calls for d and adds the times of some of them, in nanoseconds, to h. The time to
+// read the clock is included. It returns the largest ID. If open is nil, it reads the clock and
+// makes no call.
 func (l Load) Sample(ctx context.Context, d time.Duration, open func() Call, h *hdrhistogram.Histogram) (last int64, err error) {
 	var mu sync.Mutex // guards h and last
 	turns, before := l.Turns(), h.TotalCount()

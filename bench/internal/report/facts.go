@@ -1,5 +1,5 @@
-// Package report writes the results of bench: as tables for a terminal or in Markdown, as CSV and as
-// JSON.
+// Package report writes the results of bench: as tables for a terminal or in Markdown, as CSV and
+// as JSON.
 package report
 
 import (
