@@ -182,7 +182,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 func (r results) writeMarkdown(w io.Writer) error {
 	p, m := report.NewPage(w), r.Compare.Machine
 	p.Markdown = true
-	p.Text("# Benchmarks\n")
+	p.Text("# Benchmarks")
 	p.Text("Written by `go run ./%s` on %s (%s, GOMAXPROCS %d), %s %s/%s, %s. Below each heading is the\n"+
 		"command that measures that part alone. The figures of one table were measured in turns, so that noise of the machine\n"+
 		"hits all of them alike. Read ratios rather than nanoseconds.",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -334,14 +335,17 @@ func allocate(stop *atomic.Bool) {
 func (r tailReport) print(p *report.Page) {
 	p.Facts(r.Facts, "tail.csv")
 	p.Picture("tail.svg", curvesAlt)
-	p.Text(`%s for each row. The times include reading the clock twice, which is the first row of each table. own over %s:
-samples in a million that took longer, less the same figure of an empty call under the same conditions, which is the
-share of the scheduler and the machine.`, report.Elapsed(r.RowSeconds), report.Whole(slow.Nanoseconds()))
+	p.Text(`%s for each row. The times include reading the clock twice: the first call. After max: samples in a million over %s;
+the same of an empty call under the same conditions, which is the share of the scheduler and the machine; and the
+difference, the share of the call itself.`, report.Elapsed(r.RowSeconds), report.Whole(slow.Nanoseconds()))
+	if p.Markdown { // the picture has the rest
+		next := slices.DeleteFunc(slices.Clone(r.Rows), func(row tailRow) bool { return row.Call != callNext && row.Call != callLanes })
+		p.Table(tailTable("", next, func(row tailRow) string { return row.Call + ", " + row.conditions() }))
+		return
+	}
 	for _, rows := range r.groups() {
-		if !p.Markdown {
-			fmt.Fprintln(p)
-		}
-		p.Table(tailTable(rows, p.Markdown))
+		fmt.Fprintln(p)
+		p.Table(tailTable(rows[0].conditions(), rows, func(row tailRow) string { return row.Call }))
 	}
 }
 
@@ -379,20 +383,15 @@ var percentiles = []struct {
 	{100_000, "99.999", func(r tailRow) int64 { return r.P99999Ns }},
 }
 
-// tailTable returns the table of a group. The short form has the percentiles and the call's own
-// share.
-func tailTable(rows []tailRow, short bool) *report.Table {
-	t := report.NewTable(rows[0].conditions(), "samples")
+func tailTable(title string, rows []tailRow, label func(tailRow) string) *report.Table {
+	t := report.NewTable(title, "samples")
 	for _, p := range percentiles {
 		t.Head = append(t.Head, "p"+p.label)
 	}
 	over := "over " + report.Whole(slow.Nanoseconds())
-	t.Head = append(t.Head, "max", "own "+over)
-	if !short {
-		t.Head = append(t.Head, over, "of the empty call", "timed", "collections")
-	}
+	t.Head = append(t.Head, "max", over, "of the empty call", "own", "timed", "collections")
 	for _, r := range rows {
-		line := []string{r.Call, report.Comma(r.Samples)}
+		line := []string{label(r), report.Comma(r.Samples)}
 		for _, p := range percentiles {
 			cell := report.None // too few samples
 			if value := p.value(r); value > 0 {
@@ -400,12 +399,8 @@ func tailTable(rows []tailRow, short bool) *report.Table {
 			}
 			line = append(line, cell)
 		}
-		line = append(line, report.Whole(r.MaxNs), report.Significant(r.SlowOwn))
-		if !short {
-			line = append(line, report.Significant(r.Slow), report.Significant(min(r.Slow, r.SlowEmpty)), fmt.Sprintf("1 in %d", r.OneOf),
-				report.Comma(r.Collections))
-		}
-		t.Add(line...)
+		t.Add(append(line, report.Whole(r.MaxNs), report.Significant(r.Slow), report.Significant(min(r.Slow, r.SlowEmpty)),
+			report.Significant(r.SlowOwn), fmt.Sprintf("1 in %d", r.OneOf), report.Comma(r.Collections))...)
 	}
 	return t
 }
