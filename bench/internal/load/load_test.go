@@ -84,7 +84,7 @@ func TestPaceIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if most := int64(l.Rate*(lap.Wall.Seconds()+0.05)); lap.Total() > most {
+	if most := int64(l.Rate * (lap.Wall.Seconds() + 0.05)); lap.Total() > most {
 		t.Errorf("%d IDs in %v, allowed at this rate: %d", lap.Total(), lap.Wall, most)
 	}
 }
