@@ -96,10 +96,11 @@ func (c comparison) bars() chart.Figure {
 			p.Text(end, y, text)
 		}
 	}}
-	keys := []chart.Key{{Text: "capped by its ID format", Style: kindStyle(contestants.Others), Mark: chart.Hollow}}
-	for _, kind := range slices.Backward(kinds()) {
-		keys = slices.Insert(keys, 0, chart.Key{Text: kind, Style: kindStyle(kind)})
+	var keys []chart.Key
+	for _, kind := range kinds() {
+		keys = append(keys, chart.Key{Text: kind, Style: kindStyle(kind)})
 	}
+	keys = append(keys, chart.Key{Text: "capped by its ID format", Style: kindStyle(contestants.Others), Mark: chart.Hollow})
 	if c.cpus() > 1 {
 		keys = append(keys, chart.Key{Text: report.Goroutines(c.cpus()) + ", all together", Mark: chart.Dot})
 	}
