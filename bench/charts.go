@@ -108,8 +108,16 @@ func (c comparison) bars() chart.Figure {
 		Title:    "Time per ID",
 		Subtitle: fmt.Sprintf("× is the ratio to an uncontended atomic add of the same round, the dashed line; medians of %d rounds", c.Rounds),
 		Keys:     keys, Panels: []chart.Panel{panel}, Columns: 1, PanelHeight: 45 + 25*len(rows),
-		Caption: caption(c.Facts) + " " + c.starved(),
+		Caption: c.caption(),
 	}
+}
+
+// caption includes the warning, if there is one.
+func (c comparison) caption() string {
+	if note := c.starved(); note != "" {
+		return caption(c.Facts) + " · " + note
+	}
+	return caption(c.Facts)
 }
 
 // onAll returns the time per ID on all CPUs, 0 where a chart does not show it.
@@ -171,7 +179,7 @@ func (c comparison) lines() chart.Figure {
 		Subtitle: fmt.Sprintf("wall time, all goroutines together, on %s; medians of %d rounds", report.Counted(c.cpus(), "CPU"), c.Rounds),
 		Keys:     keys(list), Columns: 1, PanelHeight: 340,
 		Panels:  []chart.Panel{linePanel("", x, chart.Times("wall time per ID (logarithmic)", least, most), list)},
-		Caption: caption(c.Facts) + " " + c.starved(),
+		Caption: c.caption(),
 	}
 }
 
