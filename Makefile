@@ -1,24 +1,35 @@
 # Everything a contributor runs. `make test` and `make lint` are what CI runs.
 
+.DEFAULT_GOAL := help
+
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-.PHONY: test lint bench report fuzz simulate chaos soak load model servers
+.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model servers
+
+help: ## this list
+	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
 
 test: ## all tests of all modules, with the servers they need
 	@.ci/test $(filter-out .,$(MODULES))
 
-lint: ## vet, gofmt, go fix, staticcheck, govulncheck
+lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck
+	@go run ./internal/release tidy -diff
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }
 	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && \
 		go vet ./... && { \
 		fix=$$(go fix -diff ./...); test -z "$$fix" || { echo "$$fix"; exit 1; }; } && \
-		GOWORK=off go mod tidy -diff && \
 		go run $(STATICCHECK) ./...) || exit 1; done
 	@echo govulncheck; for m in $(MODULES); do (cd $$m && go run $(GOVULNCHECK) ./...) || \
 		echo "govulncheck: $$m: findings above, or its database was out of reach"; done
+
+tidy: ## go mod tidy of all modules, against the siblings in this tree
+	@go run ./internal/release tidy
+
+release: ## sets VERSION in all modules, checks CHANGELOG.md, prints the tags to make; see docs/RELEASING.md
+	@go run ./internal/release $(VERSION)
 
 bench: ## Go benchmarks, each beside its baseline
 	go test -run '^$$' -bench . -benchmem ./...

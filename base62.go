@@ -5,17 +5,19 @@ const (
 	base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// Base62 returns what [ID.AppendBase62] appends.
+// Base62 returns the text that [ID.AppendBase62] appends.
 func (id ID) Base62() string {
 	text := id.base62()
 	return string(text[:])
 }
 
-// AppendBase62 appends the ID in base62, the digits being 0-9, A-Z, a-z as in ASCII: 11 characters, from 00000000000
-// to AzL8n0Y58m7. Texts sort as their IDs do when compared byte by byte. Where case does not count, two IDs may
-// have one text: a database column needs a binary collation (ascii_bin in MySQL, "C" in PostgreSQL), and file names
-// and host names are better served by base32. A negative ID is written as the unsigned number of its 64 bits:
-// it sorts after all others, and [ParseBase62] refuses it. AppendBase62 allocates nothing if dst has room.
+// AppendBase62 appends the ID in base62, with the digits 0-9, A-Z and a-z in ASCII order: 11
+// characters, from 00000000000 to AzL8n0Y58m7. Texts sort like their IDs when compared byte by
+// byte. If case is ignored, two IDs may have the same text: a database column needs a binary
+// collation (ascii_bin in MySQL, "C" in PostgreSQL), and file names and host names should use
+// base32. A negative ID is written as the unsigned number of its 64 bits: it sorts after all
+// others, and [ParseBase62] refuses it. AppendBase62 allocates nothing if dst has room for 11
+// bytes.
 func (id ID) AppendBase62(dst []byte) []byte {
 	text := id.base62()
 	return append(dst, text[:]...)
@@ -30,8 +32,8 @@ func (id ID) base62() (text [base62Width]byte) {
 	return text
 }
 
-// ParseBase62 reads what AppendBase62 writes. Another length, or a character that is neither digit nor ASCII
-// letter, gives [ErrSyntax]; a number above the largest ID gives [ErrRange].
+// ParseBase62 reads the text of [ID.AppendBase62]. Another length, or a character that is neither
+// digit nor ASCII letter, gives [ErrSyntax]; a number above the largest ID gives [ErrRange].
 func ParseBase62(text string) (ID, error) {
 	if len(text) != base62Width {
 		return 0, base62.length(text)
@@ -42,7 +44,8 @@ func ParseBase62(text string) (ID, error) {
 		if d < 0 {
 			return 0, base62.foreign(text, i)
 		}
-		// Ten digits always fit; it is the last one, with all characters checked, that can be too much.
+		// Ten digits always fit. Only the last digit can exceed the range, after all characters
+		// have been checked.
 		if n > (maxID-d)/62 {
 			return 0, base62.above(text)
 		}
@@ -51,7 +54,7 @@ func ParseBase62(text string) (ID, error) {
 	return ID(n), nil
 }
 
-// base62Digit returns the value of a character, -1 if it has none.
+// base62Digit returns the value of a character, or -1 if it is no digit.
 func base62Digit(c byte) int64 {
 	switch {
 	case '0' <= c && c <= '9':

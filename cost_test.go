@@ -7,7 +7,7 @@ import (
 	"github.com/uidring/uidring"
 )
 
-// The sinks keep the compiler from dropping what is measured.
+// The sinks keep the compiler from dropping the measured code.
 var (
 	idSink  uidring.ID
 	errSink error

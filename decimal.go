@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Parse reads the decimal form: digits without sign, space or leading zero, so that each ID has one text. Another text
-// gives [ErrSyntax]; digits after a minus sign, or a number above the largest ID, give [ErrRange].
+// Parse reads the decimal form: digits without sign, space or leading zero, so that each ID has one
+// text. Another text gives [ErrSyntax]; digits after a minus sign, or a number above the largest
+// ID, give [ErrRange].
 func Parse(text string) (ID, error) { return parseDecimal(decimal, text) }
 
-// parseDecimal reports mistakes as those of the form that the digits came in.
+// parseDecimal parses the digits of a text, JSON or SQL form f. Errors name f.
 func parseDecimal(f form, text string) (ID, error) {
 	digits, negative := strings.CutPrefix(text, "-")
 	if digits == "" {
@@ -37,11 +38,13 @@ func parseDecimal(f form, text string) (ID, error) {
 	return ID(n), nil
 }
 
-// AppendText appends the decimal form. It is the text form, rather than one of fixed width, because an ID then looks
-// the same in logs, in SQL, and in the values of a JSON object and its keys, which are written through it. A base32 or
-// base62 text given to [ID.UnmarshalText] is refused unless it is all digits and does not begin with 0.
+// AppendText appends the decimal form. The text form is decimal, not of fixed width, so that an ID
+// looks the same in logs, in SQL, and in the values and keys of a JSON object; encoding/json writes
+// keys through MarshalText. [ID.UnmarshalText] refuses a base32 or base62 text unless it is all
+// digits and does not begin with 0.
 //
-// A negative ID gives [ErrRange] and appends nothing. AppendText allocates nothing if dst has room for 19 bytes.
+// A negative ID gives [ErrRange] and appends nothing. AppendText allocates nothing if dst has room
+// for 19 bytes.
 func (id ID) AppendText(dst []byte) ([]byte, error) {
 	if id < 0 {
 		return dst, decimal.negative(id.String())
@@ -49,7 +52,7 @@ func (id ID) AppendText(dst []byte) ([]byte, error) {
 	return strconv.AppendInt(dst, int64(id), 10), nil
 }
 
-// MarshalText returns what [ID.AppendText] appends.
+// MarshalText returns the text that [ID.AppendText] appends, or [ErrRange] for a negative ID.
 func (id ID) MarshalText() ([]byte, error) {
 	if id < 0 {
 		return nil, decimal.negative(id.String())

@@ -1,27 +1,29 @@
-// Package uidring issues 64-bit, positive, time-ordered unique IDs at high rates, without asking a server for
-// each.
+// Package uidring issues 64-bit, positive, time-ordered unique IDs at high rates, without a call to
+// a server for each ID.
 //
 //	sign  delta                          datacenter  worker              sequence
 //	0     0000011010001111000101010010   00001       00000000000101010   0000000000111
 //	1     28 bits: units since epoch     5           17: who made it     13: which one
 //
-// An ID says when it was made (delta, 1 s units by default), by whom (datacenter and worker) and which of that
-// worker's IDs of that unit it is (sequence). The widths are configurable; see package bitsalloc.
+// An ID holds the time at which it was made (delta, the number of units since the epoch; a unit is
+// 1 s by default), its maker (datacenter and worker ID), and its number among the maker's IDs of
+// that unit (sequence). The widths are configurable; see package bitsalloc.
 //
 // Where to look:
 //
-//   - [github.com/uidring/uidring/cached]: the generator to embed. IDs come from a ring that is filled in the
-//     background; taking one costs about an atomic add.
-//   - [github.com/uidring/uidring/defaultgen]: a generator that follows the clock, for moderate rates and for
-//     IDs whose time has to be that of the call.
-//   - [github.com/uidring/uidring/assigner]: where worker IDs come from, and how far each source can be trusted;
-//     [github.com/uidring/uidring/assigner/sqlassigner] takes them from MySQL, MariaDB, PostgreSQL or SQLite.
+//   - [github.com/uidring/uidring/cached]: the generator to embed. IDs come from a ring that is
+//     filled in the background; an ID costs about an atomic add.
+//   - [github.com/uidring/uidring/defaultgen]: a generator that follows the clock, for moderate
+//     rates and for IDs that must carry the time of the call.
+//   - [github.com/uidring/uidring/assigner]: the sources of worker IDs, and how far each can be
+//     trusted; [github.com/uidring/uidring/assigner/sqlassigner] takes them from MySQL, MariaDB,
+//     PostgreSQL or SQLite.
 //   - [github.com/uidring/uidring/bitsalloc]: packs and parses IDs.
 //   - [github.com/uidring/uidring/ringbuffer]: the lock-free ring by itself.
 //
-// Generators return IDs as int64. The type [ID] of this package gives one its text forms: decimal, and two of fixed
-// width that sort as the IDs do, base32 in 13 characters and base62 in 11. In JSON an ID is a string, since a number
-// would lose digits in JavaScript; in SQL it is a BIGINT.
+// Generators return IDs as int64. The type [ID] of this package adds text forms: decimal, and two
+// forms of fixed width that sort like the IDs, base32 in 13 characters and base62 in 11. In JSON an
+// ID is a string, since a number would lose digits in JavaScript; in SQL it is a BIGINT.
 //
 // The benchmark is a program: go run ./bench.
 package uidring

@@ -9,26 +9,27 @@ import (
 )
 
 var (
-	// ErrSyntax is found in the error for what is not written as an ID is: a wrong length, a character that is no
-	// digit of the form, a leading zero, a wrong type.
+	// ErrSyntax is wrapped in the error for input that is not written like an ID: a wrong length, a
+	// character that is no digit of the form, a leading zero, a wrong type.
 	ErrSyntax = errors.New("uidring: malformed ID")
-	// ErrRange is found in the error for a number that is negative or above 9,223,372,036,854,775,807.
+	// ErrRange is wrapped in the error for a number that is negative or above
+	// 9,223,372,036,854,775,807.
 	ErrRange = errors.New("uidring: ID out of range")
 	// ErrNull is returned, within an [InvalidError], by [ID.Scan] for NULL.
 	ErrNull = errors.New("uidring: NULL is not an ID")
 )
 
-// An InvalidError says which text or value is not an ID, and what one would look like. All errors of this package are
-// of type *InvalidError; errors.Is finds the kind in it, errors.AsType the rest.
+// An InvalidError describes a text or value that is not an ID, and the input allowed. All errors of
+// this package are of type *InvalidError. errors.Is finds the kind in it, errors.AsType its fields.
 type InvalidError struct {
-	Form    string // what it was taken for: "decimal", "base32", "base62", "JSON" or "SQL"
-	Given   string // what was given; of more than 64 bytes the first ones and "…"
-	Fault   string // what is wrong with it, such as "12 bytes long"
-	Allowed string // what would be right
+	Form    string // the expected form: "decimal", "base32", "base62", "JSON" or "SQL"
+	Given   string // the input; if it is longer than 64 bytes, its first 64 and "…"
+	Fault   string // the mistake in it, such as "12 bytes long"
+	Allowed string // the input allowed
 	Kind    error  // ErrSyntax, ErrRange or ErrNull
 }
 
-// Error names all there is, as in
+// Error returns a text with all fields, such as
 //
 //	uidring: malformed ID: base62 "0D2z": 4 bytes long, allowed: 11 characters of 0-9, A-Z and a-z
 func (e *InvalidError) Error() string {
@@ -38,7 +39,7 @@ func (e *InvalidError) Error() string {
 // Unwrap returns Kind.
 func (e *InvalidError) Unwrap() error { return e.Kind }
 
-// A form is what a text or value is taken for; it words the errors.
+// A form is the expected form of a text or value; it words the errors.
 type form string
 
 const (
@@ -49,7 +50,7 @@ const (
 	sqlValue  form = "SQL"
 )
 
-// syntax says what a well-formed text is.
+// syntax describes a well-formed text.
 func (f form) syntax() string {
 	const digits = "decimal digits without sign or leading zero"
 	switch f {
@@ -65,7 +66,7 @@ func (f form) syntax() string {
 	return digits
 }
 
-// span is how the form writes the smallest and the largest ID.
+// span returns the smallest and the largest ID, written in the form.
 func (f form) span() string {
 	const largest ID = maxID
 	switch f {
@@ -89,7 +90,7 @@ func (f form) length(given string) error {
 	return f.malformed(given, fmt.Sprintf("%d bytes long", len(given)))
 }
 
-// foreign reports the character that begins at a byte of what was given.
+// foreign reports the character that begins at a byte offset of the input.
 func (f form) foreign(given string, offset int) error {
 	_, size := utf8.DecodeRuneInString(given[offset:])
 	character := strconv.Quote(given[offset : offset+size])
@@ -108,8 +109,9 @@ func (f form) null() error {
 	return f.invalid(ErrNull, "NULL", "no value", f.syntax()+"; where NULL may occur, scan into a sql.Null[uidring.ID]")
 }
 
-// excerpt bounds what an error keeps and prints of its input. It copies, so that what the parsers are given does not
-// outlive the call; bytes are then read as a string without an allocation.
+// excerpt bounds the input that an error keeps and prints. It copies the input so that no error
+// refers to a parser's argument. So the compiler can convert a parser's bytes to a string without
+// an allocation.
 func excerpt(given string) string {
 	const most = 64
 	if len(given) > most {

@@ -24,7 +24,7 @@ func Example() {
 	// {"id":"176636547297255431"} <nil>
 }
 
-// Keys that sort by time, in a store that knows nothing but bytes.
+// Keys that sort by time, in a store that compares bytes.
 func ExampleID_AppendBase32() {
 	var keys []string
 	for _, id := range []uidring.ID{176636547297255431, 9, 34359746561} {
@@ -35,7 +35,7 @@ func ExampleID_AppendBase32() {
 	// Output: [order/0000000000009 order/0000010000801 order/04WWA04002807]
 }
 
-// A text that somebody typed or wrote down.
+// A text that a person typed or wrote down.
 func ExampleParseBase32() {
 	fmt.Println(uidring.ParseBase32("o4wwaO4oo28o7"))
 	_, err := uidring.ParseBase32("04WWA0400280")
@@ -58,7 +58,7 @@ func ExampleInvalidError() {
 	// out of range: true
 }
 
-// For a column that may be NULL; Scan is what rows.Scan calls.
+// For a column that may be NULL; rows.Scan calls Scan.
 func ExampleID_Scan_null() {
 	var id uidring.ID
 	fmt.Println(errors.Is(id.Scan(nil), uidring.ErrNull))

@@ -54,7 +54,8 @@ func padded(text string, width int) string {
 	return strings.Repeat("0", max(0, width-len(text))) + text
 }
 
-// sampleIDs returns the borders of digits and bits with their neighbours, and random IDs of every size, sorted.
+// sampleIDs returns the borders of digits and bits with their neighbours, and random IDs of every
+// size, sorted.
 func sampleIDs() []uidring.ID {
 	ids := []uidring.ID{0, 1, math.MaxInt64, math.MaxInt64 - 1}
 	around := func(n uint64) {
@@ -212,7 +213,7 @@ func TestEveryCharacterIsJudged(t *testing.T) {
 	}
 }
 
-// What is negative has no text that reads back, but no other ID's text either.
+// A negative number has no text that reads back, and never the text of another ID.
 func TestNegativeNumbersSortLastAndDoNotReadBack(t *testing.T) {
 	greatest := uidring.ID(math.MaxInt64)
 	for _, f := range fixedForms() {

@@ -13,7 +13,8 @@ import (
 	"github.com/uidring/uidring"
 )
 
-// FuzzTwoIDs writes two IDs in every form: each reads back, agrees with math/big, and sorts as it should.
+// FuzzTwoIDs writes two IDs in every form: each reads back, agrees with math/big, and sorts as it
+// should.
 func FuzzTwoIDs(f *testing.F) {
 	ids := sampleIDs()
 	for i := range 100 {
@@ -41,8 +42,9 @@ func FuzzTwoIDs(f *testing.F) {
 	})
 }
 
-// FuzzParsers reads any text as any form. What is accepted is written in the same way again, but for Crockford's
-// aliases, and is what math/big reads; what is refused could not have been written.
+// FuzzParsers reads any text as any form. An accepted text is equal to the text written for its ID,
+// except for Crockford's aliases, and math/big reads the same number. A refused text is not the
+// text of any ID.
 func FuzzParsers(f *testing.F) {
 	for _, text := range []string{
 		"", "0", "-1", "007", "176636547297255431", "9223372036854775808", "04WWA04002807", "o4wwaO4oo28o7", "iIlLoO0000000",
@@ -68,7 +70,7 @@ func FuzzParsers(f *testing.F) {
 	})
 }
 
-// asciiUpper leaves alone what strings.ToUpper would turn into ASCII letters, such as ı.
+// asciiUpper keeps characters that strings.ToUpper would turn into ASCII letters, such as ı.
 func asciiUpper(text string) string {
 	upper := []byte(text)
 	for i, c := range upper {
@@ -124,7 +126,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		direct := uidring.ID(-7)
-		_ = direct.UnmarshalJSON(data) // must not panic, whatever it is
+		_ = direct.UnmarshalJSON(data) // must not panic for any input
 
 		var value any
 		decoder := json.NewDecoder(bytes.NewReader(data))

@@ -140,7 +140,7 @@ func TestNegativeIDsAreNotWritten(t *testing.T) {
 		dst, err := id.AppendText(before)
 		checkInvalid(t, "AppendText", err, uidring.ErrRange)
 		if string(dst) != "before" {
-			t.Errorf("AppendText left %q, want what was there", dst)
+			t.Errorf("AppendText left %q, want dst unchanged", dst)
 		}
 		checkInvalid(t, "MarshalText", second(id.MarshalText()), uidring.ErrRange)
 		checkInvalid(t, "MarshalJSON", second(id.MarshalJSON()), uidring.ErrRange)

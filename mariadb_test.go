@@ -14,8 +14,9 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// TestIDsInMariaDB asks a real server through both protocols of the driver: with arguments in prepared statements,
-// which answer in binary, and with arguments put into the text, where the answer is text, too.
+// TestIDsInMariaDB asks a real server through both protocols of the driver: with arguments in
+// prepared statements, which answer in binary, and with arguments put into the text, where the
+// answer is text, too.
 func TestIDsInMariaDB(t *testing.T) {
 	server := testserver.MariaDB(t)
 	for name, inText := range map[string]bool{"prepared": false, "text": true} {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Value makes an ID an argument of database/sql: an int64, for a column of type BIGINT. A negative ID gives
-// [ErrRange]. A nil *ID, and a sql.Null[ID] that is not valid, are written as NULL.
+// Value returns the ID as an argument of database/sql: an int64, for a column of type BIGINT. A
+// negative ID gives [ErrRange]. database/sql writes a nil *ID, and a sql.Null[ID] that is not
+// valid, as NULL.
 func (id ID) Value() (driver.Value, error) {
 	if id < 0 {
 		return nil, sqlValue.negative(id.String())
@@ -14,12 +15,12 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads a column of database/sql: an integer, or the decimal form as text. Text in base32 or base62 is to be
-// scanned into a string and parsed.
+// Scan reads a column of database/sql: an integer, or the decimal form as text. To read base32 or
+// base62, scan into a string and parse it.
 //
-// NULL gives [ErrNull]: for a column that may be NULL, scan into a sql.Null[ID]. A negative number, and one above the
-// largest ID, give [ErrRange]; any other text or type, floating-point numbers included, gives [ErrSyntax]. An error
-// leaves the ID as it was.
+// NULL gives [ErrNull]: for a column that may be NULL, scan into a sql.Null[ID]. A negative number,
+// and one above the largest ID, give [ErrRange]; any other text or type, floating-point numbers
+// included, gives [ErrSyntax]. An error leaves the ID as it was.
 func (id *ID) Scan(src any) error {
 	scanned, err := scan(src)
 	if err != nil {

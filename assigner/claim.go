@@ -19,18 +19,18 @@ type claim struct {
 	began  instant
 	status Status
 	meta   Meta
-	now    int64 // the delta when the claim began, by this host's clock
+	now    int64 // the delta at the start of the claim, by this host's clock
 
-	raced    int   // rows that other processes took first
-	stuck    int64 // the number lost last
-	stuckFor int   // how often in a row
-	rivals   int   // numbers lost to processes that have counted them
-	advanced bool  // the last round has raised the counter
-	ahead    int   // expired rows that were used too far ahead of the clock
-	nearest  int64 // the lowest fence of these
+	raced    int   // rows lost to other processes
+	stuck    int64 // the worker ID lost last
+	stuckFor int   // times in a row
+	rivals   int   // worker IDs lost to processes that have counted them
+	advanced bool  // the last round raised the counter
+	ahead    int   // expired rows with fences too far ahead of the clock
+	nearest  int64 // the lowest fence of these rows
 }
 
-// run takes a lease, one that comes out of quarantine if there is any.
+// run takes a lease. It prefers a kept lease whose quarantine is over.
 func (c *claim) run() (l *lease, err error) {
 	c.began = c.clock()
 	if c.status, c.now, err = c.look(c.ctx); err != nil {
@@ -51,8 +51,8 @@ func (c *claim) run() (l *lease, err error) {
 	return c.choose(c)
 }
 
-// A pool is one way to choose among the worker IDs of a namespace: a single round, which returns neither a lease nor
-// an error when it found none.
+// A pool tries once to choose a worker ID of a namespace. It returns neither a lease nor an error
+// when it finds none.
 type pool func(c *claim) (*lease, error)
 
 func recycledFirst(c *claim) (*lease, error) {
@@ -72,7 +72,7 @@ func newFirst(c *claim) (*lease, error) {
 	return c.recycled(func(Row) bool { return true })
 }
 
-// from takes a worker ID from a pool, in as many rounds as other processes are faster.
+// from takes a worker ID from a pool. It tries again as long as other processes are faster.
 func (c *claim) from(p pool) (*lease, error) {
 	for try := 0; ; try++ {
 		raced := c.raced
@@ -89,8 +89,8 @@ func (c *claim) from(p pool) (*lease, error) {
 	}
 }
 
-// nextRound waits, and reads how far the others have come. A round that has counted a row of Fenced is followed by the next
-// one at once.
+// nextRound waits with backoff and reads the counter of worker IDs again. It does not wait after a
+// round that has counted a row of Fenced.
 func (c *claim) nextRound(try int) error {
 	if c.advanced {
 		return c.ctx.Err()
@@ -106,32 +106,33 @@ func (c *claim) nextRound(try int) error {
 	return nil
 }
 
-// blame names the competition of other processes as the cause when the time for a claim has ended.
+// blame adds the competition of other processes to the error of a claim whose context has ended.
 func (c *claim) blame(err error) error {
 	if err == nil || c.raced == 0 || c.ctx.Err() == nil {
 		return err
 	}
-	return fmt.Errorf("assigner: no worker ID in time: other processes, which start now too, were faster at %d rows; "+
+	return fmt.Errorf("assigner: no worker ID in time: other processes that start now took %d rows first; "+
 		"start fewer at once, or allow more time (AssignTimeout): %w", c.raced, err)
 }
 
-// usedUp reports whether all numbers of the worker field have been given out.
+// usedUp reports whether all worker IDs of the layout have been given out.
 func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.domain.MaxWorkerID() }
 
-// none says why there is no worker ID.
+// none returns the error for a claim that found no worker ID.
 func (c *claim) none() error {
 	all := c.domain.MaxWorkerID() - c.cfg.FirstWorkerID + 1
 	if c.ahead > 0 {
-		return passing{fmt.Errorf("%w: all %d have been given out, and %d that are free were used more than %v ahead; wait for the "+
+		return passing{fmt.Errorf("%w: all %d have been given out, and the fences of %d free ones are more than %v ahead; wait for the "+
 			"clock, set MaxAhead in the generators, or raise MaxLead", ErrWorkerAheadOfClock, all, c.ahead, c.lead(c.status, c.meta.Prepared)), c.until(c.nearest)}
 	}
 	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
 		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, all), time.Second}
 }
 
-// lead is how far ahead of the clock a fence may lie for its row to be taken. Where the store has an identity, the server may
-// be replaced by one that lacks commits, and a quarantine there covers lead only, see isolation. By default it is
-// the lead that a holder leaves behind who keeps to the clock; prepared is the namespace's.
+// lead returns how far ahead of the clock the fence of a free row may lie. If the store has an
+// identity, a server that lacks commits may replace it, and a quarantine then covers lead only, see
+// isolation. The default is the lead that a holder leaves behind if it keeps to the clock. prepared
+// is the namespace's Meta.Prepared.
 func (t *terms) lead(status Status, prepared int64) time.Duration {
 	switch {
 	case t.cfg.MaxLead > 0:
@@ -142,33 +143,35 @@ func (t *terms) lead(status Status, prepared int64) time.Duration {
 	return 24 * time.Hour
 }
 
-// farthest is the highest fence of a row that may be taken. After a recovery all fences are ahead of the clock, and the
-// lead counts from there.
+// farthest returns the highest fence of a row that a claim may take. After a recovery all fences
+// are ahead of the clock, and the lead counts from the namespace's fence.
 func (c *claim) farthest() int64 {
 	return c.covered(c.alloc.Time(c.now), c.meta.Fence, c.lead(c.status, c.meta.Prepared))
 }
 
-// covered returns the delta that lies a span above the clock, or above the namespace's fence where that is higher.
+// covered returns the delta that lies span above the clock or above the namespace's fence,
+// whichever is higher.
 func (t *terms) covered(clock time.Time, fence int64, span time.Duration) int64 {
 	most := t.alloc.MaxDelta()
 	return max(min(t.alloc.Delta(clock.Add(span)), most), above(fence, int64(span/t.domain.Layout.Unit), most))
 }
 
-// until is the time from now until a row with this fence may be taken.
+// until returns how long a row with this fence is out of bounds.
 func (c *claim) until(fence int64) time.Duration {
 	return time.Duration(fence-c.farthest()) * c.domain.Layout.Unit
 }
 
 const (
-	// candidates is how many expired rows a claim reads at first: enough that processes that start at once try different
-	// ones.
+	// candidates is the number of expired rows that a claim reads at first, enough for processes
+	// that start at once to try different rows.
 	candidates = 256
-	// attempts is how many of them it tries in a round: when so many are lost, there are more processes than rows.
+	// attempts is the number of rows that it tries in a round: if all of them are lost, there are
+	// more processes than rows.
 	attempts = 8
 )
 
-// recycled takes an expired row that suits, one with a fence in the past if there is any. It reads more rows only
-// where none of those read may be taken.
+// recycled takes an expired row that suits, and prefers a fence in the past. It reads more rows
+// only when it may take none of the rows read.
 func (c *claim) recycled(suits func(Row) bool) (*lease, error) {
 	for n := candidates; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
@@ -187,9 +190,10 @@ func (c *claim) recycled(suits func(Row) bool) (*lease, error) {
 	}
 }
 
-// usable returns the rows that may be taken, those with fences in the past first, and those last that need a quarantine. It
-// counts those whose fence lies too far in the future. A row that is not counted yet is left to fresh: if it were deleted,
-// its number would be given out again.
+// usable returns the rows that may be taken: first rows with fences in the past, last rows that
+// need a quarantine. It counts the rows whose fence is too far ahead. It leaves rows that are not
+// counted yet to fresh, since the worker ID of such a row would be given out again if the row were
+// deleted.
 func (c *claim) usable(rows []Row) []Row {
 	var past, future, suspect []Row
 	c.ahead, c.nearest = 0, math.MaxInt64
@@ -207,17 +211,17 @@ func (c *claim) usable(rows []Row) []Row {
 			past = append(past, row)
 		}
 	}
-	// In random order, so that processes that start at once do not all try the same row.
+	// Use a random order, so that processes that start at once try different rows.
 	for _, rows := range [][]Row{past, future, suspect} {
 		c.shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	}
-	// The nearest first, by windows: by units, all would try the same one.
+	// Sort by the nearest fence, in windows: in units, all processes would try the same row.
 	slices.SortStableFunc(future, func(a, b Row) int { return cmp.Compare((a.Fence-c.now)/c.units(), (b.Fence-c.now)/c.units()) })
 	return slices.Concat(past, future, suspect)
 }
 
-// spares is how many rows a claim creates for others that start at the same time, after it has lost so many numbers to
-// them. A store that creates them one by one makes fewer.
+// spares returns how many rows a claim creates for other processes that start at the same time,
+// after it has lost rivals worker IDs to them. On a store that creates rows one by one it is lower.
 func spares(rivals int, atOnce bool) int64 {
 	switch {
 	case !atOnce:
@@ -230,12 +234,13 @@ func spares(rivals int, atOnce bool) int64 {
 	return 256
 }
 
-// fresh takes the next number that was never given out. Its row is created first, and its key arbitrates between processes
-// that want the same number; then it is counted, so that the counter never passes a number without a row. A process that
-// ends in between leaves a row that others count, and take when it has expired.
+// fresh takes the next worker ID that was never given out. It creates the row first: of several
+// processes that want the same worker ID, one succeeds. Then it raises the counter, which therefore
+// never passes a worker ID without a row. If the process ends in between, other processes count the
+// row, and take it after it has expired.
 //
-// A process that has lost rows to others before creates rows for them, too, more at each loss: processes that start at
-// once then find free rows, in place of one number for all.
+// A process that has lost rows to others also creates spare rows, more at each loss. Processes that
+// start at once then find free rows instead of competing for one worker ID.
 func (c *claim) fresh() (*lease, error) {
 	passing := c.advanced
 	c.advanced = false
@@ -257,7 +262,8 @@ func (c *claim) fresh() (*lease, error) {
 	return c.confirm(l)
 }
 
-// createSpares creates rows from a number on for other processes, and returns how many there are.
+// createSpares creates rows for other processes, from the worker ID first up, and returns how many
+// exist.
 func (c *claim) createSpares(first int64) (n int64) {
 	several, atOnce := c.store.(Creator)
 	rows := make([]Row, min(spares(c.rivals, atOnce), c.domain.MaxWorkerID()-first+1))
@@ -266,7 +272,7 @@ func (c *claim) createSpares(first int64) (n int64) {
 	}
 	if len(rows) > 0 && atOnce {
 		if err := several.CreateFree(c.ctx, rows, -c.cfg.MaxSkew); err != nil {
-			return 0 // they may be there or not, and are not counted
+			return 0 // some may exist, and are not counted
 		}
 		return int64(len(rows))
 	}
@@ -279,11 +285,12 @@ func (c *claim) createSpares(first int64) (n int64) {
 	return n
 }
 
-// patience is how often a claim loses the same number before it counts the number for its creator, which may have ended.
+// patience is how often a claim loses the same worker ID before it counts the worker ID for its
+// creator, which may have ended.
 const patience = 4
 
-// lose notes that another process has created the row of a number. Its creator counts it, unless it has ended, or is a
-// Fenced one: past such a row the next ones are counted at once.
+// lose records that another process has created the row of a worker ID. The creator counts it,
+// unless it has ended or is a Fenced assigner. After such a row, lose counts the next ones at once.
 func (c *claim) lose(number int64, passing bool) error {
 	c.raced++
 	if c.stuck != number {
@@ -295,7 +302,7 @@ func (c *claim) lose(number int64, passing bool) error {
 	return c.count(number + 1)
 }
 
-// count raises the counter of numbers to next, unless another process has.
+// count raises the counter of worker IDs to next, unless another process has.
 func (c *claim) count(next int64) error {
 	for try := 0; c.meta.NextWorkerID < next; try++ {
 		meta := c.meta
@@ -311,7 +318,8 @@ func (c *claim) count(next int64) error {
 	return nil
 }
 
-// backOff waits for a moment, longer at each try, so that processes that start at once do not meet again.
+// backOff waits for a random time with exponential backoff, so that processes that start at once
+// stop colliding.
 func backOff(ctx context.Context, try int) {
 	const shortest, longest = 50 * time.Millisecond, 1500 * time.Millisecond
 	select {
@@ -320,7 +328,7 @@ func backOff(ctx context.Context, try int) {
 	}
 }
 
-// fixed takes a given number, unless another owner holds it.
+// fixed takes a given worker ID, unless another owner holds it.
 func (c *claim) fixed(workerID int64) (*lease, error) {
 	if err := c.mayHave(workerID); err != nil {
 		return nil, err
@@ -334,7 +342,7 @@ func (c *claim) fixed(workerID int64) (*lease, error) {
 			return nil, err
 		}
 		if row.Fence > c.farthest() {
-			return nil, passing{fmt.Errorf("%w: row %d was used more than %v ahead; wait for the clock, set MaxAhead in the generator, or "+
+			return nil, passing{fmt.Errorf("%w: the fence of row %d is more than %v ahead; wait for the clock, set MaxAhead in the generator, or "+
 				"raise MaxLead", ErrWorkerAheadOfClock, workerID, c.lead(c.status, c.meta.Prepared)), c.until(row.Fence)}
 		}
 		row.WorkerID = workerID
@@ -346,7 +354,8 @@ func (c *claim) fixed(workerID int64) (*lease, error) {
 	return nil, c.ctx.Err()
 }
 
-// mayHave returns an error for a number that is not the namespace's, or that a generator of this process has.
+// mayHave returns an error for a worker ID outside the namespace, or that a generator of this
+// process holds.
 func (c *claim) mayHave(workerID int64) error {
 	if err := c.domain.CheckWorkerID(workerID, "Fenced"); err != nil {
 		return err
@@ -358,7 +367,8 @@ func (c *claim) mayHave(workerID int64) error {
 	return c.heldHere(workerID)
 }
 
-// take claims a row that was read as old. It returns neither a lease nor an error when another process was faster.
+// take claims a row that was read as old and confirms the claim. It returns neither a lease nor an
+// error when another process was faster.
 func (c *claim) take(old Row) (*lease, error) {
 	l, ok, err := c.swap(old)
 	if err != nil {
@@ -371,15 +381,15 @@ func (c *claim) take(old Row) (*lease, error) {
 	return c.confirm(l)
 }
 
-// swap claims a row that was read as old, and reports false when it has changed since. The slice that it grants begins
-// above the fence in the predicate of the swap, and nowhere else.
+// swap claims a row that was read as old, and reports false when the row has changed since. The
+// range that it grants starts above the fence in the predicate of the swap.
 func (c *claim) swap(old Row) (*lease, bool, error) {
 	l, ttl := c.grant(old)
 	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
 	if err != nil {
-		// It is not known whether the swap took effect: that is not success. The token tells.
+		// The swap may have taken effect: read the row again and compare the token.
 		found, errLoad := c.store.Load(c.ctx, old.WorkerID)
-		if errLoad != nil || !found.same(l.row) {
+		if errLoad != nil || !found.Same(l.row) {
 			return nil, false, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, errors.Join(err, errLoad))
 		}
 		ok = true
@@ -387,8 +397,8 @@ func (c *claim) swap(old Row) (*lease, bool, error) {
 	return l, ok, nil
 }
 
-// grant returns the lease that a claim of a row makes, and how long the row is held. A row in quarantine is claimed
-// without deltas.
+// grant returns the lease for a claim of a row, and the row's time to live. If the row needs a
+// quarantine the lease has no deltas.
 func (c *claim) grant(old Row) (l *lease, ttl time.Duration) {
 	fence := max(old.Fence, c.meta.Fence)
 	l = &lease{terms: c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, prepared: c.meta.Prepared, guarantee: GuaranteeFenced,
@@ -396,7 +406,7 @@ func (c *claim) grant(old Row) (l *lease, ttl time.Duration) {
 	if c.status.Lossy || len(c.status.Faults) > 0 {
 		l.guarantee = GuaranteeLossy
 	}
-	// The deltas that the generator prepares first do not count as use.
+	// The deltas that the generator prepares first do not count as used.
 	l.pace = pace{used: max(fence, c.now) + c.domain.Prepared, at: c.now, span: c.units()}
 	l.row = Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
 	ttl = 2 * c.window()
@@ -416,7 +426,7 @@ func (c *claim) grant(old Row) (l *lease, ttl time.Duration) {
 
 var errMoved = errors.New("assigner: the store has changed during a claim")
 
-// confirm looks at the store again after a claim, and hands the lease out or keeps it in quarantine.
+// confirm checks the store again after a claim, and returns the lease or keeps it in quarantine.
 func (c *claim) confirm(l *lease) (*lease, error) {
 	if err := c.lookAgain(l); err != nil {
 		l.giveUp()
@@ -429,8 +439,8 @@ func (c *claim) confirm(l *lease) (*lease, error) {
 	return l, nil
 }
 
-// giveUp frees the row of a lease that is not handed out. Where that fails, it is free when it expires. A row that the lease
-// has created becomes a row without a holder again.
+// giveUp frees the row of a lease that Assign does not return. If that fails, the row is free when
+// it expires. A row that the lease has created becomes an unused spare row.
 func (l *lease) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -443,8 +453,8 @@ func (l *lease) giveUp() {
 	_ = l.Release(ctx, 0)
 }
 
-// lookAgain returns an error when something has overtaken the claim: a move to another server, which may lack commits, or a
-// recovery of rows that were lost. A quarantine, if there is a reason, begins now.
+// lookAgain returns an error when the store has moved to another server, which may lack commits, or
+// when a recovery has begun during the claim. The quarantine of the lease, if any, starts here.
 func (c *claim) lookAgain(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {
@@ -458,7 +468,7 @@ func (c *claim) lookAgain(l *lease) error {
 	}
 	status, err := c.store.Status(c.ctx)
 	if err != nil {
-		return fmt.Errorf("assigner: look at the store again: %w", err)
+		return fmt.Errorf("assigner: read the status of the store again: %w", err)
 	}
 	if status.Identity != c.status.Identity {
 		return fmt.Errorf("%w: the server was %q and is %q; try again", errMoved, c.status.Identity, status.Identity)

@@ -131,7 +131,7 @@ func TestAnAmbiguousClaimIsResolvedByItsToken(t *testing.T) {
 		arrive := s.delay()
 		_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 		wantError(t, err, errLostAnswer, "claim row 0")
-		arrive() // held by nobody, until it expires
+		arrive() // without a live holder, until it expires
 		s.status.Now = memTime(1061)
 		wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), 0, 1039, 1076)
 	})
@@ -146,7 +146,8 @@ func TestAnAmbiguousClaimIsResolvedByItsToken(t *testing.T) {
 	})
 }
 
-// A count that took effect while its answer was lost is found by its token; one that did not is an error, and wastes nothing.
+// If the answer to a count is lost, the claim reads the meta row and finds its token. A count
+// without effect is an error and wastes no worker ID.
 func TestACountWithoutAnAnswerWastesNoNumber(t *testing.T) {
 	for name, arrives := range map[string]bool{"taken": true, "not taken": false} {
 		t.Run(name, func(t *testing.T) {
@@ -338,9 +339,9 @@ func TestACounterPastTheMaximumGivesNoNumber(t *testing.T) {
 func TestConfigurationMistakesAreAllNamed(t *testing.T) {
 	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute}
 	_, err := Leased(nil, cfg).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "store nil", "Window -1s", "MaxLead -1m0s")
+	wantError(t, err, nil, "store is nil", "Window -1s", "MaxLead -1m0s")
 	_, err = Fenced(newMemStore(), 0, "", cfg).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "owner empty", "Window -1s", "MaxLead -1m0s")
+	wantError(t, err, nil, "owner is empty", "Window -1s", "MaxLead -1m0s")
 	for _, number := range []int64{-1, 4} {
 		_, err = Fenced(newMemStore(), number, "host", LeaseConfig{}).Assign(t.Context(), memDomain())
 		wantError(t, err, ErrWorkerOutOfRange, "0 to 3")

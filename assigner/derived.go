@@ -11,14 +11,15 @@ import (
 	"strings"
 )
 
-// Static gives the worker ID that the operator has chosen. Nothing but the operator keeps two
-// processes from using the same one.
+// Static returns an assigner that always gives workerID. The operator must keep two processes from
+// using the same one.
 func Static(workerID int64) Assigner {
 	return derived{source: "Static", number: func() (int64, error) { return workerID, nil }}
 }
 
-// Env reads the worker ID, in decimal and without spaces, from an environment variable, as
-// sharding-jdbc's generator does. Two processes that inherit one environment get the same number.
+// Env returns an assigner that reads the worker ID, in decimal and without spaces, from an
+// environment variable at each Assign, as sharding-jdbc's generator does. Two processes that
+// inherit one environment get the same worker ID.
 func Env(name string) Assigner {
 	return env("environment variable "+name, name)
 }
@@ -33,11 +34,11 @@ func env(source, name string) Assigner {
 	}}
 }
 
-// IPv4Suffix takes the low bits of an IPv4 address, 1 to 32, or 10 when bits is 0, as sharding-jdbc's
-// IPIdGenerator does. The zero address means this host's first one that is neither loopback nor
-// link-local.
+// IPv4Suffix returns an assigner that takes the low bits of an IPv4 address as worker ID, as
+// sharding-jdbc's IPIdGenerator does. bits is 1 to 32; 0 means 10. The zero address means this
+// host's first address that is neither loopback nor link-local.
 //
-// Two hosts whose addresses agree in those bits get the same number: 192.168.209.55 and
+// Two hosts whose addresses agree in these bits get the same worker ID: 192.168.209.55 and
 // 192.168.161.55 both give 311. So do two processes on one host, and containers on different hosts
 // whose private networks repeat the same addresses.
 func IPv4Suffix(addr netip.Addr, bits int) Assigner {
@@ -61,9 +62,10 @@ func IPv4Suffix(addr netip.Addr, bits int) Assigner {
 	}}
 }
 
-// IPSum adds up the octets of an IPv4 address, at most 1,020, or the low six bits of each byte of an
-// IPv6 address, at most 1,008, as sharding-jdbc's IPSectionKeyGenerator does. The zero address means
-// this host's first one, of either kind, that is neither loopback nor link-local.
+// IPSum returns an assigner that adds up the octets of an IPv4 address, at most 1,020, or the low
+// six bits of each byte of an IPv6 address, at most 1,008, as sharding-jdbc's IPSectionKeyGenerator
+// does. The zero address means this host's first address of either kind that is neither loopback
+// nor link-local.
 //
 // Any two addresses with the same sum collide: 10.0.1.2 and 10.0.2.1 both give 13. So do two
 // processes on one host.
@@ -85,8 +87,9 @@ func IPSum(addr netip.Addr) Assigner {
 	}}
 }
 
-// Hostname takes the trailing digits of a host name, as sharding-jdbc's HostNameKeyGenerator does:
-// web-12 gives 12. The empty name means this host's own.
+// Hostname returns an assigner that takes the trailing digits of a host name as worker ID, as
+// sharding-jdbc's HostNameKeyGenerator does: web-12 gives 12. The empty name means the name of this
+// host.
 //
 // Hosts of different roles collide: web-01 and db-01 both give 1. So do two processes on one host.
 func Hostname(name string) Assigner {
@@ -103,14 +106,15 @@ func Hostname(name string) Assigner {
 	}}
 }
 
-// StatefulSet takes the ordinal of a Kubernetes pod: from the environment variable indexEnv, into
-// which the pod specification puts the label apps.kubernetes.io/pod-index, or, when indexEnv is empty,
-// from the end of the pod's host name, which is HOSTNAME or else the system's: ids-3 gives 3.
+// StatefulSet returns an assigner that takes the ordinal of a Kubernetes pod as worker ID. It reads
+// the environment variable indexEnv, into which the pod specification puts the label
+// apps.kubernetes.io/pod-index. If indexEnv is empty, it uses the end of the pod's host name
+// (HOSTNAME, or else the system's): ids-3 gives 3.
 //
 // Ordinals are unique within one StatefulSet, not between two of them: ids-3 and orders-3 collide.
-// While a node is cut off, a pod that was deleted by force can run beside its successor with the same
-// ordinal. The random end of another pod's name is an error unless it happens to be all digits;
-// indexEnv does not have that gap.
+// While a node is cut off, a pod that was deleted by force can run beside its successor with the
+// same ordinal. The random suffix of another kind of pod is rejected unless it happens to be all
+// digits; indexEnv does not have that gap.
 func StatefulSet(indexEnv string) Assigner {
 	if indexEnv != "" {
 		return env("StatefulSet: environment variable "+indexEnv, indexEnv)
@@ -122,13 +126,13 @@ func StatefulSet(indexEnv string) Assigner {
 		}
 		set, ordinal, ok := cutLast(name, "-")
 		if !ok || set == "" {
-			return 0, fmt.Errorf("host name %q is not that of a StatefulSet's pod, such as ids-0", name)
+			return 0, fmt.Errorf("host name %q, allowed: a name of a StatefulSet's pod, such as ids-0", name)
 		}
 		return decimal(ordinal)
 	}}
 }
 
-// derived is an assigner whose number comes from a function and is not protected by anything.
+// derived is an assigner that gets its worker ID from a function and does not protect it.
 type derived struct {
 	source string
 	number func() (int64, error)
@@ -152,14 +156,14 @@ func (a derived) Assign(ctx context.Context, d Domain) (Lease, error) {
 	return derivedLease{Grant{WorkerID: n, First: 1, Limit: Unlimited, Guarantee: GuaranteeDerived, Reusable: true}}, nil
 }
 
-// derivedLease has nobody to renew with or to give the number back to.
+// derivedLease has no store: Renew and Release do nothing.
 type derivedLease struct{ grant Grant }
 
 func (l derivedLease) Grant() Grant                              { return l.grant }
 func (l derivedLease) Renew(context.Context, int64, int64) error { return nil }
 func (l derivedLease) Release(context.Context, int64) error      { return nil }
 
-// decimal leaves it to Assign to refuse what is negative or, by strconv.ErrRange, beyond an int64.
+// decimal parses an int64. Assign rejects negative numbers, and strconv.ErrRange as out of range.
 func decimal(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
@@ -186,7 +190,7 @@ func hostnameOr(name string) (string, error) {
 	return os.Hostname()
 }
 
-// addressOr returns addr unmapped, or the host's first usable address that suits.
+// addressOr returns addr unmapped or, if it is zero, the host's first usable address that suits.
 func addressOr(addr netip.Addr, suits func(netip.Addr) bool) (netip.Addr, error) {
 	if addr.IsValid() {
 		return addr.Unmap().WithZone(""), nil
@@ -208,5 +212,5 @@ func firstAddress(addrs []net.Addr, suits func(netip.Addr) bool) (netip.Addr, er
 			return ip, nil
 		}
 	}
-	return netip.Addr{}, errors.New("this host has no such address beside loopback and link-local ones; give one")
+	return netip.Addr{}, errors.New("this host has only loopback and link-local addresses of that kind; pass an address")
 }

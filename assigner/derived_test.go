@@ -33,8 +33,8 @@ func assigned(t *testing.T, a assigner.Assigner) (int64, error) {
 	return lease.Grant().WorkerID, nil
 }
 
-// check holds what an assigner gives to a worker ID or, when there is none to be had, to an error and
-// the words it must hold.
+// check compares the result of an assigner with a worker ID, or with an error and words of its
+// text.
 func check(t *testing.T, a assigner.Assigner, want int64, wantErr error, words ...string) {
 	t.Helper()
 	got, err := assigned(t, a)
@@ -93,7 +93,7 @@ func TestADerivedGrantIsUnfencedAndComesBack(t *testing.T) {
 func TestOutOfRangeIsAnErrorNeverAModulo(t *testing.T) {
 	t.Setenv("UIDRING_TEST_WORKER", "1024")
 	t.Setenv("HOSTNAME", "ids-1024")
-	const allowed = "allowed with layout 41/0/10/12 1ms: 0 to 1023"
+	const allowed = "allowed with layout 41/0/10/12@1ms: 0 to 1023"
 	for _, c := range []struct {
 		source string
 		a      assigner.Assigner

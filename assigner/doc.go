@@ -1,13 +1,18 @@
-// Package assigner finds worker IDs: the part of an ID that keeps two processes apart.
+// Package assigner provides worker IDs, the field of an ID that tells processes apart.
 //
-// Two generators with the same datacenter and worker ID produce the same IDs. Where the number comes
-// from decides how far it can be trusted; [Guarantee] names the levels.
+// Two generators with the same datacenter and worker ID produce the same IDs. The source of the
+// worker ID decides how far it can be trusted; [Guarantee] names the levels.
 //
-//   - [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] derive the number from configuration or
-//     from the host and protect it within one process only.
-//   - Package sqlassigner, below this one, takes numbers from a database that never come back, or that stay with a key.
-//   - [Leased], [Auto] and [Fenced] recycle numbers behind a fence in ID time, on a [Store]: [FileStore], or one of
-//     packages sqlassigner, redisassigner and etcdassigner. After a restore of the store, see [Recover].
+//   - [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] derive the worker ID
+//     from configuration or from the host and protect it within one process only.
+//   - Package sqlassigner, below this one, takes worker IDs from a database: Disposable ones are
+//     never reused, Sticky ones stay with a key.
+//   - [Leased], [Auto] and [Fenced] lease worker IDs from a [Store] and reuse them safely. The
+//     fence of a worker ID is the highest delta (unit of ID time since the epoch) that any holder
+//     was ever allowed to use; the next holder starts above it. LeaseStore of package sqlassigner,
+//     redisassigner, etcdassigner and fileassigner returns a Store. After a restore of the store,
+//     see [Recover].
 //
-// To bring your own, implement [Assigner] and [Lease], or a [Store], and run the suite of package assignertest on it.
+// To use another source, implement [Assigner] and [Lease], or a [Store], and run the conformance
+// suite of package assignertest.
 package assigner

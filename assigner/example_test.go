@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/cached"
 )
 
 // A generator makes this call when it starts.
@@ -27,7 +25,7 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// worker 12, derived, comes back after a restart: true
-	// assigner: worker ID out of range: 131072 from Static, allowed with layout 28/5/17/13 1s: 0 to 131071
+	// assigner: worker ID out of range: 131072 from Static, allowed with layout 28/5/17/13@1s: 0 to 131071
 }
 
 // The low ten bits of these two addresses are the same, and sixteen are enough to tell them apart.
@@ -50,7 +48,7 @@ func ExampleIPv4Suffix() {
 	// 192.168.161.55 with 16 bits: worker 41271
 }
 
-// What a generator of your own does with a grant. Those of this module do it themselves.
+// A custom generator registers its grant. The generators of this module do so themselves.
 func ExampleRegister() {
 	d := assigner.Domain{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 7}
 	lease, err := assigner.Static(12).Assign(context.Background(), d)
@@ -76,8 +74,8 @@ func ExampleRegister() {
 	// its successor starts right above: true <nil>
 }
 
-// rack is an assigner of one's own: it numbers workers by rack and slot, and leaves range checks,
-// grant and lease to Static.
+// rack is a custom assigner: it numbers workers by rack and slot, and leaves range checks, grant
+// and lease to Static.
 type rack struct{ number, slot int64 }
 
 func (r rack) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
@@ -97,37 +95,4 @@ func ExampleAssigner() {
 	}
 	fmt.Println("worker", lease.Grant().WorkerID)
 	// Output: worker 1403
-}
-
-// Two generators of one host, which may as well be two processes.
-func ExampleFileStore() {
-	dir, err := os.MkdirTemp("", "ids-") // for real a folder that stays, such as /var/lib/ids
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-
-	for range 2 {
-		g, err := cached.New(cached.Config{
-			Assigner: assigner.Leased(assigner.FileStore(dir), assigner.LeaseConfig{
-				AllowUndurable: true, // only for this example: some hosts keep temporary files in memory
-			}),
-		})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		defer func() { _ = g.Close() }()
-		id, err := g.Next()
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fields, err := g.Parse(id)
-		fmt.Println("an ID of worker", fields.WorkerID, err)
-	}
-	// Output:
-	// an ID of worker 0 <nil>
-	// an ID of worker 1 <nil>
 }

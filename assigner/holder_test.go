@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// A holder that was cut off comes back to a server that lacks the claim of its successor. The new server's clock is slow: it
-// says that the row has not expired. The holder's own clocks say that it may have.
+// A holder that was cut off comes back to a server that lacks the claim of its successor. The new
+// server's clock is slow: it says that the row has not expired. The holder's own clocks say that it
+// may have.
 func TestAHolderThatWasCutOffCountsItsOwnTime(t *testing.T) {
 	const away = 61 * time.Second
 	for name, row := range map[string]struct {
@@ -36,7 +37,8 @@ func TestAHolderThatWasCutOffCountsItsOwnTime(t *testing.T) {
 	}
 }
 
-// A successor on the new server begins above its quarantine. Up to there the grant is exclusive, and the holder keeps it.
+// A successor on the new server begins above its quarantine. Up to there the grant is exclusive,
+// and the holder keeps it.
 func TestALeaseOnAReplacedServerKeepsItsExclusivePart(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A"
@@ -53,15 +55,16 @@ func TestALeaseOnAReplacedServerKeepsItsExclusivePart(t *testing.T) {
 	if _, err := quarantined.Assign(t.Context(), memDomain()); err == nil {
 		t.Fatal("no quarantine")
 	}
-	// The lead, two windows, the prepared deltas and a unit; the clocks of two servers may differ by MaxSkew.
+	// The lead, two windows, the prepared deltas and a unit; the clocks of two servers may differ
+	// by MaxSkew.
 	const want = memStart + 3600 + 60 + 8 + 1
 	if first := quarantined.(*leaser).waiting[0].first; limit != want || first <= limit {
 		t.Errorf("limit %d, the successor begins at %d; want %d, and the successor above it", limit, first, want)
 	}
 }
 
-// A clock that is a year ahead for a moment must not lift the fence by a year, and a want that is none of its own
-// does no harm either.
+// A clock that is a year ahead for a moment must not lift the fence by a year, and a want that is
+// none of its own does no harm either.
 func TestAnAbsurdWantRaisesTheFenceByWindows(t *testing.T) {
 	h := newTenant(t)
 	year := int64(memStart + 365*24*3600)
@@ -73,7 +76,8 @@ func TestAnAbsurdWantRaisesTheFenceByWindows(t *testing.T) {
 	}
 }
 
-// Stores without a clock show when they were written last. A host that is behind has a wrong clock, or the writer had.
+// Stores without a clock show when they were written last. A host that is behind has a wrong clock,
+// or the writer had.
 func TestAHostBehindTheLastWriteIsRefused(t *testing.T) {
 	s := newMemStore()
 	s.status.Seen = memTime(memStart + 62)

@@ -2,8 +2,8 @@ package assigner
 
 import "time"
 
-// An instant is a moment by the two clocks of this host. Each has its own weakness: the monotonic clock stands still
-// while a machine is suspended, and the wall clock can be set back.
+// An instant is a moment by the two clocks of this host. Each has its own weakness: the monotonic
+// clock stands still while a machine is suspended, and the wall clock can be set back.
 type instant struct {
 	mono time.Duration
 	wall time.Time

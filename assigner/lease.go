@@ -19,21 +19,21 @@ type terms struct {
 	alloc  *bitsalloc.Allocator
 }
 
-// window is how long the store may be out of reach, one unit at least.
+// window returns LeaseConfig.Window, at least one unit.
 func (t *terms) window() time.Duration { return max(t.cfg.Window, t.domain.Layout.Unit) }
 
-// units is the window in units.
+// units returns the window in units.
 func (t *terms) units() int64 { return int64(t.window() / t.domain.Layout.Unit) }
 
-// look returns the server's status and the present delta by this host's clock. It refuses a store that may forget, and
-// clocks that disagree.
+// look returns the server's status and the present delta by this host's clock. It returns an error
+// for a store with faults, and when the clocks disagree.
 func (t *terms) look(ctx context.Context) (Status, int64, error) {
 	status, err := t.store.Status(ctx)
 	if err != nil {
-		return status, 0, fmt.Errorf("assigner: look at the store: %w", err)
+		return status, 0, fmt.Errorf("assigner: read the status of the store: %w", err)
 	}
 	if len(status.Faults) > 0 && !t.cfg.AllowUndurable {
-		return status, 0, fmt.Errorf("%w: %s; correct that, or set AllowUndurable to take the risk", ErrStoreNotDurable, strings.Join(status.Faults, "; "))
+		return status, 0, fmt.Errorf("%w: %s; correct the settings, or set AllowUndurable to accept the risk", ErrStoreNotDurable, strings.Join(status.Faults, "; "))
 	}
 	now := t.domain.Now()
 	bound := t.cfg.MaxSkew + t.domain.Layout.Unit
@@ -48,8 +48,8 @@ func (t *terms) look(ctx context.Context) (Status, int64, error) {
 	return status, now, nil
 }
 
-// reach is the fence for use up to delta and span above it. A store that may forget bounds it by its own clock, so that
-// grants that it has forgotten lie in the past when the next holder comes out of quarantine.
+// reach returns the fence for use up to span above delta. A lossy store bounds it by its own clock,
+// so that grants that it has forgotten lie in the past when the next holder leaves quarantine.
 func (t *terms) reach(status Status, delta, span int64) int64 {
 	most := t.alloc.MaxDelta()
 	if status.Lossy {
@@ -58,7 +58,7 @@ func (t *terms) reach(status Status, delta, span int64) int64 {
 	return above(delta, span, most)
 }
 
-// above returns delta + span, or most where that is less.
+// above returns delta + span, but at most most.
 func above(delta, span, most int64) int64 {
 	if delta >= most || span >= most-delta {
 		return most
@@ -68,30 +68,31 @@ func above(delta, span, most int64) int64 {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// A lease holds a row. The limit of its grant is the fence of the row as last proved: by a swap that was acknowledged, or by
-// a read that shows the row with the lease's version and token.
+// A lease is the holder's side of a row. The limit of its grant is the fence of the row as last
+// proved: by an acknowledged swap, or by a read that shows the lease's version and token.
 type lease struct {
 	terms
 	namespace    string
 	fence        int64 // of the namespace, when the row was claimed
-	prepared     int64 // the largest of all holders, then
+	prepared     int64 // the largest of all holders, at that time
 	guarantee    Guarantee
 	first, limit int64
 	row          Row    // as last proved
-	pace         pace   // as of then
-	server       string // its identity then
+	pace         pace   // at the last proof
+	server       string // the server's identity at the last proof
 
-	// The row cannot have had another holder for exclusive after renewed, the beginning of the call that proved it last.
+	// For the time exclusive after renewed, the row cannot have another holder. renewed is the
+	// start of the call that proved the row last.
 	renewed   instant
 	exclusive time.Duration
-	// tried are the swaps from row that were not answered: each of them may still take effect. A higher fence that none of
-	// them has is not of this lease's making: it limits the damage of a copied process to a window.
+	// tried are the swaps from row without an answer; each may still take effect. Another process,
+	// such as a copy of this one, has set any higher fence that is not in tried.
 	tried []attempt
 
 	quarantine *quarantine // nil: it is over, or there was none
 }
 
-// An attempt is a swap to a fence, by a renewal that began then.
+// An attempt is a swap to a fence, by a renewal that started at began.
 type attempt struct {
 	fence int64
 	began instant
@@ -101,10 +102,11 @@ func (l *lease) Grant() Grant {
 	return Grant{WorkerID: l.row.WorkerID, First: l.first, Limit: l.limit, Guarantee: l.guarantee, Reusable: true}
 }
 
-// RenewWithin is half of the time that the row takes to expire.
+// RenewWithin returns half of the time to live of the row.
 func (l *lease) RenewWithin() time.Duration { return l.window() }
 
-// Renew raises the fence to want, and to two windows above used and the clock, and keeps the row from expiring.
+// Renew raises the fence to want, and to two windows above used and the clock, and keeps the row
+// from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	began, at := l.clock(), l.domain.Now() // when used was read
 	status, now, err := l.look(ctx)
@@ -116,12 +118,13 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	}
 	pace := l.pace.follow(max(used, at+l.domain.Prepared), at, l.units(), l.alloc.MaxDelta())
 	used = max(used, now)
-	// A clock that was wrong for a moment may have asked for any delta. By MaxSkew it may be off at any time.
+	// Limit want, which may come from a clock that was wrong for a moment. MaxSkew is always
+	// allowed.
 	skew := int64(2 * l.cfg.MaxSkew / l.domain.Layout.Unit)
 	want = min(want, above(max(used, l.row.Fence), max(4*pace.span, l.domain.Prepared, skew), l.alloc.MaxDelta()))
 	next := l.row
-	next.Identity = status.Identity // a row that matches has lost nothing
-	// One unit at least: a swap from the row as it was before must not find it unchanged, see Revoke.
+	next.Identity = status.Identity // a row that matches has lost no commit
+	// Raise it by one unit at least: a late swap from the old row must fail, see Revoke.
 	next.Fence = max(l.row.Fence, l.reach(status, l.row.Fence, 1), l.reach(status, want, 0), l.reach(status, used, 2*pace.span))
 	proved, err := l.raise(ctx, next, want, began)
 	if err != nil {
@@ -140,13 +143,15 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	return nil
 }
 
-// holds is how long a row cannot have another holder after a renewal began. The row expires after two windows by the
-// store's clock, which starts later; half a window is held back, since clocks run at different speeds.
+// holds returns how long after the start of a renewal the row cannot have another holder. The row
+// expires after two windows by the store's clock, which starts later. Half a window is held back,
+// since clocks run at different speeds.
 func (t *terms) holds() time.Duration { return 3 * t.window() / 2 }
 
-// checkStillHeld ends the lease where another process may have had the row meanwhile and the store may have forgotten it:
-// on another server, and on a store that calls itself lossy. Both clocks of this host count, and no clock of a server: the
-// new server's may be slow. A second process of the same owner takes a row at once, so Fenced has no such time.
+// checkStillHeld ends the lease if another process may have had the row meanwhile and the store may
+// have forgotten that process: on another server, and on a lossy store. It uses both clocks of this
+// host, and not the server's clock: a new server's clock may be slow. A second process of the same
+// owner takes a row at once, so a Fenced lease ends whenever the server changes.
 func (l *lease) checkStillHeld(status Status) error {
 	moved := status.Identity != l.server
 	if !status.Lossy && !moved {
@@ -157,7 +162,8 @@ func (l *lease) checkStillHeld(status Status) error {
 		return nil
 	}
 	if moved {
-		// A successor on the new server begins above a quarantine that cannot have begun before this lease was renewed.
+		// A successor on the new server starts above the deltas that its quarantine covers. The
+		// quarantine started after the last renewal of this lease.
 		l.limit = min(l.limit, l.covered(l.renewed.wall, l.fence, l.isolation(status, l.prepared)-l.cfg.MaxSkew))
 		return fmt.Errorf("%w: row %d: the server was %q and is %q, and may have lost a claim: the last renewal began %v ago, allowed: less than %v",
 			ErrWorkerRowLost, l.row.WorkerID, l.server, status.Identity, elapsed, l.exclusive)
@@ -166,8 +172,9 @@ func (l *lease) checkStillHeld(status Status) error {
 		ErrWorkerRowLost, l.row.WorkerID, elapsed, l.exclusive)
 }
 
-// raise swaps the row for next. It is content with less if an earlier swap has taken effect that reaches want. It returns
-// the beginning of the renewal that has kept the row from expiring.
+// raise swaps the row for next. If an earlier swap has taken effect late and reaches want, raise
+// leaves it at that. It returns the start of the renewal that has last extended the expiry of the
+// row.
 func (l *lease) raise(ctx context.Context, next Row, want int64, began instant) (instant, error) {
 	for {
 		next.Fence = max(next.Fence, l.row.Fence)
@@ -179,7 +186,8 @@ func (l *lease) raise(ctx context.Context, next Row, want int64, began instant) 
 		if errSwap != nil {
 			l.tried = append(l.tried, attempt{next.Fence, began})
 		}
-		// Another process has changed the row, or an earlier swap took effect late, or it is not known whether this one did.
+		// Another process has changed the row, or an earlier swap took effect late, or this one may
+		// have taken effect.
 		found, err := l.store.Load(ctx, l.row.WorkerID)
 		if err != nil {
 			return began, fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, errors.Join(errSwap, err))
@@ -188,14 +196,14 @@ func (l *lease) raise(ctx context.Context, next Row, want int64, began instant) 
 			return began, err
 		}
 		switch i := l.attempt(found.Fence); {
-		case found.same(l.row) && found.same(next) && errSwap != nil:
+		case found.Same(l.row) && found.Same(next) && errSwap != nil:
 			return l.renewed, nil // a swap that raises no fence leaves no trace
-		case found.same(l.row) && errSwap == nil:
+		case found.Same(l.row) && errSwap == nil:
 			return began, fmt.Errorf("assigner: renew row %d: the store refuses the swap and shows the row unchanged", l.row.WorkerID)
-		case !found.same(l.row):
+		case !found.Same(l.row):
 			proved := l.tried[i].began
 			l.prove(found)
-			if found.Fence >= want || found.same(next) {
+			if found.Fence >= want || found.Same(next) {
 				return proved, nil
 			}
 		}
@@ -205,27 +213,29 @@ func (l *lease) raise(ctx context.Context, next Row, want int64, began instant) 
 	}
 }
 
-// attempt returns the first swap to a fence that was not answered, or -1.
+// attempt returns the index of the first unanswered swap to a fence, or -1.
 func (l *lease) attempt(fence int64) int {
 	return slices.IndexFunc(l.tried, func(a attempt) bool { return a.fence == fence })
 }
 
-// prove notes that the row was raised by this lease. Swaps from the row before can no longer take effect.
+// prove records the row as set by this lease. Swaps from earlier states of the row can no longer
+// take effect.
 func (l *lease) prove(row Row) { l.row, l.tried = row, nil }
 
-// pace is how fast ID time is used: up to used at the delta at, by this host's clock. A generator that is no further ahead
-// than it prepares counts as one at the pace of the clock. span is the window at that rate.
+// pace measures how fast a generator uses deltas: it had used deltas up to used when this host's
+// clock was at the delta at. A generator that is no further ahead than it prepares counts as
+// keeping pace with the clock. span is the number of deltas used in a window at that rate.
 type pace struct{ used, at, span int64 }
 
-// follow returns the pace after a use up to used at now. The span changes at most twofold or by half at a time, and never
-// falls below the window at the pace of the clock.
+// follow returns the pace after a use up to used at now. The span changes at most twofold or by
+// half at a time, and never falls below the window at the pace of the clock.
 func (p pace) follow(used, now, window, maxDelta int64) pace {
 	rate := max(float64(used-p.used)/float64(max(now-p.at, 1)), 1)
 	wanted := int64(min(rate*float64(window), float64(maxDelta/2)))
 	return pace{used, now, max(min(max(wanted, p.span/2), 2*p.span), window)}
 }
 
-// check returns an error when a row that was read is no longer this lease's.
+// check returns an error when a row that was read no longer belongs to this lease.
 func (l *lease) check(ctx context.Context, found Row) error {
 	lost := func(sentinel error, format string, args ...any) error {
 		return fmt.Errorf("%w: %w: row %d: "+format, append([]any{ErrWorkerRowLost, sentinel, l.row.WorkerID}, args...)...)
@@ -241,11 +251,11 @@ func (l *lease) check(ctx context.Context, found Row) error {
 		}
 		return lost(ErrWorkerRowMissing, "never delete rows: fences are lost with them")
 	case found.Version == l.row.Version && found.Token != l.row.Token && found.Token != "":
-		return lost(ErrFenceRegressed, "version %d is %q's here, and was this lease's: the store has gone back; all fences have to be raised",
+		return lost(ErrFenceRegressed, "version %d belongs to %q, and belonged to this lease: the store went back to an earlier state; run Recover",
 			found.Version, found.Owner)
 	case found.Version < l.row.Version || found.Fence < l.row.Fence:
-		return lost(ErrFenceRegressed, "version %d and fence %d, here %d and %d; after a restore or a failover that lost commits "+
-			"all fences have to be raised", found.Version, found.Fence, l.row.Version, l.row.Fence)
+		return lost(ErrFenceRegressed, "version %d and fence %d, here %d and %d: the store went back to an earlier state, "+
+			"by a restore or a failover; run Recover", found.Version, found.Fence, l.row.Version, l.row.Fence)
 	case found.Revoked():
 		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)
 	case found.Version != l.row.Version || found.Token != l.row.Token:
@@ -258,8 +268,8 @@ func (l *lease) check(ctx context.Context, found Row) error {
 	return nil
 }
 
-// Release frees the row. The fence stays: it is never lowered. The row has expired MaxSkew ago, so that it is offered even
-// if the store's clock is set back.
+// Release frees the row and keeps its fence. The expiry is set to MaxSkew ago, so that the row is
+// offered even if the store's clock is set back.
 func (l *lease) Release(ctx context.Context, _ int64) error {
 	l.Abandon()
 	for held := l.row; ; {
@@ -275,9 +285,9 @@ func (l *lease) Release(ctx context.Context, _ int64) error {
 			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, errors.Join(errSwap, err))
 		case found.Token != l.row.Token:
 			return nil // free, or another holder's
-		case found.same(held):
-			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, cmp.Or(errSwap, errors.New("the store does not change it")))
+		case found.Same(held):
+			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, cmp.Or(errSwap, errors.New("the store does not change the row")))
 		}
-		held = found // a renewal has taken effect late
+		held = found // a renewal took effect late
 	}
 }

@@ -15,68 +15,77 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A LeaseConfig says how leases are taken and renewed. Its zero value is ready to use. All processes of a namespace use the
-// same Window, MaxLead, MaxSkew and FirstWorkerID.
+// A LeaseConfig configures how [Leased], [Auto] and [Fenced] take and renew leases. Its zero value
+// is ready to use. All processes of a namespace must use the same Window, MaxLead, MaxSkew and
+// FirstWorkerID.
 type LeaseConfig struct {
-	// Window is how long the store may be out of reach, at the present rate of use, before a generator runs
-	// out of deltas; at least one unit. A renewal reaches two windows ahead, and is due when one of them is left; a claim
-	// reaches one window ahead, since the rate is not known yet. That is also how much ID time a crash wastes. A store
-	// that may forget gives one window at most, of real time, and bridges half of it. Zero: 30 s.
+	// Window is how far ahead of use a lease reaches, and so how long the store may be unreachable,
+	// at the present rate of use, before a generator runs out of deltas. It is at least one unit. A
+	// renewal reaches two windows ahead, and is due when one window is left. A claim reaches one
+	// window ahead, since the rate is not known yet. A crash wastes the unused part. A lossy store
+	// grants at most one window of real time, and bridges an outage of half a window. Zero: 30 s.
 	Window time.Duration
-	// MaxLead is how far ahead of the clock a fence may lie for its worker ID to be taken. Each start reaches as far ahead as
-	// the generator prepares, which is 2^BoostPower units, and a window. On a store with an identity a quarantine covers
-	// MaxLead, and takes as long. Zero: two windows and the most that a generator of the namespace prepares, on a store with an
-	// identity; 24 h on others.
+	// MaxLead is how far ahead of the clock the fence of a free worker ID may lie; a claim skips
+	// worker IDs with higher fences. Each start moves a fence ahead by one window and by the units
+	// that the generator prepares, 2^BoostPower. On a store whose Status has an Identity, a
+	// quarantine lasts MaxLead and more, see [ErrQuarantined]. Zero: on a store with an Identity,
+	// two windows and the most units that any generator of the namespace prepares; on others, 24 h.
 	MaxLead time.Duration
-	// MaxSkew is how far the clocks of this host and of the store may differ: the fence of a host whose clock is
-	// wrong would spoil a worker ID for all holders after it. Zero: 1 min.
+	// MaxSkew is how far the clocks of this host and of the store may differ at a claim or renewal:
+	// a host whose clock is ahead would raise a fence out of reach of later holders. Zero: 1 min.
 	MaxSkew time.Duration
-	// FirstWorkerID is the smallest worker ID of the namespace; it has those from there to the largest of the layout. It
-	// leaves the smaller ones to worker IDs that come from elsewhere, such as Disposable ones in the same database. All
-	// processes of a namespace use the same. Zero: the whole worker field.
+	// FirstWorkerID is the smallest worker ID of the namespace, 0 to the largest of the layout.
+	// Smaller worker IDs are left to other sources, such as Disposable in the same database. Zero:
+	// the whole worker field.
 	FirstWorkerID int64
-	// Owner names this process in the store, for people. Empty: host name and process number.
+	// Owner names this process in the store, to be read by people. Empty: host name and process
+	// number.
 	Owner string
-	// AllowUndurable accepts a store that may forget what it has acknowledged, with a warning. Then nothing
-	// keeps a worker ID from being used twice after a crash of the store.
+	// AllowUndurable accepts a store whose settings let it forget acknowledged commits, and logs a
+	// warning. After a crash of such a store two holders may use the same deltas of a worker ID.
 	AllowUndurable bool
-	// Logger receives that warning; nil: none.
+	// Logger receives warnings. Nil: none are logged.
 	Logger *slog.Logger
 }
 
-// Leased takes worker IDs from a pool in a store: first one that an earlier holder has left, by releasing it or by
-// not renewing it for two windows, and a new one when there is none. Expiry only says when a worker ID may be offered
-// again. The fence keeps two holders apart: each claim and each renewal hands out a slice of deltas that no other hands
-// out, whatever clocks, pauses and messages that arrive late do. Prior art are the windows of timestamp oracles
-// (Percolator, TiKV PD) and segment allocation (Leaf, TinyId).
+// Leased returns an assigner that leases worker IDs from a store. It prefers a worker ID that an
+// earlier holder has released, or has not renewed for two windows, and takes a new one if there is
+// none. Expiry only decides when a worker ID is offered again; the fence keeps two holders apart.
+// Each claim and each renewal raises the fence and grants a range of deltas that no other claim or
+// renewal grants. Wrong clocks, pauses and delayed messages do not change that. The algorithm
+// follows timestamp oracles (Percolator, TiKV PD) and segment allocation (Leaf, TinyId).
 //
-// Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock] when the free ones
-// were used more than MaxLead ahead; both errors, and [ErrQuarantined], have a method RetryAfter() time.Duration.
+// Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock]
+// when the fences of all free ones are more than MaxLead ahead of the clock. Both errors, and
+// [ErrQuarantined], have a method RetryAfter() time.Duration.
 //
-// The grant is [GuaranteeFenced], on a store that calls itself lossy [GuaranteeLossy]. There, give each generator an assigner of its
-// own: those that share one come out of quarantine one after the other.
+// The grant is [GuaranteeFenced], or [GuaranteeLossy] on a store that reports itself lossy or has
+// faults. On a lossy store, give each generator an assigner of its own: generators that share one
+// leave quarantine one after the other.
 func Leased(store Store, cfg LeaseConfig) Assigner {
 	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(recycledFirst) })
 }
 
-// Auto is [Leased] in the other order: new worker IDs while they last, then recycled ones.
+// Auto is [Leased] in the other order: it takes new worker IDs while they last, and then reuses
+// free ones.
 func Auto(store Store, cfg LeaseConfig) Assigner {
 	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(newFirst) })
 }
 
-// Fenced puts a fence behind a worker ID that comes from elsewhere. While another owner holds a lease on it,
-// Assign returns [ErrWorkerInUse], naming owner and process; the same owner takes it over at once, which the fence keeps
-// safe. owner tells two processes apart that must not share the number, and stays the same over their restarts, such as a
-// host name or an address.
+// Fenced returns an assigner that leases the given worker ID only. While another owner holds it,
+// Assign returns [ErrWorkerInUse] with the other owner and process. The same owner takes the worker
+// ID over at once, and the fence keeps that safe. owner must differ between processes that must not
+// share the worker ID, and must stay the same over restarts, such as a host name or an address.
 //
-// Two live processes with one owner are a mistake. Each takes the number from the other until one of them has lost it twice
-// in a row: from then on its Assign returns [ErrWorkerInUse] as long as the other holds the number. A second generator of
-// one owner in one process is refused in the same way.
+// Two live processes with one owner are a mistake. Each takes the worker ID from the other until
+// one of them has lost it twice in a row; its Assign then returns [ErrWorkerInUse] as long as the
+// other process holds the worker ID. A second generator with one owner in one process is rejected
+// with the same error.
 func Fenced(store Store, workerID int64, owner string, cfg LeaseConfig) Assigner {
 	l := newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.fixed(workerID) })
 	l.cfg.Owner, l.atOnce = owner, true
 	if owner == "" {
-		l.err = errors.Join(l.err, errors.New("assigner: Fenced: owner empty, allowed: a name that tells processes apart"))
+		l.err = errors.Join(l.err, errors.New("assigner: Fenced: owner is empty, allowed: a name that differs between processes"))
 	}
 	return l
 }
@@ -87,16 +96,16 @@ type leaser struct {
 	cfg    LeaseConfig
 	choose func(*claim) (*lease, error)
 	holder string // host and process number
-	atOnce bool   // the same owner takes a row over before it expires
+	atOnce bool   // the same owner may take a row over before it expires
 	err    error  // the mistakes of the configuration
 
-	// What a simulation does in its own way.
+	// A simulation replaces these.
 	shuffle func(n int, swap func(i, j int))
 	pause   func(ctx context.Context, try int)
 	clock   func() instant
 
 	mu      sync.Mutex
-	waiting []*lease // in quarantine, until their callers come back
+	waiting []*lease // in quarantine, until a caller calls Assign again
 	rival   rivalry
 }
 
@@ -111,7 +120,7 @@ func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)
 	}
 	l := &leaser{store: store, cfg: cfg, choose: choose, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock()}
 	if store == nil {
-		l.err = errors.Join(l.err, errors.New("assigner: store nil, allowed: any"))
+		l.err = errors.Join(l.err, errors.New("assigner: store is nil, allowed: any"))
 	}
 	if cfg.FirstWorkerID < 0 {
 		l.err = errors.Join(l.err, fmt.Errorf("assigner: FirstWorkerID %d, allowed: 0 or more, and within the worker field", cfg.FirstWorkerID))
@@ -120,7 +129,7 @@ func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)
 		name  string
 		value time.Duration
 		zero  string
-	}{{"Window", cfg.Window, "30 s"}, {"MaxLead", cfg.MaxLead, "see there"}, {"MaxSkew", cfg.MaxSkew, "1 min"}} {
+	}{{"Window", cfg.Window, "30 s"}, {"MaxLead", cfg.MaxLead, "default"}, {"MaxSkew", cfg.MaxSkew, "1 min"}} {
 		if span.value < 0 {
 			l.err = errors.Join(l.err, fmt.Errorf("assigner: %s %v, allowed: 0 (%s) or more", span.name, span.value, span.zero))
 		}

@@ -16,13 +16,13 @@ import (
 // memStart is the delta that store and host agree on when a test begins.
 const memStart = 1000
 
-// A memStore keeps rows in memory. A test may stand between a swap and its answer.
+// A memStore keeps rows in memory. A test may intercept a swap and its answer.
 type memStore struct {
 	mu     sync.Mutex
 	status Status // Now is moved by the test
 	meta   Meta
 	rows   map[int64]Row
-	list   []Row // what List returns, if not nil
+	list   []Row // the result of List, if not nil
 
 	// onSwap replaces a swap; do carries it out.
 	onSwap func(old, next Row, do func() bool) (bool, error)
@@ -58,7 +58,7 @@ func (s *memStore) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
 	do := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if !s.meta.same(old) {
+		if !s.meta.Same(old) {
 			return false
 		}
 		s.meta = next
@@ -105,7 +105,7 @@ func (s *memStore) Swap(_ context.Context, old, next Row, ttl time.Duration) (bo
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		found, exists := s.rows[next.WorkerID]
-		if exists != (old.Version != 0) || exists && !found.same(old) {
+		if exists != (old.Version != 0) || exists && !found.Same(old) {
 			return false
 		}
 		next.Expires = s.status.Now.Add(ttl)
@@ -134,7 +134,7 @@ func (s *memStore) put(rows ...Row) {
 	}
 }
 
-// held is a row that somebody holds; it expires at a delta.
+// held returns a row with a holder; it expires at a delta.
 func held(worker, fence int64, owner string, expires int64) Row {
 	return Row{WorkerID: worker, Version: 1, Fence: fence, Token: "T" + owner, Owner: owner, Expires: memTime(expires)}
 }
@@ -158,7 +158,7 @@ func wantGrant(t *testing.T, l Lease, worker, first, limit int64) {
 	}
 }
 
-// lose carries swaps out and loses their answers, n times.
+// lose makes the next n swaps and loses their answers.
 func (s *memStore) lose(n int) {
 	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
 		done := do()
@@ -169,7 +169,7 @@ func (s *memStore) lose(n int) {
 	}
 }
 
-// delay holds back the swap that comes next, and returns what carries it out.
+// delay holds back the next swap, and returns a func that makes it.
 func (s *memStore) delay() (arrive func()) {
 	var swap func() bool
 	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
@@ -179,7 +179,8 @@ func (s *memStore) delay() (arrive func()) {
 	return func() { swap() }
 }
 
-// clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this host's.
+// clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this
+// host's.
 func clocked(a Assigner) Assigner {
 	if l, ok := a.(*leaser); ok {
 		var s *memStore

@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// recoveringPrefix begins the token of a meta row while a recovery is under way.
+// recoveringPrefix starts the token of a meta row while a recovery is under way.
 const recoveringPrefix = "recovering-"
 
-// recovering reports whether Recover has begun and not ended.
+// recovering reports whether Recover has started and not finished.
 func (m Meta) recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
 
-// loadMeta reads how IDs are composed in this namespace, and writes it if it is not there.
+// loadMeta reads the meta row of the namespace, creates it if it is missing, and raises Prepared to
+// the domain's.
 func (c *claim) loadMeta() (err error) {
 	for c.ctx.Err() == nil {
 		if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
@@ -34,7 +35,7 @@ func (c *claim) loadMeta() (err error) {
 		if err != nil {
 			return err
 		}
-		// Whether it took effect is seen by reading again.
+		// Read again, to see whether the swap took effect.
 	}
 	return c.ctx.Err()
 }
@@ -45,14 +46,14 @@ func (c *claim) checkMeta() error {
 		return err
 	}
 	if c.meta.recovering() {
-		return passing{errors.New("assigner: a recovery of the namespace has begun and not ended; wait for it, or call Recover again if it " +
+		return passing{errors.New("assigner: a recovery of the namespace is not finished; wait for it, or call Recover again if it " +
 			"was interrupted"), time.Second}
 	}
 	return nil
 }
 
-// createMeta makes the namespace. Two stores do not know each other, so that a store that is new by mistake gives out
-// worker IDs that are in use: a warning shows where it is.
+// createMeta creates the namespace. If that happens in a wrong store, its worker IDs are in use
+// elsewhere, so createMeta logs a warning that names the store.
 func (c *claim) createMeta() error {
 	first := Meta{Version: 1, Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
 		FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Prepared: c.domain.Prepared,
@@ -67,7 +68,7 @@ func (c *claim) createMeta() error {
 	return nil
 }
 
-// name is the store's, for people.
+// name returns the name of the store for log records.
 func (c *claim) name() string {
 	switch s := c.store.(type) {
 	case fmt.Stringer:
@@ -78,8 +79,8 @@ func (c *claim) name() string {
 	return fmt.Sprintf("%T", c.store)
 }
 
-// swapMeta replaces the meta row that was read by next, with another version and token. It returns false when another process was
-// faster; the meta row has then been read again.
+// swapMeta replaces the meta row that was read by next, with a new version and token. It returns
+// false when another process was faster; it then reads the meta row again.
 func (c *claim) swapMeta(next Meta) (bool, error) {
 	ok, err := c.trySwapMeta(next)
 	if ok || err != nil {
@@ -88,14 +89,15 @@ func (c *claim) swapMeta(next Meta) (bool, error) {
 	return false, c.loadMeta()
 }
 
-// trySwapMeta is swapMeta, and leaves the meta row as it was read where it was not replaced. A lost answer is read again.
+// trySwapMeta is swapMeta without reading the meta row again when another process was faster. If
+// the answer is lost, it compares the stored row with next.
 func (c *claim) trySwapMeta(next Meta) (bool, error) {
 	next.Version++
 	next.Token = rand.Text()
 	ok, errSwap := c.store.SwapMeta(c.ctx, c.meta, next)
 	if errSwap != nil {
 		found, err := c.store.LoadMeta(c.ctx)
-		if err != nil || !found.same(next) {
+		if err != nil || !found.Same(next) {
 			return false, errors.Join(errSwap, err)
 		}
 		ok = true
@@ -106,9 +108,9 @@ func (c *claim) trySwapMeta(next Meta) (bool, error) {
 	return ok, nil
 }
 
-// checkNamespaces looks at the other namespaces of the store. Their worker IDs are the same numbers, so that IDs are equal
-// where layout, epoch and datacenter are. It refuses a name that differs from another in letter case only, which is a
-// mistake, and warns of the others.
+// checkNamespaces compares the namespace with the others of the store. Two namespaces with the same
+// layout, epoch and datacenter ID produce equal IDs. checkNamespaces returns an error if another
+// such name differs only in letter case, which is a mistake, and logs a warning about the others.
 func (c *claim) checkNamespaces() error {
 	s, ok := c.store.(Namespaced)
 	if !ok {

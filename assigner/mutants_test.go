@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// bounded is within how many schedules a mutant must be caught.
+// bounded is the number of schedules within which a mutant must be caught.
 const bounded = 300
 
-// caught runs schedules until one has a duplicate. It fails the test when none of the first 300 has.
+// caught runs schedules until one has a duplicate. It fails the test when none of the first 300
+// has.
 func caught(t *testing.T, rule string, sim simulation) {
 	t.Helper()
 	for seed := range uint64(bounded) {
@@ -22,7 +23,8 @@ func caught(t *testing.T, rule string, sim simulation) {
 	t.Errorf("%s: no duplicate in %d schedules: the simulation does not see that this rule is broken", rule, bounded)
 }
 
-// Each mutant breaks one rule, and the simulation that finds nothing in the protocol as it is finds a duplicate.
+// Each mutant breaks one rule, and the simulation that finds nothing in the protocol as it is finds
+// a duplicate.
 func TestSimulationCatchesAProtocolWith(t *testing.T) {
 	for name, row := range map[string]struct {
 		rule string
@@ -134,7 +136,7 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 	}
 }
 
-// An optimist takes a swap of a row for done whose answer has not come.
+// An optimist takes an unanswered swap of a row for done.
 type optimist struct{ Store }
 
 func (o optimist) Swap(ctx context.Context, old, next Row, ttl time.Duration) (bool, error) {
@@ -165,7 +167,8 @@ func forget(w *simWorld) {
 	w.log("the store has forgotten everything")
 }
 
-// loseRows is loseCommits where the namespace stays. It returns false when there is nothing to lose.
+// loseRows is loseCommits where the namespace stays. It returns false when there is nothing to
+// lose.
 func loseRows(w *simWorld) bool {
 	created := slices.IndexFunc(w.store.commits, func(c commit) bool { return c.worker < 0 && c.meta.Version == 0 })
 	commits := len(w.store.commits) - created - 1
@@ -179,7 +182,8 @@ func loseRows(w *simWorld) bool {
 	return true
 }
 
-// loseClaim is a failover that loses a single commit, a claim. The next claim may leave the same version and fence.
+// loseClaim is a failover that loses a single commit, a claim. The next claim may leave the same
+// version and fence.
 func loseClaim(w *simWorld) {
 	if n := len(w.store.commits); n > 0 {
 		if last := w.store.commits[n-1]; last.worker >= 0 && last.row.Version < w.store.rows[last.worker].Version {
@@ -190,7 +194,8 @@ func loseClaim(w *simWorld) {
 	}
 }
 
-// restore is a restore, and then the recovery with a lead that covers what was lost, of the meta row too, if whole.
+// restore is a restore followed by a recovery whose lead covers the lost commits, including commits
+// of the meta row if whole is set.
 func restore(w *simWorld, whole bool) {
 	var highest int64
 	for _, row := range w.store.rows {
@@ -221,7 +226,8 @@ func turnBack(w *simWorld, units int64) {
 	w.log("all clocks go back by %d", units)
 }
 
-// deleteRow deletes a row, unless a process that has not seen it counted may be about to create it: it could not tell.
+// deleteRow deletes a row, unless a process that has not seen it counted may be about to create it:
+// that process could not notice.
 func deleteRow(w *simWorld) {
 	worker := w.rng.Int64N(int64(len(w.store.rows)))
 	if w.store.creating[worker] > 0 || slices.ContainsFunc(w.holders, func(h *simHolder) bool { return h.lease == nil && h.counted <= worker }) {

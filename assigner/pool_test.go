@@ -32,7 +32,8 @@ func TestStartsThatCannotCreateARowBurnNoNumber(t *testing.T) {
 	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 0, 1, 1038)
 }
 
-// A process that is killed after it has created its row, and before it has counted it, leaves a number that is used again.
+// A process that is killed after it has created its row, and before it has counted it, leaves a
+// number that is used again.
 func TestAKillBetweenRowAndCountBurnsNoNumber(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
@@ -62,7 +63,8 @@ func TestAKillBetweenRowAndCountBurnsNoNumber(t *testing.T) {
 	}
 }
 
-// Rows that were used far ahead of the clock do not hide others from a claim, although they expired first.
+// Rows that were used far ahead of the clock do not hide others from a claim, although they expired
+// first.
 func TestRowsFarAheadDoNotHideOthers(t *testing.T) {
 	s := newMemStore()
 	d := memDomain()
@@ -80,7 +82,8 @@ func TestRowsFarAheadDoNotHideOthers(t *testing.T) {
 	}
 }
 
-// On a server that may be replaced, a claim begins no further ahead of the clock than a quarantine covers.
+// On a server that may be replaced, a claim begins no further ahead of the clock than a quarantine
+// covers.
 func TestAClaimAheadOfTheClockWaitsWhereServersAreReplaced(t *testing.T) {
 	const lead = 2*30 + 8 // two windows, and the prepared deltas
 	for name, row := range map[string]struct {
@@ -210,8 +213,8 @@ func TestTheFirstWorkerIDBoundsANamespace(t *testing.T) {
 	}
 }
 
-// Many processes start at once in a new namespace: all get a worker ID, and the rows that they created for each other
-// are few.
+// Many processes start at once in a new namespace: all get a worker ID, and the rows that they
+// created for each other are few.
 func TestManyFirstStartsAtOnce(t *testing.T) {
 	const starts = 400
 	for name, open := range map[string]func(Store, LeaseConfig) Assigner{"Leased": Leased, "Auto": Auto} {
@@ -261,7 +264,8 @@ func TestAStartThatDoesNotMakeItNamesTheCause(t *testing.T) {
 	}
 }
 
-// Fenced takes any number. The counter passes its rows without the pauses of a competition, and nothing is created in vain.
+// Fenced takes any number. The counter passes its rows without the pauses of a competition, and
+// nothing is created in vain.
 func TestTheCounterPassesRowsOfFenced(t *testing.T) {
 	s := newMemStore()
 	d := memDomain()

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// A QuarantineError says how long a worker ID must not be used yet. It wraps [ErrQuarantined]. The assigner that returned
-// it keeps the worker ID for a caller that comes back when the time has passed.
+// A QuarantineError reports how much longer a worker ID must not be used. It wraps
+// [ErrQuarantined]. The assigner keeps the worker ID for a caller that calls Assign again after
+// that time.
 type QuarantineError struct {
 	WorkerID  int64
 	Remaining time.Duration
 	Reason    string
 }
 
-// RetryAfter returns Remaining: generators call Assign again when that has passed.
+// RetryAfter returns Remaining, the time after which generators call Assign again.
 func (e *QuarantineError) RetryAfter() time.Duration { return e.Remaining }
 
 func (e *QuarantineError) Error() string {
@@ -25,7 +26,8 @@ func (e *QuarantineError) Error() string {
 // Unwrap returns ErrQuarantined.
 func (e *QuarantineError) Unwrap() error { return ErrQuarantined }
 
-// passing is an error of Assign that passes by itself, such as when all worker IDs are held. Generators look for its method.
+// passing is a temporary error of Assign, such as when all worker IDs are held. Generators look for
+// its method RetryAfter.
 type passing struct {
 	error
 	after time.Duration
@@ -36,7 +38,7 @@ func (e passing) Unwrap() error { return e.error }
 // RetryAfter returns the time after which Assign may succeed.
 func (e passing) RetryAfter() time.Duration { return e.after }
 
-// suspicion says why a store may have forgotten who used a row last, or returns "".
+// suspicion returns the reason why a store may have forgotten the last holder of a row, or "".
 func (c *claim) suspicion(row Row) string {
 	known := row.Identity
 	if row.Version == 0 {
@@ -44,15 +46,16 @@ func (c *claim) suspicion(row Row) string {
 	}
 	switch {
 	case c.status.Lossy:
-		return "the store may have forgotten who used it last"
+		return "the store may have forgotten the last holder"
 	case c.status.Identity != "" && c.status.Identity != known:
 		return fmt.Sprintf("the server is now %q and was %q, and may have lost commits", c.status.Identity, known)
 	}
 	return ""
 }
 
-// A quarantine holds back a lease that was claimed without a grant. When it ends, the deltas are past that an earlier
-// holder may have been granted, unless that one was ahead of the clock on a store that does not call itself lossy.
+// A quarantine holds back a lease that was claimed without a grant. When it ends, all deltas that
+// an earlier holder may have been granted lie in the past. On a store that is not lossy this does
+// not cover a holder that ran further ahead of the clock than MaxLead.
 type quarantine struct {
 	began          instant
 	lasts          time.Duration
@@ -61,19 +64,21 @@ type quarantine struct {
 	server, reason string
 }
 
-// begin starts a quarantine, which ends when its time has passed by the store's clock and by both clocks of this host.
+// begin starts a quarantine, which ends when its time has passed by the store's clock and by both
+// clocks of this host.
 func (q *quarantine) begin(status Status, now instant, lasts time.Duration, forgotten int64) {
 	q.began, q.lasts, q.until, q.server, q.forgotten = now, lasts, status.Now.Add(lasts), status.Identity, forgotten
 }
 
-// remaining is at most 0 when the quarantine is over.
+// remaining returns 0 or less when the quarantine is over.
 func (q *quarantine) remaining(status Status, now instant) time.Duration {
 	return max(q.until.Sub(status.Now), q.lasts-now.shortest(q.began))
 }
 
-// isolation is how long a quarantine lasts. On a server that may lack commits it covers all that a holder may have been
-// granted who keeps to the clock: it began up to lead ahead, prepared deltas at once, and was granted two windows more; and
-// clocks may differ. A lossy store bounds grants by its own clock.
+// isolation returns how long a quarantine lasts. On a server that may lack commits it covers every
+// grant of a holder that keeps to the clock: the holder started up to lead ahead, prepared deltas
+// at once, and was granted two windows more. MaxSkew covers the difference of clocks. A lossy store
+// bounds grants by its own clock.
 func (t *terms) isolation(status Status, prepared int64) time.Duration {
 	if status.Lossy {
 		return t.window() + t.cfg.MaxSkew
@@ -86,7 +91,8 @@ func (l *lease) remains(status Status) error {
 	return &QuarantineError{WorkerID: l.row.WorkerID, Remaining: l.quarantine.remaining(status, l.clock()), Reason: l.quarantine.reason}
 }
 
-// keep holds a lease in quarantine for the next caller. Those that end first come first.
+// keep stores a lease in quarantine for a later call of Assign, ordered by the end of the
+// quarantine.
 func (c *claim) keep(l *lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +100,7 @@ func (c *claim) keep(l *lease) {
 	slices.SortStableFunc(c.waiting, func(a, b *lease) int { return a.quarantine.until.Compare(b.quarantine.until) })
 }
 
-// pick takes over a lease that was kept, or returns nil.
+// pick removes and returns the first kept lease of the claim's domain, or nil.
 func (c *claim) pick() *lease {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +116,8 @@ func (c *claim) pick() *lease {
 	return l
 }
 
-// resume goes on with a lease in quarantine. It returns neither a lease nor an error when there is none.
+// resume returns a kept lease if its quarantine is over, or an error with the remaining time.
+// Without a kept lease it returns neither.
 func (c *claim) resume() (*lease, error) {
 	for l := c.pick(); l != nil; l = c.pick() {
 		if l.quarantine.remaining(c.status, c.clock()) > 0 {
@@ -133,8 +140,9 @@ func (c *claim) resume() (*lease, error) {
 	return nil, nil
 }
 
-// clearQuarantine raises the namespace's fence above everything that the old server may have granted, so that new worker IDs
-// need no quarantine. Where that fails the next lease that comes out of quarantine does it.
+// clearQuarantine raises the namespace's fence above everything that the old server may have
+// granted, so that new worker IDs need no quarantine. If that fails, the next lease that leaves
+// quarantine tries again.
 func (c *claim) clearQuarantine(q *quarantine) {
 	if c.meta.Identity == c.status.Identity || q.server != c.status.Identity {
 		return

@@ -127,7 +127,7 @@ func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	if row := s.rows[0]; row.Identity != "A timeline 2" {
 		t.Errorf("row %+v, want the new identity", row)
 	}
-	// From now on numbers that were never given out, as far as the server knows, begin above it, too.
+	// From now on worker IDs that are new to the server start above it, too.
 	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+197 {
 		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+197)
 	}
@@ -152,7 +152,7 @@ func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
 	}
 }
 
-// A holder whose server has changed goes on if nobody can have had its row meanwhile.
+// A holder whose server has changed goes on if no other process can have had its row meanwhile.
 func TestARenewalOnAnotherServer(t *testing.T) {
 	assigners := map[string]func(Store) Assigner{
 		"Leased": func(s Store) Assigner { return clocked(Leased(s, LeaseConfig{})) },
@@ -232,7 +232,7 @@ func TestQuarantinesOfOneAssignerAreToldApart(t *testing.T) {
 	if _, err := a.Assign(t.Context(), other); !errors.Is(err, ErrLayoutMismatch) {
 		t.Errorf("Assign = %v, want ErrLayoutMismatch", err)
 	}
-	// Somebody else has the row when its time is over: another claim begins.
+	// Another process has the row when the quarantine is over: a new claim starts.
 	s.rows[0] = held(0, 1200, "other", memStart+1000)
 	_, err := a.Assign(t.Context(), s.at(memStart+90))
 	if q, ok := errors.AsType[*QuarantineError](err); !ok || q.WorkerID != 1 || q.Remaining != 90*time.Second {

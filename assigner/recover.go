@@ -10,30 +10,33 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// Recover makes the namespace of a store usable again after the store went back to an earlier state, by a restore
-// from a backup or a failover that lost commits. It raises every fence to lead above its value, or above the present
-// time where that is later, takes every row from its holder, and makes worker IDs whose rows were lost begin there, too.
+// Recover makes the namespace of a store safe again after the store went back to an earlier state,
+// by a restore from a backup or by a failover that lost commits. It raises every fence to lead
+// above its value or above the present time, whichever is later, and takes every row from its
+// holder. Worker IDs whose rows were lost start above the same fence.
 //
-// It is safe when lead is more than any generator had run ahead of the clock, its window included, and more than any
-// clock was ahead; when no claim reaches the store between its return to the earlier state and the end of Recover; and
-// when the clock of the store is right. Generators that were running notice that their rows have changed, and take
-// others; what they had prepared stays valid. New IDs then lie up to lead ahead of the clock. A lossy store needs no
-// recovery, and refuses it.
+// Recover is safe under three conditions. lead is more than any generator had run ahead of the
+// clock, its window included, and more than any clock was ahead. No claim reaches the store between
+// its return to the earlier state and the end of Recover. The clock of the store is right.
 //
-// A worker ID below the counter whose row is missing, since the row was deleted, gets a row again.
+// Running generators notice that their rows have changed, and take other worker IDs; the IDs they
+// have prepared stay valid. New IDs then lie up to lead ahead of the clock. Recover returns an
+// error for a lossy store, which needs no recovery.
 //
-// After an error, call it again: it goes on where it ended, and adds lead once. Until it has ended without an error, Assign
-// on the namespace returns an error.
+// A worker ID whose row was deleted gets a row again.
+//
+// After an error, call Recover again: it goes on where it stopped, and adds lead only once. Assign
+// on the namespace returns an error until Recover has returned nil.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
 		return fmt.Errorf("assigner: Recover: lead %v, allowed: 0 or more", lead)
 	}
 	status, err := store.Status(ctx)
 	if err != nil {
-		return fmt.Errorf("assigner: Recover: look at the store: %w", err)
+		return fmt.Errorf("assigner: Recover: read the status of the store: %w", err)
 	}
 	if status.Lossy {
-		return errors.New("assigner: Recover: the store calls itself lossy: every claim on it is quarantined, and there is nothing to recover")
+		return errors.New("assigner: Recover: the store is lossy and quarantines every claim: there is nothing to recover")
 	}
 	r := &recovery{ctx: ctx, store: store, identity: status.Identity}
 	if err := r.raiseMeta(status.Now, lead); err != nil {
@@ -64,7 +67,7 @@ func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	return nil
 }
 
-var errEmptyNamespace = errors.New("there is none: nobody has used this namespace, or it was deleted, as rows must never be")
+var errEmptyNamespace = errors.New("it does not exist: the namespace was never used, or its rows were deleted, which must never happen")
 
 // A recovery is one call of Recover.
 type recovery struct {
@@ -75,8 +78,8 @@ type recovery struct {
 	now, lead, max int64
 }
 
-// raiseMeta comes first: rows that are created from then on begin above its fence. The token shows that it has been done,
-// and marks the rows that have been raised.
+// raiseMeta runs first: rows that are created later start above the fence of the namespace. Its
+// token records that the fence was raised, and marks the rows that are done.
 func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 	for {
 		old, err := r.store.LoadMeta(r.ctx)
@@ -109,7 +112,7 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 	}
 }
 
-// end opens the namespace again.
+// end allows claims on the namespace again.
 func (r *recovery) end() error {
 	next := r.meta
 	next.Version++
@@ -128,11 +131,11 @@ func (r *recovery) end() error {
 	return nil
 }
 
-// raiseRow leaves the token of the recovery in the row: it has expired at once, and is taken like a free one.
+// raiseRow stores the recovery's token in the row. The row expires at once and counts as free.
 func (r *recovery) raiseRow(old Row) error {
 	for old.Token != r.meta.Token {
 		next := old
-		next.Version++ // or a holder could take the fence for one that it asked for itself
+		next.Version++ // or a holder could take the fence for its own renewal
 		next.Fence = r.above(old.Fence)
 		next.Token = r.meta.Token
 		next.Identity = r.identity
@@ -151,7 +154,8 @@ func (r *recovery) raiseRow(old Row) error {
 	return nil
 }
 
-// createRow makes a row for a number that has none. Where it is there after all, it was raised.
+// createRow creates a row for a worker ID without one. If the row exists by now, its fence is
+// raised already.
 func (r *recovery) createRow(number int64) error {
 	row := Row{WorkerID: number, Version: 1, Fence: r.meta.Fence, Token: r.meta.Token, Identity: r.identity}
 	_, err := r.store.Swap(r.ctx, Row{}, row, 0)

@@ -19,7 +19,7 @@ func TestRecoverRaisesAllThatIsThereAndWhatIsNot(t *testing.T) {
 		2: {Version: 5, Fence: memStart + 3600, Owner: "gone"},
 	} {
 		want.WorkerID, want.Identity, want.Expires = worker, "restored", memTime(memStart)
-		want.Token = s.rows[worker].Token // of the recovery: the row has expired
+		want.Token = s.rows[worker].Token // token of the recovery: the row has expired
 		if got := s.rows[worker]; got != want || !strings.HasPrefix(got.Token, recoveringPrefix) {
 			t.Errorf("row %+v, want %+v", got, want)
 		}
@@ -27,7 +27,8 @@ func TestRecoverRaisesAllThatIsThereAndWhatIsNot(t *testing.T) {
 	if s.meta.Fence != memStart+3600 || s.meta.Identity != "restored" || s.meta.NextWorkerID != 3 || s.meta.Version != 3 || s.meta.recovering() {
 		t.Errorf("meta %+v, want its fence raised to %d and no number taken", s.meta, memStart+3600)
 	}
-	// No quarantine any more, and a number whose row was lost begins above the fence of all.
+	// There is no quarantine any more, and a worker ID whose row was lost starts above the
+	// namespace's fence.
 	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 3, memStart+3601, memStart+3600+8+30)
 }
 
@@ -47,7 +48,7 @@ func TestHoldersNoticeARecovery(t *testing.T) {
 func TestRecoverAgainstOthers(t *testing.T) {
 	s := newMemStore()
 	s.put(held(0, 700, "a", memStart+60))
-	s.onSwap = func(old, next Row, do func() bool) (bool, error) { // a holder is faster, once
+	s.onSwap = func(old, next Row, do func() bool) (bool, error) { // the holder renews first, once
 		s.onSwap = nil
 		s.rows[0] = held(0, 800, "a", memStart+60)
 		return do(), nil
@@ -63,7 +64,7 @@ func TestRecoverAgainstOthers(t *testing.T) {
 }
 
 func TestRecoverRefuses(t *testing.T) {
-	wantError(t, Recover(t.Context(), newMemStore(), time.Hour), errEmptyNamespace, "as rows must never be")
+	wantError(t, Recover(t.Context(), newMemStore(), time.Hour), errEmptyNamespace, "which must never happen")
 	s := newMemStore()
 	s.pin(1)
 	if err := Recover(t.Context(), s, -time.Second); err == nil || s.meta.Version != 1 {
@@ -74,7 +75,7 @@ func TestRecoverRefuses(t *testing.T) {
 	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer, "row 0")
 }
 
-// A claim that has read the meta row before a recovery, and creates its row after it, begins again.
+// A claim that read the meta row before a recovery, and creates its row after it, starts again.
 func TestARowCreatedAcrossARecoveryIsNotUsed(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
@@ -108,7 +109,8 @@ func TestALossyStoreIsNotRecovered(t *testing.T) {
 	}
 }
 
-// A recovery that is cut off goes on where it ended: each fence is raised once. Till then nothing is taken.
+// A recovery that was interrupted goes on where it stopped, and raises each fence once. Until it
+// ends, claims fail.
 func TestARecoveryThatIsRepeatedAddsItsLeadOnce(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: 5000}, Row{WorkerID: 1, Fence: 6000}, Row{WorkerID: 2, Fence: 7000})
@@ -137,7 +139,8 @@ func TestARecoveryThatIsRepeatedAddsItsLeadOnce(t *testing.T) {
 	take(t, clocked(Leased(s, LeaseConfig{})))
 }
 
-// A number below the counter without a row is one whose row was deleted. Only a recovery knows how far it was used.
+// A worker ID below the counter without a row was deleted. Only a recovery gives it a fence above
+// its last use.
 func TestARecoveryGivesDeletedRowsBack(t *testing.T) {
 	s := newMemStore()
 	s.put(held(0, 700, "a", memStart+60))

@@ -7,12 +7,12 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// The registry knows the worker IDs that generators of this process hold without a fence. Building a
-// generator per call, or two with one worker ID, is the commonest mistake in the field.
+// registry records the worker IDs that generators of this process hold without a fence. It catches
+// the most common mistake: a new generator per call, or two generators with one worker ID.
 var registry = struct {
 	sync.Mutex
-	workers map[registryKey]*Hold
-}{workers: make(map[registryKey]*Hold)}
+	workers map[registryKey]*Registration
+}{workers: make(map[registryKey]*Registration)}
 
 type registryKey struct {
 	layout               bitsalloc.Layout
@@ -20,23 +20,23 @@ type registryKey struct {
 	datacenter, workerID int64
 }
 
-// A Hold is the place of one generator in the registry of this process, from [Register] to [Hold.End].
-// Any number of goroutines may use it at once.
-type Hold struct {
+// A Registration is the entry of one generator in the registry of this process, from [Register] to
+// [Registration.End]. Any number of goroutines may use it at once.
+type Registration struct {
 	key  registryKey
 	live bool
 	used int64
 }
 
 // Register enters the unfenced grant of a generator into the registry of this process and returns
-// the grant to use: one that starts above the highest delta that an earlier holder in this process
-// put to use, however far ahead of the clock that was. While another generator holds the same worker
-// ID of the same layout, epoch and datacenter it returns [ErrWorkerInUse]. A fenced grant is returned
-// as it is, with a nil Hold: its store keeps holders apart.
+// the grant to use. Its First is above the highest delta that an earlier holder in this process
+// used, even if that delta lies far ahead of the clock. Register returns [ErrWorkerInUse] while
+// another generator holds the same worker ID of the same layout, epoch and datacenter. It returns a
+// fenced grant unchanged, with a nil Registration: the store keeps its holders apart.
 //
-// The generators of this module call Register themselves. Only a generator that is built on this
-// package elsewhere has to.
-func Register(d Domain, g Grant) (*Hold, Grant, error) {
+// The generators of this module call Register themselves. Call it only from a generator of your
+// own.
+func Register(d Domain, g Grant) (*Registration, Grant, error) {
 	if g.Fenced() {
 		return nil, g, nil
 	}
@@ -51,14 +51,15 @@ func Register(d Domain, g Grant) (*Hold, Grant, error) {
 		}
 		g.First = max(g.First, last.used+1)
 	}
-	h := &Hold{key: key, live: true, used: g.First - 1}
+	h := &Registration{key: key, live: true, used: g.First - 1}
 	registry.workers[key] = h
 	return h, g, nil
 }
 
-// End says that the generator has stopped and that used is the highest delta it put to use. It frees
-// the worker ID for the next generator. Calling it on a nil Hold, or again, does nothing.
-func (h *Hold) End(used int64) {
+// End reports that the generator has stopped and that used is the highest delta of which it issued
+// IDs. It frees the worker ID for the next generator. On a nil Registration, and when called again,
+// it does nothing.
+func (h *Registration) End(used int64) {
 	if h == nil {
 		return
 	}

@@ -31,7 +31,7 @@ func unfenced(worker int64) assigner.Grant {
 }
 
 // register fails the test when the worker ID is refused and frees it when the test ends.
-func register(t *testing.T, d assigner.Domain, g assigner.Grant) (*assigner.Hold, assigner.Grant) {
+func register(t *testing.T, d assigner.Domain, g assigner.Grant) (*assigner.Registration, assigner.Grant) {
 	t.Helper()
 	hold, got, err := assigner.Register(d, g)
 	if err != nil {
@@ -141,7 +141,7 @@ func TestAHeldPositionOutlastsIdleSuccessors(t *testing.T) {
 }
 
 func TestEndOnNilOrAgainDoesNothing(t *testing.T) {
-	var none *assigner.Hold
+	var none *assigner.Registration
 	none.End(5)
 
 	d := ownDomain()
@@ -178,7 +178,7 @@ func TestFencedGrantsPass(t *testing.T) {
 func TestOfManyAtOnceExactlyOneWins(t *testing.T) {
 	d := ownDomain()
 	for round := range int64(50) {
-		holds := make(chan *assigner.Hold, 64)
+		holds := make(chan *assigner.Registration, 64)
 		start := make(chan struct{})
 		var refused atomic.Int64
 		var wg sync.WaitGroup

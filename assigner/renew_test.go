@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A tenant is a lease on row 0 with a clock that the test moves. Its claim at the delta 1000 has left version 2 and the fence 1038.
+// A tenant is a lease on row 0 with a clock that the test moves. Its claim at delta 1000 has set
+// version 2 and fence 1038.
 type tenant struct {
 	*testing.T
 	s   *memStore
@@ -37,7 +38,7 @@ func (h *tenant) at(delta int64) *tenant {
 
 func (h *tenant) renew(used, want int64) error { return h.l.Renew(h.Context(), used, want) }
 
-// limit renews and compares the limit that follows.
+// limit renews and checks the new limit.
 func (h *tenant) limit(used, want, limit int64) {
 	h.Helper()
 	if err := h.renew(used, want); err != nil {
@@ -75,7 +76,7 @@ func TestTheWindowDoublesUnderDemandAndHalvesWhenCalm(t *testing.T) {
 	}
 }
 
-// The fence that a lease begins above may lie ahead of the clock: nothing has been used of what is between.
+// The fence below a lease may lie ahead of the clock: the deltas in between are unused.
 func TestAStartAheadOfTheClockIsNoDemand(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: 50_000})
@@ -193,7 +194,7 @@ func TestALeaseEndsWhen(t *testing.T) {
 		},
 		"the fence has gone back": {
 			func(s *memStore) { r := s.rows[0]; r.Fence = 1037; s.put(r) },
-			ErrFenceRegressed, []string{"fence 1037", "1038", "all fences have to be raised"},
+			ErrFenceRegressed, []string{"fence 1037", "1038", "run Recover"},
 		},
 		"the version has gone back": {
 			func(s *memStore) { r := s.rows[0]; r.Version = 1; r.Fence = 2000; s.put(r) },
@@ -201,7 +202,7 @@ func TestALeaseEndsWhen(t *testing.T) {
 		},
 		"the row was reset and has grown back": {
 			func(s *memStore) { r := s.rows[0]; r.Token = "U"; s.put(r) },
-			ErrFenceRegressed, []string{"version 2 is", "gone back"},
+			ErrFenceRegressed, []string{"version 2 belongs to", "went back"},
 		},
 		"somebody has raised the fence": {
 			func(s *memStore) { r := s.rows[0]; r.Fence += 1000; s.put(r) },
@@ -228,7 +229,8 @@ func TestALeaseEndsWhen(t *testing.T) {
 	}
 }
 
-// A swap that was not answered cannot take effect once another has been proved: its fence is then as strange as any.
+// After another swap has been proved, an unanswered swap cannot take effect any more, and its fence
+// is unknown to the lease.
 func TestAFenceThatWasTriedBeforeIsNotAdopted(t *testing.T) {
 	h := newTenant(t).at(1020)
 	h.s.delay()
@@ -240,7 +242,8 @@ func TestAFenceThatWasTriedBeforeIsNotAdopted(t *testing.T) {
 	wantError(t, h.renew(1020, 1028), ErrWorkerRowLost, "fence 1080, here 1070")
 }
 
-// A copy of a process renews with the token of the original: the one that comes second has lost its lease.
+// A copy of a process renews with the token of the original: the second of the two to renew loses
+// its lease.
 func TestOfTwoCopiesOneKeepsTheLease(t *testing.T) {
 	h := newTenant(t)
 	copied := *h.l.(*lease)
@@ -292,7 +295,8 @@ func TestAReleaseWithoutAnAnswer(t *testing.T) {
 	wantError(t, h.l.Release(t.Context(), 1010), errLostAnswer, "release row 0")
 }
 
-// The clock goes back an hour across a restart. The new process begins above all that the old one used.
+// The clock goes back an hour over a restart. The new process starts above all deltas of the old
+// one.
 func TestARestartAfterTheClockWentBackStaysAboveTheFence(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: memStart + 3600 + 38})
@@ -309,7 +313,8 @@ func TestARestartAfterTheClockWentBackStaysAboveTheFence(t *testing.T) {
 	}
 }
 
-// What claims hand out of one row follows without a gap and without an overlap, whatever the clock of each does.
+// Successive claims of one row grant adjacent ranges without gap or overlap, with right and wrong
+// clocks.
 func TestSlicesOfOneRowFollowEachOther(t *testing.T) {
 	h := newTenant(t)
 	last := h.l.Grant()
@@ -329,7 +334,8 @@ func TestSlicesOfOneRowFollowEachOther(t *testing.T) {
 	}
 }
 
-// TestARenewalEndsWithTheLayout: a generator that uses whatever it gets must not make the fence overflow.
+// TestARenewalEndsWithTheLayout checks that the fence does not overflow when a generator uses all
+// deltas it gets.
 func TestARenewalEndsWithTheLayout(t *testing.T) {
 	h := newTenant(t)
 	last := int64(1)<<memDomain().Layout.DeltaBits - 1
@@ -347,7 +353,8 @@ func TestARenewalEndsWithTheLayout(t *testing.T) {
 	}
 }
 
-// A renewal took effect and nobody heard of it. The next one finds it and is content: the row expires when the first one said.
+// A renewal took effect and its answer was lost. The next one finds it and succeeds: the row
+// expires when the first one has set.
 func TestALeaseIsNotSurerThanTheRenewalThatWasFound(t *testing.T) {
 	h := newTenant(t)
 	h.s.lose(1)

@@ -9,37 +9,40 @@ import (
 	"strings"
 )
 
-// revokedPrefix begins the token of a row that nobody holds and nobody gets yet.
+// revokedPrefix starts the token of a row that was revoked and is not offered yet.
 const revokedPrefix = "revoked-"
 
-// Revoked reports whether [Revoke] has taken the row from its holder, and nobody has claimed it since.
+// Revoked reports whether [Revoke] has taken the row from its holder, and no process has claimed it
+// since.
 func (r Row) Revoked() bool { return strings.HasPrefix(r.Token, revokedPrefix) }
 
-// Revoke takes a worker ID from its holder, and returns its row as it is then. The holder learns it at its next renewal,
-// within a window, and takes another worker ID; until then it may use what its fence covers. The fence stays: whoever is next
-// begins above it, so that no ID is issued twice, whether the holder lives or not. A row that is free already stays as it is.
+// Revoke takes a worker ID from its holder, and returns the row as changed. The holder notices at
+// its next renewal, within a window, and takes another worker ID; until then it may issue IDs up to
+// its fence. The fence stays, so no ID is issued twice: the next holder starts above it. Revoke
+// leaves a free row unchanged.
 //
-// The row is not offered before the lease would have expired. That nobody else can have had it till then is what allows a
-// holder to go on when the store moves to another server, which may have lost both the revocation and a claim after it.
-// [Fenced] with the owner that the row names takes it at once, as always.
+// The row is offered when the lease would have expired, and not earlier: a holder that renews on a
+// replaced server relies on having been the only holder until then, and the new server may have
+// lost the revocation and a claim after it. [Fenced] with the row's owner takes it at once, as
+// always.
 //
-// An error is returned when there is no such row, when another holder takes it meanwhile, and when it is not known whether the
-// row was changed; Revoke may then be called again.
+// Revoke returns an error when the row does not exist, when another holder takes it meanwhile, and
+// when the store did not confirm the change. It may be called again.
 func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 	status, err := store.Status(ctx)
 	if err != nil {
-		return Row{}, fmt.Errorf("assigner: Revoke: look at the store: %w", err)
+		return Row{}, fmt.Errorf("assigner: Revoke: read the status of the store: %w", err)
 	}
 	held, err := store.Load(ctx, workerID)
 	if err != nil {
 		return Row{}, fmt.Errorf("assigner: Revoke: read row %d: %w", workerID, err)
 	}
 	if held.Version == 0 {
-		return Row{}, fmt.Errorf("assigner: Revoke: there is no row %d: nobody has had this worker ID in this namespace", workerID)
+		return Row{}, fmt.Errorf("assigner: Revoke: there is no row %d: this worker ID was never given out in this namespace", workerID)
 	}
 	for !held.Free() && !held.Revoked() {
 		next := held
-		next.Version++ // the holder cannot take it for a row that it has renewed itself
+		next.Version++ // or the holder might take it for its own renewal
 		next.Token = revokedPrefix + rand.Text()
 		ttl := max(held.Expires.Sub(status.Now), 0)
 		next.Expires = status.Now.Add(ttl)
@@ -53,12 +56,12 @@ func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 			return Row{}, fmt.Errorf("assigner: Revoke: row %d: %w", workerID, errors.Join(errSwap, err))
 		case found.Version == 0:
 			return Row{}, fmt.Errorf("%w: Revoke: row %d: never delete rows: fences are lost with them", ErrWorkerRowMissing, workerID)
-		case found.same(next): // the answer was lost
+		case found.Same(next): // the answer was lost
 			return found, nil
-		case found.same(held):
-			return Row{}, fmt.Errorf("assigner: Revoke: row %d: %w", workerID, cmp.Or(errSwap, errors.New("the store does not change it")))
+		case found.Same(held):
+			return Row{}, fmt.Errorf("assigner: Revoke: row %d: %w", workerID, cmp.Or(errSwap, errors.New("the store does not change the row")))
 		case found.Version != held.Version:
-			return Row{}, fmt.Errorf("assigner: Revoke: row %d has changed hands meanwhile, it is %q's; look at it again", workerID, found.Owner)
+			return Row{}, fmt.Errorf("assigner: Revoke: row %d has a new holder, %q; check the row and call Revoke again if needed", workerID, found.Owner)
 		}
 		held = found // renewed or released meanwhile
 	}

@@ -29,7 +29,8 @@ func TestRevokeTakesARowFromItsHolder(t *testing.T) {
 	}
 }
 
-// A live holder is revoked, another one takes the row when it is offered: what both may use has nothing in common, and the first one is told.
+// A live holder is revoked, and another takes the row when it is offered: their grants have no
+// delta in common, and the first holder gets an error.
 func TestARevokedHolderAndTheNextShareNoDelta(t *testing.T) {
 	s := newMemStore()
 	first := take(t, clocked(Leased(s, LeaseConfig{})))
@@ -68,16 +69,16 @@ func TestRevokeAgainstOthers(t *testing.T) {
 	}{
 		"a holder that renews":     {renewed, Row{Version: 2, Fence: 800, Owner: "a", Expires: memTime(memStart + 99)}, ""},
 		"a holder that releases":   {Row{Version: 1, Fence: 700, Owner: "a"}, Row{Version: 1, Fence: 700, Owner: "a"}, ""},
-		"another one that claims":  {Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, Row{}, `changed hands meanwhile, it is "b"'s`},
-		"a recovery":               {Row{Version: 2, Fence: 900, Owner: "a"}, Row{}, "changed hands meanwhile"},
+		"another one that claims":  {Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, Row{}, `has a new holder, "b"`},
+		"a recovery":               {Row{Version: 2, Fence: 900, Owner: "a"}, Row{}, "has a new holder"},
 		"a row that has vanished":  {Row{}, Row{}, "never delete rows"},
-		"a store that swaps never": {held(0, 700, "a", memStart+60), Row{}, "the store does not change it"},
+		"a store that swaps never": {held(0, 700, "a", memStart+60), Row{}, "the store does not change the row"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
 			s.put(held(0, 700, "a", memStart+60))
 			s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
-				if row.meanwhile.same(held(0, 700, "a", 0)) {
+				if row.meanwhile.Same(held(0, 700, "a", 0)) {
 					return false, nil
 				}
 				s.onSwap = nil
@@ -124,7 +125,8 @@ func TestRevokeOfANumberThatNobodyHasHad(t *testing.T) {
 	}
 }
 
-// A store moves to a server that lacks a revocation and the claim after it, while the first holder goes on.
+// A store moves to a server that lacks a revocation and the claim after it, while the first holder
+// goes on.
 func TestARevokedRowIsNotOfferedBeforeItsLeaseWouldHaveExpired(t *testing.T) {
 	for name, row := range map[string]struct {
 		revoke  func(context.Context, Store, int64) (Row, error)
@@ -155,7 +157,7 @@ func TestARevokedRowIsNotOfferedBeforeItsLeaseWouldHaveExpired(t *testing.T) {
 	}
 }
 
-// freeAtOnce is what Revoke must not be.
+// freeAtOnce is a wrong Revoke, which frees the row at once.
 func freeAtOnce(ctx context.Context, s Store, worker int64) (Row, error) {
 	old, err := s.Load(ctx, worker)
 	if err != nil {
@@ -167,7 +169,7 @@ func freeAtOnce(ctx context.Context, s Store, worker int64) (Row, error) {
 	return next, err
 }
 
-// revokeRow takes a row from whoever holds it.
+// revokeRow revokes a random row.
 func revokeRow(w *simWorld) {
 	worker := w.rng.Int64N(int64(len(w.store.rows)))
 	if w.store.rows[worker].Version == 0 {
@@ -204,8 +206,9 @@ func TestSimulationHasNoDuplicatesWhenRowsAreRevoked(t *testing.T) {
 	}
 }
 
-// A holder that is ahead of the clock, as all are after a recovery, renews between the look of Revoke at its row and the revocation. Then the
-// store moves to a server that has the renewal, and lacks the revocation and the claim after it.
+// A holder that is ahead of the clock, as all are after a recovery, renews between the look of
+// Revoke at its row and the revocation. Then the store moves to a server that has the renewal, and
+// lacks the revocation and the claim after it.
 func TestARenewalThatComesBetweenIsSeenByRevoke(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "server 1"

@@ -5,17 +5,18 @@ import (
 	"sync"
 )
 
-// A rivalry counts how often a Fenced assigner has lost its row to another process of the same owner. A restart is one
-// loss. Two processes that live take the row from each other again and again, and each takeover burns a window of ID time.
+// A rivalry counts how often a Fenced assigner has lost its row to another process of the same
+// owner. A restart causes one loss. Two live processes take the row from each other in turns, and
+// each takeover wastes a window of deltas.
 type rivalry struct {
 	losses int
 	last   instant
 }
 
-// yieldAfter is how many losses in a row make an assigner yield.
+// yieldAfter is the number of successive losses after which an assigner yields.
 const yieldAfter = 2
 
-// lostTo notes that another process has taken the row.
+// lostTo counts a loss of the row to another process of the same owner.
 func (a *leaser) lostTo(found Row) {
 	if !a.atOnce || found.Owner != a.cfg.Owner {
 		return
@@ -30,18 +31,19 @@ func (a *leaser) lostTo(found Row) {
 	a.rival.last = now
 }
 
-// rivalWindows is within how many windows losses count as in a row: a process notices one when it renews, up to a window
-// after the takeover, and has renewed last a window before.
+// rivalWindows is the number of windows within which two losses are successive. A process notices a
+// loss when it renews, up to a window after the takeover, and may have renewed a window before it.
 const rivalWindows = 4
 
-// yields reports whether this assigner leaves the row to its rival until the row is free or has expired.
+// yields reports whether this assigner leaves the row to the other process until the row is free or
+// has expired.
 func (a *leaser) yields() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.rival.losses >= yieldAfter
 }
 
-// settled forgets the rival when it has gone.
+// settled resets the count when the row is free or has expired.
 func (a *leaser) settled() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,20 +57,20 @@ func (c *claim) taken(row Row) error {
 		c.settled()
 		return nil
 	case row.Owner != c.cfg.Owner:
-		return fmt.Errorf("%w: row %d is held by %q (%s) until %s by the store's clock, here %q; give each a number of its own",
+		return fmt.Errorf("%w: row %d is held by %q (%s) until %s by the store's clock, here %q; give each a worker ID of its own",
 			ErrWorkerInUse, row.WorkerID, row.Owner, row.Holder, stamp(row.Expires), c.cfg.Owner)
 	case c.yields():
 		return fmt.Errorf("%w: row %d is held by %s, a second process with owner %q: it has taken the row from this process %d times; "+
-			"stop one of the two, or give each a number and an owner of its own", ErrWorkerInUse, row.WorkerID, row.Holder, row.Owner,
+			"stop one of the two, or give each a worker ID and an owner of its own", ErrWorkerInUse, row.WorkerID, row.Holder, row.Owner,
 			yieldAfter)
 	case c.status.Lossy:
-		return &QuarantineError{row.WorkerID, row.Expires.Sub(c.status.Now), "the store may forget that it was taken from a process of the same owner"}
+		return &QuarantineError{row.WorkerID, row.Expires.Sub(c.status.Now), "the store may have forgotten a takeover by another process of the same owner"}
 	}
 	return nil
 }
 
-// fencedHere are the leases of Fenced assigners that generators of this process hold. A second generator of one owner would
-// take the row from the first, again and again.
+// fencedHere records the leases of Fenced assigners that generators of this process hold. Without
+// it, a second generator of the same owner would take the row from the first in turns.
 var fencedHere = struct {
 	sync.Mutex
 	leases map[fencedKey]*lease
@@ -92,7 +94,7 @@ func (c *claim) heldHere(workerID int64) error {
 	return fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, workerID, c.cfg.Owner)
 }
 
-// enter notes that a generator of this process holds a lease, until Abandon.
+// enter records a lease in fencedHere until Abandon.
 func (c *claim) enter(l *lease) {
 	if l != nil && c.atOnce && c.domain.Registered {
 		fencedHere.Lock()

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Two live processes of one owner: each takes the row from the other, until one of them has lost it twice and yields.
+// Two live processes of one owner: each takes the row from the other, until one of them has lost it
+// twice and yields.
 func TestTheSecondLossToTheSameOwnerMakesItYield(t *testing.T) {
 	s := newMemStore()
 	first, second := clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), clocked(Fenced(s, 2, "orders-2", LeaseConfig{}))

@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// A simHolder is a process with a generator. Each of its lives is a coroutine that stops wherever something else
-// may happen: between two steps, and on the way to the store and back.
+// A simHolder is a process with a generator. Each of its lives is a coroutine that stops wherever
+// something else may happen: between two steps, and on the way to the store and back.
 type simHolder struct {
 	w        *simWorld
 	id       int
@@ -40,7 +40,8 @@ func (h *simHolder) clock() int64 {
 	return h.w.time + h.offset + (h.w.time-simStart)*h.drift/1000
 }
 
-// start begins a life, which knows nothing of the one before, or goes on with a lease that was copied.
+// start begins a life, which knows nothing of the one before, or goes on with a lease that was
+// copied.
 func (h *simHolder) start(lease Lease, like *simHolder) {
 	if h.stop != nil {
 		h.stop()
@@ -59,8 +60,8 @@ func (h *simHolder) start(lease Lease, like *simHolder) {
 	})
 }
 
-// travel lets others act. It returns false when the process has been killed meanwhile. The generator goes on while a
-// renewal is under way.
+// travel lets others act. It returns false when the process has been killed meanwhile. The
+// generator goes on while a renewal is under way.
 func (h *simHolder) travel() bool {
 	if h.dead || !h.yield(struct{}{}) {
 		h.dead = true
@@ -84,7 +85,7 @@ func (h *simHolder) live() {
 	case h.w.chance(1):
 		h.lease, h.grant = nil, Grant{} // Invalidate: not released
 	case h.w.chance(5):
-		h.last = max(h.last, h.clock()-1) // what is stale is dropped
+		h.last = max(h.last, h.clock()-1) // drop stale deltas
 	default:
 		h.generate()
 	}
@@ -127,7 +128,8 @@ func (h *simHolder) generate() {
 	}
 }
 
-// wants reports whether demand or clock ask for another delta. A calm generator keeps to the clock exactly.
+// wants reports whether demand or clock ask for another delta. A calm generator keeps to the clock
+// exactly.
 func (h *simHolder) wants() bool {
 	switch {
 	case h.w.sim.calm:

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// errStore is what a holder hears when the store, or the way to it, has failed.
+// errStore is the error for a holder when the store, or the network to it, has failed.
 var errStore = errors.New("simulated store: no answer")
 
 // A simStore is the store of a simulated world. It is used by one coroutine at a time.
@@ -15,18 +15,18 @@ type simStore struct {
 	identity string
 	meta     Meta
 	rows     []Row         // by worker ID; Version 0: none
-	past     [][]Row       // what each row was before, oldest first
+	past     [][]Row       // earlier states of each row, oldest first
 	commits  []commit      // to take back, oldest first
 	late     []func()      // swaps that were answered with an error and are still under way
 	creating map[int64]int // how many of late create a row
 	matches  predicate     // of Swap
-	write    func(Row) Row // what a swap leaves
+	write    func(Row) Row // applied to the row that a swap writes
 	lagging  bool          // reads come from a replica
 }
 
 type predicate func(found, old Row) bool
 
-// A commit is what a swap has replaced: a row, or the meta row.
+// A commit keeps the row, or the meta row, that a swap has replaced.
 type commit struct {
 	worker int64 // -1: the meta row
 	row    Row
@@ -58,7 +58,7 @@ func (s *simStore) swap(old, next Row, ttl time.Duration) bool {
 }
 
 func (s *simStore) swapMeta(old, next Meta) bool {
-	if !s.meta.same(old) {
+	if !s.meta.Same(old) {
 		return false
 	}
 	s.setMeta(next)
@@ -87,8 +87,8 @@ func (s *simStore) read(worker int64) Row {
 	return s.rows[worker]
 }
 
-// A simLink is a holder's way to the store. Each call travels there and back, and anything may happen on
-// either way.
+// A simLink is a holder's network connection to the store. Each call travels there and back, and
+// may fail or be delayed on either way.
 type simLink struct {
 	*simStore
 	h *simHolder
@@ -109,7 +109,8 @@ func (l simLink) call(op func()) error {
 	return nil
 }
 
-// change runs a swap on the store: it may be lost, take effect late, or take effect while the answer is lost.
+// change runs a swap on the store: it may be lost, take effect late, or take effect while the
+// answer is lost.
 func (l simLink) change(swap func() bool) (ok bool, err error) {
 	if !l.h.travel() {
 		return false, errStore

@@ -34,8 +34,8 @@ var simAlloc = func() *bitsalloc.Allocator {
 	return a
 }()
 
-// A simulation says what a world is like. Its zero value, with defaults, is the protocol as it is, on a store that
-// fails in every way that keeps acknowledged commits. Mutants change it.
+// A simulation configures worlds. Its zero value, with defaults, runs the unchanged protocol on a
+// store that fails in every way that keeps acknowledged commits. Mutants change it.
 type simulation struct {
 	matches  predicate
 	write    func(*simWorld, Row) Row
@@ -49,13 +49,13 @@ type simulation struct {
 	fenced   int             // percent of the holders that have a number of their own
 	lossy    bool            // the store says that it may forget
 	moves    int             // percent of the worlds whose store has an identity, which failovers change
-	calm     bool            // clocks are right, and nobody runs ahead of them
+	calm     bool            // clocks are right, and no holder runs ahead of them
 	hasty    bool            // holders end soon, and start again at once
 }
 
 func (s simulation) defaults() simulation {
 	if s.matches == nil {
-		s.matches = Row.same
+		s.matches = Row.Same
 	}
 	if s.write == nil {
 		s.write = func(_ *simWorld, r Row) Row { return r }
@@ -91,7 +91,7 @@ type simWorld struct {
 	serial    int
 	servers   int
 	used      map[slot]use
-	logf      func(string, ...any) // nil: nobody reads
+	logf      func(string, ...any) // nil: discard
 
 	duplicates, losses int
 	highest            int64 // of all clocks at a claim or renewal, and of all deltas used
@@ -100,7 +100,8 @@ type simWorld struct {
 
 type slot struct{ worker, delta int64 }
 
-// A use is who has composed a delta, and in which era its grant was last proved; -1: not in the era of the use.
+// A use is who has composed a delta, and in which era its grant was last proved; -1: not in the era
+// of the use.
 type use struct{ serial, era int }
 
 type fate int
@@ -217,8 +218,8 @@ func (w *simWorld) log(format string, args ...any) {
 	}
 }
 
-// use notes a delta. It is a duplicate when another lease has used it; after the store went back only when
-// both grants had been proved since.
+// use notes a delta. It is a duplicate when another lease has used it; after the store went back
+// only when both grants had been proved since.
 func (w *simWorld) use(h *simHolder, worker, delta int64) {
 	w.highest = max(w.highest, delta)
 	now := use{h.serial, h.proved}
@@ -236,7 +237,8 @@ func (w *simWorld) use(h *simHolder, worker, delta int64) {
 	}
 }
 
-// judge notes an error that is neither the store's nor one of those allowed, where the store is what it must be.
+// judge reports an error that neither the store nor the allowed list explains, on a store that
+// fulfils its contract.
 func (w *simWorld) judge(err error, allowed ...error) {
 	if w.sim.lagging || w.sim.accident != nil {
 		return
@@ -249,7 +251,7 @@ func (w *simWorld) judge(err error, allowed ...error) {
 	w.wrong = append(w.wrong, err.Error())
 }
 
-// happen is what else goes on in the world.
+// happen makes other random events of the world.
 func (w *simWorld) happen() {
 	if w.chance(w.haste) {
 		w.time += w.rng.Int64N(4)
@@ -351,7 +353,7 @@ func simulate(seed uint64, sim simulation) *simWorld {
 	return w
 }
 
-// story runs a seed again and returns what happened, up to the first duplicate.
+// story runs a seed again and returns its events, up to the first duplicate.
 func story(seed uint64, sim simulation) string {
 	w := newWorld(seed, sim)
 	defer w.close()
@@ -364,8 +366,8 @@ func story(seed uint64, sim simulation) string {
 	return strings.Join(lines[max(0, len(lines)-60):], "\n")
 }
 
-// seeds returns how many schedules a test runs: fewer where each takes longer. UIDRING_SEED chooses a single one,
-// UIDRING_SEEDS another number.
+// seeds returns how many schedules a test runs: fewer where each takes longer. UIDRING_SEED chooses
+// a single one, UIDRING_SEEDS another number.
 func seeds(t *testing.T, n uint64) (from, to uint64) {
 	if text := os.Getenv("UIDRING_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)

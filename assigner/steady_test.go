@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// heal ends all trouble: the store answers, clocks are right to a few seconds, everybody runs. What was under way has
-// arrived or never does.
+// heal ends all trouble: the store answers, clocks are right to a few seconds, all holders run.
+// Messages under way have arrived or are lost.
 func (w *simWorld) heal() {
 	w.healing, w.faults, w.downUntil, w.storeSkew = true, 0, 0, 0
 	for _, swap := range w.store.late {
@@ -30,8 +30,8 @@ func (w *simWorld) usable() (n int) {
 	return n
 }
 
-// starved runs a world with trouble, heals it, and returns how many holders get nothing although there are worker IDs
-// for them.
+// starved runs a world with trouble, heals it, and returns how many holders get no lease although
+// there are worker IDs for them.
 func starved(seed uint64, sim simulation) int {
 	w := newWorld(seed, sim)
 	defer w.close()
@@ -58,8 +58,8 @@ func starved(seed uint64, sim simulation) int {
 	return n
 }
 
-// The rules that keep two holders apart must not keep them all out: after any trouble everybody gets a lease and
-// composes, as long as there are worker IDs enough.
+// After any trouble all holders get a lease and compose IDs, as long as there are enough worker
+// IDs.
 func TestNobodyStarvesOnceTheStoreIsHealthy(t *testing.T) {
 	from, to := seeds(t, 1000)
 	for seed := from; seed < to; seed++ {
@@ -95,8 +95,9 @@ func TestAFenceThatRunsAwayIsSeen(t *testing.T) {
 	t.Errorf("claims that waste windows keep the fence near the clock in %d schedules", bounded)
 }
 
-// Fences follow what is used, and the clock: ahead of both they are by what is prepared and two windows, at the rate
-// at which deltas are used. A rate is known to a unit or two only, hence three times that.
+// Fences follow the used deltas and the clock. They are ahead of both by the prepared deltas and
+// two windows at the rate of use. The rate is known to a unit or two only, so the test allows three
+// times that.
 func TestFencesDoNotRunAway(t *testing.T) {
 	for name, eager := range map[string]bool{"at the pace of the clock": false, "under load": true} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +111,8 @@ func TestFencesDoNotRunAway(t *testing.T) {
 	}
 }
 
-// runaway runs a world without trouble and returns the farthest that a fence came ahead, and how far it may.
+// runaway runs a world without trouble and returns the farthest that a fence came ahead, and how
+// far it may.
 func runaway(seed uint64, sim simulation, eager bool) (lead, bound int64) {
 	w := newWorld(seed, sim)
 	defer w.close()

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/uidring/uidring/bench/internal/report"
-	"github.com/uidring/uidring/bitsalloc"
 )
 
 // A value is a flag whose parse func checks its bounds.
@@ -96,38 +95,6 @@ func path(text string) (string, error) {
 		return "", errors.New("allowed: a name")
 	}
 	return text, nil
-}
-
-const layoutHelp = "default, leased, baidu, snowflake, javascript, or widths such as 28/5/17/13 or 41/0/10/12/1ms"
-
-// parseLayout parses the name of a preset, or the four widths with or without a unit.
-func parseLayout(text string) (l bitsalloc.Layout, err error) {
-	presets := map[string]func() bitsalloc.Layout{"default": bitsalloc.Default, "leased": bitsalloc.Leased, "baidu": bitsalloc.Baidu,
-		"snowflake": bitsalloc.Snowflake, "javascript": bitsalloc.JavaScript}
-	if preset, ok := presets[text]; ok {
-		return preset(), nil
-	}
-	parts := strings.Split(text, "/")
-	if len(parts) != 4 && len(parts) != 5 {
-		return l, errors.New("allowed: " + layoutHelp)
-	}
-	for i, field := range [...]*uint8{&l.DeltaBits, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits} {
-		n, err := strconv.ParseUint(parts[i], 10, 8)
-		if err != nil {
-			return l, fmt.Errorf("%q is not a width; allowed: %s", parts[i], layoutHelp)
-		}
-		*field = uint8(n)
-	}
-	if len(parts) == 5 {
-		if l.Unit, err = time.ParseDuration(parts[4]); err != nil || l.Unit == 0 {
-			return l, fmt.Errorf("%q is not a unit; allowed: %s", parts[4], layoutHelp)
-		}
-	}
-	a, err := bitsalloc.New(l, bitsalloc.DefaultEpoch())
-	if err != nil {
-		return l, err
-	}
-	return a.Layout(), nil
 }
 
 // commandLine returns the command line that repeats a command, without a password.

@@ -21,7 +21,7 @@ require (
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
-	github.com/uidring/uidring v0.0.0
+	github.com/uidring/uidring v0.1.0
 	github.com/yitter/idgenerator-go v1.3.3
 	golang.org/x/sync v0.24.0
 	golang.org/x/term v0.47.0
@@ -47,7 +47,5 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
-
-replace github.com/uidring/uidring => ..
 
 tool golang.org/x/perf/cmd/benchstat

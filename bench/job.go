@@ -73,7 +73,7 @@ func newJob(s *settings) *cobra.Command {
 	flags.BoolVar(&s.create, "create", false, "create the missing tables of that database")
 	add(cmd, &s.worker, "worker", "N", "", "this worker ID, without a database", number(0, int64(math.MaxInt64)))
 	add(cmd, &s.datacenter, "datacenter", "N", "0", "value of the datacenter field", number(0, int64(math.MaxInt64)))
-	add(cmd, &s.layout, "layout", "L", "default", layoutHelp, parseLayout)
+	add(cmd, &s.layout, "layout", "L", "default", "preset: default, leased, baidu, snowflake, javascript; or widths of delta,\ndatacenter, worker and sequence, with a unit other than 1s: 41/0/10/12@1ms", parseLayout)
 	add(cmd, &s.boostPower, "boost-power", "N", "3", "the ring holds 2^N blocks of 2^sequence IDs, 1 to 20", number(1, 20))
 	add(cmd, &s.paddingFactor, "padding-factor", "N", "50", "percentage left in the ring that wakes the padding goroutine, 1 to 99", number(1, 99))
 	add(cmd, &s.schedule, "schedule", "D", "0s", "also check the ring at this interval; 0s: never", duration(0))
@@ -85,6 +85,19 @@ func newJob(s *settings) *cobra.Command {
 	add(cmd, &s.check, "check", "N", "100000000", "IDs to check afterwards, at least; with --rate, --duration ends the check sooner;\n0: none", number(0, int64(math.MaxInt64)))
 	flags.BoolVar(&s.json, "json", false, "print one JSON object instead of tables")
 	return cmd
+}
+
+// parseLayout also checks the widths and the unit.
+func parseLayout(text string) (bitsalloc.Layout, error) {
+	l, err := bitsalloc.ParseLayout(text)
+	if err != nil {
+		return l, err
+	}
+	a, err := bitsalloc.New(l, bitsalloc.DefaultEpoch())
+	if err != nil {
+		return l, err
+	}
+	return a.Layout(), nil
 }
 
 func parseRate(text string) (float64, error) {

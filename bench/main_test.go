@@ -111,14 +111,14 @@ func TestProgramPrintsJSONThatAddsUp(t *testing.T) {
 		want       map[string]any // by section and key
 	}{
 		{"defaults", "", map[string]any{"generator.worker_id": 1.0, "generator.guarantee": "fresh", "generator.on_empty": "pad",
-			"generator.layout": "28/5/17/13 1s", "generator.capacity_ids": 65536.0}},
+			"generator.layout": "28/5/17/13@1s", "generator.capacity_ids": 65536.0}},
 		{"static worker", "--worker 7 --datacenter 2 --goroutines 3", map[string]any{"generator.worker_id": 7.0,
 			"generator.datacenter_id": 2.0, "generator.guarantee": "derived", "load.goroutines": 3.0}},
 		{"batches", "--batch 256 --goroutines 1", map[string]any{"load.batch": 256.0}},
 		{"reject", "--on-empty reject --boost-power 1 --padding-factor 1", map[string]any{"ring.inline_pads": 0.0,
 			"generator.on_empty": "reject", "generator.capacity_ids": 16384.0}},
 		{"paced", "--rate 1e5 --layout snowflake", map[string]any{"load.rate_per_second": 1e5, "throughput.allocs_per_id": nil}},
-		{"a long unit", "--layout 31/0/10/12/60s", map[string]any{"generator.layout": "31/0/10/12 1m0s"}},
+		{"a long unit", "--layout 31/0/10/12@60s", map[string]any{"generator.layout": "31/0/10/12@1m0s"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -124,7 +124,7 @@ func (r soakReport) print(p *report.Page) {
 // ended.
 func newSoakTable() *report.Table {
 	t := report.NewTable("mode", "goroutines", "IDs, all new", "time", "per ID", "put", "retired", "rejected", "inline pads", "bitmap")
-	t.Widths = []int{33, 10, 14, 8, 8, 14, 14, 11, 11, 8}
+	t.Widths = []int{35, 10, 14, 8, 8, 14, 14, 11, 11, 8}
 	return t
 }
 

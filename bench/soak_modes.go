@@ -50,7 +50,7 @@ func soakModes() []soakMode {
 
 		// Fewer IDs than real time provides, none older than 2 ms: blocks in use are retired.
 		{"retire", "Next, blocks retired after 2 ms", many, false, opening(useNext, retire(17, 1))},
-		{"retire-mixed", "all ways, retired after 2 ms", many, true, opening(useAll(false), retire(20, cached.LanePerCPU))},
+		{"retire-mixed", "all ways, blocks retired after 2 ms", many, true, opening(useAll(false), retire(20, cached.LanePerCPU))},
 
 		// The generator that follows the clock, with more IDs per unit than the CPUs take.
 		{"clock", "defaultgen, Next", all, false, openClock(14, func(g *defaultgen.Generator) count.Consumer { return count.Next(g.Next) })},

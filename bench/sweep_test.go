@@ -29,7 +29,7 @@ func TestSweepCoversWhatItIsFor(t *testing.T) {
 	}
 	for n := 1; n <= 8; n++ {
 		if !has(func(c cell) bool {
-			return c.sweep == sweepConsumers && c.goroutines == n && c.layout.String() == "31/0/23/9 1s"
+			return c.sweep == sweepConsumers && c.goroutines == n && c.layout.String() == "31/0/23/9@1s"
 		}) {
 			t.Errorf("no cell with %d consumers", n)
 		}
@@ -96,7 +96,7 @@ func TestSweepNamesTheSettingThatFails(t *testing.T) {
 	c := plainCell(sweepRing)
 	c.boost = 99
 	s := sweeper{cells: []cell{c}, rounds: 1, share: time.Millisecond}
-	if _, err := s.run(t.Context()); !errors.Is(err, cached.ErrInvalidConfig) || !strings.Contains(err.Error(), "sweep ring: layout 28/5/17/13 1s, boost power 99") {
+	if _, err := s.run(t.Context()); !errors.Is(err, cached.ErrInvalidConfig) || !strings.Contains(err.Error(), "sweep ring: layout 28/5/17/13@1s, boost power 99") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -119,7 +119,7 @@ func TestTrialAddsUpItsRounds(t *testing.T) {
 	round(10, 15, 1, 8*time.Second)
 	round(20, 22, 2, 9*time.Second)
 	round(10, 30, 3, -time.Second)
-	want := sweepRow{Sweep: "ring", Boost: 3, Padding: 50, OnEmpty: "pad", Goroutines: 2, Lanes: 1, SequenceBits: 13, Layout: "28/5/17/13 1s",
+	want := sweepRow{Sweep: "ring", Boost: 3, Padding: 50, OnEmpty: "pad", Goroutines: 2, Lanes: 1, SequenceBits: 13, Layout: "28/5/17/13@1s",
 		IDs: 3000, NsPerID: 22, AtomicAddNs: 10, Ratio: 1.5, RatioLow: 1.1, RatioHigh: 3, Rejected: 6, InlinePads: 3, P9999Ns: 100,
 		AheadSeconds: 8, IDTimeRate: (9 * time.Second).Seconds() / (67 * time.Microsecond).Seconds()}
 	if got := trial.row(); got != want {

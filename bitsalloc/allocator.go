@@ -11,7 +11,7 @@ import (
 var (
 	// ErrOutOfRange is returned by [Allocator.Allocate] when a value does not fit its field.
 	ErrOutOfRange = errors.New("bitsalloc: out of range")
-	// ErrInvalidID is returned by [Allocator.Parse] for a number that the layout cannot have made.
+	// ErrInvalidID is returned by [Allocator.Parse] for a number that is no ID of the layout.
 	ErrInvalidID = errors.New("bitsalloc: invalid ID")
 )
 
@@ -28,7 +28,7 @@ type Allocator struct {
 
 // New checks a layout and an epoch and returns their Allocator. A zero Unit is one second, a zero
 // epoch is [DefaultEpoch]. The epoch is an instant between the years 1 and 9999 with whole
-// milliseconds; its time zone does not matter. All mistakes are reported at once, wrapped in
+// milliseconds; its time zone does not matter. New reports all mistakes together, wrapped in
 // [ErrInvalidLayout].
 func New(l Layout, epoch time.Time) (*Allocator, error) {
 	if l.Unit == 0 {
@@ -83,8 +83,8 @@ func (a *Allocator) MaxWorkerID() int64 { return a.maxWorker }
 // MaxSequence returns the largest value of the sequence field, 0 when there is none.
 func (a *Allocator) MaxSequence() int64 { return a.maxSequence }
 
-// Allocate packs one ID, which is positive. Each value may lie between 0 and the maximum of its field;
-// one that does not gives [ErrOutOfRange], and the text names all that do not. Four zeros give
+// Allocate packs one positive ID. Each value must be from 0 to the maximum of its field. Otherwise
+// Allocate returns [ErrOutOfRange], and the text names every value out of range. Four zeros give
 // ErrOutOfRange as well, since they would make the ID 0.
 func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, error) {
 	id := a.pack(delta, datacenter, worker, sequence)
@@ -95,8 +95,8 @@ func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, 
 	return id, nil
 }
 
-// pack inlines into Allocate; a test holds the compiler to it. The masks spare the code for
-// shifts of 64 and more, which New has ruled out.
+// pack inlines into Allocate; a test checks that. New excludes shifts of 64 and more; the masks
+// tell the compiler.
 func (a *Allocator) pack(delta, datacenter, worker, sequence int64) int64 {
 	return delta<<(a.deltaShift&63) | datacenter<<(a.datacenterShift&63) | worker<<(a.workerShift&63) | sequence
 }
@@ -122,8 +122,9 @@ func (a *Allocator) rangeError(delta, datacenter, worker, sequence int64) error 
 	return errors.Join(errs...)
 }
 
-// Parse takes an ID apart. It refuses, with [ErrInvalidID], what is not positive and what has a
-// bit above the layout. It cannot tell whether an ID was made with another layout or epoch.
+// Parse returns the fields of an ID. It returns [ErrInvalidID] for a number that is not positive or
+// has a bit above the layout. An ID does not record its layout or epoch: parsing it with the wrong
+// ones gives wrong fields and no error.
 func (a *Allocator) Parse(id int64) (Fields, error) {
 	if id <= 0 || uint64(id)>>a.allBits != 0 {
 		return Fields{}, fmt.Errorf("%w: %d, allowed with layout %v: 1 to %d",
@@ -140,7 +141,7 @@ func (a *Allocator) Parse(id int64) (Fields, error) {
 	}, nil
 }
 
-// endOfTime is the last instant that RFC 3339 can write. Wide delta fields reach beyond it.
+// endOfTime is the last millisecond that RFC 3339 can write. Wide delta fields reach beyond it.
 var endOfTime = time.Date(9999, time.December, 31, 23, 59, 59, 999e6, time.UTC)
 
 // Delta returns the number of units from the epoch to t, rounded down: -1 throughout the last unit
@@ -154,8 +155,8 @@ func (a *Allocator) Delta(t time.Time) int64 {
 	return delta
 }
 
-// Time returns the instant, in UTC, at which a delta begins. A delta below 0 counts as 0; results
-// beyond the year 9999 are given as its last millisecond.
+// Time returns the instant, in UTC, at which a delta begins. A delta below 0 counts as 0. For an
+// instant beyond the year 9999 Time returns the last millisecond of that year.
 func (a *Allocator) Time(delta int64) time.Time { return a.instant(uint64(max(delta, 0))) }
 
 func (a *Allocator) instant(units uint64) time.Time {
@@ -166,20 +167,20 @@ func (a *Allocator) instant(units uint64) time.Time {
 	return time.UnixMilli(a.epochMs + int64(ms)).UTC()
 }
 
-// Expires returns the instant at which the delta field is used up by a generator that keeps pace
-// with the clock: the end of the last unit. Like [Allocator.Time] it ends with the year 9999.
+// Expires returns the end of the last unit: the instant at which a generator that keeps pace with
+// the clock has used up the delta field. Like [Allocator.Time] it does not go beyond the year 9999.
 func (a *Allocator) Expires() time.Time { return a.instant(uint64(a.maxDelta) + 1) }
 
-// Lifetime says how long the fields last.
+// Lifetime returns how long the delta field and the worker field last.
 //
-// share is how long one worker can go on from the epoch when it issues idsPerSecond without a pause.
-// Real time provides 2^SequenceBits IDs per unit; up to that rate, and for a rate that is not a
-// number above 0, share is the whole span of the delta field. A faster worker borrows from the
-// future and is through sooner than [Allocator.Expires]. A share longer than 292 years is given as
-// the largest Duration.
+// share is the time from the epoch until one worker ID that issues idsPerSecond without a pause has
+// used up the delta field. Up to 2^SequenceBits IDs per unit, and for a rate that is not a number
+// above 0, share is the whole span of the delta field. At a higher rate IDs run ahead of the clock,
+// and the field is used up sooner than [Allocator.Expires]. For more than 292 years Lifetime
+// returns the largest Duration.
 //
-// starts is how many worker IDs one datacenter has: how many times processes can start when each
-// start takes a new one.
+// starts is the number of worker IDs of one datacenter: the number of process starts when each
+// start takes a new worker ID.
 func (a *Allocator) Lifetime(idsPerSecond float64) (share time.Duration, starts int64) {
 	seconds := float64(a.maxDelta) * a.layout.Unit.Seconds()
 	if perUnit := idsPerSecond * a.layout.Unit.Seconds(); perUnit > float64(a.maxSequence+1) {

@@ -161,8 +161,8 @@ func TestEveryFieldHoldsAtItsBorders(t *testing.T) {
 
 var fieldNames = [4]string{"delta", "datacenter", "worker", "sequence"}
 
-// checkRoundTrip holds Allocate and Parse to what multiplication says about the same values, and to
-// never making one ID of two tuples.
+// checkRoundTrip compares Allocate and Parse with products of the same values, and fails if two
+// tuples give the same ID.
 func checkRoundTrip(t *testing.T, a *bitsalloc.Allocator, seen map[int64][4]int64, v [4]int64) {
 	t.Helper()
 	l := a.Layout()
@@ -248,7 +248,7 @@ func TestParseRefusesWhatTheLayoutCannotHaveMade(t *testing.T) {
 
 func TestParseErrorSaysWhatIsAllowed(t *testing.T) {
 	_, err := mustNew(t, bitsalloc.JavaScript(), time.Time{}).Parse(-5)
-	want := "bitsalloc: invalid ID: -5, allowed with layout 31/0/10/12 1s: 1 to 9007199254740991"
+	want := "bitsalloc: invalid ID: -5, allowed with layout 31/0/10/12@1s: 1 to 9007199254740991"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// The sinks keep the compiler from dropping what is measured.
+// The sinks keep the compiler from dropping the measured code.
 var (
 	idSink     int64
 	fieldsSink bitsalloc.Fields

@@ -116,7 +116,7 @@ func ExampleAllocator_Range() {
 	// 2026-03-02 00:00:00
 }
 
-// What is older than 90 days may go. While there is nothing older, MinAt is 1, and nothing goes.
+// Deletes rows older than 90 days. While there are none, MinAt is 1 and the query deletes nothing.
 func ExampleAllocator_MinAt() {
 	a, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
 	if err != nil {

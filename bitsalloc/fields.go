@@ -8,24 +8,25 @@ import (
 	"time"
 )
 
-// Fields is an ID taken apart. [Allocator.Parse] makes it.
+// Fields is a parsed ID. [Allocator.Parse] returns it.
 type Fields struct {
-	ID           int64     // the ID as it was given to Parse
+	ID           int64     // the argument of Parse
 	Delta        int64     // units since the epoch
 	DatacenterID int64     // 0 when the layout has no such field
 	WorkerID     int64     // 0 when the layout has no such field
-	Sequence     int64     // number of the ID among those of one worker and unit
+	Sequence     int64     // number of the ID within its worker ID and unit
 	Time         time.Time // when Delta begins, in UTC
 }
 
-// String is for people: "3200169789968523265 (2019-05-02T15:26:39Z, datacenter 0, worker 21, sequence 1)".
+// String returns a text for people: "3200169789968523265 (2019-05-02T15:26:39Z, datacenter 0,
+// worker 21, sequence 1)".
 func (f Fields) String() string {
 	return fmt.Sprintf("%d (%s, datacenter %d, worker %d, sequence %d)",
 		f.ID, f.Time.Format(time.RFC3339Nano), f.DatacenterID, f.WorkerID, f.Sequence)
 }
 
-// MarshalJSON keeps the keys of the text that Baidu's UidGenerator parses IDs to, all values
-// strings, and adds datacenterId. The timestamp is RFC 3339 with its zone.
+// MarshalJSON returns an object with the keys that Baidu's UidGenerator uses for parsed IDs, and
+// datacenterId. All values are strings. The timestamp is RFC 3339 with its zone.
 func (f Fields) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		UID          string `json:"UID"`
@@ -42,8 +43,8 @@ func (f Fields) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// LogValue makes slog write the fields as a group: id, time, datacenter, worker, sequence. The id is a string, since many
-// viewers of JSON logs round numbers above 2^53.
+// LogValue makes slog write the fields as a group: id, time, datacenter, worker, sequence. The id
+// is a string, since many viewers of JSON logs round numbers above 2^53.
 func (f Fields) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("id", strconv.FormatInt(f.ID, 10)),

@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// allowed says, from the documentation of Layout and New, whether New must accept what it is given.
+// allowed reports, by the documentation of Layout and New, whether New must accept its arguments.
 func allowed(l bitsalloc.Layout, epoch time.Time) bool {
 	sum := int(l.DeltaBits) + int(l.DatacenterBits) + int(l.WorkerBits) + int(l.SequenceBits)
 	unit := l.Unit == 0 || l.Unit >= time.Millisecond && l.Unit%time.Millisecond == 0 && time.Minute%l.Unit == 0

@@ -10,17 +10,17 @@ import (
 // names every field that is wrong.
 var ErrInvalidLayout = errors.New("bitsalloc: invalid layout")
 
-// maxBits is what an int64 holds beside its sign.
+// maxBits is the number of bits of an int64 without its sign.
 const maxBits = 63
 
-// Layout says how the 63 bits below the sign are shared out, from high to low: delta, datacenter,
-// worker, sequence. The widths sum to at most 63; what is left over stays 0 at the top.
+// Layout sets the widths of the fields of an ID, from high to low: delta, datacenter, worker,
+// sequence. The widths sum to at most 63; the bits left over are the top ones and stay 0.
 type Layout struct {
 	DeltaBits      uint8         // units since the epoch; at least 1
 	DatacenterBits uint8         // 0: no datacenter field
 	WorkerBits     uint8         // 0: a single worker, whose ID is 0
-	SequenceBits   uint8         // one worker has 2^SequenceBits IDs per unit
-	Unit           time.Duration // what delta counts: whole milliseconds that divide one minute; 0: 1 s
+	SequenceBits   uint8         // one worker ID has 2^SequenceBits IDs per unit
+	Unit           time.Duration // the time step of delta: whole milliseconds that divide one minute; 0: 1 s
 }
 
 // Default is 28/5/17/13 with a unit of one second: 8.5 years, 32 datacenters of 131,072 workers,
@@ -28,7 +28,7 @@ type Layout struct {
 func Default() Layout { return Layout{28, 5, 17, 13, time.Second} }
 
 // Leased is 31/0/12/20 with a unit of one second: 68 years, 4,096 worker IDs, 1,048,576 IDs per
-// worker and second. It suits worker IDs that are leased and so used again; with disposable ones it
+// worker and second. It suits leased worker IDs, which are reused; with disposable worker IDs it
 // allows 4,095 starts.
 func Leased() Layout { return Layout{31, 0, 12, 20, time.Second} }
 
@@ -40,18 +40,13 @@ func Baidu() Layout { return Layout{28, 0, 22, 13, time.Second} }
 // millisecond: 69 years, 1,024 workers, 4,096 IDs per worker and millisecond.
 func Snowflake() Layout { return Layout{41, 0, 10, 12, time.Millisecond} }
 
-// JavaScript is 31/0/10/12 with a unit of one second. Its IDs stay below 2^53, up to where a
-// JavaScript number holds every integer exactly: 68 years, 1,024 workers, 4,096 IDs per worker and
-// second.
+// JavaScript is 31/0/10/12 with a unit of one second. Its IDs stay below 2^53, and a JavaScript
+// number holds every integer up to 2^53 exactly. It allows 68 years, 1,024 workers, 4,096 IDs per
+// worker and second.
 func JavaScript() Layout { return Layout{31, 0, 10, 12, time.Second} }
 
-// DefaultEpoch is 2026-01-01T00:00:00Z, the epoch that [New] uses when it is given none.
+// DefaultEpoch is 2026-01-01T00:00:00Z, the epoch that [New] uses for a zero epoch.
 func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
-
-// String gives the widths and the unit, as in "28/5/17/13 1s".
-func (l Layout) String() string {
-	return fmt.Sprintf("%d/%d/%d/%d %v", l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit)
-}
 
 // check reports every mistake of a layout at once.
 func (l Layout) check() error {

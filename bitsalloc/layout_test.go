@@ -15,11 +15,11 @@ func TestPresets(t *testing.T) {
 		text                                string
 		delta, datacenter, worker, sequence int64
 	}{
-		{bitsalloc.Default(), "28/5/17/13 1s", 268435455, 31, 131071, 8191},
-		{bitsalloc.Leased(), "31/0/12/20 1s", 2147483647, 0, 4095, 1048575},
-		{bitsalloc.Baidu(), "28/0/22/13 1s", 268435455, 0, 4194303, 8191},
-		{bitsalloc.Snowflake(), "41/0/10/12 1ms", 2199023255551, 0, 1023, 4095},
-		{bitsalloc.JavaScript(), "31/0/10/12 1s", 2147483647, 0, 1023, 4095},
+		{bitsalloc.Default(), "28/5/17/13@1s", 268435455, 31, 131071, 8191},
+		{bitsalloc.Leased(), "31/0/12/20@1s", 2147483647, 0, 4095, 1048575},
+		{bitsalloc.Baidu(), "28/0/22/13@1s", 268435455, 0, 4194303, 8191},
+		{bitsalloc.Snowflake(), "41/0/10/12@1ms", 2199023255551, 0, 1023, 4095},
+		{bitsalloc.JavaScript(), "31/0/10/12@1s", 2147483647, 0, 1023, 4095},
 	} {
 		if got := c.layout.String(); got != c.text {
 			t.Errorf("String = %q, want %q", got, c.text)

@@ -98,8 +98,8 @@ func TestRangeOfASpan(t *testing.T) {
 	}
 }
 
-// TestSpansAgreeWithEveryIDOfSmallLayouts compares with a search through all IDs of a layout, by the time that
-// Parse gives each.
+// TestSpansAgreeWithEveryIDOfSmallLayouts compares with a search through all IDs of a layout, by
+// the time that Parse gives each.
 func TestSpansAgreeWithEveryIDOfSmallLayouts(t *testing.T) {
 	twelve, minute := layout(3, 0, 1, 1), layout(2, 1, 0, 2)
 	twelve.Unit, minute.Unit = 12*time.Millisecond, time.Minute
@@ -117,7 +117,8 @@ func TestSpansAgreeWithEveryIDOfSmallLayouts(t *testing.T) {
 	}
 }
 
-// instantsAround returns the borders of all units, and of some on both sides, with what is just beside them.
+// instantsAround returns the borders of all units, and of some units on both sides of the layout,
+// with instants just beside the borders.
 func instantsAround(a *bitsalloc.Allocator) []time.Time {
 	instants := []time.Time{longAgo, farAway}
 	for unit := int64(-2); unit <= a.MaxDelta()+3; unit++ {
@@ -127,8 +128,8 @@ func instantsAround(a *bitsalloc.Allocator) []time.Time {
 	return instants
 }
 
-// search returns the smallest and the largest ID whose unit, from its begin to its end, is wanted, and 0 when there
-// is none.
+// search returns the smallest and the largest ID whose unit, from its begin to its end, is wanted,
+// and 0 when there is none.
 func search(t *testing.T, a *bitsalloc.Allocator, want func(begin, end time.Time) bool) (first, last int64) {
 	t.Helper()
 	for id := int64(1); ; id++ {
@@ -195,7 +196,8 @@ func FuzzSpan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// The ID lies in its unit, and, whatever the instant, on the side of it where its unit lies.
+		// MinAt and MaxAt of the ID's time include the ID. For any instant, MaxAt separates IDs of
+		// units that have begun from later ones.
 		if lo, hi := a.MinAt(fields.Time), a.MaxAt(fields.Time); id < lo || id > hi {
 			t.Fatalf("%v: %v is not between %d and %d", l, fields, lo, hi)
 		}

@@ -71,7 +71,7 @@ func TestAheadIsMoreThanAllowed(t *testing.T) {
 	})
 }
 
-// Nothing but the clock moves here: no Take between shortage and recovery wakes anybody.
+// Only the clock moves here: no Take between shortage and recovery wakes the padding goroutine.
 func TestAShortageAheadPassesByItself(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		g := inBubble(t, cached.Config{MaxAhead: 3 * time.Second, OnEmpty: policy, MaxStaleness: -1})
@@ -115,7 +115,7 @@ func TestADrainedGeneratorNeverStaysStuck(t *testing.T) {
 	})
 }
 
-// Waiting for the clock costs one padding pass per unit of time, whoever asks how often.
+// Waiting for the clock costs one padding pass per unit of time, however often callers ask.
 func TestRefusedPaddingDoesNotSpin(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		g := inBubble(t, cached.Config{MaxAhead: 2 * time.Second, OnEmpty: policy, MaxStaleness: -1})

@@ -8,7 +8,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// Each benchmark has a twin that does as little as can be done in its place: compare the two of one run.
+// Each benchmark has a twin that does as little as can be done in its place: compare the two of one
+// run.
 
 func BenchmarkAtomicAdd(b *testing.B) {
 	var n atomic.Uint64
@@ -45,7 +46,8 @@ func BenchmarkNextContext(b *testing.B) {
 	}
 }
 
-// BenchmarkNextPadInline has runs of 16 in a ring of 2, which the padding goroutine cannot keep filled.
+// BenchmarkNextPadInline has runs of 16 in a ring of 2, which the padding goroutine cannot keep
+// filled.
 func BenchmarkNextPadInline(b *testing.B) {
 	g := open(b, cached.Config{Layout: narrow(), BoostPower: 1})
 	for b.Loop() {

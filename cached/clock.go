@@ -2,15 +2,15 @@ package cached
 
 import "time"
 
-// now returns the time by the clock of the lease.
-func (g *Generator) now() time.Time { return g.tenure.Latest().Clock.Now() }
+// now returns the time by the clock that belongs to the latest lease.
+func (g *Generator) now() time.Time { return g.keeper.Latest().Clock.Now() }
 
-// staleTick is how often the padding goroutine looks for stale blocks.
+// staleTick returns the interval at which the padding goroutine looks for stale blocks.
 func staleTick(maxStaleness time.Duration) time.Duration { return maxStaleness / 4 }
 
-// staleUnits is how many units behind the clock a block may lie when the padding goroutine looks at
-// it, so that it is within maxStaleness until the next look: its unit may have just begun to be
-// counted.
+// staleUnits returns the number of units that a block may be behind the clock when the padding
+// goroutine checks it. A block within that number stays within maxStaleness until the next check.
+// One more unit is subtracted because the fractions of units are not counted.
 func staleUnits(maxStaleness, unit time.Duration) int64 {
 	if maxStaleness < 0 {
 		return -1

@@ -8,7 +8,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestSteppedClockChangesNothing steps the wall clock after New. IDs go on with the time that has gone by.
+// TestSteppedClockChangesNothing steps the wall clock after New. IDs go on with the time that has
+// gone by.
 func TestSteppedClockChangesNothing(t *testing.T) {
 	for name, step := range map[string]time.Duration{"back": -time.Hour, "forth": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +36,8 @@ func TestSteppedClockChangesNothing(t *testing.T) {
 	}
 }
 
-// The clock of the generator goes on when a worker ID is taken at a time when the wall clock is behind it.
+// The clock of the generator goes on when a worker ID is taken at a time when the wall clock is
+// behind it.
 func TestTheClockDoesNotGoBackWithAnotherWorkerID(t *testing.T) {
 	for name, row := range map[string]struct{ step, off time.Duration }{"back": {-time.Hour, 0}, "forth": {time.Hour, time.Hour}} {
 		t.Run(name, func(t *testing.T) {

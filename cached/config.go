@@ -8,11 +8,11 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field that
-// is wrong, what was given and what is allowed.
+// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field
+// that is wrong, the value given and the values allowed.
 var ErrInvalidConfig = errors.New("cached: invalid config")
 
 // LanePerCPU, as Config.Lanes, asks for one lane for each CPU.
@@ -20,7 +20,7 @@ const LanePerCPU = -1
 
 const maxLanes = 4096
 
-// An EmptyPolicy says what Next and Fill do when the ring is empty.
+// An EmptyPolicy decides how Next and Fill treat an empty ring.
 type EmptyPolicy int
 
 const (
@@ -32,7 +32,7 @@ const (
 
 // A Config says how to make a Generator. The zero value of each field but Assigner is its default.
 type Config struct {
-	// Layout is how the bits are shared out; zero: [bitsalloc.Default].
+	// Layout sets the widths of the fields and the unit of time; zero: [bitsalloc.Default].
 	Layout bitsalloc.Layout
 	// Epoch is the instant that deltas count from, with whole milliseconds, not in the future;
 	// zero: [bitsalloc.DefaultEpoch]. All services that write to one table must agree on it.
@@ -41,46 +41,50 @@ type Config struct {
 	DatacenterID int64
 	// Assigner finds the worker ID. It is required: there is no safe default.
 	Assigner assigner.Assigner
-	// AllowReuse accepts an unfenced worker ID that comes back after a restart. The IDs of the old
-	// process are then repeated when it had run ahead of the clock, or when the clock has gone back.
+	// AllowReuse accepts an unfenced worker ID that comes back after a restart. The new process
+	// then repeats IDs if the old one had run ahead of the clock, or if the clock has gone back.
 	AllowReuse bool
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
 
-	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 20; zero: 3.
+	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 20;
+	// zero: 3.
 	BoostPower int
-	// PaddingFactor is the percentage of the ring at or below which the padding goroutine is woken, 1
-	// to 99; zero: 50. It is looked at once per block, and one block left is always reason enough.
+	// PaddingFactor is the percentage of the ring at or below which the padding goroutine is woken,
+	// 1 to 99; zero: 50. The generator compares it once per block. A single block left always wakes
+	// the padding goroutine.
 	PaddingFactor int
-	// ScheduleInterval makes the padding goroutine look at the ring at this interval too; zero: off.
+	// ScheduleInterval makes the padding goroutine check the ring at this interval, too; zero: off.
 	ScheduleInterval time.Duration
-	// MaxStaleness is how far the time in an ID may fall behind, at least two units; older IDs are
-	// dropped from the ring. Zero: 1 min, or two units where that is more; negative: unbounded.
+	// MaxStaleness is how far the time in an ID may fall behind the clock, at least two units; the
+	// generator drops older IDs. Zero: 1 min, or two units if that is more; negative: unbounded.
 	MaxStaleness time.Duration
-	// MaxAhead is how far the time in an ID may run ahead of the clock, at least one unit, rounded down to whole
-	// ones; then callers get ErrTooFarAhead. The clock is that of New, carried on. Zero: unbounded.
+	// MaxAhead is how far the time in an ID may run ahead of the clock, at least one unit, rounded
+	// down to whole units; beyond it callers get ErrTooFarAhead. The clock is the one read when the
+	// worker ID was taken, carried on by the monotonic clock. Zero: unbounded.
 	MaxAhead time.Duration
-	// OnEmpty says what happens when the ring is empty; zero: PadInline.
+	// OnEmpty is the policy for an empty ring; zero: PadInline.
 	OnEmpty EmptyPolicy
-	// Lanes is the number of CPUs that issue IDs from a block of their own, 2 to 4,096, or LanePerCPU. IDs are then
-	// unique and increase in each lane; across lanes IDs are only roughly ordered: the blocks that two
-	// lanes hold may be up to MaxStaleness apart. 0 and 1: a single stream, strictly increasing.
+	// Lanes is the number of CPUs that issue IDs from a block of their own, 2 to 4,096, or
+	// LanePerCPU. IDs are then unique and increase within each lane. Across lanes IDs are only
+	// roughly ordered: the blocks that two lanes hold may be up to MaxStaleness apart. 0 and 1: no
+	// lanes, a strictly increasing stream.
 	Lanes int
 
-	// Logger gets one record for each rare event, none on the way of an ID; nil: none.
+	// Logger gets one record for each rare event and none for an ID; nil: no log.
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace
-	// Now is the clock, read when a worker ID is taken and in Stats, never for an ID; nil: time.Now.
-	// It may be called by several goroutines at once.
+	// Now is the clock; nil: time.Now. The generator reads it when it takes a worker ID and in
+	// Stats, never for an ID, and may call it from several goroutines at once.
 	Now func() time.Time
 }
 
 // resolve fills in the defaults and reports all mistakes together.
 func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
-	tenure.Default(&cfg.BoostPower, 3)
-	tenure.Default(&cfg.PaddingFactor, 50)
-	c := &tenure.Checker{Sentinel: ErrInvalidConfig}
+	keeper.Default(&cfg.BoostPower, 3)
+	keeper.Default(&cfg.PaddingFactor, 50)
+	c := &keeper.Checker{Sentinel: ErrInvalidConfig}
 	settings := cfg.settings()
 	alloc := settings.Resolve(c, ErrTimeExhausted)
 	cfg.AssignTimeout, cfg.Logger, cfg.Now = settings.AssignTimeout, settings.Logger, settings.Now
@@ -91,14 +95,14 @@ func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
 	c.Check(cfg.Lanes >= LanePerCPU && cfg.Lanes <= maxLanes, "Lanes %d, allowed: %d (LanePerCPU), 0 to %d", cfg.Lanes, LanePerCPU, maxLanes)
 	c.Check(cfg.MaxAhead >= 0, "MaxAhead %v, allowed: 0 (unbounded) or more", cfg.MaxAhead)
 	if alloc != nil {
-		tenure.Default(&cfg.MaxStaleness, max(time.Minute, 2*alloc.Layout().Unit))
+		keeper.Default(&cfg.MaxStaleness, max(time.Minute, 2*alloc.Layout().Unit))
 		cfg.checkWithLayout(c, alloc.Layout())
 	}
 	return cfg, alloc, c.Err()
 }
 
-// checkWithLayout checks what only a valid layout gives a bound.
-func (cfg Config) checkWithLayout(c *tenure.Checker, l bitsalloc.Layout) {
+// checkWithLayout checks the fields whose bounds depend on the layout.
+func (cfg Config) checkWithLayout(c *keeper.Checker, l bitsalloc.Layout) {
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit,
 		"MaxStaleness %v, allowed: negative (unbounded), 0 (the default) or at least two units, %v", cfg.MaxStaleness, 2*l.Unit)
 	c.Check(cfg.MaxAhead <= 0 || cfg.MaxAhead >= l.Unit,
@@ -111,8 +115,8 @@ func (cfg Config) checkWithLayout(c *tenure.Checker, l bitsalloc.Layout) {
 }
 
 // settings are the fields that every generator has.
-func (cfg Config) settings() tenure.Settings {
-	return tenure.Settings{
+func (cfg Config) settings() keeper.Settings {
+	return keeper.Settings{
 		Layout:        cfg.Layout,
 		Epoch:         cfg.Epoch,
 		DatacenterID:  cfg.DatacenterID,

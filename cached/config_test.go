@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// mistakes are Configs with one mistake each, and what the error must say: the field and what was given,
-// and what is allowed.
+// mistakes are Configs with one mistake each and the parts of the expected error: the field and the
+// value given, and the values allowed.
 func mistakes() map[string]struct {
 	spoil func(*cached.Config)
 	want  []string
@@ -162,7 +162,7 @@ func TestZeroConfigMeansTheDefaults(t *testing.T) {
 		if s.Capacity != 65_536 || s.Remaining != 65_536 {
 			t.Errorf("Capacity %d, Remaining %d, want 65536", s.Capacity, s.Remaining)
 		}
-		take(t, g, 4*8192) // not yet: the hand-over is that of the next taker
+		take(t, g, 4*8192) // no hand-over yet: the next taker makes it
 		synctest.Wait()
 		if got := g.Stats().Remaining; got != 4*8192 {
 			t.Errorf("padded at %d IDs left, want at the half", got)

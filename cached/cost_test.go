@@ -7,8 +7,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestOneAllocationABlock takes thousands of blocks. Mallocs of the whole process are counted, and the
-// runtime makes a few of its own for a goroutine that sleeps; one in a hundred blocks is more than those.
+// TestOneAllocationABlock takes thousands of blocks. Mallocs of the whole process are counted, and
+// the runtime makes a few of its own for a goroutine that sleeps; one in a hundred blocks is more
+// than those.
 func TestOneAllocationABlock(t *testing.T) {
 	batch, ctx := make([]int64, 256), t.Context()
 	for name, row := range map[string]struct {
@@ -36,7 +37,8 @@ func TestOneAllocationABlock(t *testing.T) {
 	}
 }
 
-// TestAGeneratorTakesSixteenKiB counts what a thousand of them hold, their two goroutines' stacks included.
+// TestAGeneratorTakesSixteenKiB measures the memory of a thousand generators, including the stacks
+// of their two goroutines.
 func TestAGeneratorTakesSixteenKiB(t *testing.T) {
 	const generators, bound = 1000, 16 << 10
 	before := inUse()

@@ -15,16 +15,19 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// The tests of this file are the defects that Baidu's UidGenerator is known for, with the numbers of its issues.
+// The tests of this file are the defects that Baidu's UidGenerator is known for, with the numbers
+// of its issues.
 
-// Issues 105, 26: two callers get one ID when the ring runs empty. Runs of 2 in a ring of 2 are empty all the time.
+// Issues 105, 26: two callers get one ID when the ring runs empty. Runs of 2 in a ring of 2 are
+// empty all the time.
 func TestRingRunningEmptyIssuesNoDuplicate(t *testing.T) {
 	layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: 1}
 	cfg := cached.Config{Layout: layout, BoostPower: 1, OnEmpty: cached.Reject}
 	stress(t, cfg, 16, scaled(200_000), nil)
 }
 
-// Issues 100, 29: the default layout and epoch ended in November 2024, and IDs have been negative since.
+// Issues 100, 29: the default layout and epoch ended in November 2024, and IDs have been negative
+// since.
 func TestEndedLayoutIsRefused(t *testing.T) {
 	_, err := cached.New(cached.Config{Layout: bitsalloc.Baidu(), Epoch: time.Unix(1463673600, 0), Assigner: assigner.Static(1), AllowReuse: true})
 	if !errors.Is(err, cached.ErrTimeExhausted) || !strings.Contains(err.Error(), "ends at 2024-11-20T13:24:16Z") {
@@ -65,7 +68,7 @@ func TestRefusedDeltaIsNotBurnt(t *testing.T) {
 	})
 }
 
-// Issues 8, 89, 97, 85: the time in an ID is that of the last padding, however long ago.
+// Issues 8, 89, 97, 85: the time in an ID is the time of the last padding, however long ago.
 func TestIdleIDsAreFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})
@@ -202,7 +205,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 func goroutines() int {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return bytes.Count(stacks, []byte("cached.(*Generator).padLoop(")) + bytes.Count(stacks, []byte("tenure.(*Tenure).run("))
+	return bytes.Count(stacks, []byte("cached.(*Generator).padLoop(")) + bytes.Count(stacks, []byte("keeper.(*Keeper).run("))
 }
 
 // A consumer that is paused stalls the producer. Here one is paused while it pads inline.
@@ -229,7 +232,8 @@ func TestPausedCallerHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// Issue 46: every node got worker 0 when the key was not read back, and negative numbers were accepted.
+// Issue 46: every node got worker 0 when the key was not read back, and negative numbers were
+// accepted.
 func TestWorkerOutsideItsFieldIsRefused(t *testing.T) {
 	for number, want := range map[int64]string{-1: "-1 from ", 1 << 17: "131072 from "} {
 		_, err := cached.New(cached.Config{Assigner: assigner.Static(number), AllowReuse: true})
@@ -239,7 +243,8 @@ func TestWorkerOutsideItsFieldIsRefused(t *testing.T) {
 	}
 }
 
-// The epoch was parsed in the local time zone, so that hosts disagreed. An instant is the same everywhere.
+// The epoch was parsed in the local time zone, so that hosts disagreed. An instant is the same
+// everywhere.
 func TestEpochIsAnInstant(t *testing.T) {
 	epoch := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.FixedZone("", 8*3600))
 	cfg := cached.Config{Epoch: epoch, Assigner: assigner.Static(worker()), AllowReuse: true}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestNoDatabaseDriverIsLinked keeps programs that bring their own worker ID free of database packages.
+// TestNoDatabaseDriverIsLinked keeps programs that bring their own worker ID free of database
+// packages.
 func TestNoDatabaseDriverIsLinked(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
 	cmd.Env = append(cmd.Environ(), "GOWORK=off")
@@ -21,7 +22,7 @@ func TestNoDatabaseDriverIsLinked(t *testing.T) {
 	}
 	const module = "github.com/uidring/uidring/"
 	want := []string{
-		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/tenure",
+		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/keeper",
 		module + "ringbuffer",
 		"golang.org/x/sync/errgroup",
 	}

@@ -1,5 +1,8 @@
-// Package cached is the ID generator for high rates: a ring of prepared IDs, filled in the background.
-// It is modelled on CachedUidGenerator of Baidu's UidGenerator.
+// Package cached is the ID generator for high rates: a ring of prepared IDs, filled in the
+// background. It is modelled on CachedUidGenerator of Baidu's UidGenerator.
+//
+// The ring holds blocks. A block is all IDs of one unit of time (1 s unless the layout says
+// otherwise) and one worker ID: consecutive numbers that enter the ring together.
 //
 //	                padding goroutine
 //	lastSecond+1 ->  compose a block -> ring: [block][block][block] -> Next, one atomic add
@@ -7,43 +10,61 @@
 //	                 |     at most PaddingFactor percent left
 //	                 +------------------------+
 //
-// No clock is read for an ID. The padding goroutine counts units of time forward from the moment the
-// generator was made: under load the IDs run ahead of the clock ("borrow from the future"), when idle
-// they fall behind and are brought forward. [Config].MaxAhead and MaxStaleness bound both.
+// Issuing an ID reads no clock. The padding goroutine puts new blocks into the ring ahead of use
+// and counts units of time forward from the moment at which New was called. Under load the IDs run
+// ahead of the clock ("borrow from the future"). When the generator is idle they fall behind, and
+// the padding goroutine brings them forward. [Config].MaxAhead and MaxStaleness bound both.
 //
-// # What is guaranteed
+// # Guarantees
 //
-//   - Unique: an ID is returned once, by any method, to any caller, as long as no other live generator has
-//     the same datacenter and worker ID. Where the worker ID comes from decides how far that can be relied on:
-//     see package assigner. No assumption about the clock is made while the generator lives.
-//   - Increasing: with a single stream, an ID is larger than every ID that was returned before the call for it began,
-//     whoever got those.
-//   - Positive: an ID is never 0 or negative. When the delta field is used up, [ErrTimeExhausted] is returned.
+//   - Unique: an ID is returned once, by any method, to any caller, as long as no other live
+//     generator has the same datacenter and worker ID. The source of the worker ID decides how far
+//     that condition can be relied on: see package assigner. While the generator lives, uniqueness
+//     does not depend on the clock.
+//   - Increasing: the stream is the single, strictly increasing sequence of a generator. Without
+//     lanes, an ID is larger than every ID that any caller got before the call for it began.
+//   - Positive: an ID is never 0 or negative. When the delta field is used up, [ErrTimeExhausted]
+//     is returned.
 //
 // # Lanes
 //
-// A single stream is a counter that all CPUs share. Where that is too slow, [Config].Lanes gives each CPU a unit of time to
-// count through by itself, and [Generator.Lane] each goroutine that asks for one; a [Generator.Fill] or [Generator.Reserve]
-// takes many IDs of the stream at once. IDs are unique across all of these. They increase within a lane, but a goroutine
-// that is moved to another CPU may see a smaller one than before: lanes are apart by as much as the units in their hands.
+// The stream is a counter that all CPUs share. A lane is faster: it is a block that one CPU or one
+// goroutine uses up alone. [Config].Lanes gives each CPU a lane, and [Generator.Lane] returns one
+// for a goroutine. [Generator.Fill] and [Generator.Reserve] take many IDs of the stream in one
+// call.
 //
-// A lane of a CPU relies on the runtime's procPin, as sync.Pool does. The build tag uidring_nopin
-// replaces it by a mutex per lane, for a Go release that closes procPin to other modules. The
+// IDs are unique across the stream and all lanes. They increase within a lane, but a goroutine that
+// moves to another CPU may get a smaller ID than before: the blocks that two lanes hold may be up
+// to MaxStaleness apart.
+//
+// A CPU's lane relies on the runtime's procPin, like sync.Pool. The build tag uidring_nopin
+// replaces procPin by a mutex per lane, for a Go release that closes procPin to other modules. The
 // guarantees stay the same, and Next takes longer.
+//
+// # Leases, fences and windows
+//
+// A lease is the right to a worker ID for a range of deltas (numbers of units since the epoch); the
+// assigner gives it and the generator renews it in the background. The fence of a worker ID is the
+// highest delta that any holder of it was ever allowed to use. A later holder starts above the
+// fence, so a worker ID can be reused without repeating IDs. The window is how far ahead of use the
+// lease reaches: the generator issues IDs for that much ID time without the store. [Stats].Limit,
+// Window and WindowLasts show it.
 //
 // # Low bits
 //
-// An ID modulo a number of shards is spread as evenly as counting spreads it, from a busy generator to one that issues an ID a
-// day: after a pause the next block begins with the sequence number after the last one issued. That does not
-// reach across processes: each begins with 0. Where many processes issue a few IDs each, shard by a hash of the ID.
+// An ID modulo a number of shards is spread as evenly as counting spreads it, at any rate from an
+// ID a day up: after a pause the next block begins with the sequence number after the last one
+// issued. This does not reach across processes, since each begins with 0. If many processes issue a
+// few IDs each, shard by a hash of the ID.
 //
-// # What is not
+// # Limits
 //
-// The time in an ID is not the time of the call: it lies between MaxStaleness before and MaxAhead, which is unbounded
-// unless set, after it, by the clock of New. The lower bound holds while the scheduler runs the padding goroutine.
-// With all CPUs busy taking IDs, callers do most of the padding.
-// Numbers are skipped at restarts, when stale IDs are dropped, and at Close. An ID does not hide how many
-// were issued.
+// The time in an ID is not the time of the call. It may be up to MaxStaleness earlier or MaxAhead
+// later, by the clock of New; MaxAhead is unbounded unless set. The lower bound holds while the
+// scheduler runs the padding goroutine. With all CPUs busy taking IDs, callers do most of the
+// padding. Sequence numbers are skipped at restarts, when stale IDs are dropped, and at Close. An
+// ID does not hide how many were issued.
 //
-// A machine that is suspended stops the monotonic clock: afterwards IDs lag behind by as long as it slept.
+// Suspending the machine stops the monotonic clock: afterwards IDs lag behind by the time
+// suspended.
 package cached

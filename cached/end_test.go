@@ -108,7 +108,7 @@ func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (i
 			largest = max(largest, id)
 			n++
 		}
-		// A goroutine that is moved leaves what other CPUs have in their lanes.
+		// A goroutine that moves to another CPU leaves IDs in the lane of the old one.
 		if n > 1000*16 || (n < 1000*16 || largest != math.MaxInt64) && lanes == 0 {
 			t.Errorf("%d IDs up to %d, want 16000 up to 2^63-1", n, largest)
 		}

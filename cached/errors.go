@@ -9,23 +9,25 @@ import (
 var (
 	// ErrClosed is returned by every method that issues IDs once Close was called.
 	ErrClosed = errors.New("cached: generator closed")
-	// ErrEmpty is returned by Next and Fill under the policy Reject when the ring is empty. It passes.
+	// ErrEmpty is returned by Next and Fill under the policy Reject when the ring is empty. It
+	// passes.
 	ErrEmpty = errors.New("cached: ring empty")
-	// ErrTooFarAhead is returned when the ring is empty and the next ID would lie more than MaxAhead
-	// in the future; it comes as an [*AheadError]. It passes as the clock moves on.
+	// ErrTooFarAhead is returned when the ring is empty and the next ID would be more than MaxAhead
+	// ahead of the clock; it comes as an [*AheadError]. It passes as the clock moves on.
 	ErrTooFarAhead = errors.New("cached: too far ahead of the clock")
-	// ErrLeaseExhausted is returned when the ring is empty and no grant covers the next unit of time: the
-	// fence of the worker ID is reached, or the worker ID is lost without a grant to use up, and the store
-	// has not given another yet. It passes when the store answers.
+	// ErrLeaseExhausted is returned when the ring is empty and no grant covers the next unit of
+	// time. Either the generator has reached the fence of its worker ID, or it has lost the worker
+	// ID and may not use up the grant. It passes when the store answers.
 	ErrLeaseExhausted = errors.New("cached: no worker ID is held for the next unit of time")
-	// ErrTimeExhausted is returned by New when the layout has ended, and later when the ring is empty and
-	// the delta field is used up. It stays: a new layout or epoch is needed.
+	// ErrTimeExhausted is returned by New when the layout has ended, and later when the ring is
+	// empty and the delta field is used up. It is permanent: choose a new layout or epoch.
 	ErrTimeExhausted = errors.New("cached: the delta field is used up")
 )
 
-// An AheadError says how far ID time has run ahead of the clock, as the last padding pass saw it.
+// An AheadError reports how far ID time has run ahead of the clock, as measured by the last padding
+// pass.
 type AheadError struct {
-	Ahead   time.Duration // of the unit that was refused
+	Ahead   time.Duration // of the refused unit
 	Max     time.Duration // Config.MaxAhead, in whole units
 	RetryIn time.Duration // until the unit may be used
 }
@@ -37,7 +39,7 @@ func (e *AheadError) Error() string {
 // Unwrap returns ErrTooFarAhead.
 func (e *AheadError) Unwrap() error { return ErrTooFarAhead }
 
-// passing reports whether a shortage may end while the generator lives.
+// passing reports whether err may stop occurring while the generator lives.
 func passing(err error) bool {
 	return errors.Is(err, ErrEmpty) || errors.Is(err, ErrTooFarAhead) || errors.Is(err, ErrLeaseExhausted)
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// Worker 12 is the operator's choice. It comes back after a restart, so New wants a decision: with MaxAhead, a
-// restart that takes longer than that repeats no ID, as long as the clock does not go back.
+// Worker 12 is the operator's choice. It comes back after a restart, so New wants a decision: with
+// MaxAhead, a restart that takes longer than that repeats no ID, as long as the clock does not go
+// back.
 func Example() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(12), DatacenterID: 3, MaxAhead: time.Second})
 	if err != nil {
@@ -49,7 +50,8 @@ func ExampleGenerator_Fill() {
 	// Output: 1000 <nil> true
 }
 
-// A generator that may not run ahead has 8,192 IDs for each second. NextContext waits for the next one.
+// A generator that may not run ahead has 8,192 IDs for each second. NextContext waits for the next
+// one.
 func ExampleGenerator_NextContext() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(14), MaxAhead: time.Second})
 	if err != nil {
@@ -70,7 +72,7 @@ func ExampleGenerator_NextContext() {
 	// Output: 10000
 }
 
-// What passes is told from what stays by the errors of the package.
+// The errors of the package tell a passing shortage from a permanent one.
 func ExampleGenerator_Next() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(15), MaxAhead: time.Minute})
 	if err != nil {
@@ -106,6 +108,6 @@ func ExampleConfig() {
 	fmt.Println(err)
 	// Output:
 	// true
-	// cached: invalid config: DatacenterID 32, allowed with layout 28/5/17/13 1s: 0 to 31
+	// cached: invalid config: DatacenterID 32, allowed with layout 28/5/17/13@1s: 0 to 31
 	// cached: invalid config: PaddingFactor 100, allowed: 1 to 99
 }

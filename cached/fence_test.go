@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestAFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never felt, whether the
-// generator is idle, keeps pace with the clock or runs far ahead of it.
+// TestAFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never
+// felt, whether the generator is idle, keeps pace with the clock or runs far ahead of it.
 func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
 	for name, load := range map[string]struct {
 		ids   int // at a time, of 16 a unit
@@ -52,7 +52,8 @@ func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
 	}
 }
 
-// TestAForgottenFenceDropsWhatIsPrepared: what a store has forgotten it may hand out again.
+// TestAForgottenFenceDropsWhatIsPrepared: a store that has lost a fence may hand out the same
+// deltas again.
 func TestAForgottenFenceDropsWhatIsPrepared(t *testing.T) {
 	for name, row := range map[string]struct {
 		err     error

@@ -9,67 +9,67 @@ import (
 	"sync/atomic"
 
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one per
-// process with [New], share it, and Close it at the end.
+// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one
+// per process with [New], share it, and Close it at the end.
 type Generator struct {
 	ring  *ringbuffer.Ring
-	lanes []cpuLane // of CPUs; nil: a single stream
+	lanes []cpuLane // one for each CPU; nil: no lanes
 
-	// cut is the last ID that has been retired, as far as lanes are concerned. It only grows, under running.
+	// cut is the last ID that has been retired in lanes. It only grows; running guards it.
 	cut atomic.Uint64
 
 	cfg       Config // resolved
 	alloc     *bitsalloc.Allocator
-	tenure    *tenure.Tenure
+	keeper    *keeper.Keeper
 	threshold int   // blocks left in the ring that wake the padding goroutine
 	maxAhead  int64 // in units; 0: unbounded
 	maxStale  int64 // in units; negative: unbounded
-	warnFrom  int64 // delta from which on the end of the layout is announced
+	warnFrom  int64 // the first delta at which the generator announces the end of the layout
 
 	handles handles // lanes of goroutines
 
-	lastSecond atomic.Int64 // delta of the newest block; only moves forward, only under running
+	lastSecond atomic.Int64 // delta of the newest block; only grows; running guards it
 
-	wake   chan struct{} // capacity 1: the ring wants padding
+	wake   chan struct{} // capacity 1: wakes the padding goroutine
 	padder sync.WaitGroup
-	bell   tenure.Bell // rings after blocks were put
+	bell   keeper.Bell // wakes waiting callers after a pass has put blocks
 
 	closed   atomic.Bool
 	done     chan struct{} // closed when Close begins
-	gone     chan struct{} // closed when it has ended
-	closeErr error         // readable then
+	gone     chan struct{} // closed when Close has ended
+	closeErr error         // may be read after gone is closed
 
-	// running is held while blocks are put or retired: one padding pass at a time. A second pass waits
-	// instead of being skipped, since a skipped pass would eat its wake-up. No taker holds it while there
-	// is an ID; no store call, Trace func or log record runs under it.
-	running sync.Mutex
-	term    uint64 // of the lease that lastSecond has been raised for
-	newest  int64  // the last ID put
-	goAt    int64  // sequence number that takers go on with; 0: that of the oldest block
-	shown   tally  // by Stats
+	// running is held while blocks are put or retired: one padding pass at a time. A second pass
+	// waits for it, since skipping the pass would lose its wake-up. No taker holds it while the
+	// ring has an ID, and no store call, Trace func or log record runs under it.
+	running    sync.Mutex
+	generation uint64 // of the lease for which adopt raised lastSecond
+	newest     int64  // the last ID put
+	goAt       int64  // the sequence number at which takers go on; 0: the first one of the oldest block
+	shown      tally  // the highest counters shown by Stats
 
-	refused atomic.Pointer[error] // what stopped the padding goroutine; nil when it filled the ring
+	refused atomic.Pointer[error] // why the last padding pass stopped early; nil when it filled the ring
 
 	warned                                          atomic.Bool
 	passes, inlinePads, rejectedTakes, rejectedPuts atomic.Int64
 }
 
-// New is [NewContext] with a context that does not end. It returns errors that pass, too.
+// New is [NewContext] with a context that does not end: it does not retry.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
-// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring before it
-// returns. ctx is not used afterwards. Mistakes in cfg are reported all at once, as [ErrInvalidConfig],
-// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from the assigner, with
-// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring
+// before it returns. It does not use ctx afterwards. It reports all mistakes in cfg together, as
+// [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from
+// the assigner, such as [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
 //
-// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted] where
-// worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end, NewContext
-// asks the assigner again after that time, and returns both errors when ctx ends first. Otherwise it
-// returns the error at once; a later call with the same Assigner goes on with a quarantine.
+// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted]
+// when worker IDs are reused. They have a method RetryAfter() time.Duration. If ctx can end,
+// NewContext retries after that time, and returns both errors when ctx ends first. Otherwise it
+// returns the error at once; a later call with the same Assigner continues the quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, alloc, err := cfg.resolve()
 	if err != nil {
@@ -90,18 +90,18 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}
 	g.threshold = max(g.ring.Slots()*cfg.PaddingFactor/100, 1)
-	if g.tenure, err = tenure.Start(ctx, g.tenureConfig()); err != nil {
+	if g.keeper, err = keeper.Start(ctx, g.keeperConfig()); err != nil {
 		return nil, fmt.Errorf("cached: no worker ID: %w", err)
 	}
-	if h := g.tenure.Latest(); max(h.First, h.Delta+1) > alloc.MaxDelta() {
-		return nil, errors.Join(tenure.Exhausted(ErrTimeExhausted, alloc), g.tenure.Close())
+	if h := g.keeper.Latest(); max(h.First, h.Delta+1) > alloc.MaxDelta() {
+		return nil, errors.Join(keeper.Exhausted(ErrTimeExhausted, alloc), g.keeper.Close())
 	}
 	g.fill()
 	g.padder.Go(g.padLoop)
 	return g, nil
 }
 
-func (g *Generator) tenureConfig() tenure.Config {
+func (g *Generator) keeperConfig() keeper.Config {
 	settings := g.cfg.settings()
 	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0, "set MaxAhead, which is safe when a restart takes "+
 		"longer than MaxAhead and the clock does not go back, neither then nor while the generator runs")
@@ -109,7 +109,7 @@ func (g *Generator) tenureConfig() tenure.Config {
 	c.Used = g.used
 	c.Position = g.position
 	c.Ended = g.ended
-	c.Trace = tenure.Trace{
+	c.Trace = keeper.Trace{
 		Assigned:    g.cfg.Trace.LeaseAssigned,
 		Lost:        g.cfg.Trace.LeaseLost,
 		RenewFailed: g.cfg.Trace.RenewFailed,
@@ -118,21 +118,24 @@ func (g *Generator) tenureConfig() tenure.Config {
 	return c
 }
 
-// Parse takes an ID of this layout and epoch apart; see [bitsalloc.Allocator.Parse].
+// Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
 func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.Parse(id) }
 
-// WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
-func (g *Generator) WorkerID() int64 { return g.tenure.Latest().WorkerID }
+// WorkerID returns the worker ID of the blocks that the generator composes now. It changes when the
+// generator loses its worker ID and takes another.
+func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 
-// Invalidate drops the prepared IDs and has the assigner give a worker ID again, in the background. Call it after
-// this process has been resumed from a snapshot: its copy may still be issuing the same IDs. Until the worker ID is
-// there, Next returns ErrLeaseExhausted. The old one is not given back. It is of no use with a worker ID that is
-// derived or sticky, since that would be the same again.
-func (g *Generator) Invalidate() { g.tenure.Invalidate() }
+// Invalidate drops the prepared IDs and takes another worker ID from the assigner, in the
+// background. Call it after this process has been resumed from a snapshot: its copy may still be
+// issuing the same IDs. Until the generator has the worker ID, Next returns ErrLeaseExhausted.
+// Invalidate does not release the old worker ID. It does not help with derived and sticky worker
+// IDs: the assigner would return the same number.
+func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 
-// Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, the prepared IDs are
-// dropped, the goroutines have ended, and the worker ID is released, within AssignTimeout if the assigner heeds its
-// context. Closing again returns the same error, that of the release. It must not be called by a func of Trace.
+// Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
+// its context. It drops the prepared IDs and waits for the generator's goroutines. After it, and in
+// calls that wait, callers get ErrClosed. Close returns the error of the release, and the same
+// error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error {
 	if !g.closed.Swap(true) {
 		g.closeErr = g.shutDown()
@@ -146,26 +149,27 @@ func (g *Generator) shutDown() error {
 	close(g.done)
 	g.bell.Ring()
 	g.padder.Wait()
-	if err := g.tenure.Close(); err != nil { // drops what is in the ring
+	if err := g.keeper.Close(); err != nil { // calls ended, which empties the ring
 		return fmt.Errorf("cached: worker ID not released: %w", err)
 	}
 	return nil
 }
 
-// position is where ID time has come to, or the clock where that is ahead: an idle generator goes there next.
-func (g *Generator) position(h *tenure.Holding) int64 {
+// position returns the delta of ID time, or of the clock if that is ahead: an idle generator goes
+// on from the clock.
+func (g *Generator) position(h *keeper.Lease) int64 {
 	return max(g.used(), g.alloc.Delta(h.Clock.Now()))
 }
 
-// used waits for a padding pass that is under way.
+// used returns the delta of the newest block, after waiting for a padding pass in progress.
 func (g *Generator) used() int64 {
 	g.running.Lock()
 	defer g.running.Unlock()
 	return g.lastSecond.Load()
 }
 
-// ended waits for a padding pass that may still use the worker ID, since later ones see that it is
-// withdrawn, and drops the prepared IDs.
+// ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;
+// later passes see that the lease is withdrawn.
 func (g *Generator) ended() {
 	g.running.Lock()
 	defer g.running.Unlock()

@@ -11,8 +11,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestNextIsWithinTwiceAnAtomicAdd is the only test that looks at a clock for speed. Passes of the two take turns, so that
-// noise meets both, and the median of the ratios is what counts.
+// TestNextIsWithinTwiceAnAtomicAdd is the only test that measures speed. Passes of Next and of the
+// atomic add take turns, so that noise affects both, and the test compares the median of the
+// ratios.
 func TestNextIsWithinTwiceAnAtomicAdd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("timed")

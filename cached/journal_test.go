@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A journal keeps what happened, in order.
+// A journal records events in order.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -33,7 +33,7 @@ func (j *journal) read() []string {
 	return lines
 }
 
-// leases returns funcs that note what becomes of worker IDs.
+// leases returns funcs that record the events of worker IDs.
 func (j *journal) leases() cached.Trace {
 	return cached.Trace{
 		LeaseAssigned: func(g assigner.Grant) { j.add("assigned %d", g.WorkerID) },

@@ -3,25 +3,27 @@ package cached
 import (
 	"fmt"
 
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ID time counts up by one unit a block, and jumps when a worker ID is new or the generator was idle.
+// ID time counts up by one unit a block, and jumps when a worker ID is new or the generator was
+// idle.
 
-// adopt starts a new worker ID above everything that was composed before, and above its own first delta.
-func (g *Generator) adopt(h *tenure.Holding) {
-	g.term = h.Term
+// adopt moves lastSecond up for a new lease: its blocks begin above the deltas composed so far and
+// not below the first delta of the lease.
+func (g *Generator) adopt(h *keeper.Lease) {
+	g.generation = h.Generation
 	g.jump(max(h.First-1, h.Delta))
 }
 
-// freshen drops the blocks that lie too far behind the clock, and moves lastSecond up to it where the
-// next block would, too.
+// freshen drops the blocks that are too far behind the clock. It moves lastSecond up to the clock
+// if it has dropped blocks, or if the next block would be too far behind, too.
 func (g *Generator) freshen(now int64) {
 	oldest := min(now-g.maxStale, g.alloc.MaxDelta())
 	if g.maxStale < 0 || oldest < 1 {
 		return
 	}
-	first := g.compose(oldest, g.tenure.Latest().WorkerID)
+	first := g.compose(oldest, g.keeper.Latest().WorkerID)
 	g.retireLanes(uint64(first - 1))
 	if g.retire(first-1) > 0 || g.lastSecond.Load() < oldest {
 		g.jump(now)
@@ -35,7 +37,8 @@ func (g *Generator) jump(delta int64) {
 	}
 }
 
-// retire drops the IDs of the ring up to last, and notes where takers go on.
+// retire drops the IDs of the ring up to last, and stores in goAt the sequence number at which
+// takers go on.
 func (g *Generator) retire(last int64) (n int) {
 	next := g.ring.Peek()
 	if n = g.ring.Retire(last); n > 0 {
@@ -44,9 +47,9 @@ func (g *Generator) retire(last int64) (n int) {
 	return n
 }
 
-// goOn has takers go on with the sequence number after the last one issued, in a later block. If they began each block with
-// 0, a generator that issues an ID now and then would issue hardly any that is not 0 modulo 16. Only the oldest block loses
-// IDs by that.
+// goOn makes the oldest block begin with the sequence number after the last one issued. If each
+// block began with 0, nearly all IDs of a rarely used generator would be 0 modulo 16. Only the
+// oldest block loses IDs by this.
 func (g *Generator) goOn() {
 	if next := g.ring.Peek(); next != 0 && g.goAt != 0 {
 		g.ring.Retire(next&^g.alloc.MaxSequence() + g.goAt - 1)

@@ -5,21 +5,21 @@ import (
 	"runtime"
 )
 
-// A lane is a block that its owner took whole from the ring. The owner counts through it without
-// words that other goroutines write. It is the goroutine that has a [Lane], or the goroutine that
-// runs on a CPU. Other goroutines read a lane for Stats, and revoke its limit when they retire its
-// block.
+// A lane is a block that its owner took whole from the ring. The owner is the goroutine that has a
+// [Lane], or the goroutine that runs on a CPU. It counts through the block in words that no other
+// goroutine writes, except for limit. Other goroutines read a lane for Stats, and revoke its limit
+// when they retire its block.
 type lane struct {
 	last    word // the ID issued last; unsigned, since the largest ID has a successor
 	limit   word // the last ID that may be issued; 0: none
 	end     word // the last ID of the block
-	retired word // IDs that the owner dropped, of all its blocks so far
+	retired word // IDs that the owner has dropped, of all its blocks
 	coming  word // IDs that the lane may be taking from the ring: Stats counts them as remaining
 	changes word // a seqlock: odd while the owner changes several of the other words
 }
 
-// take returns the next ID of the lane, from another block if need be, or false when the ring is
-// empty.
+// take returns the next ID of the lane. It takes another block when the lane's is used up, and
+// returns false when the ring is empty.
 func (l *lane) take(g *Generator) (int64, bool) {
 	if x := l.last.get() + 1; x <= l.limit.get() {
 		l.last.set(x)
@@ -45,8 +45,8 @@ func (l *lane) refill(g *Generator) (int64, bool) {
 	}
 }
 
-// begin makes the IDs from x to end the block of the lane, drops those below start, and issues start. It returns false
-// when the block has been retired.
+// begin makes the IDs from x to end the block of the lane, drops the IDs below start, and issues
+// start. It returns false when the block has been retired.
 func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 	l.changing()
 	defer l.changing()
@@ -54,7 +54,7 @@ func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 	l.retired.publish(l.retired.get() + start - x)
 	l.last.publish(start - 1)
 	l.end.publish(end)
-	// The limit before the look at cut: a retirement that raises cut after this look finds the
+	// Publish the limit before loading cut: a retirement that raises cut after this load finds the
 	// limit and revokes it.
 	l.limit.publish(l.end.get())
 	if start <= g.cut.Load() {
@@ -68,8 +68,9 @@ func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 // between the two calls short, and call nothing there.
 func (l *lane) changing() { l.changes.publish(l.changes.get() + 1) }
 
-// drop counts the rest of the block as retired and empties the lane. It returns the first ID that it dropped, or 0: the lane
-// goes on with its sequence number, for low bits as even as those of the stream, see Generator.goOn.
+// drop counts the rest of the block as retired and empties the lane. It returns the first ID that
+// it dropped, or 0. The lane goes on with the sequence number of that ID, so that its low bits are
+// as even as the stream's; see Generator.goOn.
 func (l *lane) drop() (rest uint64) {
 	l.changing()
 	defer l.changing()
@@ -91,8 +92,8 @@ func (l *lane) retire(cut uint64) {
 	}
 }
 
-// A count is the state of a lane as other goroutines see it. A number of IDs issued that follows
-// from it may be too low, by the calls in flight, but never too high.
+// A count is the state of a lane as read by other goroutines. The number of issued IDs derived from
+// it may be too low, by the calls in flight, but never too high.
 type count struct {
 	left     uint64 // IDs that the lane may issue, or is taking from the ring
 	retiring uint64 // IDs of a block that was retired: the owner drops them, but calls in flight may still issue some
@@ -105,7 +106,7 @@ func (c *count) add(d count) {
 	c.retired += d.retired
 }
 
-// count reads the lane, and reads it again if the owner changed it meanwhile.
+// count reads the lane, and retries if the owner changed it meanwhile.
 func (l *lane) count() count {
 	for {
 		before := l.changes.peek()
@@ -137,14 +138,15 @@ type Lane struct {
 	closed bool
 }
 
-// Lane returns a new lane. The generator keeps a lane that is not closed.
+// Lane returns a new lane. The generator keeps a reference to the lane until [Lane.Close].
 func (g *Generator) Lane() *Lane {
 	l := &Lane{g: g}
 	g.handles.add(l)
 	return l
 }
 
-// more is the rest of Next. It leaves the ID of another block in last, or 0 with an error.
+// more is the slow path of Next. It leaves the first ID of another block in last, or 0 with an
+// error.
 func (l *Lane) more() error {
 	if l.closed {
 		l.last.set(0)
@@ -154,7 +156,7 @@ func (l *Lane) more() error {
 	return l.g.rejected(err)
 }
 
-// Close drops the rest of the lane's block. Next then returns ErrClosed. Closing again does
+// Close drops the rest of the lane's block. Afterwards Next returns ErrClosed. Closing again does
 // nothing.
 func (l *Lane) Close() {
 	if !l.closed {

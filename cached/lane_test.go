@@ -114,7 +114,7 @@ func TestLanesAreDroppedByInvalidateAndClose(t *testing.T) {
 	})
 }
 
-// What was composed under a fence stays valid when the worker ID is lost, in lanes as in the ring.
+// IDs composed under a fence stay valid when the worker ID is lost, in lanes and in the ring.
 func TestAFencedLaneIsValidAfterTheLossOfItsWorkerID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost atomic.Bool

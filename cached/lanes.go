@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// cacheLine keeps the lanes of two CPUs apart, prefetched neighbours included.
+// cacheLine is the padding between the lanes of two CPUs: a cache line and the neighbour that the
+// CPU prefetches, in bytes.
 const cacheLine = 128
 
-// newLanes makes the lanes that Config.Lanes asks for; none for a single stream.
+// newLanes returns the lanes for Config.Lanes; nil: no lanes.
 func newLanes(n int) []cpuLane {
 	switch {
 	case n == LanePerCPU:
@@ -35,7 +36,7 @@ func (h *handles) add(l *Lane) {
 	h.lanes[l] = struct{}{}
 }
 
-// remove forgets a lane that has dropped what was left.
+// remove forgets a lane that has dropped the rest of its block.
 func (h *handles) remove(l *Lane) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,7 +44,7 @@ func (h *handles) remove(l *Lane) {
 	h.retired += l.count().retired
 }
 
-// eachLane calls f for every lane there is. Lanes come and go only before and after it.
+// eachLane calls f for every lane. It holds the lock, so no Lane is made or closed meanwhile.
 func (g *Generator) eachLane(f func(*lane)) {
 	g.handles.mu.Lock()
 	defer g.handles.mu.Unlock()
@@ -59,7 +60,7 @@ func (g *Generator) eachLaneLocked(f func(*lane)) {
 	}
 }
 
-// inLanes returns the sum of all lanes, closed ones included.
+// inLanes returns the sum of all lanes, including closed lanes.
 func (g *Generator) inLanes() count {
 	g.handles.mu.Lock()
 	defer g.handles.mu.Unlock()
@@ -68,10 +69,11 @@ func (g *Generator) inLanes() count {
 	return sum
 }
 
-// retireLanes retires the blocks in lanes that end at cut or below. The caller holds running.
+// retireLanes retires the blocks in lanes whose last ID is cut or below. The caller holds running.
 func (g *Generator) retireLanes(cut uint64) {
 	if cut > g.cut.Load() {
-		// The mark before the visit: a lane that begins a block after its visit finds the mark.
+		// Raise cut before visiting the lanes: a lane that begins a block after its visit finds cut
+		// raised.
 		g.cut.Store(cut)
 		g.eachLane(func(l *lane) { l.retire(cut) })
 	}

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// nextOfCPU is Next with lanes.
+// nextOfCPU is Next in a generator with lanes.
 func (g *Generator) nextOfCPU() (int64, error) { return g.next() }
 
-// takeFromCPU takes from a lane that is not locked, or else from the ring.
+// takeFromCPU takes from a lane that is not locked, or from the ring if all are.
 func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	start := rand.IntN(len(g.lanes))
 	for i := range g.lanes {
@@ -24,7 +24,7 @@ func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	return g.ring.Take()
 }
 
-// A word of a lane is written by the owner alone, except that other goroutines revoke a limit.
+// A word of a lane is written by the owner only, except that other goroutines revoke a limit.
 type word struct{ value atomic.Uint64 }
 
 func (w *word) get() uint64       { return w.value.Load() }
@@ -40,9 +40,9 @@ type cpuLane struct {
 	_  [cacheLine]byte
 }
 
-// An owner is a word without synchronization that every call of a Lane writes last. The words of
-// the lane are atomic, so that the race detector takes them for synchronization; it reports two
-// goroutines that write this one.
+// An owner is a word without synchronization that every call of a Lane writes last. The race
+// detector reports two goroutines that write it. It does not report the words of the lane: they are
+// atomic, which it takes for synchronization.
 type owner struct{ calls uint64 }
 
 func (o *owner) called() { o.calls++ }

@@ -7,9 +7,9 @@ import (
 	_ "unsafe" // for linkname
 )
 
-// procPin keeps the calling goroutine on its CPU, in the sense of the scheduler: no other goroutine
-// runs there until procUnpin. It returns the number of the CPU, below GOMAXPROCS. sync.Pool uses it
-// in the same way.
+// procPin pins the calling goroutine to its CPU (a P of the scheduler): no other goroutine runs
+// there until procUnpin. It returns the number of the CPU, below GOMAXPROCS. sync.Pool uses it in
+// the same way.
 //
 //go:linkname procPin runtime.procPin
 func procPin() int
@@ -17,7 +17,8 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
-// nextOfCPU is Next with lanes: what takeFromCPU does for most IDs, in one piece.
+// nextOfCPU is Next in a generator with lanes. It repeats the fast path of takeFromCPU in a single
+// frame.
 func (g *Generator) nextOfCPU() (int64, error) {
 	cpu := procPin()
 	if cpu < len(g.lanes) {
@@ -32,8 +33,8 @@ func (g *Generator) nextOfCPU() (int64, error) {
 	return g.next()
 }
 
-// takeFromCPU takes from the lane of the CPU that the caller runs on. A CPU without a lane, because
-// GOMAXPROCS has grown or Lanes is less, takes from the ring.
+// takeFromCPU takes from the lane of the caller's CPU, or from the ring if the CPU has no lane
+// because GOMAXPROCS has grown or exceeds Config.Lanes.
 func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	cpu := procPin()
 	if cpu < len(g.lanes) {
@@ -45,9 +46,9 @@ func (g *Generator) takeFromCPU() (id int64, ok bool) {
 	return g.ring.Take()
 }
 
-// A word of a lane is written by the owner alone, except that other goroutines revoke a limit. The
-// owner uses plain loads and stores, which cost a fraction of atomic ones. Other goroutines see
-// whole values, since a word is as wide as a register.
+// A word of a lane is written by the owner only, except that other goroutines revoke a limit. The
+// owner uses plain loads and stores, which cost a fraction of atomic operations. Other goroutines
+// see whole values, since a word is as wide as a register.
 type word uint64
 
 func (w *word) get() uint64       { return uint64(*w) }
@@ -69,8 +70,8 @@ func (*owner) called() {}
 
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
-	// The look at the limit before the store: Stats would count an ID that the limit forbids.
-	// The compiler inlines Next in this form.
+	// Compare with the limit before the store: otherwise Stats would count an ID that the limit
+	// forbids. The compiler inlines Next in this form.
 	if l.last < l.limit {
 		l.last++
 	} else {

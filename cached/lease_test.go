@@ -56,7 +56,8 @@ func TestLostWorkerIDIsReplaced(t *testing.T) {
 	})
 }
 
-// While no other worker ID is to be had, an unfenced ring is empty, and a grant with a fence is used up.
+// While no other worker ID is to be had, an unfenced ring is empty, and a grant with a fence is
+// used up.
 func TestALossEndsWithTheGrant(t *testing.T) {
 	for name, row := range map[string]struct {
 		assign assignFunc
@@ -203,8 +204,8 @@ func TestAWaiterOutlastsARefusal(t *testing.T) {
 // IDs that are prepared above a limit that the lease has lowered are dropped.
 func TestALimitThatALossHasLoweredIsRespected(t *testing.T) {
 	for name, row := range map[string]struct{ limit, ids int64 }{
-		"above what is prepared": {bubbleStart + 20, 20*16 - 1},
-		"below what is prepared": {bubbleStart + 4, 0},
+		"above the prepared IDs": {bubbleStart + 20, 20*16 - 1},
+		"below the prepared IDs": {bubbleStart + 4, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, lanes := range []int{0, 1} {
@@ -291,7 +292,7 @@ func TestNoIDLiesAboveTheFence(t *testing.T) {
 			synctest.Wait()
 		}
 		if wanted := wanted.Load(); wanted < bubbleStart+8 || wanted > bubbleStart+5+8 {
-			t.Errorf("Renew was asked for %d, want what the free slots need, %d to %d", wanted, bubbleStart+8, bubbleStart+5+8)
+			t.Errorf("Renew was asked for %d, want the delta that the free slots need, %d to %d", wanted, bubbleStart+8, bubbleStart+5+8)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -323,7 +324,7 @@ func TestGeneratorGoesOnWhenTheFenceIsRaised(t *testing.T) {
 		time.Sleep(10 * time.Second) // the longest delay between two tries
 		synctest.Wait()
 		if got := g.Stats().Remaining; got != 8*16 {
-			t.Errorf("%d IDs in the ring, want a full one without anybody asking", got)
+			t.Errorf("%d IDs in the ring, want a full one without a take", got)
 		}
 		if f := next(t, g); f.Delta != bubbleStart+4 {
 			t.Errorf("%v, want the delta after the old fence", f)
@@ -497,7 +498,8 @@ func TestPanicsOfALeaseAreErrors(t *testing.T) {
 	})
 }
 
-// A lease that changes its mind about the worker ID must not bring the process down, nor be followed.
+// A lease that changes its mind about the worker ID must not bring the process down, nor be
+// followed.
 func TestRenewalCannotChangeTheWorkerID(t *testing.T) {
 	for _, other := range []int64{-1, 1 << 17, 1<<17 - 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -511,7 +513,7 @@ func TestRenewalCannotChangeTheWorkerID(t *testing.T) {
 			synctest.Wait()
 			for _, id := range take(t, g, 20*16) {
 				if f := parse(t, g, id); f.WorkerID == other || f.WorkerID < before.WorkerID {
-					t.Fatalf("%v after %v: nobody has assigned that", f, before)
+					t.Fatalf("%v after %v: no Assign has returned it", f, before)
 				}
 			}
 		})

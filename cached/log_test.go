@@ -119,7 +119,7 @@ level=INFO msg="worker ID released" worker=W
 			config: func(cfg *cached.Config) { cfg.Layout.DeltaBits = 24 },
 			want: `
 level=INFO msg="worker ID assigned" worker=W datacenter=3 guarantee=fresh
-level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout="24/5/17/4 1s"
+level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout=24/5/17/4@1s
 level=INFO msg="worker ID released" worker=W
 `,
 		},
@@ -202,7 +202,7 @@ func TestOperationsListsEveryRecord(t *testing.T) {
 	}
 	documented, want := make(map[string]bool), make(map[string]bool)
 	for _, m := range regexp.MustCompile("(?m)^\\| ([A-Z]+) \\| `([^`]+)` \\| ([a-z, ]+) \\|").FindAllStringSubmatch(string(text), -1) {
-		if !strings.Contains(m[2], "assigner: ") { // those of stores
+		if !strings.Contains(m[2], "assigner: ") { // stores log these
 			documented[m[1]+" "+m[2]+": "+m[3]] = true
 		}
 	}

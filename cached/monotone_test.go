@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestCountersOfStatsNeverGoDown looks while IDs are taken in every way, and lanes come and go. To a monitoring system, a counter that
-// goes down has begun anew.
+// TestCountersOfStatsNeverGoDown looks while IDs are taken in every way, and lanes come and go. To
+// a monitoring system, a counter that goes down has begun anew.
 func TestCountersOfStatsNeverGoDown(t *testing.T) {
 	for _, lanes := range []int{1, 2, cached.LanePerCPU} {
 		g := open(t, cached.Config{

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Next returns a new ID. It never waits for time to pass or for a store: when the ring is empty the
-// caller puts the next block itself, after a padding pass that may be under way, or gets ErrEmpty, as
-// Config.OnEmpty says. The errors are ErrEmpty, ErrTooFarAhead and ErrLeaseExhausted, which pass, and
-// ErrTimeExhausted and ErrClosed, which stay.
+// Next returns a new ID. It never waits for time to pass or for a store. When the ring is empty,
+// Config.OnEmpty decides: under PadInline the caller puts the next block itself, after a padding
+// pass in progress; under Reject it gets ErrEmpty. The errors ErrEmpty, ErrTooFarAhead and
+// ErrLeaseExhausted pass; ErrTimeExhausted and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
 	if g.lanes != nil {
 		return g.nextOfCPU()
@@ -19,15 +19,15 @@ func (g *Generator) Next() (int64, error) {
 	return g.next()
 }
 
-// next is the rest of Next.
+// next is the slow path of Next.
 func (g *Generator) next() (int64, error) {
 	id, err := g.nextFromEmpty(nil)
 	return id, g.rejected(err)
 }
 
-// NextContext is Next for callers that would rather wait than get an error that passes: it returns when
-// there is an ID, with another error, or when ctx ends, with an error that wraps both ctx's and the
-// reason for waiting. An ID that is there is returned even when ctx has ended.
+// NextContext is [Generator.Next], but waits instead of returning an error that passes. It returns
+// an ID, a permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason
+// for waiting. If the generator has an ID, NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if id, ok := g.take(nil); ok {
 		return id, nil
@@ -38,7 +38,7 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 		if err == nil || !passing(err) {
 			return id, g.rejected(err)
 		}
-		if padded == nil { // a channel is made for those alone who have to wait; they look again
+		if padded == nil { // make the channel only when the caller has to wait, then try again
 			padded = g.bell.Wait()
 			continue
 		}
@@ -51,8 +51,9 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	}
 }
 
-// Fill fills dst with new IDs, increasing but not always consecutive, and returns how many there are. With
-// fewer than len(dst) it returns one of the errors of Next; those that it got are good.
+// Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.
+// With lanes, too, it takes them from the stream. If it gets fewer than len(dst) it also returns
+// one of the errors of Next; the IDs in dst are valid.
 func (g *Generator) Fill(dst []int64) (int, error) {
 	n := g.ring.TakeN(dst)
 	for n < len(dst) {
@@ -64,8 +65,9 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	return n, nil
 }
 
-// Reserve takes up to n consecutive IDs, from first on, without writing them out. With n of 1 or more got is 1 at least, unless
-// there is an error, one of those of Next; it is less than n where a unit of time ends.
+// Reserve takes up to n consecutive IDs of the stream, from first to first+got-1. got is less than
+// n if a unit of time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of
+// the errors of Next; for a smaller n it returns zeros.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	for n > 0 {
 		if first, got, ok := g.ring.TakeBlock(n); ok {
@@ -78,7 +80,7 @@ func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	return 0, 0, nil
 }
 
-// take returns the next ID of a lane, or, without one, of the lane of this CPU or the ring.
+// take returns the next ID of l or, if l is nil, of the CPU's lane or the ring.
 func (g *Generator) take(l *lane) (int64, bool) {
 	switch {
 	case l != nil:
@@ -91,7 +93,7 @@ func (g *Generator) take(l *lane) (int64, bool) {
 
 func (g *Generator) nextFromEmpty(l *lane) (int64, error) {
 	for {
-		if id, ok := g.take(l); ok { // after bell.Wait, a caller must look again
+		if id, ok := g.take(l); ok { // after bell.Wait, a caller must try again
 			return id, nil
 		}
 		if err := g.refill(); err != nil {
@@ -100,7 +102,8 @@ func (g *Generator) nextFromEmpty(l *lane) (int64, error) {
 	}
 }
 
-// refill is for a caller that has found the ring empty. After nil it is worth taking again.
+// refill is called by a caller that has found the ring empty. When it returns nil, the caller tries
+// to take again.
 func (g *Generator) refill() error {
 	if g.cfg.OnEmpty == Reject {
 		return g.reject()
@@ -108,7 +111,7 @@ func (g *Generator) refill() error {
 	return g.padInline()
 }
 
-// reject wakes the padding goroutine and says why the ring is empty.
+// reject wakes the padding goroutine and returns the reason why the ring is empty.
 func (g *Generator) reject() error {
 	if g.closed.Load() {
 		return ErrClosed
@@ -116,8 +119,8 @@ func (g *Generator) reject() error {
 	signal(g.wake)
 	refused := g.refused.Load()
 	switch {
-	case refused == nil && g.tenure.Current() == nil: // the padding goroutine has not noticed yet
-		return fmt.Errorf("%w: %w", ErrEmpty, g.tenure.Shortage(ErrLeaseExhausted))
+	case refused == nil && g.keeper.Current() == nil: // the padding goroutine has not noticed yet
+		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage(ErrLeaseExhausted))
 	case refused == nil:
 		return ErrEmpty
 	case passing(*refused):
@@ -127,7 +130,7 @@ func (g *Generator) reject() error {
 	}
 }
 
-// rejected reports an error to the user of a method before it is returned.
+// rejected counts and traces an error before a method returns it.
 func (g *Generator) rejected(err error) error {
 	if err != nil && !isClosed(err) {
 		g.rejectedTakes.Add(1)
@@ -136,7 +139,7 @@ func (g *Generator) rejected(err error) error {
 	return err
 }
 
-// signal puts a token into a channel of capacity 1, unless there is one already.
+// signal puts a token into a channel of capacity 1, unless the channel is full.
 func signal(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:

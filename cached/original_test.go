@@ -19,8 +19,8 @@ func TestSevenMillionIDsConcurrently(t *testing.T) {
 	checkOriginal(t, 2*runtime.GOMAXPROCS(0))
 }
 
-// checkOriginal asks what the original's tests ask: IDs that are positive, can be parsed, and all differ. They
-// are taken at full speed, and none is refused.
+// checkOriginal checks the same as the original's tests: IDs are positive, can be parsed, and all
+// differ. It takes them at full speed, and fails if Next returns an error.
 func checkOriginal(t *testing.T, goroutines int) {
 	n := scaled(originalCount) / goroutines
 	g := open(t, cached.Config{})

@@ -5,18 +5,20 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
-// handover is called by the taker that begins a block; left is the number of blocks from that one on.
+// handover wakes the padding goroutine when few blocks are left. The taker that begins a block
+// calls it; left is the number of blocks in the ring, including that block.
 func (g *Generator) handover(left int) {
 	if left <= g.threshold {
 		signal(g.wake)
 	}
 }
 
-// padLoop is the padding goroutine. It pads when takers ask for it, when a schedule says so, when
-// blocks may have become stale, and when what made it stop may have gone away.
+// padLoop is the padding goroutine. It pads when a taker wakes it, at every tick of
+// ScheduleInterval, when blocks may have become stale, and when the reason for a refused pass may
+// have passed.
 func (g *Generator) padLoop() {
 	var schedule, stale <-chan time.Time
 	if g.cfg.ScheduleInterval > 0 {
@@ -30,11 +32,12 @@ func (g *Generator) padLoop() {
 		stale = ticker.C
 	}
 	for {
-		news := g.tenure.News() // before the pass, to miss none
+		news := g.keeper.News() // before the pass, so that no news is missed
 		wake := g.wake
 		var retry <-chan time.Time
 		if err := g.fill(); err != nil {
-			// Takers that find the ring empty cannot help: a timer or the tenure will.
+			// Takers that find the ring empty would be refused, too: wait for a timer or the
+			// keeper.
 			wake = nil
 			if ahead, ok := errors.AsType[*AheadError](err); ok {
 				retry = time.After(ahead.RetryIn)
@@ -52,8 +55,8 @@ func (g *Generator) padLoop() {
 	}
 }
 
-// maxPass is the number of blocks that a padding pass puts at most: Put takes some 0.1 µs, and a
-// caller that finds the ring empty waits for the pass under way.
+// maxPass is the largest number of blocks that a padding pass puts. Put takes about 0.1 µs, and a
+// caller that finds the ring empty waits for the pass in progress.
 const maxPass = 256
 
 // fill makes padding passes until no slot is free, unless one is refused.
@@ -68,7 +71,7 @@ func (g *Generator) fill() error {
 		if err != nil || info.Blocks < maxPass {
 			return err
 		}
-		runtime.Gosched() // to callers that waited for the mutex: else the next pass would take it first
+		runtime.Gosched() // let callers that wait for the mutex lock it before the next pass
 	}
 }
 
@@ -84,7 +87,8 @@ func (g *Generator) refuse(err error) {
 	}
 }
 
-// remember keeps what stopped the padding goroutine for callers that find the ring empty.
+// remember stores the error that stopped the padding goroutine, for callers that find the ring
+// empty.
 func (g *Generator) remember(refused error) {
 	if refused == nil {
 		g.refused.Store(nil)
@@ -93,8 +97,8 @@ func (g *Generator) remember(refused error) {
 	g.refused.Store(&refused)
 }
 
-// padInline puts a single block, so that the caller gets its ID soon. The padding goroutine, which
-// the caller wakes when it begins the block, does the rest.
+// padInline puts a single block, so that the caller gets its ID soon. The caller wakes the padding
+// goroutine when it begins the block, and that goroutine fills the ring.
 func (g *Generator) padInline() error {
 	info, err := g.pass(1)
 	info.Inline = true
@@ -106,8 +110,8 @@ func (g *Generator) padInline() error {
 	return err
 }
 
-// pass puts up to limit blocks under the mutex. A single block is put into an empty ring only: else
-// another caller was faster.
+// pass puts up to limit blocks under the mutex. With a limit of 1 it puts the block only into an
+// empty ring: otherwise another caller was faster.
 func (g *Generator) pass(limit int) (info PaddedInfo, err error) {
 	g.running.Lock()
 	defer g.running.Unlock()
@@ -121,7 +125,7 @@ func (g *Generator) pass(limit int) (info PaddedInfo, err error) {
 	return info, err
 }
 
-// padded tells everybody concerned about blocks that were put.
+// padded wakes waiting callers and reports the pass, if the pass has put blocks.
 func (g *Generator) padded(info PaddedInfo) {
 	if info.Blocks == 0 {
 		return
@@ -136,15 +140,15 @@ func (g *Generator) padded(info PaddedInfo) {
 	}
 }
 
-// put puts up to limit blocks, as long as slots are free, counts them in info, and returns why no more where
-// a slot stayed free. The caller holds running.
+// put puts up to limit blocks while slots are free, counts them in info, and returns the error that
+// made it leave a slot free. The caller holds running.
 func (g *Generator) put(limit int, info *PaddedInfo) error {
 	now := g.alloc.Delta(g.now())
 	g.freshen(now)
 	defer g.goOn()
 	for info.Blocks < limit && g.ring.Free() > 0 {
-		h := g.tenure.Current()
-		if h != nil && h.Term != g.term {
+		h := g.keeper.Current()
+		if h != nil && h.Generation != g.generation {
 			g.adopt(h)
 			now = g.alloc.Delta(g.now())
 		}
@@ -152,29 +156,30 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 		if err := g.admit(h, delta, now); err != nil {
 			return err
 		}
-		// In this order a panic may lose a block, but not put it twice. A refused delta is not burnt.
+		// In this order a panic may lose a block, but not put it twice. A refused delta is not used
+		// up.
 		g.lastSecond.Store(delta)
 		first := g.compose(delta, h.WorkerID)
 		g.newest = first | g.alloc.MaxSequence()
 		g.ring.Put(first, g.newest)
 		info.Blocks++
 		if delta >= h.Half {
-			g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
+			g.keeper.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
 		}
 	}
 	return nil
 }
 
-// admit says whether a block may be composed for delta.
-func (g *Generator) admit(h *tenure.Holding, delta, now int64) error {
+// admit returns nil if the generator may compose a block for delta, or the reason why not.
+func (g *Generator) admit(h *keeper.Lease, delta, now int64) error {
 	switch {
 	case delta > g.alloc.MaxDelta():
-		return tenure.Exhausted(ErrTimeExhausted, g.alloc)
+		return keeper.Exhausted(ErrTimeExhausted, g.alloc)
 	case h == nil:
-		return g.tenure.Shortage(ErrLeaseExhausted)
+		return g.keeper.Shortage(ErrLeaseExhausted)
 	case delta > h.Limit:
-		g.tenure.Extend(delta + int64(g.ring.Free()) - 1)
-		return g.tenure.Shortage(ErrLeaseExhausted)
+		g.keeper.Extend(delta + int64(g.ring.Free()) - 1)
+		return g.keeper.Shortage(ErrLeaseExhausted)
 	case g.maxAhead > 0 && delta-now > g.maxAhead:
 		t := g.now()
 		return &AheadError{

@@ -30,7 +30,7 @@ func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
 					next(t, g)
 					synctest.Wait()
 					if g.Stats().PaddingPasses == 1 {
-						continue // that of New
+						continue // the pass of New
 					}
 					if n != takes {
 						t.Fatalf("padded after %d takes, want %d", n, takes)

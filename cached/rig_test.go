@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// lastWorker makes every generator of the tests a stranger to the others: one that comes after another
-// with the same worker ID starts above it, and exact deltas could not be told.
+// lastWorker gives every generator of the tests its own worker ID. A generator that follows another
+// with the same worker ID starts above it, and exact deltas could not be predicted.
 var lastWorker atomic.Int64
 
 func worker() int64 { return lastWorker.Add(1) }
@@ -21,7 +21,8 @@ func worker() int64 { return lastWorker.Add(1) }
 // bubbleEpoch lies a day before the moment at which time starts in a synctest bubble.
 func bubbleEpoch() time.Time { return time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC) }
 
-// bubbleStart is the delta at which time starts in a synctest bubble, with bubbleEpoch and a unit of 1 s.
+// bubbleStart is the delta at which time starts in a synctest bubble, with bubbleEpoch and a unit
+// of 1 s.
 const bubbleStart = 24 * 60 * 60
 
 // narrow has runs of 16 IDs, so that a test gets through them.
@@ -29,7 +30,8 @@ func narrow() bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 28, DatacenterBits: 5, WorkerBits: 17, SequenceBits: 4, Unit: time.Second}
 }
 
-// open makes a generator that is closed when the test ends. Without an Assigner it gets a worker of its own.
+// open makes a generator that is closed when the test ends. Without an Assigner it gets a worker of
+// its own.
 func open(t testing.TB, cfg cached.Config) *cached.Generator {
 	t.Helper()
 	if cfg.Assigner == nil {
@@ -47,7 +49,8 @@ func open(t testing.TB, cfg cached.Config) *cached.Generator {
 	return g
 }
 
-// inBubble is open with the narrow layout, unless cfg has another, and an epoch that suits a bubble.
+// inBubble is open with the narrow layout, unless cfg has another, and an epoch that suits a
+// bubble.
 func inBubble(t testing.TB, cfg cached.Config) *cached.Generator {
 	t.Helper()
 	if cfg.Layout == (bitsalloc.Layout{}) {
@@ -91,7 +94,7 @@ func take(t testing.TB, g *cached.Generator, n int) []int64 {
 	return ids
 }
 
-// drain takes what the ring holds at this moment.
+// drain takes all IDs that the ring has now.
 func drain(t testing.TB, g *cached.Generator) []int64 {
 	t.Helper()
 	return take(t, g, g.Stats().Remaining)

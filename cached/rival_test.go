@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 )
 
-// Two generators of one process with one Fenced owner would take the number from each other for ever.
+// Two generators of one process with one Fenced owner would take the number from each other for
+// ever.
 func TestASecondGeneratorOfAFencedOwnerIsRefused(t *testing.T) {
-	store := assigner.FileStore(t.TempDir())
+	store := fileassigner.LeaseStore(t.TempDir())
 	open := func() (*cached.Generator, error) {
 		cfg := assigner.LeaseConfig{AllowUndurable: true} // the folder may be in memory
 		return cached.New(cached.Config{Assigner: assigner.Fenced(store, 7, "orders-7", cfg)})

@@ -13,7 +13,8 @@ import (
 // shards are numbers of shards that IDs are spread over by their remainder.
 var shards = []int64{2, 3, 10, 16, 64, 1024}
 
-// checkSpread compares how many IDs each shard got with an even share, which each counter gives it to within one.
+// checkSpread compares how many IDs each shard got with an even share, which each counter gives it
+// to within one.
 func checkSpread(t *testing.T, ids []int64, counters int, tolerated float64) {
 	t.Helper()
 	for _, n := range shards {
@@ -63,7 +64,8 @@ func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
 	}
 }
 
-// Each lane counts by itself, so that a few of them are less even over shards whose number is not a power of two.
+// Each lane counts by itself, so that a few of them are less even over shards whose number is not a
+// power of two.
 func TestIDsOfLanesSpreadEvenlyOverShards(t *testing.T) {
 	for _, every := range []time.Duration{5 * time.Minute, 20 * time.Second, 3 * time.Second} {
 		for _, lanes := range []int{1, 3} {

@@ -11,7 +11,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestCloseWakesWaitersBeforeTheStoreAnswers: shutting down while the store is out of reach is the usual case.
+// TestCloseWakesWaitersBeforeTheStoreAnswers: shutting down while the store is out of reach is the
+// usual case.
 func TestCloseWakesWaitersBeforeTheStoreAnswers(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		s := &script{assign: fresh, release: func(ctx context.Context, _ assigner.Grant, _ int64) error {

@@ -90,8 +90,8 @@ func TestAClockThatIsCorrectedBeforeTheWorkerIDIsTaken(t *testing.T) {
 	}
 }
 
-// The generator goes on from the reading that the assigner has looked at, not from a clock set after
-// that.
+// The generator goes on from the reading that the assigner has looked at, not from a clock set
+// after that.
 func TestAClockThatIsSetAfterTheWorkerIDIsTaken(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		var by atomic.Int64

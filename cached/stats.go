@@ -7,36 +7,36 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// Stats is a snapshot of a Generator. Counters count from New on.
+// Stats is a snapshot of a Generator. Counters start at 0 in New.
 type Stats struct {
 	WorkerID     int64
 	DatacenterID int64
 	Guarantee    assigner.Guarantee // of the worker ID
-	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
-	Window       time.Duration      // ID time left until Limit; 0 without a fence, and when there is no grant
-	WindowLasts  time.Duration      // real time that it lasts at the present rate of use
+	Limit        int64              // highest delta that the worker ID may be used with; assigner.Unlimited without a fence
+	Window       time.Duration      // ID time left until Limit; 0 without a fence or a grant
+	WindowLasts  time.Duration      // real time until Limit at the present rate of use
 
 	Capacity  int   // IDs in a full ring
 	Remaining int   // IDs in the ring and in lanes now
-	Issued    int64 // IDs returned; beside calls in flight it may be too low by their IDs, but never too high
-	Retired   int64 // IDs dropped because they were stale, or at Close, Invalidate, the loss of a worker ID and the end of a Lane
-	Retiring  int   // IDs of retired blocks in lanes; the next call on each lane turns them into Retired
+	Issued    int64 // IDs returned; calls in flight can make it too low by their IDs, but never too high
+	Retired   int64 // IDs dropped as stale, or at Close, Invalidate, the loss of a worker ID and the end of a Lane
+	Retiring  int   // IDs of retired blocks in lanes; the next call on each lane adds them to Retired
 
 	PaddingPasses int64 // that put at least one block, inline ones included
-	InlinePads    int64 // blocks put by callers that had found the ring empty
-	RejectedTakes int64 // errors returned by Next, NextContext and Fill, but ErrClosed
+	InlinePads    int64 // blocks put by callers that found the ring empty
+	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
 	RejectedPuts  int64 // padding passes that had to leave slots free
-	Renewals      int64 // of the worker ID
+	Renewals      int64 // of the lease
 	RenewFailures int64 // failed calls to the store of worker IDs
 
-	LastDelta int64         // up to which ID time is used, in units since the epoch
-	Ahead     time.Duration // LastDelta less Config.Now; negative when behind
-	Expires   time.Time     // when the delta field is used up at the pace of the clock
+	LastDelta int64         // highest delta that blocks have used or skipped
+	Ahead     time.Duration // how far LastDelta is ahead of Config.Now; negative when behind
+	Expires   time.Time     // end of the delta field at the pace of the clock
 	Expiring  bool          // less than a year is left
 }
 
-// Stats returns a snapshot. It costs nothing to the callers of Next; it waits for a padding pass
-// that is under way.
+// Stats returns a snapshot. It does not slow down callers of Next; it waits for a padding pass in
+// progress.
 func (g *Generator) Stats() Stats {
 	now := g.cfg.Now()
 	g.running.Lock()
@@ -45,10 +45,10 @@ func (g *Generator) Stats() Stats {
 	shown := g.show(counts, lanes)
 	last := g.lastSecond.Load()
 	g.running.Unlock()
-	h := g.tenure.Latest()
+	h := g.keeper.Latest()
 	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
-	window, lasts := g.tenure.Window(position, g.alloc)
-	renewals, failures := g.tenure.Counts()
+	window, lasts := g.keeper.Window(position, g.alloc)
+	renewals, failures := g.keeper.Counts()
 	return Stats{
 		WorkerID:      h.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,
@@ -74,7 +74,7 @@ func (g *Generator) Stats() Stats {
 	}
 }
 
-// A tally holds counters as Stats has shown them.
+// A tally holds the highest counters that Stats has shown.
 type tally struct{ issued, retired int64 }
 
 // show keeps the derived counters monotonic, as monitoring expects. Takes in flight can make a

@@ -22,7 +22,8 @@ type crowd struct {
 	wants atomic.Int64 // IDs still to be taken
 }
 
-// member takes IDs until the crowd has enough or the generator is closed. Every second one leaves its lane open.
+// member takes IDs until the crowd has enough or the generator is closed. Every second one leaves
+// its lane open.
 func (c *crowd) member(t *testing.T, i int) {
 	lane := c.g.Lane()
 	if i%2 == 0 {
@@ -80,8 +81,8 @@ func (c *crowd) take(t *testing.T, lane *cached.Lane, way int, dst []int64) (n i
 	return n, err
 }
 
-// TestEveryIDIsIssuedOnce counts the IDs of 1 to 64 goroutines, with runs of 2 in a ring of 2, where callers
-// collide all the time, and with runs and rings as they are used.
+// TestEveryIDIsIssuedOnce counts the IDs of 1 to 64 goroutines, with runs of 2 in a ring of 2,
+// where callers collide all the time, and with runs and rings as they are used.
 func TestEveryIDIsIssuedOnce(t *testing.T) {
 	for _, row := range []struct {
 		bits  uint8
@@ -162,7 +163,8 @@ func TestEveryIDIsIssuedOnceUpToClose(t *testing.T) {
 	}
 }
 
-// stress has goroutines take n IDs while meanwhile, unless nil, disturbs them, and settles the accounts.
+// stress has goroutines take n IDs while meanwhile, unless nil, disturbs them, and settles the
+// accounts.
 func stress(t *testing.T, cfg cached.Config, goroutines, n int, meanwhile func(*cached.Generator)) {
 	var put atomic.Int64
 	size := int64(1) << cfg.Layout.SequenceBits

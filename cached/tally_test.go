@@ -7,8 +7,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A tally accepts each ID once. Any number of goroutines may count. It keeps one bit for each (delta,
-// sequence), since a generator uses no delta twice, whatever its worker ID.
+// A tally accepts each ID once. Any number of goroutines may count. It keeps one bit for each
+// (delta, sequence), since a generator uses no delta twice, even when its worker ID changes.
 type tally struct {
 	t     testing.TB
 	g     *cached.Generator

@@ -9,32 +9,46 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// BenchmarkTimeNow is what an ID costs at least: it carries the time.
-func BenchmarkTimeNow(b *testing.B) {
-	var last int64
+// BenchmarkSince measures the least cost of an ID: it carries the time.
+func BenchmarkSince(b *testing.B) {
+	start := time.Now()
+	var last time.Duration
 	for b.Loop() {
-		last = time.Now().UnixMilli()
+		last = time.Since(start)
 	}
 	_ = last
 }
 
-// A locked is the same generator with a mutex for the swap, and without policies, workers that change, or
-// anything else.
+// A locked is the baseline: the algorithm of bwmarrin/snowflake with 20 step bits, a mutex around
+// one reading of the monotonic clock and a counter. It looks at no wall clock and no lease.
 type locked struct {
 	mu    sync.Mutex
-	epoch int64
-	last  int64
+	epoch time.Time
+	ms    int64
+	step  int64
 }
 
 func (l *locked) next() int64 {
+	const mask = 1<<20 - 1
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last = max(l.last+1, (time.Now().UnixMilli()-l.epoch)/1000<<30)
-	return l.last
+	now := time.Since(l.epoch).Nanoseconds() / 1e6
+	if now == l.ms {
+		if l.step = (l.step + 1) & mask; l.step == 0 {
+			for now <= l.ms {
+				now = time.Since(l.epoch).Nanoseconds() / 1e6
+			}
+		}
+	} else {
+		l.step = 0
+	}
+	l.ms = now
+	id := now<<22 | 1<<20 | l.step
+	l.mu.Unlock()
+	return id
 }
 
 func BenchmarkMutex(b *testing.B) {
-	l := &locked{epoch: bubbleStart.UnixMilli()}
+	l := &locked{epoch: time.Now()}
 	for b.Loop() {
 		l.next()
 	}
@@ -49,7 +63,6 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// BenchmarkNextGoOn reads the monotonic clock, too.
 func BenchmarkNextGoOn(b *testing.B) {
 	g := open(b, defaultgen.Config{Layout: wide(), OnClockBack: defaultgen.GoOn})
 	for b.Loop() {
@@ -80,18 +93,19 @@ func BenchmarkFill256(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/ID")
 }
 
-func BenchmarkTimeNowParallel(b *testing.B) {
+func BenchmarkSinceParallel(b *testing.B) {
+	start := time.Now()
 	b.RunParallel(func(pb *testing.PB) {
-		var last int64
+		var last time.Duration
 		for pb.Next() {
-			last = time.Now().UnixMilli()
+			last = time.Since(start)
 		}
 		_ = last
 	})
 }
 
 func BenchmarkMutexParallel(b *testing.B) {
-	l := &locked{epoch: bubbleStart.UnixMilli()}
+	l := &locked{epoch: time.Now()}
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			l.next()

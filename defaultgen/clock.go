@@ -6,35 +6,63 @@ import (
 	"time"
 )
 
-// A clock is the user's, or, under GoOn, one that never goes back: the highest reading that was
-// kept, carried on by the monotonic clock.
+// maxCarry bounds how long a reading of the wall clock is carried on, and so the delay until a step
+// is noticed.
+const maxCarry = time.Millisecond
+
+// A clock reads the user's clock for every ID, or the system clock, which it carries on by the
+// monotonic clock between readings. Under GoOn it never goes back: it returns at least the highest
+// reading that keep has stored, carried on by the monotonic clock.
 type clock struct {
-	read  func() time.Time
-	carry bool
+	read    func() time.Time
+	carried bool // whether read is the system's clock
+	goOn    bool
 
 	base    time.Time    // the first reading, without its monotonic part
-	started time.Time    // when it was made, by the monotonic clock
+	started time.Time    // the time of that reading, by the monotonic clock
 	ahead   atomic.Int64 // how far the highest reading was from base plus the time elapsed, in ns
 }
 
-func startClock(read func() time.Time, carry bool) *clock {
-	c := &clock{read: read, carry: carry, base: read().Round(0), started: time.Now()}
-	c.ahead.Store(math.MinInt64)
-	return c
+// A reading is a time returned by a clock.
+type reading struct {
+	time    time.Time
+	elapsed time.Duration // since clock.started, just before the reading
+	ahead   int64         // under GoOn: how far time is ahead of base plus the time elapsed, in ns
 }
 
-// now returns the time, and under GoOn how far that is ahead of base plus the time elapsed.
-func (c *clock) now() (t time.Time, ahead int64) {
-	t = c.read()
-	if !c.carry {
-		return t, 0
+func (c *clock) start(read func() time.Time, carried, goOn bool) {
+	c.read, c.carried, c.goOn = read, carried, goOn
+	c.base, c.started = read().Round(0), time.Now()
+	c.ahead.Store(math.MinInt64)
+}
+
+// now reads the clock.
+func (c *clock) now() reading {
+	elapsed := time.Since(c.started)
+	t := c.read()
+	if !c.goOn {
+		return reading{time: t, elapsed: elapsed}
 	}
 	steady := c.base.Add(time.Since(c.started))
-	ahead = max(int64(t.Round(0).Sub(steady)), c.ahead.Load()) // the furthest that a Duration reaches, when t is further off
-	return steady.Add(time.Duration(ahead)), ahead
+	ahead := max(int64(t.Round(0).Sub(steady)), c.ahead.Load()) // Sub saturates when t is more than 292 years off
+	return reading{steady.Add(time.Duration(ahead)), elapsed, ahead}
 }
 
-// keep has the clock go on from a reading.
+// until returns the time since clock.started up to which the reading r may be carried on, in a unit
+// that ends at end. It returns 0 when each ID needs a reading of its own.
+func (c *clock) until(r reading, end time.Time) int64 {
+	if !c.carried {
+		return 0
+	}
+	return int64(r.elapsed + min(maxCarry, end.Sub(r.time)))
+}
+
+// within reports whether the monotonic clock is before a result of until.
+func (c *clock) within(until int64) bool {
+	return until != 0 && int64(time.Since(c.started)) < until
+}
+
+// keep makes the clock go on from a reading.
 func (c *clock) keep(ahead int64) {
 	for highest := c.ahead.Load(); ahead > highest; highest = c.ahead.Load() {
 		if c.ahead.CompareAndSwap(highest, ahead) {
@@ -43,5 +71,5 @@ func (c *clock) keep(ahead int64) {
 	}
 }
 
-// raise has the clock go on from t.
+// raise makes the clock go on from t.
 func (c *clock) raise(t time.Time) { c.keep(int64(t.Sub(c.base.Add(time.Since(c.started))))) }

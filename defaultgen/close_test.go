@@ -38,7 +38,7 @@ func TestAfterCloseThereAreNoIDs(t *testing.T) {
 			clock.move(-by)
 		}
 		if f := parse(t, g, id); f.WorkerID != g.WorkerID() || g.Stats().LastDelta != f.Delta {
-			t.Errorf("after Close: worker %d, Stats %+v, want those of the last ID, %v", g.WorkerID(), g.Stats(), f)
+			t.Errorf("after Close: worker %d, Stats %+v, want the values of the last ID, %v", g.WorkerID(), g.Stats(), f)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestCloseWakesAllWhoWait(t *testing.T) {
 	}
 }
 
-// A store that does not heed its context delays Close, but nobody who waits for an ID.
+// A store that ignores its context delays Close, but no caller that waits for an ID.
 func TestWaitersDoNotSpinWhileCloseWaitsForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})

@@ -24,7 +24,7 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 		{"timeout", func(c *defaultgen.Config) { c.AssignTimeout = -time.Second }, defaultgen.ErrInvalidConfig,
 			[]string{"AssignTimeout -1s", "more than 0"}},
 		{"datacenter above", func(c *defaultgen.Config) { c.DatacenterID = 8 }, defaultgen.ErrInvalidConfig,
-			[]string{"DatacenterID 8", "40/3/10/4 1s", "0 to 7"}},
+			[]string{"DatacenterID 8", "40/3/10/4@1s", "0 to 7"}},
 		{"datacenter below", func(c *defaultgen.Config) { c.DatacenterID = -1 }, defaultgen.ErrInvalidConfig,
 			[]string{"DatacenterID -1", "0 to 7"}},
 		{"epoch to come", func(c *defaultgen.Config) { c.Epoch = c.Now().Add(time.Millisecond) }, defaultgen.ErrInvalidConfig,
@@ -35,7 +35,7 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 		{"clock bound", func(c *defaultgen.Config) { c.MaxClockBack = -1 }, defaultgen.ErrInvalidConfig,
 			[]string{"MaxClockBack -1ns", "more than 0"}},
 		{"start above", func(c *defaultgen.Config) { c.SequenceStart = defaultgen.Continue + 1 }, defaultgen.ErrInvalidConfig,
-			[]string{"SequenceStart 3", "Zero, Random, Continue"}},
+			[]string{"SequenceStart 4", "Even, Zero, Random, Continue"}},
 		{"start below", func(c *defaultgen.Config) { c.SequenceStart = -1 }, defaultgen.ErrInvalidConfig, []string{"SequenceStart -1"}},
 		{"sequence bound above", func(c *defaultgen.Config) { c.SequenceBound = 17 }, defaultgen.ErrInvalidConfig,
 			[]string{"SequenceBound 17", "1 to 16"}},
@@ -45,7 +45,7 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 		{"epoch with microseconds", func(c *defaultgen.Config) { c.Epoch = c.Epoch.Add(time.Microsecond) },
 			bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
 		{"layout at its end", func(c *defaultgen.Config) { c.Layout.DeltaBits = 10 }, defaultgen.ErrTimeExhausted,
-			[]string{"10/3/10/4 1s", "ends at ", "choose more DeltaBits or a later epoch"}},
+			[]string{"10/3/10/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := &script{assign: fresh}

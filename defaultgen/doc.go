@@ -1,21 +1,35 @@
-// Package defaultgen is the ID generator that follows the clock: every ID carries the unit of time in which
-// it was asked for. It is modelled on DefaultUidGenerator of Baidu's UidGenerator, and with
-// [bitsalloc.Snowflake] on Twitter's Snowflake. It issues at most 2^SequenceBits IDs per unit; package
-// cached is for higher rates.
+// Package defaultgen is the ID generator that follows the clock: every ID carries the unit of time
+// (1 s unless the layout says otherwise) in which it was issued. It is modelled on
+// DefaultUidGenerator of Baidu's UidGenerator, and with [bitsalloc.Snowflake] on Twitter's
+// Snowflake. It issues at most 2^SequenceBits IDs per unit; package cached is for higher rates. An
+// ID costs one reading of the monotonic clock and one atomic add; [Config].Now documents when the
+// generator reads the wall clock.
 //
-// # What is guaranteed
+// # Guarantees
 //
-// IDs are positive, unique and strictly increasing over all callers of one generator, as long as no other live
-// generator has the same datacenter and worker ID. What the clock does while the generator lives does not matter:
-// when it goes back, [Config].OnClockBack decides between an error, a wait and going on, never a repeated ID.
+// IDs are positive, unique and strictly increasing over all callers of one generator, as long as no
+// other live generator has the same datacenter and worker ID. This holds for any behaviour of the
+// clock while the generator lives. When the clock goes back, [Config].OnClockBack chooses between
+// an error, a wait and going on; no ID repeats.
+//
+// # Leases, fences and windows
+//
+// A lease is the right to a worker ID for a range of deltas (numbers of units since the epoch); the
+// assigner gives it and the generator renews it in the background. The fence of a worker ID is the
+// highest delta that any holder of it was ever allowed to use. A later holder starts above the
+// fence, so a worker ID can be reused without repeating IDs. The window is how far ahead of use the
+// lease reaches: the generator issues IDs for that much ID time without the store. [Stats].Limit,
+// Window and WindowLasts show it.
 //
 // # Across restarts
 //
-// The generator's position is not stored. What keeps a new process above the IDs of the old one is
+// The generator's position is not stored. A new process does not repeat the IDs of the old one
+// because of
 //
-//   - the worker ID, when it is fresh or fenced: whatever the clock did, the IDs differ;
-//   - else the clock: an unfenced worker ID that comes back is safe only if the clock is not behind the last
-//     unit in which the old process issued IDs. New counts the unit in which it is called as used, and waits for
-//     the next. A clock that was set back across the restart is not noticed. With the policy GoOn IDs can run
-//     ahead of the clock, so such a worker ID is refused unless AllowReuse is set.
+//   - the worker ID, when it is fresh or fenced: the IDs differ, even if the clock was set back;
+//   - otherwise the clock: an unfenced worker ID that comes back is safe only if the clock is not
+//     behind the last unit in which the old process issued IDs. New treats the current unit as used
+//     and waits for the next. It does not notice a clock that was set back across the restart.
+//     Under the policy GoOn IDs can run ahead of the clock, so New refuses such a worker ID unless
+//     AllowReuse is set.
 package defaultgen

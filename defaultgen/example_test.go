@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// One generator for the whole process. The worker ID is the operator's; package sqlassigner takes one from a
-// database.
+// One generator for the whole process. The worker ID is the operator's; package sqlassigner takes
+// one from a database.
 func Example() {
 	g, err := defaultgen.New(defaultgen.Config{
 		Layout:   bitsalloc.Snowflake(),
@@ -43,7 +43,8 @@ func Example() {
 	// worker: 12 - issued just now: true
 }
 
-// A clock that stands still makes the fields plain: one second of 4 IDs is used up, and the clock goes back.
+// A clock that stands still makes the fields plain: one second of 4 IDs is used up, and the clock
+// goes back.
 func ExampleGenerator_Next() {
 	now := time.Date(2026, time.March, 1, 12, 0, 0, 999e6, time.UTC)
 	g, err := defaultgen.New(defaultgen.Config{

@@ -4,49 +4,56 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
-// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one per
-// process with [New], share it, and Close it at the end.
+// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one
+// per process with [New], share it, and Close it at the end.
 type Generator struct {
 	cfg    Config // resolved
 	alloc  *bitsalloc.Allocator
-	clock  *clock
-	tenure *tenure.Tenure
+	clock  clock
+	keeper *keeper.Keeper
 
-	// last is the delta and, in the low SequenceBits, the sequence number of the last ID. It only grows;
-	// whoever swaps it owns the IDs in between.
-	last atomic.Int64
+	unit  atomic.Pointer[unit] // the current unit; its delta only grows
+	mu    sync.Mutex           // held while the current unit changes or ends
+	spare []unit               // units not used yet; mu guards it
 
-	warnFrom int64 // delta from which on the end of the layout is announced
+	warnFrom int64 // the first delta at which the generator announces the end of the layout
 	warned   atomic.Bool
 
 	closed   atomic.Bool
 	done     chan struct{} // closed when Close begins
-	gone     chan struct{} // closed when it has ended
-	closeErr error         // readable then
+	gone     chan struct{} // closed when Close has ended
+	closeErr error         // may be read after gone is closed
 	rejected atomic.Int64
 }
 
-// New is [NewContext] with a context that does not end. It returns errors that pass, too.
+// New is [NewContext] with a context that does not end: it does not retry.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
-// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and, when that may not be
-// used in the current unit of time, waits for the next: an earlier process may have used it there. ctx
-// is not used afterwards. Mistakes in cfg are reported all at once, as [ErrInvalidConfig],
-// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]; other errors come from the assigner, with
-// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse] among them.
+// NewContext makes a Generator: it checks cfg and takes a worker ID within ctx. If an earlier
+// process may have used the worker ID in the current unit of time, it waits for the next unit. It
+// does not use ctx afterwards. It reports all mistakes in cfg together, as [ErrInvalidConfig],
+// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from the assigner, such as
+// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
 //
-// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted] where
-// worker IDs come back. They have a method RetryAfter() time.Duration. When ctx can end, NewContext
-// asks the assigner again after that time, and returns both errors when ctx ends first. Otherwise it
-// returns the error at once; a later call with the same Assigner goes on with a quarantine.
+// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted]
+// when worker IDs are reused. They have a method RetryAfter() time.Duration. If ctx can end,
+// NewContext retries after that time, and returns both errors when ctx ends first. Otherwise it
+// returns the error at once; a later call with the same Assigner continues the quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
+	return newContext(ctx, cfg, cfg.Now == nil)
+}
+
+// newContext implements NewContext. carried means that cfg.Now keeps the pace of the monotonic
+// clock except for steps, like the system clock. Then it need not be read for every ID.
+func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, error) {
 	cfg, alloc, err := cfg.resolve()
 	if err != nil {
 		return nil, err
@@ -59,25 +66,26 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 
 		warnFrom: alloc.Delta(alloc.Expires().AddDate(-1, 0, 0)),
 	}
-	g.last.Store(alloc.MaxSequence()) // unit 0 counts as used: no ID is 0
+	unitZero := &unit{last: alloc.MaxSequence()}
+	unitZero.close() // it counts as used: no ID is 0
+	g.unit.Store(unitZero)
 	settings := cfg.settings()
 	c := settings.Config(alloc, cfg.AllowReuse || cfg.OnClockBack != GoOn, "choose OnClockBack Fail or Wait, which is "+
 		"safe when the clock does not go back across a restart")
-	c.Used = func() int64 { return g.delta(g.last.Load()) }
-	c.Position = func(*tenure.Holding) int64 { return max(g.delta(g.last.Load()), alloc.Delta(cfg.Now())) }
-	c.Begin = g.leaveUnit
-	c.Ended = func() {} // claim looks at the lease once more when it has its IDs
-	c.Trace = tenure.Trace{
+	c.Used = g.used
+	c.Position = func(*keeper.Lease) int64 { return max(g.unit.Load().delta, alloc.Delta(cfg.Now())) }
+	c.Ended = g.endUnit
+	c.Trace = keeper.Trace{
 		Assigned:    cfg.Trace.LeaseAssigned,
 		Lost:        cfg.Trace.LeaseLost,
 		RenewFailed: cfg.Trace.RenewFailed,
 		Kept:        cfg.Trace.LeaseKept,
 	}
-	if g.tenure, err = tenure.Start(ctx, c); err != nil {
+	if g.keeper, err = keeper.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("defaultgen: no worker ID: %w", err)
 	}
-	g.clock = startClock(cfg.Now, cfg.OnClockBack == GoOn)
-	g.now(g.tenure.Latest())
+	g.clock.start(cfg.Now, carried, cfg.OnClockBack == GoOn)
+	g.now(g.keeper.Latest())
 	if err := g.awaitFirstUnit(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
@@ -87,9 +95,9 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 
 // awaitFirstUnit waits out the unit in which an earlier process may have used the worker ID.
 func (g *Generator) awaitFirstUnit(ctx context.Context) error {
-	h := g.tenure.Latest()
+	h := g.keeper.Latest()
 	if h.First > g.alloc.MaxDelta() {
-		return tenure.Exhausted(ErrTimeExhausted, g.alloc)
+		return keeper.Exhausted(ErrTimeExhausted, g.alloc)
 	}
 	if h.First <= h.Delta {
 		return nil
@@ -103,7 +111,7 @@ func (g *Generator) awaitFirstUnit(ctx context.Context) error {
 	}
 }
 
-// announceEnd warns once that less than a year is left, when delta lies in that year.
+// announceEnd warns, once, when delta is within the last year of the layout.
 func (g *Generator) announceEnd(delta int64) {
 	if delta < g.warnFrom || g.warned.Load() || g.warned.Swap(true) {
 		return
@@ -111,19 +119,20 @@ func (g *Generator) announceEnd(delta int64) {
 	expires := g.alloc.Expires()
 	g.cfg.Logger.Warn("the delta field is used up within a year", "expires", expires, "layout", g.alloc.Layout().String())
 	if f := g.cfg.Trace.Expiring; f != nil {
-		tenure.Call(g.cfg.Logger, "Trace.Expiring", func() { f(expires) })
+		keeper.Call(g.cfg.Logger, "Trace.Expiring", func() { f(expires) })
 	}
 }
 
-// Parse takes an ID of this layout and epoch apart; see [bitsalloc.Allocator.Parse].
+// Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
 func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.Parse(id) }
 
-// WorkerID returns the worker ID of the IDs composed now. It changes when a worker ID is lost.
-func (g *Generator) WorkerID() int64 { return g.tenure.Latest().WorkerID }
+// WorkerID returns the worker ID of the IDs issued now. It changes when the generator loses its
+// worker ID and takes another.
+func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 
-// Close ends the generator: once it has returned, callers get ErrClosed, waiting ones too, and the worker ID is
-// released, within AssignTimeout if the assigner heeds its context. Closing again returns the same error, that of the release. It must not be
-// called by a func of Trace.
+// Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
+// its context. After it, and in calls that wait, callers get ErrClosed. Close returns the error of
+// the release, and the same error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error {
 	if !g.closed.Swap(true) {
 		g.closeErr = g.shutDown()
@@ -135,24 +144,18 @@ func (g *Generator) Close() error {
 
 func (g *Generator) shutDown() error {
 	close(g.done)
-	if err := g.tenure.Close(); err != nil {
+	if err := g.keeper.Close(); err != nil {
 		return fmt.Errorf("defaultgen: worker ID not released: %w", err)
 	}
 	return nil
 }
 
-// leaveUnit marks the unit of the last ID as used up. A worker ID begins in a later unit than the
-// one before, since it may be a smaller number, and IDs keep increasing.
-func (g *Generator) leaveUnit() { g.last.Or(g.alloc.MaxSequence()) }
-
-// now reads the clock. Under GoOn the clock is carried on from the highest reading that the grant
-// covers: one that was wrong by years leads to no ID, and is not kept.
-func (g *Generator) now(h *tenure.Holding) time.Time {
-	t, ahead := g.clock.now()
-	if g.clock.carry && g.alloc.Delta(t) <= h.Limit {
-		g.clock.keep(ahead)
+// now reads the clock. Under GoOn the clock goes on from the highest reading that the grant covers.
+// A reading that is wrong by years is beyond the grant: it leads to no ID and is not kept.
+func (g *Generator) now(h *keeper.Lease) reading {
+	r := g.clock.now()
+	if g.clock.goOn && g.alloc.Delta(r.time) <= h.Limit {
+		g.clock.keep(r.ahead)
 	}
-	return t
+	return r
 }
-
-func (g *Generator) delta(last int64) int64 { return last >> g.alloc.Layout().SequenceBits }

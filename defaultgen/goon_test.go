@@ -34,8 +34,9 @@ func checkUsedUp(t testing.TB, g *defaultgen.Generator) {
 	}
 }
 
-// drain takes what is left after last in its unit, and all of the units that follow, as fast as they come: 16 IDs
-// in each, none before its unit has begun by the bubble's clock plus ahead.
+// drain takes the IDs left after last in its unit, and all IDs of the following units, as soon as
+// they are available: 16 in each unit, none before its unit has begun by the bubble's clock plus
+// ahead.
 func drain(t testing.TB, g *defaultgen.Generator, last bitsalloc.Fields, units int, unit, ahead time.Duration) {
 	t.Helper()
 	for u := range units {
@@ -52,8 +53,9 @@ func drain(t testing.TB, g *defaultgen.Generator, last bitsalloc.Fields, units i
 	}
 }
 
-// A busy loop gets the 16 IDs of each elapsed unit, ahead of the stepped clock by the step and no more. However
-// much of the step the clock makes up for, the IDs are those that they would have been without it.
+// A busy loop gets the 16 IDs of each elapsed unit, ahead of the stepped clock by the step and no
+// more. However much of the step the clock makes up for, the IDs are those that they would have
+// been without it.
 func TestGoOnIsAheadByExactlyTheStep(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
 		for _, step := range []time.Duration{1, unit / 3, unit, 10 * unit, time.Hour, 500 * 24 * time.Hour} { // at last: before the epoch
@@ -136,7 +138,8 @@ func TestGoOnKeepsAtLeastThePaceOfTheMonotonicClock(t *testing.T) {
 	}
 }
 
-// However the clock is stepped, goroutines that ask for all they can get have 16 IDs for each unit that elapses.
+// However the clock is stepped, goroutines that ask for all they can get have 16 IDs for each unit
+// that elapses.
 func TestGoOnIssuesNoMoreThanTheSequencePerElapsedUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
@@ -166,7 +169,8 @@ func TestGoOnIssuesNoMoreThanTheSequencePerElapsedUnit(t *testing.T) {
 	})
 }
 
-// In real time, where readings of different callers overtake each other, IDs run no further ahead either.
+// In real time, where readings of different callers overtake each other, IDs run no further ahead
+// either.
 func TestGoOnIsNotAheadOfTimeWhileTheClockStepsUnderLoad(t *testing.T) {
 	const unit = time.Millisecond
 	var reads atomic.Int64
@@ -194,7 +198,8 @@ func TestGoOnIsNotAheadOfTimeWhileTheClockStepsUnderLoad(t *testing.T) {
 	log.check(t, 40_000)
 }
 
-// A single absurd reading, such as the zero Time of a clock that failed, must not derail the clock that is carried on.
+// A single absurd reading, such as the zero Time of a clock that failed, must not derail the clock
+// that is carried on.
 func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 	absurdAt := bubbleStart.Add(time.Second)
 	for name, c := range map[string]struct {
@@ -228,8 +233,9 @@ func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 	}
 }
 
-// A predecessor in the process was ahead of the clock by an hour, and of its fence or registry the successor learns
-// that it has to start above. GoOn does so at once and at the usual pace; the other policies leave it to the clock.
+// A predecessor in the process was ahead of the clock by an hour, and of its fence or registry the
+// successor learns that it has to start above. GoOn does so at once and at the usual pace; the
+// other policies leave it to the clock.
 func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	const distance = 3600 // units of a second
 	granted := func(grant func(d assigner.Domain) assigner.Grant) assigner.Assigner {
@@ -296,7 +302,8 @@ func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	}
 }
 
-// The same when the worker is another in mid-flight, with many callers who all see that it starts ahead.
+// The same when the worker is another in mid-flight, with many callers who all see that it starts
+// ahead.
 func TestGoOnRaisesTheClockOnceForAWorkerThatIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()
@@ -348,8 +355,9 @@ func TestUnitsOfAClockThatIsCarriedOnBeginAsOthersDo(t *testing.T) {
 func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := complete(defaultgen.Config{
-			Layout:      bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
-			OnClockBack: defaultgen.GoOn,
+			Layout:        bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
+			OnClockBack:   defaultgen.GoOn,
+			SequenceStart: defaultgen.Zero,
 		})
 		clock := newDial(cfg.Epoch.Add(1021 * time.Second))
 		cfg.Now = clock.now

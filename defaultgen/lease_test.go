@@ -21,8 +21,8 @@ import (
 // minute is longer than the time between two renewals.
 const minute = time.Minute
 
-// losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000 down, since a
-// smaller one is what makes it hard to keep IDs increasing.
+// losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000
+// down: a smaller worker ID makes it hard to keep IDs increasing.
 func losing() *script {
 	return &script{
 		assign: func(_ context.Context, nth int64, _ assigner.Domain) (assigner.Grant, error) {
@@ -42,7 +42,7 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 			<-answer
 			return raise(ctx, g, used, want)
 		}}
-		g := open(t, defaultgen.Config{Assigner: store})
+		g := open(t, defaultgen.Config{Assigner: store, SequenceStart: defaultgen.Zero})
 		first := next(t, g).Delta
 		time.Sleep(time.Second)
 		checkAt(t, next(t, g), first+1, 0) // the limit itself may be used
@@ -211,8 +211,8 @@ func TestNextContextReturnsTheReasonWhenNoWorkerIDComes(t *testing.T) {
 	})
 }
 
-// A worker that is lost leaves the rest of its unit unused. Callers that wait must not hear of a clock that
-// went back, since it did not.
+// A worker that is lost leaves the rest of its unit unused. Callers that wait must not hear of a
+// clock that went back, since it did not.
 func TestALossIsNoStepBackOfTheClock(t *testing.T) {
 	for name, bits := range map[string]uint8{"unit used up": 4, "no sequence field": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -244,7 +244,8 @@ func TestALossIsNoStepBackOfTheClock(t *testing.T) {
 	}
 }
 
-// The clock is read between the look at the worker ID and the claim, which lets a test stop a caller there.
+// The clock is read between the look at the worker ID and the claim, which lets a test stop a
+// caller there.
 func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -313,8 +314,8 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 	}
 }
 
-// While 64 goroutines take IDs, every renewal finds the worker lost: unfenced ones at a heartbeat, fenced ones
-// whenever the limit is reached.
+// While 64 goroutines take IDs, every renewal finds the worker lost: unfenced ones at a heartbeat,
+// fenced ones whenever the limit is reached.
 func TestWorkersThatChangeUnderLoadKeepIDsUniqueAndInOrder(t *testing.T) {
 	for name, assign := range map[string]func(context.Context, int64, assigner.Domain) (assigner.Grant, error){
 		"unfenced": losing().assign,

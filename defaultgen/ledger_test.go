@@ -8,15 +8,16 @@ import (
 	"testing"
 )
 
-// A ledger notes IDs that many goroutines take, and checks the order between calls: an ID is above all IDs
-// that were returned before its call began.
+// A ledger notes IDs that many goroutines take, and checks the order between calls: an ID is above
+// all IDs that were returned before its call began.
 type ledger struct {
 	highest atomic.Int64
 	mu      sync.Mutex
 	ids     []int64
 }
 
-// take calls next once; it may fail with one of the errors allowed, and says whether there was an ID.
+// take calls next once; it may fail with one of the errors allowed, and says whether there was an
+// ID.
 func (l *ledger) take(t testing.TB, next func() (int64, error), allowed ...error) bool {
 	before := l.highest.Load()
 	id, err := next()

@@ -46,7 +46,8 @@ func (l *transcript) logger() *slog.Logger {
 	}}))
 }
 
-// TestLogRecords asks for the same records as those of package cached, level, message and keys: people search and alert for them.
+// TestLogRecords expects the same level, message and keys as package cached, since operators search
+// and alert for them.
 func TestLogRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log transcript
@@ -73,7 +74,7 @@ func TestLogRecords(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		want := `level=INFO msg="worker ID assigned" worker=1 datacenter=3 guarantee=fresh
 level=WARN msg="the delta field is used up within a year" expires=` + epoch.Add(1<<24*time.Second).Format("2006-01-02T15:04:05.000Z") +
-			` layout="24/3/10/4 1s"
+			` layout=24/3/10/4@1s
 level=ERROR msg="panic in Trace.TakeRejected" panic="a mistake" stack="(of a goroutine)"
 level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused"
 level=INFO msg="worker ID: the store answers again" worker=1

@@ -5,30 +5,56 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
 
-	"github.com/uidring/uidring/internal/tenure"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
-// Next returns a new ID. It does not wait: ErrSequenceExhausted, ErrClockBack and ErrLeaseExhausted pass,
-// ErrTimeExhausted and ErrClosed stay.
+// Next returns a new ID. It does not wait. The errors ErrSequenceExhausted, ErrClockBack and
+// ErrLeaseExhausted pass; ErrTimeExhausted and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
+	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
+		if x := u.next.Add(1) - 1; x <= u.last {
+			if x%wayEvery == 0 {
+				g.makeWay(u, x)
+			}
+			return u.base + x, nil
+		}
+	}
+	return g.nextSlowly()
+}
+
+// nextSlowly is the path of Next when the current unit may be over.
+func (g *Generator) nextSlowly() (int64, error) {
 	id, _, err := g.claim(1)
 	return id, g.reject(err)
 }
 
-// NextContext is Next for callers that would rather wait than get an error that passes: for the next unit, for
-// a worker ID, and, under the policy Wait, for a clock that is behind by no more than MaxClockBack. It returns when
-// there is an ID, with another error, or when ctx ends, with an error that wraps both ctx's and the reason for
-// waiting. An ID that is there is returned even when ctx has ended.
+// NextContext is [Generator.Next], but waits for the next unit, for a worker ID, and, under the
+// policy Wait, for a clock that is behind by no more than MaxClockBack. It returns an ID, an error
+// that it does not wait for, or, when ctx ends first, an error that wraps ctx's error and the
+// reason for waiting. If an ID is available without waiting, NextContext returns it even when ctx
+// has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
+		if x := u.next.Add(1) - 1; x <= u.last {
+			if x%wayEvery == 0 {
+				g.makeWay(u, x)
+			}
+			return u.base + x, nil
+		}
+	}
+	return g.await(ctx)
+}
+
+// await is the path of NextContext when the current unit may be over.
+func (g *Generator) await(ctx context.Context) (int64, error) {
 	if id, _, err := g.claim(1); err == nil {
 		return id, nil
 	}
 	for {
-		news := g.tenure.News() // before the claim, to miss no news and no unit
-		now, _ := g.clock.now()
+		news := g.keeper.News() // before the claim, to miss no news and no unit
+		now := g.clock.now().time
 		id, _, err := g.claim(1)
 		wait, ok := g.worthWaiting(err, now)
 		if !ok {
@@ -45,8 +71,8 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	}
 }
 
-// Fill fills dst with new, increasing IDs and returns how many there are. With fewer than len(dst) it returns
-// one of the errors of Next; those that it got are good. It does not wait.
+// Fill fills dst with new, increasing IDs and returns their number. If it gets fewer than len(dst)
+// it also returns one of the errors of Next; the IDs in dst are valid. It does not wait.
 func (g *Generator) Fill(dst []int64) (int, error) {
 	n := 0
 	for n < len(dst) {
@@ -62,99 +88,103 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	return n, nil
 }
 
-// claim takes up to want consecutive IDs of the current unit, at least one.
+// claim takes up to want consecutive IDs of the current unit, at least one. An error refers to the
+// unit and the lease that are current when claim returns.
 func (g *Generator) claim(want int64) (first, n int64, err error) {
 	for {
-		h := g.tenure.Current()
-		if h != nil {
-			h.Begin.Do(g.leaveUnit)
+		u := g.unit.Load()
+		if g.clock.within(u.until.Load()) {
+			if first, n := u.take(want); n > 0 {
+				return first, n, nil
+			}
 		}
-		last := g.last.Load()
-		next, err := g.after(last, h)
-		if err != nil {
+		h := g.keeper.Current()
+		if h == nil {
+			return 0, 0, g.withdrawn()
+		}
+		now := g.now(h)
+		delta, err := g.deltaAt(now.time, u, h)
+		if err == nil && delta != u.delta {
+			g.announceEnd(delta) // once per unit, off the path of the other IDs
+			if u = g.enter(u, h, delta); u == nil {
+				continue
+			}
+		}
+		if err == nil {
+			u.until.Store(g.clock.until(now, g.alloc.Time(delta+1)))
+			if first, n := u.take(want); n > 0 {
+				return first, n, nil
+			}
+			err = ErrSequenceExhausted
+		}
+		if g.unit.Load() == u && g.keeper.Current() == h {
 			return 0, 0, err
 		}
-		maxSequence := g.alloc.MaxSequence()
-		n = min(want, maxSequence-next&maxSequence+1)
-		if !g.last.CompareAndSwap(last, next+n-1) {
-			continue
-		}
-		if held := g.tenure.Current(); held == nil || held.Term != h.Term || g.delta(next) > held.Limit {
-			continue // withdrawn or replaced meanwhile: these IDs are not issued
-		}
-		first, err := g.alloc.Allocate(g.delta(next), g.cfg.DatacenterID, h.WorkerID, next&maxSequence)
-		if err != nil {
-			panic(fmt.Sprintf("bug: defaultgen: admitted %d: %v", next, err))
-		}
-		return first, n, nil
 	}
 }
 
-// after returns what follows last, now, under the holding h.
-func (g *Generator) after(last int64, h *tenure.Holding) (next int64, err error) {
-	if h == nil {
-		select {
-		case <-g.done:
-			return 0, ErrClosed
-		default:
-			return 0, g.tenure.Shortage(ErrLeaseExhausted)
-		}
+// Two CPUs that take IDs at once move the cache line of unit.next back and forth, which takes
+// longer than issuing an ID. So one take in wayEvery checks whether another CPU has taken an ID
+// meanwhile. If so, it waits while the other CPU takes about wayLasts IDs undisturbed.
+const (
+	wayEvery = 64
+	wayLasts = 256
+)
+
+// makeWay waits if another CPU takes a number after x within the time of a take.
+func (g *Generator) makeWay(u *unit, x int64) {
+	_ = time.Since(g.clock.started) // most of a take is a reading of the clock
+	if u.next.Load() == x+1 {
+		return
 	}
-	if h.First > g.alloc.MaxDelta() {
-		return 0, tenure.Exhausted(ErrTimeExhausted, g.alloc)
+	for range wayLasts { // counted, since time stands still in a synctest bubble
+		_ = time.Since(g.clock.started)
 	}
-	last = max(last, h.First<<g.alloc.Layout().SequenceBits-1) // what came before belongs to earlier holders
-	used := g.delta(last)
-	maxSequence := g.alloc.MaxSequence()
-	t := g.now(h)
-	now := g.alloc.Delta(t)
-	switch {
-	case now < used && g.cfg.OnClockBack == GoOn: // only an earlier holder can be ahead of this clock
-		g.clock.raise(g.alloc.Time(used + 1))
-		return g.newUnit(used+1, last&maxSequence, h)
-	case now < used:
-		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(t)}
-	case now > used:
-		return g.newUnit(now, last&maxSequence, h)
-	case last&maxSequence < maxSequence && used <= h.Limit:
-		return last + 1, nil
-	case last&maxSequence < maxSequence:
-		g.tenure.Extend(used)
-		return 0, g.tenure.Shortage(ErrLeaseExhausted)
+}
+
+// withdrawn returns the reason why no lease is held.
+func (g *Generator) withdrawn() error {
+	select {
+	case <-g.done:
+		return ErrClosed
 	default:
-		return 0, ErrSequenceExhausted
+		return g.keeper.Shortage(ErrLeaseExhausted)
 	}
 }
 
-// newUnit returns the beginning of the unit delta; sequence is where the unit before ended.
-func (g *Generator) newUnit(delta, sequence int64, h *tenure.Holding) (next int64, err error) {
+// deltaAt returns the delta that IDs may have at now under h; it is u.delta when u may go on.
+func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, error) {
+	if h.First > g.alloc.MaxDelta() {
+		return 0, keeper.Exhausted(ErrTimeExhausted, g.alloc)
+	}
+	used := max(u.delta, h.First-1) // earlier holders may have used the deltas below First
+	delta := g.alloc.Delta(now)
+	switch {
+	case delta < used && g.cfg.OnClockBack == GoOn: // only an earlier holder can be ahead of this clock
+		delta = used + 1
+		g.clock.raise(g.alloc.Time(delta))
+	case delta < used:
+		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(now)}
+	case delta == used && (u.delta < used || u.generation != h.Generation):
+		return 0, ErrSequenceExhausted // IDs increase: another lease may have a smaller worker ID
+	case delta == used && delta <= h.Limit:
+		return delta, nil
+	}
 	if delta > g.alloc.MaxDelta() {
-		return 0, tenure.Exhausted(ErrTimeExhausted, g.alloc)
+		return 0, keeper.Exhausted(ErrTimeExhausted, g.alloc)
 	}
 	if delta > h.Limit {
-		g.tenure.Extend(delta)
-		return 0, g.tenure.Shortage(ErrLeaseExhausted)
+		g.keeper.Extend(delta)
+		return 0, g.keeper.Shortage(ErrLeaseExhausted)
 	}
 	if delta >= h.Half {
-		g.tenure.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
+		g.keeper.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
 	}
-	g.announceEnd(delta) // once per unit, off the path of the other IDs
-	return delta<<g.alloc.Layout().SequenceBits | g.sequenceStart(sequence), nil
+	return delta, nil
 }
 
-// sequenceStart returns the first sequence number of a unit after one that ended with last.
-func (g *Generator) sequenceStart(last int64) int64 {
-	switch g.cfg.SequenceStart {
-	case Random:
-		return rand.Int64N(g.cfg.SequenceBound)
-	case Continue:
-		return (last + 1) % g.cfg.SequenceBound
-	default:
-		return 0
-	}
-}
-
-// worthWaiting says whether a shortage that was met at now, or later, passes, and after which time to look again.
+// worthWaiting reports whether an error met at now, or later, passes, and after which time to
+// retry.
 func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool) {
 	if back, ok := errors.AsType[*ClockBackError](err); ok {
 		return back.Behind, g.cfg.OnClockBack == Wait && back.Behind <= g.cfg.MaxClockBack
@@ -163,18 +193,18 @@ func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool)
 	case errors.Is(err, ErrSequenceExhausted):
 		return g.alloc.Time(g.alloc.Delta(now) + 1).Sub(now), true
 	case errors.Is(err, ErrLeaseExhausted):
-		return math.MaxInt64, true // until the tenure has news
+		return math.MaxInt64, true // until the keeper has news
 	default:
 		return 0, false
 	}
 }
 
-// reject reports an error to the user of a method before it is returned.
+// reject counts and traces an error before a method returns it.
 func (g *Generator) reject(err error) error {
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejected.Add(1)
 		if f := g.cfg.Trace.TakeRejected; f != nil {
-			tenure.Call(g.cfg.Logger, "Trace.TakeRejected", func() { f(err) })
+			keeper.Call(g.cfg.Logger, "Trace.TakeRejected", func() { f(err) })
 		}
 	}
 	return err

@@ -18,8 +18,8 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// restarted returns a layout that composes the same bits as Default for datacenter 0. The registry of the
-// process takes its generators for strangers, as if they were in another process.
+// restarted returns a layout that composes the same bits as Default for datacenter 0. The registry
+// of the process takes its generators for strangers, as if they were in another process.
 func restarted() bitsalloc.Layout { return bitsalloc.Baidu() }
 
 func TestARestartWithinTheUnitRepeatsNoID(t *testing.T) {
@@ -35,7 +35,7 @@ func TestARestartWithinTheUnitRepeatsNoID(t *testing.T) {
 	}
 }
 
-// What the package comment warns of: a clock that was set back while no process looked.
+// The package comment warns of this: a clock that was set back between two processes.
 func TestAClockSetBackAcrossARestartIsNotNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
@@ -112,7 +112,8 @@ func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 	})
 }
 
-// Within one process a successor starts above its predecessor, even above what that took ahead of the clock.
+// Within one process a successor starts above its predecessor, including the IDs that the
+// predecessor took ahead of the clock.
 func TestASuccessorInTheProcessStartsAbove(t *testing.T) {
 	for name, a := range map[string]assigner.Assigner{
 		"reused": reused(),
@@ -146,8 +147,8 @@ func TestASuccessorInTheProcessStartsAbove(t *testing.T) {
 	}
 }
 
-// A successor that comes at once waits for the next unit and not longer, even when its predecessor has used up
-// this one.
+// A successor that comes at once waits for the next unit and not longer, even when its predecessor
+// has used up this one.
 func TestASuccessorWaitsForTheNextUnitOnly(t *testing.T) {
 	for _, used := range []int{1, 15, 16} {
 		synctest.Test(t, func(t *testing.T) {
@@ -165,7 +166,8 @@ func TestASuccessorWaitsForTheNextUnitOnly(t *testing.T) {
 	}
 }
 
-// childEpoch is the environment variable that makes the test binary a service which is killed and restarted.
+// childEpoch is the environment variable that makes the test binary a service which is killed and
+// restarted.
 const childEpoch = "DEFAULTGEN_TEST_EPOCH"
 
 func TestMain(m *testing.M) {
@@ -200,8 +202,8 @@ func printIDs(epochMs string) error {
 	return g.Close()
 }
 
-// A real process with a static worker ID is killed as soon as it has printed IDs, and started again within the
-// same second.
+// A real process with a static worker ID is killed as soon as it has printed IDs, and started again
+// within the same second.
 func TestAProcessThatIsKilledAndRestartedRepeatsNoID(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds of real time: -short")

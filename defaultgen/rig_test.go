@@ -16,9 +16,9 @@ var bubbleStart = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 // epochs numbers the epochs that the tests have taken.
 var epochs atomic.Int64
 
-// newEpoch returns an epoch of the test's own: a worker ID is remembered by epoch for as long as the process
-// lives, and a generator that comes after another would start above it. It lies whole minutes before
-// bubbleStart, where a unit of any length therefore begins.
+// newEpoch returns an epoch of the test's own: a worker ID is remembered by epoch for as long as
+// the process lives, and a generator that comes after another would start above it. It lies whole
+// minutes before bubbleStart, where a unit of any length therefore begins.
 func newEpoch() time.Time {
 	return bubbleStart.Add(-24*time.Hour - time.Duration(epochs.Add(1))*time.Minute)
 }
@@ -44,8 +44,8 @@ func skewed(by *atomic.Int64) func() time.Time { // the bubble's clock, wrong by
 	return func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
 }
 
-// open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh worker ID,
-// without a Layout the narrow one with units of a second, without an Epoch its own.
+// open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
+// worker ID, without a Layout the narrow one with units of a second, without an Epoch its own.
 func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
 	g, err := defaultgen.New(complete(cfg))

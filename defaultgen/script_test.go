@@ -7,7 +7,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// A script is a store of worker IDs that answers as a test decides. A func that is nil agrees to everything.
+// A script is a store of worker IDs that answers as a test decides. A func that is nil agrees to
+// everything.
 type script struct {
 	assign  func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error)
 	renew   func(ctx context.Context, g *assigner.Grant, used, want int64) error

@@ -10,7 +10,8 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// starts returns the sequence numbers with which units of a second begin that are asked for a single ID each.
+// starts returns the sequence numbers with which units of a second begin that are asked for a
+// single ID each.
 func starts(t *testing.T, g *defaultgen.Generator, clock *dial, units int) []int64 {
 	t.Helper()
 	var all []int64
@@ -22,7 +23,7 @@ func starts(t *testing.T, g *defaultgen.Generator, clock *dial, units int) []int
 }
 
 func TestZeroBeginsEachUnitWithZero(t *testing.T) {
-	g, clock := onDial(t, defaultgen.Config{SequenceBound: 7})
+	g, clock := onDial(t, defaultgen.Config{SequenceStart: defaultgen.Zero, SequenceBound: 7})
 	for i, s := range starts(t, g, clock, 100) {
 		if s != 0 {
 			t.Errorf("unit %d begins with %d", i, s)
@@ -30,7 +31,8 @@ func TestZeroBeginsEachUnitWithZero(t *testing.T) {
 	}
 }
 
-// With 200 units for each number, each comes up at least 100 times: below is seven standard deviations away.
+// With 200 units for each number, each comes up at least 100 times: below is seven standard
+// deviations away.
 func TestRandomBeginsWithEveryNumberBelowItsBoundAndNoOther(t *testing.T) {
 	for _, bound := range []int64{1, 2, 3, 10, 16} {
 		g, clock := onDial(t, defaultgen.Config{SequenceStart: defaultgen.Random, SequenceBound: bound})
@@ -118,7 +120,8 @@ func shares(t *testing.T, start defaultgen.SequenceStart, n int) []int {
 	return count
 }
 
-// The reason for SequenceStart. A thousand is nine standard deviations from the limits set for Random.
+// The reason for SequenceStart. A thousand is nine standard deviations from the limits set for
+// Random.
 func TestFewIDsReachEveryShardUnlessTheirSequenceIsZero(t *testing.T) {
 	for _, n := range []int{2, 8, 10} {
 		if got := shares(t, defaultgen.Zero, n); slices.Min(got) != 0 {

@@ -78,8 +78,8 @@ func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
 	}
 }
 
-// When ctx ends while New waits, the lease is released, no goroutine stays (the bubble would not end), and the
-// worker ID is free for the next generator.
+// When ctx ends while New waits, the lease is released, no goroutine stays (the bubble would not
+// end), and the worker ID is free for the next generator.
 func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := errors.New("store out of reach")

@@ -6,34 +6,34 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Stats is a snapshot of a Generator. Counters count from New on. IDs are not counted: that would cost
-// every call another write to shared memory.
+// Stats is a snapshot of a Generator. Counters start at 0 in New. Stats does not count IDs: that
+// would cost every call another write to shared memory.
 type Stats struct {
 	WorkerID     int64
 	DatacenterID int64
 	Guarantee    assigner.Guarantee // of the worker ID
-	Limit        int64              // highest delta the worker ID may be used with; assigner.Unlimited without a fence
-	Window       time.Duration      // ID time left until Limit; 0 without a fence, and when there is no grant
-	WindowLasts  time.Duration      // real time that it lasts at the present rate of use
+	Limit        int64              // highest delta that the worker ID may be used with; assigner.Unlimited without a fence
+	Window       time.Duration      // ID time left until Limit; 0 without a fence or a grant
+	WindowLasts  time.Duration      // real time until Limit at the present rate of use
 
-	RejectedTakes int64 // errors returned by Next, NextContext and Fill, but ErrClosed
-	Renewals      int64 // of the worker ID
+	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
+	Renewals      int64 // of the lease
 	RenewFailures int64 // failed calls to the store of worker IDs
 
 	LastDelta int64         // of the last ID, in units since the epoch
-	Ahead     time.Duration // LastDelta less Config.Now; negative when behind
-	Expires   time.Time     // when the delta field is used up
+	Ahead     time.Duration // how far LastDelta is ahead of Config.Now; negative when behind
+	Expires   time.Time     // end of the delta field
 	Expiring  bool          // less than a year is left
 }
 
-// Stats returns a snapshot. It costs nothing to the callers of Next.
+// Stats returns a snapshot. It does not slow down callers of Next.
 func (g *Generator) Stats() Stats {
 	now := g.cfg.Now()
-	last := g.delta(g.last.Load())
-	h := g.tenure.Latest()
+	last := g.unit.Load().delta
+	h := g.keeper.Latest()
 	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
-	window, lasts := g.tenure.Window(position, g.alloc)
-	renewals, failures := g.tenure.Counts()
+	window, lasts := g.keeper.Window(position, g.alloc)
+	renewals, failures := g.keeper.Counts()
 	return Stats{
 		WorkerID:      h.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,

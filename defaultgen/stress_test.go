@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,7 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 		for _, perUnit := range []int64{1000, 20_000} { // readings of the clock: units with IDs left, and used up
 			for _, batch := range []int{1, 100} {
 				t.Run(fmt.Sprintf("%d goroutines, %d readings, batches of %d", goroutines, perUnit, batch), func(t *testing.T) {
-					cfg := complete(defaultgen.Config{Layout: bitsalloc.Snowflake()})
+					cfg := complete(defaultgen.Config{Layout: bitsalloc.Snowflake(), SequenceStart: defaultgen.Zero})
 					var reads atomic.Int64
 					cfg.Now = func() time.Time { return cfg.Epoch.Add(time.Duration(10+reads.Add(1)/perUnit) * time.Millisecond) }
 					g := open(t, cfg)
@@ -68,7 +69,8 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 	}
 }
 
-// checkNoGaps asks that the bits of each unit begin with its first and have no gap, and that all are there.
+// checkNoGaps asks that the bits of each unit begin with its first and have no gap, and that all
+// are there.
 func checkNoGaps(t *testing.T, seen bitmap, sequenceBits int, total int64) {
 	t.Helper()
 	count := int64(0)
@@ -86,8 +88,8 @@ func checkNoGaps(t *testing.T, seen bitmap, sequenceBits int, total int64) {
 	}
 }
 
-// The checks that UidGenerator makes of its own default generator: 100,000 IDs, serial and with two goroutines
-// for each processor, are positive, parse, and are all different.
+// The checks that UidGenerator makes of its own default generator: 100,000 IDs, serial and with two
+// goroutines for each processor, are positive, parse, and are all different.
 func TestTheChecksOfTheOriginal(t *testing.T) {
 	const total = 100_000
 	for _, goroutines := range []int{1, 2 * runtime.GOMAXPROCS(0)} {
@@ -136,7 +138,8 @@ func TestTheChecksOfTheOriginal(t *testing.T) {
 	}
 }
 
-// Calls that follow one another, on whatever goroutines, get increasing IDs; and nobody is left waiting.
+// Calls that follow one another, on any goroutines, get increasing IDs, and no caller waits for
+// ever.
 func TestIDsIncreaseAcrossGoroutines(t *testing.T) {
 	for _, goroutines := range []int{2, 8, 64} {
 		g := open(t, defaultgen.Config{Layout: bitsalloc.Snowflake()})
@@ -151,5 +154,16 @@ func TestIDsIncreaseAcrossGoroutines(t *testing.T) {
 		}
 		wg.Wait()
 		log.check(t, 40_000)
+	}
+}
+
+// checkOneRange asks that the sequence numbers of a unit are all different and leave none out.
+func checkOneRange(t *testing.T, delta int64, sequences []int64) {
+	t.Helper()
+	slices.Sort(sequences)
+	for i, s := range sequences {
+		if s != sequences[0]+int64(i) {
+			t.Fatalf("unit %d: sequence %d after %d", delta, s, sequences[i-1])
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func TestAUnitCountsUpAndTheNextBeginsAnew(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
-		g, clock := onDial(t, defaultgen.Config{Layout: narrow(unit), DatacenterID: 6})
+		g, clock := onDial(t, defaultgen.Config{Layout: narrow(unit), DatacenterID: 6, SequenceStart: defaultgen.Zero})
 		for sequence := range int64(16) {
 			f := next(t, g)
 			checkAt(t, f, 1000, sequence)
@@ -67,8 +67,8 @@ func TestNextContextWaitsForExactlyTheNextUnit(t *testing.T) {
 	}
 }
 
-// The clock is read once to see that the unit is used up, and once to see how long to wait. When a unit
-// begins in between, that one must not be slept through.
+// The clock is read once to see that the unit is used up, and once to see how long to wait. When a
+// unit begins in between, that one must not be slept through.
 func TestNextContextSkipsNoUnitThatBeginsWhileItLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := false
@@ -118,7 +118,7 @@ func TestNextContextWaitsNoLongerThanItsContext(t *testing.T) {
 			t.Errorf("NextContext took %v: %v, want 20s, DeadlineExceeded and ErrSequenceExhausted", d, err)
 		}
 		if d := elapsed(func() { wait(t, g) }); d != 40*time.Second {
-			t.Errorf("the next NextContext took %v, want what was left of the minute", d)
+			t.Errorf("the next NextContext took %v, want the rest of the minute", d)
 		}
 	})
 }

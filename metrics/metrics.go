@@ -1,12 +1,15 @@
-// Package metrics describes the Stats of generators as metrics: their names, what they mean, how they are read. It publishes them
-// by expvar; the modules metrics/prometheus and metrics/otel pass the same ones on to Prometheus and OpenTelemetry.
+// Package metrics describes the Stats of generators as metrics, each with a name, a meaning and a
+// func that reads it. It publishes them by expvar; the modules metrics/prometheus and metrics/otel
+// pass the same metrics on to Prometheus and OpenTelemetry.
 //
 //	err := metrics.Publish("ids", generator.Stats)
 //
-// The names are those of the fields of Stats, in the form that Prometheus asks for: WindowLasts is uidring_window_lasts_seconds,
-// RejectedTakes uidring_rejected_takes_total. They do not change within a major version. docs/OPERATIONS.md says what to watch.
+// The names follow the fields of Stats, in the form of Prometheus: WindowLasts is
+// uidring_window_lasts_seconds, RejectedTakes is uidring_rejected_takes_total. They do not change
+// within a major version. docs/OPERATIONS.md lists the metrics to watch.
 //
-// It is a package of its own since expvar brings net/http with it, and its handler: generators link neither.
+// metrics is a package of its own because expvar links net/http and registers a handler; programs
+// that import only a generator link neither.
 package metrics
 
 import (
@@ -15,7 +18,7 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// Stats is a snapshot of a generator of one kind or the other.
+// Stats is a snapshot of a generator of either kind.
 type Stats interface {
 	cached.Stats | defaultgen.Stats
 }
@@ -24,16 +27,16 @@ type Stats interface {
 type Metric[S Stats] struct {
 	Name    string // lower case, with the unit of a gauge or counter that has one, and _total if it is a counter
 	Help    string // one sentence
-	Unit    string // in the notation of UCUM: "s", or what is counted, such as "{id}"; empty for numbers that are names
+	Unit    string // in the notation of UCUM: "s", or the things counted, such as "{id}"; empty for numbers that are names
 	Counter bool   // counts up from 0 while the generator lives; else a gauge
 
-	// Value reads the number; false when the generator has none at present, such as a window without a fence.
-	// A counter comes out exact up to 2^53.
+	// Value reads the number. ok is false when the generator has none at present, such as a window
+	// without a fence. Counters are exact up to 2^53.
 	Value func(S) (value float64, ok bool)
 }
 
-// All returns the metrics of the generators that have these Stats, in the order of their documentation. Those of defaultgen are
-// the ones that both kinds have.
+// All returns the metrics of the generators that have these Stats, in the order of their
+// documentation. cached has the metrics of defaultgen and more.
 func All[S Stats]() []Metric[S] {
 	var none S
 	_, ring := any(none).(cached.Stats)
@@ -53,7 +56,7 @@ func All[S Stats]() []Metric[S] {
 	return list
 }
 
-// widen returns what a generator has in common with a cached one, which has everything.
+// widen returns the Stats of either kind as cached.Stats, which has all fields.
 func widen[S Stats](s S) cached.Stats {
 	switch s := any(s).(type) {
 	case cached.Stats:

@@ -17,7 +17,7 @@ import (
 	"github.com/uidring/uidring/metrics"
 )
 
-// untold are the fields of Stats that are no metric: what they are good for, others say.
+// untold are the fields of Stats that are no metric, because other metrics convey them.
 var untold = []string{
 	"Guarantee", // a word, in the log record of the assignment
 	"Limit",     // Window tells how far it is
@@ -31,7 +31,8 @@ func TestEveryFieldOfStatsIsReadByItsMetric(t *testing.T) {
 	t.Run("defaultgen", checkFields[defaultgen.Stats])
 }
 
-// checkFields gives each field a number of its own, and looks for it under the name that follows from the field's.
+// checkFields gives each field a number of its own, and looks for it under the name that follows
+// from the field's.
 func checkFields[S metrics.Stats](t *testing.T) {
 	var stats S
 	want := make(map[string]float64)
@@ -93,7 +94,7 @@ func snake(field string) string {
 	return b.String()
 }
 
-// A window of 0 is an alarm; one that does not exist is none.
+// A window of 0 raises an alarm, so the metric must be absent when there is no window.
 func TestWindowIsAbsentWithoutAFence(t *testing.T) {
 	for _, m := range metrics.All[cached.Stats]() {
 		window := strings.HasPrefix(m.Name, "uidring_window_")
@@ -118,7 +119,8 @@ func TestHelpIsASentence(t *testing.T) {
 	}
 }
 
-// TestOperationsListsEveryMetric holds the tables of the documentation to the metrics: each, no other, in this order, in these words.
+// TestOperationsListsEveryMetric holds the tables of the documentation to the metrics: each, no
+// other, in this order, in these words.
 func TestOperationsListsEveryMetric(t *testing.T) {
 	text, err := os.ReadFile("../docs/OPERATIONS.md")
 	if err != nil {
@@ -142,7 +144,8 @@ func TestOperationsListsEveryMetric(t *testing.T) {
 	}
 }
 
-// TestGeneratorsDoNotLinkExpvar keeps net/http, and its handler of /debug/vars, out of programs that do not ask for it.
+// TestGeneratorsDoNotLinkExpvar keeps net/http, and its handler of /debug/vars, out of programs
+// that do not import package metrics.
 func TestGeneratorsDoNotLinkExpvar(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cached", "../defaultgen")
 	cmd.Env = append(cmd.Environ(), "GOWORK=off")

@@ -6,12 +6,13 @@ import (
 	"fmt"
 )
 
-// ErrNameInUse is returned by [Publish] for a name that expvar knows already.
+// ErrNameInUse is returned by [Publish] for a name that expvar has already.
 var ErrNameInUse = errors.New("metrics: name in use")
 
-// Publish shows a generator's Stats by expvar, under /debug/vars, as an object whose keys are the names of the metrics. They are read anew each
-// time somebody looks. A name that is in use gives ErrNameInUse. What was published stays for the life of the process: publish generators
-// that live as long.
+// Publish shows a generator's Stats by expvar, under /debug/vars, as an object whose keys are the
+// names of the metrics. Each request reads them anew. An empty name gives an error, and a name in
+// use gives [ErrNameInUse]. expvar cannot unpublish a variable: publish only generators that live
+// as long as the process.
 func Publish[S Stats](name string, stats func() S) (err error) {
 	if name == "" {
 		return errors.New("metrics: Publish: name empty, allowed: any other, such as \"ids\"")
@@ -21,7 +22,7 @@ func Publish[S Stats](name string, stats func() S) (err error) {
 		return inUse
 	}
 	defer func() {
-		if recover() != nil { // how expvar says that somebody has taken the name meanwhile
+		if recover() != nil { // expvar panics if another goroutine has published the name meanwhile
 			err = inUse
 		}
 	}()

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/metrics"
@@ -27,7 +28,7 @@ var published atomic.Int64
 func newName() string { return fmt.Sprintf("ids %d", published.Add(1)) }
 
 func leased(t *testing.T) assigner.Assigner {
-	return assigner.Leased(assigner.FileStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true}) // the folder may be on a tmpfs
+	return assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true}) // the folder may be on a tmpfs
 }
 
 func vars(t *testing.T) map[string]map[string]float64 {

@@ -2,19 +2,19 @@ package metrics
 
 import "github.com/uidring/uidring/cached"
 
-// A row is a Metric as the table has it.
+// A row is a Metric in the table.
 type row struct {
 	name, unit, help string
 	counter          bool
-	fence            bool // there is none without a fence, where a zero would pass for a window that is used up
-	ring             bool // of generators that prepare IDs
+	fence            bool // absent without a fence: a zero would look like a window that is used up
+	ring             bool // only for generators with a ring
 	value            func(s cached.Stats) float64
 }
 
-// rows is the one place where metrics are described.
+// rows returns the table of all metrics.
 func rows() []row { return append(leaseRows(), ringRows()...) }
 
-// leaseRows are those that every generator has.
+// leaseRows are the metrics of every generator.
 func leaseRows() []row {
 	return []row{
 		{name: "uidring_worker_id",

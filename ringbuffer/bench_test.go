@@ -9,9 +9,9 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// Times mean little on their own: compare with the atomic add and the mutex of the same run. A take of an empty
-// ring costs next to nothing, so takers count what they got and fill the ring themselves when it is empty. How
-// often that was is reported as empty/op.
+// Times mean little on their own: compare with the atomic add and the mutex of the same run. A take
+// from an empty ring costs next to nothing, so takers count the IDs they got and fill the ring
+// themselves when it is empty. empty/op reports how often.
 
 // A refilled ring has 8 blocks of 8,192 IDs and is filled whenever the next one begins.
 type refilled struct {
@@ -105,7 +105,7 @@ func BenchmarkAtomicAddParallel(b *testing.B) {
 	})
 }
 
-// A counter is what the ring would be without being lock-free.
+// A counter is a locked counter, to compare the lock-free ring with.
 type counter struct {
 	mu sync.Mutex
 	n  int64
@@ -168,8 +168,8 @@ func BenchmarkTakeN256Parallel(b *testing.B) {
 	f.report(b, 256)
 }
 
-// padded is the original's ring of 65,536 IDs with its padding: a goroutine that is woken by every take below half,
-// and that puts 8,192 IDs at a time until none fits.
+// padded is the original's ring of 65,536 IDs with its padding: a goroutine that is woken by every
+// take below half, and that puts 8,192 IDs at a time until none fits.
 func padded(b *testing.B) (take func(), report func()) {
 	const size, second = 1 << 16, 1 << 13
 	wake := make(chan struct{}, 1)

@@ -1,6 +1,6 @@
 package ringbuffer
 
-// Counts says what has become of the IDs put into a ring since New:
+// Counts accounts for the IDs put into a ring since New:
 //
 //	Put = Issued + Retired + Remaining
 type Counts struct {
@@ -10,22 +10,21 @@ type Counts struct {
 	Remaining uint64 // in the ring
 }
 
-// Counts is derived from the words of the ring, so that no take has to count. It is exact, beside takes, too: they
-// count from their add on. Beside Put and Retire it may be off by the block in their hands.
+// Counts derives the counts from the words of the ring, so that no take has to count. It is exact
+// during concurrent takes, which count from their add on, and during Put. During Retire it may be
+// off by the IDs dropped meanwhile.
 func (r *Ring) Counts() Counts {
 	c := Counts{Put: r.put.Load(), Retired: r.retired.Load()}
-	for {
-		b := r.current.Load()
-		c.Remaining = c.Put - min(b.total-b.left(), c.Put)
-		if r.current.Load() == b { // else takers may have gone on to the next block before the look at b
-			break
-		}
-	}
+	// If takers have gone on to another block since this load, this block has no IDs left, as at
+	// the instant at which they went on.
+	b := r.current.Load()
+	c.Remaining = c.Put - min(b.total-b.left(), c.Put)
 	c.Issued = c.Put - min(c.Retired+c.Remaining, c.Put)
 	return c
 }
 
-// Len returns the number of IDs in the ring. Beside other calls it is that of a moment.
+// Len returns the number of IDs in the ring. During concurrent calls it is the number at some
+// instant of the call.
 func (r *Ring) Len() int { return int(r.Counts().Remaining) }
 
 // Slots returns the number of slots.

@@ -8,10 +8,11 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// A model is what a ring has to do when one goroutine uses it: lists of IDs, and everything counted as it happens.
+// A model behaves like a ring that one goroutine uses: it keeps lists of IDs, and counts every
+// event.
 type model struct {
 	slots    int
-	blocks   [][]int64 // what is left of each block since New
+	blocks   [][]int64 // the IDs left of each block since New
 	current  int       // index into blocks; -1 before the first take
 	counts   ringbuffer.Counts
 	handover []int
@@ -96,7 +97,7 @@ type held struct {
 	index int
 }
 
-// A pair is a ring and its model, and what the steps so far have shown.
+// A pair is a ring and its model, with the results of the steps so far.
 type pair struct {
 	t        *testing.T
 	r        *ringbuffer.Ring
@@ -125,7 +126,7 @@ func newPair(t *testing.T, setting byte) *pair {
 	return p
 }
 
-// step does the same to both and compares what it returns.
+// step does the same to both and compares the results.
 func (p *pair) step(op byte) {
 	arg := int(op >> 3)
 	switch op & 7 {
@@ -218,7 +219,7 @@ func (p *pair) same(name string, got, want []int64) {
 	}
 }
 
-// compare compares what can be seen between two steps.
+// compare compares the results of all methods that read, between two steps.
 func (p *pair) compare() {
 	p.m.counts.Remaining = uint64(p.m.left())
 	if got := p.r.Counts(); got != p.m.counts {

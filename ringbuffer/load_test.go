@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// A load puts a ring of either kind under one producer and many takers, and records what comes out.
+// A load puts a ring of either kind under one producer and many takers, and records the IDs taken.
 type load struct {
 	first   int64 // ID the first block begins at
 	largest int64 // block: they have one to that many IDs
@@ -15,7 +15,7 @@ type load struct {
 	put     func(first, last int64) bool
 	takers  []take
 	retire  func(last int64) // called by the producer now and then, unless nil
-	leave   bool             // takers stop with the producer, whatever the ring holds then
+	leave   bool             // takers stop with the producer, even if the ring has IDs left
 	seed    uint64
 
 	done   atomic.Bool  // nothing will be put any more
@@ -27,14 +27,15 @@ type load struct {
 // A span is a block as it was put.
 type span struct{ first, last int64 }
 
-// A take appends the IDs it got to ids. It returns false when it failed for another reason than an empty ring.
+// A take appends the IDs it got to ids. It returns false when it failed for another reason than an
+// empty ring.
 type take func(ids []int64) ([]int64, bool)
 
-// A stream is what one taker saw.
+// A stream is the record of one taker.
 type stream struct {
 	ids       []int64
-	backwards int // not above what the same taker got before
-	overtaken int // takes that returned an ID not above one that had been returned before they began
+	backwards int // not above an ID that the same taker got before
+	overtaken int // takes that returned an ID not above an ID that had been returned before they began
 	failed    int // takes
 }
 
@@ -67,8 +68,8 @@ func (l *load) takeRest() int {
 	return len(rest.ids)
 }
 
-// produce puts blocks of all lengths. Now and then it leaves IDs out, at most as many as it puts: so does a
-// new worker ID, or time that has moved on.
+// produce puts blocks of all lengths. Now and then it leaves IDs out, at most as many as it puts:
+// so does a new worker ID, or time that has moved on.
 func (l *load) produce() {
 	rng := rand.New(rand.NewPCG(l.seed, 0))
 	next, put, spare := l.first, int64(0), int64(l.ids)
@@ -135,7 +136,7 @@ func raise(newest *atomic.Int64, id int64) {
 	}
 }
 
-// A wrong counts what no ring may do.
+// A wrong counts the errors that no ring may make.
 type wrong struct {
 	repeated  int // IDs returned a second time, a third time, …
 	unknown   int // IDs returned that were never put
@@ -144,8 +145,8 @@ type wrong struct {
 	failed    int
 }
 
-// count looks every ID up in a table of all that may have been put. It returns how many IDs were put, and how many of
-// those have not been returned.
+// count looks every ID up in a table of all that may have been put. It returns how many IDs were
+// put, and how many of those have not been returned.
 func (l *load) count() (w wrong, put, missing int) {
 	const absent, waiting, issued = 0, 1, 2
 	state := make([]byte, l.blocks[len(l.blocks)-1].last-l.first+1)

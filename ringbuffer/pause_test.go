@@ -7,7 +7,8 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// paused returns a ring of two blocks, 4…7 and 8…11, and the block of a take that has been held up before its add.
+// paused returns a ring of two blocks, 4…7 and 8…11, and the block of a take that has been held up
+// before its add.
 func paused(t *testing.T) (*ringbuffer.Ring, *ringbuffer.Block) {
 	t.Helper()
 	r := newRing(t, 2)
@@ -39,7 +40,7 @@ func TestAPausedTakeHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// All takers are paused after their adds: none of them has found the block used up.
+// All takers are paused after their adds: no taker has found the block used up.
 func TestTakersThatPauseWithTheLastIDsKeepNoSlot(t *testing.T) {
 	r := newRing(t, 2)
 	next := int64(1)

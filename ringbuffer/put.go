@@ -2,9 +2,10 @@ package ringbuffer
 
 import "fmt"
 
-// Put adds the block of the IDs from first to last, or returns false when no slot is free. One goroutine at a time may call
-// Put, Retire and Peek. A first that is not above all IDs put before, and above 0, or a last below it, is a
-// programming error and panics: blocks that only grow are what makes IDs unique.
+// Put adds the block of the IDs from first to last, or returns false when no slot is free. One
+// goroutine at a time may call Put, Retire and Peek. first must be above 0 and above all IDs put
+// before, and last must not be below first; otherwise Put panics, since overlapping blocks would
+// repeat IDs.
 func (r *Ring) Put(first, last int64) bool {
 	if first <= int64(r.last) || last < first {
 		panic(fmt.Sprintf("bug: ringbuffer: Put(%d, %d) after %d", first, last, r.last))
@@ -22,10 +23,10 @@ func (r *Ring) Put(first, last int64) bool {
 	return true
 }
 
-// Free returns the number of slots that a Put would find free; it is for the producer. Takers can only add to it.
+// Free returns the number of free slots, for the producer. Takers can only increase it.
 //
-// The slot of a block is free when the block is used up: its next is the slot's flag, and a taker that pauses after it has
-// taken the last ID cannot keep the slot. Blocks before the current one are used up.
+// The slot of a block is free when the block is used up, next > last. So a taker that pauses after
+// it has taken the last ID does not keep the slot. All blocks before the current block are used up.
 func (r *Ring) Free() int {
 	b := r.current.Load()
 	used := r.tail.Load() - b.index
@@ -35,9 +36,9 @@ func (r *Ring) Free() int {
 	return len(r.slots) - int(used)
 }
 
-// Retire drops the IDs up to last, and returns how many were dropped. With math.MaxInt64 it drops all.
-// A caller that is in a take at that moment may still return one of them, none that begins later does. One
-// goroutine at a time may call Put, Retire and Peek.
+// Retire drops the IDs up to last, and returns the number of IDs dropped. With math.MaxInt64 it
+// drops all. A take in progress may still return one of these IDs; a take that begins later does
+// not. One goroutine at a time may call Put, Retire and Peek.
 func (r *Ring) Retire(last int64) (n int) {
 	// Only IDs of the current block are dropped: takers find the next block through it.
 	for b := r.oldest(); b != nil; b = r.oldest() {
@@ -51,8 +52,8 @@ func (r *Ring) Retire(last int64) (n int) {
 	return n
 }
 
-// Peek returns the ID that a Take would return, unless another one is faster, or 0 when the ring is empty. One goroutine at a
-// time may call Put, Retire and Peek.
+// Peek returns the oldest ID in the ring without taking it, or 0 when the ring is empty. A taker
+// may take the ID meanwhile. One goroutine at a time may call Put, Retire and Peek.
 func (r *Ring) Peek() int64 {
 	for b := r.oldest(); b != nil; b = r.oldest() {
 		if x := b.next.Load(); x <= b.last {
@@ -62,8 +63,9 @@ func (r *Ring) Peek() int64 {
 	return 0
 }
 
-// oldest makes the oldest block that has IDs the current one, and returns it, or nil when there is none. It reports no
-// hand-over: the producer calls it, and sees itself what is free.
+// oldest makes the oldest block that has IDs the current block, and returns it, or nil when the
+// ring is empty. It does not call the hand-over func: the producer, which calls oldest, checks the
+// free slots itself.
 func (r *Ring) oldest() *Block {
 	for {
 		b := r.current.Load()

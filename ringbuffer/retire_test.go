@@ -19,7 +19,7 @@ func TestRetireDropsTheIDsUpToLast(t *testing.T) {
 		{"negative", -1, 0, 10},
 		{"zero", 0, 0, 10},
 		{"below all blocks", 7, 0, 10},
-		{"what is taken", 9, 0, 10},
+		{"IDs already taken", 9, 0, 10},
 		{"one ID", 10, 1, 11},
 		{"in the middle of the oldest", 13, 4, 14},
 		{"the oldest", 15, 6, 16},

@@ -75,7 +75,7 @@ func TestHandoverReportsEachBlockOnce(t *testing.T) {
 	}
 }
 
-// Whoever pads when the next block begins finds the slot of the used-up one free.
+// A Put in the hand-over func finds the slot of the used-up block free.
 func TestHandoverMayPut(t *testing.T) {
 	next := int64(2)
 	var r *ringbuffer.Ring

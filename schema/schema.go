@@ -1,13 +1,13 @@
-// Package schema holds the tables that worker IDs are taken from, as SQL files that the clients
-// mysql, sqlite3 and psql run as they are, and embedded for use from Go.
+// Package schema holds the tables from which worker IDs are taken. The SQL files run unchanged in
+// the clients mysql, sqlite3 and psql, and are embedded for use from Go.
 //
 //	worker_node.sql    disposable worker IDs; the columns of Baidu's UidGenerator, its siblings for token and pin
 //	worker_sticky.sql  worker IDs that stay with a service key
-//	worker_lease.sql   worker IDs that are recycled behind a fence
+//	worker_lease.sql   worker IDs that are reused behind a fence: the highest delta that a holder was ever allowed to use
 //
-// Each has a sibling for SQLite (…_sqlite.sql) and for PostgreSQL (…_postgres.sql). All of them create
-// what is missing and never drop or change what is there. The comments in the files say what each
-// table is for, who writes to it, and what an operator may delete.
+// Each file has a sibling for SQLite (…_sqlite.sql) and for PostgreSQL (…_postgres.sql). All files
+// create missing tables and indexes and never drop or change existing ones. The comments in the
+// files explain the purpose of each table, its writers, and the rows that an operator may delete.
 //
 // Package sqlassigner applies them: sqlassigner.Apply.
 package schema
@@ -26,13 +26,13 @@ type File struct {
 	SQL  string // its whole text
 }
 
-// MySQL returns the files for MySQL and MariaDB, in the order in which they are to be applied.
+// MySQL returns the files for MySQL and MariaDB, in the order in which to apply them.
 func MySQL() []File { return read("") }
 
-// SQLite returns the files for SQLite, in the order in which they are to be applied.
+// SQLite returns the files for SQLite, in the order in which to apply them.
 func SQLite() []File { return read("_sqlite") }
 
-// PostgreSQL returns the files for PostgreSQL, in the order in which they are to be applied.
+// PostgreSQL returns the files for PostgreSQL, in the order in which to apply them.
 func PostgreSQL() []File { return read("_postgres") }
 
 // read returns the files of one database. A new table file is added to this list.
@@ -49,8 +49,8 @@ func read(suffix string) []File {
 	return list
 }
 
-// Statements returns the statements of the file one by one, without comments, for drivers that take
-// one at a time.
+// Statements returns the statements of the file, without comments, for drivers that take one
+// statement at a time.
 func (f File) Statements() []string {
 	var code strings.Builder
 	for line := range strings.Lines(f.SQL) {

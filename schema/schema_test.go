@@ -21,7 +21,7 @@ func TestEveryFileBelongsToADialectAndIsTheOneInTheFolder(t *testing.T) {
 			names = append(names, f.Name)
 			text, err := os.ReadFile(f.Name)
 			if err != nil || string(text) != f.SQL {
-				t.Errorf("%s: %s is not what is embedded: %v", dialect, f.Name, err)
+				t.Errorf("%s: %s differs from the embedded file: %v", dialect, f.Name, err)
 			}
 		}
 	}

@@ -1,19 +1,20 @@
 -- Leased worker IDs, for MySQL and MariaDB: mysql your_database < worker_lease.sql
--- Creates what is missing and changes nothing that is there. The tables need no others. Where the
--- database has a WORKER_NODE too, FIRST_WORKER_ID of a namespace must be above every ID of it: the
--- assigners refuse to start otherwise. See "Leases beside WORKER_NODE" in docs/IDENTITY.md.
+-- Creates missing tables and indexes, and changes nothing that exists. The tables need no
+-- others. If the database has a WORKER_NODE, too, FIRST_WORKER_ID of a namespace must be above
+-- every ID in it; otherwise the assigners refuse to start. See "Leases beside WORKER_NODE" in
+-- docs/IDENTITY.md.
 
 -- One row for each worker ID of a namespace that was ever given out. FENCE is the highest delta
--- that any holder was ever allowed to use; the next holder begins above it. That, and nothing else,
--- keeps two holders apart: EXPIRES_AT only says when a row may be offered again.
+-- that any holder was ever allowed to use; the next holder begins above it. Only FENCE keeps the
+-- IDs of two holders apart: EXPIRES_AT merely decides when another process may take the row.
 --
--- Written by: the assigner, one INSERT when a number is first given out, one UPDATE of one row for
--- each claim, each renewal and each release, and for a reading that must rest on what is on disk.
--- Never delete a row, never TRUNCATE the table, never lower a FENCE: IDs that exist would be made
--- again. After any restore, and after any failover that may have lost commits, raise all of them
+-- Written by: the assigner, one INSERT when it first gives out a worker ID, one UPDATE of one
+-- row for each claim, renewal and release, and for a read that must see durable data only.
+-- Never delete a row, never TRUNCATE the table, never lower a FENCE: generators would repeat
+-- IDs. After any restore, and after any failover that may have lost commits, raise all fences
 -- before a generator can reach the database: assigner.Recover does that.
 --
--- A table that was created without the index gets it by
+-- To add the index to a table that was created without it:
 -- CREATE INDEX WORKER_LEASE_EXPIRY ON WORKER_LEASE (NAMESPACE, EXPIRES_AT)
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     NAMESPACE  varchar(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- exact; the assigners refuse A beside a
@@ -21,7 +22,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     FENCE      bigint       NOT NULL,                             -- a delta, in units since the epoch; never lowered
     VERSION    bigint       NOT NULL,                             -- counts claims, from 1
     TOKEN      varchar(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- random, known to the holder only; '': free
-    OWNER      varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- who holds it, or held it last
+    OWNER      varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- name of the present or last owner
     HOLDER     varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- host and process of the holder, for people
     SERVER_ID  varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- identity of the server at the claim; may be ''
     EXPIRES_AT datetime(6)  NOT NULL,                             -- UTC, by the clock of the database
@@ -30,31 +31,31 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     INDEX WORKER_LEASE_EXPIRY (NAMESPACE, EXPIRES_AT)             -- a claim reads the rows that expired first
 ) ENGINE = InnoDB;
 
--- One row for each namespace: how all its holders compose IDs, and the next number that was never
--- given out. A service that composes them in another way would produce IDs that others produce as
--- well, and is refused.
+-- One row for each namespace: the layout and the epoch of its IDs, and the smallest worker ID
+-- that was never given out. The assigner refuses a service with another layout or epoch, since
+-- it would repeat IDs of other services.
 --
--- Written by: the first assigner that uses the namespace; then one UPDATE for each new worker ID, and
--- for what raises FENCE: a recovery, and the end of a quarantine after a change of servers.
--- Never delete a row, never lower NEXT_WORKER_ID or FENCE. To start afresh, use another namespace, and
--- only where no ID that was composed in the old one can meet the new ones.
+-- Written by: the first assigner that uses the namespace; then one UPDATE for each new worker
+-- ID, and one whenever FENCE rises: at a recovery, and at the end of a quarantine after a change
+-- of servers. Never delete a row, never lower NEXT_WORKER_ID or FENCE. To start afresh, use
+-- another namespace, and only if no ID of the old namespace can meet IDs of the new one.
 CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     NAMESPACE       varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     VERSION         bigint      NOT NULL,                         -- counts changes, from 1
-    NAMESPACE_UUID  varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- random; another one: made anew
+    NAMESPACE_UUID  varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- random; changes if the namespace is made anew
     DELTA_BITS      int         NOT NULL,
     DATACENTER_BITS int         NOT NULL,
     WORKER_BITS     int         NOT NULL,
     SEQUENCE_BITS   int         NOT NULL,
-    UNIT_MS         bigint      NOT NULL,                         -- what the delta counts, in milliseconds
-    EPOCH_MS        bigint      NOT NULL,                         -- where the delta is 0, in milliseconds since 1970 UTC
+    UNIT_MS         bigint      NOT NULL,                         -- length of a unit, in milliseconds
+    EPOCH_MS        bigint      NOT NULL,                         -- the epoch (delta 0), in milliseconds since 1970 UTC
     DATACENTER_ID   bigint      NOT NULL,
-    FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace; those below are left to WORKER_NODE
+    FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace; smaller ones are left to WORKER_NODE
     NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
     PREPARED        bigint      NOT NULL,                         -- deltas, the most that any holder composes ahead of use
-    FENCE           bigint      NOT NULL,                         -- of all worker IDs without a higher one; never lowered
+    FENCE           bigint      NOT NULL,                         -- fence of all worker IDs without a higher one; never lowered
     TOKEN           varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- random, of the last change
-    SERVER_ID       varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- of which server FENCE is known to hold; may be ''
+    SERVER_ID       varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- the server on which FENCE is known to hold; may be ''
     SCHEMA_VERSION  int         NOT NULL,                         -- of these two tables: 1
     SWAPS           bigint      NOT NULL,                         -- counts writes, so that each one changes the row
     PRIMARY KEY (NAMESPACE)

@@ -1,8 +1,8 @@
 -- Worker IDs, for SQLite: sqlite3 your.db < worker_node_sqlite.sql
--- Creates what is missing and changes nothing that is there.
+-- Creates missing tables and indexes, and changes nothing that exists.
 
--- One row for each start of a process (Disposable) and one for each service key (Sticky). ID is the
--- worker ID. The columns are those of Baidu's UidGenerator.
+-- One row for each start of a process (Disposable) and one for each service key (Sticky). ID is
+-- the worker ID. The table has the columns of Baidu's UidGenerator.
 --
 -- Written by: the assigner, one INSERT for each new worker ID; it never updates or deletes a row.
 -- Rows of processes that no longer run may be deleted, but never the row with the largest ID: with
@@ -17,29 +17,29 @@ CREATE TABLE IF NOT EXISTS WORKER_NODE (
     CREATED     timestamp   NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
--- What shows a running process that its row of WORKER_NODE is still its own.
+-- The token by which a running process knows that its row of WORKER_NODE is still its own.
 --
 -- Written by: the assigner, in the transaction that writes the row of WORKER_NODE. A row may be
--- deleted when its process has ended; while it is there its number is not given out again, whatever
--- happens to WORKER_NODE.
+-- deleted when its process has ended; as long as the row exists, the assigner does not give out
+-- its worker ID again, even if WORKER_NODE loses rows.
 CREATE TABLE IF NOT EXISTS WORKER_NODE_TOKEN (
     ID      integer     NOT NULL PRIMARY KEY,                     -- as in WORKER_NODE
     TOKEN   varchar(64) NOT NULL,                                 -- random, known to the holder only
     CREATED datetime    NOT NULL                                  -- UTC
 );
 
--- The single row that says how IDs are composed with the worker IDs of WORKER_NODE. A service that
--- composes them in another way would produce IDs that others produce as well, and is refused.
+-- A single row: the layout and the epoch of IDs with the worker IDs of WORKER_NODE. The assigner
+-- refuses a service with another layout or epoch, since it would repeat IDs of other services.
 --
--- Written by: the first assigner that uses the table. Delete the row only when no ID that was
--- composed that way can meet the new ones.
+-- Written by: the first assigner that uses the table. Delete the row only if no ID of the old
+-- layout and epoch can meet new IDs.
 CREATE TABLE IF NOT EXISTS WORKER_NODE_PIN (
     ID              integer  NOT NULL PRIMARY KEY,                -- always 1
     DELTA_BITS      int      NOT NULL,
     DATACENTER_BITS int      NOT NULL,
     WORKER_BITS     int      NOT NULL,
     SEQUENCE_BITS   int      NOT NULL,
-    UNIT_MS         bigint   NOT NULL,                            -- what the delta counts, in milliseconds
-    EPOCH_MS        bigint   NOT NULL,                            -- where the delta is 0, in milliseconds since 1970 UTC
+    UNIT_MS         bigint   NOT NULL,                            -- length of a unit, in milliseconds
+    EPOCH_MS        bigint   NOT NULL,                            -- the epoch (delta 0), in milliseconds since 1970 UTC
     CREATED         datetime NOT NULL                             -- UTC
 );

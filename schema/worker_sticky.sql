@@ -1,5 +1,6 @@
 -- Sticky worker IDs, for MySQL and MariaDB: mysql your_database < worker_sticky.sql
--- Apply worker_node.sql first. Creates what is missing and changes nothing that is there.
+-- Apply worker_node.sql first. Creates missing tables and indexes, and changes nothing that
+-- exists.
 
 -- One row for each service key. Its worker ID comes from a row of WORKER_NODE, which gives it to no
 -- other key and to no disposable start, and stays with the key.

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 }
 
 func TestStaticConforms(t *testing.T) {
-	assignertest.Run(t, func(*testing.T) assignertest.Store {
-		return assignertest.Store{
+	assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture {
+		return assignertest.AssignerFixture{
 			Assigner: func(holder string) assigner.Assigner {
 				n, _ := strconv.ParseInt(holder[strings.LastIndex(holder, "-")+1:], 10, 64)
 				return assigner.Static(n)
@@ -47,8 +47,8 @@ func TestProcessesReturnsWhatTheProcessesGot(t *testing.T) {
 
 func TestModelConforms(t *testing.T) { runModel(t, "") }
 
-// The suite is worth what it catches: for each way in which an assigner can be wrong, the test binary
-// is run on a model with that fault, and the named case must fail.
+// For each fault that an assigner may have, this test runs the test binary on a model with that
+// fault, and the named case must fail.
 func TestSuiteCatchesEveryFault(t *testing.T) {
 	for fault, names := range map[string][]string{
 		"constant":        {"HoldersGetDifferentWorkers", "HoldersAtOnceGetDifferentWorkers"},
@@ -105,10 +105,10 @@ func TestBrokenModel(t *testing.T) {
 }
 
 func runModel(t *testing.T, fault string) {
-	open := func(guarantee assigner.Guarantee) func(t *testing.T) assignertest.Store {
-		return func(*testing.T) assignertest.Store {
+	open := func(guarantee assigner.Guarantee) func(t *testing.T) assignertest.AssignerFixture {
+		return func(*testing.T) assignertest.AssignerFixture {
 			m := &model{fault: fault, keyed: guarantee == assigner.GuaranteeSticky, rows: make(map[string]*row)}
-			return assignertest.Store{
+			return assignertest.AssignerFixture{
 				Assigner:  func(holder string) assigner.Assigner { return &holderOf{m: m, key: holder} },
 				Guarantee: guarantee,
 				Reusable:  m.keyed,

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// doubtCases are those of swaps that give no answer, and of servers that may have forgotten something.
+// doubtCases are cases with swaps that get no answer, and servers that may have forgotten commits.
 func doubtCases() []leaseCase {
 	return []leaseCase{
 		{name: "AmbiguousSwapIsReadAgain", run: ambiguousSwap},
@@ -18,7 +18,7 @@ func doubtCases() []leaseCase {
 	}
 }
 
-// A mute store makes its swaps, or loses them, and does not say which.
+// A mute store makes or loses its swaps, and returns an error in both cases.
 type mute struct {
 	assigner.Store
 	loses bool
@@ -57,7 +57,7 @@ func ambiguousSwap(t *testing.T, n namespace) {
 	}
 }
 
-// A muteMeta store is a mute one for its meta row.
+// A muteMeta store does the same for its meta row.
 type muteMeta struct {
 	assigner.Store
 	loses bool
@@ -89,7 +89,7 @@ func ambiguousMeta(t *testing.T, n namespace) {
 	}
 }
 
-// A server is a store that says which one it is.
+// A server is a store with a given identity.
 type server struct {
 	assigner.Store
 	identity string
@@ -101,7 +101,8 @@ func (s server) Status(ctx context.Context) (assigner.Status, error) {
 	return st, err
 }
 
-// anotherIdentity: a server that is not the one that a row was claimed on may be a copy of an earlier state.
+// anotherIdentity checks rows that were claimed on a server with another identity: the present
+// server may have an earlier state.
 func anotherIdentity(t *testing.T, n namespace) {
 	cfg := assigner.LeaseConfig{Window: clockBound, MaxSkew: clockBound}
 	if n.lossy {
@@ -120,7 +121,7 @@ func anotherIdentity(t *testing.T, n namespace) {
 	if q := quarantined(t, a, cfg); q.WorkerID != worker {
 		t.Fatalf("worker %d in quarantine, want %d", q.WorkerID, worker)
 	}
-	// Neither the same assigner nor another one gets around it.
+	// Neither the same assigner nor another one ends it early.
 	if q := quarantined(t, a, cfg); q.WorkerID != worker {
 		t.Errorf("worker %d in quarantine, want %d still", q.WorkerID, worker)
 	}
@@ -135,7 +136,7 @@ func anotherIdentity(t *testing.T, n namespace) {
 	if n.lossy {
 		return
 	}
-	// What is known of the new server needs no other quarantine: neither this row nor a new number.
+	// After the quarantine neither this row nor a new worker ID needs another one on this server.
 	release(t, again)
 	for range 2 {
 		ctx, cancel := bounded(t)
@@ -146,7 +147,7 @@ func anotherIdentity(t *testing.T, n namespace) {
 	}
 }
 
-// quarantined checks that an assigner has taken a worker ID and grants nothing yet.
+// quarantined checks that an assigner has taken a worker ID and holds it in quarantine.
 func quarantined(t *testing.T, a assigner.Assigner, cfg assigner.LeaseConfig) *assigner.QuarantineError {
 	t.Helper()
 	ctx, cancel := bounded(t)

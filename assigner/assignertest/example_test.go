@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 )
 
-// A counter is an assigner that somebody might bring: numbers from one process, never twice.
+// A counter is an example of a custom assigner: each worker ID is new, within one process.
 type counter struct{ last atomic.Int64 }
 
 func (c *counter) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
@@ -35,9 +35,9 @@ func (n counted) Grant() assigner.Grant {
 func ExampleRun() {
 	// In a file of yours that ends in _test.go.
 	_ = func(t *testing.T) {
-		assignertest.Run(t, func(t *testing.T) assignertest.Store {
+		assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
 			shared := new(counter) // an empty store for each case
-			return assignertest.Store{
+			return assignertest.AssignerFixture{
 				Assigner:  func(holder string) assigner.Assigner { return shared },
 				Guarantee: assigner.GuaranteeFresh,
 			}
@@ -46,9 +46,9 @@ func ExampleRun() {
 }
 
 func TestCounterConforms(t *testing.T) {
-	assignertest.Run(t, func(t *testing.T) assignertest.Store {
+	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
 		shared := new(counter)
-		return assignertest.Store{
+		return assignertest.AssignerFixture{
 			Assigner:  func(holder string) assigner.Assigner { return shared },
 			Guarantee: assigner.GuaranteeFresh,
 		}

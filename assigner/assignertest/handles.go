@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// sampleRow is a row that somebody holds.
+// sampleRow returns a row with a holder.
 func sampleRow(workerID int64) assigner.Row {
 	return assigner.Row{
 		WorkerID: workerID,
@@ -40,14 +40,15 @@ func sampleMeta() assigner.Meta {
 	}
 }
 
-// sameRow compares instants as such.
+// sameRow compares rows, and times regardless of their location.
 func sameRow(a, b assigner.Row) bool {
 	equal := a.Expires.Equal(b.Expires)
 	a.Expires = b.Expires
 	return equal && a == b
 }
 
-// wantRow compares a row in the store with what was written. Expires is the store's.
+// wantRow compares a row in the store with the row that was written, except for Expires, which the
+// store sets.
 func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
 	t.Helper()
 	got := load(t, s, want.WorkerID)
@@ -60,11 +61,11 @@ func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
 	}
 }
 
-// race lets n goroutines begin at once on handles of their own, and returns which one won. The test ends
-// unless exactly one did.
+// race starts n goroutines at once, each with a handle of its own, and returns the winner. It ends
+// the test unless there is exactly one.
 func race(t *testing.T, n int, handle func() assigner.Store, f func(s assigner.Store, i int) bool) int {
 	t.Helper()
-	// A few processes with several goroutines each.
+	// A few handles stand for processes, with several goroutines each.
 	handles := []assigner.Store{handle(), handle(), handle(), handle()}
 	won := make([]bool, n)
 	start := make(chan struct{})
@@ -90,12 +91,12 @@ func race(t *testing.T, n int, handle func() assigner.Store, f func(s assigner.S
 	return winner
 }
 
-// bounded gives a call its time.
+// bounded returns a context with the deadline for a call.
 func bounded(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), patience)
 }
 
-// The calls below fail the test on an error. They may be made by any goroutine.
+// The functions below fail the test on an error. Any goroutine may call them.
 
 func status(t *testing.T, s assigner.Store) assigner.Status {
 	t.Helper()

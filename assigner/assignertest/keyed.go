@@ -7,16 +7,16 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// dockerKey is what the first container of Docker's default bridge takes for its address on every host.
+// dockerKey is the key of the first container on Docker's default bridge, the same on every host.
 const dockerKey = "172.17.0.2:02:42:ac:11:00:02"
 
-// RunKeyed checks the promises of an assigner without a fence that keeps a worker ID for each key.
-// The last starter with a key has its worker ID, and the others learn that at their next Renew.
-// open is called once by each case, and the holder of [Store.Assigner] is the key.
-func RunKeyed(t *testing.T, open func(t *testing.T) Store) {
+// RunKeyed checks an assigner without a fence that keeps a worker ID for each key. The last process
+// that starts with a key has its worker ID, and Renew of the others fails. Each case calls open
+// once; the holder of [AssignerFixture.Assigner] is the key.
+func RunKeyed(t *testing.T, open func(t *testing.T) AssignerFixture) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, Store)
+		run  func(*testing.T, AssignerFixture)
 	}{
 		{"KeyKeepsItsWorkerOverARestart", restart},
 		{"KeyKeepsItsWorkerOverACrash", crash},
@@ -29,7 +29,7 @@ func RunKeyed(t *testing.T, open func(t *testing.T) Store) {
 	}
 }
 
-func restart(t *testing.T, s Store) {
+func restart(t *testing.T, s AssignerFixture) {
 	first := assign(t, s.Assigner("orders-1"))
 	assign(t, s.Assigner("orders-2"))
 	release(t, first)
@@ -42,7 +42,7 @@ func restart(t *testing.T, s Store) {
 	}
 }
 
-func crash(t *testing.T, s Store) {
+func crash(t *testing.T, s AssignerFixture) {
 	first := assign(t, s.Assigner("orders-1"))
 	second := assign(t, s.Assigner("orders-1"))
 	if a, b := first.Grant().WorkerID, second.Grant().WorkerID; a != b {
@@ -53,7 +53,7 @@ func crash(t *testing.T, s Store) {
 	}
 }
 
-func alike(t *testing.T, s Store) {
+func alike(t *testing.T, s AssignerFixture) {
 	seen := make(map[int64]string)
 	for _, key := range []string{"orders", "Orders", "ORDERS", "örders", "orders-", "orders/1", "orders%", "orders'", "o rders"} {
 		w := assign(t, s.Assigner(key)).Grant().WorkerID
@@ -64,10 +64,10 @@ func alike(t *testing.T, s Store) {
 	}
 }
 
-// twoHosts: no assigner can keep two hosts with one key apart, but it can end the first one's
-// lease. The second host takes the worker ID over, and the first one has it again when it starts
-// after the second.
-func twoHosts(t *testing.T, s Store) {
+// twoHosts checks two hosts with one key. An assigner cannot tell them apart, but it can end the
+// first host's lease. The second host takes over the worker ID, and the first takes it back when it
+// starts again.
+func twoHosts(t *testing.T, s AssignerFixture) {
 	hostA, hostB := s.Assigner(dockerKey), s.Assigner(dockerKey)
 	a := assign(t, hostA)
 	b := assign(t, hostB)
@@ -87,8 +87,9 @@ func twoHosts(t *testing.T, s Store) {
 	}
 }
 
-// twoProcesses: a key that is that of the host is shared, keys of their own are not.
-func twoProcesses(t *testing.T, s Store) {
+// twoProcesses checks that two processes share the host's key, and that keys of their own keep them
+// apart.
+func twoProcesses(t *testing.T, s AssignerFixture) {
 	const host = "10.0.0.7:0c:c4:7a:12:34:56"
 	a, b := assign(t, s.Assigner(host)), assign(t, s.Assigner(host))
 	if err := renew(t, a); !errors.Is(err, assigner.ErrWorkerRowLost) {
@@ -108,8 +109,8 @@ func twoProcesses(t *testing.T, s Store) {
 	}
 }
 
-// undisturbed: a process that releases a worker ID which it no longer has takes it from no holder.
-func undisturbed(t *testing.T, s Store) {
+// undisturbed checks that releasing a lost lease does not affect the new holder.
+func undisturbed(t *testing.T, s AssignerFixture) {
 	older, younger := s.Assigner("orders-1"), s.Assigner("orders-1")
 	a, b := assign(t, older), assign(t, younger)
 	release(t, a)

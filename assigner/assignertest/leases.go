@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// leaseCases are those of leases on a store that answers.
+// leaseCases are cases with leases on a store that works.
 func leaseCases() []leaseCase {
 	return []leaseCase{
 		{name: "LeaseGrantsWhatTheRowSays", run: grantIsRow},
@@ -87,7 +87,8 @@ func renewRaises(t *testing.T, n namespace) {
 
 func leasesAtOnce(t *testing.T, n namespace) { startAtOnce(t, n, holders) }
 
-// firstStarts: the first processes of a namespace compete for new worker IDs, since there are no rows yet.
+// firstStarts checks the first processes of a namespace, which compete for new worker IDs since
+// there are no rows yet.
 func firstStarts(t *testing.T, n namespace) {
 	starts := cmp.Or(n.Starts, 100)
 	startAtOnce(t, n, starts)
@@ -96,7 +97,7 @@ func firstStarts(t *testing.T, n namespace) {
 	}
 }
 
-// startAtOnce takes as many leases at once, each as a process of its own would.
+// startAtOnce takes many leases at once, each on a handle of its own.
 func startAtOnce(t *testing.T, n namespace, starts int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -139,7 +140,7 @@ func releasedReused(t *testing.T, n namespace) {
 	}
 	again := assign(t, n.leased(), kept)
 	wantAbove(t, released.Grant(), again.Grant())
-	release(t, released) // it is no longer its own
+	release(t, released) // another holder has the row
 	for _, l := range []assigner.Lease{kept, again} {
 		if err := renew(t, l); err != nil {
 			t.Errorf("Renew: %v", err)
@@ -212,7 +213,8 @@ func leasesExhausted(t *testing.T, n namespace) {
 	wantAbove(t, held[1].Grant(), l.Grant())
 }
 
-// zombie comes back after its time, to find its row taken.
+// zombie checks a holder that renews after its lease has expired and another holder has taken the
+// row.
 func zombie(t *testing.T, n namespace) {
 	old := assign(t, assigner.Leased(n.Handle(), n.owned("old")))
 	n.expire(t, old)
@@ -263,7 +265,8 @@ func fencedTakesOver(t *testing.T, n namespace) {
 	}
 }
 
-// namespacesApart: what one namespace does must not be seen in another, recovery least of all.
+// namespacesApart checks that operations on one namespace, above all Recover, do not affect
+// another.
 func namespacesApart(t *testing.T, n namespace) {
 	if n.Other == nil {
 		t.Skip("the store has one namespace")
@@ -331,7 +334,7 @@ func anotherLayout(t *testing.T, n namespace) {
 	assign(t, a)
 }
 
-// clockOff: a host whose clock is wrong gets nothing, and spoils nothing for the others.
+// clockOff checks that a host with a wrong clock gets no lease and raises no fence.
 func clockOff(t *testing.T, n namespace) {
 	for _, hours := range []int64{-1, 1} {
 		d := Domain()

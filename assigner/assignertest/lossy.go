@@ -6,7 +6,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// lossyCases are those of stores that call themselves lossy, and of them only.
+// lossyCases are the cases for lossy stores only.
 func lossyCases() []leaseCase {
 	return []leaseCase{
 		{name: "LossyStoreQuarantinesEveryLease", run: everyLeaseQuarantined},
@@ -15,9 +15,10 @@ func lossyCases() []leaseCase {
 	}
 }
 
-// everyLeaseQuarantined: new and used numbers alike, since a store that has forgotten a number takes it for a new one.
+// everyLeaseQuarantined checks new and used worker IDs alike, since a worker ID that the store has
+// forgotten looks new.
 func everyLeaseQuarantined(t *testing.T, n namespace) {
-	kinds, d := []assigner.Assigner{n.fenced(7, "x"), n.leased(), n.auto()}, Domain() // in this order: a released row is anybody's
+	kinds, d := []assigner.Assigner{n.fenced(7, "x"), n.leased(), n.auto()}, Domain() // in this order, since Leased and Auto take released rows
 	for range 2 {
 		begin := d.Now()
 		var workers []int64
@@ -32,7 +33,7 @@ func everyLeaseQuarantined(t *testing.T, n namespace) {
 			if g.WorkerID != workers[i] {
 				t.Errorf("worker %d after its quarantine, want %d", g.WorkerID, workers[i])
 			}
-			// The clocks may differ by the bound, which is the rest of the quarantine.
+			// The rest of the quarantine is for the difference of clocks.
 			if end := begin + int64(lossyWindow/d.Layout.Unit); g.First <= end || g.Limit < g.First {
 				t.Errorf("grant %+v, want deltas above %d: those before may have been used", g, end)
 			}
@@ -43,7 +44,8 @@ func everyLeaseQuarantined(t *testing.T, n namespace) {
 	}
 }
 
-// grantFollowsClock: what a store forgets must lie in the past when the next holder begins.
+// grantFollowsClock checks that grants end near the store's clock, so that forgotten grants lie in
+// the past when the next holder starts.
 func grantFollowsClock(t *testing.T, n namespace) {
 	l, d := assign(t, n.leased()), Domain()
 	d.Prepared = 1_000_000
@@ -63,7 +65,8 @@ func grantFollowsClock(t *testing.T, n namespace) {
 	}
 }
 
-// endsAfterAWindowAndAHalf: by then a store that has forgotten the lease may have given the row to another.
+// endsAfterAWindowAndAHalf checks that a lease ends by then, since a store that has forgotten it
+// may have given the row to another holder.
 func endsAfterAWindowAndAHalf(t *testing.T, n namespace) {
 	renewed := assign(t, n.leased())
 	l := assign(t, n.leased(), renewed)

@@ -16,17 +16,18 @@ type leaseCase struct {
 	run  func(*testing.T, namespace)
 }
 
-// A namespace is what a leaseCase works on.
+// A namespace is the store under test of a leaseCase.
 type namespace struct {
-	Backend
+	StoreFixture
 	lossy bool
 }
 
 const (
-	// lossyWindow is the window of leases on a lossy store: each takes a window and the clock bound to get, and ends
-	// a window after its last renewal, which is what a case may be held up on a busy machine.
+	// lossyWindow is the window of leases on a lossy store. A claim takes lossyWindow and
+	// clockBound. A lease ends a window after its last renewal, so a busy machine may delay a case
+	// by at most that.
 	lossyWindow = 2 * time.Second
-	// clockBound is how far clocks may differ, where a quarantine is to be waited for.
+	// clockBound is the MaxSkew of cases that wait for a quarantine.
 	clockBound = time.Second
 )
 
@@ -37,7 +38,7 @@ func (n namespace) config() assigner.LeaseConfig {
 	return assigner.LeaseConfig{}
 }
 
-// owned is config with an owner.
+// owned returns config with an owner.
 func (n namespace) owned(owner string) assigner.LeaseConfig {
 	cfg := n.config()
 	cfg.Owner = owner
@@ -57,13 +58,13 @@ func (n namespace) kinds() []assigner.Assigner {
 	return []assigner.Assigner{n.leased(), n.auto(), n.fenced(7, "x")}
 }
 
-// row returns the row that a lease stands on.
+// row returns the row of a lease.
 func (n namespace) row(t *testing.T, l assigner.Lease) assigner.Row {
 	t.Helper()
 	return load(t, n.Handle(), l.Grant().WorkerID)
 }
 
-// expire has the time of a lease run out.
+// expire makes the row of a lease expire.
 func (n namespace) expire(t *testing.T, l assigner.Lease) {
 	t.Helper()
 	row := n.row(t, l)
@@ -72,8 +73,8 @@ func (n namespace) expire(t *testing.T, l assigner.Lease) {
 	}
 }
 
-// raise renews a lease until its limit is higher than it was: by 50 at once or, on a lossy store, as soon as the
-// clock allows.
+// raise renews a lease until its limit is higher than it was: by 50 at once or, on a lossy store,
+// as soon as the clock allows.
 func (n namespace) raise(t *testing.T, l assigner.Lease) {
 	t.Helper()
 	before := l.Grant().Limit
@@ -108,7 +109,8 @@ func (n namespace) down(t *testing.T) (up func()) {
 	return up
 }
 
-// wantAbove checks that a worker ID went from one lease to another whose deltas lie above the first one's.
+// wantAbove checks that two leases have the same worker ID, and that the second starts above the
+// first.
 func wantAbove(t *testing.T, from, to assigner.Grant) {
 	t.Helper()
 	if to.WorkerID != from.WorkerID || to.First <= from.Limit || to.Limit < to.First {
@@ -116,7 +118,8 @@ func wantAbove(t *testing.T, from, to assigner.Grant) {
 	}
 }
 
-// wantLost checks that a lease ends with an error, says so again, and that its grant stays as it was.
+// wantLost checks that a renewal returns an error, returns it again, and leaves the grant
+// unchanged.
 func wantLost(t *testing.T, l assigner.Lease, reasons ...error) {
 	t.Helper()
 	before := l.Grant()
@@ -135,7 +138,8 @@ func wantLost(t *testing.T, l assigner.Lease, reasons ...error) {
 	}
 }
 
-// settle assigns, and comes back when a quarantine has passed. While it waits it calls meanwhile, if not nil, again and again.
+// settle calls Assign, and again after a quarantine. While it waits it keeps calling meanwhile, if
+// not nil.
 func settle(ctx context.Context, a assigner.Assigner, d assigner.Domain, meanwhile func()) (assigner.Lease, error) {
 	for {
 		l, err := a.Assign(ctx, d)

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// outageCases are those of stores that are away, or lose what they have.
+// outageCases are cases with stores that are unreachable or lose rows.
 func outageCases() []leaseCase {
 	return []leaseCase{
 		{name: "StoreDownAtStartIsAnError", run: downAtStart},
@@ -22,10 +22,11 @@ func outageCases() []leaseCase {
 	}
 }
 
-// outage is how long a call insists while the store is down.
+// outage is the deadline of a call while the store is down.
 const outage = 300 * time.Millisecond
 
-// failsSoon calls f while the store is down, and checks that it fails when its context ends, not much later.
+// failsSoon calls f while the store is down, and checks that it fails when its context ends, not
+// much later.
 func failsSoon(t *testing.T, what string, f func(context.Context) error) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), outage)
@@ -41,8 +42,8 @@ func failsSoon(t *testing.T, what string, f func(context.Context) error) error {
 	return err
 }
 
-// insist calls f until it succeeds, as a generator does: connections that an outage has cut fail once more. It gives up
-// when a lease has ended.
+// insist retries f until it succeeds, as a generator does: a connection that an outage has cut
+// fails once more. It gives up when the lease has ended.
 func insist(t *testing.T, what string, f func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := bounded(t)
@@ -87,7 +88,7 @@ func downAtStart(t *testing.T, n namespace) {
 func downWithinWindow(t *testing.T, n namespace) {
 	cfg := n.config()
 	if n.lossy {
-		cfg.Window = 5 * time.Second // a server has to start again within it
+		cfg.Window = 5 * time.Second // time enough to restart a server
 	}
 	l := assign(t, assigner.Leased(n.Handle(), cfg))
 	before, row := l.Grant(), n.row(t, l)
@@ -103,7 +104,7 @@ func downWithinWindow(t *testing.T, n namespace) {
 	wantHeld(t, n, l, before, row, 50)
 }
 
-// wantHeld checks that an outage has cost a lease nothing, and that its limit has been raised since.
+// wantHeld checks that a lease has survived an outage, and that its limit has been raised since.
 func wantHeld(t *testing.T, n namespace, l assigner.Lease, before assigner.Grant, row assigner.Row, raised int64) {
 	t.Helper()
 	after, found := l.Grant(), n.row(t, l)
@@ -119,8 +120,8 @@ func wantHeld(t *testing.T, n namespace, l assigner.Lease, before assigner.Grant
 	}
 }
 
-// downBeyondLease: where the fence keeps holders apart, a lease that has expired is still its holder's until somebody
-// else takes the row.
+// downBeyondLease checks that an expired lease with a fence survives until another holder takes the
+// row.
 func downBeyondLease(t *testing.T, n namespace) {
 	cfg := n.config()
 	if !n.lossy {
@@ -186,7 +187,7 @@ func recreated(t *testing.T, n namespace) {
 	}
 	wantLost(t, first)
 	if n.lossy {
-		wantLost(t, second) // its time is over as well
+		wantLost(t, second) // it has expired as well
 	} else {
 		wantLost(t, second, assigner.ErrNamespaceRecreated)
 	}
@@ -196,7 +197,7 @@ func recreated(t *testing.T, n namespace) {
 	}
 }
 
-// wentBack puts a row back to an earlier state, as a restore does.
+// wentBack resets a row to an earlier state, as a restore does.
 func wentBack(t *testing.T, n namespace) {
 	s, l := n.Handle(), assign(t, n.leased())
 	earlier := n.row(t, l)
@@ -208,7 +209,7 @@ func wentBack(t *testing.T, n namespace) {
 	wantRow(t, s, earlier)
 }
 
-// recovered does what a restore does, to a backup made before the second lease, and recovers from it.
+// recovered resets the store to a backup made before the second lease, and calls Recover.
 func recovered(t *testing.T, n namespace) {
 	s, a := n.Handle(), n.leased()
 	old := assign(t, a)

@@ -18,10 +18,10 @@ import (
 // childEnv holds the argument of a child process.
 const childEnv = "UIDRING_ASSIGNERTEST_CHILD"
 
-// Child makes the test binary a child of [Processes] if it was started as one, and does nothing
-// else. TestMain calls it first. open builds the assigner from the child's argument, such as a DSN.
-// A child does not return: it takes a worker ID when it is told to, says which, holds it until all
-// have theirs, and exits.
+// Child runs the child process of [Processes] if the test binary was started as one; otherwise it
+// does nothing. Call it first in TestMain. open builds the assigner from the child's argument, such
+// as a DSN. In a child, Child does not return: it takes a worker ID on command, prints it, holds it
+// until all children have one, and exits.
 func Child(open func(arg string) (assigner.Assigner, error)) {
 	arg, ok := os.LookupEnv(childEnv)
 	if !ok {
@@ -47,9 +47,9 @@ func Child(open func(arg string) (assigner.Assigner, error)) {
 	os.Exit(1)
 }
 
-// Processes starts the test binary n times, child i with the argument arg(i), has all of them take a
-// worker ID at the same moment, and returns what they got. It fails the test when two got the same,
-// or when one got none. The package's TestMain must call [Child].
+// Processes starts the test binary n times, child i with the argument arg(i), lets all of them take
+// a worker ID at the same moment, and returns the worker IDs. It fails the test when two are the
+// same, or when a child gets an error. The package's TestMain must call [Child].
 func Processes(t *testing.T, n int, arg func(i int) string) []int64 {
 	t.Helper()
 	children := make([]*child, n)
@@ -83,7 +83,7 @@ func Processes(t *testing.T, n int, arg func(i int) string) []int64 {
 		workers = append(workers, w)
 	}
 	for _, c := range children {
-		c.end() // all are told before one is waited for: under the race detector each takes a second
+		c.end() // end all before waiting for one: under the race detector each takes a second
 	}
 	for _, c := range children {
 		c.wait()
@@ -98,7 +98,7 @@ type child struct {
 	wait   func() // waits until it has
 }
 
-// startChild starts a process that is killed with the test at the latest.
+// startChild starts a process, and kills it when the test ends.
 func startChild(t *testing.T, arg string) *child {
 	t.Helper()
 	program, err := os.Executable()
@@ -119,8 +119,8 @@ func startChild(t *testing.T, arg string) *child {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	end := func() { _ = stdin.Close() }              // this is what the child waits for
-	wait := sync.OnceFunc(func() { _ = cmd.Wait() }) // what went wrong is in the child's line
+	end := func() { _ = stdin.Close() }              // the child waits for this
+	wait := sync.OnceFunc(func() { _ = cmd.Wait() }) // the child reports errors in its output
 	t.Cleanup(func() {
 		end()
 		wait()
@@ -128,7 +128,7 @@ func startChild(t *testing.T, arg string) *child {
 	return &child{stdin, bufio.NewReader(stdout), end, wait}
 }
 
-// line returns the child's next line, or why there is none.
+// line returns the child's next line, or the error of reading it.
 func (c *child) line() string {
 	text, err := c.stdout.ReadString('\n')
 	if err != nil {

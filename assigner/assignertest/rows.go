@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// rowCases are those of single operations.
+// rowCases check single operations.
 func rowCases() []rowCase {
 	return []rowCase{
 		{"StatusIsStable", statusStable},
@@ -194,7 +194,7 @@ func swapRefused(t *testing.T, handle func() assigner.Store) {
 			t.Fatalf("row %+v after a swap with a wrong %s, want %+v", got, name, before)
 		}
 	}
-	// What the predicate leaves out does not matter.
+	// The predicate ignores the other fields.
 	old := row
 	old.Owner, old.Identity, old.Expires = "whoever", "whatever", time.Unix(1, 0)
 	if !swap(t, other, old, next, time.Hour) {
@@ -204,7 +204,8 @@ func swapRefused(t *testing.T, handle func() assigner.Store) {
 	wantRow(t, s, neighbour)
 }
 
-// swapSame: a database may count a row as changed only when its values differ.
+// swapSame swaps a row for an equal one: a database may count a row as changed only when its values
+// differ.
 func swapSame(t *testing.T, handle func() assigner.Store) {
 	s, row := handle(), sampleRow(3)
 	if !swap(t, s, assigner.Row{}, row, time.Hour) {
@@ -232,7 +233,7 @@ func expiry(t *testing.T, handle func() assigner.Store) {
 		}
 		after := status(t, s).Now
 		got := load(t, s, 5).Expires
-		// A store may round to its unit of time, a second at most.
+		// A store may round times, to a second at most.
 		if earliest, latest := before.Add(c.ttl-time.Second), after.Add(c.ttl+time.Second); got.Before(earliest) || got.After(latest) {
 			t.Errorf("expires at %v with ttl %v, want %v to %v", got, c.ttl, earliest, latest)
 		}
@@ -354,7 +355,8 @@ func oneWins(t *testing.T, handle func() assigner.Store) {
 	}
 }
 
-// noneLost has several writers raise a fence by one until each has done so a number of times.
+// noneLost lets several writers raise a fence by one, each a given number of times, and checks the
+// sum.
 func noneLost(t *testing.T, handle func() assigner.Store) {
 	const writers, times = 4, 10
 	row := sampleRow(4)

@@ -12,14 +12,14 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// holders is how many holders a case has that wants many.
+// holders is the number of holders in a case with many of them.
 const holders = 20
 
-// Run checks what every assigner promises. open is called once by each case.
-func Run(t *testing.T, open func(t *testing.T) Store) {
+// Run checks the rules that hold for every assigner. Each case calls open once.
+func Run(t *testing.T, open func(t *testing.T) AssignerFixture) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, Store)
+		run  func(*testing.T, AssignerFixture)
 	}{
 		{"HoldersGetDifferentWorkers", differentWorkers},
 		{"HoldersAtOnceGetDifferentWorkers", differentWorkersAtOnce},
@@ -35,7 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 	}
 }
 
-func differentWorkers(t *testing.T, s Store) {
+func differentWorkers(t *testing.T, s AssignerFixture) {
 	seen := make(map[int64]int)
 	for i := range holders {
 		w := assign(t, s.Assigner(holder(i))).Grant().WorkerID
@@ -46,7 +46,7 @@ func differentWorkers(t *testing.T, s Store) {
 	}
 }
 
-func differentWorkersAtOnce(t *testing.T, s Store) {
+func differentWorkersAtOnce(t *testing.T, s AssignerFixture) {
 	var wg sync.WaitGroup
 	var workers [holders]int64
 	for i := range workers {
@@ -73,7 +73,7 @@ func differentWorkersAtOnce(t *testing.T, s Store) {
 	}
 }
 
-func grantSays(t *testing.T, s Store) {
+func grantSays(t *testing.T, s AssignerFixture) {
 	l := assign(t, s.Assigner(holder(0)))
 	g := l.Grant()
 	if g.Guarantee != s.Guarantee || g.Reusable != s.Reusable {
@@ -91,8 +91,8 @@ func grantSays(t *testing.T, s Store) {
 	}
 }
 
-// beyondTheLayout asks for one worker more than a field of two bits holds.
-func beyondTheLayout(t *testing.T, s Store) {
+// beyondTheLayout asks for one worker ID more than a field of two bits holds.
+func beyondTheLayout(t *testing.T, s AssignerFixture) {
 	d := Domain()
 	d.Layout.WorkerBits = 2
 	seen := make(map[int64]bool)
@@ -115,7 +115,7 @@ func beyondTheLayout(t *testing.T, s Store) {
 	}
 }
 
-func endedContext(t *testing.T, s Store) {
+func endedContext(t *testing.T, s AssignerFixture) {
 	a := s.Assigner(holder(0))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -128,7 +128,7 @@ func endedContext(t *testing.T, s Store) {
 	}
 }
 
-func renewKeeps(t *testing.T, s Store) {
+func renewKeeps(t *testing.T, s AssignerFixture) {
 	l := assign(t, s.Assigner(holder(0)))
 	assign(t, s.Assigner(holder(1)))
 	before := l.Grant()
@@ -146,7 +146,7 @@ func renewKeeps(t *testing.T, s Store) {
 	}
 }
 
-func deletedRow(t *testing.T, s Store) {
+func deletedRow(t *testing.T, s AssignerFixture) {
 	if s.Delete == nil {
 		t.Skip("the store has no rows")
 	}
@@ -164,7 +164,7 @@ func deletedRow(t *testing.T, s Store) {
 	}
 }
 
-func anotherDomain(t *testing.T, s Store) {
+func anotherDomain(t *testing.T, s AssignerFixture) {
 	if !s.Pinned {
 		t.Skip("the store pins no domain")
 	}
@@ -187,7 +187,7 @@ func anotherDomain(t *testing.T, s Store) {
 	assign(t, s.Assigner(holder(1)))
 }
 
-func releaseRepeated(t *testing.T, s Store) {
+func releaseRepeated(t *testing.T, s AssignerFixture) {
 	a := s.Assigner(holder(0))
 	l := assign(t, a)
 	used := l.Grant().WorkerID

@@ -28,7 +28,7 @@ func TestLossyMemoryConformsAsAStore(t *testing.T) {
 	runMemory(t, "", true)
 }
 
-// As with assigners: for each way in which a store can be wrong, the named case must fail.
+// For each fault that a store may have, the named case must fail.
 func TestStoreSuiteCatchesEveryFault(t *testing.T) {
 	for fault, names := range map[string][]string{
 		"not shared":               {"MetaIsCreatedOnce", "RowIsCreatedOnce", "LeasesAtOnceGetDifferentWorkers"},
@@ -112,12 +112,12 @@ func TestBrokenStore(t *testing.T) {
 }
 
 func runMemory(t *testing.T, fault string, lossy bool) {
-	assignertest.RunStore(t, func(*testing.T) assignertest.Backend {
+	assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture {
 		empty := func() *memory {
 			return &memory{fault: fault, lossy: lossy, born: time.Now(), rows: make(map[int64]assigner.Row)}
 		}
 		shared := empty()
-		b := assignertest.Backend{
+		b := assignertest.StoreFixture{
 			Handle: func() assigner.Store { return shared },
 			Other:  func() assigner.Store { return empty() },
 			Delete: shared.delete,
@@ -134,7 +134,7 @@ func runMemory(t *testing.T, fault string, lossy bool) {
 	})
 }
 
-// A memory is a namespace that ends with its process, with at most one fault.
+// A memory is a namespace in memory with at most one fault.
 type memory struct {
 	fault string
 	lossy bool
@@ -146,7 +146,7 @@ type memory struct {
 	down  bool
 	meta  assigner.Meta
 	rows  map[int64]assigner.Row
-	last  assigner.Row // before the last swap, which "reads lag" shows
+	last  assigner.Row // before the last swap; the fault "reads lag" returns it
 }
 
 var errDown = errors.New("the memory is down")

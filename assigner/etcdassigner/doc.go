@@ -2,48 +2,49 @@
 //
 //	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, DialTimeout: 5 * time.Second})
 //	…
-//	numbers := assigner.Leased(etcdassigner.Leases(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
-// It is a module of its own, so that the client stays out of the library's dependencies.
+// It is a module of its own, which keeps the client out of the library's dependencies.
 //
-// etcd acknowledges a write when a majority of its members has it on disk, and every read here is
-// one that a majority confirms. So grants are [assigner.GuaranteeFenced]: no ID is repeated
-// whatever clocks, pauses and crashes do.
+// etcd acknowledges a write when a majority of its members has it on disk, and every read of this
+// package is confirmed by a majority. Grants are therefore [assigner.GuaranteeFenced]: wrong
+// clocks, pauses and crashes cannot cause duplicate IDs.
 //
-// # What etcd does not tell
+// # Limits
 //
-//   - Whether it was started with --unsafe-no-fsync. Do not: a crash then loses what was
-//     acknowledged.
-//   - Its clock. The host of a holder sets the expiry of a row by its own clock, and the host that
-//     looks for a worker ID compares it with its own. Where the two differ by a window or more,
-//     worker IDs are offered too early, and their holders lose them and take others; or too late.
-//     No ID is repeated. The store keeps the time of the last write, so that a clock that is behind
-//     it by more than [assigner.LeaseConfig.MaxSkew] is noticed: [assigner.ErrClockSkew]. A clock
-//     that is ahead is not noticed on its own host. Its writes stop the other hosts until the clock
-//     is right again and its host writes once more, or an operator deletes uidring/seen/orders. Let
-//     NTP keep the clocks.
+//   - etcd does not report whether it was started with --unsafe-no-fsync. Do not use that flag: a
+//     crash then loses acknowledged writes.
+//   - etcd does not report its clock. The host of a holder sets the expiry of a row by its own
+//     clock, and a host that looks for a worker ID compares the expiry with its own clock. If the
+//     two clocks differ by a window or more, worker IDs are offered too late, or too early: then
+//     their holders lose them and take others. No ID is issued twice. The store records the time of
+//     the last write, and a host whose clock is behind that time by more than
+//     [assigner.LeaseConfig.MaxSkew] gets [assigner.ErrClockSkew]. A host whose clock is ahead does
+//     not notice. Its writes stop the other hosts until its clock is right and it writes again, or
+//     until an operator deletes uidring/seen/orders. Use NTP.
 //
-// Releases before 3.4.21 and 3.5.5 could lose acknowledged writes of a cluster of one member.
+// etcd before 3.4.21 and 3.5.5 could lose acknowledged writes of a cluster with one member.
 //
 // # Restore
 //
-// The store's identity is the ID of the cluster. It stays when members come and go, and is another
-// one where a snapshot is restored with another --initial-cluster-token or other peer addresses:
-// then a claim is quarantined, see [assigner.ErrQuarantined]. A snapshot restored with the same
-// ones, a data folder put back, and --force-new-cluster keep the ID, and newcomers cannot see that
-// writes were lost. Give each restore another token, and call [assigner.Recover] before any process
-// starts.
+// The store's identity is the ID of the cluster. It stays the same when members join or leave. It
+// changes when a snapshot is restored with another --initial-cluster-token or other peer addresses;
+// claims are then quarantined, see [assigner.ErrQuarantined]. It does not change when a snapshot is
+// restored with the same token and addresses, when a data folder is put back, or with
+// --force-new-cluster: claims cannot detect these losses. Use a new token for each restore, and
+// call [assigner.Recover] before any process starts.
 //
 // # Operation
 //
-// Each renewal writes two small keys in one transaction, and etcd keeps old revisions until they
-// are compacted: start it with --auto-compaction-retention. A row takes about 250 bytes.
+// Each renewal writes two small keys in one transaction. etcd keeps old revisions until they are
+// compacted: start it with --auto-compaction-retention. A row takes about 250 bytes.
 //
-// A claim reads rows from a random one onwards until 256 have expired, 256 in the first page and
-// 1,000 in each page after that. etcd has no index of expiries, so the claim reads many rows where
-// few are free, and all rows where none is. On two cores of a virtual machine, a claim of 131,072
-// rows took 20 ms where all were free, 0.8 s where 1 in 100 was, and 2 s where all were held.
+// A claim reads rows, starting at a random one, until it has found 256 expired rows. The first page
+// has 256 rows, later pages have 1,000. etcd has no index of expiries, so a claim reads many rows
+// when few are free, and all rows when none is free. On two cores of a virtual machine and with
+// 131,072 rows, a claim took 20 ms when all rows were free, 0.8 s when 1 in 100 was free, and 2 s
+// when all were held.
 //
 // With authentication, the user needs these permissions; the last one lets the process read the
 // meta rows of other namespaces, to warn of one with the same layout, epoch and datacenter:
@@ -53,5 +54,5 @@
 //	etcdctl role grant-permission ids --prefix=true readwrite uidring/worker/orders/
 //	etcdctl role grant-permission ids --prefix=true read uidring/meta/
 //
-// The name is in lower case in uidring/meta/, and as it is in the other keys.
+// The name of the namespace is in lower case in uidring/meta/, and unchanged in the other keys.
 package etcdassigner

@@ -46,7 +46,7 @@ func everyCall(t *testing.T, s assigner.Store, each time.Duration) (errs []error
 func TestMemberWithoutAMajorityIsAnError(t *testing.T) {
 	server := testserver.Etcd(t)
 	client := connect(t, server.DSN())
-	s := etcdassigner.Leases(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace)
 	create(t, s, sample())
 	if _, err := client.MemberAdd(t.Context(), []string{"http://127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
@@ -71,14 +71,14 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = client.Close() })
-		return etcdassigner.Leases(client, namespace)
+		return etcdassigner.LeaseStore(client, namespace)
 	}
 	if err := errors.Join(everyCall(t, as("ids"), patience)...); err != nil {
 		t.Errorf("with the permission that the documentation names: %v", err)
 	}
 	for name, s := range map[string]assigner.Store{
 		"permission denied":  as("stranger"),
-		"user name is empty": etcdassigner.Leases(admin, namespace),
+		"user name is empty": etcdassigner.LeaseStore(admin, namespace),
 	} {
 		for _, err := range everyCall(t, s, patience) {
 			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(err.Error(), "etcdassigner: cannot ") {
@@ -88,7 +88,8 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 	}
 }
 
-// enableAuth makes the users root; ids, who has the permission that the documentation names; and stranger.
+// enableAuth makes the users root; ids, who has the permission that the documentation names; and
+// stranger.
 func enableAuth(t *testing.T, admin *clientv3.Client) {
 	t.Helper()
 	ctx := t.Context()

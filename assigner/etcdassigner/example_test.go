@@ -14,7 +14,7 @@ import (
 )
 
 // A generator that bridges a minute without etcd.
-func ExampleLeases() {
+func ExampleLeaseStore() {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:   []string{"https://etcd-0.example.org:2379", "https://etcd-1.example.org:2379", "https://etcd-2.example.org:2379"},
 		DialTimeout: 5 * time.Second,
@@ -23,7 +23,7 @@ func ExampleLeases() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	numbers := assigner.Leased(etcdassigner.Leases(client, "orders"), assigner.LeaseConfig{Window: time.Minute})
+	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{Window: time.Minute})
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})

@@ -11,13 +11,12 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// page is how many rows a request reads at most.
+// page is the largest number of rows that a request reads.
 const page = 1000
 
-// Expired begins at a random row, so that processes that start at once find different ones, and
-// goes round until it has n expired rows or has seen all rows. The first page has n rows: where
-// every row is free, Expired reads no others. Where few are free it reads many, and where none is
-// free all rows.
+// Expired starts at a random row, so that processes that start at once find different rows, and
+// wraps around until it has found n expired rows or has read all rows. The first page has n rows,
+// which is enough if all of them are free.
 func (l *leases) Expired(ctx context.Context, n int) (found []assigner.Row, err error) {
 	start, err := l.anywhere(ctx)
 	if err != nil {
@@ -40,7 +39,7 @@ func (l *leases) Expired(ctx context.Context, n int) (found []assigner.Row, err 
 	return found, nil
 }
 
-// anywhere returns the key of a random worker ID among those that have been given out.
+// anywhere returns the key of a random worker ID that has been given out.
 func (l *leases) anywhere(ctx context.Context) (string, error) {
 	meta, err := l.LoadMeta(ctx)
 	if err != nil || meta.NextWorkerID <= meta.FirstWorkerID {
@@ -49,9 +48,9 @@ func (l *leases) anywhere(ctx context.Context) (string, error) {
 	return l.rowKey(meta.FirstWorkerID + rand.N(meta.NextWorkerID-meta.FirstWorkerID)), nil
 }
 
-// rows returns the rows with keys from one to before another, and ends with the first error. It
-// reads them in pages, each as of its own moment; the first page has up to first rows. That is
-// enough, since rows are never deleted, and a claim compares the row that it has read.
+// rows returns the rows with keys in [from, end), and ends with the first error. It reads pages;
+// the first has up to first rows. Pages come from different revisions, which is harmless: rows are
+// never deleted, and a claim compares the row that it has read.
 func (l *leases) rows(ctx context.Context, from, end string, first int) iter.Seq2[assigner.Row, error] {
 	return func(yield func(assigner.Row, error) bool) {
 		limit := int64(min(max(first, 1), page))

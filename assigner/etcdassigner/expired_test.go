@@ -36,7 +36,7 @@ func fill(t testing.TB, client *clientv3.Client, s assigner.Store, n int64, free
 		return string(answer.Kvs[0].Value)
 	}
 	heldText, freeText := write(time.Hour), write(0)
-	const batch = 128 // what etcd takes in one transaction
+	const batch = 128 // the most that etcd accepts in one transaction
 	for first := int64(0); first < n; first += batch {
 		var ops []clientv3.Op
 		for w := first; w < min(first+batch, n); w++ {
@@ -88,25 +88,25 @@ func TestClaimReadsABoundedNumberOfRows(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		free        func(int64) bool
-		keys, pages int64 // at most
+		keys, pages int64 // at most, with one page more where the first ones meet the last row and go on with row 0
 		worker      func(int64) bool
 	}{
-		{"all are free", func(int64) bool { return true }, 256, 1, func(w int64) bool { return w < rows }},
-		{"every second is free", func(w int64) bool { return w%2 == 0 }, 256 + 1000, 3, func(w int64) bool { return w%2 == 0 }},
-		{"every twentieth is free", func(w int64) bool { return w%20 == 0 }, 256 + 7000, 9, func(w int64) bool { return w%20 == 0 }},
+		{"all are free", func(int64) bool { return true }, 2 * 256, 2, func(w int64) bool { return w < rows }},
+		{"every second is free", func(w int64) bool { return w%2 == 0 }, 256 + 2*1000, 4, func(w int64) bool { return w%2 == 0 }},
+		{"every twentieth is free", func(w int64) bool { return w%20 == 0 }, 256 + 8000, 10, func(w int64) bool { return w%20 == 0 }},
 		{"one is free", func(w int64) bool { return w == 777 }, rows, 23, func(w int64) bool { return w == 777 }},
 		{"all are held", func(int64) bool { return false }, rows, 23, func(w int64) bool { return w == rows }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			admin := connect(t, server.DSN())
-			s := etcdassigner.Leases(admin, namespace)
+			s := etcdassigner.LeaseStore(admin, namespace)
 			if _, err := admin.Delete(t.Context(), "uidring/", clientv3.WithPrefix()); err != nil {
 				t.Fatal(err)
 			}
 			fill(t, admin, s, rows, tt.free)
 			pin(t, s, rows)
 			m := new(meter)
-			a := assigner.Leased(etcdassigner.Leases(connect(t, server.DSN(), m.option()), namespace), assigner.LeaseConfig{AllowUndurable: true})
+			a := assigner.Leased(etcdassigner.LeaseStore(connect(t, server.DSN(), m.option()), namespace), assigner.LeaseConfig{AllowUndurable: true})
 			l, err := a.Assign(t.Context(), assignertest.Domain())
 			if err == nil && !tt.worker(l.Grant().WorkerID) {
 				t.Errorf("worker %d is held", l.Grant().WorkerID)
@@ -126,10 +126,10 @@ func TestClaimReadsABoundedNumberOfRows(t *testing.T) {
 func TestExpiredGoesRound(t *testing.T) {
 	const rows = 2500
 	client := connect(t, testserver.Etcd(t).DSN())
-	s := etcdassigner.Leases(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace)
 	free := func(w int64) bool { return w == 3 || w == 1700 || w == rows-1 }
 	fill(t, client, s, rows, free)
-	create(t, etcdassigner.Leases(client, namespace+"0"), assigner.Row{WorkerID: 1, Version: 1})
+	create(t, etcdassigner.LeaseStore(client, namespace+"0"), assigner.Row{WorkerID: 1, Version: 1})
 	for _, next := range []int64{0, 1, rows, 10 * rows} {
 		if meta, err := s.LoadMeta(t.Context()); err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func TestExpiredGoesRound(t *testing.T) {
 func TestClaimsBeginAtDifferentRows(t *testing.T) {
 	const rows = 500
 	client := connect(t, testserver.Etcd(t).DSN())
-	s := etcdassigner.Leases(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace)
 	fill(t, client, s, rows, func(int64) bool { return true })
 	pin(t, s, rows)
 	first := make(map[int64]bool)
@@ -175,7 +175,7 @@ func TestClaimsBeginAtDifferentRows(t *testing.T) {
 // TestStatusHasTheTimeOfTheLastWrite is exact, where the conformance suite allows a second.
 func TestStatusHasTheTimeOfTheLastWrite(t *testing.T) {
 	server := testserver.Etcd(t)
-	s, other := etcdassigner.Leases(connect(t, server.DSN()), namespace), etcdassigner.Leases(connect(t, server.DSN()), namespace)
+	s, other := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace), etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
 	if st := look(t, s); !st.Seen.IsZero() {
 		t.Errorf("seen %v before the first write, want zero", st.Seen)
 	}

@@ -71,8 +71,8 @@ func rig(t *testing.T) (w *wire, s, other assigner.Store, row assigner.Row) {
 	t.Helper()
 	server := testserver.Etcd(t)
 	w = new(wire)
-	s = etcdassigner.Leases(connect(t, server.DSN(), w.option()), namespace)
-	other = etcdassigner.Leases(connect(t, server.DSN()), namespace)
+	s = etcdassigner.LeaseStore(connect(t, server.DSN(), w.option()), namespace)
+	other = etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
 	return w, s, other, create(t, other, sample())
 }
 
@@ -106,7 +106,8 @@ func TestAmbiguousSwapIsAnErrorAndNotMadeAgain(t *testing.T) {
 	}
 }
 
-// The client makes a transaction again when the server gives up on it, which says nothing of its effect.
+// The client makes a transaction again when the server gives up on it, which says nothing of its
+// effect.
 func TestTransactionMadeAgainFindsItsOwnEffect(t *testing.T) {
 	w, s, other, row := rig(t)
 	for _, code := range []codes.Code{codes.Canceled, codes.DeadlineExceeded} {
@@ -162,7 +163,8 @@ func TestSwapComparesWhatItFindsAtLast(t *testing.T) {
 	}
 }
 
-// Answers of a claim, a renewal and a release are lost. The token tells what happened.
+// The answers of a claim, a renewal and a release are lost. The token shows whether they took
+// effect.
 func TestLostAnswersCostNoLease(t *testing.T) {
 	w, s, other, row := rig(t)
 	free := row
@@ -213,7 +215,7 @@ func TestEtcdKilledUnderLeasesLowersNoFence(t *testing.T) {
 	defer cancel()
 	leases := make([]assigner.Lease, holders)
 	for i := range leases {
-		s := etcdassigner.Leases(connect(t, server.DSN()), namespace)
+		s := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
 		l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(ctx, assignertest.Domain())
 		if err != nil {
 			t.Fatal(err)
@@ -234,7 +236,7 @@ func TestEtcdKilledUnderLeasesLowersNoFence(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	s := etcdassigner.Leases(connect(t, server.DSN()), namespace)
+	s := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
 	for _, l := range leases {
 		if row := load(t, s, l.Grant().WorkerID); row.Fence < l.Grant().Limit {
 			t.Errorf("row %+v, acknowledged was fence %d", row, l.Grant().Limit)
@@ -246,7 +248,8 @@ func TestEtcdKilledUnderLeasesLowersNoFence(t *testing.T) {
 	}
 }
 
-// renewUntil renews all the time. While the server is away there are errors, but the lease is not lost.
+// renewUntil renews all the time. While the server is away there are errors, but the lease is not
+// lost.
 func renewUntil(ctx context.Context, t *testing.T, l assigner.Lease, stop <-chan struct{}, renewed chan<- struct{}) {
 	now := assignertest.Domain().Now
 	for {

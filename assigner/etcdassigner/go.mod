@@ -3,7 +3,7 @@ module github.com/uidring/uidring/assigner/etcdassigner
 go 1.26.0
 
 require (
-	github.com/uidring/uidring v0.0.0
+	github.com/uidring/uidring v0.1.0
 	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.uber.org/zap v1.27.1
@@ -25,5 +25,3 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 )
-
-replace github.com/uidring/uidring => ../..

@@ -9,58 +9,50 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
 // [assigner.Fenced]:
 //
-//	numbers := assigner.Leased(etcdassigner.Leases(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
-// IDs meet use the same namespace. One that differs from an existing namespace in letter case only
-// cannot be created. The store implements [assigner.Namespaced]. Its keys are
+// IDs meet in one table or message use the same namespace. A name that differs from an existing
+// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
+// [assigner.Namespaced]. Its keys are
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
 //   - uidring/worker/orders/0000000000000000007, the row of worker 7;
 //   - uidring/seen/orders, the time of the last write.
 //
-// They have no lease of etcd and are never deleted.
+// The keys have no etcd lease and are never deleted.
 //
-// A change that may have taken effect is an error, and the store does not try it again. The caller
-// closes the client. A call without a deadline may wait for a server for as long as the client
-// does.
+// The store returns an error when a write may have taken effect, and does not retry it. The caller
+// closes the client. Without a deadline a call may wait for a server as long as the client does.
 //
 // Any number of goroutines may use the store at once.
-func Leases(client *clientv3.Client, namespace string) assigner.Store {
-	l := &leases{client: client, err: checkNamespace(namespace), namespace: namespace}
+func LeaseStore(client *clientv3.Client, namespace string) assigner.Store {
+	l := &leases{client: client, err: assigner.CheckNamespace(namespace), namespace: namespace}
 	if client == nil {
-		l.err = errors.Join(errors.New("etcdassigner: client nil, allowed: any"), l.err)
+		l.err = errors.Join(errors.New("etcdassigner: client is nil, allowed: any"), l.err)
 	}
 	return l
 }
 
 type leases struct {
 	client    *clientv3.Client
-	err       error // of the arguments of Leases
+	err       error // of the arguments of LeaseStore
 	namespace string
 }
 
-func checkNamespace(name string) error {
-	if err := namespace.Check(name); err != nil {
-		return fmt.Errorf("etcdassigner: %w", err)
-	}
-	return nil
-}
-
-// Status asks for a read that a majority confirms: a member that is cut off cannot answer it.
+// Status reads with confirmation by a majority, which a member that is cut off cannot get.
 func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 	if l.err != nil {
 		return assigner.Status{}, l.err
 	}
 	answer, err := l.client.Get(ctx, l.seenKey())
 	if err != nil {
-		return assigner.Status{}, l.explain(ctx, "look at the cluster", err)
+		return assigner.Status{}, l.explain(ctx, "read the status of the cluster", err)
 	}
 	seen, err := decode[time.Time](answer.Kvs...)
 	if err != nil {
@@ -86,7 +78,7 @@ func (l *leases) List(ctx context.Context) (list []assigner.Row, err error) {
 	return list, nil
 }
 
-// Swap takes the time from the clock of this host: etcd does not show its own.
+// Swap sets the expiry by the clock of this host, since etcd does not report its own.
 func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
 	if err := checkTexts(l.rowKey(next.WorkerID), next.Token, next.Owner, next.Holder, next.Identity); err != nil {
 		return false, err

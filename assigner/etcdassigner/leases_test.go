@@ -20,17 +20,17 @@ func TestConformance(t *testing.T) {
 	server := testserver.Etcd(t)
 	var namespaces atomic.Int64
 	another := func() string { return fmt.Sprint("namespace-", namespaces.Add(1)) }
-	assignertest.RunStore(t, func(t *testing.T) assignertest.Backend { return backend(t, server, another(), another()) })
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture { return backend(t, server, another(), another()) })
 }
 
 func TestConformanceOfLeasedAsAnAssigner(t *testing.T) {
 	server := testserver.Etcd(t)
 	var namespaces atomic.Int64
-	assignertest.Run(t, func(t *testing.T) assignertest.Store {
+	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
 		name := fmt.Sprint("namespace-", namespaces.Add(1))
-		return assignertest.Store{
+		return assignertest.AssignerFixture{
 			Assigner: func(string) assigner.Assigner {
-				return assigner.Leased(etcdassigner.Leases(connect(t, server.DSN()), name), assigner.LeaseConfig{})
+				return assigner.Leased(etcdassigner.LeaseStore(connect(t, server.DSN()), name), assigner.LeaseConfig{})
 			},
 			Guarantee: assigner.GuaranteeFenced,
 			Reusable:  true,
@@ -48,7 +48,7 @@ func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
 	}
 }
 
-// sample is a row that somebody holds.
+// sample returns a row with a holder.
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
 }
@@ -87,16 +87,16 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 		namespace string
 		want      []string
 	}{
-		{client, "", []string{`namespace of Leases is "", allowed: 1 to 64`}},
+		{client, "", []string{`namespace "", allowed: 1 to 64`}},
 		{client, strings.Repeat("x", 65), []string{"allowed: 1 to 64"}},
 		{client, "a b", []string{`"a b"`}},
 		{client, "ä", []string{`"ä"`}},
-		{nil, "a", []string{"client nil"}},
-		{nil, "a/b", []string{"client nil", `"a/b"`}},
+		{nil, "a", []string{"client is nil"}},
+		{nil, "a/b", []string{"client is nil", `"a/b"`}},
 	} {
-		for _, err := range everyCall(t, etcdassigner.Leases(tt.client, tt.namespace), patience) {
+		for _, err := range everyCall(t, etcdassigner.LeaseStore(tt.client, tt.namespace), patience) {
 			for _, part := range tt.want {
-				if err == nil || !strings.Contains(err.Error(), part) || !strings.HasPrefix(err.Error(), "etcdassigner: ") {
+				if err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), "assigner: ") {
 					t.Errorf("namespace %q: %v; want %q", tt.namespace, err, part)
 				}
 			}
@@ -105,7 +105,7 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 }
 
 func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
-	s := etcdassigner.Leases(connect(t, testserver.Etcd(t).DSN()), namespace)
+	s := etcdassigner.LeaseStore(connect(t, testserver.Etcd(t).DSN()), namespace)
 	row := create(t, s, sample())
 	for _, change := range []func(*assigner.Row){
 		func(r *assigner.Row) { r.Token = "\xff" },
@@ -128,7 +128,7 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 
 func TestForeignRecordsAreRefused(t *testing.T) {
 	client := connect(t, testserver.Etcd(t).DSN())
-	s := etcdassigner.Leases(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace)
 	row, meta := rowKey(7), metaKey
 	for _, tt := range []struct {
 		key, text string
@@ -162,9 +162,9 @@ func TestForeignRecordsAreRefused(t *testing.T) {
 func TestListReturnsEveryRowOfManyPages(t *testing.T) {
 	const rows = 2500
 	client := connect(t, testserver.Etcd(t).DSN())
-	s := etcdassigner.Leases(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace)
 	row := create(t, s, sample())
-	create(t, etcdassigner.Leases(client, namespace+"0"), assigner.Row{WorkerID: 1, Version: 1})
+	create(t, etcdassigner.LeaseStore(client, namespace+"0"), assigner.Row{WorkerID: 1, Version: 1})
 	for w := range int64(rows) {
 		row.WorkerID = w
 		if w != 7 {

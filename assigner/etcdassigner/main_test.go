@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			return nil, err
 		}
-		return assigner.Leased(etcdassigner.Leases(client, namespace), assigner.LeaseConfig{}), nil
+		return assigner.Leased(etcdassigner.LeaseStore(client, namespace), assigner.LeaseConfig{}), nil
 	})
 	os.Exit(m.Run())
 }
@@ -55,7 +55,7 @@ func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client
 }
 
 // backend is a namespace on a server that the cases share, one after the other.
-func backend(t *testing.T, server *testserver.Server, name, other string) assignertest.Backend {
+func backend(t *testing.T, server *testserver.Server, name, other string) assignertest.StoreFixture {
 	admin := connect(t, server.DSN())
 	remove := func(t *testing.T, key string, opts ...clientv3.OpOption) {
 		t.Helper()
@@ -64,9 +64,9 @@ func backend(t *testing.T, server *testserver.Server, name, other string) assign
 			t.Fatalf("delete %s: %v, %v", key, answer, err)
 		}
 	}
-	return assignertest.Backend{
-		Handle: func() assigner.Store { return etcdassigner.Leases(connect(t, server.DSN()), name) },
-		Other:  func() assigner.Store { return etcdassigner.Leases(connect(t, server.DSN()), other) },
+	return assignertest.StoreFixture{
+		Handle: func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), name) },
+		Other:  func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), other) },
 		Delete: func(t *testing.T, workerID int64) { remove(t, fmt.Sprintf("uidring/worker/%s/%019d", name, workerID)) },
 		Clear: func(t *testing.T) {
 			remove(t, "uidring/worker/"+name+"/", clientv3.WithPrefix())

@@ -7,10 +7,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
-// A namedMeta is the meta row of a namespace with its name, which the key has in lower case only.
+// A namedMeta is the meta row of a namespace with its exact name; the key has the name in lower
+// case.
 type namedMeta struct {
 	Name string
 	Meta assigner.Meta
@@ -39,8 +39,8 @@ func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, erro
 	return found, nil
 }
 
-// LoadMeta returns the zero Meta if there is none, or only one of a namespace whose name differs in
-// letter case.
+// LoadMeta returns the zero Meta if the namespace does not exist, also when there is another one
+// whose name differs only in letter case.
 func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
 	stored, err := load[namedMeta](ctx, l, l.metaKey())
 	if err != nil || stored.Name != l.namespace {
@@ -49,7 +49,8 @@ func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
 	return stored.Meta, nil
 }
 
-// SwapMeta refuses to create a namespace beside another whose name differs in letter case only.
+// SwapMeta returns ErrWorkerOverlap instead of creating a namespace whose name differs from an
+// existing one only in letter case.
 func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
 	key := l.metaKey()
 	if err := checkTexts(key, next.Namespace, next.Token, next.Identity); err != nil {
@@ -62,7 +63,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 		if old != (assigner.Meta{}) {
 			return false, nil
 		}
-		return false, fmt.Errorf("%w: etcdassigner: key %s: %w", assigner.ErrWorkerOverlap, key, namespace.CheckTwin(l.namespace, stored.Name))
+		return false, fmt.Errorf("etcdassigner: key %s: %w", key, assigner.CheckNamespaceTwin(l.namespace, stored.Name))
 	}
 	return swap(ctx, l, key, namedMeta{l.namespace, next}, holds)
 }

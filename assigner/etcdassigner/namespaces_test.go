@@ -15,7 +15,7 @@ import (
 // named is a namespace of a server, with its name.
 func named(t *testing.T, server *testserver.Server, name string) assigner.Namespaced {
 	t.Helper()
-	s, ok := etcdassigner.Leases(connect(t, server.DSN()), name).(assigner.Namespaced)
+	s, ok := etcdassigner.LeaseStore(connect(t, server.DSN()), name).(assigner.Namespaced)
 	if !ok {
 		t.Fatal("the store is not Namespaced")
 	}

@@ -24,7 +24,7 @@ type record[T any] struct {
 	Value  T
 }
 
-// decode returns the zero record when there is no such key.
+// decode returns the record of a key, or the zero record when the key does not exist.
 func decode[T any](kvs ...*mvccpb.KeyValue) (r record[T], err error) {
 	if len(kvs) == 0 {
 		return r, nil
@@ -39,8 +39,8 @@ func decode[T any](kvs ...*mvccpb.KeyValue) (r record[T], err error) {
 	return r, nil
 }
 
-// load returns the zero value when there is no such key. A majority confirms the read, as all reads
-// of this package.
+// load returns the value of a key, or the zero value when the key does not exist. A majority
+// confirms the read, like all reads of this package.
 func load[T any](ctx context.Context, l *leases, key string) (value T, err error) {
 	if l.err != nil {
 		return value, l.err
@@ -53,8 +53,8 @@ func load[T any](ctx context.Context, l *leases, key string) (value T, err error
 	return r.Value, err
 }
 
-// swap writes next, and the time, if holds accepts the value of a key: the zero value when there is
-// no such key.
+// swap writes next and the time of the write if holds accepts the stored value of the key, or the
+// zero value when the key does not exist.
 func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(T) (bool, error)) (bool, error) {
 	if l.err != nil {
 		return false, l.err
@@ -74,12 +74,12 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 			return false, err
 		}
 		if stored.Swap == mine.Swap {
-			return true, nil // the client sent the transaction twice, as it does when the server gives up on it
+			return true, nil // the client has sent the transaction twice, as it may after a server error
 		}
 		if ok, err := holds(stored.Value); !ok || err != nil {
 			return false, err
 		}
-		revision := int64(0) // of no key
+		revision := int64(0) // the revision of a missing key
 		if len(kvs) > 0 {
 			revision = kvs[0].ModRevision
 		}
@@ -100,7 +100,7 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 	}
 }
 
-// seenNow is the record of the time at which a transaction is sent, by the clock of this host.
+// seenNow returns a record with the present time by the clock of this host.
 func seenNow() string {
 	text, err := json.Marshal(record[time.Time]{Format: format, Swap: rand.Text(), Value: time.Now().UTC()})
 	if err != nil {
@@ -109,11 +109,11 @@ func seenNow() string {
 	return string(text)
 }
 
-// checkTexts: what is not UTF-8 comes back from JSON as something else.
+// checkTexts rejects texts that are not UTF-8, since JSON would change them.
 func checkTexts(key string, texts ...string) error {
 	for _, text := range texts {
 		if !utf8.ValidString(text) {
-			return fmt.Errorf("etcdassigner: key %s is to hold %q, allowed: UTF-8", key, text)
+			return fmt.Errorf("etcdassigner: key %s: text %q, allowed: UTF-8", key, text)
 		}
 	}
 	return nil

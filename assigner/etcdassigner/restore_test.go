@@ -19,7 +19,7 @@ import (
 func TestClusterIsKnownByItsID(t *testing.T) {
 	server := testserver.Etcd(t)
 	client := connect(t, server.DSN())
-	s := etcdassigner.Leases(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace)
 	first := look(t, s)
 	if !regexp.MustCompile(`^cluster [0-9a-f]{1,16}$`).MatchString(first.Identity) || first.Lossy || len(first.Faults) > 0 {
 		t.Errorf("status %+v, want the ID of the cluster, durable", first)
@@ -34,7 +34,7 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
 	}
 
-	// What a snapshot brings to another cluster.
+	// A snapshot is restored in another cluster.
 	backup, err := client.Get(t.Context(), "uidring/", clientv3.WithPrefix())
 	if err != nil || len(backup.Kvs) != 3 {
 		t.Fatalf("%d keys, want the meta row, a row and the time: %v", len(backup.Kvs), err)
@@ -45,7 +45,7 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s = etcdassigner.Leases(restored, namespace)
+	s = etcdassigner.LeaseStore(restored, namespace)
 	if got := look(t, s); got.Identity == first.Identity {
 		t.Errorf("two clusters have the identity %q", got.Identity)
 	}
@@ -60,7 +60,7 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 func TestHolderNoticesADataFolderThatWasPutBack(t *testing.T) {
 	data := t.TempDir() + "/data"
 	server := testserver.Etcd(t, "--data-dir", data)
-	s := etcdassigner.Leases(connect(t, server.DSN()), namespace)
+	s := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
 	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,8 @@ func copyFolder(t *testing.T, from, to string) {
 	}
 }
 
-// insist calls f again while the server comes back: a call over a connection that it has ended fails once.
+// insist calls f again while the server comes back: a call over a connection that it has ended
+// fails once.
 func insist(f func() error) (err error) {
 	for range 10 {
 		if err = f(); err == nil || errors.Is(err, assigner.ErrWorkerRowLost) {

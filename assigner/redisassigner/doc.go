@@ -1,66 +1,68 @@
 // Package redisassigner keeps the leases of worker IDs in Redis 5 or later, or Valkey.
 //
 //	client := redis.NewClient(&redis.Options{Addr: "redis:6379", ContextTimeoutEnabled: true})
-//	numbers := assigner.Leased(redisassigner.Leases(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
-// It is a module of its own, so that the client stays out of the library's dependencies. Where
-// there is a database, etcd or a disk that keeps what it acknowledges, take leases from there:
-// Redis may forget, and then clocks are all that is left.
+// It is a module of its own, which keeps the client out of the library's dependencies. Prefer
+// leases from a database, etcd or a local disk if you have one: Redis may lose acknowledged writes,
+// and uniqueness then depends on clocks.
 //
-// # What lossy means
+// # Lossy store
 //
-// Redis acknowledges a write before its replicas have it, and most servers before their disk has
-// it. After a failover or a crash it may have forgotten who holds which worker ID, up to which
-// time. The store says so: Lossy is true whatever the settings are, and grants are
-// [assigner.GuaranteeLossy]. Leases on such a store keep to these rules:
+// Redis acknowledges a write before its replicas have it and, with most settings, before it is on
+// disk. After a failover or a crash it may have forgotten holders and fences. Status therefore
+// always has Lossy set, and grants are [assigner.GuaranteeLossy]. Leases on a lossy store follow
+// these rules:
 //
 //   - A grant never reaches further than a window ([assigner.LeaseConfig.Window]) beyond the
 //     server's clock.
 //   - A lease that was not renewed for a window is lost.
-//   - A claim grants nothing until a window and MaxSkew have passed. By then all deltas are past
-//     that the server may have forgotten, and the new holder begins above them.
+//   - A claim is quarantined for a window and MaxSkew before the holder may use any delta. After
+//     that time all deltas that the server may have forgotten lie in the past, and the new holder
+//     starts above them.
 //
 // No ID is repeated as long as
 //
 //   - all processes of a namespace use the same Window and the same MaxSkew;
 //   - the server's clock does not go back by more than MaxSkew; a failover to a server whose clock
 //     is slower counts;
-//   - the clock of each process agrees with the server's to MaxSkew. That is checked at every claim
-//     and renewal;
+//   - the clock of each process agrees with the server's to MaxSkew. Every claim and renewal checks
+//     this;
 //   - a primary that was replaced takes no more writes: with Sentinel or Cluster, set
 //     min-replicas-to-write to 1 or more, and min-replicas-max-lag to less than MaxSkew.
 //
-// Pauses, crashes, late messages and lost commits do no harm then, and a holder whose row has
-// changed or vanished notices at its next renewal: [assigner.ErrFenceRegressed],
+// Pauses, crashes, late messages and lost commits then cause no duplicate IDs. A holder whose row
+// has changed or vanished gets an error at its next renewal: [assigner.ErrFenceRegressed],
 // [assigner.ErrWorkerRowMissing], [assigner.ErrNamespaceRecreated], each with
 // [assigner.ErrWorkerRowLost].
 //
-// The price:
+// The costs:
 //
-//   - A start takes Window and MaxSkew, a minute and a half by default, and so does a new worker ID
+//   - A start takes Window plus MaxSkew, 90 s by default, and so does taking another worker ID
 //     after one was lost. Use NewContext, with a context that lasts longer; New fails with
 //     [assigner.ErrQuarantined].
 //   - A generator cannot run ahead of the server's clock by more than a window. Over a longer time
-//     it issues as many IDs as the layout has for that time, 8,192 a second with the default one,
-//     plus those of one window.
-//   - The store may be out of reach for less than a window only.
+//     it issues as many IDs as the layout has for that time, 8,192 a second by default, plus the
+//     IDs of one window.
+//   - The store may be unreachable for less than a window only.
 //
 // # Durability
 //
-// Quarantine keeps IDs apart; durability spares every holder the loss of its worker ID, and another
-// quarantine, when the server restarts. These settings are faults, which leases refuse with
-// [assigner.ErrStoreNotDurable] unless [assigner.LeaseConfig.AllowUndurable] is set:
+// Quarantine keeps IDs unique. Durable settings avoid that every holder loses its worker ID, and
+// waits for another quarantine, when the server restarts. These settings are faults, which leases
+// reject with [assigner.ErrStoreNotDurable] unless [assigner.LeaseConfig.AllowUndurable] is set:
 //
-//   - appendonly is no, the default of Redis.
+//   - appendonly is no, the default.
 //   - appendfsync is not always. The default, everysec, loses the last second or two when the host
 //     crashes.
 //   - no-appendfsync-on-rewrite is yes.
 //   - maxmemory is set, and maxmemory-policy is one of allkeys-*, which delete keys that never
 //     expire.
-//   - CONFIG GET is denied, as managed services do: then appendfsync is unknown.
+//   - CONFIG GET is denied, as in managed services, so that appendfsync is unknown.
 //
-// A replica is an error. Sentinel and Cluster work; a namespace lies on one server.
+// Connecting to a replica is an error. Sentinel and Cluster are supported; a namespace is on one
+// server.
 //
 // # Access
 //
@@ -71,17 +73,17 @@
 //	  +zadd +zrem +zcard +zrangebyscore
 //
 // and +cluster|slots for a cluster. %R~uidring:* lets the process read the meta rows of other
-// namespaces, to warn of one with the same layout, epoch and datacenter. Redis 6 has no rights to
-// read alone: there, ~uidring:* takes the place of the first key and of this one.
+// namespaces, to warn of one with the same layout, epoch and datacenter. Redis 6 has no read-only
+// rights: grant ~uidring:* instead of ~uidring:orders and %R~uidring:*.
 //
 // # Size
 //
-// A row takes about 330 bytes. A claim reads 256 expired rows at most, those that expired first,
-// about 60 KB: with 1,000,000 rows it took 10 ms, on the two cores of a virtual machine. Only
-// [assigner.Recover] and tools for operators read all rows at once: 1,000,000 rows took 9 s. During
-// a part of that time the server answers no other client, and the client's ReadTimeout has to allow
-// it.
+// A row takes about 330 bytes. A claim reads at most 256 expired rows, the earliest first, about 60
+// KB; with 1,000,000 rows it took 10 ms on the two cores of a virtual machine. Only
+// [assigner.Recover] and tools for operators read all rows at once: 1,000,000 rows took 9 s. For a
+// part of that time the server answers no other client, so the client's ReadTimeout must be long
+// enough.
 //
-// Where the sorted set of expiries was lost, the next claim writes it anew, in pages of 1,000 rows:
-// 1,000,000 rows took 17 s, during which the server answers others.
+// If the sorted set of expiries is lost, the next claim rebuilds it in pages of 1,000 rows.
+// 1,000,000 rows took 17 s; the server answers other clients meanwhile.
 package redisassigner

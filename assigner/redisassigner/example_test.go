@@ -15,11 +15,12 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A start waits out a quarantine of Window and MaxSkew, here 25 seconds: the context has to last longer.
-func ExampleLeases() {
+// A start waits out a quarantine of Window and MaxSkew, here 25 seconds: the context has to last
+// longer.
+func ExampleLeaseStore() {
 	client := redis.NewClient(&redis.Options{Addr: "redis.example.org:6379", ContextTimeoutEnabled: true})
 	defer client.Close()
-	numbers := assigner.Leased(redisassigner.Leases(client, "orders"), assigner.LeaseConfig{
+	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{
 		Window:  20 * time.Second,
 		MaxSkew: 5 * time.Second,
 		Logger:  slog.Default(),

@@ -9,9 +9,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Expired reads n rows at most, those that expired first. The sorted set of expiries leads it to
-// them; where the set lacks rows, since its key was lost or the rows come from elsewhere, Expired
-// reads all rows once and adds them.
+// Expired returns up to n expired rows, the earliest first, from the sorted set of expiries. If
+// rows are missing from the set, because its key was lost or another program wrote the rows,
+// Expired reads all rows once and adds them.
 func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 	if err := l.ready(ctx); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 	return rows, err
 }
 
-// candidates returns up to n expired rows, and how many rows the set of expiries lacks.
+// candidates returns up to n expired rows, and how many rows are missing from the set of expiries.
 func (l *leases) candidates(ctx context.Context, n int) (rows []assigner.Row, lacks int64, err error) {
 	answer, err := l.expired.Run(ctx, l.client, []string{l.key, l.expiryKey()}, max(n, 0)).Slice()
 	if err != nil {
@@ -48,9 +48,9 @@ func (l *leases) candidates(ctx context.Context, n int) (rows []assigner.Row, la
 	return rows, lacks, nil
 }
 
-// index adds the rows that the set of expiries lacks, and leaves its other entries alone: a swap
-// may have written them since the row was read. It reads in pages, so that the server can answer
-// others in between.
+// index adds missing rows to the set of expiries. It leaves existing entries unchanged, since a
+// swap may have written them after index read the row. It reads in pages, so that the server can
+// answer other clients in between.
 func (l *leases) index(ctx context.Context) error {
 	const page = 1000
 	for cursor := uint64(0); ; {

@@ -102,11 +102,11 @@ func TestClaimReadsABoundedNumberOfRows(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			server := testserver.Redis(t)
 			client := connect(t, options(server.Addr()))
-			s := redisassigner.Leases(client, namespace)
+			s := redisassigner.LeaseStore(client, namespace)
 			fill(t, client, s, rows, tt.free)
 			pin(t, s, rows)
 			var read atomic.Int64
-			counted := redisassigner.Leases(connect(t, metered(server.Addr(), &read)), namespace)
+			counted := redisassigner.LeaseStore(connect(t, metered(server.Addr(), &read)), namespace)
 			_, err := assigner.Leased(counted, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 			held, ok := errors.AsType[*assigner.QuarantineError](err)
 			if !ok || held.WorkerID >= int64(tt.free) && held.WorkerID != rows || held.WorkerID == rows && tt.free > 0 {
@@ -121,7 +121,7 @@ func TestClaimReadsABoundedNumberOfRows(t *testing.T) {
 }
 
 func TestExpiredChoosesTheRowsThatExpiredFirst(t *testing.T) {
-	s := redisassigner.Leases(connect(t, options(testserver.Redis(t).Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, options(testserver.Redis(t).Addr())), namespace)
 	for w := range int64(20) {
 		row := sample()
 		row.WorkerID = w
@@ -148,7 +148,8 @@ func TestExpiredChoosesTheRowsThatExpiredFirst(t *testing.T) {
 	}
 }
 
-// wantIndexed checks that the sorted set has each row of the hash with its expiry, and nothing else.
+// wantIndexed checks that the sorted set has each row of the hash with its expiry, and nothing
+// else.
 func wantIndexed(t *testing.T, client *redis.Client, s assigner.Store) {
 	t.Helper()
 	rows, err := s.List(t.Context())
@@ -193,7 +194,7 @@ func TestExpiredRepairsTheSetOfExpiries(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			client := connect(t, options(testserver.Redis(t).Addr()))
-			s := redisassigner.Leases(client, namespace)
+			s := redisassigner.LeaseStore(client, namespace)
 			fill(t, client, s, rows, free)
 			pin(t, s, rows)
 			if err := tt.spoil(t.Context(), client); err != nil {
@@ -237,7 +238,7 @@ func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 func TestRepairLeavesWhatASwapHasWritten(t *testing.T) {
 	server := testserver.Redis(t)
 	client, admin := connect(t, options(server.Addr())), connect(t, options(server.Addr()))
-	s, other := redisassigner.Leases(client, namespace), redisassigner.Leases(admin, namespace)
+	s, other := redisassigner.LeaseStore(client, namespace), redisassigner.LeaseStore(admin, namespace)
 	row := create(t, other, sample())
 	if err := admin.Del(t.Context(), expiry).Err(); err != nil {
 		t.Fatal(err)
@@ -257,7 +258,7 @@ func TestRepairLeavesWhatASwapHasWritten(t *testing.T) {
 
 func TestExpiredRefusesForeignRecords(t *testing.T) {
 	client := connect(t, options(testserver.Redis(t).Addr()))
-	s := redisassigner.Leases(client, namespace)
+	s := redisassigner.LeaseStore(client, namespace)
 	for field, text := range map[string]string{
 		"7": "mine",
 		"8": `{"Format":2,"Version":"1","Fence":"1"}`,
@@ -282,12 +283,13 @@ func TestExpiredRefusesForeignRecords(t *testing.T) {
 	}
 }
 
-// The file of a server that crashed may end anywhere. It ends between two scripts as Redis reads it.
+// The file of a server that crashed may end anywhere. It ends between two scripts as Redis reads
+// it.
 func TestTruncatedFileKeepsARowAndItsExpiryTogether(t *testing.T) {
 	dir := t.TempDir()
 	server := testserver.Redis(t, "--dir", dir)
 	client := connect(t, options(server.Addr()))
-	s := redisassigner.Leases(client, namespace)
+	s := redisassigner.LeaseStore(client, namespace)
 	for w := range int64(20) {
 		row := sample()
 		row.WorkerID = w
@@ -337,7 +339,7 @@ func BenchmarkExpired(b *testing.B) {
 			opt.ReadTimeout = time.Minute
 			client := redis.NewClient(opt)
 			b.Cleanup(func() { _ = client.Close() })
-			s := redisassigner.Leases(client, namespace)
+			s := redisassigner.LeaseStore(client, namespace)
 			fill(b, client, s, rows, bb.free)
 			for b.Loop() {
 				if _, err := s.Expired(b.Context(), 256); err != nil {

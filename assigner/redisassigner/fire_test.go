@@ -20,7 +20,7 @@ type writer struct {
 	row   assigner.Row // as acknowledged
 }
 
-// raise writes once, and finds out what has become of it if there is no answer.
+// raise writes once. Without an answer it reads the row to find out whether the write took effect.
 func (w *writer) raise(ctx context.Context) error {
 	next := w.row
 	next.Fence++
@@ -53,7 +53,7 @@ func TestRedisKilledUnderSwapsForgetsNoneThatItAcknowledged(t *testing.T) {
 	stop, raised := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range int64(writers) {
-		w := writer{store: redisassigner.Leases(connect(t, options(server.Addr())), namespace), row: sample()}
+		w := writer{store: redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace), row: sample()}
 		w.row.WorkerID, w.row.Token = i, fmt.Sprint("token ", i)
 		w.row = create(t, w.store, w.row)
 		wg.Go(func() {
@@ -79,14 +79,15 @@ func TestRedisKilledUnderSwapsForgetsNoneThatItAcknowledged(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	client := connect(t, options(server.Addr()))
-	wantIndexed(t, client, redisassigner.Leases(client, namespace))
+	wantIndexed(t, client, redisassigner.LeaseStore(client, namespace))
 }
 
-// The client sends a call again when the connection ends. The second one finds what the first one wrote.
+// The client sends a call again when the connection ends. The second call finds the record of the
+// first.
 func TestLostAnswerIsGivenAgain(t *testing.T) {
 	server := testserver.Redis(t)
 	w := new(wire)
-	s := redisassigner.Leases(connect(t, w.options(server.Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, w.options(server.Addr())), namespace)
 	row := create(t, s, sample())
 	next := row
 	next.Fence, next.Owner = row.Fence+1, "the one whose answer is lost"
@@ -107,9 +108,9 @@ func TestLostAnswerIsGivenAgain(t *testing.T) {
 
 func TestSwapSentAgainIsRefusedWhereAnotherCameBetween(t *testing.T) {
 	server := testserver.Redis(t)
-	other := redisassigner.Leases(connect(t, options(server.Addr())), namespace)
+	other := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace)
 	w := new(wire)
-	s := redisassigner.Leases(connect(t, w.options(server.Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, w.options(server.Addr())), namespace)
 	row := create(t, s, sample())
 	next, theirs := row, row
 	next.Fence, next.Owner = row.Fence+1, "the one whose answer is lost"
@@ -131,7 +132,7 @@ func TestAmbiguousSwapIsAnError(t *testing.T) {
 	w := new(wire)
 	opt := w.options(server.Addr())
 	opt.MaxRetries = -1
-	s := redisassigner.Leases(connect(t, opt), namespace)
+	s := redisassigner.LeaseStore(connect(t, opt), namespace)
 	row := create(t, s, sample())
 	next := row
 	next.Fence, next.Owner = row.Fence+1, "the one whose connection is cut"
@@ -165,7 +166,7 @@ func TestLostAnswersCostNoLease(t *testing.T) {
 	w := new(wire)
 	opt := w.options(server.Addr())
 	opt.MaxRetries = -1
-	s := redisassigner.Leases(connect(t, opt), namespace)
+	s := redisassigner.LeaseStore(connect(t, opt), namespace)
 	cfg := quick()
 	cfg.Owner = "the one whose connection is cut"
 	a := assigner.Leased(s, cfg)
@@ -215,7 +216,7 @@ func raise(t *testing.T, l assigner.Lease) {
 	})
 }
 
-// What a Redis with its default settings remembers after a crash is its last snapshot, or nothing.
+// After a crash, a Redis with default settings has its last snapshot or no data.
 func TestHolderNoticesWhatRedisHasForgotten(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -230,7 +231,7 @@ func TestHolderNoticesWhatRedisHasForgotten(t *testing.T) {
 			admin := connect(t, options(server.Addr()))
 			cfg := quick()
 			cfg.AllowUndurable = true
-			l := settle(t, assigner.Leased(redisassigner.Leases(connect(t, options(server.Addr())), namespace), cfg))
+			l := settle(t, assigner.Leased(redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace), cfg))
 			if tt.snapshot {
 				if err := admin.Save(t.Context()).Err(); err != nil {
 					t.Fatal(err)

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/uidring/uidring v0.0.0
+	github.com/uidring/uidring v0.1.0
 )
 
 require (
@@ -13,5 +13,3 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 )
-
-replace github.com/uidring/uidring => ../..

@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// A service took its worker ID from a counter in Redis, modulo the number of worker IDs. The counter went past the maximum,
-// and two processes that ran had one number.
+// A service took its worker ID from a counter in Redis, modulo the number of worker IDs. The
+// counter went past the maximum, and two processes that ran had one number.
 func TestACounterThatWentPastTheMaximum(t *testing.T) {
 	client := connect(t, options(testserver.Redis(t).Addr()))
 	d := assignertest.Domain()
@@ -32,7 +32,7 @@ func TestACounterThatWentPastTheMaximum(t *testing.T) {
 		held[n%numbers] = true
 	}
 
-	s := redisassigner.Leases(client, namespace)
+	s := redisassigner.LeaseStore(client, namespace)
 	var wg sync.WaitGroup
 	leases := make([]assigner.Lease, numbers)
 	for i := range leases {

@@ -11,37 +11,37 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
-// Leases returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
 // [assigner.Fenced]:
 //
-//	numbers := assigner.Leased(redisassigner.Leases(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
-// IDs meet use the same namespace. One that differs from an existing namespace in letter case only
-// cannot be created. The store implements [assigner.Namespaced]. Its keys are
+// IDs meet in one table or message use the same namespace. A name that differs from an existing
+// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
+// [assigner.Namespaced]. Its keys are
 //
 //   - uidring:orders, a hash with a field for each worker ID and the field meta;
 //   - {uidring:orders}:expiry, a sorted set of the worker IDs by the time at which they expire;
 //   - {uidring}:namespaces, a hash with the names of all namespaces.
 //
-// They never expire, and rows are never deleted. A row and its entry in the sorted set are written
-// at once, by one script. Where the two differ all the same, a claim repairs the set.
+// Keys never expire, and rows are never deleted. One script writes a row together with its entry in
+// the sorted set. If the two differ all the same, a claim repairs the set.
 //
-// The client must connect to the primary: a replica may return stale fences. Leases refuses a
-// [redis.ClusterClient] that reads from replicas, a client with a cache, and a [redis.Ring], which
-// looks for a key on another server when one is down. The client may send a call again, as it does
-// by default: a swap recognises its own effect. The caller closes the client. Unless its
-// Options.ContextTimeoutEnabled is set, a call to a server that does not answer outlasts its
+// The client must connect to the primary: a replica may return stale fences. All operations return
+// an error for a [redis.ClusterClient] that reads from replicas, a client with a cache, and a
+// [redis.Ring], which moves a key to another server when one is down. The client may retry calls,
+// as it does by default: a swap recognises its own effect. The caller closes the client. Unless its
+// Options.ContextTimeoutEnabled is set, a call to a server that does not answer may exceed its
 // context by Options.ReadTimeout.
 //
 // Any number of goroutines may use the store at once.
-func Leases(client redis.UniversalClient, namespace string) assigner.Store {
+func LeaseStore(client redis.UniversalClient, namespace string) assigner.Store {
 	return &leases{
 		client:    client,
-		err:       errors.Join(checkClient(client), checkNamespace(namespace)),
+		err:       errors.Join(checkClient(client), assigner.CheckNamespace(namespace)),
 		namespace: namespace,
 		key:       hashKey(namespace),
 		change:    redis.NewScript(swapScript),
@@ -51,7 +51,7 @@ func Leases(client redis.UniversalClient, namespace string) assigner.Store {
 
 type leases struct {
 	client    redis.UniversalClient
-	err       error // of the arguments of Leases
+	err       error // of the arguments of LeaseStore
 	namespace string
 	key       string // of the hash
 	change    *redis.Script
@@ -60,8 +60,8 @@ type leases struct {
 
 func hashKey(namespace string) string { return "uidring:" + namespace }
 
-// expiryKey is a sorted set of the worker IDs by their expiry. Its hash tag is the key of the hash,
-// so that a cluster keeps both on one server.
+// expiryKey returns the key of the sorted set of worker IDs by expiry. Its hash tag is the key of
+// the hash, so that a cluster keeps both on one server.
 func (l *leases) expiryKey() string { return "{" + l.key + "}:expiry" }
 
 // metaField is the field of the meta row; the others are worker IDs.
@@ -71,7 +71,7 @@ func checkClient(client redis.UniversalClient) error {
 	const allowed = "allowed: a Client without a cache, or a ClusterClient that reads from primaries"
 	switch c := client.(type) {
 	case nil:
-		return errors.New("redisassigner: client nil, " + allowed)
+		return errors.New("redisassigner: client is nil, " + allowed)
 	case *redis.Client:
 		if opt := c.Options(); opt.ClientSideCache != nil || opt.ClientSideCacheConfig != nil {
 			return errors.New("redisassigner: client has a ClientSideCache, " + allowed)
@@ -86,13 +86,6 @@ func checkClient(client redis.UniversalClient) error {
 	return nil
 }
 
-func checkNamespace(name string) error {
-	if err := namespace.Check(name); err != nil {
-		return fmt.Errorf("redisassigner: %w", err)
-	}
-	return nil
-}
-
 func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
 	text, err := l.load(ctx, metaField)
 	if err != nil || text == "" {
@@ -101,7 +94,8 @@ func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
 	return decodeMeta(l.key, text)
 }
 
-// SwapMeta refuses to create a namespace beside another whose name differs in letter case only.
+// SwapMeta returns ErrWorkerOverlap instead of creating a namespace whose name differs from an
+// existing one only in letter case.
 func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
 	var expected any
 	if old != (assigner.Meta{}) {
@@ -122,7 +116,7 @@ func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error)
 	return l.row(field, text)
 }
 
-// load returns "" when there is no such field.
+// load returns the value of a field, or "" when the field does not exist.
 func (l *leases) load(ctx context.Context, field string) (string, error) {
 	if err := l.ready(ctx); err != nil {
 		return "", err
@@ -134,9 +128,8 @@ func (l *leases) load(ctx context.Context, field string) (string, error) {
 	return text, nil
 }
 
-// List reads the hash in one command, as of one moment. HSCAN would not: where its cursor goes on
-// after a failover, fields are left out, and a recovery that does not see a row does not raise its
-// fence.
+// List reads the hash in one command, which gives a consistent snapshot. HSCAN may skip fields when
+// its cursor goes on after a failover, and Recover would not raise the fences of skipped rows.
 func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
 	if err := l.ready(ctx); err != nil {
 		return nil, err
@@ -174,8 +167,8 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 	return l.swap(ctx, keys, strconv.FormatInt(next.WorkerID, 10), expected, record, next.Token, next.Owner, next.Holder, next.Identity)
 }
 
-// swap runs the script. expected is the guard that the field must have; nil requires that there is
-// no such field. texts are the texts in the record.
+// swap runs swapScript. expected is the guard that the field must have; nil requires that the field
+// does not exist. texts are the texts in the record.
 func (l *leases) swap(ctx context.Context, keys []string, field string, expected, record any, texts ...string) (bool, error) {
 	guard, errGuard := json.Marshal(expected)
 	value, errRecord := json.Marshal(record)
@@ -189,7 +182,7 @@ func (l *leases) swap(ctx context.Context, keys []string, field string, expected
 	return swapped, nil
 }
 
-// ready says why a call cannot begin.
+// ready returns an error when the arguments of LeaseStore were wrong or ctx has ended.
 func (l *leases) ready(ctx context.Context) error {
 	if l.err != nil {
 		return l.err

@@ -27,7 +27,7 @@ func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
 	}
 }
 
-// sample is a row that somebody holds.
+// sample returns a row with a holder.
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
 }
@@ -52,7 +52,7 @@ func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
 
 // Lua's numbers are exact to 53 bits.
 func TestLargeNumbersAreComparedExactly(t *testing.T) {
-	s := redisassigner.Leases(connect(t, options(testserver.Redis(t).Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, options(testserver.Redis(t).Addr())), namespace)
 	row := sample()
 	row.Version, row.Fence = math.MaxInt64, math.MaxInt64-1
 	row = create(t, s, row)
@@ -104,20 +104,20 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 		namespace string
 		want      []string
 	}{
-		{client, "", []string{`namespace of Leases is "", allowed: 1 to 64`}},
+		{client, "", []string{`namespace "", allowed: 1 to 64`}},
 		{client, strings.Repeat("x", 65), []string{"allowed: 1 to 64"}},
 		{client, "a b", []string{`"a b"`}},
 		{client, "a{b}", []string{`"a{b}"`}},
 		{client, "ä", []string{`"ä"`}},
-		{nil, "a", []string{"client nil"}},
+		{nil, "a", []string{"client is nil"}},
 		{ring, "a", []string{"Ring"}},
 		{connect(t, caching), "a", []string{"ClientSideCache"}},
 		{cluster(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, RouteByLatency: true}), "a", []string{"RouteByLatency"}},
 		{cluster(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, ReadOnly: true}), "a/b", []string{"ReadOnly", `"a/b"`}},
 	} {
-		for _, err := range everyCall(t, redisassigner.Leases(tt.client, tt.namespace)) {
+		for _, err := range everyCall(t, redisassigner.LeaseStore(tt.client, tt.namespace)) {
 			for _, part := range tt.want {
-				if err == nil || !strings.Contains(err.Error(), part) || !strings.HasPrefix(err.Error(), "redisassigner: ") {
+				if err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), "assigner: ") {
 					t.Errorf("%T, namespace %q: %v; want %q", tt.client, tt.namespace, err, part)
 				}
 			}
@@ -140,7 +140,7 @@ func everyCall(t *testing.T, s assigner.Store) []error {
 }
 
 func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
-	s := redisassigner.Leases(connect(t, options(testserver.Redis(t).Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, options(testserver.Redis(t).Addr())), namespace)
 	row := create(t, s, sample())
 	for _, change := range []func(*assigner.Row){
 		func(r *assigner.Row) { r.Token = "\xff" },
@@ -163,7 +163,7 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 
 func TestForeignRecordsAreRefused(t *testing.T) {
 	client := connect(t, options(testserver.Redis(t).Addr()))
-	s := redisassigner.Leases(client, namespace)
+	s := redisassigner.LeaseStore(client, namespace)
 	for _, tt := range []struct {
 		field, text string
 		sentinel    error
@@ -197,7 +197,7 @@ func TestListReturnsEveryRowOfAFullNamespace(t *testing.T) {
 	opt := options(testserver.Redis(t).Addr())
 	opt.ReadTimeout = time.Minute
 	client := connect(t, opt)
-	s := redisassigner.Leases(client, namespace)
+	s := redisassigner.LeaseStore(client, namespace)
 	row := create(t, s, sample())
 	text, err := client.HGet(t.Context(), hash, "7").Result()
 	if err != nil {
@@ -248,7 +248,7 @@ func TestClusterKeepsLeases(t *testing.T) {
 	addUser(t, admin, append(rights(), "+config|get", "+cluster|slots")...)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Addr()}, Username: "ids", Password: "hunter2", ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
-	s := redisassigner.Leases(client, namespace)
+	s := redisassigner.LeaseStore(client, namespace)
 	status, err := s.Status(t.Context())
 	if err != nil || !status.Lossy || len(status.Faults) > 0 || time.Since(status.Now).Abs() > time.Minute {
 		t.Errorf("status %+v, %v; want a lossy store without faults", status, err)
@@ -285,7 +285,7 @@ func TestClusterKeepsLeases(t *testing.T) {
 
 func TestEveryRecordIsPlainJSON(t *testing.T) {
 	client := connect(t, options(testserver.Redis(t).Addr()))
-	create(t, redisassigner.Leases(client, namespace), sample())
+	create(t, redisassigner.LeaseStore(client, namespace), sample())
 	text, err := client.HGet(t.Context(), hash, "7").Result()
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ const (
 
 func TestMain(m *testing.M) {
 	assignertest.Child(func(addr string) (assigner.Assigner, error) {
-		return assigner.Leased(redisassigner.Leases(redis.NewClient(options(addr)), namespace), quick()), nil
+		return assigner.Leased(redisassigner.LeaseStore(redis.NewClient(options(addr)), namespace), quick()), nil
 	})
 	os.Exit(m.Run())
 }
@@ -48,12 +48,12 @@ func connect(t *testing.T, opt *redis.Options) *redis.Client {
 }
 
 // backend is a namespace on a server of its own: cases run side by side, and take it down.
-func backend(t *testing.T) assignertest.Backend {
+func backend(t *testing.T) assignertest.StoreFixture {
 	s := testserver.Redis(t)
 	admin := connect(t, options(s.Addr()))
-	return assignertest.Backend{
-		Handle: func() assigner.Store { return redisassigner.Leases(connect(t, options(s.Addr())), namespace) },
-		Other:  func() assigner.Store { return redisassigner.Leases(connect(t, options(s.Addr())), "another") },
+	return assignertest.StoreFixture{
+		Handle: func() assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), namespace) },
+		Other:  func() assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), "another") },
 		Delete: func(t *testing.T, workerID int64) {
 			t.Helper()
 			if n, err := admin.HDel(t.Context(), hash, strconv.FormatInt(workerID, 10)).Result(); n != 1 || err != nil {
@@ -73,7 +73,7 @@ func backend(t *testing.T) assignertest.Backend {
 	}
 }
 
-// await asks until the answer is yes: what a server does in its own time it does not announce.
+// await polls until done returns true, since the server does not announce background work.
 func await(t *testing.T, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

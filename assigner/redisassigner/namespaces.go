@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
-// namesKey is a hash with the names of all namespaces. Its fields are the names in lower case, so
-// that a name has one spelling. No namespace has this key: names have no braces.
+// namesKey is the key of a hash with the names of all namespaces. Its fields are the names in lower
+// case, so that a name has one spelling. The key is not the key of a namespace, since names have no
+// braces.
 const namesKey = "{uidring}:namespaces"
 
 // Namespace implements [assigner.Namespaced].
@@ -51,22 +51,23 @@ func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, erro
 	return metas, nil
 }
 
-// register writes the name of the namespace into the hash of names, where the first spelling stays.
-// The hash may be on another server of a cluster, so it is written before the namespace is created:
-// a name without a namespace does no harm. Two spellings that are created at once meet here.
+// register writes the name of the namespace into the hash of names and keeps the first spelling. Of
+// two spellings that are created at once, register rejects the second. The hash may be on another
+// server of a cluster, so register runs before the namespace is created: a name without a namespace
+// does no harm.
 func (l *leases) register(ctx context.Context) error {
 	if err := l.ready(ctx); err != nil {
 		return err
 	}
-	folded := namespace.Fold(l.namespace)
+	folded := assigner.FoldNamespace(l.namespace)
 	pipe := l.client.Pipeline()
 	pipe.HSetNX(ctx, namesKey, folded, l.namespace)
 	stored := pipe.HGet(ctx, namesKey, folded)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return l.explain(ctx, "write its name to "+namesKey, err)
 	}
-	if err := namespace.CheckTwin(l.namespace, stored.Val()); err != nil {
-		return fmt.Errorf("%w: redisassigner: hash %s: %w; names are in %s", assigner.ErrWorkerOverlap, l.key, err, namesKey)
+	if err := assigner.CheckNamespaceTwin(l.namespace, stored.Val()); err != nil {
+		return fmt.Errorf("redisassigner: hash %s: %w; names are in %s", l.key, err, namesKey)
 	}
 	return nil
 }

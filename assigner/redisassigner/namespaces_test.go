@@ -15,7 +15,7 @@ import (
 // named is a namespace of a server, with its name.
 func named(t *testing.T, server *testserver.Server, name string) assigner.Namespaced {
 	t.Helper()
-	s, ok := redisassigner.Leases(connect(t, options(server.Addr())), name).(assigner.Namespaced)
+	s, ok := redisassigner.LeaseStore(connect(t, options(server.Addr())), name).(assigner.Namespaced)
 	if !ok {
 		t.Fatal("the store is not Namespaced")
 	}

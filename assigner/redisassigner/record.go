@@ -23,8 +23,8 @@ type stamp struct {
 
 func newStamp() stamp { return stamp{Format: format, Swap: rand.Text()} }
 
-// A guard is what a swap compares. Its numbers are kept as text, since those of Lua are
-// floating-point ones, which are exact to 53 bits only.
+// A guard holds the values that a swap compares. Its numbers are text, because numbers in Lua are
+// floating-point numbers with 53 exact bits.
 type (
 	rowGuard struct {
 		Version int64 `json:",string"`
@@ -48,7 +48,7 @@ type rowRecord struct {
 
 type metaRecord struct {
 	stamp
-	Version int64 `json:",string"` // hides Meta.Version
+	Version int64 `json:",string"` // shadows Meta.Version
 	assigner.Meta
 }
 
@@ -84,7 +84,7 @@ func decodeMeta(key, text string) (assigner.Meta, error) {
 	return r.Meta, nil
 }
 
-// known refuses a record of another program, and one in a format that this code does not know.
+// known returns an error for a record of another program or in another format.
 func known(key, field string, s stamp, err error) error {
 	switch {
 	case err != nil:
@@ -96,11 +96,11 @@ func known(key, field string, s stamp, err error) error {
 	return nil
 }
 
-// checkTexts: what is not UTF-8 comes back from JSON as something else.
+// checkTexts rejects texts that are not UTF-8, since JSON would change them.
 func (l *leases) checkTexts(field string, texts []string) error {
 	for _, text := range texts {
 		if !utf8.ValidString(text) {
-			return fmt.Errorf("redisassigner: hash %s: field %s is to hold %q, allowed: UTF-8", l.key, field, text)
+			return fmt.Errorf("redisassigner: hash %s: field %s: text %q, allowed: UTF-8", l.key, field, text)
 		}
 	}
 	return nil

@@ -1,17 +1,19 @@
 package redisassigner
 
-// swapScript replaces the record in the field ARGV[1] of the hash KEYS[1] by ARGV[3], if the stored
-// record has the values of the guard ARGV[2]; null requires that there is no record. Where KEYS[2]
-// is given, the sorted set there gets the expiry of the record, in microseconds since 1970.
+// swapScript replaces the record in the field ARGV[1] of the hash KEYS[1] by ARGV[3] if the stored
+// record has the values of the guard ARGV[2]; null requires that there is no record. If KEYS[2] is
+// given, the script also writes the expiry of the record, in microseconds since 1970, to the sorted
+// set KEYS[2].
 //
-// A client without an answer may send the same call again. The record then has the Swap of the
+// A client that gets no answer may send the same call again. The record then has the Swap of the
 // call, and the script repeats the lost answer. Numbers that no guard compares may be larger than
-// Lua can hold, so a record is decoded here but never encoded. The time is put in front as text for
-// the same reason; it is below 2^53 microseconds, which the score of a sorted set holds exactly.
+// Lua can hold, so the script decodes a record but never encodes one. It inserts the time as text
+// for the same reason. The time is below 2^53 microseconds, which the score of a sorted set holds
+// exactly.
 //
-// The two writes have one effect: Redis writes a script to its replicas and to its append-only file
-// as one transaction, and drops a transaction that a crash has cut off. The set is written first: a
-// server that refuses that write, for lack of rights, has changed nothing.
+// The two writes are atomic: Redis sends a script to its replicas and to its append-only file as
+// one transaction, and drops a transaction that a crash has cut off. The script writes the set
+// first: if the server denies that write, for lack of rights, the script has changed nothing.
 const swapScript = `
 local guard, mine = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
 local stored = redis.call('HGET', KEYS[1], ARGV[1])
@@ -39,10 +41,10 @@ redis.call('HSET', KEYS[1], ARGV[1], string.format('{"Written":%s%06d,%s', now[1
 return 1
 `
 
-// expiredScript returns how many rows of the hash KEYS[1] the sorted set KEYS[2] lacks, and up to
-// ARGV[1] fields and records that have expired, the earliest first. It corrects the entries of the
-// set that it comes across: one without a row is removed, one with a wrong expiry gets the right
-// one. A record that it does not understand is returned, so that the caller refuses it.
+// expiredScript returns how many rows of the hash KEYS[1] are missing from the sorted set KEYS[2],
+// and up to ARGV[1] fields and records that have expired, the earliest first. It repairs the
+// entries of the set that it reads: it removes entries without a row, and corrects a wrong expiry.
+// It returns records that it cannot decode, and the caller rejects them.
 const expiredScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

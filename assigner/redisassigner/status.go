@@ -10,11 +10,11 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Status reads the clock last: the caller compares it with its own.
+// Status reads the clock last, since the caller compares it with its own clock.
 //
-// There is no Identity. The run ID of a server changes with each restart, also when nothing is
-// lost, and the replication ID with each failover; neither changes when an old file is put back
-// before a start. It would not help either: on a lossy store every claim is quarantined.
+// Status sets no Identity. The run ID of a server changes with each restart, also when no write is
+// lost, and the replication ID with each failover; neither changes when an old file is restored
+// before a start. An identity would not help either: on a lossy store every claim is quarantined.
 func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 	if err := l.ready(ctx); err != nil {
 		return assigner.Status{}, err
@@ -27,7 +27,7 @@ func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 	info, config, clock := pipe.Info(ctx), pipe.ConfigGet(ctx, "*appendfsync*"), pipe.Time(ctx)
 	_, err = pipe.Exec(ctx)
 	if configOnly := config.Err() != nil && info.Err() == nil && clock.Err() == nil; err != nil && !configOnly {
-		return assigner.Status{}, l.explain(ctx, "look at its server", err)
+		return assigner.Status{}, l.explain(ctx, "read the status of its server", err)
 	}
 	facts := parseInfo(info.Val())
 	if role := facts["role"]; role != "master" {
@@ -37,7 +37,8 @@ func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 	return assigner.Status{Now: clock.Val().UTC(), Faults: faults(facts, config), Lossy: true}, nil
 }
 
-// primary is the server that has the hash. Commands without a key go to any server of a cluster.
+// primary returns the server that has the hash. A cluster client sends commands without a key to
+// any server.
 func (l *leases) primary(ctx context.Context) (redis.Cmdable, error) {
 	if cluster, ok := l.client.(*redis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, l.key)
@@ -54,9 +55,9 @@ func parseInfo(text string) map[string]string {
 	return facts
 }
 
-// faults: with appendfsync everysec a crash of the host takes with it what was acknowledged in the
-// last second or two, and with no-appendfsync-on-rewrite whatever was while a child process wrote
-// to the disk.
+// faults returns the settings that let the server lose acknowledged writes. With appendfsync
+// everysec a crash of the host loses the last second or two; with no-appendfsync-on-rewrite it
+// loses all writes since a child process began to write to the disk.
 func faults(facts map[string]string, config *redis.MapStringStringCmd) (faults []string) {
 	if facts["aof_enabled"] != "1" {
 		faults = append(faults, "appendonly=no (allowed: yes)")

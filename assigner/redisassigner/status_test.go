@@ -26,8 +26,8 @@ const (
 	evicts  = "maxmemory-policy=allkeys-lru (allowed: noeviction, volatile-*)"
 )
 
-// checkFaults checks that a server with these faults is refused, and that AllowUndurable accepts it. want are the
-// beginnings of the faults.
+// checkFaults checks that a server with these faults is refused, and that AllowUndurable accepts
+// it. want are the beginnings of the faults.
 func checkFaults(t *testing.T, s assigner.Store, want []string) {
 	t.Helper()
 	status, err := s.Status(t.Context())
@@ -51,7 +51,7 @@ func checkFaults(t *testing.T, s assigner.Store, want []string) {
 
 func TestUndurableRedisIsRefusedUnlessAllowed(t *testing.T) {
 	server := testserver.Redis(t)
-	s := redisassigner.Leases(connect(t, options(server.Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace)
 	for _, tt := range []struct{ args, want []string }{
 		{[]string{"--appendonly", "no"}, []string{noFile}},
 		{[]string{"--appendfsync", "everysec"}, []string{"appendfsync=everysec (allowed: always)"}},
@@ -74,15 +74,15 @@ func rights() []any {
 		"+hget", "+hset", "+hsetnx", "+hgetall", "+hlen", "+hscan", "+zadd", "+zrem", "+zcard", "+zrangebyscore"}
 }
 
-// lameNamespace leaves a namespace that gives each right its use: another namespace beside it, a row
-// that the set of expiries lacks, and an entry of the set without a row.
+// lameNamespace leaves a namespace that gives each right its use: another namespace beside it, a
+// row that the set of expiries lacks, and an entry of the set without a row.
 func lameNamespace(t *testing.T, admin *redis.Client) {
 	t.Helper()
 	if err := errors.Join(admin.FlushAll(t.Context()).Err(), admin.ScriptFlush(t.Context()).Err()); err != nil {
 		t.Fatal(err)
 	}
-	create(t, redisassigner.Leases(admin, namespace), assigner.Row{WorkerID: 8, Version: 1})
-	other, ok := redisassigner.Leases(admin, "other").(assigner.Namespaced)
+	create(t, redisassigner.LeaseStore(admin, namespace), assigner.Row{WorkerID: 8, Version: 1})
+	other, ok := redisassigner.LeaseStore(admin, "other").(assigner.Namespaced)
 	if !ok {
 		t.Fatal("the store is not Namespaced")
 	}
@@ -112,7 +112,7 @@ func TestRightsThatTheDocumentationNamesSuffice(t *testing.T) {
 	user := func(rights ...any) assigner.Store {
 		t.Helper()
 		addUser(t, admin, rights...)
-		return redisassigner.Leases(connect(t, opt), namespace)
+		return redisassigner.LeaseStore(connect(t, opt), namespace)
 	}
 	s := user(append(rights(), "+config|get")...)
 	checkFaults(t, s, nil)
@@ -144,7 +144,7 @@ func TestReplicaIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	replica := testserver.Redis(t, "--replicaof", host+" "+port)
-	s := redisassigner.Leases(connect(t, options(replica.Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, options(replica.Addr())), namespace)
 	for _, allow := range []bool{false, true} {
 		_, err := assigner.Leased(s, assigner.LeaseConfig{AllowUndurable: allow}).Assign(t.Context(), assignertest.Domain())
 		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "connect to the primary") {
@@ -169,7 +169,7 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 	} {
 		opt := options(tt.addr)
 		opt.Username, opt.Password, opt.MaxRetries, opt.DialerRetries = tt.user, tt.password, -1, 1
-		for _, err := range everyCall(t, redisassigner.Leases(connect(t, opt), namespace)) {
+		for _, err := range everyCall(t, redisassigner.LeaseStore(connect(t, opt), namespace)) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v; want %q, without the password", err, tt.want)
 			}
@@ -184,7 +184,7 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 func TestCallsEndWithTheirContext(t *testing.T) {
 	server := testserver.Redis(t)
 	admin := connect(t, options(server.Addr()))
-	s := redisassigner.Leases(connect(t, options(server.Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace)
 	row := create(t, s, sample())
 	if err := admin.Do(t.Context(), "CLIENT", "PAUSE", "60000", "WRITE").Err(); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 func TestClientWithoutContextTimeoutsNamesTheContextToo(t *testing.T) {
 	server := testserver.Redis(t)
 	admin := connect(t, options(server.Addr()))
-	s := redisassigner.Leases(connect(t, &redis.Options{Addr: server.Addr(), ReadTimeout: 200 * time.Millisecond}), namespace)
+	s := redisassigner.LeaseStore(connect(t, &redis.Options{Addr: server.Addr(), ReadTimeout: 200 * time.Millisecond}), namespace)
 	if err := admin.Do(t.Context(), "CLIENT", "PAUSE", "60000", "ALL").Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type wire struct {
 	sent   int    // how often the server got the marker
 }
 
-// options are those of a client over the wire.
+// options returns the options of a client over the wire.
 func (w *wire) options(addr string) *redis.Options {
 	opt := options(addr)
 	opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -56,7 +56,7 @@ func (w *wire) wantSent(t *testing.T, want int) {
 type wiredConn struct {
 	net.Conn
 	wire *wire
-	mute func() // what to call when the answer is there, and is to be kept back
+	mute func() // called when an answer has arrived that is to be held back
 }
 
 func (c *wiredConn) Write(b []byte) (int, error) {
@@ -79,7 +79,8 @@ func (c *wiredConn) Read(b []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// passes says whether what is sent is where to cut.
+// passes reports whether to cut the connection at a piece of data, and returns the func to call
+// after the server's answer, if any.
 func (w *wire) passes(sent []byte) (cut bool, after func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

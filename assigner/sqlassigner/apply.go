@@ -7,14 +7,14 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Apply creates the tables of package schema that are missing, in the dialect of the handle and
-// with the names of cfg.TableName, and changes nothing that is there. Any number of processes may
-// call it at once. It needs the right to create tables; the assigners need no more than SELECT,
-// INSERT and UPDATE on them.
+// Apply creates the missing tables of package schema, in the dialect of the handle and with the
+// names of cfg.TableName. It leaves existing tables unchanged. Any number of processes may call it
+// at once. It needs the right to create tables; the assigners need only SELECT, INSERT and UPDATE
+// on them.
 //
-// It returns [ErrTableTwin] and creates nothing where a table has the name of one of them in
-// another letter case, such as worker_node beside WORKER_NODE: the new table would count from 1
-// again.
+// It returns [ErrTableTwin] and creates no table if a table exists whose name differs only in
+// letter case, such as worker_node beside WORKER_NODE: the new table would give out the same worker
+// IDs again.
 func Apply(ctx context.Context, db *sqlx.DB, cfg Config) error {
 	s, err := newStore(db, cfg)
 	if err != nil {

@@ -4,20 +4,20 @@ import "log/slog"
 
 // Config is the same for all assigners of this package. Its zero value is ready to use.
 type Config struct {
-	// AllowUndurable has numbers handed out although the database may forget commits, and
-	// therefore hand them out again: each such setting is logged as a warning instead of refused.
-	// For tests and for databases in memory. A read-only database is refused all the same. Leases leaves
-	// this to the AllowUndurable of assigner.LeaseConfig.
+	// AllowUndurable accepts a database whose settings let it forget commits, which may then give
+	// out a worker ID twice. Each such setting is logged as a warning. Use it for tests and for
+	// databases in memory. A read-only database is rejected all the same. Disposable and Sticky use
+	// it; leases use the AllowUndurable of assigner.LeaseConfig instead.
 	AllowUndurable bool
-	// TableName returns the name that a table of package schema has in the database, for
-	// deployments that renamed it: with strings.ToLower, WORKER_NODE is worker_node, which MySQL on
-	// Linux takes for another table. It is called with each name of package schema. Its results are
-	// exact, letter case included, also in PostgreSQL. They have 1 to 63 letters, digits and
-	// underscores, no digit first, and differ from each other not only in case. All processes use
-	// the same, and Apply does. Nil: the names of package schema, in PostgreSQL in lower case.
+	// TableName maps each table name of package schema to its name in the database, for deployments
+	// with other names: with strings.ToLower, WORKER_NODE becomes worker_node. Results are used
+	// exactly, including letter case, also in PostgreSQL. A result has 1 to 63 letters, digits and
+	// underscores and does not start with a digit; two results must not differ only in letter case.
+	// All processes, and Apply, must use the same mapping. Nil: the names of package schema, in
+	// PostgreSQL in lower case.
 	TableName func(name string) string
-	// Logger receives a warning for each setting that AllowUndurable lets pass, and a record
-	// at debug level for each attempt that is repeated. Nil: discard.
+	// Logger receives a warning for each setting that AllowUndurable lets pass, and a record at
+	// debug level for each retry. Nil: none are logged.
 	Logger *slog.Logger
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// The kinds of trouble that all databases have in common.
+// Diagnoses that all databases share.
 
 func unreachable() diagnosis {
 	return diagnosis{sentinel: ErrUnreachable, passes: true,
@@ -42,7 +42,7 @@ func noDatabase() diagnosis {
 	return diagnosis{sentinel: ErrTableMissing, advice: "create the database, or correct its name"}
 }
 
-// diagnoseAny knows the errors that do not depend on the database.
+// diagnoseAny classifies errors that do not depend on the database.
 func diagnoseAny(err error) (diagnosis, bool) {
 	if _, worded := errors.AsType[verdict](err); worded || err == nil {
 		return diagnosis{}, true
@@ -50,7 +50,7 @@ func diagnoseAny(err error) (diagnosis, bool) {
 	// A context that ended is a net.Error as well, but says nothing about the network.
 	netErr, network := errors.AsType[net.Error](err)
 	network = network && netErr != context.DeadlineExceeded
-	// pgx has an error for a connection that was found closed before anything was sent.
+	// pgx returns this error for a connection that was closed before the statement was sent.
 	closed, repeatable := errors.AsType[interface {
 		error
 		SafeToRetry() bool
@@ -70,7 +70,8 @@ func diagnoseMySQL(err error) diagnosis {
 		return diagnoseMySQLNumber(e.Number)
 	}
 	d, _ := diagnoseAny(err)
-	// This driver, unlike others, keeps ErrBadConn for what was not sent, and for a server that refuses writes.
+	// Unlike others, this driver returns ErrBadConn only for statements that were not sent, and for
+	// a read-only server.
 	d.undone = d.undone || errors.Is(err, driver.ErrBadConn)
 	return d
 }
@@ -95,7 +96,7 @@ func diagnoseMySQLNumber(number uint16) diagnosis {
 	return diagnosis{}
 }
 
-// diagnosePostgres knows errors by their SQLSTATE, which the drivers pgx and pq both offer.
+// diagnosePostgres classifies errors by their SQLSTATE, which the drivers pgx and pq both provide.
 func diagnosePostgres(err error) diagnosis {
 	if e, ok := errors.AsType[interface {
 		error
@@ -131,8 +132,8 @@ func diagnoseSQLState(state string) diagnosis {
 	return diagnosis{}
 }
 
-// diagnoseSQLite knows errors by their result code where the driver offers it as a method, and by
-// SQLite's own text, which is the same in all drivers, where it does not.
+// diagnoseSQLite classifies errors by their result code if the driver provides it as a method, and
+// otherwise by SQLite's own text, which is the same in all drivers.
 func diagnoseSQLite(err error) diagnosis {
 	if d, ok := diagnoseAny(err); ok {
 		return d

@@ -86,7 +86,7 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
-// What may have taken effect must not pass for undone: a swap would be made twice.
+// A statement that may have taken effect must not count as undone: a swap would be repeated.
 func TestDiagnosisOfWhatIsSurelyUndone(t *testing.T) {
 	for _, tt := range []struct {
 		dialect        string

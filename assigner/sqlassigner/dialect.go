@@ -10,36 +10,35 @@ import (
 	"github.com/uidring/uidring/schema"
 )
 
-// A dialect is what differs between databases.
+// A dialect holds the differences between databases.
 type dialect struct {
-	name      string                // for people
+	name      string                // shown in errors
 	bind      int                   // how sqlx writes placeholders
 	files     func() []schema.File  // the tables
 	quote     string                // of an identifier
-	fold      func(string) string   // what becomes of a table's name without quotes
-	client    string                // the command that applies such a file, %s being its name
+	fold      func(string) string   // the form that the database gives to an unquoted name
+	client    string                // the command that applies a schema file, with %s for its name
 	returning bool                  // INSERT … RETURNING gives the key, in place of LastInsertId
 	times     *strings.Replacer     // see store.sql
-	absent    string                // what makes an INSERT leave alone a row that is there; "": it fails
+	absent    string                // makes an INSERT skip a row that exists; "": it fails
 	given     []string              // queries for the largest worker ID of WORKER_NODE; the first reads the table itself
-	early     bool                  // others see a commit before it is on disk
-	diagnose  func(error) diagnosis // what an error of this database means
-	// idle returns an error for a connection that is inside a transaction, or that begins one with
-	// each statement.
+	early     bool                  // other connections see a commit before it is on disk
+	diagnose  func(error) diagnosis // classifies an error of this database
+	// idle returns an error for a connection that is inside a transaction, or starts one with each
+	// statement.
 	idle func(ctx context.Context, conn *sqlx.Conn) error
-	// relations returns the tables that the names lead to, and their twins, those with other letter
-	// case included.
+	// relations returns the tables with the given names and their twins, in any letter case.
 	relations func(ctx context.Context, conn *sqlx.Conn, names []string) ([]relation, error)
 	// faults returns the settings of the server and of tables that let it forget commits, or
-	// errReadOnly when it takes none.
+	// errReadOnly when it accepts no commits.
 	faults func(ctx context.Context, conn *sqlx.Conn, names []string) ([]string, error)
-	// identity returns what changes when the data of the server is replaced, or "". Nil where file
-	// tells it.
+	// identity returns a text that changes when the data of the server is replaced, or "". Nil if
+	// file provides the identity.
 	identity func(ctx context.Context, conn *sqlx.Conn) (string, error)
 	file     *sqliteFile // nil: the database is a server
 }
 
-// dialectOf knows a database by the name of its driver.
+// dialectOf returns the dialect for a driver name.
 func dialectOf(driverName string) (dialect, error) {
 	switch driverName {
 	case "mysql":
@@ -60,7 +59,7 @@ func mysqlDialect() dialect {
 		client:    "mysql your_database < schema/%s",
 		files:     schema.MySQL,
 		given:     givenNodes(),
-		early:     true, // InnoDB writes its log after it has made the commit visible
+		early:     true, // InnoDB makes the commit visible and then writes its log
 		diagnose:  diagnoseMySQL,
 		quote:     "`",
 		fold:      asItIs,
@@ -68,7 +67,8 @@ func mysqlDialect() dialect {
 		idle:      mysqlIdle,
 		faults:    mysqlFaults,
 		identity:  mysqlIdentity,
-		// A timestamp column converts from the time zone of the session, a datetime column does not.
+		// A timestamp column converts from the time zone of the session; a datetime column does
+		// not.
 		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
 			"{later}", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND",
 			"{clock}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",

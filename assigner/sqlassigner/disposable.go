@@ -10,19 +10,19 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Disposable returns an assigner that gives every lease a number of its own, as Baidu's
-// UidGenerator does: one INSERT into WORKER_NODE, whose key is the worker ID. Numbers start at 1
-// and are never given out again, so a layout with 17 worker bits has 131,071 starts; after that
-// Assign returns [assigner.ErrWorkersExhausted]. A namespace of [Leases] in the same database, with
-// the same layout, epoch and datacenter ID, takes its worker IDs away: Assign returns
-// [assigner.ErrWorkerOverlap] from assigner.LeaseConfig.FirstWorkerID on, and logs a warning once
-// when less than a tenth of those below is left.
+// Disposable returns an assigner that gives every lease a new worker ID, as Baidu's UidGenerator
+// does: it inserts a row into WORKER_NODE, whose key is the worker ID. Worker IDs start at 1 and
+// are never reused, so a layout with 17 worker bits allows 131,071 starts; after that Assign
+// returns [assigner.ErrWorkersExhausted]. If the same database has a namespace of [LeaseStore] with
+// the same layout, epoch and datacenter ID, Assign returns [assigner.ErrWorkerOverlap] from its
+// assigner.LeaseConfig.FirstWorkerID on. Assign logs a warning once when less than a tenth of the
+// worker IDs below is left.
 //
 // The grant is [assigner.GuaranteeFresh] and not reusable. Renew reads the row and its token again
-// and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. Release leaves the
-// row where it is. The row says where the process runs: in JPAAS_HOST and JPAAS_HTTP_PORT (or
-// JPAAS_HOST_PORT_8080) of the environment, of which one without the other is an error, or else the
-// host's address.
+// and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. Release does
+// nothing. The row records the address of the process: the environment variables JPAAS_HOST and
+// JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080), or else the host's address. Host without port, or port
+// without host, is an error.
 //
 // Any number of goroutines may use the assigner at once.
 func Disposable(db *sqlx.DB, cfg Config) assigner.Assigner {
@@ -32,7 +32,7 @@ func Disposable(db *sqlx.DB, cfg Config) assigner.Assigner {
 
 type disposable struct {
 	nodes
-	err error // why there is no store
+	err error // of the arguments of Disposable
 }
 
 func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
@@ -92,5 +92,5 @@ func (l *disposableLease) lost(how string) error {
 		"worker %d must not be used any more", assigner.ErrWorkerRowLost, l.workerID, how, l.workerID)
 }
 
-// Release has nothing to do: the number is never used again, and the row shows that it was.
+// Release does nothing: the row stays, so the worker ID is never reused.
 func (l *disposableLease) Release(context.Context, int64) error { return nil }

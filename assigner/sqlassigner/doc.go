@@ -1,84 +1,91 @@
-// Package sqlassigner takes worker IDs from a database: MySQL or MariaDB, PostgreSQL, SQLite.
+// Package sqlassigner takes worker IDs from a database: MySQL, MariaDB, PostgreSQL or SQLite.
 //
 //	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db:3306)/ids")
 //	…
 //	err = sqlassigner.Apply(ctx, db, sqlassigner.Config{})            // or: mysql ids < schema/worker_node.sql
 //	numbers := sqlassigner.Disposable(db, sqlassigner.Config{})       // an assigner.Assigner
 //
-// [Disposable] gives every start of a process a number that was never given out before. [Sticky]
-// gives a service key the same number again after each restart. [Leases] is the store for
-// assigner.Leased, assigner.Auto and assigner.Fenced, which recycle numbers behind a fence.
+// [Disposable] gives every start of a process a worker ID that was never given out before. [Sticky]
+// gives a service key the same worker ID at each start. [LeaseStore] is the store for
+// assigner.Leased, assigner.Auto and assigner.Fenced, which reuse worker IDs and keep their holders
+// apart by a fence.
 //
-// The first two draw their numbers from the table WORKER_NODE and may be used side by side; Java
-// services that use Baidu's UidGenerator may write to the same table if they use the same epoch,
-// unit and bit widths. The first use pins those for our side, and a generator that composes its IDs
-// otherwise is refused with [assigner.ErrLayoutMismatch]. The datacenter is not pinned: the numbers
-// are unique over the whole table. Beside leases of the same database, WORKER_NODE has the worker
-// IDs below assigner.LeaseConfig.FirstWorkerID of every namespace, and a namespace those from there
-// up; each side refuses with [assigner.ErrWorkerOverlap] what belongs to the other one.
+// Disposable and Sticky take worker IDs from the table WORKER_NODE and may be used side by side.
+// Java services that use Baidu's UidGenerator may share the table if their epoch, unit and bit
+// widths are the same. The first Go process records these, and later ones with other values get
+// [assigner.ErrLayoutMismatch]. The datacenter ID is not recorded: worker IDs are unique in the
+// whole table.
+//
+// A database may hold both WORKER_NODE and lease namespaces. WORKER_NODE then has the worker IDs
+// below assigner.LeaseConfig.FirstWorkerID, and each namespace has the worker IDs from there up.
+// Each side rejects worker IDs of the other side with [assigner.ErrWorkerOverlap].
 //
 // # Databases
 //
-// The dialect follows from the driver name of the handle: mysql; sqlite or sqlite3; pgx or postgres.
-// This package links go-sql-driver/mysql only, the other drivers are the caller's to import. The
-// handle stays its owner's: nothing here closes it or changes its settings. Each call holds one
-// connection of it while it lasts.
+// The dialect follows from the driver name of the handle: mysql; sqlite or sqlite3; pgx or
+// postgres. This package links go-sql-driver/mysql only; the caller imports other drivers. The
+// package neither closes the handle nor changes its settings. Each call uses one connection until
+// it returns.
 //
-// Each call that reads or writes rows checks first that its connection is not inside a transaction,
-// of which other connections see nothing, and that autocommit is on. It refuses such a connection
-// with [assigner.ErrStoreNotDurable], also with AllowUndurable, and leaves the transaction to its
-// owner. The check needs no rights: MariaDB has the variable in_transaction;
-// MySQL from 5.7.20 on refuses to set the isolation level inside a transaction; PostgreSQL begins
-// another transaction with each of two statements; SQLite refuses BEGIN.
+// Each call that reads or writes rows first checks that its connection is not inside a transaction
+// and that autocommit is on: other connections would not see its changes. Otherwise the call
+// returns [assigner.ErrStoreNotDurable], also with AllowUndurable, and leaves the transaction open.
+// The check needs no rights. MariaDB has the variable in_transaction; MySQL from 5.7.20 on rejects
+// a change of the isolation level inside a transaction; in PostgreSQL two statements outside a
+// transaction have different transactions; SQLite rejects BEGIN.
 //
 // # Tables
 //
-// Each process must count from the same table. MySQL on Linux tells worker_node from WORKER_NODE,
-// and PostgreSQL a name in quotes from one without, and a table from one in a later schema of the
-// search path. [Apply] and each start therefore look for tables whose names differ from ours in
-// case only, or in the schema, and return [ErrTableTwin]. Config.TableName names the tables of a
-// deployment that has others. A TEMPORARY table that hides one of them is refused, too.
+// All processes must use the same tables. MySQL on Linux distinguishes worker_node from
+// WORKER_NODE; PostgreSQL distinguishes quoted from unquoted names, and tables of different schemas
+// in the search path. [Apply] and each start therefore look for tables whose names differ only in
+// letter case or schema, and return [ErrTableTwin] if they find one. Config.TableName renames the
+// tables. A TEMPORARY table that hides one of them is rejected, too.
 //
 // # Durability
 //
-// A database that forgets a commit gives the same number out again. Before it hands one out, the
-// assigner checks on the connection it uses:
+// A database that forgets a commit gives out the same worker ID again. Before it takes a worker ID,
+// the assigner checks on its connection:
 //
 //   - MySQL, MariaDB: innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 where log_bin is on
 //     (MariaDB's default is 0 even then); the tables' engine is InnoDB; read_only is off, and with
 //     it super_read_only.
 //   - PostgreSQL: synchronous_commit is not off; fsync is on; the tables are not UNLOGGED; the
 //     server is not in recovery and transactions are not read-only.
-//   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL; journal_mode is neither
-//     MEMORY nor OFF, which rules out a database in memory; PRAGMA query_only is off. SQLite's defaults, DELETE
-//     and FULL, do not pass: a power cut may undo the last commit. Drivers take settings with the file's name, such as
-//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. For [Leases] the file is also on a local disk, neither
-//     on a file system of other hosts nor, as tmpfs is, in memory; Linux only.
+//   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL;
+//     journal_mode is neither MEMORY nor OFF, which excludes databases in memory; PRAGMA query_only
+//     is off. SQLite's defaults, DELETE and FULL, do not pass: a power cut may undo the last
+//     commit. Drivers accept settings in the file name, such as
+//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. For [LeaseStore] the file must
+//     also be on a local disk, not on a network file system or in memory (tmpfs); only Linux checks
+//     this.
 //
-// What does not pass is refused with [assigner.ErrStoreNotDurable], or logged as a warning with
-// Config.AllowUndurable. It does not see what disks, replicas that are promoted too early, and
-// restores from a backup make of a commit. After such a loss of rows, raise the next ID of
-// WORKER_NODE above the largest one that was ever given out before any process starts, and the fences
-// of each namespace of WORKER_LEASE with [assigner.Recover].
+// A setting that does not pass is rejected with [assigner.ErrStoreNotDurable], or logged as a
+// warning with Config.AllowUndurable. The check cannot detect a disk that loses writes, a replica
+// that was promoted too early, or a restore from a backup. After such a loss, and before any
+// process starts, raise the next ID of WORKER_NODE above the largest worker ID ever given out, and
+// raise the fences of each namespace with [assigner.Recover].
 //
 // # SQLite files
 //
-// With PRAGMA journal_mode=WAL a commit syncs once, with DELETE three or four times, and readers wait for it:
-// take WAL for a file that many processes share. A statement of this package waits 250 ms for the others, or as
-// long as the handle's busy_timeout says, and is tried again until its context ends.
+// With PRAGMA journal_mode=WAL a commit syncs once. With DELETE it syncs three or four times, and
+// readers wait for it: use WAL for a file that many processes share. A statement waits for a lock
+// for 250 ms, or for the busy_timeout of the handle, and is retried until its context ends.
 //
-// Two files do not know each other: each hands out the same worker IDs, and so does a copy of a
-// file. Processes of one host that are to have different worker IDs share one file; hosts share a
-// server. [Leases] tells a file from its copies by device, inode and, on Linux, time of birth:
-// worker IDs of a copy are quarantined, which covers what the original has handed out before, and
-// nothing that it hands out while both are in use. It does not tell a clone of the whole disk, nor
-// a backup that is written into the file itself: run [assigner.Recover] after those. A file that is
-// moved, replaced or deleted while it is open makes claims and renewals fail with
+// Two files give out the same worker IDs, and so does a copy of a file. Processes of one host that
+// must have different worker IDs share one file; processes of several hosts share a server.
+//
+// [LeaseStore] identifies a file by device, inode and, on Linux, time of birth, and quarantines the
+// worker IDs of a copy. The quarantine covers grants of the original before the copy was taken into
+// use, but not later ones: never use both. LeaseStore does not detect a clone of the whole disk,
+// nor a backup that is written into the file itself; run [assigner.Recover] after those. If the
+// file is moved, replaced or deleted while it is open, claims and renewals fail with
 // [assigner.ErrStoreDamaged].
 //
 // # Failures
 //
-// Deadlocks, lock waits, lost connections, servers that restart and servers that are read-only
-// during a failover are tried again, after a random pause that grows, until the context ends, or
-// for ten seconds when it has no deadline. Every error says what to do. Passwords are in none of them.
+// After a deadlock, a lock timeout or a lost connection, and while a server restarts or is
+// read-only during a failover, calls retry with random, growing pauses until the context ends;
+// without a deadline they retry for ten seconds. Every error names the remedy. No error contains a
+// password.
 package sqlassigner

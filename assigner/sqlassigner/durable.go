@@ -12,7 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// checkDurable refuses a database that may forget a commit, or warns of it. See the package's doc.
+// checkDurable returns an error for a database that may forget commits, or logs a warning with
+// AllowUndurable. The package documentation lists the settings.
 func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn) error {
 	faults, err := s.dialect.faults(ctx, conn, s.tables.names(nodeTables()))
 	if err != nil || len(faults) == 0 {
@@ -60,7 +61,7 @@ func mysqlFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults [
 	return faults, nil
 }
 
-// isOn reads a switch of MySQL, a number or a word by version.
+// isOn parses a boolean variable of MySQL, which is a number or a word, depending on the version.
 func isOn(value string) bool { return value != "0" && !strings.EqualFold(value, "OFF") }
 
 func postgresFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults []string, err error) {
@@ -114,8 +115,9 @@ func sqliteFaults(ctx context.Context, conn *sqlx.Conn, _ []string) (faults []st
 	return sqliteSettings(synchronous, strings.ToLower(journal)), nil
 }
 
-// sqliteSettings judges how commits reach the disk. With DELETE a commit is the removal of the journal, and only EXTRA
-// syncs the folder after it: a journal that a power cut brings back undoes the last commit.
+// sqliteSettings returns the faults in the settings of SQLite. With DELETE a commit removes the
+// journal, and only EXTRA syncs the folder after that: if a power cut restores the journal, the
+// last commit is undone.
 func sqliteSettings(synchronous int, journal string) (faults []string) {
 	const full, extra = 2, 3
 	switch {

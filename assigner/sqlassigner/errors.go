@@ -7,36 +7,37 @@ import (
 	"strings"
 )
 
-// Errors of the database that a caller may want to tell apart. They come wrapped together with the
-// driver's own error, in a text that says what to do.
+// Errors of the database. Each is wrapped together with the driver's own error, in a text that
+// names the remedy.
 var (
 	// ErrUnreachable: no connection to the server could be made or kept until the context ended.
 	ErrUnreachable = errors.New("sqlassigner: database unreachable")
 	// ErrAccessDenied: the server refuses the user, the password, or the user's right to a table.
 	ErrAccessDenied = errors.New("sqlassigner: access denied")
-	// ErrTableMissing: a table of package schema, or the database it belongs into, does not exist.
+	// ErrTableMissing: a table of package schema, or its database, does not exist.
 	ErrTableMissing = errors.New("sqlassigner: table missing")
-	// ErrTableTwin: two tables have the name of one of package schema, but for letter case or for
-	// the schema of PostgreSQL that they are in, or the only one has another letter case.
+	// ErrTableTwin: two tables of the database differ only in letter case or, in PostgreSQL, in
+	// schema from one name of package schema; or the only such table has another letter case.
 	ErrTableTwin = errors.New("sqlassigner: table in two places")
 	// ErrKeyNotReturned: the database stored a row of WORKER_NODE but did not return a positive key
 	// for it.
 	ErrKeyNotReturned = errors.New("sqlassigner: key not returned")
-	// ErrUnknownDriver: the driver name of the handle is of no database that this package knows.
+	// ErrUnknownDriver: the driver name of the handle belongs to no database that this package
+	// supports.
 	ErrUnknownDriver = errors.New("sqlassigner: unknown driver")
 )
 
 // errReadOnly: the server takes no writes, as during a failover.
 var errReadOnly = errors.New("the server is read-only")
 
-// A diagnosis is what an error means to us. The zero value is an error that we know nothing about.
+// A diagnosis classifies an error of the database. The zero value stands for an unknown error.
 type diagnosis struct {
-	sentinel  error  // what errors.Is is to find; may be nil
-	advice    string // what to do
-	passes    bool   // whether trying again may help
-	elsewhere bool   // whether it has to be tried on another connection
-	undone    bool   // whether the statement surely had no effect
-	exists    bool   // whether the row was there already
+	sentinel  error  // the sentinel to wrap; may be nil
+	advice    string // the remedy, for the error text
+	passes    bool   // a retry may succeed
+	elsewhere bool   // a retry needs another connection
+	undone    bool   // the statement certainly had no effect
+	exists    bool   // the row existed already
 }
 
 // explain words the error that ended a call.
@@ -64,15 +65,16 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 	return fmt.Errorf("%w: cannot %s: %w%s", d.sentinel, what, err, d.advice)
 }
 
-// A verdict is an error that no retry changes and that is worded already: it begins with a sentinel
-// of package assigner or of this one.
+// A verdict is a final error that is complete: it is not retried, and its text begins with a
+// sentinel of package assigner or of this package.
 type verdict struct{ error }
 
 func (v verdict) Unwrap() error { return v.error }
 
 func final(format string, args ...any) error { return verdict{fmt.Errorf(format, args...)} }
 
-// missingTable says which file brings the table that the database's error text names.
+// missingTable returns the advice to run the schema file of the table that the database's error
+// text names.
 func (s *store) missingTable(err error) string {
 	files := s.dialect.files()
 	file := files[0]

@@ -40,7 +40,7 @@ func ExampleDisposable() {
 	fmt.Println(lease.Grant().WorkerID)
 }
 
-// A key that is given explicitly is best, such as the name of a pod of a StatefulSet.
+// A configured key is best, such as the name of a pod of a StatefulSet.
 func ExampleSticky() {
 	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db.example.org:3306)/ids?tls=true")
 	if err != nil {
@@ -51,15 +51,15 @@ func ExampleSticky() {
 	_ = numbers // give it to the Config of a generator
 }
 
-// A number that its holder has left, by ending in order or by not renewing it, goes to the next one. Give the assigner
-// to the Config of a generator.
-func ExampleLeases() {
+// A worker ID that its holder has released, or has not renewed in time, goes to the next holder.
+// Give the assigner to the Config of a generator.
+func ExampleLeaseStore() {
 	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db.example.org:3306)/ids")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	store := sqlassigner.Leases(db, "orders", sqlassigner.Config{})
+	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	numbers := assigner.Leased(store, assigner.LeaseConfig{Window: time.Minute})
 	_ = numbers // bridges a minute without the database
 }

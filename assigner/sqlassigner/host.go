@@ -20,15 +20,16 @@ const (
 // maxNodeText is the width of HOST_NAME and PORT, in characters.
 const maxNodeText = 64
 
-// A node is what WORKER_NODE says of the process that took a number.
+// A node describes, in WORKER_NODE, the process that took a worker ID.
 type node struct {
 	host, port string
 	kind       int
 }
 
-// thisNode follows the rules of the original. In a container of its platform JPAAS_HOST and
-// JPAAS_HTTP_PORT, or else JPAAS_HOST_PORT_8080, say where the container can be reached. Anywhere
-// else it is the host's address, and a port that no two processes share.
+// thisNode follows the rules of the original. In a container of its platform, the environment
+// variables JPAAS_HOST and JPAAS_HTTP_PORT, or else JPAAS_HOST_PORT_8080, hold the container's
+// address. Elsewhere thisNode uses the host's address and a made-up port that differs between
+// processes.
 func thisNode() (node, error) {
 	host := strings.TrimSpace(os.Getenv("JPAAS_HOST"))
 	port := strings.TrimSpace(os.Getenv("JPAAS_HTTP_PORT"))
@@ -50,8 +51,8 @@ func thisNode() (node, error) {
 	return node{host: host, port: port, kind: typeContainer}, nil
 }
 
-// hostName returns the host's address or, on a host without a network, its name. It is for people;
-// nothing depends on it.
+// hostName returns the host's address or, on a host without a network, its name. The column is only
+// read by people.
 func hostName() string {
 	if card, err := firstCard(); err == nil {
 		return card.addr
@@ -63,14 +64,14 @@ func hostName() string {
 	return name[:min(len(name), maxNodeText)]
 }
 
-// HostKey returns address and MAC address of the host, "10.0.0.7:0c:c4:7a:12:34:56", as a key for
-// [Sticky]: those of its first network card that is up and has an address beside loopback and
-// link-local ones. Without one it is an error.
+// HostKey returns a key for [Sticky] from the IP address and the MAC address of the host, such as
+// "10.0.0.7:0c:c4:7a:12:34:56". It uses the first network card that is up and has an address that
+// is neither loopback nor link-local, and returns an error if there is no such card.
 //
-// The key is only as good as these addresses. Docker's default bridge repeats both on every host,
-// 172.17.0.2 and 02:42:ac:11:00:02 for the first container, and two processes of one host share the
-// key: of those that share it, the one that starts last has the worker ID, and the others lose it.
-// A key that is given explicitly, such as "orders-1", is better wherever somebody can give one.
+// The key is only as unique as these addresses. Docker's default bridge repeats both on every host,
+// 172.17.0.2 and 02:42:ac:11:00:02 for the first container. Two processes of one host share the
+// key. Of all processes that share a key, the last to start has the worker ID, and the others lose
+// it. Prefer a configured key, such as "orders-1".
 func HostKey() (string, error) {
 	card, err := firstCard()
 	if err != nil {
@@ -113,7 +114,7 @@ func firstCard() (card, error) {
 		}
 	}
 	if first.addr == "" {
-		return card{}, errors.New("this host has no network card with an address beside loopback and link-local ones")
+		return card{}, errors.New("this host has no network card with an address that is neither loopback nor link-local")
 	}
 	return first, nil
 }

@@ -11,12 +11,11 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// idle wraps f in a check that its connection commits each statement by itself. A connection that
-// came back to the pool inside a transaction shows rows that no other connection sees, and the end
-// of the transaction may take them away. The transaction is left as it is: it belongs to the
-// caller.
+// idle makes f fail on a connection inside a transaction or without autocommit. Other connections
+// would not see its rows, and the end of the transaction might undo them. idle leaves the
+// transaction open, since it belongs to the caller.
 //
-// No other goroutine uses the connection between the check and f, so that one check holds for all
+// No other goroutine uses the connection between the check and f, so one check is enough for all
 // statements of f.
 func (s *store) idle(f func(context.Context, *sqlx.Conn) error) func(context.Context, *sqlx.Conn) error {
 	return func(ctx context.Context, conn *sqlx.Conn) error {
@@ -33,9 +32,9 @@ func openTransaction() error {
 		assigner.ErrStoreNotDurable)
 }
 
-// mysqlIdle reads the state of the session from MariaDB, which runs the comment. MySQL has no
-// variable for it, but refuses inside a transaction to set the isolation level of the next one. The
-// level is the session's, which changes nothing.
+// mysqlIdle reads in_transaction from MariaDB, which executes the comment. MySQL has no such
+// variable, but inside a transaction it rejects setting the isolation level of the next one.
+// mysqlIdle sets the session's own level, which changes nothing.
 func mysqlIdle(ctx context.Context, conn *sqlx.Conn) error {
 	row := conn.QueryRowxContext(ctx, "SELECT @@session.autocommit /*M!, @@in_transaction */")
 	columns, err := row.Columns()
@@ -58,7 +57,7 @@ func mysqlIdle(ctx context.Context, conn *sqlx.Conn) error {
 	return nil
 }
 
-// mysqlBusy words MySQL's refusal to set the isolation level inside a transaction.
+// mysqlBusy replaces MySQL's error for setting the isolation level inside a transaction.
 func mysqlBusy(err error) error {
 	const inProgress = 1568
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == inProgress {
@@ -72,9 +71,9 @@ func noAutocommit() error {
 		"worker ID back; leave autocommit on, in the DSN and in each session", assigner.ErrStoreNotDurable)
 }
 
-// postgresIdle compares the beginnings of the transactions of two statements. They are the same
-// inside a transaction, and differ by a round trip outside. The time of a single statement does not
-// tell: with the extended protocol it is later than the beginning of its transaction in any case.
+// postgresIdle compares the transaction start times of two statements. Inside a transaction they
+// are equal; outside they differ by a round trip. The statement time is of no use: with the
+// extended protocol it is always later than the start of the transaction.
 func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
 	var began [2]string
 	for i := range began {
@@ -96,7 +95,7 @@ func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
 }
 
 // sqliteIdle begins a transaction, which fails inside another one, and ends it. That takes no lock.
-// It does not end with the context, since it would leave the connection inside.
+// It ignores the end of the context, which could leave the connection inside the transaction.
 func sqliteIdle(ctx context.Context, conn *sqlx.Conn) error {
 	ctx = context.WithoutCancel(ctx)
 	_, err := conn.ExecContext(ctx, "BEGIN DEFERRED")

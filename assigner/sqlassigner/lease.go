@@ -14,40 +14,38 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Leases returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META, for
+// LeaseStore returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META, for
 // [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
 //
-//	numbers := assigner.Leased(sqlassigner.Leases(db, "orders", sqlassigner.Config{}), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{}), assigner.LeaseConfig{})
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
-// IDs meet use the same one. Of names that differ in letter case only, a database has one: the
-// others are refused with [assigner.ErrWorkerOverlap].
+// IDs meet in one table or message use the same namespace. A name that differs from an existing
+// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap].
 //
-// A namespace has the worker IDs from assigner.LeaseConfig.FirstWorkerID up. A claim is refused
-// with [assigner.ErrWorkerOverlap] when WORKER_NODE of the same database has given out one of them,
-// to [Disposable], [Sticky] or a Java service, unless WORKER_NODE is pinned to another layout or
-// epoch. The user therefore needs SELECT on WORKER_NODE where it exists. The store logs a warning
-// once when less than a tenth of the worker IDs below FirstWorkerID is left. LoadMeta returns the
-// meta row beside ErrWorkerOverlap, for tools. The store implements [assigner.Namespaced].
+// A namespace has the worker IDs from assigner.LeaseConfig.FirstWorkerID up. A claim fails with
+// [assigner.ErrWorkerOverlap] when WORKER_NODE of the same database has given out one of them, to
+// [Disposable], [Sticky] or a Java service, unless WORKER_NODE is pinned to another layout or
+// epoch. The user therefore needs SELECT on WORKER_NODE if it exists. The store logs a warning once
+// when less than a tenth of the worker IDs below FirstWorkerID is left. It implements
+// [assigner.Namespaced].
 //
-// A store knows its own rows only: two databases, such as two SQLite files, hand out the same
-// worker IDs.
+// Two databases, such as two SQLite files, give out the same worker IDs.
 //
-// The handle must lead to the primary: a replica shows fences that have been raised since. Status
-// reports what package sqlassigner checks of durability as faults, so that it is
-// [assigner.LeaseConfig], not Config, that decides about them; a server that takes no writes is an error
-// all the same. A change that may have taken effect is not tried again, since the caller has to
-// learn that; one that the server has refused, as after a deadlock, is.
+// The handle must connect to the primary: a replica may return stale fences. Status reports unsafe
+// settings as faults, and [assigner.LeaseConfig] decides about them, not Config; a read-only server
+// is always an error. The store retries a write only if the server has certainly not applied it, as
+// after a deadlock. Other errors are returned, because the write may have taken effect.
 //
 // Any number of goroutines may use the store at once.
-func Leases(db *sqlx.DB, namespace string, cfg Config) assigner.Store {
+func LeaseStore(db *sqlx.DB, namespace string, cfg Config) assigner.Store {
 	s, err := newStore(db, cfg)
-	return &leases{store: s, err: errors.Join(err, checkNamespace(namespace)), namespace: namespace}
+	return &leases{store: s, err: errors.Join(err, assigner.CheckNamespace(namespace)), namespace: namespace}
 }
 
 type leases struct {
 	store     *store
-	err       error // why there is no store, or what is wrong with the namespace
+	err       error // of the arguments of LeaseStore
 	namespace string
 	warned    sync.Once    // that WORKER_NODE has nearly reached the namespace
 	checked   atomic.Int64 // when LoadMeta last looked for twins of the tables, in nanoseconds since 1970
@@ -89,12 +87,12 @@ func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (ass
 	return l.one(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
 }
 
-// readDurable reads a row, and writes to it if it is still as read, or else reads again. Where
-// others see a commit before it is on disk, a row that was merely read may be gone after a crash;
-// but an acknowledged commit has on disk whatever was committed before it. The write waits for a
-// change under way and changes the row as it is committed, so that one changed row proves that what
-// was read had been committed. A missing row is not waited for: the swap that creates it, if one is
-// under way, belongs to a claim that was given up or is not answered yet.
+// readDurable returns a row that is on disk. Some databases show a commit before it is on disk, so
+// a row that was only read may be gone after a crash. readDurable therefore increments SWAPS if the
+// row still has the values it has read, and otherwise reads again: the acknowledged write proves
+// that all earlier commits are on disk, too. The write waits for an uncommitted change of the row.
+// A missing row is returned at once: a swap that may be creating it belongs to a claim that was
+// given up or has no answer yet.
 func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (assigner.Row, error) {
 	for {
 		row, err := l.read(ctx, conn, workerID)

@@ -10,10 +10,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// CreateFree creates the rows that are not there, in one statement, and leaves the others
-// as they are. They expire ttl from now, by the store's clock, whatever their Expires says. After an
-// error it is not known whether they are there. It is for a claim that makes rows for many processes
-// that start at once: one by one, each row would be a commit.
+// CreateFree implements [assigner.Creator]. It creates the missing rows in one statement and one
+// commit, and leaves the others unchanged.
 func (l *leases) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Duration) error {
 	errs := []error{l.err}
 	var args []any
@@ -25,7 +23,7 @@ func (l *leases) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.D
 		return err
 	}
 	statement := createRow + strings.Repeat(", "+rowValues, len(rows)-1)
-	if l.store.dialect.absent == "" { // unlike INSERT IGNORE, it hides no other errors
+	if l.store.dialect.absent == "" { // unlike INSERT IGNORE, this hides no other errors
 		statement += " ON DUPLICATE KEY UPDATE VERSION = VERSION"
 	}
 	what := fmt.Sprintf("create %d rows of namespace %q in WORKER_LEASE", len(rows), l.namespace)

@@ -10,13 +10,12 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
-// leaseSchema is the version of the tables that this code knows.
+// leaseSchema is the version of the tables that this code supports.
 const leaseSchema = 1
 
-// metaColumns are those that SwapMeta writes, in the order of metaValues.
+// metaColumns are the columns that SwapMeta writes, in the order of metaValues.
 func metaColumns() []string {
 	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID",
 		"NEXT_WORKER_ID", "PREPARED", "FENCE", "TOKEN", "SERVER_ID",
@@ -47,10 +46,9 @@ func (r *metaRow) meta() assigner.Meta {
 	return r.Meta
 }
 
-// LoadMeta refuses a namespace that has a twin, and worker IDs that WORKER_NODE may have given out;
-// the meta row is returned all the same then, for tools. It refuses tables of a version that it
-// does not know: another one may mean something else. Each claim calls it, and a renewal does not:
-// it looks for twins of the tables, too.
+// LoadMeta returns the meta row together with ErrWorkerOverlap if the namespace has a twin, or if
+// WORKER_NODE may have given out its worker IDs. It returns an error for tables with another schema
+// version. It also looks for twins of the tables; claims call LoadMeta, renewals do not.
 func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 	if l.err != nil {
 		return m, l.err
@@ -60,7 +58,7 @@ func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 		if err := l.checkTables(ctx, conn); err != nil {
 			return err
 		}
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", namespace.Fold(l.namespace))
+		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", assigner.FoldNamespace(l.namespace))
 		if err != nil {
 			return err
 		}
@@ -104,14 +102,13 @@ func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args 
 	return rows, result.Err()
 }
 
-// twin refuses a namespace when another one of these differs from it in letter case or in spaces at
-// the end only. Both would be one to a reader, and to a database that compares names in its own
-// way.
+// twin returns an error when another namespace differs only in letter case or trailing spaces,
+// because people and some databases take the two names for one.
 func (l *leases) twin(rows map[string]*metaRow) error {
 	for name := range rows {
-		if err := namespace.CheckTwin(l.namespace, name); err != nil {
-			return final("%w: %w; a row of WORKER_LEASE_META without rows in WORKER_LEASE was never used, and may be deleted",
-				assigner.ErrWorkerOverlap, err)
+		if err := assigner.CheckNamespaceTwin(l.namespace, name); err != nil {
+			return final("%w; a row of WORKER_LEASE_META without rows in WORKER_LEASE was never used, and may be deleted",
+				err)
 		}
 	}
 	return nil
@@ -122,8 +119,7 @@ var _ assigner.Namespaced = (*leases)(nil)
 // Namespace implements [assigner.Namespaced].
 func (l *leases) Namespace() string { return l.namespace }
 
-// Namespaces implements [assigner.Namespaced]. It leaves out rows of a version that it does not
-// know.
+// Namespaces implements [assigner.Namespaced]. It skips rows with another schema version.
 func (l *leases) Namespaces(ctx context.Context) (all map[string]assigner.Meta, err error) {
 	if l.err != nil {
 		return nil, l.err
@@ -163,11 +159,11 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 		" = ?, SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?", append(values, old.Version, old.Token)...)
 }
 
-// mayBegin checks what LoadMeta checks again once the row is there: a start that is refused is to
-// leave no row that says FIRST_WORKER_ID.
+// mayBegin runs the checks of LoadMeta before the meta row is created, so that a rejected start
+// leaves no row with its FIRST_WORKER_ID.
 func (l *leases) mayBegin(ctx context.Context, m assigner.Meta) error {
 	return l.store.do(ctx, "create "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", namespace.Fold(l.namespace))
+		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", assigner.FoldNamespace(l.namespace))
 		if err != nil {
 			return err
 		}

@@ -13,8 +13,8 @@ import (
 // rowColumns are the columns that a rowScanner reads.
 const rowColumns = "WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, {expires}"
 
-// A rowScanner makes rows out of results. A namespace may have millions: the scanner asks for no
-// reflection, and allocates the texts of a row together.
+// A rowScanner converts results to rows. A namespace may have millions of rows, so the scanner
+// avoids reflection and allocates the texts of a row together.
 type rowScanner struct {
 	numbers [4]integer // WORKER_ID, VERSION, FENCE, the expiry
 	texts   textBuffer
@@ -39,7 +39,7 @@ func (s *rowScanner) scan(result interface{ Scan(...any) error }) (assigner.Row,
 		Expires: time.UnixMicro(int64(s.numbers[3])).UTC()}, nil
 }
 
-// An integer is a column of integers, as a driver has it.
+// An integer scans a column of integers from any driver.
 type integer int64
 
 // Scan implements [sql.Scanner].

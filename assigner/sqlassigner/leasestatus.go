@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Status reads the clock last: the caller compares it with its own.
+// Status reads the clock last, since the caller compares it with its own clock.
 func (l *leases) Status(ctx context.Context) (status assigner.Status, err error) {
 	if l.err != nil {
 		return status, l.err
@@ -33,8 +33,8 @@ func (l *leases) Status(ctx context.Context) (status assigner.Status, err error)
 	return status, nil
 }
 
-// mysqlIdentity is the UUID of the cluster with Galera, whose members have one each, and else that of
-// the server, which MariaDB lacks: its server_uid follows host and port, not the data.
+// mysqlIdentity returns the UUID of the Galera cluster, or else the server_uuid of MySQL. MariaDB
+// has no such identity: its server_uid depends on host and port, not on the data.
 func mysqlIdentity(ctx context.Context, conn *sqlx.Conn) (string, error) {
 	known := make(map[string]string)
 	for _, query := range [...]string{
@@ -62,9 +62,10 @@ func mysqlIdentity(ctx context.Context, conn *sqlx.Conn) (string, error) {
 	return known["wsrep_cluster_state_uuid"], nil
 }
 
-// postgresIdentity is the identifier that initdb gave the data, and the timeline, which a restore to
-// a point in time and the promotion of a replica change. The name of the present WAL file begins with
-// it; the control file learns it later. A user who may not call these functions sees none.
+// postgresIdentity returns the system identifier, which initdb has set, and the timeline, which
+// changes with a point-in-time recovery and the promotion of a replica. It reads the timeline from
+// the name of the present WAL file, since the control file is updated later. It returns "" if the
+// user may not call these functions.
 func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, err error) {
 	err = conn.QueryRowxContext(ctx, "SELECT system_identifier || ' timeline ' || "+
 		"substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()").Scan(&identity)
@@ -77,8 +78,7 @@ func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, er
 	return identity, err
 }
 
-// look adds what tells the data of a database from its copies, and the faults of the disk of a
-// database file.
+// look sets the identity of the data, and adds the faults of the disk of a database file.
 func (d *dialect) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) (err error) {
 	if d.file != nil {
 		return d.file.look(ctx, conn, status)

@@ -7,23 +7,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
 )
 
-// The widths of text columns of WORKER_LEASE and WORKER_LEASE_META, in characters. A database may cut
-// what is too long without an error, and owners that are told apart by the end would become one.
+// The widths of text columns of WORKER_LEASE and WORKER_LEASE_META, in characters. A database may
+// truncate a longer text without an error, and could so make two owners equal.
 const (
 	maxToken    = 64
 	maxOwner    = 255
 	maxIdentity = 128
 )
-
-func checkNamespace(name string) error {
-	if err := namespace.Check(name); err != nil {
-		return fmt.Errorf("sqlassigner: %w", err)
-	}
-	return nil
-}
 
 func checkRow(r assigner.Row) error {
 	return errors.Join(checkToken("Token", r.Token), checkText("Owner", r.Owner, maxOwner), checkText("Holder", r.Holder, maxOwner),

@@ -17,9 +17,9 @@ import (
 
 func TestLeasesOnMariaDB(t *testing.T) { storetest.RunLeases(t, mariaDB(testserver.MariaDB(t))) }
 
-// What a handle or a server is set to must change nothing: rows that are counted when they match in
-// place of when they change, statements that are prepared, times as text or in another zone, isolation
-// of any kind, a mode that cuts what is too long.
+// Settings of a handle or a server must make no difference: counting matched instead of changed
+// rows, prepared statements, times as text or in another zone, any isolation level, a mode that
+// truncates long texts.
 func TestLeasesOnMariaDBWithOtherSettings(t *testing.T) {
 	for _, tt := range []struct{ isolation, params string }{
 		{"SERIALIZABLE", "?clientFoundRows=true&interpolateParams=false&parseTime=false&time_zone=%27-11:00%27"},
@@ -37,7 +37,7 @@ func TestLeasesOnMariaDBWithOtherSettings(t *testing.T) {
 	}
 }
 
-// A clock that stands still is what two swaps within a microsecond see.
+// The clock stands still, as for two swaps within a microsecond.
 func TestEqualSwapsOnMariaDBCountWhileItsClockStandsStill(t *testing.T) {
 	b := mariaDB(testserver.MariaDB(t))
 	empty := b.Empty
@@ -77,8 +77,8 @@ func TestLeaseSwapWaitsForALockOfMariaDB(t *testing.T) {
 		func() { storetest.Exec(t, other, "COMMIT") })
 }
 
-// A swap is tried again only where the server has refused it. After a shutdown, and on a connection that is
-// gone, it may have taken effect.
+// A swap is retried only if the server has rejected it. After a shutdown or a lost connection it
+// may have taken effect.
 func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 	s := testserver.MariaDB(t)
 	for _, tt := range []struct {
@@ -105,10 +105,10 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 	}
 }
 
-// InnoDB shows a commit before it is on disk. A reading that is to prove something is therefore a write itself.
+// InnoDB shows a commit before it is on disk, so a read that must be durable is also a write.
 func TestReadingARowOfMariaDBIsDurable(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
-	s := storetest.Leases(db)
+	s := storetest.LeaseStore(db)
 	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	swaps := func() (n int) {
 		t.Helper()
@@ -129,8 +129,7 @@ func TestReadingARowOfMariaDBIsDurable(t *testing.T) {
 
 }
 
-// A swap whose connection was lost may be under way on the server. A reading waits for its end,
-// whatever it has seen of it.
+// A swap whose connection was lost may still be under way on the server. A read waits for its end.
 func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	b := mariaDB(testserver.MariaDB(t))
 	for _, tt := range []struct {
@@ -142,8 +141,8 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	} {
 		t.Run(tt.isolation+" "+tt.end, func(t *testing.T) {
 			db, dsn := b.Applied(t)
-			l := storetest.Assign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}))
-			patient := storetest.Leases(openMariaDB(t, dsn+"?tx_isolation=%27"+tt.isolation+"%27"))
+			l := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
+			patient := storetest.LeaseStore(openMariaDB(t, dsn+"?tx_isolation=%27"+tt.isolation+"%27"))
 			other := openMariaDB(t, dsn)
 			other.SetMaxOpenConns(1)
 			storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
@@ -177,7 +176,7 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 // returns while the row is locked.
 func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	s := storetest.Leases(db)
+	s := storetest.LeaseStore(db)
 	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	row, errRow := s.Load(t.Context(), l.Grant().WorkerID)
 	meta, errMeta := s.LoadMeta(t.Context())
@@ -216,10 +215,10 @@ func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
 	}
 }
 
-// MariaDB has nothing that tells its data from a copy of an earlier state.
+// MariaDB has no identity that distinguishes its data from a copy of an earlier state.
 func TestMariaDBHasNoIdentity(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
-	status, err := storetest.Leases(db).Status(t.Context())
+	status, err := storetest.LeaseStore(db).Status(t.Context())
 	if err != nil || status.Identity != "" || status.Lossy {
 		t.Errorf("status %+v, want no identity: %v", status, err)
 	}
@@ -233,7 +232,7 @@ func TestLeasesOnMariaDBSayWhatIsWrong(t *testing.T) {
 		"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter2'", "GRANT SELECT ON test1.* TO reader@'127.0.0.1'")
 	at := "@tcp(" + s.Addr() + ")"
 	use := func(dsn string, timeout time.Duration) (assigner.Lease, error) {
-		return storetest.TryAssign(t, assigner.Leased(storetest.Leases(openMariaDB(t, dsn)), assigner.LeaseConfig{}), timeout)
+		return storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(openMariaDB(t, dsn)), assigner.LeaseConfig{}), timeout)
 	}
 	for _, tt := range []struct {
 		dsn      string
@@ -265,14 +264,14 @@ func TestLeasesOnMariaDBSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The grants that docs/IDENTITY.md names, table by table, are all that a generator and a recovery need.
+// The grants in docs/IDENTITY.md are enough for a generator and a recovery.
 func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 	s := testserver.MariaDB(t)
 	admin, _ := mariaDB(s).Applied(t)
 	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE TO ids@'127.0.0.1'",
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
-	store := storetest.Leases(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
+	store := storetest.LeaseStore(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
 	_, err := storetest.TryAssign(t, assigner.Leased(store, assigner.LeaseConfig{}), time.Minute)
 	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "the user needs SELECT on it") ||
 		!strings.Contains(err.Error(), "cannot see whether WORKER_NODE gives out the same worker IDs") {
@@ -294,7 +293,7 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// So are those for WORKER_NODE, which Java services share.
+// The grants for WORKER_NODE, which Java services share, are enough, too.
 func TestNodesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 	s := testserver.MariaDB(t)
 	admin, _ := mariaDB(s).Applied(t)

@@ -52,7 +52,7 @@ func TestMariaDBWithoutLetterCaseHasNoTwins(t *testing.T) {
 	}
 	for _, a := range []assigner.Assigner{
 		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
-		assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{FirstWorkerID: 1000}),
+		assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{FirstWorkerID: 1000}),
 	} {
 		storetest.Assign(t, a)
 	}

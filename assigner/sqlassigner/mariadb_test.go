@@ -38,9 +38,9 @@ func openMariaDB(t *testing.T, dsn string) *sqlx.DB {
 }
 
 // mariaDB is a backend whose databases lie on one server.
-func mariaDB(s *testserver.Server) storetest.Backend {
+func mariaDB(s *testserver.Server) storetest.Database {
 	var databases atomic.Int64
-	return storetest.Backend{
+	return storetest.Database{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
 			name := fmt.Sprintf("test%d", databases.Add(1))
 			storetest.Exec(t, openMariaDB(t, s.DSN()), "CREATE DATABASE "+name)
@@ -136,8 +136,8 @@ func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
 	}
 }
 
-// With a setting that the check refuses, a crash makes the server hand out a number twice: the check
-// is not there for show.
+// With a setting that the check refuses, a crash makes the server hand out a number twice: the
+// check is not there for show.
 func TestUndurableMariaDBHandsANumberOutTwice(t *testing.T) {
 	s := testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit=0")
 	db, _ := mariaDB(s).Applied(t)

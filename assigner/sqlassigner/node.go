@@ -9,16 +9,16 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// nodes is WORKER_NODE as a source of worker IDs.
+// nodes takes worker IDs from WORKER_NODE.
 type nodes struct {
 	store  *store
-	warned sync.Once // that few are left
+	warned sync.Once // that few worker IDs are left
 }
 
-// add takes a worker ID that no namespace of WORKER_LEASE has, and runs more in the transaction of
-// its row. The namespaces are read before the transaction, so that a worker ID of one of them
-// leaves no row, and after it, since a namespace may have been made meanwhile. When it is not known
-// whether a commit took effect, the worker ID is wasted.
+// add takes a worker ID outside all namespaces of WORKER_LEASE, and runs more in the transaction of
+// its row. It reads the namespaces before the transaction, to leave no row for a rejected worker
+// ID, and again after it, since a namespace may have been created meanwhile. If the result of a
+// commit is unknown, the worker ID is wasted.
 func (a *nodes) add(ctx context.Context, conn *sqlx.Conn, n node, d assigner.Domain, more func(tx *sqlx.Tx, id int64) error) (id int64, err error) {
 	before, err := a.store.reserved(ctx, conn, d)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *store) insertNode(ctx context.Context, tx *sqlx.Tx, n node, d assigner.
 	return id, nil
 }
 
-// insert returns the key of the new row by the way that the database offers.
+// insert returns the key of the new row, by RETURNING or LastInsertId.
 func (s *store) insert(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (id int64, err error) {
 	if s.dialect.returning {
 		err = tx.QueryRowxContext(ctx, query+" RETURNING ID", args...).Scan(&id)

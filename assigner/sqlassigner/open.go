@@ -23,8 +23,9 @@ const (
 //
 // with defaults that suit this package: parseTime=true, loc=UTC, timeout=5s, readTimeout=10s,
 // writeTimeout=10s, rejectReadOnly=true and, unless the DSN names a charset or collation,
-// interpolateParams=true. A value in the DSN wins; tls and all other parameters mean what the driver
-// says. Nothing is connected yet, and the handle is the caller's to close. No error holds the password.
+// interpolateParams=true. A value in the DSN wins; the driver documents tls and all other
+// parameters. OpenMySQL does not connect yet. The caller closes the handle. Errors never contain
+// the password.
 func OpenMySQL(dsn string) (*sqlx.DB, error) {
 	cfg, err := mysqlConfig(dsn)
 	if err != nil {
@@ -50,7 +51,7 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// setDefaults leaves alone what the DSN gives.
+// setDefaults sets the parameters that are missing from the DSN.
 func setDefaults(cfg *mysql.Config, given url.Values) {
 	flag := func(name string, value *bool) {
 		if !given.Has(name) {
@@ -75,7 +76,8 @@ func setDefaults(cfg *mysql.Config, given url.Values) {
 	cfg.Logger = &mysql.NopLogger{}
 }
 
-// dsnParams returns the parameters of a DSN that the driver has accepted: they follow the last slash.
+// dsnParams returns the parameters of a DSN that the driver has accepted: they follow the last
+// slash.
 func dsnParams(dsn string) url.Values {
 	_, query, _ := strings.Cut(dsn[strings.LastIndex(dsn, "/")+1:], "?")
 	params := url.Values{}
@@ -86,12 +88,12 @@ func dsnParams(dsn string) url.Values {
 	return params
 }
 
-// harmless returns the text of a driver's error about a DSN if it is one of its fixed ones. The
-// others quote what the driver took for a parameter, which may be a piece of an unescaped password.
+// harmless returns a driver's error about a DSN if its text is fixed. Other texts quote a
+// parameter, which may be part of an unescaped password.
 func harmless(err error) error {
 	if strings.HasPrefix(err.Error(), "invalid DSN: ") {
 		return err
 	}
-	return errors.New("the driver refuses the address or the value of a parameter (which is not shown, since it " +
+	return errors.New("the driver rejects the address or the value of a parameter (not shown, since it " +
 		"may hold a piece of the password)")
 }

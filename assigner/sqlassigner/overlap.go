@@ -13,12 +13,12 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Two sources of worker IDs may lie in one database. WORKER_NODE gives out 1, 2, 3 and so on; a
-// namespace of WORKER_LEASE has the worker IDs from its FIRST_WORKER_ID up. Each source commits its
-// write first and looks at the other source then. Of two processes that start at once, at least one
-// sees the other and refuses its worker ID.
+// A database may have two sources of worker IDs. WORKER_NODE gives out 1, 2, 3 and so on; a
+// namespace of WORKER_LEASE has the worker IDs from its FIRST_WORKER_ID up. Each source first
+// commits its write and then reads the other source. Of two processes that start at once, at least
+// one sees the other and fails.
 
-// nodesAllow refuses the claims of a namespace whose worker IDs WORKER_NODE may have given out.
+// nodesAllow returns an error if WORKER_NODE may have given out worker IDs of a namespace.
 func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Meta) error {
 	highest, err := l.store.highestNode(ctx, conn)
 	if err != nil {
@@ -45,9 +45,9 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Met
 	return nil
 }
 
-// highestNode returns the largest worker ID that WORKER_NODE is known to have given out, or 0. A
-// table that does not exist has given out none. Without the right to read WORKER_NODE there is no
-// answer; the other sources of the answer matter only where rows were deleted.
+// highestNode returns the largest worker ID that WORKER_NODE is known to have given out, or 0 if
+// the table does not exist. It returns an error without the right to read WORKER_NODE. It ignores
+// that error for the other queries, which matter only if rows were deleted.
 func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64, err error) {
 	all := "SELECT MAX(ID) FROM (" + strings.Join(s.dialect.given, " UNION ALL ") + ") AS GIVEN"
 	err = conn.QueryRowxContext(ctx, s.sql(all)).Scan(&highest)
@@ -71,8 +71,8 @@ func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64
 	return highest, nil
 }
 
-// reserved are the worker IDs of a namespace of WORKER_LEASE: first and all above it. The zero
-// value stands for no namespace.
+// reserved describes the worker IDs of a namespace of WORKER_LEASE: first and all above it. The
+// zero value stands for no namespace.
 type reserved struct {
 	namespace string
 	first     int64
@@ -80,12 +80,13 @@ type reserved struct {
 
 func (r reserved) covers(id int64) bool { return r.namespace != "" && r.first <= id }
 
-// near reports whether less than a tenth of the worker IDs below first is left above id.
+// near reports whether less than a tenth of the worker IDs below first remain above id.
 func (r reserved) near(id int64) bool {
 	return r.namespace != "" && 10*(r.first-1-id) < r.first-1
 }
 
-// reserved returns the namespace that shares worker IDs with a domain and begins lowest.
+// reserved returns the namespace that shares worker IDs with a domain and has the lowest first
+// worker ID.
 func (s *store) reserved(ctx context.Context, conn *sqlx.Conn, d assigner.Domain) (r reserved, err error) {
 	args := []any{d.DatacenterID}
 	for _, value := range pinOf(d.Layout, d.Epoch) {
@@ -103,7 +104,7 @@ func (s *store) reserved(ctx context.Context, conn *sqlx.Conn, d assigner.Domain
 	return r, err
 }
 
-// allows refuses a number of WORKER_NODE that the namespace has.
+// allows returns an error for a worker ID of WORKER_NODE that belongs to the namespace.
 func (r reserved) allows(id int64) error {
 	if !r.covers(id) {
 		return nil
@@ -114,7 +115,7 @@ func (r reserved) allows(id int64) error {
 		"well above %d", assigner.ErrWorkerOverlap, id, r.namespace, r.first, id)
 }
 
-// warnNear says once that WORKER_NODE has nearly reached a namespace.
+// warnNear logs once that WORKER_NODE has nearly reached a namespace.
 func (s *store) warnNear(ctx context.Context, once *sync.Once, r reserved, id int64) {
 	if !r.near(id) {
 		return

@@ -14,7 +14,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// pinColumns says how IDs are composed. The order is that of pinOf.
+// pinColumns are the columns of WORKER_NODE_PIN that describe the layout and epoch, in the order of
+// pinOf.
 var pinColumns = [...]string{"DELTA_BITS", "DATACENTER_BITS", "WORKER_BITS", "SEQUENCE_BITS", "UNIT_MS", "EPOCH_MS"}
 
 type pin [len(pinColumns)]int64
@@ -24,7 +25,7 @@ func pinOf(l bitsalloc.Layout, epoch time.Time) pin {
 		l.Unit.Milliseconds(), epoch.UnixMilli()}
 }
 
-// readPin returns sql.ErrNoRows when there is none.
+// readPin returns the pin, or sql.ErrNoRows when there is none.
 func (s *store) readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err error) {
 	fields := make([]any, len(stored))
 	for i := range stored {
@@ -34,8 +35,8 @@ func (s *store) readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err e
 	return stored, err
 }
 
-// checkPin writes the pin if there is none, and refuses to go on if there is another. When two
-// processes write it at once, the one that fails tries again and reads what the other wrote.
+// checkPin writes the pin if there is none, and returns an error if the pin differs. When two
+// processes write it at once, one fails, retries, and reads the pin of the other.
 func (s *store) checkPin(ctx context.Context, conn *sqlx.Conn, a *bitsalloc.Allocator) error {
 	mine := pinOf(a.Layout(), a.Epoch())
 	stored, err := s.readPin(ctx, conn)

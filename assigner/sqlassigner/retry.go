@@ -12,16 +12,16 @@ const (
 	longestPause = time.Second
 )
 
-// retry calls attempt until it succeeds, fails of something that does not pass, or ctx ends, and
-// returns the number of calls and the error of the last one. Between two calls it pauses for a
-// random time below a bound that doubles: processes that collided once should not do so again.
+// retry calls attempt until it succeeds, returns a permanent error, or ctx ends. It returns the
+// number of calls and the error of the last one. Between two calls it waits with exponential
+// backoff and jitter, so that processes that collided once do not collide again.
 func retry(ctx context.Context, attempt func() error, passes func(error) bool) (tries int, err error) {
 	pause := firstPause
 	var cause error
 	for tries = 1; ; tries++ {
 		err = attempt()
 		if ended := ctx.Err(); ended != nil && cause != nil && errors.Is(err, ended) {
-			err = cause // the last attempt says no more than that there was no time left for it
+			err = cause // the last attempt only failed for lack of time
 		}
 		if err == nil || ctx.Err() != nil || !passes(err) {
 			return tries, err

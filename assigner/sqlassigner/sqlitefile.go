@@ -15,21 +15,21 @@ import (
 	"github.com/uidring/uidring/internal/disk"
 )
 
-// A sqliteFile keeps the path and the identity of the database file that a store has used first.
-// Any number of goroutines may use it.
+// A sqliteFile records the path and the identity of the first database file that a store has used.
+// Any number of goroutines may use it at once.
 //
-// SQLite itself goes on writing to a file that was renamed or deleted under an open connection,
-// except at the beginning of a journal of its own, and a connection that is opened later writes to
-// the new file at the same path. So all looks compare the path with the first look. The first look
-// also requires that this process has the file open: it has not when the file was replaced after
-// the connection was opened.
+// SQLite keeps writing to a file that was renamed or deleted under an open connection; it only
+// notices when it starts a new journal. A connection that is opened later writes to the new file at
+// the same path. So each check compares path and identity with the first check. The first check
+// also requires that this process has the file open, to detect a file that was replaced after the
+// connection was opened.
 type sqliteFile struct{ first atomic.Pointer[sqlitePlace] }
 
 // A sqlitePlace is a path and the identity of the file there.
 type sqlitePlace struct{ path, identity string }
 
-// look sets the identity of a database, and adds the faults of the file system that it is on. A
-// database in memory has no identity; its journal is a fault already.
+// look sets the identity of a database, and adds the faults of its file system. A database in
+// memory has no identity; its journal is a fault already.
 func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) error {
 	path, err := sqlitePath(ctx, conn)
 	if err != nil {
@@ -54,7 +54,7 @@ func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *assigner
 	return err
 }
 
-// check refuses a file other than the first one.
+// check returns an error for a file other than the first one.
 func (f *sqliteFile) check(now sqlitePlace) error {
 	first := f.first.Load()
 	if first == nil {
@@ -77,7 +77,7 @@ func (f *sqliteFile) check(now sqlitePlace) error {
 	return nil
 }
 
-// moved describes a file that the store must not go on with.
+// moved returns the error for a file that is not the first one.
 func moved(path, found string) error {
 	return final("%w: the file %s was moved, replaced or deleted while it was open, %s; put it back, or end the process and "+
 		"start it again where this is the right store: two stores, and two copies of one, hand out the same worker IDs",
@@ -104,11 +104,12 @@ func sqlitePath(ctx context.Context, conn *sqlx.Conn) (path string, err error) {
 	return path, errors.Join(rows.Err(), rows.Close())
 }
 
-// sqliteWait is how long a statement waits for other connections, unless the handle has it wait longer.
+// sqliteWait is the least time that a statement waits for a lock; the busy_timeout of the handle
+// may be longer.
 const sqliteWait = 250 * time.Millisecond
 
-// sqliteWaiting has the statements of f wait for a lock. A commit that waits keeps new readers out; one that fails
-// at once and is tried again later may never meet a moment without a reader.
+// sqliteWaiting makes the statements of f wait for a lock. A commit that waits keeps new readers
+// out. A commit that fails at once and is retried later might find a reader each time.
 func sqliteWaiting(f func(context.Context, *sqlx.Conn) error) func(context.Context, *sqlx.Conn) error {
 	return func(ctx context.Context, conn *sqlx.Conn) (err error) {
 		var given int64

@@ -21,18 +21,17 @@ const maxKey = 128
 // Sticky returns an assigner that gives a service key the same worker ID at every start. The first
 // start with a key takes the worker ID from WORKER_NODE, the table of [Disposable]; a row of
 // WORKER_STICKY keeps it. A key has 1 to 128 characters, no control characters, and no space at
-// either end; keys that differ in case only are different keys. [HostKey] makes one from the host's
-// addresses.
+// either end; keys are case-sensitive. [HostKey] derives a key from the host's addresses.
 //
-// The grant is [assigner.GuaranteeSticky], reusable, and not fenced. The last process that starts
-// with a key has its worker ID; Renew of the older process returns [assigner.ErrWorkerRowLost] and
-// names the other one. Until then, for up to a minute, both issue the same IDs. A generator that
-// has lost its worker ID takes it back, so that two of one key go on in turns: give each process a
-// key of its own. [assigner.Fenced] refuses the second process, and keeps the IDs of both apart in
-// any case.
+// The grant is [assigner.GuaranteeSticky], reusable, and not fenced. When a second process starts
+// with a key, it takes over the worker ID. Renew of the first process then returns
+// [assigner.ErrWorkerRowLost] and names the second; until then, for up to a minute, both issue the
+// same IDs. A generator that has lost its worker ID takes it back, so two processes with one key
+// take it from each other in turns: give each process a key of its own. [assigner.Fenced] rejects
+// the second process and keeps the IDs of both apart.
 //
-// Any number of goroutines may use the assigner at once. Its leases share the key, and Release
-// leaves the row as it is.
+// Any number of goroutines may use the assigner at once. Its leases share the key. Release leaves
+// the row unchanged.
 func Sticky(db *sqlx.DB, key string, cfg Config) assigner.Assigner {
 	s, err := newStore(db, cfg)
 	if err == nil {
@@ -56,12 +55,12 @@ func checkKey(key string) error {
 
 type sticky struct {
 	nodes
-	err        error // why there is no store, or the mistake in the key
+	err        error // of the arguments of Sticky
 	key, token string
 }
 
-// Assign writes the token of the assigner into the row of the key. A second generator of the
-// assigner finds it there: where that generator is refused, the row is still the first one's.
+// Assign writes the token of the assigner into the row of the key. All generators of the assigner
+// share this token, so a second generator that is rejected leaves the row to the first.
 func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
 	if a.err != nil {
 		return nil, a.err
@@ -137,5 +136,5 @@ func (l *stickyLease) lost(how string) error {
 		assigner.ErrWorkerRowLost, l.key, how, l.workerID)
 }
 
-// Release leaves the row to the next start with the key.
+// Release does nothing: the next start with the key uses the row.
 func (l *stickyLease) Release(context.Context, int64) error { return nil }

@@ -18,8 +18,8 @@ import (
 // callTimeout bounds a call whose context has no deadline of its own.
 const callTimeout = 10 * time.Second
 
-// A store is a database handle with its dialect: what all assigners of this package work on. It is
-// immutable; the handle may be used by any number of goroutines.
+// A store is a database handle with its dialect and configuration. All assigners of this package
+// use one. It is immutable; any number of goroutines may use it at once.
 type store struct {
 	db      *sqlx.DB
 	dialect dialect
@@ -42,19 +42,19 @@ func newStore(db *sqlx.DB, cfg Config) (*store, error) {
 	return &store{db: db, dialect: d, tables: t, cfg: cfg}, nil
 }
 
-// do runs f on one connection that is idle, again if it failed of something that passes, and words
-// the error. f must be safe to repeat when it is not known whether it took effect.
+// do runs f on one connection outside any transaction, retries it after a temporary error, and
+// explains the last error. f must be safe to repeat when it may have taken effect.
 func (s *store) do(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
 	return s.look(ctx, what, s.idle(f))
 }
 
-// look is do for an f that reads nothing that a transaction could hide.
+// look is do without the check for an open transaction.
 func (s *store) look(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
 	return s.repeat(ctx, what, f, func(diagnosis) bool { return true })
 }
 
-// repeat is look for an f that may not be repeated after every error that passes; may says when it
-// may.
+// repeat is look for an f that must not be repeated after every temporary error; may reports
+// whether it may be.
 func (s *store) repeat(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error, may func(diagnosis) bool) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -79,8 +79,8 @@ func (s *store) repeat(ctx context.Context, what string, f func(context.Context,
 	return s.explain(ctx, what, tries, err)
 }
 
-// try does one attempt. A connection to a server that turned out to be read-only is not used
-// again: after a failover the next one leads to the new primary.
+// try runs f once. It drops a connection to a read-only server from the pool: after a failover the
+// next connection reaches the new primary.
 func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) error) error {
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
@@ -94,12 +94,12 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 	return err
 }
 
-// swap runs a statement that changes one row or none, in autocommit, and reports whether it changed
-// one. Once it may have taken effect it is not tried again: the second try would find what the first
-// one did, and report false for it.
+// swap runs a statement that changes at most one row, in autocommit, and reports whether it changed
+// one. swap does not retry a statement that may have taken effect: the retry would meet the changed
+// row and report false.
 //
-// ready, unless nil, reads whether the statement could change a row now. Processes that contend for
-// a row then see that another has changed it, and do not all wait for the lock on the row.
+// ready, unless nil, reads whether the statement could change a row now. Processes that compete for
+// a row then notice a change without waiting for the lock on the row.
 func (s *store) swap(ctx context.Context, what string, ready *query, statement string, args ...any) (bool, error) {
 	var sent bool
 	var changed int64
@@ -128,20 +128,20 @@ func (s *store) swap(ctx context.Context, what string, ready *query, statement s
 	return err == nil && changed == 1, err
 }
 
-// create is swap for a statement that inserts a row, and reports false when there is one.
+// create is swap for a statement that inserts a row. It reports false when the row exists.
 func (s *store) create(ctx context.Context, what string, absent *query, statement string, args ...any) (bool, error) {
 	return s.swap(ctx, what, absent, statement+s.dialect.absent, args...)
 }
 
-// A query counts rows that are to be as many as rows says.
+// A query counts rows; the caller expects the result rows.
 type query struct {
 	rows int
 	text string
 	args []any
 }
 
-// assign does what precedes every new grant, the check of the domain, of durability, of the tables
-// and of the pin, and then f.
+// assign checks the domain, durability, the tables and the pin, and then runs f, which takes a
+// worker ID.
 func (s *store) assign(ctx context.Context, d assigner.Domain, f func(context.Context, *sqlx.Conn) error) error {
 	a, err := bitsalloc.New(d.Layout, d.Epoch)
 	if err != nil {
@@ -169,20 +169,20 @@ func (s *store) tx(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error)
 		return err
 	}
 	if err := f(tx); err != nil {
-		_ = tx.Rollback() // when it fails, the server does it
+		_ = tx.Rollback() // if that fails, the server rolls back
 		return err
 	}
 	return tx.Commit()
 }
 
-// sql puts a statement into the dialect, with the tables' names in the database: ? for a value,
-// {now} for the time of a timestamp column of WORKER_NODE, {today} for its date, {utc} for the time
-// of our own columns, {later} for that time and a value of microseconds; {clock} and {expires} read
-// the time and the column EXPIRES_AT as microseconds since 1970; {folded} is the column NAMESPACE
-// in lower case.
+// sql translates a statement into the dialect, with the database's table names: ? stands for a
+// value, {now} for the time of a timestamp column of WORKER_NODE, {today} for its date, {utc} for
+// the time of our own columns, {later} for that time and a value of microseconds; {clock} and
+// {expires} read the time and the column EXPIRES_AT as microseconds since 1970; {folded} is the
+// column NAMESPACE in lower case.
 func (s *store) sql(text string) string {
 	return sqlx.Rebind(s.dialect.bind, s.dialect.times.Replace(s.tables.inSQL(text)))
 }
 
-// newToken returns 26 random letters and digits, more than anybody can hit by accident.
+// newToken returns 26 random letters and digits, unique for all practical purposes.
 func newToken() string { return rand.Text() }

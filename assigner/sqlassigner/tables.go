@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// tables are the names of our tables in the database, by their names in package schema.
+// tables maps the names of package schema to the names in the database.
 type tables struct {
 	stored map[string]string
 	quote  string         // of an identifier
-	word   *regexp.Regexp // a name in package schema, or another word that begins like one
+	word   *regexp.Regexp // a name in package schema, or a longer word that starts with one
 }
 
-// newTables names the tables of package schema. Its error lists all names that are not allowed.
+// newTables applies Config.TableName to the names of package schema. Its error lists all names that
+// are not allowed.
 func newTables(cfg Config, d dialect) (tables, error) {
 	rename := cfg.TableName
 	if rename == nil {
@@ -52,7 +53,7 @@ func created(text string) []string {
 	return names[1:]
 }
 
-// inSQL replaces the names of package schema in a statement by those in the database, exactly.
+// inSQL replaces the names of package schema in a statement by the quoted names in the database.
 func (t tables) inSQL(text string) string {
 	return t.word.ReplaceAllStringFunc(text, func(word string) string {
 		if stored, ok := t.stored[word]; ok {
@@ -62,7 +63,7 @@ func (t tables) inSQL(text string) string {
 	})
 }
 
-// inText replaces the names of package schema in a text for people by those in the database.
+// inText replaces the names of package schema in an error text by the names in the database.
 func (t tables) inText(text string) string {
 	return t.word.ReplaceAllStringFunc(text, func(word string) string {
 		if stored, ok := t.stored[word]; ok {
@@ -81,7 +82,7 @@ func (t tables) names(group []string) []string {
 	return names
 }
 
-// renamed is an error of ours whose text has the names in the database.
+// renamed is an error with another text, which has the names in the database.
 type renamed struct {
 	error
 	text string

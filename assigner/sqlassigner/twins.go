@@ -12,23 +12,22 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// nodeTables and leaseTables are the tables that go together: those of Disposable and Sticky, and
-// those of Leases.
+// nodeTables returns the tables of Disposable and Sticky, leaseTables the tables of LeaseStore.
 func nodeTables() []string {
 	return []string{"WORKER_NODE", "WORKER_NODE_TOKEN", "WORKER_NODE_PIN", "WORKER_STICKY"}
 }
 
 func leaseTables() []string { return []string{"WORKER_LEASE", "WORKER_LEASE_META"} }
 
-// A relation is a table whose name is one of ours but for letter case.
+// A relation is a table in the database whose name equals a name of ours, apart from letter case.
 type relation struct {
 	name      string // as the database has it
-	schema    string // PostgreSQL's
-	used      bool   // statements that use our name lead to it
+	schema    string // in PostgreSQL
+	used      bool   // statements with our name use it
 	temporary bool   // no other connection sees it
 }
 
-// full is the name for people.
+// full returns the name for error texts.
 func (r relation) full() string {
 	if r.schema == "" {
 		return r.name
@@ -36,8 +35,8 @@ func (r relation) full() string {
 	return r.schema + "." + r.name
 }
 
-// checkTables refuses tables of which each process may see another one. It returns the ones that
-// statements lead to.
+// checkTables returns an error if two processes might use different tables for one name. Otherwise
+// it returns the tables that statements use.
 func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []string) ([]relation, error) {
 	ours := s.tables.names(group)
 	found, err := s.dialect.relations(ctx, conn, ours)
@@ -64,9 +63,8 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []string
 	return found, nil
 }
 
-// checkTables checks the tables of leases and WORKER_NODE, whose worker IDs a namespace must not
-// have. It does so once in a while, since a claim that contends for the meta row reads it over and
-// over.
+// checkTables checks the tables of leases, and WORKER_NODE because of its worker IDs. It limits the
+// rate of checks, since a claim that competes for the meta row reads the row many times.
 func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
 	const once = 10 * time.Second
 	now := time.Now().UnixNano()
@@ -80,7 +78,7 @@ func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
 	return nil
 }
 
-// meant returns which of our tables a twin could be taken for.
+// meant returns the table of ours that a twin could be confused with.
 func meant(twin relation, ours []string, found []relation) string {
 	name := ours[slices.IndexFunc(ours, func(name string) bool { return strings.EqualFold(name, twin.name) })]
 	if i := slices.IndexFunc(found, func(r relation) bool { return r.used && r.name == name }); i >= 0 {
@@ -89,9 +87,9 @@ func meant(twin relation, ours []string, found []relation) string {
 	return name
 }
 
-// mysqlRelations looks for other letter cases where the server tells them apart. Temporary tables
-// are in no list: the text of a table's definition tells. A table that the user may not see is left
-// to the statements that use it.
+// mysqlRelations looks for names in other letter case if the server distinguishes them. MySQL does
+// not list temporary tables, so mysqlRelations reads the definition of each table. It skips tables
+// that the user may not see; statements that use them fail later.
 func mysqlRelations(ctx context.Context, conn *sqlx.Conn, names []string) (found []relation, err error) {
 	list, values := marks(names)
 	var stored []string
@@ -119,8 +117,8 @@ func mysqlRelations(ctx context.Context, conn *sqlx.Conn, names []string) (found
 	return found, nil
 }
 
-// postgresRelations looks at all schemas of the search path: a process with another path, or
-// another user, meets another one of them first.
+// postgresRelations looks at all schemas of the search path, since a process with another path or
+// user may find the table in another schema first.
 func postgresRelations(ctx context.Context, conn *sqlx.Conn, names []string) (found []relation, err error) {
 	list, values := marks(names)
 	rows, err := conn.QueryxContext(ctx, sqlx.Rebind(sqlx.DOLLAR, "SELECT n.nspname, c.relname, c.relpersistence = 't', pg_table_is_visible(c.oid) "+
@@ -141,8 +139,8 @@ func postgresRelations(ctx context.Context, conn *sqlx.Conn, names []string) (fo
 	return found, rows.Err()
 }
 
-// sqliteRelations looks for temporary tables, which hide those of the file. Letter case makes no
-// difference.
+// sqliteRelations looks for temporary tables, which hide tables of the file. SQLite ignores letter
+// case.
 func sqliteRelations(ctx context.Context, conn *sqlx.Conn, names []string) (found []relation, err error) {
 	list, values := marks(names)
 	var stored []string

@@ -19,10 +19,10 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	github.com/spf13/viper v1.21.0
-	github.com/uidring/uidring v0.0.0
-	github.com/uidring/uidring/assigner/etcdassigner v0.0.0
-	github.com/uidring/uidring/assigner/redisassigner v0.0.0
-	github.com/uidring/uidring/metrics/prometheus v0.0.0
+	github.com/uidring/uidring v0.1.0
+	github.com/uidring/uidring/assigner/etcdassigner v0.1.0
+	github.com/uidring/uidring/assigner/redisassigner v0.1.0
+	github.com/uidring/uidring/metrics/prometheus v0.1.0
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.uber.org/zap v1.27.1
 	golang.org/x/net v0.61.0
@@ -80,11 +80,4 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-)
-
-replace (
-	github.com/uidring/uidring => ../..
-	github.com/uidring/uidring/assigner/etcdassigner => ../../assigner/etcdassigner
-	github.com/uidring/uidring/assigner/redisassigner => ../../assigner/redisassigner
-	github.com/uidring/uidring/metrics/prometheus => ../../metrics/prometheus
 )

@@ -1,4 +1,5 @@
-// Command uidring reads, plans and serves unique IDs, and looks after the worker IDs that they are made with.
+// Command uidring reads, plans and serves unique IDs, and looks after the worker IDs that they are
+// made with.
 package main
 
 import (

@@ -1,316 +1,392 @@
 /*
- * The ring of package ringbuffer: two slots, runs of two IDs, one producer, TAKERS takers.
+ * The ring of package ringbuffer: two slots, blocks of one to three IDs, one producer, TAKERS
+ * takers.
  *
- * Every statement that touches a shared word more than once lies in a d_step that stands for one atomic
- * operation of the Go code: a load, a store, an add, a swap, a compare-and-swap. Between any two of them
- * any other process may run. Locals and the counters that only the final check reads go along with
+ * Every statement that touches a shared word more than once lies in a d_step that stands for one
+ * atomic operation of the Go code: a load, a store, an add, a compare-and-swap. Between any two of
+ * them any other process may run. Locals, and the words that only assertions read, go along with
  * the operation beside them.
  *
- * Defined on the command line: TAKERS, RUNS (how many are put), and any of
- *   BATCH    takers choose between Take and TakeN at every turn
- *   RETIRE   the producer may retire the oldest run at any time
- *   CHANGE   once, it may retire all runs and leave out a run number, as for a new worker ID
- *   COUNT    the accounting is checked at the end; takers may stop at any time, so that IDs remain
+ * A block is its number: 1 for the first one that is put, index 0 in Go, and 0 for the used-up
+ * block that startAt makes. A number is never used again, like the pointer it stands for; last,
+ * index and total follow from it. next stops at last + 1, since the Go code treats all values above
+ * last alike. A slot that holds 0 is nil.
+ *
+ * Defined on the command line: TAKERS, BLOCKS (how many are put), and any of
+ *   SIZE      blocks of SIZE IDs, instead of two and one in turn
+ *   SHORT     blocks of one ID and two in turn
+ *   BATCH     takers choose between Take and TakeBlock at every turn
+ *   RETIRE    the producer may retire at any time, up to any ID
+ *   ACCOUNTS  put = issued + retired + remaining is asserted after every step
+ *   COUNTS    a process calls Counts at any time, except during a Retire
  * or one of the mutants, which the checker must refute:
- *   NO_CURSOR_CHECK     the cursor is not read again after the flag
- *   NO_EMPTY_TEST       cursor and tail are not compared
- *   TAIL_BEFORE_CURSOR  a take reads tail first
- *   TAIL_FIRST          Put publishes tail before next and flag
- *   RETIRE_TO_ZERO      Retire swaps 0 into next
- *   KEEP_ANY            a taker keeps what its add returned if the slot's flag, read again, allows it
- *   LATE_OVERSHOT       (with COUNT) Put reads the overshoot before it swaps next
+ *   NO_INDEX        advance takes the block in the slot without a look at its index
+ *   NO_EMPTY_CHECK  advance reports an empty ring without a second look at current
+ *   STORE_CURRENT   advance stores current instead of swapping it
+ *   KEEP_NEXT       Take keeps last + 1
+ *   KEEP_ALL        (with BATCH) TakeBlock keeps the IDs of its add that are above last
+ *   LEFT_SHORT      (with BATCH) TakeBlock takes a block of one ID for used up
+ *   SLOT_FIRST      Put stores the block in its slot before it sets next
+ *   FREE_EARLY      Free counts the slot of the current block as free though the block has IDs
+ *   FREE_AHEAD      Free counts the slot of the block after a used-up current one as free
+ *   TAKER_FREES     each slot has a flag, which the taker of a block's last ID clears
+ *   RETIRE_STORE    (with RETIRE) Retire loads next and stores it in two steps
+ *   RETIRE_ANY      (with RETIRE) Retire drops IDs of all blocks and leaves current alone
+ *   RETIRE_STOPS    (with RETIRE) Retire does not go on with the next block
+ *   COUNT_ANYTIME   (with COUNTS and RETIRE) Counts runs during a Retire, too
  */
 #ifndef TAKERS
 #define TAKERS 2
 #endif
-#ifndef RUNS
-#define RUNS 4
+#ifndef BLOCKS
+#define BLOCKS 4
 #endif
 
-#define RUN       2
 #define SLOTS     2
-#define START     254 /* indices are bytes and begin just below their wrap */
-#define PLACE(i)  ((i) & (SLOTS - 1))
-#define RUNOF(id) ((id) / RUN)
-#define END(run)  (((run) + 1) * RUN)
-#define USED      ((tail - cursor) & 255)
-
-byte next[SLOTS];
-byte flag[SLOTS];
-byte cursor = START;
-byte tail = START;
-
-int seen;               /* bit i: ID i has been returned */
-byte top;               /* the largest ID returned */
-byte alive = TAKERS + 1;
-bool closed;            /* the last run has been put */
-
-byte puts;
-
-#ifdef COUNT
-byte failed, overshot, retired;
-#define TALLY(counter, n) counter = counter + (n)
+#define PLACE(b)  ((b) & (SLOTS - 1))
+#if defined(SIZE)
+#define LAST(b)   ((b) * SIZE)
+#elif defined(SHORT)
+#define LAST(b)   ((b) + (b) / 2)
 #else
-#define TALLY(counter, n) skip
+#define LAST(b)   ((b) + ((b) + 1) / 2)
+#endif
+#define FIRST(b)  (LAST((b) - 1) + 1)
+#define TOTAL(b)  LAST(b) /* the IDs begin with 1 and have no gaps */
+#define LEFT(b)   (LAST(b) + 1 - next[b])
+#define USEDUP(b) (next[b] > LAST(b))
+#define MIN(a, b) ((a) < (b) -> (a) : (b))
+#define MAX(a, b) ((a) > (b) -> (a) : (b))
+
+/* The words of the ring. */
+byte next[BLOCKS + 1];
+byte slot[SLOTS];
+byte current;
+byte tail;    /* blocks */
+byte put;     /* IDs */
+byte retired; /* IDs */
+#ifdef TAKER_FREES
+bool taken[SLOTS];
 #endif
 
-/* An ID is returned by a take that began when floor was the largest ID returned. */
-inline give(id) {
-	assert(!(seen & (1 << (id))));
-	assert((id) > floor);
-	seen = seen | (1 << (id));
-	top = ((id) > top -> (id) : top)
-}
+/* For the assertions. */
+short seen = 1; /* bit i: ID i has been returned; there is no ID 0 */
+byte issued;    /* IDs returned */
+byte dropped;   /* IDs that Retire has yet to add to retired */
+byte ended;     /* the largest ID up to which a Retire has returned */
+byte filled;    /* the block that was stored in a slot last */
 
-inline forget() { c = 0; mine = 0; x = 0; floor = 0 }
+/* Bit i: the ring was empty at an instant of the turn of taker i. It is set between turns. */
+#define ALL ((1 << TAKERS) - 1)
+byte sawEmpty = ALL;
 
-/* Steps 1 and 2 of Take and claim: on leaves, mine is the run that slot c held while cursor was c. */
-inline look() {
-#ifndef NO_EMPTY_TEST
+/* check goes along with every change of next and of current. */
+inline check() {
 	if
-	:: d_step { c == tail -> forget() }; goto again
+	:: USEDUP(filled) -> sawEmpty = ALL
 	:: else
 	fi;
-#endif
-	mine = flag[PLACE(c)];
-#ifndef NO_CURSOR_CHECK
-	if
-	:: d_step { cursor != c -> forget() }; goto again
-	:: else
-	fi
+#ifdef ACCOUNTS
+	assert(issued + retired + dropped == TOTAL(current) - LEFT(current)) /* the accounts */
 #endif
 }
 
-/* A compare-and-swap of cursor. */
-inline help() {
-	d_step {
+#if defined(KEEP_NEXT)
+#define KEPT (next[c] <= LAST(c) + 1)
+#elif defined(KEEP_ALL)
+#define KEPT (!USEDUP(c) || n > 1)
+#else
+#define KEPT (!USEDUP(c))
+#endif
+
+/*
+ * An add of n to next of block c. The IDs up to last are the taker's; they must be above all IDs of
+ * earlier adds, whichever take began first.
+ */
+inline give() {
+	do
+	:: n > 0 && KEPT ->
+		assert(!(seen & (1 << next[c]))); /* no ID twice */
+		assert(!(seen >> next[c]));       /* order */
+		assert(next[c] > ended);          /* no retired ID */
+		seen = seen | (1 << next[c]);
+		issued++;
+		next[c] = next[c] + 1;
+		n--
+	:: else -> break
+	od;
+	n = 0;
+	check()
+}
+
+#ifdef NO_INDEX
+#define FOUND (slot[PLACE(c + 1)] != 0)
+#else
+#define FOUND (slot[PLACE(c + 1)] == c + 1)
+#endif
+
+/* The compare-and-swap of current in advance, from block c to block m. */
+inline swapCurrent() {
+	if
+#ifdef STORE_CURRENT
+	:: true ->
+#else
+	:: current == c ->
+#endif
+		assert(m >= current); /* current never goes back */
+		assert(tail >= c);    /* handover gets tail - c */
+		current = m;
+		check()
+	:: else
+	fi
+}
+
+inline endTurn() { c = 0; n = 0; m = 0; sawEmpty = sawEmpty | (1 << me) }
+
+#ifdef TAKER_FREES
+inline took() { n = USEDUP(c) }
+inline free() {
+	if
+	:: d_step { n > 0 -> taken[PLACE(c)] = false; endTurn() }
+	:: d_step { n == 0 -> endTurn() }
+	fi
+}
+#else
+inline took() { endTurn() }
+inline free() { goto again }
+#endif
+
+inline advance() {
+	if
+	:: d_step { FOUND -> m = slot[PLACE(c + 1)] };
+		d_step {
+			swapCurrent();
+			assert(current != c); /* a take goes on only after current has moved */
+			endTurn()
+		}
+	:: !FOUND ->
 		if
-		:: cursor == c ->
-			assert(cursor != tail);
-			cursor = c + 1
-		:: else
-		fi;
-		forget()
-	}
+#ifdef NO_EMPTY_CHECK
+		:: d_step { assert(sawEmpty & (1 << me)); endTurn() }
+#else
+		:: d_step { current == c -> assert(sawEmpty & (1 << me)); endTurn() } /* empty */
+		:: d_step { current != c -> endTurn() }
+#endif
+		fi
+	fi
 }
 
 inline add() {
-	d_step {
-		x = next[PLACE(c)];
-		next[PLACE(c)] = x + 1;
-#ifdef KEEP_ANY
-		mine = flag[PLACE(c)];
-#endif
-		if
-		:: RUNOF(x) == mine -> give(x); forget()
-		:: else -> TALLY(failed, 1); x = 0
-		fi
-	};
 	if
-	:: mine == 0 /* done: no run has the number 0 */
-	:: else -> help()
-	fi
-}
-
-inline swap() {
-	x = next[PLACE(c)];
-	if
-	:: RUNOF(x) != mine -> help()
-	:: d_step { RUNOF(x) == mine && next[PLACE(c)] == x -> /* TakeN of one */
-		next[PLACE(c)] = x + 1;
-		give(x);
-		forget()
-	   }
-	:: d_step { RUNOF(x) == mine && next[PLACE(c)] == x -> /* of the rest */
-		next[PLACE(c)] = END(mine);
-		give(x);
-		if
-		:: x + 1 < END(mine) -> give(x + 1)
-		:: else
-		fi;
-		forget()
-	   }
-	:: d_step { RUNOF(x) == mine && next[PLACE(c)] != x -> forget() }
+	:: d_step { KEPT -> give(); took() }; free()
+	:: d_step { !KEPT -> n = 0 }; advance()
 	fi
 }
 
 /*
- * A turn of the loop in Take or in claim that failed and the one after it are modelled as two takes, which
- * makes the order that is asserted stricter. A take that finds the ring empty does nothing; hence a
- * turn begins when there is something to find.
+ * A turn is one round of the loop in Take or TakeBlock. The model takes each round for a call of
+ * its own, which makes the assertions stricter. Takers never stop.
  */
-proctype Taker() {
-	byte c, mine, x, floor;
+proctype Taker(byte me) {
+	byte c, n, m;
 
 again:
 	do
-	::	if
-#ifdef TAIL_BEFORE_CURSOR
-		:: d_step { cursor != tail -> x = tail; floor = top };
-			c = cursor;
+	::	d_step {
+			c = current;
 			if
-			:: d_step { c == x -> forget() }; goto again
-			:: else -> x = 0
-			fi;
-			mine = flag[PLACE(c)];
-			if
-			:: d_step { cursor != c -> forget() }; goto again
-			:: else
+			:: USEDUP(filled)
+			:: else -> sawEmpty = sawEmpty & ~(1 << me)
 			fi
-#else
-#ifdef NO_EMPTY_TEST
-		:: d_step { !closed || cursor != tail -> c = cursor; floor = top };
-#else
-		:: d_step { cursor != tail -> c = cursor; floor = top };
-#endif
-			look()
-#endif
-		:: closed && cursor == tail -> break
-#ifdef COUNT
-		:: break
-#endif
-		fi;
+		};
 		if
-		:: add()
+		:: d_step { KEPT -> n = 1; give(); took() }; free() /* Take: add */
+		:: USEDUP(c) -> advance() /* Take: add; TakeBlock: load next */
+#ifdef LEFT_SHORT
+		:: next[c] >= LAST(c) -> advance()
+#endif
 #ifdef BATCH
-		:: swap()
+		:: d_step { !USEDUP(c) -> n = 1 }; add()        /* TakeBlock: load next; of one ID */
+		:: d_step { LEFT(c) > 1 -> n = LEFT(c) }; add() /* of as many as are left */
 #endif
 		fi
-	od;
-	alive-- /* the locals are 0 here */
+	od
 }
 
-inline retireOldest() {
-	d_step { cursor != tail -> c = cursor; mine = flag[PLACE(c)] };
-	d_step {
-		old = next[PLACE(c)];
-#ifdef RETIRE_TO_ZERO
-		next[PLACE(c)] = 0;
+#if defined(FREE_EARLY)
+#define USED (tail - c)
+#elif defined(FREE_AHEAD)
+#define USED (tail - c + (USEDUP(c) -> -1 : 1))
 #else
-		next[PLACE(c)] = END(mine);
+#define USED (tail - c + (USEDUP(c) -> 0 : 1))
 #endif
-		if
-		:: old < END(mine) -> TALLY(retired, END(mine) - old)
-		:: else -> TALLY(overshot, old - END(mine))
-		fi;
-		old = 0
+
+#ifdef TAKER_FREES
+#define FREE (!taken[PLACE(tail + 1)])
+#else
+#define FREE (USED < SLOTS)
+#endif
+
+#define HASIDS(b) ((b) > 0 && !USEDUP(b))
+
+/* The store of block tail + 1 in its slot. */
+inline fill() {
+	m = slot[PLACE(tail + 1)];
+	assert(!HASIDS(m));   /* the block that is replaced has no IDs */
+	assert(m <= current); /* and takers have found it */
+	m = 0;
+	slot[PLACE(tail + 1)] = tail + 1;
+	filled = tail + 1;
+#ifdef TAKER_FREES
+	taken[PLACE(filled)] = true
+#endif
+}
+
+inline tryPut() {
+	d_step {
+		c = current;
+		isFull = filled >= SLOTS && HASIDS(filled) && HASIDS(filled - 1)
 	};
-	d_step {
-		if
-		:: cursor == c ->
-			assert(cursor != tail);
-			cursor = c + 1
-		:: else
-		fi;
-		c = 0; mine = 0
-	}
-}
-
-inline publishTail() { d_step { tail = tail + 1; assert(USED <= SLOTS) } }
-
-/* A slot that Put has seen to be free stays free: takers only ever move cursor on. */
-proctype Producer() {
-	byte number = 1, c, mine, old;
-	bool changed;
-
-	do
-	:: puts < RUNS && USED < SLOTS ->
-#ifdef TAIL_FIRST
-		publishTail();
-		d_step {
-			c = PLACE(tail - 1);
+	if
+	:: d_step { !FREE -> assert(isFull); c = 0; isFull = false } /* refused only if full */
+	:: d_step { FREE -> c = 0; isFull = false };
+#ifdef COUNTS
+		put = LAST(tail + 1);
+#endif
+#ifdef SLOT_FIRST
+		d_step { fill() };
+		next[filled] = FIRST(filled);
 #else
-		d_step {
-			c = PLACE(tail);
+		d_step { next[tail + 1] = FIRST(tail + 1); fill() };
 #endif
-			old = next[c];
-#ifdef LATE_OVERSHOT
-		};
-		d_step {
-#endif
-			next[c] = number * RUN;
-			mine = flag[c];
-			if
-			:: mine != 0 -> TALLY(overshot, old - END(mine))
-			:: else
-			fi;
-			old = 0; mine = 0
-		};
-		flag[c] = number;
-		c = 0;
-#ifndef TAIL_FIRST
-		publishTail();
-#endif
-		d_step { puts++; number++ }
-#ifdef RETIRE
-	:: retireOldest()
-#endif
-#ifdef CHANGE
-	:: !changed && puts > 0 && puts < RUNS ->
-		do
-		:: retireOldest()
-		:: cursor == tail -> break
-		od;
-		changed = true;
-		number++
-#endif
-	:: puts == RUNS -> break
-#ifdef COUNT
-	:: alive == 1 -> break /* nobody is left to take */
-#endif
-	od;
-	closed = true;
-	alive--
+		tail = filled
+	fi
 }
 
-#ifdef COUNT
-/* The sums of Counts, when nothing else runs. */
-proctype Accountant() {
-	byte i, issued, remaining;
+#define END (MIN(LAST(c), to) + 1)
 
-	atomic {
-		alive == 0;
-		i = 0;
-		do
-		:: i < 32 -> issued = issued + ((seen >> i) & 1); i++
-		:: else -> break
-		od;
-		i = 0;
-		do
-		:: i < SLOTS ->
+#ifdef RETIRE_STORE
+#define UNCHANGED true
+#else
+#define UNCHANGED (next[c] == x)
+#endif
+
+/* Block.retire swaps next from x to END. */
+inline retireBlock() {
+	do
+	:: next[c] >= END -> break
+	:: d_step { next[c] < END -> x = next[c] };
+		if
+		:: d_step { UNCHANGED -> dropped = END - x; next[c] = END; x = 0; check() };
+			d_step { retired = retired + dropped; dropped = 0 };
+			break
+		:: d_step { !UNCHANGED -> x = 0 }
+		fi
+	od
+}
+
+#ifdef RETIRE_ANY
+inline retire() {
+	c = current;
+	do
+	::	retireBlock();
+		if
+		:: c < filled -> c++
+		:: c == filled -> break
+		fi
+	od
+}
+#else
+inline retire() {
+	do
+	::	c = current;
+		retireBlock();
+		if
+		:: !USEDUP(c) -> break
+#ifdef RETIRE_STOPS
+		:: USEDUP(c) -> break
+#else
+		:: USEDUP(c) ->
 			if
-			:: flag[i] != 0 && next[i] > END(flag[i]) -> overshot = overshot + next[i] - END(flag[i])
-			:: else
-			fi;
-			i++
-		:: else -> break
-		od;
+			:: d_step { FOUND -> m = slot[PLACE(c + 1)] };
+				d_step { swapCurrent(); c = 0; m = 0 }
+			:: !FOUND ->
+				if
+				:: current == c -> break
+				:: d_step { current != c -> c = 0 }
+				fi
+			fi
+#endif
+		fi
+	od
+}
+#endif
+
+#if defined(COUNTS) && !defined(COUNT_ANYTIME)
+bool locked; /* keeps Counts and Retire apart */
+inline lock()   { d_step { !locked -> locked = true } }
+inline unlock() { locked = false }
+#else
+inline lock()   { skip }
+inline unlock() { skip }
+#endif
+
+proctype Producer() {
+	byte c, m, x, to;
+	bool isFull;
+
+end:
+	do
+	:: tail < BLOCKS -> tryPut()
+#ifdef RETIRE
+	:: d_step { tail > 0 -> to = LAST(tail) };
 		do
-		:: cursor != tail ->
-			i = PLACE(cursor);
-			if
-			:: RUNOF(next[i]) == flag[i] -> remaining = remaining + END(flag[i]) - next[i]
-			:: else
-			fi;
-			cursor = cursor + 1
-		:: else -> break
+		:: to > ended + 1 -> to--
+		:: break
 		od;
-		assert(failed >= overshot);
-		assert(puts * RUN == issued + (failed - overshot) + retired + remaining)
-	}
+		lock();
+		retire();
+		c = 0;
+		d_step { ended = MAX(ended, to); to = 0 };
+		unlock()
+#endif
+	od
+}
+
+#ifdef COUNTS
+proctype Counter() {
+	byte b, p, r, taken, before;
+
+end:
+	do
+	::	lock();
+		d_step { p = put; before = issued };
+		r = retired;
+		b = current;
+		taken = MIN(TOTAL(b) - LEFT(b), p);
+		b = 0;
+		d_step {
+			taken = MAX(taken, r) - r;
+			assert(before <= taken); /* Issued is not too low */
+			assert(taken <= issued); /* nor too high */
+			p = 0; r = 0; taken = 0; before = 0
+		};
+		unlock()
+	od
 }
 #endif
 
 init {
 	byte i;
 	atomic {
+		next[0] = 1;
 		do
-		:: i < TAKERS -> run Taker(); i++
+		:: i < TAKERS -> run Taker(i); i++
 		:: else -> break
 		od;
 		run Producer();
-#ifdef COUNT
-		run Accountant()
+#ifdef COUNTS
+		run Counter()
 #endif
 	}
 }

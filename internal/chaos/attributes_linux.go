@@ -5,5 +5,6 @@ import (
 	"syscall"
 )
 
-// setAttributes has the kernel kill the child when the run dies: one that is stopped would stay for ever.
+// setAttributes makes the kernel kill the child when the run dies: a stopped child would stay for
+// ever.
 func setAttributes(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -18,9 +18,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// What passes between a process and its parent: the profile in the environment, commands as lines on
-// standard input, events as JSON on standard output, IDs as 64 bits each, little endian, on the file
-// descriptor idsFile. The process ends when standard input does.
+// The parent passes the profile in the environment, and commands as lines on standard input. The
+// process writes events as JSON to standard output, and IDs as 64 bits each, little endian, to the
+// file descriptor idsFile. The process ends when its standard input ends.
 const (
 	profileEnv   = "UIDRING_CHAOS_PROFILE"
 	idsFile      = 3
@@ -28,9 +28,9 @@ const (
 	commandClock = "clock" // followed by how far the clock is to be off
 )
 
-// An event is what a process tells of its generator.
+// An event is a report of a process about its generator.
 type event struct {
-	Kind      string   // leased, or where an error was met
+	Kind      string   // leased, or the place of an error
 	WorkerID  int64    // with leased and lost
 	Sentinels []string `json:",omitempty"` // of an error
 	Text      string   `json:",omitempty"` // of an error that may not be met there
@@ -38,7 +38,8 @@ type event struct {
 
 const eventLeased = "leased"
 
-// runChild makes the program a process of the run if it was started as one, and does not return then.
+// runChild makes the program a process of the run if it was started as one, and does not return
+// then.
 func runChild() {
 	text, ok := os.LookupEnv(profileEnv)
 	if !ok {
@@ -131,7 +132,8 @@ func (c *child) obey(command string) {
 	}
 }
 
-// draw takes IDs at the rate of the profile, and writes them out, until the generator is to be closed.
+// draw takes IDs at the rate of the profile, and writes them out, until the generator is to be
+// closed.
 func (c *child) draw(ctx context.Context, g *cached.Generator) error {
 	const interval = 10 * time.Millisecond
 	ids := make([]int64, max(1, c.profile.Rate*int(interval)/int(time.Second)))
@@ -189,7 +191,8 @@ func (c *child) failed(place string, err error) {
 	c.tell(e)
 }
 
-// tell writes an event. When nobody reads it the parent has gone, and standard input ends as well.
+// tell writes an event. It ignores errors: they mean that the parent is gone, and then standard
+// input ends as well.
 func (c *child) tell(e event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

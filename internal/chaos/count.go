@@ -10,9 +10,9 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A counter counts every ID. It keeps a bitmap for each run, which is what the generators call the IDs of one worker ID and
-// delta, until all of the run have come; so it takes little memory however long the run is. Any number of
-// goroutines may use it.
+// A counter counts every ID. It keeps a bitmap for each block, the IDs of one worker ID and delta,
+// until all IDs of the block have arrived. Its memory therefore does not grow with the duration of
+// the run. Any number of goroutines may use it.
 type counter struct {
 	alloc   *bitsalloc.Allocator
 	workers int64 // those below it may appear
@@ -24,10 +24,10 @@ type counter struct {
 	findings []string // the first few
 }
 
-// A tally is what a counter has found.
+// A tally is the result of a counter.
 type tally struct {
-	ids        int64 // different ones
-	duplicates int64 // IDs that had come before
+	ids        int64 // without duplicates
+	duplicates int64 // IDs that had arrived before
 	shared     int64 // runs with IDs of more than one process: fences do not allow it even where no ID comes twice
 	foreign    int64 // IDs of worker IDs that were not to be had
 }
@@ -46,7 +46,8 @@ func newCounter(alloc *bitsalloc.Allocator, workers int) *counter {
 	return &counter{alloc: alloc, workers: int64(workers), runs: make(map[int64]*run), byWorker: make([]int64, workers)}
 }
 
-// follow counts what a process writes until it ends. A process that is killed may leave a piece of an ID behind.
+// follow counts the IDs of a process until the process ends. It ignores a truncated last ID of a
+// killed process.
 func (c *counter) follow(process int, r io.Reader) {
 	const size = 8
 	buffer := make([]byte, 64<<10)
@@ -137,7 +138,7 @@ func (c *counter) describe(id int64) string {
 	return fmt.Sprintf("worker %d, delta %d, sequence %d", fields.WorkerID, fields.Delta, fields.Sequence)
 }
 
-// totals returns what was found so far.
+// totals returns the result so far.
 func (c *counter) totals() (tally, []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

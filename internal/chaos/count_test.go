@@ -9,7 +9,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// newTestCounter returns a counter for workers 0 to 5 of a layout that has room for 8, and a func that composes IDs.
+// newTestCounter returns a counter for workers 0 to 5 of a layout that has room for 8, and a func
+// that composes IDs.
 func newTestCounter(t *testing.T) (c *counter, id func(delta, worker, sequence int64) int64) {
 	t.Helper()
 	alloc, err := bitsalloc.New(options{workers: 6}.layout(), bitsalloc.DefaultEpoch())
@@ -81,7 +82,8 @@ func TestCounterKnowsRunsThatAreComplete(t *testing.T) {
 	}
 }
 
-// A pipe hands out bytes as it likes, and a process that is killed may leave a piece of an ID in it.
+// A pipe hands out bytes as it likes, and a process that is killed may leave a piece of an ID in
+// it.
 func TestCounterFollowsAStreamInPieces(t *testing.T) {
 	c, id := newTestCounter(t)
 	var stream []byte

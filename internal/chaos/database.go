@@ -34,7 +34,7 @@ func openDatabase(ctx context.Context, dsn string, alloc *bitsalloc.Allocator) (
 	if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &database{db: db, store: sqlassigner.Leases(db, namespace, sqlassigner.Config{}), alloc: alloc}, nil
+	return &database{db: db, store: sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{}), alloc: alloc}, nil
 }
 
 // occupy takes the worker IDs that the layout has beyond those that the processes are to share.
@@ -50,7 +50,8 @@ func (d *database) occupy(ctx context.Context, o options) error {
 	return nil
 }
 
-// A dump is the contents of the tables at one moment: for each table its rows, for each row its columns.
+// A dump is the contents of the tables at one moment: for each table its rows, for each row its
+// columns.
 type dump map[string][]map[string]any
 
 // dump reads the tables in one snapshot.
@@ -80,7 +81,7 @@ func (d *database) dump(ctx context.Context) (dump, error) {
 	return taken, nil
 }
 
-// restore puts the tables back to what they were.
+// restore replaces the contents of the tables with a dump.
 func (d *database) restore(ctx context.Context, taken dump) error {
 	tx, err := d.db.BeginTxx(ctx, nil)
 	if err != nil {
@@ -122,15 +123,16 @@ func (d *database) fences(ctx context.Context) (map[int64]int64, error) {
 	return fences, nil
 }
 
-// held reports whether a process holds a worker ID. A slow process may have taken it a while ago and still issue the IDs that
-// it had prepared with an earlier one.
+// held reports whether a process holds a worker ID. A slow process may have taken it a while ago
+// and still issue the IDs that it had prepared with an earlier one.
 func (d *database) held(ctx context.Context, worker int64) bool {
 	status, errStatus := d.store.Status(ctx)
 	row, err := d.store.Load(ctx, worker)
 	return errStatus == nil && err == nil && row.Token != "" && row.Expires.After(status.Now)
 }
 
-// quiet waits until no session is left but this one. A statement whose connection was cut may be under way.
+// quiet waits until no session is left but this one. A statement whose connection was cut may be
+// under way.
 func (d *database) quiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

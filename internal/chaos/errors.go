@@ -55,7 +55,8 @@ func expected(place string) []error {
 	}
 }
 
-// classify returns the names of the documented errors that err is, and whether it is one that may be met at a place.
+// classify returns the names of the documented errors that err matches, and whether the place may
+// return err.
 func classify(place string, err error) (names []string, documented bool) {
 	for _, s := range sentinels() {
 		if errors.Is(err, s.error) {

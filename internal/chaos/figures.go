@@ -12,7 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// figures count what happens. Any number of goroutines may use them.
+// figures count the faults and events of a run. Any number of goroutines may use them.
 type figures struct {
 	processes, kills, naps, freezes, zombies, clocks, reopenings atomic.Int64 // faults of processes
 	serverKills, restores, networkFaults                         atomic.Int64
@@ -31,7 +31,7 @@ func newFigures() *figures {
 	return &figures{holders: make(map[int64]int), errors: make(map[string]int64)}
 }
 
-// event counts what a process tells.
+// event counts an event of a process.
 func (f *figures) event(process int, e event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,8 @@ func (f *figures) wentBack(idTime time.Duration) {
 	f.mostLost = max(f.mostLost, idTime)
 }
 
-// missing names what has to happen in a run and has not: without it the run shows nothing.
+// missing names the faults and events that a run needs to be significant, and that have not
+// occurred.
 func (f *figures) missing() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +89,7 @@ func (f *figures) missing() []string {
 	return names
 }
 
-// progress is what is shown during the run.
+// progress returns a line to print during the run.
 func (f *figures) progress(t tally, elapsed, duration time.Duration) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +100,7 @@ func (f *figures) progress(t tally, elapsed, duration time.Duration) string {
 
 func (f *figures) stops() int64 { return f.naps.Load() + f.freezes.Load() + f.zombies.Load() }
 
-// line is what the run ends with.
+// line returns the last line of the run.
 func (f *figures) line(t tally, o options, elapsed time.Duration) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,7 +20,7 @@ func newIdleRun(t *testing.T, flush int) *chaosRun {
 	return &chaosRun{options: o, alloc: alloc, counter: newCounter(alloc, o.workers), figures: newFigures()}
 }
 
-// A run in which nothing has happened must not pass for one that has shown something.
+// A run without faults must fail: it proves nothing.
 func TestRunWithoutFaultsFails(t *testing.T) {
 	r := newIdleRun(t, 1)
 	r.counter.add(1, []int64{1 << 16})

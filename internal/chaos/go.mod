@@ -7,7 +7,7 @@ require (
 	github.com/dustin/go-humanize v1.0.1
 	github.com/jmoiron/sqlx v1.4.0
 	github.com/rs/zerolog v1.35.1
-	github.com/uidring/uidring v0.0.0
+	github.com/uidring/uidring v0.1.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/term v0.47.0
 )
@@ -32,5 +32,3 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 )
-
-replace github.com/uidring/uidring => ../..

@@ -27,7 +27,7 @@ type link struct {
 
 // newLinks makes a link to the server for each slot.
 func newLinks(n int, server string, r *rand.Rand) ([]*link, error) {
-	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics log to standard error, whatever logger the proxy is given
+	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics ignore the proxy's logger and log to standard error
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	links := make([]*link, n)
 	for i := range links {
@@ -40,8 +40,8 @@ func newLinks(n int, server string, r *rand.Rand) ([]*link, error) {
 	return links, nil
 }
 
-// newLink takes a port below the range that systems take the ports of outgoing connections from: one of those could
-// otherwise occupy it while the link is shut.
+// newLink takes a port below the range that systems take the ports of outgoing connections from:
+// one of those could otherwise occupy it while the link is shut.
 func newLink(api *toxiproxy.ApiServer, name, server string, r *rand.Rand) (*link, error) {
 	const lowest, count, tries = 5000, 10_000, 100
 	var err error
@@ -87,8 +87,8 @@ type toxic struct {
 	Attributes map[string]any `json:"attributes"`
 }
 
-// newToxic draws one. limit_data cuts in the middle of a statement or of an answer; timeout lets nothing through, and
-// then cuts.
+// newToxic draws one. limit_data cuts in the middle of a statement or of an answer; timeout lets
+// nothing through, and then cuts.
 func newToxic(r *rand.Rand) toxic {
 	number := func(most int) int { return 1 + r.IntN(most) }
 	t := toxic{Name: "fault", Stream: []string{"upstream", "downstream"}[r.IntN(2)]}

@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// An options says what to run.
+// options configure a run.
 type options struct {
 	duration  time.Duration
 	processes int // at a time
@@ -40,8 +40,9 @@ const leastDuration = 40 * time.Second
 
 func (o options) durable() bool { return o.flush == 1 }
 
-// layout has short units, so that much happens in one lease, and room for 80,000 IDs a second and worker ID at the
-// pace of the clock: some processes are slower than that, some run ahead of the clock.
+// layout has short units, so that much happens in one lease, and room for 80,000 IDs a second and
+// worker ID at the pace of the clock: some processes are slower than that, some run ahead of the
+// clock.
 func (o options) layout() bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 36, WorkerBits: uint8(bits.Len(uint(o.workers - 1))), SequenceBits: 13, Unit: 100 * time.Millisecond}
 }

@@ -22,8 +22,8 @@ type process struct {
 	done    chan struct{} // closed when it has ended and all it wrote has been counted
 }
 
-// startProcess starts this program again as a child. Of its IDs and events the run is told as they come, and of its end
-// if that is not one that it was meant to come to.
+// startProcess starts this program again as a child. The run receives the child's IDs and events as
+// they arrive, and a failure if the child exits unexpectedly.
 func startProcess(r *chaosRun, p profile) (*process, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -41,7 +41,7 @@ func startProcess(r *chaosRun, p profile) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not cmd.StdoutPipe: the end of a killed process must not close what has not been read yet.
+	// Not cmd.StdoutPipe: Wait would close it before all output of a killed process is read.
 	events, eventsWriter, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func startProcess(r *chaosRun, p profile) (*process, error) {
 	return c, nil
 }
 
-// launch starts a command. The thread that started it is held until it has ended: on Linux the child is killed when
-// that thread ends, which it then does with the whole program only.
+// launch starts a command. The thread that started it is held until it has ended: on Linux the
+// child is killed when that thread ends, which it then does with the whole program only.
 func launch(cmd *exec.Cmd) (wait <-chan error, err error) {
 	started, ended := make(chan error), make(chan error, 1)
 	go func() {
@@ -76,7 +76,7 @@ func launch(cmd *exec.Cmd) (wait <-chan error, err error) {
 	return ended, <-started
 }
 
-// follow counts what the process writes until it has ended.
+// follow counts the IDs and events of the process until it has ended.
 func (c *process) follow(r *chaosRun, events, ids *os.File, wait <-chan error) {
 	defer close(c.done)
 	var readers sync.WaitGroup
@@ -103,7 +103,7 @@ func (c *process) follow(r *chaosRun, events, ids *os.File, wait <-chan error) {
 // signal does nothing when the process has ended.
 func (c *process) signal(s syscall.Signal) { _ = c.cmd.Process.Signal(s) }
 
-// kill kills the process and waits until what it wrote has been counted.
+// kill kills the process and waits until its IDs are counted.
 func (c *process) kill() {
 	c.killed.Store(true)
 	c.signal(syscall.SIGKILL)

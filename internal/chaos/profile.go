@@ -16,15 +16,15 @@ import (
 
 const (
 	namespace = "chaos"
-	// maxSkew is what clocks may be wrong by; some are wrong by more.
+	// maxSkew is the allowed error of clocks; some clocks exceed it.
 	maxSkew = time.Minute
-	// maxLead is more than all recoveries of a run take the fences ahead of the clock.
+	// maxLead is larger than the lead over the clock that the recoveries of a run add up to.
 	maxLead = 365 * 24 * time.Hour
 	// assignTimeout bounds each call of a generator to the store.
 	assignTimeout = time.Second
 )
 
-// A profile is what a process is told about its generator. It travels as JSON.
+// A profile is the configuration of a process's generator, passed as JSON.
 type profile struct {
 	DSN            string
 	Layout         bitsalloc.Layout
@@ -39,7 +39,8 @@ type profile struct {
 	AllowUndurable bool
 }
 
-// newProfile draws what may differ from one process of a slot to the next. Assigners belong to the slot.
+// newProfile draws the settings that may differ between the processes of a slot. The assigner is
+// the same for all processes of a slot.
 func newProfile(o options, r *rand.Rand, slot int) profile {
 	p := profile{
 		Layout:         o.layout(),
@@ -64,7 +65,7 @@ func newProfile(o options, r *rand.Rand, slot int) profile {
 func (p profile) expiry() time.Duration { return 2 * p.Window }
 
 func (p profile) assigner(db *sqlx.DB) (assigner.Assigner, error) {
-	store := sqlassigner.Leases(db, namespace, sqlassigner.Config{})
+	store := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 	cfg := assigner.LeaseConfig{
 		Window:         p.Window,
 		MaxLead:        maxLead,
@@ -83,7 +84,7 @@ func (p profile) assigner(db *sqlx.DB) (assigner.Assigner, error) {
 	return nil, fmt.Errorf("assigner %q", p.Kind)
 }
 
-// through returns p with the server's address replaced by that of a proxy.
+// through returns p with the server's address replaced by the address of a proxy.
 func (p profile) through(dsn, server, proxy string) profile {
 	p.DSN = strings.Replace(dsn, server, proxy, 1)
 	return p

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// show tells how far the run has come until ctx ends: on a terminal in one line that changes, elsewhere in a line
-// every few seconds.
+// show tells how far the run has come until ctx ends: on a terminal in one line that changes,
+// elsewhere in a line every few seconds.
 func (r *chaosRun) show(ctx context.Context, out *os.File) {
 	const wipe = "\r\x1b[K"
 	interval, format := 5*time.Second, "%s\n"

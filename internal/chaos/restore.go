@@ -9,11 +9,13 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// recoveryLead has to be more than any fence has grown by since the dump. A run in which that is not so is at fault itself.
+// recoveryLead has to be more than any fence has grown by since the dump. A run in which that is
+// not so is at fault itself.
 const recoveryLead = 15 * time.Minute
 
-// restore does what an operator does: no generator reaches the database while it is put back to a dump and recovered.
-// Processes that are stopped meanwhile come back to other fences than they left.
+// restore follows the run book for a restore: it cuts generators off from the database, restores a
+// dump, and recovers the namespace. Processes that are stopped meanwhile find changed fences
+// afterwards.
 func (r *chaosRun) restore(ctx context.Context, taken dump) (err error) {
 	reopen := r.shutAll()
 	defer func() { err = errors.Join(err, reopen()) }()

@@ -79,8 +79,9 @@ func (r *chaosRun) close() error {
 	return r.database.db.Close()
 }
 
-// execute runs the processes and the faults for the time chosen, then without faults until all worker IDs are in use
-// again, and ends the processes. The error says why the run itself has failed.
+// execute runs the processes and the faults for the time chosen, then without faults until all
+// worker IDs are in use again, and ends the processes. The error says why the run itself has
+// failed.
 func (r *chaosRun) execute(ctx context.Context, progress *os.File) (err error) {
 	r.began = time.Now()
 	background, cancel := context.WithCancel(ctx)
@@ -102,7 +103,7 @@ func (r *chaosRun) execute(ctx context.Context, progress *os.File) (err error) {
 	return r.calm(ctx)
 }
 
-// faults go on for the duration of the run. Those of the server belong to this goroutine.
+// faults injects faults for the duration of the run. This goroutine injects the server's faults.
 func (r *chaosRun) faults(ctx context.Context) error {
 	timed, cancel := context.WithTimeout(ctx, r.options.duration)
 	defer cancel()
@@ -116,8 +117,8 @@ func (r *chaosRun) faults(ctx context.Context) error {
 	return errors.Join(err, group.Wait())
 }
 
-// serverFaults kills the server every few seconds, and puts the tables back to a dump from the middle of it, until
-// timed ends.
+// serverFaults kills the server every few seconds, and puts the tables back to a dump from the
+// middle of it, until timed ends.
 func (r *chaosRun) serverFaults(ctx, timed context.Context, random *rand.Rand) error {
 	wait := func() bool { return pause(timed, between(random, 500*time.Millisecond, 3*time.Second)) }
 	for wait() {
@@ -153,7 +154,7 @@ func (r *chaosRun) killServer(timed context.Context, random *rand.Rand) {
 	r.server.Restart()
 }
 
-// calm waits until each worker ID is in use again, which nobody has to do anything for.
+// calm waits until each worker ID is in use again, without intervention.
 func (r *chaosRun) calm(ctx context.Context) error {
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -182,7 +183,8 @@ func (r *chaosRun) calm(ctx context.Context) error {
 	return nil
 }
 
-// endProcesses has all processes close their generators and end, and waits until all that they wrote is counted.
+// endProcesses has all processes close their generators and end, and waits until all that they
+// wrote is counted.
 func (r *chaosRun) endProcesses() error {
 	const patience = 30 * time.Second
 	timer := time.NewTimer(patience)
@@ -204,7 +206,7 @@ func (r *chaosRun) endProcesses() error {
 	return errors.Join(errs...)
 }
 
-// event takes what a process tells.
+// event handles an event of a process.
 func (r *chaosRun) event(process int, e event) {
 	r.figures.event(process, e)
 	if e.Text != "" {
@@ -226,8 +228,8 @@ func (r *chaosRun) line() string {
 	return r.figures.line(t, r.options, time.Since(r.began))
 }
 
-// verdict says what speaks against the run. Without durable commits duplicates do not, nor worker IDs that the server has
-// forgotten the holder of: both are expected.
+// verdict returns the failures of the run. Without durable commits it ignores duplicates and worker
+// IDs whose holder the server has forgotten: both are expected then.
 func (r *chaosRun) verdict() error {
 	t, findings := r.counter.totals()
 	r.mu.Lock()

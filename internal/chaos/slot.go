@@ -28,8 +28,8 @@ func (s *slot) start() error {
 	return nil
 }
 
-// faults does one thing after another to the processes of the slot until ctx ends, and leaves one that runs and
-// has the right clock.
+// faults does one thing after another to the processes of the slot until ctx ends, and leaves one
+// that runs and has the right clock.
 func (s *slot) faults(ctx context.Context) error {
 	for wait := between(s.random, 0, 8*time.Second); pause(ctx, wait); wait = between(s.random, 2*time.Second, 12*time.Second) {
 		var err error
@@ -81,7 +81,8 @@ func (s *slot) nap(ctx context.Context) {
 	s.process.signal(syscall.SIGCONT)
 }
 
-// replace starts a successor while the process is stopped, as a supervisor does that takes it for dead. Then both run.
+// replace starts a successor while the process is stopped, as a supervisor does that takes it for
+// dead. Then both run.
 func (s *slot) replace(ctx context.Context) error {
 	s.run.figures.zombies.Add(1)
 	old := s.process
@@ -101,7 +102,7 @@ func (s *slot) reopen() {
 	s.process.command(commandAgain)
 }
 
-// wrongClock has the process take its next lease with a clock that is off by what is allowed, or by more.
+// wrongClock makes the process take its next lease with a clock error up to maxSkew, or above.
 func (s *slot) wrongClock(ctx context.Context) {
 	s.run.figures.clocks.Add(1)
 	off := between(s.random, -maxSkew+10*time.Second, maxSkew-10*time.Second)

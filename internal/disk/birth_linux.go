@@ -25,13 +25,13 @@ func statxNumber() uintptr {
 	return 0
 }
 
-// birth returns the time at which the file was made, or "" where kernel or file system do not
-// report it.
+// birth returns the time at which the file was made, or "" if the kernel or the file system does
+// not report it.
 func birth(path string) string {
 	const (
 		workingFolder = -100  // AT_FDCWD
 		wantBirth     = 0x800 // STATX_BTIME
-		birthAt       = 80    // where struct statx has the seconds, and after them the nanoseconds
+		birthAt       = 80    // offset of the seconds in struct statx; the nanoseconds follow
 	)
 	number := statxNumber()
 	name, err := syscall.BytePtrFromString(path)

@@ -6,9 +6,8 @@ import (
 	"syscall"
 )
 
-// Faults names the file system at path if locks, or what fsync has acknowledged, do not hold there
-// for all users of a store. Subject begins the text: "the folder". The numbers are those of
-// statfs(2).
+// Faults names the file system at path if it may not keep locks or acknowledged writes (fsync) for
+// all users of a store. subject begins the text: "the folder". The numbers are from statfs(2).
 func Faults(path, subject string) ([]string, error) {
 	var st syscall.Statfs_t
 	for {

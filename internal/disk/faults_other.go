@@ -2,5 +2,5 @@
 
 package disk
 
-// Faults finds none: statfs differs from system to system.
+// Faults reports no faults: statfs differs from system to system.
 func Faults(string, string) ([]string, error) { return nil, nil }

@@ -1,5 +1,5 @@
-// Package disk tells which file a path leads to, and whether the file system under it keeps what it
-// acknowledges.
+// Package disk identifies the file at a path, and reports file systems that may not keep
+// acknowledged writes.
 //
 // Its functions take paths and open nothing. A process that opens and closes a SQLite database
 // beside the driver would lose the driver's POSIX locks on the file.
@@ -11,16 +11,17 @@ import (
 	"os"
 )
 
-// Identity tells the file at path from its copies: device, inode and, where the system reports it,
-// time of birth. It is "" on systems without inodes.
+// Identity returns a text that tells the file at path from its copies: device, inode and, if the
+// system reports it, time of birth. It returns "" on systems without inodes.
 //
 // A rename within a file system keeps the identity, and so does a reboot as long as the device
 // keeps its number. The time of birth is part of it because ext4 gives the inode number of a
-// deleted file to the next one: a backup that replaces the original often gets the number of the
-// original. The boot ID of the host is no part of it. A reboot changes no file, and would
-// quarantine every worker ID at every start; a device number that another disk takes over at a
-// reboot is told by inode and birth, unless that disk is a clone of the first one, and a clone of a
-// disk cannot be told by anything on it.
+// deleted file to the next file: a backup that replaces the original often gets the number of the
+// original.
+//
+// The boot ID of the host is no part of it: a reboot changes no file, but would quarantine every
+// worker ID. If another disk takes over the device number at a reboot, inode and birth tell the
+// files apart. A clone of the disk cannot be told apart by any data on it.
 func Identity(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -36,8 +37,8 @@ func Identity(path string) (string, error) {
 	return where, nil
 }
 
-// IsOpen reports whether this process has the file at path open. It returns true where the system
-// does not tell.
+// IsOpen reports whether this process has the file at path open. It returns true if the system does
+// not report that.
 func IsOpen(path string) (bool, error) {
 	const descriptors = "/proc/self/fd"
 	want, err := os.Stat(path)

@@ -5,5 +5,6 @@ import (
 	"syscall"
 )
 
-// setAttributes has the kernel kill the child when the tests die: one that is stopped would stay for ever.
+// setAttributes makes the kernel kill the child when the tests die: a stopped child would stay for
+// ever.
 func setAttributes(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -14,8 +14,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// serviceEnv holds the service of a child process. It gets commands as lines on standard input and answers on standard
-// output:
+// serviceEnv holds the service of a child process. It gets commands as lines on standard input and
+// answers on standard output:
 //
 //	start   makes a generator                worker, then its number
 //	draw n  takes IDs                        n lines with an ID each, then drawn
@@ -24,7 +24,8 @@ import (
 // It ends when standard input does, or with a line that begins with error.
 const serviceEnv = "UIDRING_INCIDENTS_SERVICE"
 
-// runChild makes the test binary a process of an incident if it was started as one, and does not return then.
+// runChild makes the test binary a process of an incident if it was started as one, and does not
+// return then.
 func runChild() {
 	text, ok := os.LookupEnv(serviceEnv)
 	if !ok {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testserver"
 )
 
 // A generator that asks the clock alone repeats an hour of IDs.
@@ -21,9 +22,9 @@ func TestRestartAfterTheClockWentBackAnHour(t *testing.T) {
 	}{
 		"cached, closed, on MariaDB":    {service{DSN: dsn, Address: "10.0.0.1"}, false, 20_000},
 		"cached, killed, on MariaDB":    {service{DSN: dsn, Address: "10.0.0.2"}, true, 20_000},
-		"cached, closed, on a file":     {service{Folder: folder(t), Address: "10.0.0.3"}, false, 20_000},
-		"cached, killed, on a file":     {service{Folder: folder(t), Address: "10.0.0.4"}, true, 20_000},
-		"defaultgen, killed, on a file": {service{Folder: folder(t), Address: "10.0.0.5", Default: true}, true, 2_000},
+		"cached, closed, on a file":     {service{Folder: testserver.DiskFolder(t), Address: "10.0.0.3"}, false, 20_000},
+		"cached, killed, on a file":     {service{Folder: testserver.DiskFolder(t), Address: "10.0.0.4"}, true, 20_000},
+		"defaultgen, killed, on a file": {service{Folder: testserver.DiskFolder(t), Address: "10.0.0.5", Default: true}, true, 2_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +34,8 @@ func TestRestartAfterTheClockWentBackAnHour(t *testing.T) {
 	}
 }
 
-// clockBack runs a service, restarts it with a clock that has gone back an hour, and again when that has been put right.
+// clockBack runs a service, restarts it with a clock that has gone back an hour, and again when
+// that has been put right.
 func clockBack(t *testing.T, right service, kill bool, draws int) {
 	wrong := right
 	wrong.Clock = -time.Hour

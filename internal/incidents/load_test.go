@@ -15,7 +15,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// perSecond is how many IDs the load of the outage takes. ID time then goes twelve times as fast as the clock.
+// perSecond is how many IDs the load of the outage takes. ID time then goes twelve times as fast as
+// the clock.
 const perSecond = 100_000
 
 // A load calls Next at a constant rate and counts every ID.
@@ -35,10 +36,11 @@ type load struct {
 	wrong error // the first that is not ErrLeaseExhausted
 }
 
-// newLoad makes a generator on a database, which is closed with the test. A window of 0 is the default.
+// newLoad makes a generator on a database, which is closed with the test. A window of 0 is the
+// default.
 func newLoad(t *testing.T, db *sqlx.DB, window time.Duration) *load {
 	t.Helper()
-	store := sqlassigner.Leases(db, "orders", sqlassigner.Config{})
+	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	g, err := cached.NewContext(t.Context(), cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{Window: window})})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +55,8 @@ func newLoad(t *testing.T, db *sqlx.DB, window time.Duration) *load {
 	return l
 }
 
-// run calls Next, in a batch for each tick, until ctx ends. What the machine cannot do within a tenth of a second is left out.
+// run calls Next in a batch per tick until ctx ends. It skips calls that the machine cannot make
+// within a tenth of a second.
 func (l *load) run(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -91,7 +94,7 @@ func (l *load) call() {
 	}
 }
 
-// An answer is that of NextContext.
+// An answer is a result of NextContext.
 type answer struct {
 	id  int64
 	err error
@@ -107,13 +110,15 @@ func (l *load) wait() <-chan answer {
 	return ch
 }
 
-// lasts is how long the window that is left lasts at the rate of the outage. The default layout has 8,192 IDs a second.
+// lasts is how long the window that is left lasts at the rate of the outage. The default layout has
+// 8,192 IDs a second.
 func (l *load) lasts() time.Duration {
 	return time.Duration(float64(l.g.Stats().Window) * 8_192 / perSecond)
 }
 
-// ready reports whether the window has come up to the rate of the outage. Since it grows twofold at most with each
-// renewal, a window of two minutes takes more than a minute for that; a rush of five times the load shortens it.
+// ready reports whether the window has come up to the rate of the outage. Since it grows twofold at
+// most with each renewal, a window of two minutes takes more than a minute for that; a rush of five
+// times the load shortens it.
 func (l *load) ready() bool {
 	if l.lasts() >= l.window {
 		l.rate.Store(perSecond)

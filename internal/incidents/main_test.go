@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 // patience is how long anything may take that the machine alone decides about.
 const patience = 3 * time.Minute
 
-// until looks again and again until what is hoped for has happened.
+// until polls until happened returns true.
 func until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// A database that is killed for a minute costs nothing where the window bridges two. With the default window it
-// costs errors that say why, and no more.
+// A database that is killed for a minute costs nothing where the window bridges two. With the
+// default window it costs errors that say why, and no more.
 func TestDatabaseKilledForAMinute(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes two minutes")
@@ -27,8 +27,8 @@ func TestDatabaseKilledForAMinute(t *testing.T) {
 	for _, l := range [...]*load{patient, standard} {
 		running.Go(func() { l.run(ctx) })
 	}
-	// What is left of the default window is to be a whole one and a second for the kill, and to end twenty seconds before
-	// the minute does.
+	// The rest of the default window has to be a whole window and a second for the kill, and has to
+	// end twenty seconds before the minute.
 	until(t, "the windows come up to the rate", func() bool {
 		left := standard.lasts()
 		return patient.ready() && left > standard.window+time.Second && left < 40*time.Second
@@ -60,7 +60,8 @@ func TestDatabaseKilledForAMinute(t *testing.T) {
 	t.Logf("%d and %d different IDs, %d errors", patient.ids.size(), standard.ids.size(), standard.failed.Load())
 }
 
-// away kills the server and returns after a minute, with what a caller gets who has waited since the first error.
+// away kills the server and returns after a minute. The channel delivers the result of a
+// NextContext that has waited since the first error.
 func away(t *testing.T, server *testserver.Server, patient, standard *load) <-chan answer {
 	t.Helper()
 	if n, m := patient.failed.Load(), standard.failed.Load(); n+m > 0 {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A process is a child with a generator. It belongs to the goroutine of the test, which fails when the process
-// does not do as it is told.
+// A process is a child with a generator. It belongs to the goroutine of the test, which fails when
+// the process does not do as it is told.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -25,8 +25,8 @@ type process struct {
 	killed bool // by the test
 }
 
-// processes starts a process for each service, all of them without a generator. They end with the test, and fail it
-// when they end badly, as they do when the race detector has found something.
+// processes starts a process for each service, all of them without a generator. They end with the
+// test, and fail it when they end badly, as they do when the race detector has found something.
 func processes(t *testing.T, services ...service) []*process {
 	t.Helper()
 	all := make([]*process, len(services))
@@ -62,7 +62,7 @@ func newProcess(t *testing.T, s service) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not cmd.StdoutPipe: the end of a killed process must not close what has not been read yet.
+	// Not cmd.StdoutPipe: Wait would close it before all output of a killed process is read.
 	stdout, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +80,8 @@ func newProcess(t *testing.T, s service) *process {
 	return &process{t: t, cmd: cmd, stdin: stdin, stdout: bufio.NewReader(stdout), ended: ended}
 }
 
-// launch starts a command. The thread that started it is held until it has ended: on Linux the child is killed when
-// that thread ends, which it then does with the whole program only.
+// launch starts a command. The thread that started it is held until it has ended: on Linux the
+// child is killed when that thread ends, which it then does with the whole program only.
 func launch(cmd *exec.Cmd) (ended <-chan error, err error) {
 	started, end := make(chan error), make(chan error, 1)
 	go func() {
@@ -177,8 +177,8 @@ func (p *process) close() {
 	p.expect("closed")
 }
 
-// kill ends the process in the middle of what it is doing, and returns the IDs that it had still written, but for
-// a last one that may have been cut off.
+// kill kills the process at any point of its work. It returns the IDs that the process had written,
+// without a truncated last ID.
 func (p *process) kill() (ids []int64) {
 	p.t.Helper()
 	p.killed = true

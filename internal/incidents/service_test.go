@@ -10,21 +10,22 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// A service is what an operator would configure. A process is told by JSON.
+// A service is the configuration of a process, passed to it as JSON.
 //
-// With an address and no store the number is derived from the address; with both, that number is fenced, and the address
-// is its owner; with a store alone the number is leased.
+// With an address and no store, the worker ID is derived from the address. With both, the derived
+// worker ID is fenced, and the address is the owner. With a store alone, the worker ID is leased.
 type service struct {
 	Default bool // defaultgen in place of cached
 	Layout  bitsalloc.Layout
 	Address string // of the host
-	Folder  string // of a FileStore
+	Folder  string // of package fileassigner
 	DSN     string // of a MariaDB
 	Window  time.Duration
 	MaxSkew time.Duration
@@ -51,9 +52,9 @@ func (s service) open() (*sqlx.DB, error) {
 func (s service) store(db *sqlx.DB) assigner.Store {
 	switch {
 	case s.Folder != "":
-		return assigner.FileStore(s.Folder)
+		return fileassigner.LeaseStore(s.Folder)
 	case db != nil:
-		return sqlassigner.Leases(db, "orders", sqlassigner.Config{})
+		return sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	}
 	return nil
 }

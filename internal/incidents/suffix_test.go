@@ -65,7 +65,7 @@ func TestTwoHostsEndingIn55AreToldApartByAFence(t *testing.T) {
 	refused()
 	issued.once(t, first.draw(10_000)...) // it has lost nothing
 	issued.once(t, first.kill()...)
-	refused() // nobody has given the number back
+	refused() // the killed process has not released the worker ID
 	serve(again)
 	refused()
 	again.close()

@@ -1,9 +1,9 @@
-// Package original is the ring of Baidu's UidGenerator, its algorithm step for step, so that tests and benchmarks
-// have something to compare with. Nothing else may use it: it hands out IDs twice.
+// Package original is the ring of Baidu's UidGenerator, its algorithm step for step, for tests and
+// benchmarks to compare with. Nothing else may use it: it hands out IDs twice.
 //
-// It holds one ID per slot, and one flag per slot that says whether the slot may be put to or taken from.
-// A put checks and sets both under a lock. A take reads cursor, moves it on by one unless it has met tail,
-// and concludes from the two values whether it has claimed a slot:
+// It holds one ID per slot, and one flag per slot: CanPut or CanTake. A put checks and sets both
+// under a lock. A take reads cursor, moves it on by one unless it has met tail, and concludes from
+// the two values whether it has claimed a slot:
 //
 //	current := cursor
 //	claimed := cursor moved on, unless it equals tail
@@ -11,13 +11,14 @@
 //	flag of claimed is not CanTake: cannot be
 //	take the ID, set the flag to CanPut
 //
-// What is wrong with it. When another taker gets the last ID between the first two lines, cursor stays where it
-// is, at the other's slot, but differs from current: the take believes that it has claimed that slot.
-// Either it finds the flag already back at CanPut, the case that cannot be, or, before the other taker gets
-// so far, it returns the same ID. (Upstream issues 26 and 105.)
+// Its defect: when another taker gets the last ID between the first two lines, cursor stays at the
+// other taker's slot, but differs from current. So the take believes that it has claimed that slot.
+// If the other taker has already set the flag to CanPut, the take meets the case that "cannot be";
+// otherwise it returns the same ID. (Upstream issues 26 and 105.)
 //
-// Beside that, each ID costs a compare-and-swap, a store to a cache line of its own, and a second store and a lock
-// when it is put; and a taker that is paused before it sets the flag stops the producer one round later.
+// Its costs: each ID takes a compare-and-swap, a store to a cache line of its own, and a second
+// store and a lock when it is put. A taker that is paused before it sets the flag stops the
+// producer one round later.
 package original
 
 import (
@@ -29,8 +30,8 @@ import (
 // ErrEmpty is returned by Take when it concludes that the ring is empty.
 var ErrEmpty = errors.New("original: ring is empty")
 
-// ErrNotReady is returned by Take when the slot it believes to have claimed holds no ID. The original throws here, and
-// holds that it cannot happen.
+// ErrNotReady is returned by Take when the slot it believes to have claimed holds no ID. The
+// original throws an exception here, for a case that it documents as impossible.
 var ErrNotReady = errors.New("original: the slot at cursor cannot be taken from")
 
 const (
@@ -40,13 +41,14 @@ const (
 	start = -1 // of cursor and tail
 )
 
-// padded is an atomic on a cache line of its own, as the original has them.
+// padded is an atomic on a cache line of its own, as in the original.
 type padded struct {
 	atomic.Int64
 	_ [56]byte
 }
 
-// A Ring is safe for use by any number of goroutines, apart from what the package comment says.
+// A Ring is safe for use by any number of goroutines, except for the defect that the package
+// comment describes.
 type Ring struct {
 	slots     []atomic.Int64 // plain words in the original; atomic here so that the race detector accepts them
 	flags     []padded
@@ -56,13 +58,14 @@ type Ring struct {
 	threshold int64
 	pad       func()
 
-	// Step, unless nil, is called between the steps of a take. A test that lets other goroutines run there
-	// reaches in moments what takes hours otherwise. Set it before the ring is used.
+	// Step, unless nil, is called between the steps of a take. A test that lets other goroutines
+	// run there reproduces in moments errors that otherwise take hours. Set it before the ring is
+	// used.
 	Step func()
 }
 
-// New returns an empty ring of the given number of slots, a power of two. Every Take that leaves fewer than
-// threshold IDs calls pad, unless that is nil.
+// New returns an empty ring of the given number of slots, a power of two. Every Take that leaves
+// fewer than threshold IDs calls pad, unless that is nil.
 func New(slots, threshold int, pad func()) *Ring {
 	r := &Ring{
 		slots:     make([]atomic.Int64, slots),
@@ -117,7 +120,7 @@ func (r *Ring) Take() (int64, error) {
 	return id, nil
 }
 
-// advance moves cursor on by one, unless it has met tail, and returns where it is then.
+// advance moves cursor on by one, unless it has met tail, and returns its value.
 func (r *Ring) advance() int64 {
 	for {
 		old := r.cursor.Load()

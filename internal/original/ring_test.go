@@ -54,7 +54,7 @@ func TestPadsAtEveryTakeBelowTheThreshold(t *testing.T) {
 	}
 }
 
-// What is wrong with it, step by step: while one taker is in the first pause, another takes the last ID.
+// The defect, step by step: while one taker is in the first pause, another takes the last ID.
 func TestATakeThatWasOvertakenFindsItsSlotNotReady(t *testing.T) {
 	r := original.New(8, 0, nil)
 	r.Put(1)

@@ -1,10 +1,11 @@
-// Package testserver starts private database servers for tests: MariaDB, PostgreSQL, Redis and etcd.
+// Package testserver starts private database servers for tests: MariaDB, PostgreSQL, Redis and
+// etcd.
 //
-// Every server keeps its data in a temporary folder of its own, listens on a free loopback port, is
-// stopped when the test that started it ends, and does not outlive the test process on Linux. No
-// system service is started or touched, and no setting of the machine is read.
+// Every server keeps its data in its own temporary folder, and listens on a free loopback port. It
+// stops at the end of the test that started it; on Linux it does not outlive the test process. The
+// package neither starts nor touches system services, and reads no settings of the machine.
 //
-// Where a server's program is not installed the test is skipped, with a line that begins with
-// [Missing], so that a run can list what it left out. With CI=true in the environment the
-// test fails instead: there, a skip would pass for a success.
+// If the program of a server is not installed, the test is skipped with a line that begins with
+// [Missing], so that a run can list the skipped tests. With CI=true in the environment the test
+// fails instead: a skip would look like a success there.
 package testserver

@@ -25,8 +25,8 @@ func missing(t testing.TB, server, what, apt string) {
 	t.Skipf(format, Missing, server, what, apt)
 }
 
-// Program returns the path of a client program. Where it is not installed the test ends as it does for a
-// server; apt is the Debian package that has it.
+// Program returns the path of a client program. Where it is not installed the test ends as it does
+// for a server; apt is the Debian package that has it.
 func Program(t testing.TB, name, apt string) string {
 	t.Helper()
 	path, ok := find(name)

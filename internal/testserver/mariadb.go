@@ -36,7 +36,7 @@ func MariaDB(t testing.TB, args ...string) *Server {
 	}, args)
 }
 
-// isMariaDB tells MariaDB's mysqld from that of MySQL, which is set up in another way.
+// isMariaDB reports whether a mysqld is MariaDB's. MySQL's needs another setup.
 func isMariaDB(program string) bool {
 	out, err := exec.Command(program, "--no-defaults", "--version").Output()
 	return err == nil && strings.Contains(string(out), "MariaDB")
@@ -89,8 +89,8 @@ func mariaDBScript(program, name string) ([]byte, error) {
 	return nil, fmt.Errorf("no %s.sql below %s", name, strings.Join(share, ", "))
 }
 
-// greeting looks at the packet that a MySQL server opens with: the protocol version, 10, in its fifth
-// byte, or 255 for an error.
+// greeting looks at the packet that a MySQL server opens with: the protocol version, 10, in its
+// fifth byte, or 255 for an error.
 func greeting(addr string) error {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {

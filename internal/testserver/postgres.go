@@ -14,8 +14,8 @@ import (
 )
 
 // PostgreSQL starts a PostgreSQL server whose superuser postgres needs no password from this host.
-// Arguments are added to the server's command line, such as "-c", "fsync=off". Since PostgreSQL
-// refuses to run as root, it runs as the user postgres or nobody then.
+// Arguments are added to the server's command line, such as "-c", "fsync=off". PostgreSQL refuses
+// to run as root: for root it runs as the user postgres, or else as another unprivileged user.
 func PostgreSQL(t testing.TB, args ...string) *Server {
 	t.Helper()
 	program, ok := find("postgres")

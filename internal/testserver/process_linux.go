@@ -16,8 +16,8 @@ func setAttributes(cmd *exec.Cmd, as *account) {
 	}
 }
 
-// kill kills the process, then its children: those of PostgreSQL hold the data folder until they
-// notice that their parent is gone.
+// kill kills the process, then its children: PostgreSQL's children hold the data folder until they
+// notice the end of their parent.
 func (p *process) kill() {
 	pid := p.cmd.Process.Pid
 	list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))

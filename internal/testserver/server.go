@@ -24,18 +24,18 @@ const (
 	pollInterval = 20 * time.Millisecond
 )
 
-// A Server is one private server. Its methods belong to the goroutine of the test that started it,
-// and fail that test when they cannot do what they say.
+// A Server is a private server. Call its methods from the goroutine of the test that started it.
+// They fail that test on errors.
 type Server struct {
 	t      testing.TB
 	recipe recipe
 	dir    string // holds data, log and sockets; owned by the user that the server runs as
 	addr   string
-	args   []string // given by the test, after those of the recipe
+	args   []string // arguments of the test, after the recipe's
 	proc   *process // nil while the server is down
 }
 
-// A recipe is what differs between one kind of server and another.
+// A recipe describes how to run a kind of server.
 type recipe struct {
 	name    string
 	program string                   // absolute path
@@ -43,7 +43,7 @@ type recipe struct {
 	prepare func(s *Server) error    // fills the data folder, once
 	command func(s *Server) []string // arguments of the program
 	ready   func(addr string) error  // nil when the server at addr serves clients
-	dsn     func(addr string) string // what a client connects with
+	dsn     func(addr string) string // DSN or URL for clients
 	stop    syscall.Signal           // asks for an orderly end without waiting for clients
 }
 
@@ -93,7 +93,7 @@ func (s *Server) makeDir() error {
 // Addr returns host and port, "127.0.0.1:40123". They stay the same over restarts.
 func (s *Server) Addr() string { return s.addr }
 
-// DSN returns what a client connects with: for MariaDB a DSN of go-sql-driver/mysql (user root, no
+// DSN returns the address for clients: for MariaDB a DSN of go-sql-driver/mysql (user root, no
 // password, database uidring), for the others a URL.
 func (s *Server) DSN() string { return s.recipe.dsn(s.addr) }
 
@@ -136,7 +136,8 @@ func (s *Server) Restart(args ...string) {
 }
 
 // up starts the process and returns once it serves clients. A process that ends at once is started
-// again until the time is up: after a crash another process may hold the port or the old data for a moment.
+// again until the time is up: after a crash another process may hold the port or the old data for a
+// moment.
 func (s *Server) up() {
 	s.t.Helper()
 	deadline := time.Now().Add(startTimeout)
@@ -215,7 +216,7 @@ func (s *Server) port() string {
 	return port
 }
 
-// log returns the end of what the server wrote.
+// log returns the end of the server's log.
 func (s *Server) log() []byte {
 	text, err := os.ReadFile(s.path("log"))
 	if err != nil {
@@ -224,9 +225,9 @@ func (s *Server) log() []byte {
 	return text[max(0, len(text)-4096):]
 }
 
-// freeAddr returns a loopback address that nobody listened on a moment ago. Its port is below the
-// range that systems take the ports of outgoing connections from: one of those could otherwise
-// occupy it while the server is down.
+// freeAddr returns a loopback address with a port that was free a moment ago. The port is below the
+// range of ports for outgoing connections: otherwise an outgoing connection could occupy it while
+// the server is down.
 func freeAddr() (string, error) {
 	const lowest, count, tries = 15000, 15000, 100
 	var err error

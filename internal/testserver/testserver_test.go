@@ -141,7 +141,8 @@ func etcd(t *testing.T, s *Server, call string, arguments map[string]string) []b
 	return body
 }
 
-// A test process that is killed runs no cleanup. The child below starts a server and waits to be killed.
+// A test process that is killed runs no cleanup. The child below starts a server and waits to be
+// killed.
 func TestServerDiesWithTheTestProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells a child that its parent has died")

@@ -20,7 +20,7 @@ func ExampleRegister() {
 		log.Fatal(err)
 	}
 	defer g.Close()
-	reader := metric.NewManualReader() // in a service, one that exports
+	reader := metric.NewManualReader() // a service uses an exporting reader
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
 	registration, err := otel.Register(provider.Meter("ids"), g.Stats, attribute.String("generator", "orders"))
 	if err != nil {

@@ -16,10 +16,12 @@ import (
 	"github.com/uidring/uidring/metrics"
 )
 
-// Register makes the observable instruments of a generator on a meter, and reads one snapshot of its Stats for each collection, until
-// Unregister of what it returns. Instruments are named uidring.worker_id and so on: the name of the metric without the unit of time and
-// without _total, which exporters to Prometheus add again. attributes go with every value; generators that share a meter need
-// attributes that tell them apart. Errors are those of the meter.
+// Register makes the observable instruments of a generator on a meter, and reads one snapshot of
+// its Stats for each collection, until the caller calls Unregister on the registration. The name of
+// an instrument, such as uidring.worker_id, is the name of the metric without the unit of time and
+// without _total, which exporters to Prometheus add again. attributes go with every value;
+// generators that share a meter need attributes that tell them apart. Register returns the errors
+// of the meter.
 func Register[S metrics.Stats](meter metric.Meter, stats func() S, attributes ...attribute.KeyValue) (metric.Registration, error) {
 	var readings []reading[S]
 	var instruments []metric.Observable

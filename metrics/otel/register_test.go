@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/metrics"
@@ -31,7 +32,7 @@ import (
 
 func ring(t *testing.T, taken int) *cached.Generator {
 	t.Helper()
-	store := assigner.FileStore(t.TempDir())
+	store := fileassigner.LeaseStore(t.TempDir())
 	g, err := cached.New(cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{AllowUndurable: true})}) // on a tmpfs, maybe
 	if err != nil {
 		t.Fatal(err)

@@ -9,10 +9,11 @@ import (
 	"github.com/uidring/uidring/metrics"
 )
 
-// NewCollector returns a collector that takes one snapshot of a generator's Stats for each scrape, which costs callers of Next
-// nothing. constLabels go with every metric; nil: none. Where several generators meet in one registry, give all of them the same label names,
-// and each other values. A label with a name that Prometheus does not allow is an error of Register. Unregister the collector when the
-// generator is closed.
+// NewCollector returns a collector that takes one snapshot of a generator's Stats for each scrape,
+// without slowing down callers of Next. constLabels go with every metric; nil: no labels. If
+// several generators share a registry, give all of them the same label names, and each its own
+// values. For a label name that Prometheus does not allow, Register returns an error. Unregister
+// the collector when the generator is closed.
 func NewCollector[S metrics.Stats](stats func() S, constLabels prometheus.Labels) prometheus.Collector {
 	c := &collector[S]{stats: stats}
 	for _, m := range metrics.All[S]() {
@@ -37,14 +38,14 @@ type series[S metrics.Stats] struct {
 	value func(S) (float64, bool)
 }
 
-// Describe sends all that Collect may send.
+// Describe sends the descriptions of all metrics that Collect may send.
 func (c *collector[S]) Describe(descs chan<- *prometheus.Desc) {
 	for _, s := range c.series {
 		descs <- s.desc
 	}
 }
 
-// Collect sends what the generator has at present.
+// Collect sends the metrics that the generator has at present.
 func (c *collector[S]) Collect(collected chan<- prometheus.Metric) {
 	stats := c.stats()
 	for _, s := range c.series {

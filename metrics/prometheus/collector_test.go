@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/testserver"
@@ -29,7 +30,7 @@ import (
 // ring makes a generator with a lease, and takes IDs from it.
 func ring(t *testing.T, taken int) *cached.Generator {
 	t.Helper()
-	store := assigner.FileStore(t.TempDir())
+	store := fileassigner.LeaseStore(t.TempDir())
 	g, err := cached.New(cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{AllowUndurable: true})}) // on a tmpfs, maybe
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func registry(t *testing.T, collectors ...prometheus.Collector) *prometheus.Regi
 	return r
 }
 
-// expose returns what a server of Prometheus would scrape.
+// expose returns the text that a Prometheus server would scrape.
 func expose(t *testing.T, r *prometheus.Registry) []byte {
 	t.Helper()
 	server := httptest.NewServer(promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
@@ -157,7 +158,7 @@ func TestGeneratorsShareARegistry(t *testing.T) {
 		}
 	}
 	if windows := series(scrape(t, r)["uidring_window_lasts_seconds"]); len(windows) != 2 || windows["orders"] <= 0 || windows["users"] <= 0 {
-		t.Errorf("windows %v, want those of the two leases", windows)
+		t.Errorf("windows %v, want the windows of the two leases", windows)
 	}
 	err := r.Register(generators.NewCollector(users.Stats, labels("orders")))
 	if _, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); !ok {
@@ -201,7 +202,7 @@ func TestALabelThatIsNotAllowedIsAnError(t *testing.T) {
 		t.Errorf("Register: %v", err)
 	}
 	collected := make(chan prometheus.Metric, 100)
-	c.Collect(collected) // by somebody who did not look at the error
+	c.Collect(collected) // by a caller that ignored the error
 	close(collected)
 	for m := range collected {
 		if err := m.Write(new(dto.Metric)); err == nil {
@@ -223,7 +224,7 @@ func TestPromtoolFindsNothingToImprove(t *testing.T) {
 	}
 }
 
-// promtool returns what promtool says.
+// promtool returns the output of promtool.
 func promtool(t *testing.T, stdin []byte, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), testserver.Program(t, "promtool", "prometheus"), args...)

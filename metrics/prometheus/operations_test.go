@@ -80,7 +80,8 @@ func readDashboard(t *testing.T) (d dashboard) {
 	return d
 }
 
-// queries returns what the panels ask for, as Grafana sends it with all jobs and instances chosen.
+// queries returns the queries of the panels, as Grafana sends them with all jobs and instances
+// chosen.
 func (d dashboard) queries() (exprs []string) {
 	fill := strings.NewReplacer("$__rate_interval", "1m", "$job", ".*", "$instance", ".*")
 	for _, p := range d.Panels {
@@ -140,7 +141,7 @@ func TestEveryAlertIsExplained(t *testing.T) {
 }
 
 // TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of a real generator,
-// but for those of uidring serve.
+// except for the metrics of uidring serve.
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 	families := scrape(t, registry(t, generators.NewCollector(ring(t, 1).Stats, prometheus.Labels{"generator": "orders"})))
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json"} {
@@ -160,7 +161,7 @@ func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 	}
 }
 
-// TestPanelsAreWhole checks what Grafana would take without a word, and show wrong.
+// TestPanelsAreWhole finds mistakes that Grafana would accept silently and show wrong.
 func TestPanelsAreWhole(t *testing.T) {
 	d := readDashboard(t)
 	if v := d.Templating.List; len(v) == 0 || v[0].Name != "datasource" || v[0].Type != "datasource" {

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	generators "github.com/uidring/uidring/metrics/prometheus"
@@ -42,12 +43,13 @@ func (s *store) Status(ctx context.Context) (assigner.Status, error) { // with w
 	return s.Store.Status(ctx)
 }
 
-// live runs a generator through an outage of its store, and returns what Prometheus has scraped, by series, in its notation for tests.
+// live runs a generator through an outage of its store, and returns the scraped values by series,
+// in the notation of Prometheus's tests.
 func live(t *testing.T, window time.Duration) map[string][]string {
 	t.Helper()
 	values := make(map[string][]string)
 	synctest.Test(t, func(t *testing.T) {
-		s := &store{Store: assigner.FileStore(t.TempDir())}
+		s := &store{Store: fileassigner.LeaseStore(t.TempDir())}
 		g, err := cached.New(cached.Config{
 			Layout:   bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: 4, Unit: time.Second},
 			Epoch:    time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC), // a bubble begins in 2000
@@ -60,8 +62,8 @@ func live(t *testing.T, window time.Duration) map[string][]string {
 		r := registry(t, generators.NewCollector(g.Stats, prometheus.Labels{"job": "ids", "instance": "a"}))
 		for start := time.Now(); time.Since(start) <= end; time.Sleep(scrapes) {
 			s.down.Store(time.Since(start) >= outage && time.Since(start) < recovered)
-			for range 8 * int(scrapes/time.Second) { // half of what the clock gives
-				_, _ = g.Next() // errors are what the alerts are about
+			for range 8 * int(scrapes/time.Second) { // half of the IDs that the clock allows
+				_, _ = g.Next() // the alerts report errors
 			}
 			families, err := r.Gather()
 			if err != nil {
@@ -75,11 +77,12 @@ func live(t *testing.T, window time.Duration) map[string][]string {
 	return values
 }
 
-// TestAlertsFireInAnOutage lets Prometheus judge the metrics of a generator that was cut off from its store.
+// TestAlertsFireInAnOutage lets Prometheus judge the metrics of a generator that was cut off from
+// its store.
 func TestAlertsFireInAnOutage(t *testing.T) {
 	for _, row := range []struct {
 		window time.Duration
-		at     map[time.Duration]string // what fires
+		at     map[time.Duration]string // the alerts that fire
 	}{
 		{30 * time.Second, map[time.Duration]string{
 			outage:                  "",

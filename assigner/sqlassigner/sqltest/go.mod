@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jmoiron/sqlx v1.4.0
-	github.com/uidring/uidring v0.0.0
+	github.com/uidring/uidring v0.1.0
 	modernc.org/sqlite v1.60.1
 )
 
@@ -27,5 +27,3 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
-
-replace github.com/uidring/uidring => ../../..

@@ -22,7 +22,8 @@ func TestIDsInPostgreSQL(t *testing.T) {
 	keepsIDs(t, db, `"C"`)
 }
 
-// keepsIDs writes IDs as numbers and as texts, which sort like them in a collation that compares bytes.
+// keepsIDs writes IDs as numbers and as texts, which sort like them in a collation that compares
+// bytes.
 func keepsIDs(t *testing.T, db *sqlx.DB, byBytes string) {
 	t.Helper()
 	exec := func(query string, args ...any) {

@@ -77,8 +77,8 @@ func TestLeaseSwapWaitsForALockOfPostgreSQL(t *testing.T) {
 	})
 }
 
-// A swap is tried again only where the server has refused it. After a shutdown, and on a connection that is
-// gone, it may have taken effect.
+// A swap is tried again only where the server has refused it. After a shutdown, and on a connection
+// that is gone, it may have taken effect.
 func TestPostgreSQLSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 	b := postgres(testserver.PostgreSQL(t))
 	for _, tt := range []struct {
@@ -119,7 +119,7 @@ func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {
 	if got := identity(t, plain); got != "" {
 		t.Errorf("identity %q for a user who may not read it, want none", got)
 	}
-	storetest.Assign(t, assigner.Leased(storetest.Leases(plain), assigner.LeaseConfig{}))
+	storetest.Assign(t, assigner.Leased(storetest.LeaseStore(plain), assigner.LeaseConfig{}))
 
 	var folder string
 	if err := db.Get(&folder, "SELECT current_setting('data_directory')"); err != nil {
@@ -138,7 +138,7 @@ func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {
 // identity waits until the server takes writes.
 func identity(t *testing.T, db *sqlx.DB) string {
 	t.Helper()
-	status, err := storetest.Leases(db).Status(t.Context())
+	status, err := storetest.LeaseStore(db).Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestLeasesOnPostgreSQLSayWhatIsWrong(t *testing.T) {
 		{as("postgres", "test1") + "&default_transaction_read_only=on", assigner.ErrStoreNotDurable, "transaction_read_only is on"},
 		{strings.Replace(as("ids", "test1"), s.Addr(), "127.0.0.1:1", 1), sqlassigner.ErrUnreachable, "check that the server runs"},
 	} {
-		a := assigner.Leased(storetest.Leases(open(t, tt.dsn)), assigner.LeaseConfig{})
+		a := assigner.Leased(storetest.LeaseStore(open(t, tt.dsn)), assigner.LeaseConfig{})
 		_, err := storetest.TryAssign(t, a, 2*time.Second)
 		if !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v; want %v with %q, without the password", tt.dsn, err, tt.sentinel, tt.want)
@@ -177,12 +177,12 @@ func TestLeasesOnPostgreSQLSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A user with rights on the lease tables alone cannot know whether WORKER_NODE gives out the same worker IDs. Where
-// there is no such table, there is nothing to know.
+// A user with rights on the lease tables alone cannot know whether WORKER_NODE gives out the same
+// worker IDs. Where there is no such table, there is nothing to know.
 func TestLeasesOnPostgreSQLNeedToSeeTheNodes(t *testing.T) {
 	admin, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
 	storetest.Exec(t, admin, "CREATE USER ids", "GRANT SELECT, INSERT, UPDATE ON WORKER_LEASE, WORKER_LEASE_META TO ids")
-	a := assigner.Leased(storetest.Leases(open(t, strings.Replace(dsn, "postgres@", "ids@", 1))), assigner.LeaseConfig{})
+	a := assigner.Leased(storetest.LeaseStore(open(t, strings.Replace(dsn, "postgres@", "ids@", 1))), assigner.LeaseConfig{})
 	_, err := storetest.TryAssign(t, a, time.Minute)
 	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot see whether worker_node gives out the same worker IDs") {
 		t.Errorf("Assign without the right to look at WORKER_NODE: %v, want ErrAccessDenied that says so", err)

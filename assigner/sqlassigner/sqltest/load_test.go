@@ -24,7 +24,7 @@ func TestLoadSQLite(t *testing.T) {
 	loadRows(t, sqlite())
 }
 
-func loadRows(t *testing.T, b storetest.Backend) {
+func loadRows(t *testing.T, b storetest.Database) {
 	t.Run("Claims", func(t *testing.T) { storetest.LoadClaims(t, b, *load) })
 	t.Run("List", func(t *testing.T) { storetest.LoadList(t, b, *load/4) })
 }

@@ -22,9 +22,9 @@ import (
 )
 
 // postgres is a backend whose databases lie on one server.
-func postgres(s *testserver.Server) storetest.Backend {
+func postgres(s *testserver.Server) storetest.Database {
 	var databases atomic.Int64
-	return storetest.Backend{
+	return storetest.Database{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
 			name := fmt.Sprintf("test%d", databases.Add(1))
 			storetest.Exec(t, open(t, s.DSN()), "CREATE DATABASE "+name)
@@ -144,8 +144,8 @@ func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
 	}
 }
 
-// awaitSetting returns when new sessions have a setting: the server reads its configuration in its own
-// time.
+// awaitSetting returns when new sessions have a setting: the server reads its configuration in its
+// own time.
 func awaitSetting(t *testing.T, dsn, name, want string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -20,10 +20,10 @@ import (
 	"github.com/uidring/uidring/schema"
 )
 
-// sqlite is a backend whose databases are files. No busy_timeout is set: what one process does
-// while another writes is up to package sqlassigner.
-func sqlite() storetest.Backend {
-	return storetest.Backend{
+// sqlite is a backend whose databases are files. It sets no busy_timeout: package sqlassigner must
+// handle concurrent writers.
+func sqlite() storetest.Database {
+	return storetest.Database{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
 			dsn := durable(filepath.Join(testserver.DiskFolder(t), "worker.db"))
 			return open(t, dsn), dsn
@@ -72,8 +72,9 @@ func TestSQLite(t *testing.T) { storetest.Run(t, sqlite()) }
 
 func TestSQLiteWithWriteAheadLog(t *testing.T) { storetest.Run(t, writeAhead()) }
 
-// writeAhead is sqlite with readers that do not wait for a writer. Its journal needs no setting beside the default, FULL.
-func writeAhead() storetest.Backend {
+// writeAhead is sqlite with readers that do not wait for a writer. Its journal needs no setting
+// beside the default, FULL.
+func writeAhead() storetest.Database {
 	b := sqlite()
 	b.Starts = 0 // a commit syncs once
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
@@ -91,7 +92,7 @@ func TestSQLiteWithOneConnection(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	for _, a := range []assigner.Assigner{
 		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
-		assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{FirstWorkerID: 1000}),
+		assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{FirstWorkerID: 1000}),
 	} {
 		l := storetest.Assign(t, a)
 		if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {
@@ -157,7 +158,7 @@ func TestReadOnlySQLiteIsRefused(t *testing.T) {
 		db := open(t, dsn)
 		for _, a := range []assigner.Assigner{
 			sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
-			assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}),
+			assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}),
 		} {
 			if _, err := storetest.TryAssign(t, a, time.Minute); !errors.Is(err, sqlassigner.ErrAccessDenied) {
 				t.Errorf("%s: %v, want ErrAccessDenied", dsn, err)
@@ -205,7 +206,7 @@ func TestSQLiteLeasesBeginAboveDeletedNumbers(t *testing.T) {
 	}
 	storetest.Exec(t, db, "DELETE FROM WORKER_NODE", "DELETE FROM WORKER_NODE_TOKEN")
 	leased := func(first int64) error {
-		_, err := storetest.TryAssign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{FirstWorkerID: first}), time.Minute)
+		_, err := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{FirstWorkerID: first}), time.Minute)
 		return err
 	}
 	if err := leased(3); !errors.Is(err, assigner.ErrWorkerOverlap) || !strings.Contains(err.Error(), "up to 3,") {
@@ -216,7 +217,8 @@ func TestSQLiteLeasesBeginAboveDeletedNumbers(t *testing.T) {
 	}
 }
 
-// A counter that was set back does not lead to a second holder of a number whose token is still there.
+// A counter that was set back does not lead to a second holder of a number whose token is still
+// there.
 func TestCounterThatWasSetBackIsNoticed(t *testing.T) {
 	db, _ := sqlite().Applied(t)
 	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))

@@ -34,10 +34,10 @@ func rename(t *testing.T, from, to string) {
 	}
 }
 
-// A copy may lack what the original has handed out since: its worker IDs are quarantined.
+// A copy may lack later grants of the original, so its worker IDs are quarantined.
 func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
-	lease := storetest.Assign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}))
+	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
 	first := identity(t, db)
 	if err := errors.Join(lease.Release(t.Context(), 0), db.Close()); err != nil {
 		t.Fatal(err)
@@ -50,13 +50,13 @@ func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
 	if got := identity(t, again); got != first || first == "" {
 		t.Errorf("identity %q under another name, was %q", got, first)
 	}
-	storetest.Assign(t, assigner.Leased(storetest.Leases(again), assigner.LeaseConfig{}))
+	storetest.Assign(t, assigner.Leased(storetest.LeaseStore(again), assigner.LeaseConfig{}))
 
 	other := open(t, durable(copied))
 	if got := identity(t, other); got == first || got == "" {
 		t.Errorf("identity %q of a copy, the original has %q", got, first)
 	}
-	if _, err := storetest.TryAssign(t, assigner.Leased(storetest.Leases(other), assigner.LeaseConfig{}), time.Minute); !errors.Is(err, assigner.ErrQuarantined) {
+	if _, err := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(other), assigner.LeaseConfig{}), time.Minute); !errors.Is(err, assigner.ErrQuarantined) {
 		t.Errorf("Assign from a copy: %v, want ErrQuarantined", err)
 	}
 }
@@ -76,7 +76,7 @@ func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
 			t.Run(name+" "+journal, func(t *testing.T) {
 				db, dsn := sqlite().Applied(t)
 				storetest.Exec(t, db, "PRAGMA journal_mode = "+journal)
-				s := storetest.Leases(db)
+				s := storetest.LeaseStore(db)
 				a := assigner.Leased(s, assigner.LeaseConfig{})
 				lease := storetest.Assign(t, a)
 				path := fileOf(dsn)
@@ -106,7 +106,7 @@ func TestSQLiteFileThatWasReplacedBeforeTheFirstLookIsRefused(t *testing.T) {
 	path := fileOf(dsn)
 	rename(t, path, path+"-away")
 	copyFile(t, path, path+"-away")
-	_, err := storetest.Leases(db).Status(t.Context())
+	_, err := storetest.LeaseStore(db).Status(t.Context())
 	checkMoved(t, err, path)
 }
 
@@ -117,7 +117,7 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	s := storetest.Leases(db)
+	s := storetest.LeaseStore(db)
 	if _, err := s.Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +134,10 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	checkMoved(t, err, first)
 }
 
-// Only SQLite sees what happens between a look and a write.
+// Only SQLite notices a change between a check and a write.
 func TestWriteToAMovedSQLiteFileIsNoMatterOfRights(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
-	lease := storetest.Assign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}))
+	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
 	rename(t, fileOf(dsn), fileOf(dsn)+"-away")
 	err := lease.Release(t.Context(), 0)
 	if !errors.Is(err, assigner.ErrStoreDamaged) || !strings.Contains(err.Error(), "moved, replaced or deleted") {
@@ -166,9 +166,9 @@ func TestSQLiteInMemoryIsAFaultOfLeases(t *testing.T) {
 
 func checkFault(t *testing.T, db *sqlx.DB, want string) {
 	t.Helper()
-	_, err := storetest.TryAssign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{}), time.Minute)
+	_, err := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}), time.Minute)
 	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Assign: %v, want ErrStoreNotDurable with %q", err, want)
 	}
-	storetest.Assign(t, assigner.Leased(storetest.Leases(db), assigner.LeaseConfig{AllowUndurable: true}))
+	storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{AllowUndurable: true}))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestRefusedGeneratorDoesNotCostTheHolderItsKey: neither a second generator of the process nor one that refuses
-// such a worker ID may take the row of a live one, or free it.
+// TestRefusedGeneratorDoesNotCostTheHolderItsKey: neither a second generator of the process nor one
+// that refuses such a worker ID may take the row of a live one, or free it.
 func TestRefusedGeneratorDoesNotCostTheHolderItsKey(t *testing.T) {
 	db := open(t, durable("file:"+t.TempDir()+"/ids.db"))
 	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {

@@ -39,7 +39,7 @@ func Calls(g *cached.Generator, batch int) func() Call {
 	}
 }
 
-// OneOf returns how many calls there are to one that Sample times. Reading the clock costs more
+// OneOf returns how many calls Sample makes for each that it times. Reading the clock costs more
 // than a Next; timing each call would slow the load down until goroutines no longer contend. The
 // number is odd: with a power of two, either all timed calls or none would enter the next block.
 func (l Load) OneOf() int {

@@ -14,20 +14,20 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// A Backend is a database under test.
-type Backend struct {
-	// Empty makes a new database without tables and returns a handle, which the test closes, and
-	// what another process opens it with.
+// A Database is a database under test.
+type Database struct {
+	// Empty creates a database without tables. It returns a handle, which the test closes, and the
+	// DSN for another process.
 	Empty func(t *testing.T) (db *sqlx.DB, dsn string)
 	// Open returns another handle, which the test closes.
 	Open func(t *testing.T, dsn string) *sqlx.DB
-	// Down keeps the database from being written to, and may take down all others of the server with it, until up is
-	// called.
+	// Down keeps the database from being written to, and may take down all others of the server
+	// with it, until up is called.
 	Down func(t *testing.T, dsn string) (up func())
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB
-	// Starts is assignertest.Backend's.
+	// Starts is assignertest.StoreFixture's.
 	Starts int
 	// NodeFile, StickyFile and LeaseFile are the names of the files in schema/ that belong to it.
 	NodeFile, StickyFile, LeaseFile string
@@ -38,7 +38,7 @@ type Backend struct {
 	// that.
 	Block   func(t *testing.T, dsn, table string) (unblock func())
 	Blocked string
-	// Numbers is what a SELECT reads the numbers 0 to %d from, in a column N.
+	// Numbers is the FROM clause that gives the numbers 0 to %d in a column N.
 	Numbers string
 	// Analyze has the database look at the rows of WORKER_LEASE, Explain begins a query for the
 	// plan of a query. Now is the time of its clock.
@@ -51,7 +51,7 @@ type Backend struct {
 }
 
 // Applied returns a new database with all tables.
-func (b Backend) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
+func (b Database) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 	t.Helper()
 	db, dsn = b.Empty(t)
 	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
@@ -60,7 +60,7 @@ func (b Backend) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 	return db, dsn
 }
 
-// Assign takes a worker ID with a generous deadline and ends the test if there is none to be had.
+// Assign takes a worker ID with a generous deadline, and ends the test on an error.
 func Assign(t *testing.T, a assigner.Assigner) assigner.Lease {
 	t.Helper()
 	l, err := TryAssign(t, a, 60*time.Second)
@@ -91,7 +91,8 @@ func Exec(t *testing.T, db *sqlx.DB, statements ...string) {
 // separator stands between the parts of a child's argument.
 const separator = "\n"
 
-// childArg says which assigner a child process is to use. An empty key means Disposable, leasedKey Leased.
+// childArg encodes the assigner of a child process. An empty key means Disposable, leasedKey means
+// Leased.
 func childArg(key, dsn string) string { return key + separator + dsn }
 
 const leasedKey = "leased"

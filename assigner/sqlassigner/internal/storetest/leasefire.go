@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// wantFence checks that a row says what its lease says.
+// wantFence checks that a row has the fence of its lease.
 func wantFence(t *testing.T, s assigner.Store, l assigner.Lease, version int64) {
 	t.Helper()
 	g := l.Grant()
@@ -24,10 +24,11 @@ func wantFence(t *testing.T, s assigner.Store, l assigner.Lease, version int64) 
 	}
 }
 
-// AmbiguousLeases has connections cut during claims, renewals and releases. db leads through the proxy.
+// AmbiguousLeases has connections cut during claims, renewals and releases. db leads through the
+// proxy.
 func AmbiguousLeases(t *testing.T, db *sqlx.DB, p *Proxy) {
 	const owner = "the one whose connection is cut"
-	s := Leases(db)
+	s := LeaseStore(db)
 	a := assigner.Leased(s, assigner.LeaseConfig{Owner: owner})
 	Assign(t, leased(db)) // worker 0; the namespace is there
 	p.CutAfter(owner)
@@ -70,7 +71,7 @@ func AmbiguousLeases(t *testing.T, db *sqlx.DB, p *Proxy) {
 	ambiguousMeta(t, s, p)
 }
 
-// lostClaim: a claim that did not reach the server is an error and leaves nothing behind.
+// lostClaim checks that a claim that did not reach the server returns an error and leaves no row.
 func lostClaim(t *testing.T, s assigner.Store, p *Proxy, owner string) {
 	t.Helper()
 	p.CutBefore(owner)
@@ -101,7 +102,8 @@ func ambiguousMeta(t *testing.T, s assigner.Store, p *Proxy) {
 	}
 }
 
-// KillLeases renews leases all the time while the server is killed and started again. No fence may go back.
+// KillLeases renews leases all the time while the server is killed and started again. No fence may
+// go back.
 func KillLeases(t *testing.T, db *sqlx.DB, kill func()) {
 	t.Helper()
 	const holders, kills = 4, 4
@@ -122,7 +124,7 @@ func KillLeases(t *testing.T, db *sqlx.DB, kill func()) {
 	}
 	close(stop)
 	wg.Wait()
-	s := Leases(db)
+	s := LeaseStore(db)
 	for _, l := range leases {
 		before := l.Grant()
 		if err := l.Renew(t.Context(), before.Limit, before.Limit+1); err != nil {
@@ -162,11 +164,12 @@ func renewUntil(t *testing.T, l assigner.Lease, stop <-chan struct{}, renewed ch
 	}
 }
 
-// SwapWaits has a renewal meet a lock that another session holds until the first attempt has failed.
+// SwapWaits has a renewal meet a lock that another session holds until the first attempt has
+// failed.
 func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 	t.Helper()
 	log := NewLog()
-	s := sqlassigner.Leases(db, namespace, sqlassigner.Config{Logger: log.Logger()})
+	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
 	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	limit := l.Grant().Limit
 	block()
@@ -189,12 +192,12 @@ func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 	wantFence(t, s, l, 1)
 }
 
-// SwapFails renews a lease on a server whose first swaps fail, and checks how many attempts it makes of its own
-// accord.
+// SwapFails renews a lease on a server whose first swaps fail, and checks how many attempts it
+// makes of its own accord.
 func SwapFails(t *testing.T, db *sqlx.DB, fail func(), repeated int, sentinel error) {
 	t.Helper()
 	log := NewLog()
-	s := sqlassigner.Leases(db, namespace, sqlassigner.Config{Logger: log.Logger()})
+	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
 	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	row, err := s.Load(t.Context(), l.Grant().WorkerID)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// namespace is the one that the cases use.
+// namespace is the namespace of the cases.
 const namespace = "orders-1.eu_west"
 
-// RunLeases runs the tests of Leases that need no particular server.
-func RunLeases(t *testing.T, b Backend) {
+// RunLeases runs the tests of LeaseStore that need no particular server.
+func RunLeases(t *testing.T, b Database) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, Backend)
+		run  func(*testing.T, Database)
 	}{
 		{"Conforms", LeasesConform},
 		{"FiftyProcesses", fiftyProcessesWithLeases},
@@ -46,22 +46,22 @@ func RunLeases(t *testing.T, b Backend) {
 	}
 }
 
-// Leases returns the store that the cases use.
-func Leases(db *sqlx.DB) assigner.Store {
-	return sqlassigner.Leases(db, namespace, sqlassigner.Config{})
+// LeaseStore returns the store that the cases use.
+func LeaseStore(db *sqlx.DB) assigner.Store {
+	return sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 }
 
 func leased(db *sqlx.DB) assigner.Assigner {
-	return assigner.Leased(Leases(db), assigner.LeaseConfig{})
+	return assigner.Leased(LeaseStore(db), assigner.LeaseConfig{})
 }
 
 // LeasesConform runs the suite for stores.
-func LeasesConform(t *testing.T, b Backend) {
-	assignertest.RunStore(t, func(t *testing.T) assignertest.Backend {
+func LeasesConform(t *testing.T, b Database) {
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
 		db, dsn := b.Applied(t)
-		return assignertest.Backend{
-			Handle: func() assigner.Store { return Leases(b.Open(t, dsn)) },
-			Other:  func() assigner.Store { return sqlassigner.Leases(b.Open(t, dsn), "another", sqlassigner.Config{}) },
+		return assignertest.StoreFixture{
+			Handle: func() assigner.Store { return LeaseStore(b.Open(t, dsn)) },
+			Other:  func() assigner.Store { return sqlassigner.LeaseStore(b.Open(t, dsn), "another", sqlassigner.Config{}) },
 			Delete: func(t *testing.T, workerID int64) { deleteLease(t, db, workerID) },
 			Clear: func(t *testing.T) {
 				Exec(t, db, "DELETE FROM WORKER_LEASE", "DELETE FROM WORKER_LEASE_META")
@@ -72,8 +72,9 @@ func LeasesConform(t *testing.T, b Backend) {
 	})
 }
 
-// fiftyProcessesWithLeases: a process that ends without a release keeps its number until the lease expires.
-func fiftyProcessesWithLeases(t *testing.T, b Backend) {
+// fiftyProcessesWithLeases: a process that ends without a release keeps its number until the lease
+// expires.
+func fiftyProcessesWithLeases(t *testing.T, b Database) {
 	_, dsn := b.Applied(t)
 	arg := func(int) string { return childArg(leasedKey, dsn) }
 	first := assignertest.Processes(t, processes, arg)
@@ -84,11 +85,11 @@ func fiftyProcessesWithLeases(t *testing.T, b Backend) {
 	}
 }
 
-func namespacesApart(t *testing.T, b Backend) {
+func namespacesApart(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	fences := make(map[string]int64)
 	for _, name := range []string{"a", "b", strings.Repeat("x", 64), "0.-_"} {
-		s := sqlassigner.Leases(db, name, sqlassigner.Config{})
+		s := sqlassigner.LeaseStore(db, name, sqlassigner.Config{})
 		l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 		g := l.Grant()
 		if g.WorkerID != 0 {
@@ -100,20 +101,20 @@ func namespacesApart(t *testing.T, b Backend) {
 		fences[name] = l.Grant().Limit
 	}
 	for name, fence := range fences {
-		rows, err := sqlassigner.Leases(db, name, sqlassigner.Config{}).List(t.Context())
+		rows, err := sqlassigner.LeaseStore(db, name, sqlassigner.Config{}).List(t.Context())
 		if err != nil || len(rows) != 1 || rows[0].Fence != fence {
 			t.Errorf("namespace %q has rows %+v, want one with fence %d: %v", name, rows, fence, err)
 		}
 	}
 	for _, name := range []string{"", strings.Repeat("x", 65), "a b", "a ", " a", "a\t", "ä", "a/b", "a\x00"} {
-		_, err := TryAssign(t, assigner.Leased(sqlassigner.Leases(db, name, sqlassigner.Config{}), assigner.LeaseConfig{}), time.Minute)
+		_, err := TryAssign(t, assigner.Leased(sqlassigner.LeaseStore(db, name, sqlassigner.Config{}), assigner.LeaseConfig{}), time.Minute)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q, allowed: 1 to 64 of the characters", name)) {
 			t.Errorf("Assign in namespace %q: %v, want an error that says what is allowed", name, err)
 		}
 	}
 }
 
-func missingLeaseTable(t *testing.T, b Backend) {
+func missingLeaseTable(t *testing.T, b Database) {
 	for _, table := range []string{"WORKER_LEASE", "WORKER_LEASE_META"} {
 		db, _ := b.Applied(t)
 		Exec(t, db, "DROP TABLE "+table)
@@ -126,11 +127,11 @@ func missingLeaseTable(t *testing.T, b Backend) {
 	}
 }
 
-// EqualSwaps makes swaps that change nothing, of the largest numbers and the longest texts: a database may count only rows whose
-// values differ.
-func EqualSwaps(t *testing.T, b Backend) {
+// EqualSwaps makes swaps that change nothing, of the largest numbers and the longest texts: a
+// database may count only rows whose values differ.
+func EqualSwaps(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
-	s := Leases(db)
+	s := LeaseStore(db)
 	token, identity := strings.Repeat("T", 64), strings.Repeat("é", 128)
 	row := assigner.Row{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Token: token, Owner: "業務 ☃ 🦫", Identity: identity}
 	meta := assigner.Meta{Version: math.MaxInt64, Namespace: token, NextWorkerID: math.MaxInt64, DatacenterID: math.MaxInt64,
@@ -155,9 +156,9 @@ func EqualSwaps(t *testing.T, b Backend) {
 	}
 }
 
-func unfitText(t *testing.T, b Backend) {
+func unfitText(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
-	s := Leases(db)
+	s := LeaseStore(db)
 	row := assigner.Row{Version: 1, Fence: 1, Token: "T", Owner: "O"}
 	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
 		t.Fatalf("Swap: %v, %v", ok, err)
@@ -212,7 +213,7 @@ func deleteLease(t *testing.T, db *sqlx.DB, workerID int64) {
 	Exec(t, db, fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE NAMESPACE = '%s' AND WORKER_ID = %d", namespace, workerID))
 }
 
-func anotherSchema(t *testing.T, b Backend) {
+func anotherSchema(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, leased(db))
 	Exec(t, db, "UPDATE WORKER_LEASE_META SET SCHEMA_VERSION = 2")
@@ -220,7 +221,7 @@ func anotherSchema(t *testing.T, b Backend) {
 	checkWithin(t, err, assigner.ErrLayoutMismatch, "SCHEMA_VERSION 2, here 1", fmt.Sprintf("row %q of WORKER_LEASE_META", namespace))
 }
 
-func deletedNamespace(t *testing.T, b Backend) {
+func deletedNamespace(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	l := Assign(t, leased(db))
 	Exec(t, db, "DELETE FROM WORKER_LEASE")
@@ -232,16 +233,17 @@ func deletedNamespace(t *testing.T, b Backend) {
 	checkWithin(t, other.Renew(t.Context(), 1, 1), assigner.ErrWorkerRowMissing)
 }
 
-// recovery restores a backup, in which a fence is old and a number is missing. It leaves other namespaces alone.
-func recovery(t *testing.T, b Backend) {
+// recovery restores a backup, in which a fence is old and a number is missing. It leaves other
+// namespaces alone.
+func recovery(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
-	apart := sqlassigner.Leases(db, "another", sqlassigner.Config{})
+	apart := sqlassigner.LeaseStore(db, "another", sqlassigner.Config{})
 	spared := Assign(t, assigner.Leased(apart, assigner.LeaseConfig{}))
 	old, late := Assign(t, leased(db)), Assign(t, leased(db))
 	deleteLease(t, db, late.Grant().WorkerID)
 	Exec(t, db, "UPDATE WORKER_LEASE SET FENCE = 5 WHERE NAMESPACE = '"+namespace+"'",
 		"UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = 1 WHERE NAMESPACE = '"+namespace+"'")
-	if err := assigner.Recover(t.Context(), Leases(db), time.Hour); err != nil {
+	if err := assigner.Recover(t.Context(), LeaseStore(db), time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	fence := assignertest.Domain().Now() + 3600 - 60
@@ -279,23 +281,23 @@ type trimmed struct {
 func (e trimmed) Error() string { return e.error.Error()[e.from:] }
 func (e trimmed) Unwrap() error { return e.error }
 
-// checkUndurableLeases checks that the store reports the faults, and that leases are refused unless told
-// otherwise.
+// checkUndurableLeases checks that the store reports the faults, and that leases are refused unless
+// told otherwise.
 func checkUndurableLeases(t *testing.T, db *sqlx.DB, faults []string) {
 	t.Helper()
-	status, err := Leases(db).Status(t.Context())
+	status, err := LeaseStore(db).Status(t.Context())
 	if err != nil || !slices.Equal(status.Faults, faults) {
 		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
 	}
 	_, err = TryAssign(t, leased(db), time.Minute)
 	checkText(t, err, assigner.ErrStoreNotDurable, append(faults, "AllowUndurable")...)
-	Assign(t, assigner.Leased(Leases(db), assigner.LeaseConfig{AllowUndurable: true, FirstWorkerID: 1000}))
+	Assign(t, assigner.Leased(LeaseStore(db), assigner.LeaseConfig{AllowUndurable: true, FirstWorkerID: 1000}))
 }
 
-// createFree creates rows beside one that is held, which stays as it is.
-func createFree(t *testing.T, b Backend) {
+// createFree creates rows beside a held row, which stays unchanged.
+func createFree(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
-	s := Leases(db)
+	s := LeaseStore(db)
 	held := Assign(t, leased(db)).Grant().WorkerID
 	before, err := s.Load(t.Context(), held)
 	if err != nil {

@@ -26,7 +26,7 @@ func large() assigner.Domain {
 
 // Fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others
 // free.
-func Fill(t *testing.T, b Backend, db *sqlx.DB, n, held int) {
+func Fill(t *testing.T, b Database, db *sqlx.DB, n, held int) {
 	t.Helper()
 	if _, err := leased(db).Assign(t.Context(), large()); err != nil { // the meta row, and worker 0
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func Fill(t *testing.T, b Backend, db *sqlx.DB, n, held int) {
 func mixes() map[string]int { return map[string]int{"Held": 10, "Mixed": 5, "Free": 0} }
 
 // boundedClaims: a claim reads as many rows of a large namespace as of a small one.
-func boundedClaims(t *testing.T, b Backend) {
+func boundedClaims(t *testing.T, b Database) {
 	const n, most = 20_000, 1_000
 	for name, held := range mixes() {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func boundedClaims(t *testing.T, b Backend) {
 }
 
 // checkPlan asks for the plan of the query of Expired.
-func checkPlan(t *testing.T, b Backend, db *sqlx.DB) {
+func checkPlan(t *testing.T, b Database, db *sqlx.DB) {
 	t.Helper()
 	rows, err := db.QueryxContext(t.Context(), b.Explain+" SELECT WORKER_ID, FENCE FROM WORKER_LEASE "+
 		"WHERE NAMESPACE = '"+namespace+"' AND EXPIRES_AT <= "+b.Now+" ORDER BY EXPIRES_AT LIMIT 256")
@@ -106,7 +106,7 @@ func checkPlan(t *testing.T, b Backend, db *sqlx.DB) {
 }
 
 // LoadClaims reports how long claims take in a namespace of n rows.
-func LoadClaims(t *testing.T, b Backend, n int) {
+func LoadClaims(t *testing.T, b Database, n int) {
 	for name, held := range mixes() {
 		t.Run(name, func(t *testing.T) {
 			db, _ := b.Applied(t)
@@ -135,14 +135,14 @@ func LoadClaims(t *testing.T, b Backend, n int) {
 }
 
 // LoadList reports how List of n rows uses time and memory.
-func LoadList(t *testing.T, b Backend, n int) {
+func LoadList(t *testing.T, b Database, n int) {
 	db, _ := b.Applied(t)
 	Fill(t, b, db, n, 5)
 	runtime.GC()
 	var before, after, live runtime.MemStats
 	runtime.ReadMemStats(&before)
 	begin := time.Now()
-	rows, err := Leases(db).List(t.Context())
+	rows, err := LeaseStore(db).List(t.Context())
 	took := time.Since(begin)
 	runtime.ReadMemStats(&after)
 	if err != nil || len(rows) != n+1 {
@@ -157,7 +157,7 @@ func LoadList(t *testing.T, b Backend, n int) {
 
 // LoadStarts has n processes take their first worker ID in a new namespace at once, and reports how
 // long that takes. Twenty of them share a handle.
-func LoadStarts(t *testing.T, b Backend, n int) {
+func LoadStarts(t *testing.T, b Database, n int) {
 	for name, kind := range map[string]func(assigner.Store, assigner.LeaseConfig) assigner.Assigner{
 		"Leased": assigner.Leased, "Auto": assigner.Auto,
 	} {
@@ -170,7 +170,7 @@ func LoadStarts(t *testing.T, b Backend, n int) {
 					handle = b.Open(t, dsn)
 					handle.SetMaxIdleConns(20) // as many processes have
 				}
-				starters[i] = kind(Leases(handle), assigner.LeaseConfig{})
+				starters[i] = kind(LeaseStore(handle), assigner.LeaseConfig{})
 			}
 			workers, took := make([]int64, n), make([]time.Duration, n)
 			var failed atomic.Int64

@@ -18,11 +18,11 @@ import (
 
 // from returns an assigner for a namespace that begins at a worker ID.
 func from(db *sqlx.DB, name string, first int64) assigner.Assigner {
-	return assigner.Leased(sqlassigner.Leases(db, name, sqlassigner.Config{}), assigner.LeaseConfig{FirstWorkerID: first})
+	return assigner.Leased(sqlassigner.LeaseStore(db, name, sqlassigner.Config{}), assigner.LeaseConfig{FirstWorkerID: first})
 }
 
 // besideNodes adds leases beside live Java services, in the steps of docs/IDENTITY.md.
-func besideNodes(t *testing.T, b Backend) {
+func besideNodes(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	for range 5 {
 		Exec(t, db, javaRow)
@@ -32,7 +32,7 @@ func besideNodes(t *testing.T, b Backend) {
 		checkWithin(t, err, assigner.ErrWorkerOverlap, "worker_node has given out the worker ids up to 5", fmt.Sprintf(`"orders" has those from %d up`, first),
 			"LeaseConfig.FirstWorkerID well above 5", "another DatacenterID")
 	}
-	if meta, err := sqlassigner.Leases(db, "orders", sqlassigner.Config{}).LoadMeta(t.Context()); err != nil || meta != (assigner.Meta{}) {
+	if meta, err := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{}).LoadMeta(t.Context()); err != nil || meta != (assigner.Meta{}) {
 		t.Errorf("meta %+v of a namespace that was refused, want none: %v", meta, err)
 	}
 	for want := int64(1000); want < 1003; want++ {
@@ -44,7 +44,7 @@ func besideNodes(t *testing.T, b Backend) {
 	}
 	held := Assign(t, from(db, "orders", 1000))
 	Exec(t, db, strings.Replace(strings.Replace(javaRow, "(HOST_NAME", "(ID, HOST_NAME", 1), "('10", "(1000, '10", 1))
-	store := sqlassigner.Leases(db, "orders", sqlassigner.Config{})
+	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	for _, a := range []assigner.Assigner{from(db, "orders", 1000), assigner.Fenced(store, 2000, "me", assigner.LeaseConfig{FirstWorkerID: 1000})} {
 		_, err := TryAssign(t, a, time.Minute)
 		checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 1000", "from 1000 up", "well above 1003")
@@ -65,7 +65,7 @@ func besideNodes(t *testing.T, b Backend) {
 }
 
 // besideAnotherLayout: IDs of two layouts or epochs are told apart by neither kind of worker ID.
-func besideAnotherLayout(t *testing.T, b Backend) {
+func besideAnotherLayout(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, disposable(db))
 	d := assignertest.Domain()
@@ -84,7 +84,7 @@ func besideAnotherLayout(t *testing.T, b Backend) {
 }
 
 // growIntoLeases: the share of WORKER_NODE ends where a namespace begins.
-func growIntoLeases(t *testing.T, b Backend) {
+func growIntoLeases(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, from(db, "orders", 3))
 	elsewhere := assignertest.Domain()
@@ -115,11 +115,11 @@ func growIntoLeases(t *testing.T, b Backend) {
 }
 
 // fewLeft: both sides say so when less than a tenth of the numbers below a namespace is left.
-func fewLeft(t *testing.T, b Backend) {
+func fewLeft(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	log, leaseLog := NewLog(), NewLog()
 	nodes := sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()})
-	store := sqlassigner.Leases(db, "orders", sqlassigner.Config{Logger: leaseLog.Logger()})
+	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{Logger: leaseLog.Logger()})
 	leases := assigner.Leased(store, assigner.LeaseConfig{FirstWorkerID: 21})
 	for i := range 20 {
 		Assign(t, leases)
@@ -144,7 +144,7 @@ func fewLeft(t *testing.T, b Backend) {
 
 // nodesAndLeasesAtOnce: of a Disposable and the first Leased of a database that start at once, one
 // is refused.
-func nodesAndLeasesAtOnce(t *testing.T, b Backend) {
+func nodesAndLeasesAtOnce(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	handles := []*sqlx.DB{b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn)}
 	for round := range 12 {
@@ -180,7 +180,7 @@ func nodesAndLeasesAtOnce(t *testing.T, b Backend) {
 
 // overtaken has one source stand between its first look at the other source and its write, while
 // the other one starts. Its second look then finds the other one.
-func overtaken(t *testing.T, b Backend) {
+func overtaken(t *testing.T, b Database) {
 	if b.Block == nil {
 		t.Skip("the database has no lock for a single table")
 	}
@@ -193,7 +193,7 @@ func overtaken(t *testing.T, b Backend) {
 		{"WORKER_LEASE_META", leasesFromZero, disposable},
 	} {
 		db, dsn := b.Applied(t)
-		Assign(t, from(db, "elsewhere", 1000)) // what both sides read is there
+		Assign(t, from(db, "elsewhere", 1000)) // creates the tables and rows that both sides read
 		unblock := b.Block(t, dsn, tt.table)
 		done := make(chan error, 1)
 		go func() {
@@ -212,7 +212,7 @@ func overtaken(t *testing.T, b Backend) {
 }
 
 // oneKind: neither kind of worker ID needs the tables of the other.
-func oneKind(t *testing.T, b Backend) {
+func oneKind(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Exec(t, db, "DROP TABLE WORKER_NODE_TOKEN", "DROP TABLE WORKER_NODE_PIN")
 	Exec(t, db, javaRow) // of Java services alone
@@ -227,9 +227,9 @@ func oneKind(t *testing.T, b Backend) {
 	Assign(t, sticky(db))
 }
 
-func namespacesListed(t *testing.T, b Backend) {
+func namespacesListed(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
-	s, ok := Leases(db).(assigner.Namespaced)
+	s, ok := LeaseStore(db).(assigner.Namespaced)
 	if !ok {
 		t.Fatal("the store is not an assigner.Namespaced")
 	}
@@ -253,7 +253,7 @@ func namespacesListed(t *testing.T, b Backend) {
 }
 
 // namespacesAlike: names that differ in letter case only are a mistake of one of the services.
-func namespacesAlike(t *testing.T, b Backend) {
+func namespacesAlike(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, from(db, "orders-I", 0))
 	for _, name := range []string{"Orders-I", "orders-i", "ORDERS-I"} {
@@ -263,7 +263,7 @@ func namespacesAlike(t *testing.T, b Backend) {
 	Assign(t, from(db, "orders-I", 0))
 	Assign(t, from(db, "orders_I", 0))
 	Assign(t, from(db, "orders-I.", 0))
-	if all, err := Leases(db).(assigner.Namespaced).Namespaces(t.Context()); err != nil || len(all) != 3 {
+	if all, err := LeaseStore(db).(assigner.Namespaced).Namespaces(t.Context()); err != nil || len(all) != 3 {
 		t.Errorf("namespaces %+v, want three: %v", all, err)
 	}
 	for _, twin := range []string{"ORDERS-I", "orders-I "} { // made by hand, or by two processes at once
@@ -298,7 +298,7 @@ func metaColumnNames(t *testing.T, db *sqlx.DB) []string {
 
 // namespacesAlikeAtOnce: of two namespaces that look alike and are made at once, at most one gives
 // out worker IDs.
-func namespacesAlikeAtOnce(t *testing.T, b Backend) {
+func namespacesAlikeAtOnce(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	names := []string{"orders", "Orders"}
 	handles := []*sqlx.DB{b.Open(t, dsn), b.Open(t, dsn)}

@@ -7,14 +7,15 @@ import (
 	"testing"
 )
 
-// A Proxy passes TCP connections on to a server, and cuts one when it is told to.
+// A Proxy passes TCP connections on to a server, and cuts one on request.
 type Proxy struct {
 	listener net.Listener
 	target   string
 
 	mu     sync.Mutex
-	marker []byte // what to look for in what clients send; nil: nothing
+	marker []byte // the bytes from a client that trigger the cut; nil: none
 	after  bool
+	down   bool
 	conns  map[net.Conn]bool
 }
 
@@ -38,11 +39,7 @@ func NewProxy(t *testing.T, target string) *Proxy {
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
-		p.mu.Lock()
-		for c := range p.conns {
-			_ = c.Close()
-		}
-		p.mu.Unlock()
+		p.Down()
 		wg.Wait()
 	})
 	return p
@@ -51,12 +48,29 @@ func NewProxy(t *testing.T, target string) *Proxy {
 // Addr is where clients connect.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// CutBefore has the next connection cut on which a client sends the marker; the server does not get to see it.
+// CutBefore has the next connection cut on which a client sends the marker; the server does not get
+// to see it.
 func (p *Proxy) CutBefore(marker string) { p.arm(marker, false) }
 
 // CutAfter has the next connection cut on which a client sends the marker, when the server has
 // answered; the client does not get to see the answer.
 func (p *Proxy) CutAfter(marker string) { p.arm(marker, true) }
+
+// Down cuts all connections, and each new one at once, until up is called.
+func (p *Proxy) Down() (up func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = true
+	for c := range p.conns {
+		_ = c.Close()
+	}
+	clear(p.conns)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.down = false
+	}
+}
 
 // Armed reports whether a cut is still to come.
 func (p *Proxy) Armed() bool {
@@ -71,7 +85,8 @@ func (p *Proxy) arm(marker string, after bool) {
 	p.marker, p.after = []byte(marker), after
 }
 
-// cuts reports whether what a client sent is to be cut, and whether it is to be passed on first.
+// cuts reports whether to cut the connection at a piece of data from a client, and whether to pass
+// the piece on first.
 func (p *Proxy) cuts(sent []byte) (cut, after bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,13 +104,16 @@ func (p *Proxy) serve(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	p.mu.Lock()
-	p.conns[client], p.conns[server] = true, true
-	p.mu.Unlock()
 	end := func() {
 		_ = client.Close()
 		_ = server.Close()
 	}
+	p.mu.Lock()
+	if p.down {
+		end()
+	}
+	p.conns[client], p.conns[server] = true, true
+	p.mu.Unlock()
 	mute := make(chan struct{}) // closed when the answer is to be held back
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -19,10 +19,10 @@ import (
 )
 
 // Run runs all tests that need no particular server.
-func Run(t *testing.T, b Backend) {
+func Run(t *testing.T, b Database) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, Backend)
+		run  func(*testing.T, Database)
 	}{
 		{"DisposableConforms", disposableConforms},
 		{"StickyConforms", stickyConforms},
@@ -53,10 +53,10 @@ func Run(t *testing.T, b Backend) {
 	}
 }
 
-func disposableConforms(t *testing.T, b Backend) {
-	assignertest.Run(t, func(t *testing.T) assignertest.Store {
+func disposableConforms(t *testing.T, b Database) {
+	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
 		db, _ := b.Applied(t)
-		return assignertest.Store{
+		return assignertest.AssignerFixture{
 			Assigner:  func(string) assigner.Assigner { return sqlassigner.Disposable(db, sqlassigner.Config{}) },
 			Guarantee: assigner.GuaranteeFresh,
 			Pinned:    true,
@@ -67,10 +67,10 @@ func disposableConforms(t *testing.T, b Backend) {
 	})
 }
 
-func stickyConforms(t *testing.T, b Backend) {
-	open := func(t *testing.T) assignertest.Store {
+func stickyConforms(t *testing.T, b Database) {
+	open := func(t *testing.T) assignertest.AssignerFixture {
 		db, _ := b.Applied(t)
-		return assignertest.Store{
+		return assignertest.AssignerFixture{
 			Assigner:  func(key string) assigner.Assigner { return sqlassigner.Sticky(db, key, sqlassigner.Config{}) },
 			Guarantee: assigner.GuaranteeSticky,
 			Reusable:  true,
@@ -86,14 +86,14 @@ func stickyConforms(t *testing.T, b Backend) {
 
 const processes = 50
 
-func fiftyProcesses(t *testing.T, b Backend) {
+func fiftyProcesses(t *testing.T, b Database) {
 	_, dsn := b.Applied(t)
 	if got := assignertest.Processes(t, processes, func(int) string { return childArg("", dsn) }); len(got) != processes {
 		t.Errorf("%d processes have a worker, want %d", len(got), processes)
 	}
 }
 
-func fiftyProcessesWithKeys(t *testing.T, b Backend) {
+func fiftyProcessesWithKeys(t *testing.T, b Database) {
 	_, dsn := b.Applied(t)
 	arg := func(i int) string { return childArg(fmt.Sprintf("orders-%d", i), dsn) }
 	first := assignertest.Processes(t, processes, arg)
@@ -103,7 +103,7 @@ func fiftyProcessesWithKeys(t *testing.T, b Backend) {
 	}
 }
 
-func shareTheNumbers(t *testing.T, b Backend) {
+func shareTheNumbers(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	seen := make(map[int64]bool)
 	for i := range 10 {
@@ -124,8 +124,9 @@ func shareTheNumbers(t *testing.T, b Backend) {
 const javaRow = "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES " +
 	"('10.0.0.1', '1767225600000-4711', 2, '2026-01-01', CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)"
 
-// javaRows writes rows as the original's mapper does, which knows nothing of the tables beside WORKER_NODE.
-func javaRows(t *testing.T, b Backend) {
+// javaRows writes rows as the original's mapper does, which knows nothing of the tables beside
+// WORKER_NODE.
+func javaRows(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	a := sqlassigner.Disposable(db, sqlassigner.Config{})
 	var leases []assigner.Lease
@@ -143,7 +144,7 @@ func javaRows(t *testing.T, b Backend) {
 	}
 }
 
-func applyAtOnce(t *testing.T, b Backend) {
+func applyAtOnce(t *testing.T, b Database) {
 	db, _ := b.Empty(t)
 	var wg sync.WaitGroup
 	for range 8 {
@@ -163,7 +164,7 @@ func applyAtOnce(t *testing.T, b Backend) {
 	}
 }
 
-func missingTable(t *testing.T, b Backend) {
+func missingTable(t *testing.T, b Database) {
 	for _, tt := range []struct {
 		table, file string
 		use         func(*sqlx.DB) assigner.Assigner
@@ -194,7 +195,7 @@ func sticky(db *sqlx.DB) assigner.Assigner {
 	return sqlassigner.Sticky(db, "orders", sqlassigner.Config{})
 }
 
-func keyNotReturned(t *testing.T, b Backend) {
+func keyNotReturned(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Exec(t, db, "DROP TABLE WORKER_NODE", b.Uncounted)
 	for _, use := range []func(*sqlx.DB) assigner.Assigner{disposable, sticky} {
@@ -203,7 +204,7 @@ func keyNotReturned(t *testing.T, b Backend) {
 	}
 }
 
-func exhausted(t *testing.T, b Backend) {
+func exhausted(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	d := assignertest.Domain()
 	d.Layout.WorkerBits = 3
@@ -230,7 +231,7 @@ func exhausted(t *testing.T, b Backend) {
 	}
 }
 
-func mismatch(t *testing.T, b Backend) {
+func mismatch(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	a := disposable(db)
 	Assign(t, a)
@@ -255,7 +256,7 @@ func mismatch(t *testing.T, b Backend) {
 	}
 }
 
-func changedToken(t *testing.T, b Backend) {
+func changedToken(t *testing.T, b Database) {
 	for _, change := range []string{
 		"UPDATE WORKER_NODE_TOKEN SET TOKEN = 'another' WHERE ID = %d",
 		"DELETE FROM WORKER_NODE_TOKEN WHERE ID = %d",
@@ -278,7 +279,7 @@ func changedToken(t *testing.T, b Backend) {
 	}
 }
 
-func namesTheHolder(t *testing.T, b Backend) {
+func namesTheHolder(t *testing.T, b Database) {
 	t.Setenv("JPAAS_HOST", "10.0.0.1")
 	t.Setenv("JPAAS_HTTP_PORT", "8080")
 	db, _ := b.Applied(t)
@@ -289,7 +290,7 @@ func namesTheHolder(t *testing.T, b Backend) {
 		fmt.Sprintf("held by 10.0.0.2:8080 pid %d", os.Getpid()))
 }
 
-func whereItRuns(t *testing.T, b Backend) {
+func whereItRuns(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	t.Setenv("JPAAS_HOST", "10.0.0.1")
 	t.Setenv("JPAAS_HTTP_PORT", "8080")

@@ -16,7 +16,7 @@ import (
 )
 
 // renamedTables has all tables under other names, of which one is a reserved word.
-func renamedTables(t *testing.T, b Backend) {
+func renamedTables(t *testing.T, b Database) {
 	cfg := sqlassigner.Config{TableName: func(name string) string {
 		if name == "WORKER_NODE_PIN" {
 			return "Order"
@@ -28,7 +28,7 @@ func renamedTables(t *testing.T, b Backend) {
 		"my_worker_node":   func() assigner.Assigner { return sqlassigner.Disposable(db, cfg) },
 		"my_worker_sticky": func() assigner.Assigner { return sqlassigner.Sticky(db, "orders", cfg) },
 		"my_worker_lease_meta": func() assigner.Assigner {
-			return assigner.Leased(sqlassigner.Leases(db, namespace, cfg), assigner.LeaseConfig{FirstWorkerID: besideDisposable})
+			return assigner.Leased(sqlassigner.LeaseStore(db, namespace, cfg), assigner.LeaseConfig{FirstWorkerID: besideDisposable})
 		},
 	}
 	for range 2 {
@@ -57,14 +57,14 @@ func renamedTables(t *testing.T, b Backend) {
 }
 
 // badNames lists every name that is not allowed, for Apply and the assigners.
-func badNames(t *testing.T, b Backend) {
+func badNames(t *testing.T, b Database) {
 	db, _ := b.Empty(t)
 	names := map[string]string{"WORKER_NODE": `a" (b int); DROP TABLE x; --`, "WORKER_NODE_TOKEN": "", "WORKER_NODE_PIN": "1a",
 		"WORKER_STICKY": strings.Repeat("x", 64), "WORKER_LEASE": "same", "WORKER_LEASE_META": "same"}
 	cfg := sqlassigner.Config{TableName: func(name string) string { return names[name] }}
 	_, err1 := sqlassigner.Disposable(db, cfg).Assign(t.Context(), assignertest.Domain())
 	_, err2 := sqlassigner.Sticky(db, "orders", cfg).Assign(t.Context(), assignertest.Domain())
-	_, err3 := sqlassigner.Leases(db, namespace, cfg).Status(t.Context())
+	_, err3 := sqlassigner.LeaseStore(db, namespace, cfg).Status(t.Context())
 	for _, err := range []error{err1, err2, err3, sqlassigner.Apply(t.Context(), db, cfg)} {
 		if err == nil {
 			t.Error("no error, want one for each name")
@@ -78,9 +78,9 @@ func badNames(t *testing.T, b Backend) {
 	}
 }
 
-// Twins creates each of some tables in an empty database, and beside our tables. texts are what the
-// error names then.
-func Twins(t *testing.T, b Backend, create map[string]string) {
+// Twins creates each of some tables in an empty database, and beside our tables. texts are the
+// names that the error must have.
+func Twins(t *testing.T, b Database, create map[string]string) {
 	for text, statement := range create {
 		t.Run(text, func(t *testing.T) {
 			db, _ := b.Empty(t)
@@ -108,8 +108,8 @@ func Twins(t *testing.T, b Backend, create map[string]string) {
 	}
 }
 
-// twinsOf are the tables of which an assigner refuses twins: its own, and the table that shows which
-// worker IDs the other kind of assigner has.
+// twinsOf are the tables of which an assigner refuses twins: its own, and the table that shows
+// which worker IDs the other kind of assigner has.
 func twinsOf(isLease bool) []string {
 	if isLease {
 		return []string{"WORKER_LEASE", "WORKER_LEASE_META", "WORKER_NODE"}
@@ -132,8 +132,8 @@ func countTables(t *testing.T, db *sqlx.DB) (n int) {
 }
 
 // Unsafe makes each table undurable in turn and checks that its assigners refuse it, unless told
-// otherwise. fault is what the error says of the table.
-func Unsafe(t *testing.T, b Backend, spoil func(t *testing.T, db *sqlx.DB, table string), fault func(table string) string) {
+// otherwise. fault is the text of the fault in the error.
+func Unsafe(t *testing.T, b Database, spoil func(t *testing.T, db *sqlx.DB, table string), fault func(table string) string) {
 	for table, uses := range map[string][]string{
 		"WORKER_NODE": {"Disposable", "Sticky"}, "WORKER_NODE_TOKEN": {"Disposable"}, "WORKER_NODE_PIN": {"Disposable"},
 		"WORKER_STICKY": {"Sticky"}, "WORKER_LEASE": {"Leased"}, "WORKER_LEASE_META": {"Leased"},
@@ -155,7 +155,7 @@ func Unsafe(t *testing.T, b Backend, spoil func(t *testing.T, db *sqlx.DB, table
 }
 
 // temporaryTables hides each table behind a temporary one, on the only connection of a handle.
-func temporaryTables(t *testing.T, b Backend) {
+func temporaryTables(t *testing.T, b Database) {
 	for table, uses := range map[string][]string{
 		"WORKER_NODE": {"Disposable", "Sticky", "undurable Disposable"}, "WORKER_NODE_TOKEN": {"Disposable"}, "WORKER_NODE_PIN": {"Disposable"},
 		"WORKER_STICKY": {"Sticky", "undurable Sticky"}, "WORKER_LEASE": {"Leased", "undurable Leased"}, "WORKER_LEASE_META": {"Leased"},

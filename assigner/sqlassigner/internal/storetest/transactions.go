@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// RefusedFor checks that every assigner refuses a handle, even one that accepts an undurable
-// database. db leads to the same tables.
+// RefusedFor checks that every assigner rejects a handle, also with AllowUndurable. db connects to
+// the same tables.
 func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	t.Helper()
 	for name, use := range users() {
@@ -41,26 +41,26 @@ func users() map[string]func(*sqlx.DB) assigner.Assigner {
 		"Disposable": disposable,
 		"Sticky":     sticky,
 		"Leased":     leasedBeside,
-		"Auto":       func(db *sqlx.DB) assigner.Assigner { return assigner.Auto(Leases(db), beside) },
+		"Auto":       func(db *sqlx.DB) assigner.Assigner { return assigner.Auto(LeaseStore(db), beside) },
 		"Fenced": func(db *sqlx.DB) assigner.Assigner {
-			return assigner.Fenced(Leases(db), besideDisposable+7, "owner", beside)
+			return assigner.Fenced(LeaseStore(db), besideDisposable+7, "owner", beside)
 		},
 		"undurable Disposable": func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Disposable(db, undurable) },
 		"undurable Sticky":     func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Sticky(db, "orders", undurable) },
-		"undurable Leased":     func(db *sqlx.DB) assigner.Assigner { return assigner.Leased(Leases(db), leases) },
+		"undurable Leased":     func(db *sqlx.DB) assigner.Assigner { return assigner.Leased(LeaseStore(db), leases) },
 	}
 }
 
 // openTransaction takes worker IDs over a connection that is inside a transaction. A grant is gone
 // when that ends, and the next process gets the same: 60,000 of 60,000 IDs were equal.
-func openTransaction(t *testing.T, b Backend) {
+func openTransaction(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	RefusedFor(t, db, b.Inside(t, dsn), "inside a transaction", "BeginTx")
 }
 
-// transactionBegins has a holder's connection begin a transaction. A renewal that succeeds is one
-// that others see.
-func transactionBegins(t *testing.T, b Backend) {
+// transactionBegins has a holder's connection begin a transaction. If a renewal succeeds, other
+// connections see it.
+func transactionBegins(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	mine := b.Open(t, dsn)
 	mine.SetMaxOpenConns(1)
@@ -76,9 +76,9 @@ func transactionBegins(t *testing.T, b Backend) {
 			t.Errorf("grant %+v after a Renew that failed, want %+v", l.Grant(), before)
 		}
 	}
-	wantFence(t, Leases(db), l, 1)
-	errRelease, errRecover := l.Release(t.Context(), 0), assigner.Recover(t.Context(), Leases(mine), time.Hour)
-	row, errLoad := Leases(db).Load(t.Context(), before.WorkerID)
+	wantFence(t, LeaseStore(db), l, 1)
+	errRelease, errRecover := l.Release(t.Context(), 0), assigner.Recover(t.Context(), LeaseStore(mine), time.Hour)
+	row, errLoad := LeaseStore(db).Load(t.Context(), before.WorkerID)
 	if errLoad != nil || errRelease == nil && errRecover != nil && row.Token != "" || errRecover == nil && row.Fence < before.Limit+3600 {
 		t.Errorf("Release %v, Recover %v, and the row is %+v: %v", errRelease, errRecover, row, errLoad)
 	}
@@ -94,7 +94,7 @@ func transactionBegins(t *testing.T, b Backend) {
 func transactionEnds(t *testing.T, mine *sqlx.DB, l assigner.Lease) {
 	t.Helper()
 	Exec(t, mine, "COMMIT")
-	wantFence(t, Leases(mine), l, 1)
+	wantFence(t, LeaseStore(mine), l, 1)
 	limit := l.Grant().Limit
 	if err := errors.Join(l.Renew(t.Context(), limit, limit+100), l.Release(t.Context(), 0)); err != nil {
 		t.Errorf("Renew and Release after the transaction: %v", err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// run runs the command as on a terminal without colours, and returns its exit code and what it wrote.
+// run runs the command as on a terminal without colours. It returns the exit code and the output.
 func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -15,7 +15,7 @@ func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr s
 	return code, out.String(), err.String()
 }
 
-// A program that reads what the command prints gets columns that are parted by tabs, and no heads.
+// When stdout is not a terminal, rows are tab-separated lines without a header.
 func TestProgramsGetTabsAndNoHeads(t *testing.T) {
 	clean(t)
 	for args, want := range map[string]string{
@@ -30,7 +30,7 @@ func TestProgramsGetTabsAndNoHeads(t *testing.T) {
 	}
 }
 
-// quietly runs the command, which must succeed without a word on stderr, and returns what it printed.
+// quietly runs the command, which must succeed and leave stderr empty. It returns the output.
 func quietly(t *testing.T, args ...string) string {
 	t.Helper()
 	code, out, err := run(t, "", args...)
@@ -40,7 +40,7 @@ func quietly(t *testing.T, args ...string) string {
 	return out
 }
 
-// wants runs the command, and compares all that it writes.
+// wants runs the command, and compares its exit code and both outputs.
 func wants(t *testing.T, stdin string, args []string, code int, stdout, stderr string) {
 	t.Helper()
 	gotCode, gotOut, gotErr := run(t, stdin, args...)
@@ -66,9 +66,9 @@ func decode[T any](t *testing.T, text string) (value T) {
 	return value
 }
 
-// clean removes what the environment of the test says to the command.
+// clean empties the environment variables that the command reads.
 func clean(t *testing.T) {
-	for _, name := range []string{"DSN", "NAMESPACE", "LAYOUT", "EPOCH"} {
+	for _, name := range []string{"STORE", "DSN", "NAMESPACE", "LAYOUT", "EPOCH"} {
 		t.Setenv("UIDRING_"+name, "")
 	}
 }
@@ -83,32 +83,34 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"workers lst", `unknown command "lst"; did you mean list? see uidring workers --help`},
 		{"--nonsense", "unknown flag: --nonsense; see uidring --help"},
 		{"version now", "1 arguments, allowed: none; see uidring version --help"},
-		{"parse", "no IDs, allowed: IDs, or - for standard input; see uidring parse --help"},
+		{"parse", "no arguments, allowed: IDs, or - for standard input; see uidring parse --help"},
 		{"parse --form hex 1", `invalid argument "hex" for "--form" flag: allowed: auto, decimal, base32, base62; see uidring parse --help`},
-		{"parse --layout 1/2/3 1", `invalid argument "1/2/3" for "--layout" flag: allowed: default, leased, baidu, snowflake, javascript, or widths such as 28/5/17/13 ` +
-			"or 41/0/10/12@1ms; see uidring parse --help"},
+		{"parse --layout 1/2 1", `invalid argument "1/2" for "--layout" flag: bitsalloc: invalid layout: "1/2", allowed: default, leased, baidu, snowflake, javascript, ` +
+			"or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms; see uidring parse --help"},
 		{"parse --layout 60/0/9/9 1", `invalid argument "60/0/9/9" for "--layout" flag: bitsalloc: invalid layout: DeltaBits 60 + DatacenterBits 0 + WorkerBits 9 + ` +
 			"SequenceBits 9 = 78, allowed: at most 63; see uidring parse --help"},
 		{"parse --layout 28/5/17/13@7s 1", `invalid argument "28/5/17/13@7s" for "--layout" flag: bitsalloc: invalid layout: Unit 7s, allowed: whole ` +
 			"milliseconds that divide one minute; see uidring parse --help"},
-		{"parse --epoch now 1", `invalid argument "now" for "--epoch" flag: allowed: 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in ` +
+		{"parse --epoch now 1", `invalid argument "now" for "--epoch" flag: allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in ` +
 			"2026-11-21T15:04:05+01:00; see uidring parse --help"},
-		{"range", "--from is missing, allowed: when the span begins, such as 2026-11-21; --to is missing, allowed: when the span has ended, such as 2026-11-22"},
+		{"range", "--from is missing, allowed: the beginning of the span, such as 2026-11-21; --to is missing, allowed: the end of the span, such as 2026-11-22"},
 		{"range --from 2026-11-22 --to 2026-11-21", "--to 2026-11-21T00:00:00Z, allowed: later than --from 2026-11-22T00:00:00Z"},
-		{"plan", "--rate is missing, allowed: how many IDs are issued a second, by all processes of a datacenter together"},
+		{"plan", "--rate is missing, allowed: IDs per second of all processes of a datacenter together"},
 		{"plan --rate -1 --years 1000 --processes 0", "rate -1, allowed: 0 to 1e18 IDs a second; processes 0, allowed: 1 to 1e12; years 1000, allowed: above 0, at most 290"},
 		{"plan --rate 1 --unit 7s", "bitsalloc: invalid layout: Unit 7s, allowed: whole milliseconds that divide one minute"},
 		{"plan --rate 1 --start 2025-01-01", "--start 2025-01-01T00:00:00Z, allowed: not before --epoch 2026-01-01T00:00:00Z"},
 		{"schema", "0 arguments, allowed: mysql, postgres or sqlite; see uidring schema --help"},
 		{"schema oracle", `schema "oracle", allowed: mysql, postgres, sqlite`},
-		{"schema mysql --dsn mysql://h/db", "--dsn without --apply, allowed: together"},
-		{"schema mysql --apply --dsn sqlite:ids.db", "schema mysql with a --dsn of something else, allowed: a URL that begins with mysql:"},
-		{"schema mysql --apply", "--dsn is missing, allowed: the URL of a store, here or in UIDRING_DSN, such as mysql://user:password@host:3306/database"},
-		{"workers list --dsn sqlite:ids.db --timeout 0s", "--timeout 0s, allowed: above 0"},
+		{"schema mysql --store mysql://h/db", "--store without --apply, allowed: with --apply only"},
+		{"schema mysql --apply --store sqlite:ids.db", "schema mysql with --store of another database, allowed: a URL that begins with mysql:"},
+		{"schema mysql --apply", "--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database"},
+		{"workers list --store sqlite:ids.db --timeout 0s", "--timeout 0s, allowed: above 0"},
+		{"workers list --store mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
 		{"workers list --dsn mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
+		{"workers release x --store sqlite:ids.db", `worker ID "x", allowed: a number, 0 or more`},
 		{"workers show x", `worker ID "x", allowed: a number, 0 or more`},
-		{"workers recover --dsn sqlite:ids.db", "--ahead is missing, allowed: how far fences are raised, such as 1h; it has no default"},
-		{"workers recover --dsn sqlite:ids.db --ahead -1h", "--ahead -1h0m0s, allowed: 0 or more, such as 1h"},
+		{"workers recover --store sqlite:ids.db", "--ahead is missing, allowed: a duration to raise the fences by, such as 1h; it has no default"},
+		{"workers recover --store sqlite:ids.db --ahead -1h", "--ahead -1h0m0s, allowed: 0 or more, such as 1h"},
 		{"completion tcsh", `unknown command "tcsh"; did you mean bash or fish or zsh? see uidring completion --help`},
 		{"completion bash zsh", "1 arguments, allowed: none; see uidring completion bash --help"},
 	} {
@@ -126,8 +128,10 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 	if out := quietly(t, "parse", "--layout", "default", "--epoch", "2026-01-01", "176636547297255431"); !strings.Contains(out, "2026-03-01T12:00:00Z") {
 		t.Errorf("printed %s, want flags before the environment", out)
 	}
+	t.Setenv("UIDRING_DSN", "mysql://h")
+	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: store: mysql URL: no database, allowed: mysql://user:password@host:3306/database\n")
 	t.Setenv("UIDRING_EPOCH", "sesame")
-	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
+	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
 		"2026-11-21T15:04:05+01:00\n")
 	wants(t, "", []string{"version", "--json=x"}, exitUsage, "", `uidring: invalid argument "x" for "--json" flag: strconv.ParseBool: parsing "x": invalid syntax; `+
 		"see uidring version --help\n")
@@ -147,7 +151,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	}
 	for _, path := range append(paths, nil) {
 		if len(path) > 0 && (path[0] == "completion" || path[0] == "help") {
-			continue // those of cobra
+			continue // cobra's own commands
 		}
 		out := quietly(t, append(path, "--help")...)
 		if !strings.Contains(out, "Examples:\n  ") || strings.Contains(out, "\t") {
@@ -187,7 +191,9 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s, want %s", got, row.want)
 		}
 	}
-	if out := quietly(t, "version"); out != readBuild().String()+"\n" {
-		t.Errorf("printed %q", out)
+	for _, arg := range []string{"version", "--version"} {
+		if out := quietly(t, arg); out != readBuild().String()+"\n" {
+			t.Errorf("uidring %s: printed %q", arg, out)
+		}
 	}
 }

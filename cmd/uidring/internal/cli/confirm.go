@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// confirm shows what a question is about and asks it on the terminal. Without one it takes no answer: --yes is what scripts say.
+// confirm calls about, which prints the details, and asks a question on the terminal. It returns
+// errUnconfirmed unless the answer is yes, or when stdin is not a terminal: scripts pass --yes.
 func (s *streams) confirm(question string, about func() error) error {
 	if !terminal(s.in) {
-		return fmt.Errorf("%w: standard input is no terminal; --yes says yes", errUnconfirmed)
+		return fmt.Errorf("%w: standard input is not a terminal; pass --yes to confirm", errUnconfirmed)
 	}
 	if err := about(); err != nil {
 		return err

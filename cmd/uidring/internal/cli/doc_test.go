@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What docs/COMMAND.md shows of a command is what it prints; a line with … stands for any number of lines.
+// The commands print the examples of docs/COMMAND.md. A line with … stands for any number of lines.
 func TestTheReferenceShowsWhatIsPrinted(t *testing.T) {
 	clean(t)
 	text, err := os.ReadFile("../../../../docs/COMMAND.md")

@@ -1,4 +1,5 @@
-// Package cli is the command line of uidring: one file a command. docs/COMMAND.md is its reference.
+// Package cli is the command line of uidring, with one file for each command. docs/COMMAND.md is
+// its reference.
 package cli
 
 import (
@@ -15,7 +16,7 @@ const (
 	exitFailure     = 1
 	exitUsage       = 2
 	exitUnconfirmed = 3
-	exitInterrupted = 130 // as a shell has it for SIGINT
+	exitInterrupted = 130 // 128 + SIGINT, as in a shell
 )
 
 // Main runs the command and returns its exit code. An error is one line on stderr.
@@ -29,7 +30,7 @@ func execute(s *streams, args []string) int {
 	return s.exit(root.Execute())
 }
 
-// exit reports an error, and returns the exit code.
+// exit prints an error, and returns the exit code.
 func (s *streams) exit(err error) int {
 	switch {
 	case err == nil:
@@ -49,7 +50,7 @@ func (s *streams) exit(err error) int {
 	return exitFailure
 }
 
-// complain writes an error as one line to stderr.
+// complain writes an error to stderr as one line.
 func (s *streams) complain(err error) {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
 	for i := range lines {
@@ -58,13 +59,13 @@ func (s *streams) complain(err error) {
 	fmt.Fprintln(s.err, s.paint(s.err, red, "uidring:")+" "+strings.Join(lines, "; "))
 }
 
-// errUnconfirmed: somebody was asked and did not say yes, or there was nobody to ask.
-var errUnconfirmed = errors.New("not confirmed, nothing was done")
+// errUnconfirmed: the answer was not yes, or there was no terminal for the question.
+var errUnconfirmed = errors.New("not confirmed, nothing was changed")
 
-// errReported has been reported already, line by line.
+// errReported ends a command that has already printed its errors line by line.
 var errReported = errors.New("reported")
 
-// A usageError is a mistake in what was typed.
+// A usageError is an invalid flag, argument, environment variable or setting.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }

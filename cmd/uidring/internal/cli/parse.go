@@ -21,17 +21,18 @@ func newParse(s *streams) *cobra.Command {
 	form, asJSON := idtext.Auto, false
 	cmd := &cobra.Command{
 		Use:   "parse {ID... | -}",
-		Short: "Take IDs apart",
-		Long: "Takes IDs apart, given in decimal, in base32 (13 characters) or in base62 (11 characters); - reads standard input, an ID a line.\n\n" +
-			"A text is read in the form that it has. One of 11 or 13 digits that does not begin with 0 may be two: that is refused, and --form says\n" +
-			"which it is. Each text that is no ID of the layout is reported on stderr; the others are printed, and the exit code is 1.",
+		Short: "Print the fields of IDs",
+		Long: "parse prints the fields of IDs given in decimal, in base32 (13 characters) or in base62 (11 characters). The argument - reads\n" +
+			"standard input, one ID per line.\n\n" +
+			"parse recognizes the form of each text. 11 or 13 digits that do not begin with 0 are ambiguous, and rejected: choose with --form.\n" +
+			"parse reports each text that is not an ID of the layout on stderr, prints the others, and exits with code 1.",
 		Example: "  uidring parse 176636547297255431\n" +
 			"  uidring parse 04WWA04002807 0D2zpT7hYBT\n" +
 			"  mysql -N -e 'SELECT id FROM orders' | uidring parse --json -\n" +
 			"  uidring parse --layout snowflake --epoch 2010-11-04T01:42:54.657Z 1541815603606036480",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("no IDs, allowed: IDs, or - for standard input; see %s --help", cmd.CommandPath())
+				return usagef("no arguments, allowed: IDs, or - for standard input; see %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -45,14 +46,14 @@ func newParse(s *streams) *cobra.Command {
 		},
 	}
 	format.addTo(cmd)
-	cmd.Flags().Var(&form, "form", "how IDs are written: auto, decimal, base32, base62")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object of JSON a line")
+	cmd.Flags().Var(&form, "form", "text form of the IDs: auto, decimal, base32, base62")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	_ = cmd.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]cobra.Completion{"auto", "decimal", "base32", "base62"},
 		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// A parser is one call of uidring parse. It holds a line at a time.
+// A parser is one call of uidring parse. It keeps a single line in memory.
 type parser struct {
 	s      *streams
 	alloc  *bitsalloc.Allocator
@@ -60,8 +61,8 @@ type parser struct {
 	out    *bufio.Writer
 	asJSON bool
 
-	bad    bool  // one of them was no ID
-	widths []int // of the columns, once their heads are printed
+	bad    bool  // a text was not an ID
+	widths []int // of the columns, once the header is printed
 }
 
 func (p *parser) run(args []string) error {
@@ -85,7 +86,7 @@ func (p *parser) run(args []string) error {
 	return nil
 }
 
-// lines reads IDs from standard input. What was read of a slow one is printed before the next wait.
+// lines reads IDs from standard input. It flushes the output before each wait for a slow input.
 func (p *parser) lines() error {
 	in := bufio.NewReader(p.s.in)
 	for number := 1; ; number++ {
@@ -99,7 +100,7 @@ func (p *parser) lines() error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, bufio.ErrBufferFull):
-			p.report(fmt.Sprintf("line %d", number), errors.New("longer than 4,096 bytes, allowed: an ID a line"))
+			p.report(fmt.Sprintf("line %d", number), errors.New("longer than 4,096 bytes, allowed: one ID per line"))
 			continue
 		case err != nil:
 			return fmt.Errorf("read standard input, line %d: %w", number, err)
@@ -114,7 +115,8 @@ func (p *parser) lines() error {
 	}
 }
 
-// readLine returns a line, which is valid until the next call, or bufio.ErrBufferFull for one that is too long, and goes on behind it.
+// readLine returns a line, valid until the next call. It skips a line that is too long, and returns
+// bufio.ErrBufferFull for it.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	if errors.Is(err, io.EOF) && len(line) > 0 {
@@ -132,7 +134,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	return nil, bufio.ErrBufferFull
 }
 
-// one prints an ID, or reports that it is none. An error ends the command.
+// one prints an ID, or reports a text that is not an ID. An error ends the command.
 func (p *parser) one(text, where string) error {
 	id, err := p.form.Read(text)
 	if err != nil {
@@ -149,8 +151,9 @@ func (p *parser) one(text, where string) error {
 
 func (p *parser) report(where string, err error) {
 	p.bad = true
-	_ = p.out.Flush()                                                                     // so that both streams are in order where they meet; an error stays with the writer
-	p.s.complain(errors.New(where + ": " + strings.TrimPrefix(err.Error(), "uidring: "))) // which the line begins with
+	_ = p.out.Flush() // keeps stdout and stderr in order; the writer returns an error again later
+	// complain adds the prefix.
+	p.s.complain(errors.New(where + ": " + strings.TrimPrefix(err.Error(), "uidring: ")))
 }
 
 // print writes a row.
@@ -177,7 +180,8 @@ func (p *parser) print(id idtext.Fields) error {
 	return nil
 }
 
-// heads prints the heads once. Columns are as wide as the layout can fill them: rows are not held back to be measured.
+// heads prints the header once. Each column is as wide as its largest possible value, since rows
+// are printed before the later ones are known.
 func (p *parser) heads(id idtext.Fields, clock string) error {
 	if p.widths != nil {
 		return nil

@@ -39,26 +39,26 @@ func TestParseReportsEachTextThatIsNoIDAndPrintsTheOthers(t *testing.T) {
 uidring: argument 1: malformed ID: no form of 1 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
 uidring: line 3: malformed ID: no form of 8 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
 uidring: line 5: ID out of range: decimal "-5": negative, allowed: 0 to 9223372036854775807
-uidring: line 6: longer than 4,096 bytes, allowed: an ID a line
-uidring: line 7: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13 1s: 1 to 9223372036854775807
+uidring: line 6: longer than 4,096 bytes, allowed: one ID per line
+uidring: line 7: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13@1s: 1 to 9223372036854775807
 uidring: line 8: malformed ID: base32 "04WWA0400280U": character "U" at offset 12, allowed: 13 characters of 0-9 and A-Z but U
 uidring: line 9: malformed ID: base62 "0D2zpT7hYB!": character "!" at offset 10, allowed: 11 characters of 0-9, A-Z and a-z
 uidring: line 10: ID out of range: decimal "99999999999999999999": above the largest ID, allowed: 0 to 9223372036854775807
 `)
 	wants(t, "", []string{"parse", "--layout", "javascript", "9007199254740992"}, exitFailure, "",
-		"uidring: argument 1: bitsalloc: invalid ID: 9007199254740992, allowed with layout 31/0/10/12 1s: 1 to 9007199254740991\n")
+		"uidring: argument 1: bitsalloc: invalid ID: 9007199254740992, allowed with layout 31/0/10/12@1s: 1 to 9007199254740991\n")
 }
 
-// Digits may be two forms at once. Nothing is guessed: --form says which.
+// Digits may be ambiguous. parse does not guess: --form chooses.
 func TestParseDoesNotGuess(t *testing.T) {
 	clean(t)
 	wants(t, "", []string{"parse", "12345678901"}, exitFailure, "",
-		"uidring: argument 1: ambiguous ID: \"12345678901\" is a decimal number and base62; say which by its form, decimal or base62\n")
+		"uidring: argument 1: ambiguous ID: \"12345678901\" is valid as decimal and as base62; set the form, decimal or base62\n")
 	wants(t, "", []string{"parse", "--json", "--form", "base62", "12345678901"}, exitOK,
 		`{"id":"867042935339397333","base32":"0R22TYJTYNC6N","base62":"12345678901","delta":25234270,"datacenter":18,"worker":110421,"sequence":4309,"time":"2026-10-20T01:31:10Z"}`+"\n", "")
 }
 
-// A slow pipe gets each answer before the next line is there.
+// A slow pipe gets each row before the next line arrives.
 func TestParseAnswersLineByLine(t *testing.T) {
 	clean(t)
 	in, lines := io.Pipe()
@@ -105,7 +105,7 @@ func TestAStreamThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-// FuzzParseLines: whatever comes in, each line that is not blank gives a line on one of the two streams.
+// FuzzParseLines: each input line that is not blank gives one line on stdout or stderr.
 func FuzzParseLines(f *testing.F) {
 	f.Add("176636547297255431\n\nnonsense\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -135,7 +135,7 @@ base62   193ILRIViHg         19GtKjwYsBD
 		`{"first":"961852771978444800","last":"964821453373439999","from":"2026-11-21T00:00:00Z","to":"2026-11-22T00:00:00Z"}`+"\n", "")
 	wants(t, "", strings.Fields("range --from 2020-11-21 --to 2021-11-22"), exitFailure, "",
 		"uidring: no IDs from 2020-11-21T00:00:00Z to 2021-11-22T00:00:00Z: layout 28/5/17/13@1s has IDs from 2026-01-01T00:00:00Z to 2034-07-04T21:24:16Z\n")
-	// The ends are those of the library.
+	// The ends are equal to the library's.
 	alloc, err := bitsalloc.New(bitsalloc.Snowflake(), time.Time{})
 	if err != nil {
 		t.Fatal(err)

@@ -20,37 +20,37 @@ func newPlan(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan --rate N",
 		Short: "Find a layout for a rate, a number of processes and a number of years",
-		Long: "Says for each layout whether it will do, how much of each field is left over, and when it ends; fitted is\n" +
-			"the one made for what is asked, with the bits that are over shared out. Rate, processes and restarts are those\n" +
-			"of one datacenter, the largest.\n\n" +
-			"Each layout is judged with worker IDs from two sources. Leased ones are used again; a process that is killed\n" +
-			"keeps its own for two windows, so twice as many are needed as there are processes. A disposable one, of the\n" +
-			"table WORKER_NODE, is spent at each start. Of the layouts that will do, one is preferred: the preset leased with\n" +
-			"leased worker IDs if it is among them, else the first with leased worker IDs, else the first.\n\n" +
-			"The exit code is 1 when no layout will do with either.",
+		Long: "plan shows for each layout whether it is sufficient (\"will do\"), the part of each field that is left over, and\n" +
+			"when it ends. The layout fitted is made for the given numbers: each field is as wide as necessary, and the spare\n" +
+			"bits are shared out. Give rate, processes and restarts of the largest datacenter.\n\n" +
+			"plan judges each layout with two kinds of worker IDs. Leased worker IDs are used again. A killed process keeps its\n" +
+			"worker ID for two windows, so the layout needs twice as many worker IDs as processes. Disposable worker IDs, of\n" +
+			"the table WORKER_NODE, are used for one start only. Of the sufficient layouts plan prefers the preset leased with\n" +
+			"leased worker IDs, else the first with leased worker IDs, else the first.\n\n" +
+			"The exit code is 1 when no layout is sufficient with either kind.",
 		Example: "  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10\n" +
 			"  uidring plan --rate 2000000 --processes 16 --datacenters 4 --layout 32/2/9/20",
 		Args: exactly(0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("rate") {
-				return usagef("--rate is missing, allowed: how many IDs are issued a second, by all processes of a datacenter together")
+				return usagef("--rate is missing, allowed: IDs per second of all processes of a datacenter together")
 			}
 			p.given = cmd.Flags().Changed("layout") || os.Getenv("UIDRING_LAYOUT") != ""
 			return p.run(s)
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&p.need.Rate, "rate", 0, "IDs a second of all processes together, sustained")
+	flags.Float64Var(&p.need.Rate, "rate", 0, "sustained IDs per second of all processes together")
 	flags.Int64Var(&p.need.Processes, "processes", 1, "processes that run at once")
-	flags.Float64Var(&p.need.RestartsPerDay, "restarts-per-day", 1, "starts a day of all processes together")
-	flags.Float64Var(&p.need.Years, "years", 10, "how long IDs are to last")
+	flags.Float64Var(&p.need.RestartsPerDay, "restarts-per-day", 1, "starts per day of all processes together")
+	flags.Float64Var(&p.need.Years, "years", 10, "years that the layout has to last")
 	flags.Int64Var(&p.need.Datacenters, "datacenters", 1, "datacenters that issue IDs")
-	flags.Var(&p.start, "start", "when the first ID is issued (default now)")
+	flags.Var(&p.start, "start", "time of the first ID (default now)")
 	flags.DurationVar(&p.unit, "unit", time.Second, "unit of the fitted layout")
 	p.format.addTo(cmd)
-	flags.Lookup("layout").Usage = "judge this one, too: widths such as 28/5/17/13@1s (UIDRING_LAYOUT)"
+	flags.Lookup("layout").Usage = "further layout to judge: widths such as 28/5/17/13@1s (UIDRING_LAYOUT)"
 	flags.Lookup("layout").DefValue = ""
-	flags.BoolVar(&p.asJSON, "json", false, "print one object of JSON")
+	flags.BoolVar(&p.asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -60,7 +60,7 @@ type planner struct {
 	start  timeFlag
 	unit   time.Duration
 	format idFormat
-	given  bool // a layout
+	given  bool // --layout is given
 	asJSON bool
 }
 
@@ -95,9 +95,22 @@ func (p *planner) run(s *streams) error {
 	return errors.Join(print(s, rows), err)
 }
 
-// judge returns all rows, and an error when no layout will do.
+// A preset is a layout with a name.
+type preset struct {
+	name   string
+	layout bitsalloc.Layout
+}
+
+// judge returns all rows, and an error when no layout is sufficient.
 func (p *planner) judge() (rows []judged, err error) {
-	candidates := presets()
+	var candidates []preset
+	for _, name := range bitsalloc.PresetNames() {
+		layout, err := bitsalloc.ParseLayout(name)
+		if err != nil {
+			return nil, err
+		}
+		candidates = append(candidates, preset{name, layout})
+	}
 	if p.given {
 		candidates = append(candidates, preset{"given", p.format.layout.Layout})
 	}
@@ -119,12 +132,12 @@ func (p *planner) judge() (rows []judged, err error) {
 	if i := preferred(rows); i >= 0 {
 		rows[i].preferred = true
 	} else if len(impossible) == len(sources) {
-		err = impossible[0] // the other one is like it
+		err = impossible[0] // the errors are alike
 	}
 	return rows, err
 }
 
-// preferred returns the index of the row to choose, or -1 if no layout will do.
+// preferred returns the index of the row to choose, or -1 if no layout is sufficient.
 func preferred(rows []judged) int {
 	for _, wanted := range [...]func(judged) bool{
 		func(r judged) bool { return r.name == presetLeased && r.Source == plan.Leased },
@@ -156,13 +169,13 @@ func (p *planner) table(s *streams, rows []judged) error {
 		case !row.willDo():
 			verdict = s.paint(s.out, red, "no:") + " " + strings.Join(row.Faults, "; ")
 		}
-		t.row(row.name, widths(row.Layout), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
+		t.row(row.name, row.Layout.String(), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
 			row.Ends.Format(time.DateOnly), verdict)
 	}
 	return t.print()
 }
 
-// room says how much there is, and what is left of it.
+// room formats the size of a field, and the part of it that is left.
 func room(r plan.Room) string {
 	if r.Needed > r.Has {
 		return fmt.Sprintf("%.0f (too few)", r.Has)
@@ -187,7 +200,7 @@ func (p *planner) json(s *streams, rows []judged) error {
 		Layouts []layout `json:"layouts"`
 	}{}
 	for _, row := range rows {
-		answer.Layouts = append(answer.Layouts, layout{row.name, widths(row.Layout), row.Source,
+		answer.Layouts = append(answer.Layouts, layout{row.name, row.Layout.String(), row.Source,
 			row.willDo(), row.preferred, append([]string{}, row.Faults...), row.Ends, row.Rate, row.Workers, row.Datacenters})
 	}
 	return writeJSON(s.out, answer)

@@ -84,7 +84,7 @@ func TestPlanRefusesTheImpossible(t *testing.T) {
 	clean(t)
 	args := strings.Fields("plan --rate 1e9 --processes 100000 --datacenters 32 --years 100 --start 2026-01-01")
 	code, out, err := run(t, "", args...)
-	const want = "uidring: plan: no layout will do with leased worker IDs: delta takes 32 bits (3155760000 units of 1s), datacenter 5 (32), worker 18 (200000), " +
+	const want = "uidring: plan: no layout is sufficient with leased worker IDs: delta takes 32 bits (3155760000 units of 1s), datacenter 5 (32), worker 18 (200000), " +
 		"sequence 14 (10000 IDs a unit of a process): 69, allowed: 63; more processes at a lower rate each, a later epoch or fewer years take less\n"
 	if code != exitFailure || err != want || strings.Count(out, "no: ") != 10 || strings.Contains(out, "will do") {
 		t.Errorf("exit code %d, stderr %s, stdout\n%s", code, err, out)

@@ -18,9 +18,9 @@ func newRange(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "range --from TIME --to TIME",
 		Short: "Print the smallest and the largest ID of a span of time",
-		Long: "Prints the smallest and the largest ID of a span of time, both for WHERE id BETWEEN smallest AND largest. The instant --from is in\n" +
-			"the span, --to is not; of a unit of ID time that the span begins or ends within, all IDs are in the range.\n\n" +
-			"The time in an ID may differ from when it was issued by what the generator allows: widen the span by MaxStaleness and MaxAhead.",
+		Long: "range prints the smallest and the largest ID of a span of time, for WHERE id BETWEEN smallest AND largest. The span includes\n" +
+			"--from and excludes --to. If the span begins or ends within a unit of ID time, the range has all IDs of that unit.\n\n" +
+			"The time in an ID may differ from the time of its issue: widen the span by MaxStaleness and MaxAhead of the generator.",
 		Example: "  uidring range --from 2026-11-21 --to 2026-11-22\n" +
 			"  uidring range --from 2026-11-21T15:00:00+01:00 --to 2026-11-21T16:00:00+01:00 --json",
 		Args: exactly(0, "none"),
@@ -35,20 +35,20 @@ func newRange(s *streams) *cobra.Command {
 			return printRange(s, alloc, from.Time, to.Time, asJSON)
 		},
 	}
-	cmd.Flags().Var(&from, "from", "when the span begins, a date or RFC 3339")
-	cmd.Flags().Var(&to, "to", "when the span has ended, a date or RFC 3339")
+	cmd.Flags().Var(&from, "from", "beginning of the span, a date or RFC 3339")
+	cmd.Flags().Var(&to, "to", "end of the span, a date or RFC 3339")
 	format.addTo(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object of JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
 func checkSpan(from, to time.Time) error {
 	var errs []error
 	if from.IsZero() {
-		errs = append(errs, errors.New("--from is missing, allowed: when the span begins, such as 2026-11-21"))
+		errs = append(errs, errors.New("--from is missing, allowed: the beginning of the span, such as 2026-11-21"))
 	}
 	if to.IsZero() {
-		errs = append(errs, errors.New("--to is missing, allowed: when the span has ended, such as 2026-11-22"))
+		errs = append(errs, errors.New("--to is missing, allowed: the end of the span, such as 2026-11-22"))
 	}
 	if errs == nil && !from.Before(to) {
 		errs = append(errs, fmt.Errorf("--to %s, allowed: later than --from %s", rfc3339(to), rfc3339(from)))
@@ -62,7 +62,7 @@ func printRange(s *streams, alloc *bitsalloc.Allocator, from, to time.Time, asJS
 	first, last := alloc.Range(from, to)
 	if first > last {
 		return fmt.Errorf("no IDs from %s to %s: layout %s has IDs from %s to %s",
-			rfc3339(from), rfc3339(to), widths(alloc.Layout()), rfc3339(alloc.Epoch()), rfc3339(alloc.Expires()))
+			rfc3339(from), rfc3339(to), alloc.Layout().String(), rfc3339(alloc.Epoch()), rfc3339(alloc.Expires()))
 	}
 	smallest, largest := uidring.ID(first), uidring.ID(last)
 	if asJSON {

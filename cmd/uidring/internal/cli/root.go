@@ -6,16 +6,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newRoot returns the whole command. Each constructor makes one part of it.
+// newRoot returns the whole command. Each constructor returns one subcommand.
 func newRoot(s *streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "uidring",
-		Short: "Read, plan and serve unique IDs, and look after the worker IDs that they are made with",
-		Long: "uidring reads, plans and serves unique IDs, and looks after the worker IDs that they are made with.\n\n" +
+		Short: "Parse, plan and serve unique IDs, and administer worker IDs",
+		Long: "uidring parses, plans and serves unique IDs, and administers the worker IDs in them.\n\n" +
 			"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not confirmed, 130 interrupted.",
 		Example: "  uidring parse 176636547297255431\n" +
 			"  uidring range --from 2026-11-21 --to 2026-11-22\n" +
 			"  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10",
+		Version:       readBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -23,6 +24,7 @@ func newRoot(s *streams) *cobra.Command {
 		PersistentPreRunE: readEnvironment,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
@@ -36,7 +38,8 @@ func newRoot(s *streams) *cobra.Command {
 	return root
 }
 
-// checkCompletion has cobra's own command refuse a shell that it does not know, in place of printing help where a script is expected.
+// checkCompletion makes cobra's completion command reject an unknown shell. By default it prints
+// help where the caller expects a script.
 func checkCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, err := root.Find([]string{"completion"})
@@ -50,7 +53,8 @@ func checkCompletion(root *cobra.Command) {
 	}
 }
 
-// knownCommand is for a command that has others below it: what it is given is none of them.
+// knownCommand rejects arguments of a command with subcommands: cobra passes it the name of an
+// unknown subcommand.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -63,11 +67,11 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q; %s", args[0], advice)
 }
 
-// exactly takes a number of arguments, which the text names.
-func exactly(n int, what string) cobra.PositionalArgs {
+// exactly accepts n arguments. Its error names the allowed arguments.
+func exactly(n int, allowed string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usagef("%d arguments, allowed: %s; see %s --help", len(args), what, cmd.CommandPath())
+			return usagef("%d arguments, allowed: %s; see %s --help", len(args), allowed, cmd.CommandPath())
 		}
 		return nil
 	}

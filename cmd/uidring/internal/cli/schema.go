@@ -15,12 +15,12 @@ func newSchema(s *streams) *cobra.Command {
 	apply := false
 	cmd := &cobra.Command{
 		Use:   "schema {mysql | postgres | sqlite}",
-		Short: "Print the tables of a database, or create them",
-		Long: "Prints the SQL of the tables that worker IDs are kept in, for the client of the database. With --apply it creates\n" +
-			"those that are missing in the database of --dsn, and changes nothing that is there.",
+		Short: "Print the SQL of the tables, or create them",
+		Long: "schema prints the SQL of the tables that hold worker IDs, for the database's command-line client. With --apply it\n" +
+			"creates the missing tables in the database of --store, and leaves existing tables alone.",
 		Example: "  uidring schema mysql | mysql ids\n" +
 			"  uidring schema postgres > tables.sql\n" +
-			"  UIDRING_DSN=mysql://ids:secret@db/ids uidring schema mysql --apply",
+			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring schema mysql --apply",
 		Args:      exactly(1, "mysql, postgres or sqlite"),
 		ValidArgs: []cobra.Completion{"mysql", "postgres", "sqlite"},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,8 +30,8 @@ func newSchema(s *streams) *cobra.Command {
 				return usagef("schema %q, allowed: mysql, postgres, sqlite", args[0])
 			case apply:
 				return applySchema(cmd.Context(), s, &flags, args[0])
-			case cmd.Flags().Changed("dsn"):
-				return usagef("--dsn without --apply, allowed: together")
+			case cmd.Flags().Changed("store"):
+				return usagef("--store without --apply, allowed: with --apply only")
 			}
 			for _, file := range files() {
 				if _, err := fmt.Fprintf(s.out, "-- %s\n%s\n", file.Name, strings.TrimRight(file.SQL, "\n")); err != nil {
@@ -41,15 +41,15 @@ func newSchema(s *streams) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&apply, "apply", false, "create the tables that are missing")
+	cmd.Flags().BoolVar(&apply, "apply", false, "create missing tables")
 	flags.addTo(cmd)
-	_ = cmd.Flags().MarkHidden("namespace") // tables are those of all namespaces
+	_ = cmd.Flags().MarkHidden("namespace") // all namespaces share the tables
 	return cmd
 }
 
 func applySchema(ctx context.Context, s *streams, flags *storeFlags, database string) error {
-	if flags.dsn != "" && !strings.HasPrefix(flags.dsn, database) { // postgresql:, too
-		return usagef("schema %s with a --dsn of something else, allowed: a URL that begins with %s:", database, database)
+	if flags.url != "" && !strings.HasPrefix(flags.url, database) { // postgresql:, too
+		return usagef("schema %s with --store of another database, allowed: a URL that begins with %s:", database, database)
 	}
 	st, err := flags.open()
 	if err != nil {

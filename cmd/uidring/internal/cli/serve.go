@@ -20,34 +20,34 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/service"
 )
 
-const serveLong = `serve gives out IDs over HTTP until it is told to end: docs/SERVICE.md is about its API, docs/SERVING.md about running it.
+const serveLong = `serve serves IDs over HTTP until a signal ends it. docs/SERVICE.md describes its API, docs/SERVING.md how to run it.
 
-By itself it keeps worker IDs in a SQLite file of the data folder, and answers this host only. Servers that share a database
-with --dsn are one service: each has a worker ID of its own, and clients may ask any of them. Two stores do not know each
-other: servers with a store each give out the same IDs. Where a new store would be a second one, --new-store has to ask for it.
+By default it keeps worker IDs in a SQLite file of the data folder, and answers this host only. Servers that share a store
+with --store are one service: each has its own worker ID, and clients may ask any of them. Servers with separate stores give
+out the same IDs. serve therefore creates a second store only with --new-store.
 
-A setting is a flag, or else the environment variable UIDRING_ and its name, as in UIDRING_TLS_CERT, or else a line of the
-file --config, as in "tls-cert: ids.pem" in YAML or tls-cert = "ids.pem" in TOML, or else its default. What applies is logged
-at the start.
+serve takes a setting from the flag, or else from the environment variable UIDRING_ and its name, as in UIDRING_TLS_CERT, or
+else from the file --config, as in "tls-cert: ids.pem" in YAML or tls-cert = "ids.pem" in TOML, or else uses the default. It
+logs all settings at the start.
 
-SIGHUP has the certificate and the tokens read again, which happens by itself when their files change. SIGTERM and SIGINT end it
-in order, a second one at once.`
+serve reads the certificate and the tokens again when their files change, and on SIGHUP. SIGTERM and SIGINT end it in order;
+a second signal ends it at once.`
 
 func newServe(s *streams) *cobra.Command {
 	cmd, _ := newServeCommand(s)
 	return cmd
 }
 
-// newServeCommand also returns the values of the flags.
+// newServeCommand returns the command and the values of its flags.
 func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 	f := new(serveFlags)
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Give out IDs over HTTP",
+		Short: "Serve IDs over HTTP",
 		Long:  serveLong,
 		Example: "  uidring serve\n" +
 			"  curl http://127.0.0.1:8080/v1/id\n" +
-			"  UIDRING_DSN=mysql://ids:secret@db/ids uidring serve --namespace orders\n" +
+			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring serve --namespace orders\n" +
 			"  uidring serve --config /etc/uidring.yaml --listen :8443",
 		Args:              exactly(0, "none"),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // serve reads the environment with its file
@@ -57,11 +57,11 @@ func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 	return cmd, f
 }
 
-// serveFlags are the settings as they are written.
+// serveFlags are the values of the flags, before finish completes them.
 type serveFlags struct {
 	config    service.Config
 	format    idFormat
-	data, dsn string
+	data, url string
 	lowest    choice // version of TLS
 	logLevel  slog.Level
 	logFormat choice
@@ -74,58 +74,59 @@ func (f *serveFlags) addTo(cmd *cobra.Command) {
 	f.addListening(flags)
 	f.addLimits(flags)
 	f.addIDs(cmd)
-	flags.DurationVar(&f.config.Drain, "drain", 0, "how long requests are taken at the end after /readyz has begun to say no")
-	flags.DurationVar(&f.config.Grace, "grace", 10*time.Second, "how long requests that are under way may take after that")
+	flags.DurationVar(&f.config.Drain, "drain", 0, "how long serve goes on after a signal, with /readyz answering 503")
+	flags.DurationVar(&f.config.Grace, "grace", 10*time.Second, "time limit for requests under way after that")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	f.logFormat = choice{"text", []string{"text", "json"}}
-	flags.Var(&f.logFormat, "log-format", "of the log on stderr: text or json")
+	flags.Var(&f.logFormat, "log-format", "format of the log on stderr: text or json")
 }
 
 func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "host:port; one that other hosts reach needs --tokens, --tls-cert and --tls-key")
+	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "host:port; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM file with the certificate and its chain")
-	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM file with its key")
+	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM file with the key of the certificate")
 	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
 	flags.Var(&f.lowest, "tls-min", "lowest version of TLS, 1.2 or 1.3")
-	flags.StringVar(&c.TokenFile, "tokens", "", "file with the tokens that clients have to show, a name and a token a line")
-	flags.BoolVar(&c.Insecure, "insecure", false, "let other hosts in without tokens or without TLS")
+	flags.StringVar(&c.TokenFile, "tokens", "", "file with the tokens of clients, one name and token per line")
+	flags.BoolVar(&c.Insecure, "insecure", false, "allow other hosts without tokens or without TLS")
 }
 
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "connections at a time; others wait")
-	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "requests at a time; others are refused with 503")
-	flags.IntVar(&c.MaxBatch, "max-batch", server.LargestBatch, fmt.Sprintf("IDs a request may ask for, 1 to %d", server.LargestBatch))
-	flags.Float64Var(&c.Rate, "rate", 0, "IDs a second for each token, or for all clients without tokens; 0: no limit")
-	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, where there is a rate; 0: one second's, or max-batch where that is more")
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; others wait")
+	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests; others get 503")
+	flags.IntVar(&c.MaxBatch, "max-batch", server.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", server.LargestBatch))
+	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each token, or without tokens for all clients together; 0: no limit")
+	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate; 0: the IDs of one second, or max-batch if that is more")
 }
 
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	c, flags := &f.config, cmd.Flags()
-	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "folder for the SQLite file with the worker IDs, made if need be; not with --dsn")
-	flags.StringVar(&f.dsn, "dsn", "", "URL of the store of worker IDs: mysql://, postgres://, redis://, rediss://, etcd://, sqlite://, file://;\n"+
-		"with a password, better in UIDRING_DSN or the file than here, where others see it")
-	flags.StringVar(&c.Namespace, "namespace", "default", "the same for all services whose IDs can meet")
-	flags.BoolVar(&c.NewStore, "new-store", false, "make a new store although one is expected; for one start")
-	flags.BoolVar(&c.CreateSchema, "create-schema", true, "make the tables that are missing")
-	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may forget what it has acknowledged: duplicates are possible")
-	flags.DurationVar(&c.Lease.Window, "window", 30*time.Second, "how long IDs go on while the store is out of reach")
-	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, where a database has others in WORKER_NODE")
+	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "folder for the SQLite file with the worker IDs, created if missing; not with --store")
+	flags.SetNormalizeFunc(currentName)
+	flags.StringVar(&f.url, "store", "", "URL of the store of worker IDs: mysql://, postgres://, redis://, rediss://, etcd://, sqlite://, file://;\n"+
+		"put a URL with a password into UIDRING_STORE or the file: other users see command lines")
+	flags.StringVar(&c.Namespace, "namespace", "default", "namespace of the worker IDs: the same for all services whose IDs can meet")
+	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
+	flags.BoolVar(&c.CreateSchema, "create-schema", true, "create missing tables")
+	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes: duplicates are possible")
+	flags.DurationVar(&c.Lease.Window, "window", 30*time.Second, "how far ahead a lease reaches: how long the server goes on without the store")
+	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, if WORKER_NODE of the database uses the lower ones")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")
 	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", 24*time.Hour, "how far the time in an ID may run ahead of the clock; 0: unbounded")
 }
 
-// serve runs the service with its settings.
+// serve resolves the settings and runs the service.
 func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	settings, err := resolve(cmd.Flags())
 	err = errors.Join(err, f.finish(settings))
 	f.config.Logger = f.logger(log)
 	process, errNew := service.New(f.config)
 	switch err = errors.Join(err, errNew); {
-	case errors.Is(err, context.DeadlineExceeded): // an etcd with a user is asked when it is opened
+	case errors.Is(err, context.DeadlineExceeded): // Open logs in to an etcd with a user
 		return err
 	case err != nil:
 		return usageError{err}
@@ -141,8 +142,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	return nil
 }
 
-// untilSignal returns a context that ends with the first SIGTERM or SIGINT. A later one ends the process at once; within the first moment it
-// counts as the same, since timeout(1) and others send a signal to the process and to its group.
+// untilSignal returns a context that ends with the first SIGTERM or SIGINT. A second signal ends
+// the process at once, but only after 500 ms: timeout(1) and others send a signal twice, to the
+// process and to its group.
 func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(500*time.Millisecond, stop) })
@@ -157,7 +159,7 @@ func (f *serveFlags) logger(to io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, options))
 }
 
-// finish works out what the configuration has in another form.
+// finish sets the fields of the configuration that no flag sets directly.
 func (f *serveFlags) finish(settings []setting) (err error) {
 	c := &f.config
 	c.Version = version()
@@ -167,12 +169,12 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	if f.lowest.value == "1.3" {
 		c.MinTLS = tls.VersionTLS13
 	}
-	if c.DSN = f.dsn; c.DSN == "" {
+	if c.DSN = f.url; c.DSN == "" {
 		c.DSN, err = dataURL(f.data)
 		return err
 	}
 	if slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Name == "data" && s.from != byDefault }) {
-		return errors.New("data and dsn, allowed: one of them, since the URL says where worker IDs are kept")
+		return errors.New("data and store, allowed: one of them; the URL of the store says where worker IDs are kept")
 	}
 	return nil
 }

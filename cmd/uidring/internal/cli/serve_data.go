@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// dataFolder is where SQLite keeps worker IDs unless somebody says otherwise: the folder that systemd has made for the service, or one among
-// the data of the user. It is "" where neither is known.
+// dataFolder returns the default folder for the SQLite file: the state folder that systemd made for
+// the service, or a folder in the user's data folder. It returns "" if neither is known.
 func dataFolder(env func(string) string) string {
-	state, _, _ := strings.Cut(env("STATE_DIRECTORY"), ":") // systemd may have made several
+	state, _, _ := strings.Cut(env("STATE_DIRECTORY"), ":") // systemd may list several
 	if state != "" {
 		return state
 	}
@@ -23,9 +23,10 @@ func dataFolder(env func(string) string) string {
 	return ""
 }
 
-// knownFolder is where serve notes which stores it has used, outside of the data folder, so that a
-// data folder that is gone is noticed: the second folder that systemd has made for the service, or
-// one among the state of the user. It is "" where there is none, as in a container.
+// knownFolder returns the folder for the list of used stores. It lies outside of the data folder,
+// so that serve notices a lost data folder: the second state folder that systemd made for the
+// service, or a folder in the user's state folder. It returns "" if there is none, as in a
+// container.
 func knownFolder(env func(string) string) string {
 	if first, rest, _ := strings.Cut(env("STATE_DIRECTORY"), ":"); first != "" {
 		second, _, _ := strings.Cut(rest, ":")
@@ -40,10 +41,10 @@ func knownFolder(env func(string) string) string {
 	return ""
 }
 
-// dataURL is the store in a folder.
+// dataURL returns the URL of the SQLite store in a folder.
 func dataURL(folder string) (string, error) {
 	if folder == "" {
-		return "", errors.New("data empty, and neither STATE_DIRECTORY nor XDG_DATA_HOME nor HOME says where it could be, allowed: a folder; or set dsn")
+		return "", errors.New("data is empty, and STATE_DIRECTORY, XDG_DATA_HOME and HOME give no default, allowed: a folder; or set store")
 	}
 	folder, err := filepath.Abs(folder)
 	if err != nil {

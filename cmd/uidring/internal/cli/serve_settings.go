@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 	"github.com/spf13/viper"
 )
 
-// A source is where a setting is from. The first that has it decides.
+// A source is the origin of a setting, in order of precedence.
 type source int
 
 const (
@@ -26,19 +25,19 @@ const (
 
 func (s source) String() string { return [...]string{"flag", "environment", "file", "default"}[s] }
 
-// A setting is what applies, and who said so.
+// A setting is a flag and the source of its value.
 type setting struct {
 	flag *pflag.Flag
 	from source
 }
 
-// logSettings writes a record for each source, without secrets.
+// logSettings logs one record per source, without secrets.
 func logSettings(logger *slog.Logger, settings []setting) {
 	for from := onCommandLine; from <= byDefault; from++ {
 		var applies []any
 		for _, s := range settings {
 			value := s.flag.Value.String()
-			if s.flag.Name == "dsn" && value != "" {
+			if s.flag.Name == "store" && value != "" {
 				value = "(not shown)" // it may hold a password
 			}
 			if s.from == from {
@@ -51,7 +50,7 @@ func logSettings(logger *slog.Logger, settings []setting) {
 	}
 }
 
-// A choice is the value of a flag that has few.
+// A choice is the value of a flag with a fixed list of values.
 type choice struct {
 	value   string
 	allowed []string
@@ -69,30 +68,27 @@ func (c *choice) Set(text string) error {
 	return nil
 }
 
-// variable is the environment variable of a flag: UIDRING_TLS_CERT for tls-cert.
-func variable(flag string) string {
-	return "UIDRING_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// resolve gives every flag that is not on the command line its value from the environment or else from the file that the flag config
-// names, and says where each is from. A variable that is empty counts as none. All mistakes are reported at once.
+// resolve sets every flag that is not on the command line from the environment, or else from the
+// file that the flag config names. It returns each setting with its source, and reports all
+// mistakes at once. An empty variable counts as unset.
 func resolve(flags *pflag.FlagSet) ([]setting, error) {
 	v := viper.New()
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		errs = append(errs, v.BindPFlag(f.Name, f), v.BindEnv(f.Name, variable(f.Name)))
+		errs = append(errs, v.BindPFlag(f.Name, f), v.BindEnv(append([]string{f.Name}, variables(f.Name)...)...))
 	})
 	file := v.GetString("config")
 	errs = append(errs, readFile(v, file, flags))
 	var settings []setting
 	flags.VisitAll(func(f *pflag.Flag) {
 		s := setting{f, byDefault}
+		inEnv, _ := lookUp(variables(f.Name))
 		switch {
 		case f.Name == "help":
 			return
 		case f.Changed:
 			s.from = onCommandLine
-		case os.Getenv(variable(f.Name)) != "":
+		case inEnv != "":
 			s.from = inEnvironment
 		case v.InConfig(f.Name):
 			s.from = inFile
@@ -107,7 +103,7 @@ func resolve(flags *pflag.FlagSet) ([]setting, error) {
 	return settings, errors.Join(errs...)
 }
 
-// readFile reads a file, and refuses what is in it but no setting.
+// readFile reads the settings file. It rejects keys that are not settings.
 func readFile(v *viper.Viper, file string, flags *pflag.FlagSet) error {
 	if file == "" {
 		return nil
@@ -119,28 +115,34 @@ func readFile(v *viper.Viper, file string, flags *pflag.FlagSet) error {
 	if err := v.ReadInConfig(); err != nil {
 		return fmt.Errorf("config %s: %w", file, err)
 	}
+	switch {
+	case v.InConfig("store") && v.InConfig("dsn"):
+		return fmt.Errorf("config %s: store and dsn, allowed: store alone; dsn is its former name", file)
+	case v.InConfig("dsn"):
+		v.RegisterAlias("dsn", "store")
+	}
 	var errs []error
 	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
 		if flags.Lookup(key) == nil || v.InConfig(key) && (key == "config" || key == "help") {
-			errs = append(errs, fmt.Errorf("config %s: no setting is called %q, allowed: the flags of uidring serve without their dashes", file, key))
+			errs = append(errs, fmt.Errorf("config %s: unknown setting %q, allowed: the flags of uidring serve without their dashes", file, key))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// set gives a flag a value that viper has read.
+// set sets a flag to a value that viper has read.
 func set(f *pflag.Flag, value any) error {
 	text := fmt.Sprint(value)
 	switch value := value.(type) {
-	case time.Time: // what YAML makes of 2026-01-01
+	case time.Time: // YAML reads 2026-01-01 as a time
 		text = value.Format(time.RFC3339Nano)
 	case []any, map[string]any:
 		return errors.New("several values, allowed: one")
 	}
 	_, isText := value.(string)
-	_, hasFew := f.Value.(*choice)                        // such as 1.2, which needs no quotes
-	if !isText && !hasFew && f.Value.Type() == "string" { // YAML makes 7 of 007 and 1.1 of 1.10: another namespace
-		return fmt.Errorf("%s is no text, allowed: text; put it into quotes", text)
+	_, hasFew := f.Value.(*choice)                        // 1.2 needs no quotes
+	if !isText && !hasFew && f.Value.Type() == "string" { // YAML reads 007 as 7 and 1.10 as 1.1: another namespace
+		return fmt.Errorf("%s is not text, allowed: text; put it into quotes", text)
 	}
 	if err := f.Value.Set(text); err != nil {
 		return fmt.Errorf("%q: %w", text, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// serveCommand is the command with its arguments parsed, and its flags.
+// serveCommand returns the command with parsed arguments, and the values of its flags.
 func serveCommand(t *testing.T, args ...string) (*cobra.Command, *serveFlags) {
 	t.Helper()
 	cmd, f := newServeCommand(&streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
@@ -37,6 +37,7 @@ func settingsFile(t *testing.T, name, text string) string {
 func TestFlagGoesBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
 	yaml := settingsFile(t, "uidring.yaml", "namespace: file\nrate: 7\nlisten: 127.0.0.1:1\ninsecure: true\nepoch: 2026-02-01\nwindow: 1m\n")
 	toml := settingsFile(t, "uidring.toml", "namespace = \"file\"\nrate = 7\nlisten = \"127.0.0.1:1\"\ninsecure = true\nepoch = 2026-02-01\nwindow = \"1m\"\n")
+	former := settingsFile(t, "former.yaml", "dsn: sqlite:a\n")
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -50,6 +51,11 @@ func TestFlagGoesBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
 			"epoch": "2026-02-01T00:00:00Z file", "window": "1m0s file", "burst": "0 default"}},
 		{"environment", nil, map[string]string{"UIDRING_CONFIG": yaml, "UIDRING_NAMESPACE": "env", "UIDRING_INSECURE": "false", "UIDRING_MAX_BATCH": "9"},
 			map[string]string{"namespace": "env environment", "rate": "7 file", "insecure": "false environment", "max-batch": "9 environment"}},
+		{"former name on the command line", []string{"--dsn=sqlite:a"}, map[string]string{"UIDRING_STORE": "sqlite:b"}, map[string]string{"store": "sqlite:a flag"}},
+		{"former name in the environment", nil, map[string]string{"UIDRING_DSN": "sqlite:a"}, map[string]string{"store": "sqlite:a environment"}},
+		{"both names in the environment", nil, map[string]string{"UIDRING_DSN": "sqlite:a", "UIDRING_STORE": "sqlite:b"},
+			map[string]string{"store": "sqlite:b environment"}},
+		{"former name in the file", []string{"--config=" + former}, nil, map[string]string{"store": "sqlite:a file"}},
 		{"empty variable", nil, map[string]string{"UIDRING_NAMESPACE": ""}, map[string]string{"namespace": "default default"}},
 		{"all", []string{"--config", yaml, "--namespace=flag", "--layout=snowflake"},
 			map[string]string{"UIDRING_NAMESPACE": "env", "UIDRING_LISTEN": "127.0.0.1:2", "UIDRING_LAYOUT": "baidu"},
@@ -91,9 +97,10 @@ func TestMistakesInSettingsAreReportedAllAtOnce(t *testing.T) {
 			[]string{`rate from the file: "many"`, `window from the file: "30"`, "layout from the file", "epoch from the file",
 				"namespace from the file: several values", `tls-min from the file: "1.1": allowed: 1.2, 1.3`}},
 		{"no text", "a.yaml", "namespace: 007\nlisten: 8080\ndata: 2026-01-01\ntokens: true\n", nil,
-			[]string{"namespace from the file: 7 is no text", "listen from the file: ", "data from the file: ", "tokens from the file: true is no text, allowed: text; put it into quotes"}},
+			[]string{"namespace from the file: 7 is not text", "listen from the file: ", "data from the file: ", "tokens from the file: true is not text, allowed: text; put it into quotes"}},
 		{"both", "a.toml", "rate = \"many\"\nlistne = 1\n", map[string]string{"UIDRING_BURST": "x", "UIDRING_LOG_FORMAT": "xml"},
 			[]string{"rate from the file", `"listne"`, `burst from the environment: "x"`, "log-format from the environment"}},
+		{"former name", "a.yaml", "dsn: sqlite:a\nstore: sqlite:a\n", nil, []string{"store and dsn, allowed: store alone"}},
 		{"no YAML", "a.yaml", "rate: [", nil, []string{"config ", "a.yaml: "}},
 		{"another form", "a.json", "{}", nil, []string{".yaml, .yml or .toml"}},
 	} {
@@ -123,7 +130,7 @@ func TestFileThatIsNotThereIsAMistake(t *testing.T) {
 }
 
 func TestSettingsAreLoggedWithoutSecrets(t *testing.T) {
-	t.Setenv("UIDRING_DSN", "mysql://ids:geheim@db/ids")
+	t.Setenv("UIDRING_STORE", "mysql://ids:geheim@db/ids")
 	cmd, _ := serveCommand(t, "--tokens=/etc/uidring/tokens")
 	settings, err := resolve(cmd.Flags())
 	if err != nil {
@@ -131,7 +138,7 @@ func TestSettingsAreLoggedWithoutSecrets(t *testing.T) {
 	}
 	var log bytes.Buffer
 	logSettings(slog.New(slog.NewTextHandler(&log, nil)), settings)
-	for _, want := range []string{"from=flag tokens=/etc/uidring/tokens\n", "from=environment dsn=\"(not shown)\"\n", "from=default", "grace=10s"} {
+	for _, want := range []string{"from=flag tokens=/etc/uidring/tokens\n", "from=environment store=\"(not shown)\"\n", "from=default", "grace=10s"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &log)
 		}
@@ -186,8 +193,9 @@ func TestStoreIsInTheDataFolderOrElsewhere(t *testing.T) {
 	}{
 		{[]string{"--data=/var/lib/ids"}, "sqlite:///var/lib/ids/uidring.db"},
 		{[]string{"--data=/var/lib/my ids"}, "sqlite:///var/lib/my%20ids/uidring.db"},
+		{[]string{"--store=redis://localhost/0"}, "redis://localhost/0"},
+		{[]string{"--store=redis://localhost/0", "--data=/var/lib/ids"}, ""},
 		{[]string{"--dsn=redis://localhost/0"}, "redis://localhost/0"},
-		{[]string{"--dsn=redis://localhost/0", "--data=/var/lib/ids"}, ""},
 		{[]string{"--data="}, ""},
 	} {
 		cmd, f := serveCommand(t, tt.args...)
@@ -203,7 +211,7 @@ func TestStoreIsInTheDataFolderOrElsewhere(t *testing.T) {
 }
 
 func TestServeRefusesMistakesAsUsage(t *testing.T) {
-	t.Setenv("UIDRING_DSN", "mysql://ids:geheim@db")
+	t.Setenv("UIDRING_STORE", "mysql://ids:geheim@db")
 	var log bytes.Buffer
 	code := Main([]string{"serve", "--listen=:0", "--max-batch=0", "--tls-cert=a.pem"}, strings.NewReader(""), io.Discard, &log)
 	if code != exitUsage {
@@ -233,16 +241,16 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	})
 }
 
-// Exit code 2 says that starting again is of no use, and systemd then does not.
+// systemd does not restart the service after exit code 2, so an etcd that is down must not give it.
 func TestEtcdThatIsDownIsNoMistake(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = l.Close() // nobody listens there now
+	_ = l.Close() // the port is closed now
 	var log bytes.Buffer
-	if code := Main([]string{"serve", "--listen=127.0.0.1:0", "--dsn=etcd://ids:geheim@" + l.Addr().String()}, strings.NewReader(""), io.Discard, &log); code != exitFailure {
+	if code := Main([]string{"serve", "--listen=127.0.0.1:0", "--store=etcd://ids:geheim@" + l.Addr().String()}, strings.NewReader(""), io.Discard, &log); code != exitFailure {
 		t.Errorf("exit code %d, want %d: %s", code, exitFailure, &log)
 	}
 	if strings.Contains(log.String(), "geheim") {

@@ -11,31 +11,32 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/store"
 )
 
-// storeFlags say which store a command works on.
+// storeFlags are the flags that name a store, and bound the time of calls to it.
 type storeFlags struct {
-	dsn, namespace string
+	url, namespace string
 	timeout        time.Duration
 }
 
-// addTo makes the flags of a command.
+// addTo adds the flags to a command.
 func (f *storeFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.dsn, "dsn", "", "URL of the store: mysql://, postgres://, redis://, rediss://, etcd://, sqlite:, file://;\n"+
-		"with a password, better in UIDRING_DSN than here, where others see it")
-	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "of the worker IDs (UIDRING_NAMESPACE)")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "how long the store may take, to look and to act each")
-	orEnvironment(cmd, "dsn")
+	cmd.Flags().SetNormalizeFunc(currentName)
+	cmd.Flags().StringVar(&f.url, "store", "", "URL of the store: mysql://, postgres://, redis://, rediss://, etcd://, sqlite:, file://;\n"+
+		"put a URL with a password into UIDRING_STORE: other users see command lines")
+	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "namespace of the worker IDs (UIDRING_NAMESPACE)")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "time limit for each step: to read the store, and to change it")
+	orEnvironment(cmd, "store")
 	orEnvironment(cmd, "namespace")
 }
 
-// open opens the store. What is wrong with the URL is a mistake in what was typed, a server that does not answer is none.
+// open opens the store. An invalid URL is a usage error; a server that does not answer is not.
 func (f *storeFlags) open() (*store.Store, error) {
 	if f.timeout <= 0 {
 		return nil, usagef("--timeout %v, allowed: above 0", f.timeout)
 	}
-	if f.dsn == "" {
-		return nil, usagef("--dsn is missing, allowed: the URL of a store, here or in UIDRING_DSN, such as mysql://user:password@host:3306/database")
+	if f.url == "" {
+		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database")
 	}
-	st, err := store.Open(f.dsn, f.namespace)
+	st, err := store.Open(f.url, f.namespace)
 	switch {
 	case errors.Is(err, store.ErrNoLogin):
 		return nil, err
@@ -45,7 +46,7 @@ func (f *storeFlags) open() (*store.Store, error) {
 	return st, nil
 }
 
-// within runs something until the timeout or a signal.
+// within calls do with a context that ends with the timeout or a signal.
 func (f *storeFlags) within(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()

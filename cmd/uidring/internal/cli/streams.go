@@ -9,14 +9,14 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// streams are what a command reads and writes.
+// streams are the standard streams of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	tables   bool // a person reads out: columns are aligned, below heads; else a program does, and they are parted by tabs
+	tables   bool // print aligned columns with a header, else tab-separated lines
 }
 
-// terminal says whether a person is at the other end.
+// terminal reports whether a stream is a terminal.
 func terminal(stream any) bool {
 	file, ok := stream.(interface{ Fd() uintptr })
 	return ok && isatty.IsTerminal(file.Fd())
@@ -30,7 +30,8 @@ const (
 	yellow = "33"
 )
 
-// paint colours a text that goes to a terminal, unless the environment says not to; see no-color.org.
+// paint colours a text if the stream is a terminal, unless NO_COLOR or TERM=dumb is set; see
+// no-color.org.
 func (s *streams) paint(to io.Writer, colour, text string) string {
 	if !terminal(to) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return text

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// A table is for people, whom it is aligned for with spaces, or for programs, which get its rows with tabs. Only the last column may
-// hold colours.
+// A table prints aligned columns on a terminal, and otherwise tab-separated rows. Only the last
+// column may contain colours: escape sequences would count as width.
 type table struct {
 	s    *streams
 	head []string // may be nil
@@ -20,7 +20,7 @@ func (s *streams) table(head ...string) *table { return &table{s: s, head: head}
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// print writes the table, its head in bold on a terminal.
+// print writes the table, with the header in bold on a terminal.
 func (t *table) print() error {
 	rows := t.rows
 	if !t.s.tables {

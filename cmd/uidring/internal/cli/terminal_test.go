@@ -14,9 +14,9 @@ import (
 	"github.com/creack/pty"
 )
 
-// A person is somebody at a terminal.
+// A person is a pseudo-terminal with its screen.
 type person struct {
-	tty, keys *os.File // of the command, and of the person
+	tty, keys *os.File // the end of the command, and the end of the person
 
 	mu     sync.Mutex
 	screen bytes.Buffer
@@ -42,7 +42,7 @@ func sitDown(t *testing.T) *person {
 	return p
 }
 
-// Write is what comes to the screen.
+// Write adds the output of the command to the screen.
 func (p *person) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *person) sees() string {
 	return p.screen.String()
 }
 
-// runs has the command run at the terminal, and types an answer once a question is there.
+// runs runs the command at the terminal, and types an answer once a question appears.
 func (p *person) runs(t *testing.T, answer string, args ...string) (code int) {
 	t.Helper()
 	done := make(chan int)
@@ -80,7 +80,7 @@ func TestAPersonIsAskedBeforeAWorkerIDIsTaken(t *testing.T) {
 		{"n\n", exitUnconfirmed, "held"}, {"\n", exitUnconfirmed, "held"}, {"\x04", exitUnconfirmed, "held"}, {"yes!\n", exitUnconfirmed, "held"}, {"Y\n", exitOK, "revoked"},
 	} {
 		p := sitDown(t)
-		if code := p.runs(t, row.answer, "workers", "release", "0"); code != row.code {
+		if code := p.runs(t, row.answer, "workers", "revoke", "0"); code != row.code {
 			t.Errorf("answer %q: exit code %d, want %d", row.answer, code, row.code)
 		}
 		if got := decode[shown](t, quietly(t, "workers", "show", "0", "--json")).State; got != row.state {

@@ -14,7 +14,7 @@ func newVersion(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
-		Long:    "Prints what this program was built from, and with.",
+		Long:    "Prints what this program was built from, and with. uidring --version prints the same.",
 		Example: "  uidring version\n  uidring version --json",
 		Args:    exactly(0, "none"),
 		RunE: func(*cobra.Command, []string) error {
@@ -30,7 +30,7 @@ func newVersion(s *streams) *cobra.Command {
 	return cmd
 }
 
-// version is that of the module, "(devel)" where it has none.
+// version returns the version of the module, "(devel)" where the build does not know it.
 func version() string { return readBuild().Version }
 
 // A build says what the program was built from, and with.

@@ -19,16 +19,16 @@ import (
 func newWorkers(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workers",
-		Short: "See who holds which worker ID, take one away, recover after a restore",
-		Long: "Works on the leases of worker IDs of a namespace, in the store of --dsn or UIDRING_DSN. Worker IDs of the table\n" +
-			"WORKER_NODE are no leases, and are not shown.",
-		Example: "  export UIDRING_DSN=mysql://ids:secret@db/ids UIDRING_NAMESPACE=orders\n" +
+		Short: "List worker IDs and their holders, revoke one, recover after a restore",
+		Long: "The workers commands administer the leases of a namespace, in the store of --store or UIDRING_STORE. A lease is the right\n" +
+			"to a worker ID. Worker IDs of the table WORKER_NODE have no lease, and are not listed.",
+		Example: "  export UIDRING_STORE=mysql://ids:secret@db/ids UIDRING_NAMESPACE=orders\n" +
 			"  uidring workers list\n" +
 			"  uidring workers show 7",
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, newCommand := range []func(*streams) *cobra.Command{newWorkersList, newWorkersShow, newWorkersRelease, newWorkersRecover} {
+	for _, newCommand := range []func(*streams) *cobra.Command{newWorkersList, newWorkersShow, newWorkersRevoke, newWorkersRecover} {
 		cmd.AddCommand(newCommand(s))
 	}
 	return cmd
@@ -39,12 +39,12 @@ func newWorkersList(s *streams) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Print all worker IDs that were given out",
-		Long: "Prints all worker IDs that were given out, who holds them, and the state of the store.\n\n" +
-			"A fence is the highest delta that a holder was ever allowed to use; AHEAD is how far it lies ahead of the store's\n" +
-			"clock. The states are held; expired, held by somebody who has not renewed it, and offered to others; revoked, taken\n" +
-			"from its holder and not offered yet; free.",
-		Example: "  uidring workers list --dsn sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
+		Short: "Print all assigned worker IDs",
+		Long: "list prints all worker IDs that were ever assigned, their holders, and the state of the store.\n\n" +
+			"A fence is the highest delta that any holder of the worker ID was ever allowed to use. AHEAD is its distance from\n" +
+			"the store's clock. A worker ID is held; expired: its holder has not renewed it, and others may take it; revoked:\n" +
+			"taken from its holder, and not yet available; or free.",
+		Example: "  uidring workers list --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
 			"  uidring workers list --json | jq '.workers[] | select(.state == \"held\") | .owner'",
 		Args: exactly(0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,7 +59,7 @@ func newWorkersList(s *streams) *cobra.Command {
 		},
 	}
 	flags.addTo(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object of JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -69,8 +69,8 @@ func newWorkersShow(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show ID",
 		Short:   "Print one worker ID",
-		Long:    "Prints all that the store knows of a worker ID. The largest ID is the last one that any holder was ever allowed to issue with it.",
-		Example: "  uidring workers show 7 --dsn sqlite:///var/lib/uidring/ids.db --namespace orders",
+		Long:    "show prints the row of a worker ID. LARGEST ID is the largest ID that any holder was ever allowed to issue with it.",
+		Example: "  uidring workers show 7 --store sqlite:///var/lib/uidring/ids.db --namespace orders",
 		Args:    exactly(1, "a worker ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := workerID(args[0])
@@ -88,7 +88,7 @@ func newWorkersShow(s *streams) *cobra.Command {
 		},
 	}
 	flags.addTo(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object of JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -100,7 +100,7 @@ func workerID(text string) (int64, error) {
 	return id, nil
 }
 
-// A view is a namespace as it was at one time.
+// A view is a namespace at the time when it was read.
 type view struct {
 	store     string
 	namespace string
@@ -108,10 +108,10 @@ type view struct {
 	meta      assigner.Meta
 	alloc     *bitsalloc.Allocator
 	rows      []assigner.Row // by worker ID
-	overlap   string         // why the store gives out no worker IDs of the namespace, or ""
+	overlap   string         // why the store refuses to assign worker IDs of the namespace, or ""
 }
 
-// view opens the store and looks at all rows, or at one.
+// view opens the store and reads all rows, or only the row of id.
 func (f *storeFlags) view(ctx context.Context, id *int64) (v *view, err error) {
 	st, err := f.open()
 	if err != nil {
@@ -125,7 +125,7 @@ func (f *storeFlags) view(ctx context.Context, id *int64) (v *view, err error) {
 	return v, err
 }
 
-// look reads all rows, or one, which must be there.
+// look reads all rows, or only the row of id. It fails if that row does not exist.
 func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*view, error) {
 	v := &view{store: st.String(), namespace: f.namespace}
 	var err error
@@ -140,7 +140,7 @@ func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*vie
 		return nil, err
 	}
 	if v.meta.Version == 0 {
-		return nil, fmt.Errorf("namespace %q of %s: nobody has had a worker ID in it; --namespace or --dsn may be another", f.namespace, st)
+		return nil, fmt.Errorf("namespace %q of %s has no worker IDs yet; check --namespace and --store", f.namespace, st)
 	}
 	if v.alloc, err = bitsalloc.New(v.meta.Layout, v.meta.Epoch); err != nil {
 		return nil, fmt.Errorf("the layout in the store: %w", err)
@@ -152,13 +152,13 @@ func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*vie
 	}
 	row, err := st.Load(ctx, *id)
 	if err == nil && row.Version == 0 {
-		err = fmt.Errorf("namespace %q of %s: nobody has had worker ID %d", f.namespace, st, *id)
+		err = fmt.Errorf("namespace %q of %s has no worker ID %d yet; see uidring workers list", f.namespace, st, *id)
 	}
 	v.rows = []assigner.Row{row}
 	return v, err
 }
 
-// state of a row: held, expired, revoked or free.
+// state returns held, expired, revoked or free.
 func (v *view) state(r assigner.Row) string {
 	switch {
 	case r.Free():
@@ -171,7 +171,7 @@ func (v *view) state(r assigner.Row) string {
 	return "held"
 }
 
-// guarantee is that of leases on this store.
+// guarantee returns the guarantee that leases on this store give.
 func (v *view) guarantee() assigner.Guarantee {
 	if v.status.Lossy || len(v.status.Faults) > 0 {
 		return assigner.GuaranteeLossy
@@ -179,7 +179,7 @@ func (v *view) guarantee() assigner.Guarantee {
 	return assigner.GuaranteeFenced
 }
 
-// ago says how far an instant lies ahead of the store's clock, or behind it.
+// ago formats the distance of an instant from the store's clock.
 func (v *view) ago(t time.Time) string {
 	d := t.Sub(v.status.Now).Round(time.Second)
 	switch {
@@ -193,12 +193,12 @@ func (v *view) ago(t time.Time) string {
 	return fmt.Sprintf("%d days ago", -d/(24*time.Hour))
 }
 
-// printStore prints what all rows have in common.
+// printStore prints the store, the namespace and its faults.
 func (v *view) printStore(s *streams) error {
 	about := &table{s: s}
 	about.row("STORE", v.store)
 	about.row("NAMESPACE", v.namespace)
-	about.row("LAYOUT", fmt.Sprintf("%s since %s, datacenter %d, until %s", widths(v.meta.Layout), rfc3339(v.alloc.Epoch()), v.meta.DatacenterID,
+	about.row("LAYOUT", fmt.Sprintf("%s since %s, datacenter %d, until %s", v.meta.Layout.String(), rfc3339(v.alloc.Epoch()), v.meta.DatacenterID,
 		v.alloc.Expires().Format(time.DateOnly)))
 	about.row("WORKERS", fmt.Sprintf("%d given out of %d", v.meta.NextWorkerID, v.alloc.MaxWorkerID()+1))
 	about.row("GUARANTEE", v.guarantee().String())
@@ -211,7 +211,7 @@ func (v *view) printStore(s *streams) error {
 	return about.print()
 }
 
-// print prints the rows, and for people what they have in common.
+// print prints the rows, on a terminal below the output of printStore.
 func (v *view) print(s *streams) error {
 	if s.tables {
 		if err := v.printStore(s); err != nil {
@@ -230,7 +230,7 @@ func (v *view) print(s *streams) error {
 	return t.print()
 }
 
-// printable keeps what another process wrote from meaning something to a terminal.
+// printable escapes a text of another process: it may contain escape sequences.
 func printable(text string) string {
 	quoted := strconv.Quote(text)
 	return quoted[1 : len(quoted)-1]
@@ -250,7 +250,7 @@ func (v *view) printRow(s *streams, r assigner.Row) error {
 	return t.print()
 }
 
-// report is the view as JSON.
+// report returns the view in the form for JSON.
 func (v *view) report() any {
 	workers := make([]worker, 0, len(v.rows))
 	for _, r := range v.rows {
@@ -270,7 +270,7 @@ func (v *view) report() any {
 		Now        time.Time `json:"now"`
 		Workers    []worker  `json:"workers"`
 	}{
-		v.store, v.namespace, widths(v.meta.Layout), v.alloc.Epoch(), v.meta.DatacenterID, v.meta.NextWorkerID,
+		v.store, v.namespace, v.meta.Layout.String(), v.alloc.Epoch(), v.meta.DatacenterID, v.meta.NextWorkerID,
 		v.guarantee().String(), append([]string{}, v.status.Faults...), v.overlap, v.status.Identity, v.status.Now.UTC(), workers,
 	}
 }
@@ -291,7 +291,7 @@ type worker struct {
 func (v *view) worker(r assigner.Row) worker {
 	largest, err := v.alloc.Allocate(r.Fence, v.meta.DatacenterID, r.WorkerID, v.alloc.MaxSequence())
 	text := decimalText(largest)
-	if err != nil || r.Fence == 0 { // a row of another layout, or one in quarantine that nobody was granted anything of
+	if err != nil || r.Fence == 0 { // a row of another layout, or in quarantine and never granted
 		text = "-"
 	}
 	return worker{r.WorkerID, v.state(r), r.Owner, r.Fence, v.alloc.Time(r.Fence), text, r.Expires.UTC(), r.Version, r.Identity}

@@ -11,25 +11,26 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/store"
 )
 
-func newWorkersRelease(s *streams) *cobra.Command {
+func newWorkersRevoke(s *streams) *cobra.Command {
 	var flags storeFlags
 	yes := false
 	cmd := &cobra.Command{
-		Use:   "release ID",
-		Short: "Take a worker ID from its holder",
-		Long: "Takes a worker ID from its holder, who learns it at the next renewal and takes another one. Its fence stays: no ID is\n" +
-			"issued twice, even if the holder is alive. Others are offered the worker ID once its lease would have expired. A\n" +
-			"holder that is gone needs no release: its lease expires by itself.\n\n" +
-			"It asks before it acts. Without a terminal, --yes is needed.",
-		Example: "  uidring workers release 7 --dsn sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
-			"  uidring workers release 7 --yes",
+		Use:     "revoke ID",
+		Aliases: []string{"release"}, // its former name
+		Short:   "Take a worker ID from its holder",
+		Long: "Takes a worker ID from its holder. The holder learns it at its next renewal and takes another worker ID. The fence\n" +
+			"stays, so no ID is issued twice even if the holder is alive. The worker ID is free for others once its lease would\n" +
+			"have expired. Do not revoke the worker ID of a holder that is gone: its lease expires by itself.\n\n" +
+			"revoke asks before it acts. Without a terminal, --yes is required.",
+		Example: "  uidring workers revoke 7 --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
+			"  uidring workers revoke 7 --yes",
 		Args: exactly(1, "a worker ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := workerID(args[0])
 			if err != nil {
 				return err
 			}
-			return flags.change(cmd.Context(), &id, func(c *change) error { return c.release(s, yes) })
+			return flags.change(cmd.Context(), &id, func(c *change) error { return c.revoke(s, yes) })
 		},
 	}
 	flags.addTo(cmd)
@@ -44,20 +45,20 @@ func newWorkersRecover(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover --ahead DURATION",
 		Short: "Make a namespace usable again after a restore",
-		Long: "After a restore from a backup, or a failover that lost commits, the store no longer knows which IDs were used since.\n" +
-			"recover raises every fence by --ahead, or to that much above the present time where that is later, and takes all\n" +
-			"worker IDs from their holders.\n\n" +
-			"No claim may reach the store between its return to the earlier state and the end of recover: keep the network\n" +
-			"closed. --ahead has to be more than any generator had run ahead of the clock, its window included: 1h is plenty\n" +
-			"at the pace of the clock. New IDs then lie up to that far ahead.\n\n" +
-			"It asks before it acts. Without a terminal, --yes is needed.",
-		Example: "  uidring workers recover --ahead 1h --dsn mysql://ids@db/ids --namespace orders\n" +
+		Long: "After a restore from a backup, or a failover that lost commits, the fences in the store are too low. recover raises\n" +
+			"every fence by --ahead, or to --ahead above the present time if that is later, and takes all worker IDs from their\n" +
+			"holders.\n\n" +
+			"Keep the network between generators and the store closed from the restore to the end of recover: no generator may\n" +
+			"take a worker ID in between. --ahead has to be larger than the lead of any generator over the clock, including its\n" +
+			"window: 1h is plenty for generators at the pace of the clock. New IDs are then up to --ahead ahead of the clock.\n\n" +
+			"recover asks before it acts. Without a terminal, --yes is required.",
+		Example: "  uidring workers recover --ahead 1h --store mysql://ids@db/ids --namespace orders\n" +
 			"  uidring workers recover --ahead 1h --yes",
 		Args: exactly(0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case !cmd.Flags().Changed("ahead"):
-				return usagef("--ahead is missing, allowed: how far fences are raised, such as 1h; it has no default")
+				return usagef("--ahead is missing, allowed: a duration to raise the fences by, such as 1h; it has no default")
 			case ahead < 0:
 				return usagef("--ahead %v, allowed: 0 or more, such as 1h", ahead)
 			}
@@ -65,21 +66,22 @@ func newWorkersRecover(s *streams) *cobra.Command {
 		},
 	}
 	flags.addTo(cmd)
-	flags.timeout, cmd.Flags().Lookup("timeout").DefValue = 5*time.Minute, "5m0s" // each row is a change of its own
-	cmd.Flags().DurationVar(&ahead, "ahead", 0, "how far fences are raised")
+	flags.timeout, cmd.Flags().Lookup("timeout").DefValue = 5*time.Minute, "5m0s" // recover writes each row separately
+	cmd.Flags().DurationVar(&ahead, "ahead", 0, "duration to raise the fences by")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }
 
-// A change is something that is done to a namespace once somebody has said yes.
+// A change revokes a worker ID or recovers a namespace, after a confirmation.
 type change struct {
 	ctx   context.Context
 	flags *storeFlags
 	store *store.Store
-	seen  *view // what the question is about
+	seen  *view // the rows that confirm shows
 }
 
-// change opens the store and looks at it before f. The answer to a question may take any time.
+// change opens the store and reads it before it calls do. The timeout applies to each step, so an
+// answer on the terminal may take any time.
 func (f *storeFlags) change(ctx context.Context, id *int64, do func(*change) error) error {
 	st, err := f.open()
 	if err != nil {
@@ -97,7 +99,7 @@ func (f *storeFlags) change(ctx context.Context, id *int64, do func(*change) err
 	return do(c)
 }
 
-func (c *change) release(s *streams, yes bool) error {
+func (c *change) revoke(s *streams, yes bool) error {
 	row := c.seen.rows[0]
 	if row.Free() || row.Revoked() {
 		_, err := fmt.Fprintf(s.out, "worker ID %d is %s already: nothing to do\n", row.WorkerID, c.seen.state(row))
@@ -116,13 +118,13 @@ func (c *change) release(s *streams, yes bool) error {
 			return err
 		}
 		if found.Version != row.Version {
-			return fmt.Errorf("worker ID %d has changed hands since it was shown, it is %q's; nothing was done", row.WorkerID, found.Owner)
+			return fmt.Errorf("worker ID %d has changed since it was shown, its holder is %q now; nothing was changed", row.WorkerID, found.Owner)
 		}
 		revoked, err := assigner.Revoke(ctx, c.store, row.WorkerID)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "worker ID %d was taken from %q; it is offered to others from %s on\n",
+		_, err = fmt.Fprintf(s.out, "worker ID %d was taken from %q; others may take it from %s on\n",
 			row.WorkerID, row.Owner, revoked.Expires.UTC().Format(time.RFC3339))
 		return err
 	})
@@ -136,8 +138,8 @@ func (c *change) recover(s *streams, ahead time.Duration, yes bool) error {
 		}
 	}
 	if !yes {
-		question := fmt.Sprintf("Raise the fences of all %d worker IDs of namespace %q by %v, those that were raised before as well, "+
-			"and take %d from their holders?", len(c.seen.rows), c.seen.namespace, ahead, held)
+		question := fmt.Sprintf("Raise the fences of all %d worker IDs of namespace %q by %v, even if they were raised before, "+
+			"and take %d of the worker IDs from their holders?", len(c.seen.rows), c.seen.namespace, ahead, held)
 		if err := s.confirm(question, func() error { return c.seen.printStore(s) }); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// A listing is what workers list prints as JSON.
+// A listing is the JSON of workers list.
 type listing struct {
 	Store, Namespace, Layout, Guarantee, Server, Overlap string
 	Epoch, Now                                           time.Time
@@ -31,18 +31,19 @@ type listing struct {
 	Workers                                              []shown
 }
 
-// shown is what workers show prints as JSON.
+// shown is the JSON of workers show.
 type shown struct {
 	Worker, Fence, Claims           int64
 	State, Owner, LargestID, Server string
 	FenceTime, Expires              time.Time
 }
 
-// database creates the tables of a database with the command, and points the command to it.
+// database creates the tables of a database with the command, and sets the environment variables
+// that select it.
 func database(t *testing.T, kind, url string) {
 	t.Helper()
 	clean(t)
-	t.Setenv("UIDRING_DSN", url)
+	t.Setenv("UIDRING_STORE", url)
 	t.Setenv("UIDRING_NAMESPACE", "orders")
 	for range 2 {
 		if out := quietly(t, "schema", kind, "--apply"); !strings.HasSuffix(out, " has all tables\n") || !strings.HasPrefix(out, kind+":") {
@@ -71,7 +72,7 @@ func mariaDB(t *testing.T) string {
 	return url
 }
 
-// generator takes a worker ID of the namespace orders. lost counts those that it loses.
+// generator starts a generator in the namespace orders. lost counts the worker IDs that it loses.
 func generator(t *testing.T, url, owner string, window time.Duration) (g *cached.Generator, lost *atomic.Int64) {
 	t.Helper()
 	st, err := store.Open(url, "orders")
@@ -109,9 +110,10 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// The command takes the worker ID of a live generator, which goes on with another; a third generator takes the first worker ID while the first one
-// still issues what it had prepared. No ID is issued twice.
-func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
+// The command revokes the worker ID of a live generator, which goes on with another worker ID. A
+// third generator takes the revoked one while the first still issues IDs that it had prepared. No
+// ID is issued twice.
+func TestRevokeTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{"SQLite": sqlite, "MariaDB": mariaDB} {
 		t.Run(name, func(t *testing.T) {
 			url := open(t)
@@ -128,10 +130,10 @@ func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 				}
 			}
 			draw(first, 20_000)
-			if out := quietly(t, "workers", "release", "0", "--yes"); !strings.HasPrefix(out, `worker ID 0 was taken from "first"; it is offered to others from 20`) {
+			if out := quietly(t, "workers", "revoke", "0", "--yes"); !strings.HasPrefix(out, `worker ID 0 was taken from "first"; others may take it from 20`) {
 				t.Errorf("printed %q", out)
 			}
-			if out := quietly(t, "workers", "release", "0", "--yes"); !strings.HasPrefix(out, "worker ID 0 is revoked already") {
+			if out := quietly(t, "workers", "revoke", "0", "--yes"); !strings.HasPrefix(out, "worker ID 0 is revoked already") {
 				t.Errorf("printed %q", out)
 			}
 			eventually(t, "the holder notices", func() bool {
@@ -154,8 +156,8 @@ func TestReleaseTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 
 func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
 	url := sqlite(t)
-	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+": nobody has had a worker ID in it; --namespace or --dsn may be another\n")
-	g, _ := generator(t, url, "host\x1b[31m 1", time.Minute) // which it does not renew while the test looks
+	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker IDs yet; check --namespace and --store\n")
+	g, _ := generator(t, url, "host\x1b[31m 1", time.Minute) // longer than the test: no renewal meanwhile
 	id, err := g.Next()
 	if err != nil {
 		t.Fatal(err)
@@ -192,12 +194,12 @@ func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
 	if row := decode[shown](t, quietly(t, "workers", "show", "0", "--json")); row.State != "free" {
 		t.Errorf("%+v after Close, want it free", row)
 	}
-	wants(t, "", []string{"workers", "release", "0", "--yes"}, exitOK, "worker ID 0 is free already: nothing to do\n", "")
-	wants(t, "", []string{"workers", "show", "5"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+": nobody has had worker ID 5\n")
+	wants(t, "", []string{"workers", "revoke", "0", "--yes"}, exitOK, "worker ID 0 is free already: nothing to do\n", "")
+	wants(t, "", []string{"workers", "show", "5"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker ID 5 yet; see uidring workers list\n")
 }
 
-// A namespace whose worker IDs WORKER_NODE has given out as well is shown, and the reason why it
-// gives out no more of them.
+// list and show work for a namespace whose worker IDs WORKER_NODE has assigned as well. They name
+// the reason why the store assigns no more of them.
 func TestListAndShowNameAnOverlap(t *testing.T) {
 	url := sqlite(t)
 	g, _ := generator(t, url, "host 1", time.Minute)
@@ -246,8 +248,8 @@ func TestWhatNeedsAYesRefusesWithoutATerminal(t *testing.T) {
 	url := sqlite(t)
 	g, _ := generator(t, url, "holder", 2*time.Second)
 	before := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
-	for _, args := range []string{"workers release 0", "workers recover --ahead 1h"} {
-		wants(t, "y\n", strings.Fields(args), exitUnconfirmed, "", "uidring: not confirmed, nothing was done: standard input is no terminal; --yes says yes\n")
+	for _, args := range []string{"workers revoke 0", "workers recover --ahead 1h"} {
+		wants(t, "y\n", strings.Fields(args), exitUnconfirmed, "", "uidring: not confirmed, nothing was changed: standard input is not a terminal; pass --yes to confirm\n")
 	}
 	after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
 	if after.Claims != before.Claims || after.State != "held" || g.WorkerID() != 0 {
@@ -257,8 +259,8 @@ func TestWhatNeedsAYesRefusesWithoutATerminal(t *testing.T) {
 
 func TestAStoreThatCannotBeReachedIsOneLineWithoutThePassword(t *testing.T) {
 	clean(t)
-	t.Setenv("UIDRING_DSN", "mysql://ids:sesame@127.0.0.1:1/uidring")
-	for _, args := range []string{"workers list", "workers show 1", "workers release 1 --yes", "workers recover --ahead 1h --yes", "schema mysql --apply"} {
+	t.Setenv("UIDRING_STORE", "mysql://ids:sesame@127.0.0.1:1/uidring")
+	for _, args := range []string{"workers list", "workers show 1", "workers revoke 1 --yes", "workers recover --ahead 1h --yes", "schema mysql --apply"} {
 		code, out, err := run(t, "", append(strings.Fields(args), "--timeout", "200ms")...)
 		if code != exitFailure || out != "" || strings.Count(err, "\n") != 1 || !strings.Contains(err, "database unreachable") || strings.Contains(err, "sesame") ||
 			!strings.Contains(err, "--timeout allows 200ms") {
@@ -267,14 +269,15 @@ func TestAStoreThatCannotBeReachedIsOneLineWithoutThePassword(t *testing.T) {
 	}
 }
 
-// PostgreSQL's driver indents each address on a line of its own. An etcd with a user is asked when it is opened, and is no mistake in what was typed.
+// PostgreSQL's driver prints each address on its own indented line. Open logs in to an etcd with a
+// user; a failure of that is not a usage error.
 func TestAServerThatDoesNotAnswerIsAFailureOnOneLine(t *testing.T) {
 	clean(t)
 	for url, want := range map[string]string{
 		"postgres://ids:sesame@127.0.0.1:1/ids": "uidring: postgres://127.0.0.1:1/ids: sqlassigner: database unreachable: ",
 		"etcd://ids:sesame@127.0.0.1:1":         "uidring: store: etcd URL: cannot log in at 127.0.0.1:1: ",
 	} {
-		code, out, err := run(t, "", "workers", "list", "--dsn", url, "--timeout", "200ms")
+		code, out, err := run(t, "", "workers", "list", "--store", url, "--timeout", "200ms")
 		if code != exitFailure || out != "" || !strings.HasPrefix(err, want) || strings.Count(err, "\n") != 1 || strings.ContainsAny(err, "\t\r") ||
 			strings.Contains(err, "sesame") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", url, code, out, err, want)
@@ -282,7 +285,7 @@ func TestAServerThatDoesNotAnswerIsAFailureOnOneLine(t *testing.T) {
 	}
 }
 
-// A row in quarantine has no fence yet: nobody was ever allowed to issue an ID with it.
+// A row in quarantine has no fence yet: no holder was ever allowed to issue an ID with it.
 func TestARowWithoutAFenceHasNoLargestID(t *testing.T) {
 	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// Fields are an ID in all its forms and taken apart, as JSON.
+// Fields are an ID in all its text forms and the fields of its layout, in the form for JSON.
 type Fields struct {
 	ID         uidring.ID `json:"id"`
 	Base32     string     `json:"base32"`
@@ -19,7 +19,7 @@ type Fields struct {
 	Time       time.Time  `json:"time"`
 }
 
-// Of returns the fields of an ID that a layout has taken apart.
+// Of returns the Fields of a parsed ID.
 func Of(f bitsalloc.Fields) Fields {
 	id := uidring.ID(f.ID)
 	return Fields{

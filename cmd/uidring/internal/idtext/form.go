@@ -1,4 +1,5 @@
-// Package idtext reads IDs in the forms that they are written in, and shows them taken apart: the same way in the command and in the service.
+// Package idtext reads the text forms of IDs and describes parsed IDs, for the command and the
+// service alike.
 package idtext
 
 import (
@@ -9,10 +10,10 @@ import (
 	"github.com/uidring/uidring"
 )
 
-// A Form is how IDs are written.
+// A Form is a text form of IDs.
 type Form string
 
-// The forms of package uidring, and Auto: the one form that a text can be read in.
+// The forms of package uidring, and Auto, which recognizes the form of a text.
 const (
 	Auto    Form = "auto"
 	Decimal Form = "decimal"
@@ -26,7 +27,7 @@ func (f *Form) Type() string { return "form" }
 // String returns the name of the form.
 func (f *Form) String() string { return string(*f) }
 
-// Set takes the name of a form.
+// Set sets the form by its name.
 func (f *Form) Set(name string) error {
 	switch form := Form(strings.ToLower(name)); form {
 	case Auto, Decimal, Base32, Base62:
@@ -36,8 +37,8 @@ func (f *Form) Set(name string) error {
 	return errors.New("allowed: auto, decimal, base32, base62")
 }
 
-// Read reads an ID. With Auto, a text that can be read in two forms is refused: of 11 or 13 digits, none of them a leading zero,
-// nobody can say whether they are a decimal number, and a guess would be another ID.
+// Read reads an ID. With Auto, it rejects a text that is valid in two forms: 11 or 13 digits
+// without a leading zero may be decimal, or base62 or base32. A wrong guess would be another ID.
 func (f Form) Read(text string) (uidring.ID, error) {
 	switch f {
 	case Decimal:
@@ -63,7 +64,7 @@ func (f Form) Read(text string) (uidring.ID, error) {
 	fromOther, errOther := other.Read(text)
 	switch {
 	case errDecimal == nil && errOther == nil:
-		return 0, fmt.Errorf("ambiguous ID: %q is a decimal number and %s; say which by its form, decimal or %s", text, other, other)
+		return 0, fmt.Errorf("ambiguous ID: %q is valid as decimal and as %s; set the form, decimal or %s", text, other, other)
 	case errDecimal == nil:
 		return fromDecimal, nil
 	}

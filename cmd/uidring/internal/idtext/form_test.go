@@ -8,7 +8,7 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/idtext"
 )
 
-// Digits may be two forms at once. Nothing is guessed: the form says which.
+// Digits may be valid in two forms. Read does not guess: the form decides.
 func TestReadDoesNotGuess(t *testing.T) {
 	for _, row := range []struct {
 		form, text string
@@ -17,11 +17,11 @@ func TestReadDoesNotGuess(t *testing.T) {
 	}{
 		{"auto", "1234567890", 1234567890, ""},
 		{"auto", "123456789012", 123456789012, ""},
-		{"auto", "12345678901", 0, "ambiguous ID: \"12345678901\" is a decimal number and base62; say which by its form, decimal or base62"},
+		{"auto", "12345678901", 0, "ambiguous ID: \"12345678901\" is valid as decimal and as base62; set the form, decimal or base62"},
 		{"decimal", "12345678901", 12345678901, ""},
 		{"base62", "12345678901", 867042935339397333, ""},
 		{"auto", "02345678901", 27743569471057109, ""}, // decimal numbers have no leading zero
-		{"auto", "1234567890123", 0, "ambiguous ID: \"1234567890123\" is a decimal number and base32; say which by its form, decimal or base32"},
+		{"auto", "1234567890123", 0, "ambiguous ID: \"1234567890123\" is valid as decimal and as base32; set the form, decimal or base32"},
 		{"decimal", "1234567890123", 1234567890123, ""},
 		{"base32", "1234567890123", 1228503247364293699, ""},
 		{"auto", "8234567890123", 8234567890123, ""}, // above the largest ID in base32
@@ -47,7 +47,8 @@ func TestReadDoesNotGuess(t *testing.T) {
 	}
 }
 
-// FuzzRead: what is read without a form is what each form that can read the text says, and every ID is read back from all its texts.
+// FuzzRead: Auto returns the same ID as the single form that can read the text. Every ID is read
+// back from all its text forms.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{"", "0", "176636547297255431", "04wwa04002807", "0D2zpT7hYBT", "12345678901", "8234567890123", "-5", "+1", " 1", "AzL8n0Y58m7"} {
 		f.Add(text)

@@ -24,8 +24,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// TestInChromium looks at the page as people do. Each of its tests has a tab of its own, and fails, too, when the browser
-// reports an error, an exception, a violation of the policy, or a request to another host; see open.
+// TestInChromium looks at the page as people do. Each of its tests has a tab of its own, and fails,
+// too, when the browser reports an error, an exception, a violation of the policy, or a request to
+// another host; see open.
 func TestInChromium(t *testing.T) {
 	browser := chromium(t)
 	for _, test := range []struct {
@@ -65,7 +66,7 @@ func chartsMove(t *testing.T, browser context.Context) {
 	p := open(t, browser, s, light)
 	p.await(live)
 	p.await("document.querySelector('#chart-rate .value').innerText === '0'")
-	// pixels gives each chart's picture; those of two moments are compared.
+	// pixels returns the picture of each chart, to compare it with a later one.
 	const pixels = "[...document.querySelectorAll('.plot canvas')].map((canvas) => canvas.toDataURL())"
 	p.do(chromedp.Evaluate[chromedp.Void]("window.before = " + pixels))
 	s.load(1000, 5*time.Millisecond)
@@ -110,7 +111,7 @@ func factsAreShown(t *testing.T, browser context.Context) {
 	}
 }
 
-// decoded is what the page shows of an ID.
+// decoded is the page's box for an ID.
 type decoded struct {
 	Summary, Bits, Forms, Error string
 	Invalid                     bool
@@ -208,7 +209,7 @@ func refusesNonsense(t *testing.T, browser context.Context) {
 	p.await("document.getElementById('decode-error').innerText === 'Paste an ID first.'")
 }
 
-// detail is what the API says about a text.
+// detail returns the detail of the API's answer for a text.
 func (s *service) detail(text string) string {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/v1/parse/", nil)
@@ -371,7 +372,7 @@ func signsIn(t *testing.T, browser context.Context) {
 	}
 }
 
-// offline are what Chromium logs when a service is away; no page can keep it from that.
+// offline are the errors that Chromium logs when a service is down. A page cannot prevent them.
 var offline = []string{"net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_INCOMPLETE_CHUNKED_ENCODING"}
 
 func reconnects(t *testing.T, browser context.Context) {
@@ -396,7 +397,7 @@ func reconnects(t *testing.T, browser context.Context) {
 
 	p.decode("962597072630976624")
 	p.await("!document.getElementById('decoded').hidden")
-	s.stop() // once more: it heals by itself, too, and what was decoded stays
+	s.stop() // again: the page reconnects by itself, and keeps the decoded ID
 	p.await("document.getElementById('trouble-text').innerText === 'The service has ended the connection.'")
 	s.start()
 	p.await(live + " && document.getElementById('trouble').hidden && !document.getElementById('decoded').hidden")
@@ -419,7 +420,8 @@ func pauses(t *testing.T, browser context.Context) {
 	p.await("document.getElementById('pause').hidden")
 	p.do(chromedp.KeyEvent(kb.Enter))
 	p.await(live + " && document.getElementById('trouble').hidden")
-	// Hidden for a minute, the page pauses by itself, and resumes when it is seen again. Its timers run at 1,000 times the speed here.
+	// Hidden for a minute, the page pauses by itself, and resumes when it is seen again. Its timers
+	// run at 1,000 times the speed here.
 	p.do(chromedp.Evaluate[chromedp.Void](`{
 		const timer = window.setTimeout;
 		window.setTimeout = (f, ms) => timer(f, ms / 1000);
@@ -591,7 +593,7 @@ func prints(t *testing.T, browser context.Context) {
 	s := newService(t, cached.Config{}, "")
 	p := open(t, browser, s, dark)
 	p.await(shown)
-	// Browsers leave backgrounds out, but for what says that it needs them.
+	// Browsers print no backgrounds, except for elements with print-color-adjust: exact.
 	const style = "[getComputedStyle(document.body).color, getComputedStyle(document.querySelector('.bit')).printColorAdjust].join(' ')"
 	for medium, want := range map[string]string{"screen": "rgb(231, 236, 243) exact", "print": "rgb(22, 32, 46) exact"} {
 		p.do(enable(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{

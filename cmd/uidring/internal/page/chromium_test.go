@@ -48,18 +48,19 @@ func chromium(t *testing.T) context.Context {
 	return ctx
 }
 
-// A tab is one page in a browser, with what it has complained of.
+// A tab is a page in a browser, with the errors that the browser has logged.
 type tab struct {
 	t    *testing.T
 	ctx  context.Context
-	host string // the only one that it may ask
+	host string // the only host that it may send requests to
 
 	mu         sync.Mutex
 	complaints []string // console errors, exceptions, violations, requests to others
 	expected   []string // parts of complaints that the test brings about
 }
 
-// open makes a tab that shows the page of a service. When the test ends, nothing may have been complained of but what is expected.
+// open opens a tab with the page of a service. At the end of the test it reports all logged errors
+// but the expected ones.
 func open(t *testing.T, browser context.Context, s *service, on device, expected ...string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
@@ -85,7 +86,7 @@ func enable[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chrom
 	})
 }
 
-// A device is what the page is looked at with.
+// A device is a screen to show the page on.
 type device struct {
 	name          string
 	scheme        string // "light" or "dark"
@@ -158,7 +159,7 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// evaluate gives the value of an expression, of a promise what it resolves to.
+// evaluate returns the value of an expression, or the resolved value of a promise.
 func evaluate[T any](p *tab, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
@@ -185,7 +186,7 @@ func (p *tab) await(expression string) {
 	}
 }
 
-// text is what an element says.
+// text returns the inner text of an element.
 func (p *tab) text(id string) string {
 	p.t.Helper()
 	return evaluate[string](p, fmt.Sprintf("document.getElementById(%q).innerText", id))

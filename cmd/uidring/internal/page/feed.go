@@ -11,8 +11,9 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A feed has one reading of the generator per interval for all viewers. It has no goroutine: the viewer whose time has
-// come first reads, the others get what it has read, and nobody reads while nobody looks.
+// A feed reads the generator once per interval for all viewers. It has no goroutine: the first
+// viewer of an interval reads the generator, and the others get the same reading. Without viewers
+// there are no readings.
 type feed struct {
 	stats    func() cached.Stats
 	interval time.Duration
@@ -25,10 +26,10 @@ type feed struct {
 type reading struct {
 	at     time.Time
 	issued int64
-	event  []byte // as it goes to viewers
+	event  []byte // in the form that viewers get
 }
 
-// due is when the next reading is.
+// due returns the time of the next reading.
 func (f *feed) due(r *reading) time.Time { return r.at.Add(f.interval) }
 
 // latest returns the reading of this interval.
@@ -45,7 +46,8 @@ func (f *feed) read() *reading {
 	s := f.stats()
 	r := &reading{at: time.Now(), issued: s.Issued}
 	values := newStats(s, r.at)
-	// Over a longer time, in which nobody looked, the rate would be a mean that looks like the present.
+	// After a pause without viewers, the rate would be a mean over the pause, and look like the
+	// present rate.
 	if f.last != nil && r.at.Sub(f.last.at) < 3*f.interval {
 		rate := float64(r.issued-f.last.issued) / r.at.Sub(f.last.at).Seconds()
 		values.Rate = &rate
@@ -54,7 +56,8 @@ func (f *feed) read() *reading {
 	return r
 }
 
-// stats is the event "stats". Integers are strings, since JavaScript rounds numbers above 2^53; durations are in seconds.
+// stats is the event "stats". Integers are strings, since JavaScript rounds numbers above 2^53;
+// durations are in seconds.
 type stats struct {
 	Time         float64  `json:"time"` // seconds since 1970
 	Rate         *float64 `json:"rate"` // IDs per second; null in a first reading
@@ -107,7 +110,8 @@ func newStats(s cached.Stats, at time.Time) *stats {
 	return values
 }
 
-// about is the event "about": what does not change while the program runs. Durations are in seconds.
+// about is the event "about": values that do not change while the program runs. Durations are in
+// seconds.
 type about struct {
 	Version   string      `json:"version"`
 	Store     string      `json:"store"`

@@ -29,7 +29,8 @@ func mediaType(name string) string {
 	return "text/plain; charset=utf-8" // licences
 }
 
-// serveFiles gives every embedded file its path: assets/index.html is "/", the others have the path they are stored at.
+// serveFiles gives every embedded file its path: assets/index.html is "/", the others have the path
+// they are stored at.
 func serveFiles(mux *http.ServeMux) {
 	err := fs.WalkDir(assets, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -51,7 +52,8 @@ func serveFiles(mux *http.ServeMux) {
 	}
 }
 
-// file serves a file that browsers keep but ask about each time, so that a new version of the program is seen at once.
+// file serves a file that browsers keep but ask about each time, so that a new version of the
+// program is seen at once.
 func file(name string, content []byte) http.HandlerFunc {
 	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(content))
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -112,7 +112,8 @@ func TestNothingElseIsServed(t *testing.T) {
 	}
 }
 
-// TestFilesKeepToThePolicy: what the policy would block is not there, and what a file asks for is.
+// TestFilesKeepToThePolicy: the files contain no construct that the policy blocks, and every file
+// that they refer to exists.
 func TestFilesKeepToThePolicy(t *testing.T) {
 	h := page.New(page.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default())})
 	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script(>|[^>]*>[^<])|javascript:`)

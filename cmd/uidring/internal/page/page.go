@@ -1,11 +1,13 @@
-// Package page is the page of a running ID service: live charts, the worker ID's bits, and a box that takes IDs apart.
+// Package page is the web page of a running ID service: live charts, a picture of the ID's bits,
+// and a box that parses IDs.
 //
-// It has three kinds of paths. "/" and "/assets/…" are files that are the same for everyone, embedded in the program.
-// "/events" is a stream of server-sent events that has what the page shows: an event "about", once, and then an event
-// "stats" per interval. The owner decides who may have it; the page asks for a bearer token when the answer is 401.
+// "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of
+// server-sent events with the data of the page: an event "about", once, and then an event "stats"
+// per interval. The caller of [New] decides which clients may read it; the page asks for a bearer
+// token when it gets 401.
 //
-// The page takes IDs apart and draws one through the API of the same server: GET /v1/parse/{id} and GET /v1/id.
-// It asks no other host for anything, and its Content-Security-Policy would not let it.
+// The page parses IDs and draws one through the API of the same server: GET /v1/parse/{id} and
+// GET /v1/id. It sends no request to other hosts; its Content-Security-Policy forbids them.
 package page
 
 import (
@@ -20,28 +22,29 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A Config says what the page shows.
+// A Config configures the page.
 type Config struct {
-	// Stats reads the generator; required. It is called by one goroutine at a time, at most once per Interval,
-	// and only while somebody looks.
+	// Stats reads the generator; required. The page calls it from one goroutine at a time, at most
+	// once per Interval, and only while a viewer is connected.
 	Stats func() cached.Stats
 	// Allocator has the layout and epoch of the generator; required.
 	Allocator *bitsalloc.Allocator
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
-	// StoreName says where worker IDs come from, without secrets.
+	// StoreName describes the store of worker IDs, without secrets.
 	StoreName string
 	// Interval is the time from one reading to the next, 100 ms to 1 min; zero: 1 s.
 	Interval time.Duration
-	// Viewers is how many event streams there may be at a time, at least 1; zero: 64. Further ones get status 503.
+	// Viewers is the largest number of concurrent event streams, at least 1; zero: 64. Further
+	// requests get status 503.
 	Viewers int
-	// Done ends the event streams when it is closed, as it should be when the service begins to shut down:
-	// http.Server.Shutdown would wait for them. nil: they end with their requests.
+	// Done ends the event streams when it is closed. Close it when the service begins to shut down,
+	// since http.Server.Shutdown waits for the streams. nil: they end with their requests.
 	Done <-chan struct{}
 }
 
-// New returns the handler of "/", "/assets/…" and "/events". It panics when the Config is wrong, with all mistakes:
-// nothing in it comes from outside the program.
+// New returns the handler of "/", "/assets/…" and "/events". It panics with all mistakes of the
+// Config: its values never come from outside the program.
 func New(cfg Config) http.Handler {
 	cfg.Interval = cmp.Or(cfg.Interval, time.Second)
 	cfg.Viewers = cmp.Or(cfg.Viewers, 64)
@@ -61,10 +64,10 @@ func New(cfg Config) http.Handler {
 func (cfg Config) check() error {
 	var errs []error
 	if cfg.Stats == nil {
-		errs = append(errs, errors.New("page: Stats nil, allowed: the generator's"))
+		errs = append(errs, errors.New("page: Stats nil, allowed: the generator's Stats"))
 	}
 	if cfg.Allocator == nil {
-		errs = append(errs, errors.New("page: Allocator nil, allowed: that of the generator's layout and epoch"))
+		errs = append(errs, errors.New("page: Allocator nil, allowed: an allocator with the generator's layout and epoch"))
 	}
 	if cfg.Interval < 100*time.Millisecond || cfg.Interval > time.Minute {
 		errs = append(errs, fmt.Errorf("page: Interval %v, allowed: 0 (1s) or 100ms to 1m", cfg.Interval))
@@ -75,11 +78,11 @@ func (cfg Config) check() error {
 	return errors.Join(errs...)
 }
 
-// policy lets the page load its own files, talk to its own server, and nothing else.
+// policy allows the page only its own files and requests to its own server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// secure sets the headers that every answer has.
+// secure sets the security headers of every answer.
 func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -96,6 +99,6 @@ func problem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	// The client may have gone; there is nobody else to tell.
+	// An error means that the client has disconnected.
 	_ = json.NewEncoder(w).Encode(map[string]any{"title": http.StatusText(status), "status": status, "detail": detail})
 }

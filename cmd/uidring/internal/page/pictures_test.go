@@ -78,7 +78,8 @@ func (p *tab) picture(name string) {
 	}
 }
 
-// reduced has the 256 most frequent colours of a picture, which the eye cannot tell from all. It is half as large as a file.
+// reduced has the 256 most frequent colours of a picture, which the eye cannot tell from all. It is
+// half as large as a file.
 func reduced(full image.Image) image.Image {
 	count := make(map[color.RGBA]int)
 	bounds := full.Bounds()

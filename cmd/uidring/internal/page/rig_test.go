@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/page"
 	"github.com/uidring/uidring/cmd/uidring/internal/server"
 )
 
-// A service is the API with the page before a generator. It keeps its address when it is stopped and started.
+// A service is the API with the page before a generator. It keeps its address when it is stopped
+// and started.
 type service struct {
 	t         *testing.T
 	generator *cached.Generator
@@ -28,12 +30,12 @@ type service struct {
 	stop      func()                               // does nothing when it is stopped
 }
 
-// newService starts one. The text of tokens is that of a token file; empty: none is asked for.
+// newService starts a service. tokens is the text of a token file; empty: no tokens are required.
 func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 	t.Helper()
 	if cfg.Assigner == nil {
 		// The temporary folder may be kept in memory, which leases refuse otherwise.
-		cfg.Assigner = assigner.Leased(assigner.FileStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
+		cfg.Assigner = assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
 	}
 	g, err := cached.New(cfg)
 	if err != nil {
@@ -61,7 +63,8 @@ func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 
 func (s *service) url() string { return "http://" + s.addr }
 
-// start listens again, as another process would: with a page and an API of its own, and the same generator.
+// start listens again, as another process would: with a page and an API of its own, and the same
+// generator.
 func (s *service) start() {
 	s.t.Helper()
 	done := make(chan struct{})

@@ -7,13 +7,15 @@ import (
 )
 
 const (
-	// heartbeat is the longest silence on a stream. Viewers take a longer one for a lost connection, proxies for an idle one.
+	// heartbeat is the longest silence on a stream. Viewers take a longer one for a lost
+	// connection, proxies for an idle one.
 	heartbeat = 5 * time.Second
 	// patience is how long one write may take. A viewer that does not read for so long is let go.
 	patience = 10 * time.Second
 )
 
-// A stream is the handler of /events. A viewer that reads slowly misses readings: nothing is queued for it.
+// A stream is the handler of /events. A viewer that reads slowly misses readings: nothing is queued
+// for it.
 type stream struct {
 	feed   feed
 	about  []byte

@@ -1,4 +1,4 @@
-// Package plan works out which layouts of IDs will do for a use, and what they leave over.
+// Package plan finds layouts that are sufficient for a workload, and the room that they leave.
 package plan
 
 import (
@@ -11,24 +11,24 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A Need is what IDs are wanted for. Everything but Datacenters is that of one datacenter, the largest.
+// A Need is a workload. All fields but Datacenters describe the largest datacenter.
 type Need struct {
-	Rate           float64 // IDs a second of all processes together, sustained
-	Processes      int64   // that run at once
-	RestartsPerDay float64 // starts of all processes together
-	Years          float64 // from Start on, of 365.25 days
+	Rate           float64 // sustained IDs per second of all processes together
+	Processes      int64   // running at once
+	RestartsPerDay float64 // starts per day of all processes together
+	Years          float64 // of 365.25 days, from Start on
 	Datacenters    int64
-	Start          time.Time // when the first ID is to be issued
+	Start          time.Time // time of the first ID
 }
 
 const (
 	day  = 24 * time.Hour
 	year = 365.25 * 24 * time.Hour
-	// mostYears keeps a span within a time.Duration.
+	// mostYears is the longest span that a time.Duration holds.
 	mostYears = 290
 )
 
-// Check returns all that is wrong with a need.
+// Check reports all fields out of range.
 func (n Need) Check() error {
 	var errs []error
 	bad := func(field string, given any, allowed string) {
@@ -52,18 +52,18 @@ func (n Need) Check() error {
 	return errors.Join(errs...)
 }
 
-// A Source is where worker IDs come from.
+// A Source is a kind of worker IDs.
 type Source string
 
 const (
-	// Leased worker IDs are used again. One that a process leaves without saying so is offered after two windows: until then its
-	// successor has another, so that twice as many are needed as there are processes.
+	// Leased worker IDs are used again. A killed process keeps its worker ID for two windows while
+	// its successor takes another: the layout needs twice as many worker IDs as processes.
 	Leased Source = "leased"
-	// Disposable worker IDs are spent, one at each start, from 1 on.
+	// Disposable worker IDs are used for one start each, from 1 on.
 	Disposable Source = "disposable"
 )
 
-// workers is how many worker IDs a source takes.
+// workers returns the number of worker IDs that the need takes.
 func (n Need) workers(source Source) float64 {
 	if source == Leased {
 		return 2 * float64(n.Processes)
@@ -71,33 +71,33 @@ func (n Need) workers(source Source) float64 {
 	return float64(n.Processes) + math.Ceil(n.RestartsPerDay*n.Years*float64(year)/float64(day))
 }
 
-// end is the instant until which IDs are wanted.
+// end returns the time until which the layout has to last.
 func (n Need) end() time.Time { return n.Start.Add(time.Duration(n.Years * float64(year))) }
 
-// perProcess is the rate of one process.
+// perProcess returns the rate of one process.
 func (n Need) perProcess() float64 { return n.Rate / float64(n.Processes) }
 
-// A Verdict says how a layout does for a need.
+// A Verdict is the result of Judge.
 type Verdict struct {
 	Layout      bitsalloc.Layout
 	Source      Source
-	Ends        time.Time // when delta or, if that is earlier, the worker IDs are used up
+	Ends        time.Time // when delta or the worker IDs are used up, whichever is first
 	Workers     Room
 	Datacenters Room
-	Rate        Room     // IDs a second of one process
-	Faults      []string // why it will not do; none: it will
+	Rate        Room     // IDs per second of one process
+	Faults      []string // why the layout is not sufficient; none: it is
 }
 
-// Room is how much of a field is needed, and how much there is.
+// Room is the number of values that a need takes of a field, and the number that the field has.
 type Room struct {
 	Needed float64 `json:"needed"`
 	Has    float64 `json:"has"`
 }
 
-// Left is what remains, in percent of what there is; below 0 where that is too little.
+// Left returns the unused part of the field in percent, below 0 if the field is too small.
 func (r Room) Left() float64 { return 100 * (r.Has - r.Needed) / r.Has }
 
-// Judge says how IDs of an allocator do for a need.
+// Judge compares the fields of an allocator with a need.
 func (n Need) Judge(alloc *bitsalloc.Allocator, source Source) Verdict {
 	v := Verdict{
 		Layout: alloc.Layout(), Source: source, Ends: alloc.Expires(),
@@ -113,7 +113,7 @@ func (n Need) Judge(alloc *bitsalloc.Allocator, source Source) Verdict {
 		fault("its time ends in %s", v.Ends.Format("2006-01"))
 	}
 	if source == Disposable {
-		v.Workers.Has-- // 0 is given to nobody
+		v.Workers.Has-- // 0 is never assigned
 		if spent := n.spent(v.Workers.Has); spent.Before(v.Ends) {
 			v.Ends = spent
 		}
@@ -130,7 +130,7 @@ func (n Need) Judge(alloc *bitsalloc.Allocator, source Source) Verdict {
 	return v
 }
 
-// spent is when disposable worker IDs are used up.
+// spent returns the time when disposable worker IDs are used up.
 func (n Need) spent(workers float64) time.Time {
 	days := (workers - float64(n.Processes)) / n.RestartsPerDay
 	if !(days*float64(day) < mostYears*float64(year)) { // also without restarts
@@ -139,16 +139,17 @@ func (n Need) spent(workers float64) time.Time {
 	return n.Start.Add(time.Duration(max(days, 0) * float64(day)))
 }
 
-// ErrImpossible is found in the error of Fit.
-var ErrImpossible = errors.New("plan: no layout will do")
+// ErrImpossible is in the error of Fit if 63 bits are not enough.
+var ErrImpossible = errors.New("plan: no layout is sufficient")
 
-// Fit returns the layout that suits a need best: each field as wide as it has to be, and the bits that are over shared out among
-// sequence, worker and delta, in turn. Where 63 bits are not enough the error says what takes how many.
+// Fit returns a layout for a need: each field is as wide as necessary, and the spare bits go to
+// sequence, worker and delta in turn. If 63 bits are not enough, Fit returns ErrImpossible with the
+// bits that each field takes.
 func (n Need) Fit(unit time.Duration, epoch time.Time, source Source) (bitsalloc.Layout, error) {
 	units := math.Ceil(float64(n.end().UnixMilli()-epoch.UnixMilli()) / float64(unit.Milliseconds()))
 	workers := n.workers(source)
 	if source == Disposable {
-		workers++ // 0 is given to nobody
+		workers++ // 0 is never assigned
 	}
 	widths := [...]int{
 		max(1, width(units)),
@@ -171,7 +172,7 @@ func (n Need) Fit(unit time.Duration, epoch time.Time, source Source) (bitsalloc
 		SequenceBits: uint8(widths[3]), Unit: unit}, nil
 }
 
-// width is that of a field for a number of values.
+// width returns the bits of a field for a number of values.
 func width(values float64) int {
 	if values <= 1 {
 		return 0

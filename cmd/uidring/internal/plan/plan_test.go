@@ -100,7 +100,7 @@ func TestFitSaysWhatTakesTooMuch(t *testing.T) {
 	}
 }
 
-// Whatever is asked, a layout that Fit gives will do; and where it gives none, none of the presets will.
+// Every layout that Fit returns is sufficient. If Fit returns none, no preset is sufficient either.
 func TestWhatFitsWillDo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	fits := 0

@@ -2,13 +2,13 @@ package server
 
 import "net/http"
 
-// An answer remembers the status of what was written; 0: nothing was.
+// An answer records the status of a response; 0: nothing is written yet.
 type answer struct {
 	http.ResponseWriter
 	status int
 }
 
-// WriteHeader passes the status on. One below 200 is not the answer yet.
+// WriteHeader records the final status. A status below 200 is informational.
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 && status >= http.StatusOK {
 		a.status = status
@@ -16,7 +16,7 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Write is the first sign of a 200 where nothing else was said.
+// Write implies status 200 if there was no WriteHeader.
 func (a *answer) Write(p []byte) (int, error) {
 	if a.status == 0 {
 		a.status = http.StatusOK

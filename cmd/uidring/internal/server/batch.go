@@ -6,16 +6,16 @@ import (
 	"github.com/uidring/uidring"
 )
 
-// chunk is how much of a body is in memory at once. A batch needs 16 bytes more for each span.
+// chunk is the number of bytes of a body in memory at once. A batch also needs 16 bytes per span.
 const chunk = 32 << 10
 
-// A batch is what a request takes to answer with IDs. It is used again by others.
+// A batch holds the buffers of a request for IDs. A pool reuses it for later requests.
 type batch struct {
 	spans []span
 	buf   []byte // empty between requests
 }
 
-// A span is n consecutive IDs. They are not written out before they are sent.
+// A span is n consecutive IDs. write formats them while it sends them.
 type span struct {
 	first int64
 	n     int
@@ -23,7 +23,7 @@ type span struct {
 
 func newBatch() *batch { return &batch{buf: make([]byte, 0, chunk)} }
 
-// length returns how many bytes write will write.
+// length returns the number of bytes that write writes.
 func (b *batch) length(l layout) int {
 	n, bytes := 0, 0
 	for _, s := range b.spans {
@@ -33,7 +33,7 @@ func (b *batch) length(l layout) int {
 	return len(l.head) + bytes + (n-1)*len(l.between) + len(l.tail)
 }
 
-// width returns how many bytes the IDs of a span take.
+// width returns the number of bytes of the IDs of a span.
 func (s span) width(f form) int {
 	if f.width > 0 {
 		return s.n * f.width
@@ -51,7 +51,8 @@ func (s span) width(f form) int {
 	return s.n * digits
 }
 
-// write writes the body. A client that has gone away is not an error: net/http ends the request.
+// write writes the body. It ignores write errors: they mean that the client has disconnected, and
+// net/http ends the request.
 func (b *batch) write(w http.ResponseWriter, l layout) {
 	buf := append(b.buf, l.head...)
 	between := ""

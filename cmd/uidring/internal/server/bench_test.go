@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sink is a ResponseWriter that costs as little as one can.
+// sink is a ResponseWriter with as little cost as possible.
 type sink struct {
 	header http.Header
 	body   int
@@ -16,7 +16,7 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(int)             {}
 func (s *sink) Write(p []byte) (int, error) { s.body += len(p); return len(p), nil }
 
-// BenchmarkID is what a request costs beside net/http.
+// BenchmarkID measures the cost of a request without net/http.
 func BenchmarkID(b *testing.B) {
 	s := newServer(b, Config{})
 	r := httptest.NewRequest("GET", "/v1/id", nil)
@@ -26,7 +26,7 @@ func BenchmarkID(b *testing.B) {
 	}
 }
 
-// BenchmarkConstant is what the bare handler of TestLoad costs.
+// BenchmarkConstant measures the bare handler of TestLoad.
 func BenchmarkConstant(b *testing.B) {
 	h := constant("{\"id\":\"176636547297255431\"}\n")
 	r := httptest.NewRequest("GET", "/v1/id", nil)

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A client is who sends a request: the name of its token or, without tokens, everybody.
+// A client is the limiter of a token's name, or the common limiter of all clients without tokens.
 type client struct{ limiter *rate.Limiter }
 
-// clients are those of the present tokens. A name keeps its limiter when the tokens change.
+// clients holds a client for each current token. A name keeps its limiter when the tokens change.
 type clients struct {
-	rate     float64 // IDs a second; 0: no limit
+	rate     float64 // IDs per second; 0: no limit
 	burst    int
 	everyone client // without tokens
 
@@ -24,7 +24,7 @@ type clients struct {
 	turning sync.Mutex // held while present is replaced
 }
 
-// A clientSet is immutable but for what its limiters count.
+// A clientSet is immutable, except for the state of its limiters.
 type clientSet struct {
 	tokens  Tokens
 	ofToken []client
@@ -37,7 +37,7 @@ func newClients(rate float64, burst int) *clients {
 	return c
 }
 
-// find returns who has sent a request; ok is false when its token is not among those.
+// find returns the client of a request; ok is false if its token is unknown.
 func (c *clients) find(tokens Tokens, r *http.Request) (_ client, ok bool) {
 	if tokens.Len() == 0 {
 		return c.everyone, true
@@ -57,7 +57,7 @@ func (c *clients) find(tokens Tokens, r *http.Request) (_ client, ok bool) {
 	return set.ofToken[i], true
 }
 
-// turn makes the clients of other tokens. Those with the name of one before go on with its limiter.
+// turn creates the clients of new tokens. A name that had a token before keeps its limiter.
 func (c *clients) turn(tokens Tokens) *clientSet {
 	c.turning.Lock()
 	defer c.turning.Unlock()
@@ -87,7 +87,8 @@ func (c *clients) newClient() client {
 	return client{rate.NewLimiter(rate.Limit(c.rate), c.burst)}
 }
 
-// spend takes n IDs, at most the burst, from what the client may draw.
+// spend takes n IDs, at most the burst, from the client's limit. It returns nil if the limit allows
+// them.
 func (c client) spend(n int) *problem {
 	if c.limiter == nil {
 		return nil

@@ -17,7 +17,8 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// TestDocumentedClientsFailOver runs the clients of SERVICE.md with a server that is gone, one without a lease, and one that works.
+// TestDocumentedClientsFailOver runs the clients of SERVICE.md with three servers: the first is
+// down, the second has no lease, the third works.
 func TestDocumentedClientsFailOver(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/SERVICE.md")
 	if err != nil {
@@ -72,7 +73,7 @@ func TestDocumentedClientsFailOver(t *testing.T) {
 	}
 }
 
-// TestDocumentedExamplesAreTrue takes the ID of SERVICE.md apart.
+// TestDocumentedExamplesAreTrue parses the ID of SERVICE.md.
 func TestDocumentedExamplesAreTrue(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/SERVICE.md")
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// A shortage is why the generator has refused the last request for IDs.
+// A shortage is the error with which the generator rejected the last request for IDs.
 type shortage struct{ err error }
 
-// alive answers GET /healthz: that there is an answer is the answer.
+// alive handles GET /healthz. It always answers 200.
 func alive(w http.ResponseWriter, _ *http.Request, _ client) *problem {
 	return say(w, "ok\n")
 }
 
-// ready answers GET /readyz.
+// ready handles GET /readyz.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ client) *problem {
 	if s.draining.Load() {
 		return stopping
@@ -28,11 +28,11 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ client) *proble
 	return say(w, "ready\n")
 }
 
-// usable returns why a request for an ID would fail now, or nil. An empty ring alone is no reason, since that is filled when there is a
-// request; it is one when there is nothing to fill it from: the window of the lease is used up, or the last request found the ring
-// empty and the generator had to refuse.
+// usable returns the problem that a request for an ID would get now, or nil. An empty ring alone is
+// not a problem, because the next request fills it. It is a problem if the window of the lease is
+// used up, or if the generator rejected the last request.
 func (s *Server) usable() *problem {
-	short := s.shortage.Load() // first: a ring that is filled after the shortage counts
+	short := s.shortage.Load() // before Stats: IDs that arrive after the shortage count
 	stats := s.cfg.Generator.Stats()
 	if stats.Remaining > 0 {
 		return nil
@@ -48,7 +48,8 @@ func (s *Server) usable() *problem {
 	return nil
 }
 
-// readiness keeps an answer for a moment. The route is open to everybody, and a look at the ring holds up its padding.
+// readiness caches the answer of /readyz. The route needs no token, and reading the ring's state
+// delays padding.
 type readiness struct {
 	mu     sync.Mutex
 	at     time.Time

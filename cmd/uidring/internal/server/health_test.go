@@ -36,7 +36,8 @@ func TestReadyWhileIDsCanBeDrawn(t *testing.T) {
 	}
 }
 
-// TestReadyAgainWhenTheStoreIsBack has no request that would tell: a load balancer sends none to a server that is not ready.
+// TestReadyAgainWhenTheStoreIsBack has no request that would tell: a load balancer sends none to a
+// server that is not ready.
 func TestReadyAgainWhenTheStoreIsBack(t *testing.T) {
 	g, restore := cutOff(t)
 	s := newServer(t, Config{Generator: g})

@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// id answers GET /v1/id.
+// id handles GET /v1/id.
 func (s *Server) id(w http.ResponseWriter, r *http.Request, c client) *problem {
 	query, p := parameters(r, "form")
 	if p != nil {
@@ -25,7 +25,7 @@ func (s *Server) id(w http.ResponseWriter, r *http.Request, c client) *problem {
 	return s.draw(w, r, c, l, 1)
 }
 
-// ids answers GET /v1/ids?n=…
+// ids handles GET /v1/ids?n=…
 func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem {
 	query, p := parameters(r, "n", "form")
 	if p != nil {
@@ -42,7 +42,8 @@ func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem 
 	return s.draw(w, r, c, l, n)
 }
 
-// draw answers with n IDs, or with none. HEAD is answered as if there were IDs, but draws none, so that nobody knows their length.
+// draw answers with all n IDs, or with a problem. HEAD draws no IDs, so its answer has no
+// Content-Length.
 func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout, n int) *problem {
 	if r.Method == http.MethodHead {
 		if p := c.spend(1); p != nil {
@@ -61,24 +62,26 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout
 		return ofTake(err)
 	}
 	w.Header().Set("Content-Type", l.contentType)
-	if n > 1 { // net/http finds out the length of what is short
+	if n > 1 { // net/http sets the length of a short body
 		w.Header().Set("Content-Length", strconv.Itoa(b.length(l)))
 	}
 	b.write(w, l)
 	return nil
 }
 
-// patience is how long a request waits for the lease to be renewed. A burst may use up what is there in less time than that takes; a store
-// that is gone must not hold up clients, which can ask another server.
+// patience is how long a request waits for the renewal of the lease. A burst may use up the window
+// before the renewal is done. If the store is down, clients must not wait longer: they can ask
+// another server.
 const patience = 500 * time.Millisecond
 
-// reserve takes n IDs before the first of them is written: where they run short the answer is still a problem.
+// reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a
+// problem.
 func (s *Server) reserve(ctx context.Context, b *batch, n int) error {
 	var patient context.Context // from the first shortage on
 	b.spans = b.spans[:0]
 	for n > 0 {
 		first, got, err := s.cfg.Generator.Reserve(n)
-		if errors.Is(err, cached.ErrLeaseExhausted) && s.shortage.Load() == nil { // else a request before has waited in vain
+		if errors.Is(err, cached.ErrLeaseExhausted) && s.shortage.Load() == nil { // else an earlier request has waited in vain
 			if patient == nil {
 				var cancel context.CancelFunc
 				patient, cancel = context.WithTimeout(ctx, patience)
@@ -88,7 +91,7 @@ func (s *Server) reserve(ctx context.Context, b *batch, n int) error {
 			first, err = s.cfg.Generator.NextContext(patient)
 		}
 		if err != nil {
-			if ctx.Err() == nil { // a client that has left before the end of its patience shows nothing
+			if ctx.Err() == nil { // a client that disconnected while it waited proves no shortage
 				s.shortage.Store(&shortage{err})
 			}
 			return err
@@ -102,7 +105,8 @@ func (s *Server) reserve(ctx context.Context, b *batch, n int) error {
 	return nil
 }
 
-// parameters parses a query, and refuses what is not known or given twice: a slip in a name must not change the meaning.
+// parameters parses a query. It rejects unknown and repeated parameters: a misspelled name must not
+// select a default unnoticed.
 func parameters(r *http.Request, known ...string) (url.Values, *problem) {
 	if r.URL.RawQuery == "" {
 		return nil, nil

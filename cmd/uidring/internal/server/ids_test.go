@@ -17,6 +17,7 @@ import (
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 )
@@ -283,7 +284,7 @@ func TestAllIDsDrawnAtOnceAreDistinct(t *testing.T) {
 
 // TestABurstWaitsForTheLease draws more than the window has, from a store that answers.
 func TestABurstWaitsForTheLease(t *testing.T) {
-	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(assigner.FileStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})})
+	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})})
 	window := int(g.Stats().Window / time.Second)
 	s := newServer(t, Config{Generator: g})
 	w := call(s, "/v1/ids?n="+strconv.Itoa(2*(window+10)), "Accept", "text/plain")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testserver"
@@ -24,8 +25,9 @@ const (
 	pass   = 1 * time.Second
 )
 
-// TestLoad compares the API with a bare handler that writes a constant of the same size. Each pass loads one after the other, in this
-// process and through loopback, so that what disturbs the machine disturbs both; the median of the ratios counts.
+// TestLoad compares the API with a bare handler that writes a constant of the same size. Each pass
+// loads both in turn, in this process and through loopback, so that other work on the machine slows
+// both. The result is the median of the ratios.
 func TestLoad(t *testing.T) {
 	if !*load {
 		t.Skip("needs an idle machine, and wrk: go test . -run TestLoad -load -v")
@@ -66,12 +68,12 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// leased is a generator as a service has it, with a lease. Its layout has room for 4,194,304 IDs a second of ID time, so that it does not run
-// far ahead of the clock.
+// leased is a generator as a service has it, with a lease. Its layout has room for 4,194,304 IDs a
+// second of ID time, so that it does not run far ahead of the clock.
 func leased(t *testing.T) *cached.Generator {
 	return newGenerator(t, cached.Config{
 		Layout:   bitsalloc.Layout{DeltaBits: 31, WorkerBits: 10, SequenceBits: 22},
-		Assigner: assigner.Leased(assigner.FileStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true}),
+		Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true}),
 	})
 }
 
@@ -83,7 +85,8 @@ func constant(body string) http.Handler {
 	})
 }
 
-// wrk returns the requests a second that 32 connections get through in a pass. All of them have to succeed.
+// wrk returns the requests a second that 32 connections get through in a pass. All of them have to
+// succeed.
 func wrk(t *testing.T, url string, headers ...string) float64 {
 	t.Helper()
 	args := []string{"--threads", "1", "--connections", "32", "--duration", strconv.Itoa(int(pass.Seconds())) + "s"}

@@ -13,20 +13,20 @@ import (
 	"github.com/uidring/uidring"
 )
 
-// A layout is how IDs are written into a body.
+// A layout is the format of a body with IDs.
 type layout struct {
 	contentType         string
 	head, between, tail string
 	form                form
 }
 
-// A form is how one ID is written.
+// A form is the text or binary form of an ID.
 type form struct {
 	width  int // bytes; 0: as many as the number has digits
 	append func(dst []byte, id uidring.ID) []byte
 }
 
-// A shape is what JSON puts around IDs.
+// A shape is the JSON text around IDs.
 type shape struct{ head, tail string }
 
 var (
@@ -34,7 +34,8 @@ var (
 	many = shape{`{"ids":["`, "\"]}\n"}
 )
 
-// negotiate finds out how the client wants its IDs: as which media type by Accept, in which form by the parameter form.
+// negotiate returns the layout that the client asks for: the media type by Accept, the form by the
+// parameter form.
 func negotiate(r *http.Request, query url.Values, s shape) (layout, *problem) {
 	subtype, ok := accepted(r.Header["Accept"])
 	if !ok {
@@ -56,14 +57,15 @@ func negotiate(r *http.Request, query url.Values, s shape) (layout, *problem) {
 	return layout{contentType: "application/json", head: s.head, between: `","`, tail: s.tail, form: f}, nil
 }
 
-// accepted returns the subtype of the media type that suits the client best; ok is false when it wants none of them. JSON suits those who
-// do not say, and those who say it in a way that nobody can parse: old Java clients send "*; q=.2".
+// accepted returns the subtype of the media type that the client prefers; ok is false if it accepts
+// no offered type. Without Accept it returns JSON, also if Accept cannot be parsed: old Java
+// clients send "*; q=.2".
 func accepted(accept []string) (subtype string, ok bool) {
 	list := strings.Join(accept, ",")
 	if list == "" {
 		return "json", true
 	}
-	// With a charset, since what is offered has to have the parameters that are asked for.
+	// With a charset: an offer has to have the parameters that Accept asks for.
 	utf8 := contenttype.Parameters{"charset": "utf-8"}
 	best, _, err := contenttype.GetAcceptableMediaTypeFromHeader(list, []contenttype.MediaType{
 		{Type: "application", Subtype: "json", Parameters: utf8},
@@ -79,7 +81,7 @@ func accepted(accept []string) (subtype string, ok bool) {
 	return "json", true
 }
 
-// textForm returns the form that is asked for; decimal, if none is.
+// textForm returns the form of the query, decimal by default.
 func textForm(query url.Values) (f form, ok bool) {
 	switch query.Get("form") {
 	case "decimal":

@@ -35,7 +35,7 @@ func TestAccept(t *testing.T) {
 		{"text/plain;charset=latin1", none},
 		{"application/problem+json", none},
 
-		// What nobody can parse counts as nothing.
+		// A header that cannot be parsed counts as absent.
 		{"text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", "json"},
 		{"json", "json"},
 		{"text/plain;q=2", "json"},

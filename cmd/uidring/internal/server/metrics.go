@@ -13,7 +13,7 @@ import (
 	generators "github.com/uidring/uidring/metrics/prometheus"
 )
 
-// metrics are those of the process, the generator, and the requests.
+// metrics holds the metrics of the process, the generator and the requests.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -34,7 +34,7 @@ func newMetrics(stats func() cached.Stats, store Store) (*metrics, error) {
 		}, []string{"route"}),
 	}
 	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		generators.NewCollector(stats, nil), m.requests, m.duration,
 	} {
 		if err := m.registry.Register(c); err != nil {
@@ -47,8 +47,8 @@ func newMetrics(stats func() cached.Stats, store Store) (*metrics, error) {
 	return m, m.registry.Register(newStoreInfo(store, stats().DatacenterID))
 }
 
-// newStoreInfo is a metric by which monitoring finds servers of one namespace and datacenter that
-// count in different stores.
+// newStoreInfo returns a metric that shows servers of one namespace and datacenter with different
+// stores.
 func newStoreInfo(store Store, datacenter int64) prometheus.Collector {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "uidring_store_info",
@@ -68,7 +68,7 @@ func (m *metrics) handler() http.Handler {
 type usage struct {
 	route    string
 	requests *prometheus.CounterVec
-	ok       prometheus.Counter // the one of requests for status 200, looked up once
+	ok       prometheus.Counter // requests with status 200, looked up once
 	duration prometheus.Observer
 }
 
@@ -81,7 +81,7 @@ func (m *metrics) usage(route string) usage {
 	}
 }
 
-// count counts a request. Status 0 is a handler that has written nothing, for which net/http sends 200.
+// count counts a request. Status 0 means that the handler wrote nothing; net/http then sends 200.
 func (u usage) count(status int, took time.Duration) {
 	u.duration.Observe(took.Seconds())
 	if status == 0 || status == http.StatusOK {

@@ -36,7 +36,7 @@ func TestRequestsAreCountedByRouteAndCode(t *testing.T) {
 			t.Errorf("no %s in\n%s", line, body)
 		}
 	}
-	for _, name := range []string{"go_goroutines ", "process_open_fds ", "uidring_remaining_ids ", "promhttp_metric_handler_errors_total"} {
+	for _, name := range []string{"go_build_info{", "go_goroutines ", "process_open_fds ", "uidring_remaining_ids ", "promhttp_metric_handler_errors_total"} {
 		if !strings.Contains(body, "\n"+name) {
 			t.Errorf("no %s in the metrics", name)
 		}

@@ -11,7 +11,7 @@ import (
 
 const parsePath = "/v1/parse/"
 
-// parse answers GET /v1/parse/{id}.
+// parse handles GET /v1/parse/{id}.
 func (s *Server) parse(w http.ResponseWriter, r *http.Request, c client) *problem {
 	query, p := parameters(r, "form")
 	if p != nil {
@@ -29,7 +29,7 @@ func (s *Server) parse(w http.ResponseWriter, r *http.Request, c client) *proble
 	}
 	f, err := s.cfg.Generator.Parse(int64(id))
 	if err != nil {
-		return invalidID.because("%d is no ID of this server's layout.", id)
+		return invalidID.because("%d is not an ID of this server's layout.", id)
 	}
 	return writeJSON(w, idtext.Of(f))
 }

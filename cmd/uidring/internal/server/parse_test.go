@@ -40,11 +40,11 @@ func TestParseTakesAnIDApartInAllForms(t *testing.T) {
 	}
 }
 
-// TestDigitsAreNotGuessedAt reads what has one meaning, or a form.
+// TestDigitsAreNotGuessedAt: only a text that is valid in one form is read without a form.
 func TestDigitsAreNotGuessedAt(t *testing.T) {
 	s := newServer(t, Config{})
 	ambiguous := func(text, other string) string {
-		return fmt.Sprintf("ambiguous ID: %q is a decimal number and %s; say which by its form, decimal or %[2]s.", text, other)
+		return fmt.Sprintf("ambiguous ID: %q is valid as decimal and as %s; set the form, decimal or %[2]s.", text, other)
 	}
 	for path, want := range map[string]string{
 		"1234567890123":              ambiguous("1234567890123", "base32"),
@@ -78,8 +78,8 @@ func must(t *testing.T, parse func(string) (uidring.ID, error), text string) str
 func TestParseRefusesWhatIsNoID(t *testing.T) {
 	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Layout: bitsalloc.JavaScript()})})
 	for path, want := range map[string]string{
-		"0":                             "0 is no ID of this server's layout.",
-		"9223372036854775807":           "9223372036854775807 is no ID of this server's layout.",
+		"0":                             "0 is not an ID of this server's layout.",
+		"9223372036854775807":           "9223372036854775807 is not an ID of this server's layout.",
 		"9223372036854775808":           `ID out of range: decimal "9223372036854775808": above the largest ID, allowed: 0 to 9223372036854775807.`,
 		"-1":                            `ID out of range: decimal "-1": negative, allowed: 0 to 9223372036854775807.`,
 		"12x":                           `malformed ID: no form of 3 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`,

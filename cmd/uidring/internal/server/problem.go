@@ -16,7 +16,7 @@ import (
 // problemPage has a heading for each type.
 const problemPage = "https://github.com/uidring/uidring/blob/main/docs/SERVICE.md#"
 
-// A problem is why a request was not answered, as RFC 9457 has it. It is immutable.
+// A problem is an error response of RFC 9457. It is immutable.
 type problem struct {
 	name       string // the last part of the type
 	title      string
@@ -25,7 +25,7 @@ type problem struct {
 	retryAfter time.Duration // 0: not known
 }
 
-// The problems of the API. They are values; because and after make others of them.
+// The problems of the API. because and after return modified copies.
 var (
 	badRequest   = &problem{name: "bad-request", title: "Bad request", status: http.StatusBadRequest}
 	invalidID    = &problem{name: "invalid-id", title: "Not an ID", status: http.StatusBadRequest}
@@ -55,21 +55,22 @@ var (
 		detail: "The log of the server says more."}
 )
 
-// because returns the problem with a detail.
+// because returns a copy with a detail.
 func (p *problem) because(format string, args ...any) *problem {
 	q := *p
 	q.detail = fmt.Sprintf(format, args...)
 	return &q
 }
 
-// after returns the problem with the time after which to try again.
+// after returns a copy with the time after which to try again.
 func (p *problem) after(wait time.Duration) *problem {
 	q := *p
 	q.retryAfter = wait
 	return &q
 }
 
-// ofTake says what an error of the generator means to a client. What the store has answered stays in the log.
+// ofTake returns the problem for an error of the generator. Errors of the store appear in the log
+// only.
 func ofTake(err error) *problem {
 	ahead, isAhead := errors.AsType[*cached.AheadError](err)
 	switch {
@@ -87,7 +88,7 @@ func ofTake(err error) *problem {
 	panic(fmt.Sprintf("bug: server: an error that the generator does not document: %v", err)) // logged, and answered with 500
 }
 
-// write answers with the problem, in place of what was to be said before.
+// write answers with the problem. It replaces headers that the handler has set.
 func (p *problem) write(w http.ResponseWriter) {
 	body, err := json.Marshal(struct {
 		Type   string `json:"type"`
@@ -96,20 +97,20 @@ func (p *problem) write(w http.ResponseWriter) {
 		Detail string `json:"detail"`
 	}{problemPage + p.name, p.title, p.status, p.detail})
 	if err != nil {
-		panic("bug: server: a problem that is no JSON: " + err.Error())
+		panic("bug: server: a problem is not valid JSON: " + err.Error())
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
-	h.Set("X-Content-Type-Options", "nosniff") // some details repeat what was sent
+	h.Set("X-Content-Type-Options", "nosniff") // some details quote the request
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if p.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
 	}
 	w.WriteHeader(p.status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// excerpt bounds what an answer repeats of a request.
+// excerpt shortens a text of a request for an answer.
 func excerpt(given string) string {
 	const most = 64
 	if len(given) > most {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 )
@@ -24,7 +25,7 @@ type said struct {
 	Status              int
 }
 
-// wantProblem checks what all problems have in common.
+// wantProblem checks the properties that all problems share.
 func wantProblem(t *testing.T, answer *http.Response, body, name string) said {
 	t.Helper()
 	var p said
@@ -69,10 +70,11 @@ func stopped(t *testing.T) *cached.Generator {
 	return g
 }
 
-// cutOff is a generator that has used up its window and cannot reach its store; with restore it can.
+// cutOff is a generator that has used up its window and cannot reach its store; with restore it
+// can.
 func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
 	store := t.TempDir()
-	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(assigner.FileStore(store), assigner.LeaseConfig{AllowUndurable: true})})
+	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(fileassigner.LeaseStore(store), assigner.LeaseConfig{AllowUndurable: true})})
 	move := func(from, to string) {
 		if err := os.Rename(from, to); err != nil {
 			t.Fatal(err)
@@ -109,7 +111,7 @@ func TestErrorsOfTheGenerator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, Config{Generator: row.g})
-			// More than the small layouts have: what was drawn before the error is spent.
+			// More than the small layouts have: IDs drawn before the error are spent.
 			answer, body := do(t, http.DefaultClient, request(t, "GET", listen(t, s).URL+"/v1/ids?n=100000"))
 			if answer.StatusCode != row.status || answer.Header.Get("Retry-After") != row.retry {
 				t.Errorf("%d, Retry-After %q; want %d, %q", answer.StatusCode, answer.Header.Get("Retry-After"), row.status, row.retry)
@@ -193,7 +195,7 @@ func (s stuck) Write(p []byte) (int, error) {
 	return s.ResponseRecorder.Write(p)
 }
 
-// TestTooManyRequestsUnderWay has who needs no token take no place from who has one.
+// TestTooManyRequestsUnderWay: requests without a token take no place from requests with one.
 func TestTooManyRequestsUnderWay(t *testing.T) {
 	const most = 3
 	page := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})

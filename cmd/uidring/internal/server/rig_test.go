@@ -16,7 +16,8 @@ import (
 // workers counts the worker IDs that have been used in this process: each generator has another.
 var workers atomic.Int64
 
-// newGenerator makes a generator. If cfg does not say otherwise its epoch was an hour ago, by the clock of the test, and its worker ID is new.
+// newGenerator makes a generator. If cfg does not say otherwise its epoch was an hour ago, by the
+// clock of the test, and its worker ID is new.
 func newGenerator(t testing.TB, cfg cached.Config) *cached.Generator {
 	t.Helper()
 	if cfg.Assigner == nil {

@@ -15,10 +15,10 @@ const (
 	allowed = "GET, HEAD, OPTIONS" // methods of all routes
 )
 
-// A handler answers a request in full, or returns why it cannot, with nothing written.
+// A handler answers a request in full, or writes nothing and returns a problem.
 type handler func(w http.ResponseWriter, r *http.Request, c client) *problem
 
-// A route is what is served under a path, with what has to be true of a request first.
+// A route is the handler of a path, with the checks that a request has to pass first.
 type route struct {
 	server *Server
 	handle handler
@@ -26,13 +26,14 @@ type route struct {
 	gate   *gate // limits requests under way; nil: none
 	usage  usage
 
-	noStore []string // for the header, made once
+	noStore []string // value of Cache-Control, allocated once
 }
 
-// routes are found without a ServeMux, since that would redirect paths that are not clean, and answer some mistakes in plain text.
+// routes replaces http.ServeMux, which redirects unclean paths and answers some errors in plain
+// text.
 type routes struct {
 	exact         map[string]*route // by path
-	parse, assets *route            // of all paths that begin as they do; assets is nil without a page
+	parse, assets *route            // by prefix of the path; assets is nil without a page
 	unknown       *route
 }
 
@@ -50,7 +51,7 @@ func (t *routes) find(path string) *route {
 }
 
 func (s *Server) newRoutes(m *metrics) routes {
-	// Who needs no token has a gate apart: a few connections of HTTP/2 that read nothing can fill one.
+	// Routes without a token have their own gate: a few stalled HTTP/2 connections can fill it.
 	api, public, scrapes := &gate{most: s.cfg.MaxConcurrent}, &gate{most: s.cfg.MaxConcurrent}, &gate{most: mostScrapes}
 	add := func(name string, r route) *route {
 		r.server, r.usage, r.noStore = s, m.usage(name), []string{"no-store"}
@@ -76,7 +77,7 @@ func (s *Server) newRoutes(m *metrics) routes {
 	return all
 }
 
-// foreign makes a handler of one that answers mistakes by itself.
+// foreign adapts an http.Handler that answers errors itself.
 func foreign(h http.Handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, _ client) *problem {
 		h.ServeHTTP(w, r)
@@ -128,7 +129,8 @@ func (t *route) answer(w http.ResponseWriter, r *http.Request) *problem {
 	return t.handle(w, r, c)
 }
 
-// checkSize refuses what no route reads. After a body the connection is closed, so that nobody has to read it.
+// checkSize rejects long URLs and bodies. It closes the connection of a request with a body,
+// instead of reading the body.
 func checkSize(w http.ResponseWriter, r *http.Request) *problem {
 	if len(r.RequestURI) > longestURL {
 		return longURL
@@ -140,7 +142,7 @@ func checkSize(w http.ResponseWriter, r *http.Request) *problem {
 	return nil
 }
 
-// denied says why a token was refused as RFC 6750 has it.
+// denied answers an invalid or missing token as RFC 6750 requires.
 func denied(w http.ResponseWriter, r *http.Request) *problem {
 	challenge := `Bearer realm="uidring"`
 	if r.Header.Get("Authorization") != "" {
@@ -150,19 +152,20 @@ func denied(w http.ResponseWriter, r *http.Request) *problem {
 	return unauthorized
 }
 
-// recover turns a panic into a log record and, if it is not too late, a 500. The client learns nothing of the cause.
+// recover logs a panic and answers 500, unless the response has begun. The client does not learn
+// the cause.
 func (t *route) recover(a *answer, r *http.Request) {
 	cause := recover()
 	if cause == nil {
 		return
 	}
 	if cause == http.ErrAbortHandler {
-		panic(cause) // it is how a handler cuts a connection
+		panic(cause) // a handler aborts the connection on purpose
 	}
 	t.server.cfg.Logger.Error("panic while answering a request",
 		"method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	if a.status != 0 {
-		panic(http.ErrAbortHandler) // a part is out: what is left is to make it look incomplete
+		panic(http.ErrAbortHandler) // part of the response is sent: abort, so that the client sees it is truncated
 	}
 	clear(a.Header())
 	a.Header()["Cache-Control"] = t.noStore

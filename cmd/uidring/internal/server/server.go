@@ -1,8 +1,10 @@
-// Package server is the HTTP API of the ID service, as an http.Handler. It knows nothing of stores, files and TLS: the owner of a
-// [Server] gives it a generator and the tokens, and runs it behind a listener with timeouts and a limit on the size of headers.
+// Package server is the HTTP API of the ID service, as an http.Handler. It is independent of
+// stores, files and TLS: the caller passes a generator and the tokens to a [Server], and runs it
+// behind a listener with timeouts and a limit on the size of headers.
 //
-// A request passes, in this order: the route, the method, the length of its URL and body, the number of requests under way, the token, and
-// then, for /v1, the limit on IDs a second. The first of them that says no answers it, with a problem of RFC 9457.
+// A request passes these checks in order: the route, the method, the length of its URL and body,
+// the number of requests under way, the token, and then, for /v1, the limit on IDs per second. The
+// first failed check answers the request with a problem of RFC 9457.
 package server
 
 import (
@@ -17,42 +19,46 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// LargestBatch is the most IDs that a server may be set up to give out at once. It is also in openapi.json.
+// LargestBatch is the upper bound of Config.MaxBatch, in IDs. openapi.json repeats it.
 const LargestBatch = 100_000
 
-// A Config says what is served, to whom, and how much.
+// A Config configures a Server.
 type Config struct {
-	// Generator issues the IDs. It is required, and stays its owner's: the server does not close it.
+	// Generator issues the IDs; required. The server does not close it.
 	Generator *cached.Generator
-	// Tokens returns the present set; it is called for every request, by many goroutines at once. A nil func or the zero Tokens let everybody in.
+	// Tokens returns the current set of tokens. The server calls it for every request, from many
+	// goroutines at once. With a nil func or the zero Tokens, clients need no token.
 	Tokens func() Tokens
-	// MaxBatch is the most IDs that a request may ask for, 1 to 100,000; zero: 100,000.
+	// MaxBatch is the largest number of IDs per request, 1 to 100,000; zero: 100,000.
 	MaxBatch int
-	// Rate is the number of IDs a second that each name of Tokens may draw, or, without tokens, all clients together.
-	// Under /v1 a request without IDs counts as one. Zero: no limit.
+	// Rate is the number of IDs per second for each name of Tokens, or, without tokens, for all
+	// clients together. Under /v1 a request without IDs counts as one ID. Zero: no limit.
 	Rate float64
-	// Burst is the number of IDs that may be drawn at once after a pause, at least MaxBatch; zero: Rate, or MaxBatch where that is more.
+	// Burst is the number of IDs that a client may draw at once after a pause, at least MaxBatch;
+	// zero: Rate, or MaxBatch if that is more.
 	Burst int
-	// MaxConcurrent is the number of requests under /v1 that are under way at once, and of those for which no token is needed, 1 or more;
-	// zero: 1,024. Probes, scrapes of metrics and /events do not count.
+	// MaxConcurrent is the largest number of concurrent requests under /v1, and separately of
+	// requests to routes without a token, 1 or more; zero: 1,024. Probes, scrapes of metrics and
+	// /events do not count.
 	MaxConcurrent int
-	// Page serves /, /assets/ and /events, of which it limits the number; nil: none of them is there. The files are open to everybody, /events is not.
+	// Page serves /, /assets/ and /events; nil: these routes do not exist. It limits the number of
+	// event streams itself. The files need no token, /events does.
 	Page http.Handler
-	// Store is the store of the worker ID, for the metric uidring_store_info; without an ID there
-	// is no such metric.
+	// Store is the store of the worker ID, for the metric uidring_store_info. Without Store.ID
+	// there is no such metric.
 	Store Store
 	// Logger gets a record for each panic of a handler; nil: none.
 	Logger *slog.Logger
 }
 
-// A Store says which store a worker ID is from.
+// A Store describes the store of a worker ID.
 type Store struct {
 	Name, Namespace string
-	ID              string // of the namespace: servers whose IDs never meet have the same one
-	Local           bool   // it is a file or folder of this host
+	ID              string // random, made with the namespace: servers with different ones may issue equal IDs
+	Local           bool   // a file or folder of this host
 }
 
-// A Server is the API. It may be used by any number of goroutines at once.
+// A Server is the API. Any number of goroutines may use it.
 type Server struct {
 	cfg       Config // resolved
 	routes    routes
@@ -84,8 +90,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.routes.find(r.URL.Path).ServeHTTP(w, r)
 }
 
-// Drain makes /readyz answer 503 from now on, so that load balancers send their requests elsewhere. All else is answered as before. Call it
-// some seconds before the server stops to listen.
+// Drain makes /readyz answer 503, so that load balancers choose other servers. Other routes answer
+// as before. Call it some seconds before the server stops listening.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 func (cfg Config) resolve() (Config, error) {

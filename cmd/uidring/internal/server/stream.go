@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// stream is foreign for an answer without an end. It ends within a second after its token was taken away.
+// stream is like foreign, for an endless answer. It ends the answer within a second after the token
+// of the request was removed.
 func (s *Server) stream(h http.Handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, _ client) *problem {
 		ctx, cancel := context.WithCancel(r.Context())

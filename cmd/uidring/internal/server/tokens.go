@@ -15,8 +15,8 @@ const (
 	mostTokens                  = 1000    // each is compared with the token of every request
 )
 
-// Tokens is a set of bearer tokens, each with the name of who has it. It holds hashes only, and is immutable. The zero value is the
-// empty set, with which nobody needs a token.
+// Tokens is a set of bearer tokens, each with the name of its client. It holds only hashes, and is
+// immutable. The zero value is the empty set: clients then need no token.
 type Tokens struct{ known []token }
 
 type token struct {
@@ -24,10 +24,12 @@ type token struct {
 	hash [sha256.Size]byte
 }
 
-// ParseTokens reads a token file: a name and a token on each line, parted by spaces or tabs; lines that are empty or begin with # are
-// skipped. Names have up to 64 letters, digits and . _ -; tokens have 16 to 512 letters, digits and - . _ ~ + / =, as RFC 6750 has it. Two lines may
-// have one name, while a token is replaced; they then share a limit. At least one token is needed, since the empty set would open the server
-// to everybody, and at most 1,000 are allowed. All mistakes are reported at once, by line; no word of the file is in an error, for it may be a token.
+// ParseTokens reads a token file: a name and a token per line, separated by spaces or tabs. It
+// skips empty lines and lines that begin with #. Names have up to 64 letters, digits and . _ -.
+// Tokens have 16 to 512 letters, digits and - . _ ~ + / =, see RFC 6750. Two lines may have the
+// same name while a token is replaced; they share a limit. A file has 1 to 1,000 tokens: an empty
+// set would open the server to all clients. ParseTokens reports all mistakes at once, by line.
+// Errors quote no word of the file, since it may be a token.
 func ParseTokens(file []byte) (Tokens, error) {
 	var known []token
 	var errs []error
@@ -51,7 +53,7 @@ func ParseTokens(file []byte) (Tokens, error) {
 		known = append(known, t)
 	}
 	if len(known) == 0 && errs == nil {
-		errs = append(errs, errors.New("server: token file: no token in it, allowed: 1 or more; without a token file, no token is needed"))
+		errs = append(errs, errors.New("server: token file: no tokens, allowed: 1 or more; without a token file, clients need no token"))
 	}
 	if len(known) > mostTokens {
 		errs = append(errs, fmt.Errorf("server: token file: %d tokens, allowed: at most %d", len(known), mostTokens))
@@ -85,11 +87,11 @@ const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 // Len returns the number of tokens.
 func (t Tokens) Len() int { return len(t.known) }
 
-// String says how many tokens there are, and no more.
+// String returns the number of tokens, and no secrets.
 func (t Tokens) String() string { return fmt.Sprintf("tokens: %d", t.Len()) }
 
-// find returns the index of a token, or -1. It takes as long for a token that is known as for one that is not, of whatever length:
-// hashes are compared, with all there are.
+// find returns the index of a token, or -1. Its time does not reveal whether the secret is known:
+// it compares the hash with all known hashes.
 func (t Tokens) find(secret string) int {
 	hash, found := sha256.Sum256([]byte(secret)), -1
 	for i := range t.known {
@@ -98,7 +100,7 @@ func (t Tokens) find(secret string) int {
 	return found
 }
 
-// same reports whether both are one set, and not merely equal ones.
+// same reports whether t and u are the same set, not only equal sets.
 func (t Tokens) same(u Tokens) bool {
 	return len(t.known) == len(u.known) && (len(t.known) == 0 || &t.known[0] == &u.known[0])
 }

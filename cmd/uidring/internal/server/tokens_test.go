@@ -51,7 +51,7 @@ server: token file, line 8: the token of line 2 again, allowed: each token once`
 	}
 }
 
-// TestAnEmptyTokenFileOpensNothing matters since the empty set lets everybody in.
+// TestAnEmptyTokenFileOpensNothing: an empty set would let all clients in.
 func TestAnEmptyTokenFileOpensNothing(t *testing.T) {
 	for _, file := range []string{"", "\n\n", "# shop 0123456789abcdef\n"} {
 		if tokens, err := ParseTokens([]byte(file)); err == nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// What a newcomer does: start it without a setting, draw IDs, take one apart, scrape the metrics, open the page, kill it, start it again.
+// The first steps of a new user: start serve without settings, draw IDs, parse one, scrape the
+// metrics, open the page, kill the process, start it again.
 func TestServeAlone(t *testing.T) {
 	home := testserver.DiskFolder(t)
 	command := func() *exec.Cmd {
@@ -102,7 +103,8 @@ func checkParsed(t *testing.T, client *http.Client, c *child, id int64) {
 	}
 }
 
-// The second signal ends the process at once, however long it meant to take. One that comes with the first counts as the same.
+// The second signal ends the process at once, even during a long drain. A signal right after the
+// first counts as the same signal.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	c := serve(t, "--data="+testserver.DiskFolder(t), "--drain=1h")
 	began := time.Now()

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/server"
 )
 
-// newTokens is the set of tokens in a file.
+// newTokens returns the tokens of a file.
 func newTokens(file string) *reloaded[server.Tokens] {
 	return &reloaded[server.Tokens]{
 		name:     "tokens",
@@ -19,7 +19,7 @@ func newTokens(file string) *reloaded[server.Tokens] {
 	}
 }
 
-// api puts the API and the page before a generator.
+// api returns the API with the page, for a generator.
 func (s *Service) api(g *cached.Generator) (*server.Server, error) {
 	alloc, err := bitsalloc.New(s.cfg.Generator.Layout, s.cfg.Generator.Epoch)
 	if err != nil {

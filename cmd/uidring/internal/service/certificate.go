@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// newCertificate is a certificate in two PEM files, with its chain in the first and its key in the second.
+// newCertificate returns a certificate of two PEM files: the first has the certificate and its
+// chain, the second the key.
 func newCertificate(cert, key string) *reloaded[tls.Certificate] {
 	return &reloaded[tls.Certificate]{
 		name:  "certificate",
@@ -18,7 +19,7 @@ func newCertificate(cert, key string) *reloaded[tls.Certificate] {
 				return pair, fmt.Errorf("tls-cert %s, tls-key %s: %w", cert, key, err)
 			}
 			if end := pair.Leaf.NotAfter; time.Now().After(end) {
-				return pair, fmt.Errorf("tls-cert %s: it has expired at %s", cert, end.UTC().Format(time.RFC3339))
+				return pair, fmt.Errorf("tls-cert %s: expired at %s, allowed: a valid certificate", cert, end.UTC().Format(time.RFC3339))
 			}
 			return pair, nil
 		},
@@ -28,7 +29,7 @@ func newCertificate(cert, key string) *reloaded[tls.Certificate] {
 	}
 }
 
-// tlsConfig shows each client the certificate that is the current one.
+// tlsConfig presents the current certificate to each client.
 func tlsConfig(certificate *reloaded[tls.Certificate], lowest uint16) *tls.Config {
 	return &tls.Config{
 		MinVersion: lowest,

@@ -45,7 +45,8 @@ type child struct {
 	address string // once it listens
 }
 
-// serve starts uidring serve on a free port with more arguments, and returns once it has a worker ID.
+// serve starts uidring serve on a free port with more arguments, and returns once it has a worker
+// ID.
 func serve(t *testing.T, args ...string) *child {
 	t.Helper()
 	c := launch(t, exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, args...)...))

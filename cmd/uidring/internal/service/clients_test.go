@@ -15,7 +15,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// A tally counts each ID once. It has a bit for each ID of a run, all IDs of one worker and unit of time.
+// A tally counts each ID once. It has a bit for each ID of a run, all IDs of one worker and unit of
+// time.
 type tally struct {
 	mu         sync.Mutex
 	runs       map[int64]*[1 << 13 / 64]uint64
@@ -103,7 +104,8 @@ func fetch(ctx context.Context, client *http.Client, url string, n int) ([]int64
 	return ids, nil
 }
 
-// A crowd draws IDs from servers, any of which will do: each client goes on to the next when one fails it.
+// A crowd draws IDs from servers, any of which will do: each client goes on to the next when one
+// fails it.
 type crowd struct {
 	t       *testing.T
 	tally   *tally
@@ -150,7 +152,7 @@ func (c *crowd) request(ctx context.Context, client *http.Client, turn int) {
 	}
 }
 
-// end has all clients end. What they were drawing is not counted.
+// end stops all clients. It does not count the IDs of requests under way.
 func (c *crowd) end() {
 	c.cancel()
 	c.group.Wait()

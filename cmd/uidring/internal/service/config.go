@@ -15,55 +15,59 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/server"
 )
 
-// storeTimeout bounds each call to the store of worker IDs.
+// storeTimeout is the time limit for each call to the store of worker IDs.
 const storeTimeout = 10 * time.Second
 
-// A Config says what to serve, where, and to whom. No field has a default. Errors name the fields as the settings of the command are named.
+// A Config configures a Service. No field has a default. Errors use the names of the command's
+// settings for the fields.
 type Config struct {
-	// Listen is host:port. Where others than this host can reach it, TokenFile and CertFile have to be there, or Insecure.
+	// Listen is host:port. An address that other hosts reach requires TokenFile and CertFile, or
+	// Insecure.
 	Listen string
-	// Insecure lets others reach the service without proving who they are, or in plain text.
+	// Insecure allows other hosts to connect without tokens or without TLS.
 	Insecure bool
-	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no TLS.
+	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no
+	// TLS.
 	CertFile, KeyFile string
-	// MinTLS is the lowest version that is spoken, tls.VersionTLS12 or tls.VersionTLS13.
+	// MinTLS is the lowest version of TLS, tls.VersionTLS12 or tls.VersionTLS13.
 	MinTLS uint16
-	// TokenFile has the tokens that clients show, see server.ParseTokens. Empty: none are asked for.
+	// TokenFile has the tokens of clients, see server.ParseTokens. Empty: clients need no token.
 	TokenFile string
-	// MaxConnections are served at a time, at least 1. Others wait.
+	// MaxConnections is the largest number of concurrent connections, at least 1. Others wait.
 	MaxConnections int
 
-	// MaxBatch, Rate, Burst and MaxRequests bound what clients draw, see server.Config.
+	// MaxBatch, Rate, Burst and MaxRequests limit the IDs and requests of clients, see
+	// server.Config.
 	MaxBatch, Burst, MaxRequests int
 	Rate                         float64
 
-	// DSN is the URL of the store of worker IDs, see package store, and Namespace is one of it.
+	// DSN is the URL of the store of worker IDs, see package store. Namespace is a namespace of it.
 	DSN, Namespace string
-	// CreateSchema makes what the store lacks.
+	// CreateSchema creates the missing parts of the store.
 	CreateSchema bool
-	// KnownStores is a folder in which the service notes the stores on this host that it has used,
-	// so that it notices when one is gone or when there would be a second. It is made if need be,
-	// and lies outside the stores. Empty: nothing is noted.
+	// KnownStores is a folder that lists the stores of this host that the service has used. With it
+	// the service notices a lost store, or a second one. The service creates the folder, which has
+	// to be outside of the stores. Empty: no list.
 	KnownStores string
-	// NewStore makes a store where ErrSecondStore would be the answer.
+	// NewStore creates a store where Run would otherwise return ErrSecondStore.
 	NewStore bool
-	// Lease says how a worker ID is held. Its Logger is set here.
+	// Lease configures the lease. The service sets its Logger.
 	Lease assigner.LeaseConfig
-	// Generator says how IDs are made. Its Assigner, AssignTimeout and Logger are set here.
+	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
 	Generator cached.Config
 
-	// Drain is how long requests are taken after /readyz has begun to say no, 0 or more.
+	// Drain is the time from the first 503 of /readyz until the service stops listening, 0 or more.
 	Drain time.Duration
-	// Grace is how long requests that are under way may take at the end, more than 0.
+	// Grace is the time limit for requests under way after that, more than 0.
 	Grace time.Duration
 
 	// Version of the program, for the page.
 	Version string
-	// Logger gets what happens to the process; required.
+	// Logger gets the records of the process; required.
 	Logger *slog.Logger
 }
 
-// check reports all mistakes that can be seen before anything is opened.
+// check reports all mistakes that it finds without opening files or the store.
 func (cfg *Config) check() error {
 	errs := []error{cfg.checkListen()}
 	check := func(ok bool, format string, args ...any) {
@@ -85,20 +89,21 @@ func (cfg *Config) check() error {
 	return errors.Join(append(errs, cfg.checkGenerator())...)
 }
 
-// errChecked ends the making of a generator whose configuration has no mistakes.
+// errChecked is the error of noAssigner: the configuration of the generator is valid.
 var errChecked = errors.New("service: the configuration of the generator has no mistakes")
 
-// checkGenerator has the generator check its configuration, which comes before it asks for a worker ID.
+// checkGenerator has cached.New check the configuration, which it does before it asks for a worker
+// ID.
 func (cfg *Config) checkGenerator() error {
 	generator := cfg.Generator
-	generator.Assigner = nobody{}
+	generator.Assigner = noAssigner{}
 	if _, err := cached.New(generator); !errors.Is(err, errChecked) {
 		return renamed{err}
 	}
 	return nil
 }
 
-// A renamed error of the library names fields as the settings of the command are named.
+// A renamed error is an error of the library with the names of the command's settings.
 type renamed struct{ error }
 
 func (e renamed) Error() string {
@@ -108,9 +113,10 @@ func (e renamed) Error() string {
 
 func (e renamed) Unwrap() error { return e.error }
 
-// nobody has no worker ID to give.
-type nobody struct{}
+// noAssigner fails every Assign with errChecked: checkGenerator validates a Config without a worker
+// ID.
+type noAssigner struct{}
 
-func (nobody) Assign(context.Context, assigner.Domain) (assigner.Lease, error) {
+func (noAssigner) Assign(context.Context, assigner.Domain) (assigner.Lease, error) {
 	return nil, errChecked
 }

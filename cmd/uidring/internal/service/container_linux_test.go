@@ -26,8 +26,9 @@ func TestProgramIsStatic(t *testing.T) {
 	}
 }
 
-// emptied is what the container is to the process: nothing but the program on a root that cannot be written to, a folder for data, a user
-// without a name or rights, and no environment but that of the image. It runs as the child of unshare, with mounts of its own.
+// emptied is a script that runs the program as in the container: on a read-only root with nothing
+// else, with a folder for data, as a user without a name or rights, in the environment of the
+// image. It runs as the child of unshare, with its own mounts.
 const emptied = `set -e
 root=$1 program=$2 user=$3 environment=$4
 mount -t tmpfs none "$root"
@@ -58,7 +59,7 @@ func TestProgramRunsAsInTheContainer(t *testing.T) {
 	}
 	for store, environment := range map[string]string{
 		"sqlite:///data/uidring.db": image(t, "ENV"),
-		"file:///data":              image(t, "ENV") + " UIDRING_DSN=file:///data",
+		"file:///data":              image(t, "ENV") + " UIDRING_STORE=file:///data",
 	} {
 		const inMemory = " UIDRING_ALLOW_UNDURABLE=true" // /data is here
 		t.Run(store, func(t *testing.T) { inContainer(t, store, environment+inMemory) })

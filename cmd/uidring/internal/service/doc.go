@@ -1,3 +1,3 @@
-// Package service is the running process of uidring serve: its listener, its generator with the worker ID behind it, the files that it
-// reads again when they change, and the order in which all that starts and ends.
+// Package service is the process of uidring serve: its listener, its generator with the lease of a
+// worker ID, the reloading of its certificate and tokens, and the order of start and shutdown.
 package service

@@ -13,16 +13,17 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// Three servers are one service. One is killed under load, another is told to end, both come back: each request is answered by the next
-// server that is asked, the only attempts that fail are those at a server that ends or is gone, and no ID comes twice.
+// Three servers are one service. One is killed under load, another is told to end, both come back:
+// each request is answered by the next server that is asked, the only attempts that fail are those
+// at a server that ends or is gone, and no ID comes twice.
 func TestServersStandInForEachOther(t *testing.T) {
 	mariaDB := func(t *testing.T) [][]string {
-		dsn := "--dsn=mysql://root@" + testserver.MariaDB(t).Addr() + "/uidring"
+		dsn := "--store=mysql://root@" + testserver.MariaDB(t).Addr() + "/uidring"
 		return [][]string{{dsn}, {dsn}, {dsn}}
 	}
 	regions := func(t *testing.T) (args [][]string) { // which have nothing in common but the layout
 		for i := range 3 {
-			args = append(args, []string{"--dsn=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"), fmt.Sprint("--datacenter=", i)})
+			args = append(args, []string{"--store=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"), fmt.Sprint("--datacenter=", i)})
 		}
 		return args
 	}
@@ -39,7 +40,7 @@ func standIn(t *testing.T, settings [][]string) {
 	all := newTally()
 	c := &crowd{t: t, tally: all, servers: f.urls, failed: f.judge}
 	c.draw(6)
-	more := func() { // IDs for everybody
+	more := func() { // IDs for all clients
 		goal := all.total() + 20_000
 		until(t, "IDs", func() bool { return all.total() >= goal })
 	}
@@ -64,7 +65,7 @@ type fleet struct {
 	mu       sync.Mutex
 	children []*child
 	ends     map[string]time.Time // when the end of a server began
-	failed   [2]int               // attempts, at the server that is killed and at the one that is told to end
+	failed   [2]int               // attempts, at the killed server and at the server that ended in order
 }
 
 func (f *fleet) urls() (urls []string) {
@@ -90,8 +91,9 @@ func (f *fleet) replace(i int, c *child) {
 	f.children[i] = c
 }
 
-// judge allows an attempt to fail when the server was killed while it was under way, or was gone when it began. A server that was told
-// to end has answered what it has taken: others found nobody listening, or were in the queue of the kernel when that changed.
+// judge allows an attempt to fail if its server was killed during the attempt, or was down when the
+// attempt began. A server that ends in order answers all requests that it has read. Other attempts
+// fail because its port is closed, or because they were still in the kernel's queue.
 func (f *fleet) judge(url string, began, ended time.Time, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

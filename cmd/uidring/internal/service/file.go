@@ -9,22 +9,22 @@ import (
 	"sync/atomic"
 )
 
-// A reloaded value is made of the contents of files. What cannot be read or understood leaves the value as it was.
-// Any number of goroutines may call current; the other methods belong to one at a time.
+// A reloaded value is parsed from files. Unreadable or invalid files leave the value unchanged. Any
+// number of goroutines may call current; call the other methods from one goroutine at a time.
 type reloaded[T any] struct {
-	name     string   // for people
-	files    []string // in the order that parse takes them
+	name     string   // for log records and errors
+	files    []string // in the order of parse's contents
 	parse    func(contents [][]byte) (T, error)
 	describe func(T) string
 
-	seen  [][]byte // by the last load or refresh, good or bad
+	seen  [][]byte // the contents that load last read, valid or not
 	value atomic.Pointer[T]
 }
 
-// current returns the value that was made last, or nil.
+// current returns the last valid value, or nil.
 func (r *reloaded[T]) current() *T { return r.value.Load() }
 
-// load reads the files and makes the value of them.
+// load reads and parses the files.
 func (r *reloaded[T]) load() error {
 	contents, err := r.read()
 	r.seen = contents
@@ -37,14 +37,14 @@ func (r *reloaded[T]) load() error {
 	return nil
 }
 
-// refresh is load for files that may have changed. Where they have not, a mistake in them has been reported already; somebody who asks
-// wants to read it again.
+// refresh loads the files if they have changed, or if asked is true, as on SIGHUP. It does not log
+// the error of an unchanged file again, unless asked is true.
 func (r *reloaded[T]) refresh(asked bool, logger *slog.Logger) {
 	if contents, _ := r.read(); !asked && slices.EqualFunc(contents, r.seen, slices.Equal) {
 		return
 	}
 	if err := r.load(); err != nil {
-		logger.Warn(r.name+" not loaded, what was there stays", "files", r.files, "error", err)
+		logger.Warn(r.name+" not loaded, the old contents stay in use", "files", r.files, "error", err)
 		return
 	}
 	logger.Info(r.name+" loaded", "files", r.files, "contents", r.describe(*r.current()))

@@ -53,7 +53,7 @@ func TestBadContentsLeaveTheValueAndAreReportedOnce(t *testing.T) {
 		{"another", "2", false, "2", "the number 2"},
 		{"a bad one", "x", false, "2", "no number"},
 		{"still bad", "x", false, "2", ""},
-		{"still bad, and somebody asks", "x", true, "2", "what was there stays"},
+		{"still bad, and asked", "x", true, "2", "the old contents stay in use"},
 		{"no file", "-", false, "2", "no such file"},
 		{"still no file", "-", false, "2", ""},
 		{"the old one again", "2", false, "2", "number loaded"},

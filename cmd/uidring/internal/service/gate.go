@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// A gate stands before the API, which cannot be there before the worker ID is. Until then the gate answers: alive, but not ready. Towards the end it
-// has clients leave: a connection that is closed with an answer loses no request, one that is closed between two may.
+// A gate answers requests until the API is ready, which needs a worker ID: alive, but not ready. At
+// the end of the process it closes connections together with an answer: closing an idle connection
+// could lose a request.
 type gate struct {
 	api    atomic.Pointer[http.Handler] // nil: the worker ID is being taken
 	ending atomic.Bool
@@ -19,7 +20,7 @@ func (g *gate) drain() { g.ending.Store(true) }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.ending.Load() {
-		w.Header().Set("Connection", "close") // HTTP/2 says it in its own way
+		w.Header().Set("Connection", "close") // net/http sends GOAWAY on HTTP/2
 	}
 	if api := g.api.Load(); api != nil {
 		(*api).ServeHTTP(w, r)
@@ -33,7 +34,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Retry-After", "1")
-	w.Header().Set("Refresh", "1") // browsers take no notice of Retry-After
+	w.Header().Set("Refresh", "1") // browsers ignore Retry-After
 	w.WriteHeader(http.StatusServiceUnavailable)
 	fmt.Fprintln(w, `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"Starting: a worker ID is being taken."}`)
 }

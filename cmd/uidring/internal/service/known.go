@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A knownStore is a namespace of a store on this host that a server has used. Each is a file of the
-// folder Config.KnownStores, named after its ID.
+// A knownStore is a namespace of a store on this host that a server has used. It is kept as a file
+// of the folder Config.KnownStores, named after its ID.
 type knownStore struct {
 	Path      string
 	Namespace string
@@ -20,13 +20,13 @@ type knownStore struct {
 	Since     time.Time
 }
 
-// exists reports whether there is something at the path of the store.
+// exists reports whether the path of the store exists and is not an empty file.
 func (k knownStore) exists() bool {
 	info, err := os.Stat(k.Path)
 	return err == nil && (info.IsDir() || info.Size() > 0)
 }
 
-// isAt reports whether the path of the store and another one lead to the same file.
+// isAt reports whether path leads to the file of the store.
 func (k knownStore) isAt(path string) bool {
 	if k.Path == path {
 		return true
@@ -39,8 +39,8 @@ func (k knownStore) isAt(path string) bool {
 	return err == nil && os.SameFile(mine, other)
 }
 
-// knownStores returns the stores of a namespace that are noted in a folder. Files that cannot be
-// read are reported beside the others.
+// knownStores returns the stores of a namespace that a folder lists. It returns the readable ones
+// together with an error for the others.
 func knownStores(folder, namespace string) (known []knownStore, err error) {
 	if folder == "" {
 		return nil, nil
@@ -70,7 +70,7 @@ func knownStores(folder, namespace string) (known []knownStore, err error) {
 	return known, errors.Join(errs...)
 }
 
-// note writes a store into a folder, in place of those that were at the same path before.
+// note writes a store into a folder, and removes former stores of the same path.
 func (k knownStore) note(folder string, known []knownStore) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err

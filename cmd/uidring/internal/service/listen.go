@@ -24,7 +24,8 @@ const (
 	maxStreams    = 250              // requests at once on a connection of HTTP/2
 )
 
-// checkListen refuses to be reached by others without their proving who they are, and in plain text.
+// checkListen rejects an address that other hosts reach without tokens or without TLS, unless
+// Insecure is set.
 func (cfg *Config) checkListen() error {
 	if _, _, err := net.SplitHostPort(cfg.Listen); err != nil {
 		return fmt.Errorf("listen %q, allowed: host:port, such as 127.0.0.1:8080, [::1]:8080 or :8080", cfg.Listen)
@@ -34,13 +35,13 @@ func (cfg *Config) checkListen() error {
 	}
 	var lacks []error
 	if cfg.TokenFile == "" {
-		lacks = append(lacks, errors.New("no tokens are asked for: set tokens"))
+		lacks = append(lacks, errors.New("it has no tokens: set tokens"))
 	}
 	if cfg.CertFile == "" {
-		lacks = append(lacks, errors.New("nothing is encrypted: set tls-cert and tls-key"))
+		lacks = append(lacks, errors.New("it has no TLS: set tls-cert and tls-key"))
 	}
 	for i, lack := range lacks {
-		lacks[i] = fmt.Errorf("listen %s can be reached from other hosts, and %w, or insecure where something else sees to that", cfg.Listen, lack)
+		lacks[i] = fmt.Errorf("listen %s can be reached from other hosts, and %w, or insecure if a proxy or firewall protects it", cfg.Listen, lack)
 	}
 	return errors.Join(lacks...)
 }
@@ -51,7 +52,7 @@ func (cfg *Config) reachable() bool {
 	return err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback()
 }
 
-// listen opens the socket. Connections above the limit wait in the queue of the kernel.
+// listen opens the socket. Connections above the limit wait in the kernel's queue.
 func (cfg *Config) listen(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", cfg.Listen)
@@ -61,7 +62,7 @@ func (cfg *Config) listen(ctx context.Context) (net.Listener, error) {
 	return netutil.LimitListener(l, cfg.MaxConnections), nil
 }
 
-// newHTTPServer speaks HTTP/1.1 and HTTP/2, with TLS when there is a certificate.
+// newHTTPServer returns a server of HTTP/1.1 and HTTP/2, with TLS if encrypted is true.
 func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -80,7 +81,8 @@ func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *h
 	}
 }
 
-// complaints are what net/http has to say: mostly that clients do something wrong, such as a port scan in place of a TLS handshake.
+// complaints logs the errors of net/http. Most are mistakes of clients, such as port scans instead
+// of a TLS handshake, and appear at level DEBUG only.
 type complaints struct{ logger *slog.Logger }
 
 func (c *complaints) Write(p []byte) (int, error) {

@@ -18,7 +18,7 @@ import (
 )
 
 func TestOtherHostsNeedTokensAndTLS(t *testing.T) {
-	const token, plain = "no tokens are asked for", "nothing is encrypted"
+	const token, plain = "it has no tokens", "it has no TLS"
 	for _, tt := range []struct {
 		listen   string
 		tokens   bool
@@ -99,7 +99,8 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// A client that sends its header byte by byte, and one that sends nothing, are cut off when the time for a header is over.
+// The server disconnects a client that sends its header byte by byte, or nothing, after the time
+// limit for a header.
 func TestSlowHeaderIsCutOff(t *testing.T) {
 	const bound = 200 * time.Millisecond
 	address := listening(t, 10, ok, func(s *http.Server) { s.ReadHeaderTimeout = bound })
@@ -249,7 +250,7 @@ func clients(t *testing.T, trust *tls.Config) map[string]*http.Client {
 			Protocols:           protocols,
 			TLSClientConfig:     trust.Clone(),
 			MaxIdleConnsPerHost: 100,
-			HTTP2:               &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}, // what a server sends ahead of a client that does not read
+			HTTP2:               &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}, // bytes that a server can send to a client that does not read
 		}
 		t.Cleanup(transport.CloseIdleConnections)
 		all[version] = &http.Client{Transport: transport, Timeout: patience}
@@ -271,7 +272,7 @@ func TestBothVersionsOfHTTPAreSpokenInPlainText(t *testing.T) {
 	}
 }
 
-// What clients do wrong would fill the log; what the operator has to know must be in it.
+// Mistakes of clients would fill the log, but errors that concern the operator must be in it.
 func TestComplaintsOfHTTPAreToldApart(t *testing.T) {
 	for text, want := range map[string]string{
 		"http: TLS handshake error from 10.0.0.1:1: EOF\n":                       "",

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// newcomers are the connections on which no request has come yet. http.Server.Shutdown reads the first request of such a connection and drops it
-// without an answer; so they are waited for before.
+// newcomers are the connections without a request so far. http.Server.Shutdown reads the first
+// request of such a connection and drops it without an answer, so the service waits for newcomers
+// before Shutdown.
 type newcomers struct {
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
@@ -35,13 +36,13 @@ func (n *newcomers) none() bool {
 	return len(n.conns) == 0
 }
 
-// wait waits until there are none, or until ctx ends.
+// wait waits until there are no newcomers, or until ctx ends.
 func (n *newcomers) wait(ctx context.Context) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
-		case <-tick.C: // first: one that is no longer new is then past the point where it would be dropped
+		case <-tick.C: // before none: a connection that just left StateNew needs a moment until Shutdown no longer drops it
 		case <-ctx.Done():
 			return
 		}

@@ -10,13 +10,12 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// ErrSecondStore: the store is new where another one is expected, or a copy of another one. Two
-// stores do not know each other, so that servers that use them give out the same IDs. Starting
-// again does not help.
+// ErrSecondStore: the store is new although another store is expected, or a copy of another store.
+// Servers with separate stores give out the same IDs. Starting again does not help.
 var ErrSecondStore = errors.New("second store of worker IDs")
 
-// checkStore refuses a store on this host that must not be used, and reports whether it is blank.
-// It has to come before the store is made.
+// checkStore rejects a store on this host that must not be used, and reports whether it is blank.
+// Call it before the store is created.
 func (s *Service) checkStore(ctx context.Context) (blank bool, err error) {
 	path := s.store.Path()
 	if path == "" {
@@ -51,7 +50,7 @@ func (s *Service) checkStore(ctx context.Context) (blank bool, err error) {
 	return blank, err
 }
 
-// copied refuses a store whose original is still there. A store that was moved is none.
+// copied rejects the copy of a store whose original still exists. A moved store is not a copy.
 func (s *Service) copied(path, id string) error {
 	for _, k := range s.known {
 		if k.ID == id && !k.isAt(path) && k.exists() {
@@ -62,9 +61,8 @@ func (s *Service) copied(path, id string) error {
 	return nil
 }
 
-// unexpected refuses a store without a namespace, or with another one, where a store of this
-// namespace is known, and a blank one on an address that other hosts reach. An id of "" is no
-// namespace.
+// unexpected rejects a store if a store of this namespace with another ID is known, and a blank
+// store on an address that other hosts reach. The id "" means that the store has no namespace.
 func (s *Service) unexpected(path, id string, blank bool) error {
 	const remedy = "set new-store for one start, see docs/SERVING.md#one-store"
 	for _, k := range s.known {
@@ -86,15 +84,15 @@ func (s *Service) unexpected(path, id string, blank bool) error {
 		}
 	}
 	if blank && s.cfg.reachable() {
-		return fmt.Errorf("%w: %s would be made anew, and listen %s can be reached from other hosts: servers with a store each give out "+
-			"the same IDs; set dsn to a store that all servers of namespace %q share; if this is the only one, %s",
+		return fmt.Errorf("%w: %s would be created, and listen %s can be reached from other hosts: servers with separate stores give out "+
+			"the same IDs; set store to a store that all servers of namespace %q share; if this is the only one, %s",
 			ErrSecondStore, s.store, s.cfg.Listen, s.cfg.Namespace, remedy)
 	}
 	return nil
 }
 
-// noteStore reads the ID of the store, and notes a store on this host. It logs errors and goes on:
-// the worker ID is valid all the same.
+// noteStore reads the ID of the store, and adds a store of this host to the known ones. It logs
+// errors and goes on: the worker ID is valid all the same.
 func (s *Service) noteStore(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

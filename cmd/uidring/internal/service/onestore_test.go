@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// A host has a user's folders, in which serve finds its places, and a copy of what it had before.
+// A host has the folders of a user, where serve keeps its data, and a copy of an earlier state.
 type host struct {
 	t    *testing.T
 	home string
@@ -64,7 +64,7 @@ func (h host) must(err error) {
 	}
 }
 
-// The first start needs no setting, and says that the store is new. The next one does not.
+// The first start needs no setting, and logs that the store is new. The next start does not.
 func TestNewStoreIsSeen(t *testing.T) {
 	h := newHost(t)
 	for _, want := range []bool{true, false} {
@@ -82,8 +82,7 @@ func TestNewStoreIsSeen(t *testing.T) {
 
 const newStoreMessage = "new store: a server with another store gives out the same IDs"
 
-// A store that has been lost, or lies elsewhere now, is not replaced by a new one that begins at
-// the first number.
+// serve does not replace a lost or moved store with a new one, which would begin at worker ID 0.
 func TestStoreThatIsGoneIsNotReplaced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose func(h host) error
@@ -105,7 +104,7 @@ func TestStoreThatIsGoneIsNotReplaced(t *testing.T) {
 				t.Errorf("log:\n%s", c.log)
 			}
 			c.terminate()
-			h.serve().terminate() // it is the one that is expected from now on
+			h.serve().terminate() // serve expects this store from now on
 		})
 	}
 }
@@ -122,7 +121,7 @@ func TestSecondStoreOfAHostIsRefused(t *testing.T) {
 	h.serve().terminate()
 	other := "--data=" + testserver.DiskFolder(t)
 	h.refused([]string{other}, "this host has a store of namespace \"default\" at "+h.file(), "new-store")
-	h.refused([]string{"--dsn=file://" + testserver.DiskFolder(t)}, h.file())
+	h.refused([]string{"--store=file://" + testserver.DiskFolder(t)}, h.file())
 	h.serve(other, "--namespace=another").terminate() // of which there is none yet
 	h.serve(other, "--new-store").terminate()
 	h.serve(other).terminate()
@@ -154,8 +153,8 @@ func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
 func TestServerForOtherHostsMakesNoStoreUnasked(t *testing.T) {
 	h := newHost(t)
 	reachable := []string{"--listen=0.0.0.0:0", "--insecure"}
-	h.refused(reachable, "listen 0.0.0.0:0 can be reached from other hosts", "set dsn", "new-store")
-	h.refused(append(reachable, "--dsn=file://"+testserver.DiskFolder(t)), "can be reached from other hosts")
+	h.refused(reachable, "listen 0.0.0.0:0 can be reached from other hosts", "set store", "new-store")
+	h.refused(append(reachable, "--store=file://"+testserver.DiskFolder(t)), "can be reached from other hosts")
 	if _, err := os.Stat(h.data()); err == nil {
 		t.Error("the data folder was made")
 	}
@@ -163,7 +162,7 @@ func TestServerForOtherHostsMakesNoStoreUnasked(t *testing.T) {
 	h.serve(reachable...).terminate()
 }
 
-// systemd makes two folders: what is in one tells that the other was lost.
+// systemd creates two folders. The list in the second shows that the first was lost.
 func TestStoreOfAUnitThatIsGoneIsNotReplaced(t *testing.T) {
 	dir := testserver.DiskFolder(t)
 	data, known := filepath.Join(dir, "data"), filepath.Join(dir, "known")
@@ -197,7 +196,7 @@ func TestStoreThatMovesUnderAServerIsReported(t *testing.T) {
 	}
 }
 
-// Monitoring that sees both tells servers with a store each from servers that share one.
+// The metrics of two servers show whether they share a store.
 func TestMetricsTellStoresApart(t *testing.T) {
 	first, second := newHost(t), newHost(t)
 	a, b, c := first.serve(), first.serve(), second.serve()

@@ -57,7 +57,8 @@ func replace(t *testing.T, path, text string) {
 	}
 }
 
-// load sends requests without a pause until the test calls the func that it returns, which says how many there were. Each has to succeed.
+// load sends requests without a pause until the test calls the func that it returns, which says how
+// many there were. Each has to succeed.
 func load(t *testing.T, request func() error) (end func() int64) {
 	t.Helper()
 	var done atomic.Bool
@@ -126,12 +127,12 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 	refused := func(want string) {
 		t.Helper()
 		until(t, want, func() bool {
-			record := log.find("certificate not loaded, what was there stays")
+			record := log.find("certificate not loaded, the old contents stay in use")
 			return record != nil && strings.Contains(record["error"].(string), want)
 		})
 	}
 	becomes(1)
-	replace(t, cfg.CertFile, cert2) // the key is still that of the other
+	replace(t, cfg.CertFile, cert2) // the key still belongs to the other certificate
 	refused("private key does not match")
 	becomes(1)
 	replace(t, cfg.KeyFile, key2)
@@ -222,7 +223,7 @@ func TestTokensAreReplacedUnderLoad(t *testing.T) {
 		t.Errorf("a token that is gone: status %d", got)
 	}
 	replace(t, cfg.TokenFile, "short x\n")
-	until(t, "a refusal", func() bool { return log.find("tokens not loaded, what was there stays") != nil })
+	until(t, "a refusal", func() bool { return log.find("tokens not loaded, the old contents stay in use") != nil })
 	if got := status(next); got != http.StatusOK {
 		t.Errorf("after a bad file: status %d", got)
 	}

@@ -30,7 +30,8 @@ type logbook struct {
 	all  []map[string]any
 }
 
-// Write takes records in JSON. What is no JSON, such as the trace of a panic, is a record of its text.
+// Write reads records in JSON. Other text, such as the trace of a panic, becomes a record of its
+// own.
 func (l *logbook) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +78,7 @@ type running struct {
 	log     *logbook
 	address string
 	stop    context.CancelFunc
-	ended   chan error // has what Run returned
+	ended   chan error // receives the error of Run
 }
 
 func testConfig(t *testing.T) (Config, *logbook) {
@@ -153,7 +154,8 @@ func get(client *http.Client, url string) (int, string, error) {
 	return answer.StatusCode, string(body), err
 }
 
-// draw asks for IDs, more than a connection of HTTP/2 holds, so that the request is under way until somebody reads them.
+// draw requests more IDs than fit into the buffers of an HTTP/2 connection: the request is under
+// way until the caller reads the body.
 func draw(t *testing.T, r *running, n int) io.Reader {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://%s/v1/ids?n=%d", r.address, n), nil)
@@ -169,7 +171,8 @@ func draw(t *testing.T, r *running, n int) io.Reader {
 	return answer.Body
 }
 
-// A client that reads slowly gets all that it has asked for, an event stream ends, and then Run does.
+// A client that reads slowly gets all that it has asked for, an event stream ends, and then Run
+// does.
 func TestRequestsUnderWayAreFinishedAndStreamsEnd(t *testing.T) {
 	cfg, log := testConfig(t)
 	r := ready(t, cfg, log)
@@ -198,7 +201,8 @@ func TestRequestsUnderWayAreFinishedAndStreamsEnd(t *testing.T) {
 	}
 }
 
-// A client that has connected before the end begins gets an answer to what it sends after that, and hears that the connection ends.
+// A client that has connected before the shutdown gets an answer to a request that it sends during
+// the shutdown. The answer closes the connection.
 func TestNewcomersAreAnsweredAtTheEnd(t *testing.T) {
 	cfg, log := testConfig(t)
 	r := ready(t, cfg, log)
@@ -244,7 +248,7 @@ func TestGraceBoundsTheEnd(t *testing.T) {
 	}
 }
 
-// Whoever balances the load hears that the service will end while it still answers.
+// During the drain /readyz answers 503, for load balancers, and other requests are still answered.
 func TestDrainTakesRequestsAndIsNotReady(t *testing.T) {
 	t.Parallel()
 	cfg, log := testConfig(t)
@@ -269,7 +273,8 @@ func TestDrainTakesRequestsAndIsNotReady(t *testing.T) {
 	}
 }
 
-// Redis keeps a worker ID back for more than a minute. The service lives, is not ready, and can be stopped.
+// Redis keeps a worker ID back for more than a minute. The service lives, is not ready, and can be
+// stopped.
 func TestQuarantineIsNotReadyAndCanBeStopped(t *testing.T) {
 	redis := testserver.Redis(t)
 	cfg, log := testConfig(t)
@@ -308,7 +313,7 @@ func TestStoreThatIsDownEndsTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = l.Close() // nobody listens there now
+	_ = l.Close() // the port is closed now
 	cfg, log := testConfig(t)
 	cfg.DSN = "mysql://ids:geheim@" + l.Addr().String() + "/ids"
 	s, err := New(cfg)

@@ -19,22 +19,22 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/store"
 )
 
-// A Service is a process that serves. Make one with [New] and call its Run once.
+// A Service is the process of uidring serve. Create it with [New] and call Run once.
 type Service struct {
 	cfg         Config
 	logger      *slog.Logger
 	store       *store.Store
-	storeID     string                     // of its namespace; "" where it is not known
-	known       []knownStore               // of this host, as noted before
+	storeID     string                     // ID of the namespace; "" if unknown
+	known       []knownStore               // stores of this host that were used before
 	certificate *reloaded[tls.Certificate] // nil: no TLS
-	tokens      *reloaded[server.Tokens]   // nil: no tokens are asked for
+	tokens      *reloaded[server.Tokens]   // nil: clients need no token
 	gate        gate
 	newcomers   newcomers
 	ending      chan struct{} // closed when event streams have to end
 }
 
-// New checks the configuration, reads the files that it names, and opens the store, see store.Open. It reports all mistakes at once. Run has to
-// follow.
+// New checks the configuration, reads the files that it names, and opens the store, see store.Open.
+// It reports all mistakes at once. Call Run afterwards.
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
@@ -55,9 +55,9 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Run serves until ctx ends, and returns nil then. It returns an error when it cannot listen, when
-// it gets no worker ID because the store is out of reach or refuses, and ErrSecondStore. It does
-// not try again, since systemd and others do. SIGHUP has it read its files again while it runs.
+// Run serves until ctx ends, and then returns nil. It returns an error if it cannot listen, or if
+// it gets no worker ID because the store is unreachable or refuses, and ErrSecondStore. It does not
+// retry the start: systemd and others do. On SIGHUP it reads its files again.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.closeStore()
 	l, err := s.cfg.listen(ctx)
@@ -75,7 +75,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return s.serve(ctx, l)
 }
 
-// files are those that may change while the process runs.
+// files returns the files that may change while the process runs.
 func (s *Service) files() (files []string) {
 	if s.certificate != nil {
 		files = append(files, s.certificate.files...)
@@ -86,7 +86,7 @@ func (s *Service) files() (files []string) {
 	return files
 }
 
-// reload reads them again.
+// reload reads the files again.
 func (s *Service) reload(asked bool) {
 	if s.certificate != nil {
 		s.certificate.refresh(asked, s.logger)
@@ -105,7 +105,8 @@ func (s *Service) closeStore() {
 	}
 }
 
-// serve answers on l from the start, takes a worker ID, and does all that in reverse when ctx ends.
+// serve listens on l, takes a worker ID and serves the API. When ctx ends it undoes that in
+// reverse.
 func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	h := newHTTPServer(&s.gate, s.certificate != nil, s.logger)
 	h.ConnState = s.newcomers.track
@@ -113,7 +114,7 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	go func() { failed <- s.accept(h, l) }()
 	generator, err := s.generator(ctx)
 	if err != nil {
-		_ = h.Close() // nobody has been promised anything
+		_ = h.Close() // no request was accepted yet
 		<-failed
 		if ctx.Err() != nil {
 			s.logger.Info("stopped", "issued", 0)
@@ -137,7 +138,7 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// accept returns nil once h or l is closed.
+// accept serves connections. It returns nil once h or l is closed.
 func (s *Service) accept(h *http.Server, l net.Listener) error {
 	err := error(nil)
 	if s.certificate != nil {
@@ -152,7 +153,8 @@ func (s *Service) accept(h *http.Server, l net.Listener) error {
 	return fmt.Errorf("listen %s: %w", l.Addr(), err)
 }
 
-// generator takes a worker ID. It waits for the end of a quarantine, and else for at most the time that a call to the store may take.
+// generator takes a worker ID and returns a generator. It waits for the end of a quarantine; other
+// waits end after storeTimeout.
 func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	blank, err := s.makeStore(ctx)
 	if err != nil {
@@ -174,8 +176,8 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	return g, nil
 }
 
-// makeStore makes the missing parts of the store, unless another store is expected, and reports whether
-// nothing was there.
+// makeStore creates the missing parts of the store, unless the service expects another store. It
+// reports whether the store was blank.
 func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -185,7 +187,7 @@ func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 	return blank, err
 }
 
-// stop lets no request fail that is under way, but for those that take longer than the grace, and gives the worker ID back.
+// stop finishes the requests under way, for at most the grace, and releases the worker ID.
 func (s *Service) stop(h *http.Server, l net.Listener, api *server.Server, generator *cached.Generator) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
 	s.notify(daemon.SdNotifyStopping)
@@ -195,19 +197,19 @@ func (s *Service) stop(h *http.Server, l net.Listener, api *server.Server, gener
 	close(s.ending)
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
 	defer cancel()
-	_ = l.Close() // what can be wrong with a socket does not matter any more
+	_ = l.Close() // the service is ending: an error has no consequence
 	s.newcomers.wait(ctx)
 	if err := h.Shutdown(ctx); err != nil {
 		s.logger.Warn("requests were cut off", "error", err)
 		_ = h.Close()
 	}
-	_ = generator.Close() // it has logged why the worker ID was not released; it expires by itself then
+	_ = generator.Close() // it logs its error; the lease then expires by itself
 	s.logger.Info("stopped", "issued", generator.Stats().Issued)
 }
 
-// notify tells systemd, if that has started the process.
+// notify reports a state to systemd, if systemd started the process.
 func (s *Service) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		s.logger.Warn("systemd not told", "state", state, "error", err)
+		s.logger.Warn("systemd not notified", "state", state, "error", err)
 	}
 }

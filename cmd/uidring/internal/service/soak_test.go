@@ -18,7 +18,7 @@ import (
 
 var soakFor = flag.Duration("soak", 5*time.Second, "how long TestSoak goes on")
 
-// A soak notes what clients have seen go wrong.
+// A soak counts the errors of clients.
 type soak struct {
 	mu       sync.Mutex
 	refusals map[refusal]int
@@ -41,13 +41,13 @@ func (s *soak) seen(r refusal) int {
 	return s.refusals[r]
 }
 
-// A server under load loses its database again and again. It says so, in the one documented way, and goes on when the database is back;
-// no ID comes twice, and nothing grows.
+// A server under load loses its database again and again. It says so, in the one documented way,
+// and goes on when the database is back; no ID comes twice, and nothing grows.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	window := min(max(*soakFor/10, time.Second), 5*time.Second)
 	database := testserver.MariaDB(t)
-	server := serve(t, "--dsn=mysql://root@"+database.Addr()+"/uidring", "--window="+window.String(), "--max-ahead=0s") // many days of ID time
+	server := serve(t, "--store=mysql://root@"+database.Addr()+"/uidring", "--window="+window.String(), "--max-ahead=0s") // many days of ID time
 	s, all := &soak{refusals: make(map[refusal]int)}, newTally()
 	c := &crowd{t: t, tally: all, servers: func() []string { return []string{server.url()} }, failed: s.note}
 	c.draw(6)
@@ -140,7 +140,7 @@ func wantReady(t *testing.T, client *http.Client, c *child, want int) {
 	})
 }
 
-// usage is what a process takes, as its metrics tell.
+// usage is the resource usage of a process, from its metrics.
 type usage struct{ goroutines, files, bytes int64 }
 
 func (u usage) String() string {

@@ -26,7 +26,7 @@ func TestUnitIsUnderstoodAndHardened(t *testing.T) {
 	}
 	unit := filepath.Join(t.TempDir(), "uidring.service")
 	write(t, unit, strings.ReplaceAll(string(text), installed, os.Getenv(programEnv)))
-	// From 0, nothing can be reached, to 100, as tenths of what it prints.
+	// The threshold is ten times the printed exposure: 0 is best, 100 is worst.
 	for _, args := range [][]string{{"verify", "--man=no", unit}, {"security", "--offline=true", "--threshold=15", unit}} {
 		out, err := exec.Command(analyze, args...).CombinedOutput()
 		if err != nil || args[0] == "verify" && len(out) > 0 {

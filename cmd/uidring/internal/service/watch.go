@@ -13,11 +13,12 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settle is the pause between the first sign of a change and the reading: a certificate and its key are two files.
+// settle is the delay from the first change to the reload: a certificate and its key are two files.
 const settle = 100 * time.Millisecond
 
-// A watch calls reload when SIGHUP comes, and when something happens in a folder of one of the files. It looks at folders and not at files,
-// since files are replaced by renaming, and the secrets of Kubernetes by renaming a link beside them.
+// A watch calls reload on SIGHUP, and when a folder of one of the files changes. It watches folders
+// because files are replaced by renaming. Kubernetes replaces secrets by renaming a link beside the
+// files.
 type watch struct {
 	folders []string
 	reload  func(asked bool)
@@ -26,7 +27,7 @@ type watch struct {
 	events  *fsnotify.Watcher // nil: changes are seen on SIGHUP only
 }
 
-// newWatch begins to watch; run has to follow.
+// newWatch begins to watch the folders. Call run afterwards.
 func newWatch(files []string, reload func(asked bool), logger *slog.Logger) *watch {
 	w := &watch{reload: reload, logger: logger, hangup: make(chan os.Signal, 1)}
 	signal.Notify(w.hangup, syscall.SIGHUP)
@@ -48,7 +49,8 @@ func newWatch(files []string, reload func(asked bool), logger *slog.Logger) *wat
 	return w
 }
 
-// add has the folders watched. One that was replaced is watched again from here on; for others it does nothing.
+// add watches the folders. After a folder was replaced, add watches the new one; it does nothing
+// for the others.
 func (w *watch) add() {
 	if w.events == nil {
 		return
@@ -60,7 +62,7 @@ func (w *watch) add() {
 	}
 }
 
-// run watches until ctx ends.
+// run reloads the files after changes, until ctx ends.
 func (w *watch) run(ctx context.Context) {
 	defer signal.Stop(w.hangup)
 	var changes <-chan fsnotify.Event // nil: none come

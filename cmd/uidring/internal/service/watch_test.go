@@ -16,7 +16,7 @@ import (
 // patience is how long anything may take that the machine alone decides about.
 const patience = time.Minute
 
-// until looks again and again until what is hoped for has happened.
+// until polls until happened returns true.
 func until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -82,7 +82,8 @@ func TestChangesOfAFileAreSeen(t *testing.T) {
 	becomes("4")
 }
 
-// Kubernetes has number -> ..data/number and ..data -> ..1, and changes a secret by renaming another link to ..data.
+// Kubernetes has number -> ..data/number and ..data -> ..1, and changes a secret by renaming
+// another link to ..data.
 func TestSecretOfKubernetesIsSeenToChange(t *testing.T) {
 	dir := t.TempDir()
 	link := func(from, to string) {
@@ -116,7 +117,8 @@ func hangup() error {
 	return self.Signal(syscall.SIGHUP)
 }
 
-// A file behind a link into another folder changes without a sign in the folder of the link. SIGHUP is for that.
+// A file behind a link into another folder changes without a sign in the folder of the link. SIGHUP
+// is for that.
 func TestHangupHasFilesReadAgain(t *testing.T) {
 	elsewhere, dir := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(elsewhere, "number"), "1")

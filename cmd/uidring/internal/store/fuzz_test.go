@@ -7,7 +7,8 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/store"
 )
 
-// FuzzOpenShowsNoPassword: whatever was forgotten to be escaped around it, no text holds the password.
+// FuzzOpenShowsNoPassword: no error and no name contains the password, even if characters around it
+// are not escaped.
 func FuzzOpenShowsNoPassword(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"", "", "/db"}, {"/", "", "/db?timeout=1s"}, {"1?", "#", ""}, {"@x:1/", "", "/db"}, {"%", "", "/0"},

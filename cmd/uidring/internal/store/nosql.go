@@ -35,12 +35,12 @@ func openRedis(s *Store, u *url.URL, namespace string) error {
 		return err
 	}
 	opt.ContextTimeoutEnabled = true
-	logging.Disable() // of all clients: what they would write to stderr of a connection that fails is in the errors
+	logging.Disable() // of all clients: their errors contain the text that they would write to stderr
 	if config != nil {
 		opt.TLSConfig.RootCAs, opt.TLSConfig.Certificates = config.RootCAs, config.Certificates
 	}
 	client := redis.NewClient(opt)
-	s.Store, s.close = redisassigner.Leases(client, namespace), client.Close
+	s.Store, s.close = redisassigner.LeaseStore(client, namespace), client.Close
 	return nil
 }
 
@@ -62,7 +62,7 @@ func openEtcd(s *Store, u *url.URL, namespace string) error {
 		return fmt.Errorf("parameters %s, allowed with etcd: tls, ca, cert, key", strings.Join(slices.Sorted(maps.Keys(params)), ", "))
 	}
 	if strings.Trim(u.Path, "/") != "" {
-		return errors.New("a path, allowed: none, the namespace is given apart")
+		return errors.New("a path, allowed: none; the namespace is a setting of its own")
 	}
 	password, _ := u.User.Password()
 	client, err := clientv3.New(clientv3.Config{
@@ -71,16 +71,16 @@ func openEtcd(s *Store, u *url.URL, namespace string) error {
 		Password:    password,
 		TLS:         config,
 		DialTimeout: dialTimeout,
-		Logger:      zap.NewNop(), // what it would write of a failed call is in the error
+		Logger:      zap.NewNop(), // errors contain the text that it would write
 	})
 	if err != nil {
 		return fmt.Errorf("%w at %s: %w; check that the servers run, and address, user and password", ErrNoLogin, u.Host, err)
 	}
-	s.Store, s.close = etcdassigner.Leases(client, namespace), client.Close
+	s.Store, s.close = etcdassigner.LeaseStore(client, namespace), client.Close
 	return nil
 }
 
-// endpoints are host and port of each member.
+// endpoints returns host and port of each member.
 func endpoints(hosts string) []string {
 	list := strings.Split(hosts, ",")
 	for i, host := range list {

@@ -18,12 +18,12 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// dialTimeout bounds how long a connection takes to be made, unless the URL says otherwise.
+// dialTimeout is the time limit for a new connection, unless the URL has another.
 const dialTimeout = 5 * time.Second
 
-// use makes a database handle the store's, which closes it.
+// use sets the database handle of the store. Close closes the handle.
 func (s *Store) use(db *sqlx.DB, namespace string) {
-	s.Store = sqlassigner.Leases(db, namespace, sqlassigner.Config{})
+	s.Store = sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 	s.create = func(ctx context.Context) error { return sqlassigner.Apply(ctx, db, sqlassigner.Config{}) }
 	s.close = db.Close
 }
@@ -41,7 +41,8 @@ func openMySQL(s *Store, u *url.URL, namespace string) error {
 	return nil
 }
 
-// mysqlDSN puts a URL into the form of the driver, which takes user and password as they are, and a user's name to end at a colon.
+// mysqlDSN converts a URL to a DSN of the driver. The driver reads user and password unescaped, and
+// a colon ends the user name.
 func mysqlDSN(u *url.URL) (string, error) {
 	user, database := u.User.Username(), strings.TrimPrefix(u.Path, "/")
 	switch {
@@ -62,7 +63,7 @@ func mysqlDSN(u *url.URL) (string, error) {
 		if given := params.Get("tls"); given != "" && given != "true" {
 			return "", fmt.Errorf("tls=%q with ca, cert or key, allowed: true", given)
 		}
-		name := "uidring-" + rand.Text() // the driver's DSN has no room for files
+		name := "uidring-" + rand.Text() // a DSN cannot name files
 		if err := mysql.RegisterTLSConfig(name, config); err != nil {
 			return "", err
 		}
@@ -92,7 +93,7 @@ func openPostgres(s *Store, u *url.URL, namespace string) error {
 	if err != nil {
 		text := err.Error()
 		if end := strings.LastIndex(text, "`: "); end >= 0 {
-			text = text[end+len("`: "):] // what comes before is the URL
+			text = text[end+len("`: "):] // the text before it quotes the URL
 		}
 		return errors.New(text)
 	}

@@ -21,7 +21,8 @@ func openSQLite(s *Store, u *url.URL, namespace string) error {
 	if err != nil {
 		return err
 	}
-	// mode=rw: only Create makes the file. EXTRA: a commit is on disk in every journal mode that a file may have been given.
+	// mode=rw: only Create creates the file. EXTRA: a commit is durable in every journal mode that
+	// the file may have.
 	const settings = "mode=rw&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)&_txlock=immediate"
 	file := url.URL{Scheme: "file", Path: path, RawQuery: settings}
 	db, err := sqlx.Open("sqlite", file.String())
@@ -39,7 +40,7 @@ func openSQLite(s *Store, u *url.URL, namespace string) error {
 	}
 	s.create = func(ctx context.Context) error {
 		if err := makeFile(path); err != nil {
-			return fmt.Errorf("store: make the SQLite file: %w", err)
+			return fmt.Errorf("store: create the SQLite file: %w", err)
 		}
 		return sqlassigner.Apply(ctx, db, sqlassigner.Config{})
 	}
@@ -56,13 +57,13 @@ func sqlitePath(u *url.URL) (string, error) {
 		}
 	}
 	if path == "" || path == ":memory:" {
-		return "", errors.New("no file, allowed: sqlite:///path/ids.db, sqlite:ids.db; a database in memory forgets who holds what")
+		return "", errors.New("no file, allowed: sqlite:///path/ids.db, sqlite:ids.db; a database in memory loses all leases")
 	}
 	return filepath.Abs(path)
 }
 
-// makeFile makes an empty file, which is an empty database, and the folders above it, unless they are there. The names of the folders
-// are on disk when it returns; that of the file is when SQLite has written to it.
+// makeFile creates an empty file, which is an empty database, and the missing folders above it. It
+// syncs the directory entries of the folders and of the file.
 func makeFile(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

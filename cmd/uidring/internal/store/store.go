@@ -5,13 +5,14 @@
 //	postgres://user:password@host:5432/database?sslmode=verify-full
 //	redis://user:password@host:6379/0       rediss:// with TLS
 //	etcd://user:password@host:2379,host2:2379,host3:2379?tls=true
-//	file:///var/lib/uidring/ids             a folder that exists, see [assigner.FileStore]
+//	file:///var/lib/uidring/ids             a folder that exists, see package fileassigner
 //
-// Characters that mean something in a URL, such as / ? # % @ in a password, are written as %2F, %3F and so on.
+// Write the characters / ? # % @ in a user name or password as %2F %3F %23 %25 %40.
 //
-// What follows the question mark is for the driver: parameters of go-sql-driver/mysql, of libpq for postgres, of go-redis. MySQL, rediss
-// and etcd also have ca, cert and key, the names of PEM files: whom to trust in place of the system's authorities, and what to show.
-// SQLite and file have no parameters.
+// The driver reads the parameters after the question mark: go-sql-driver/mysql, libpq for postgres,
+// go-redis. MySQL, rediss and etcd also have ca, cert and key, the names of PEM files: the
+// authorities to trust in place of the system's, and the client's certificate and key. SQLite and
+// file have no parameters.
 package store
 
 import (
@@ -23,18 +24,19 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/namespace"
+	"github.com/uidring/uidring/assigner/fileassigner"
 )
 
-// forms is what an error says of a URL.
+// forms lists the allowed URLs in errors.
 const forms = "allowed: sqlite:///path/ids.db, sqlite:ids.db, mysql://user:password@host:3306/database, " +
 	"postgres://user:password@host:5432/database, redis://user:password@host:6379/0, rediss://…, " +
 	"etcd://user:password@host:2379,host2:2379, file:///folder"
 
-// ErrNoLogin is found in the error of Open when the URL can be read, and its server does not answer or does not take user and password.
+// ErrNoLogin is in the error of Open if the URL is valid, but the server does not answer or rejects
+// user and password.
 var ErrNoLogin = errors.New("cannot log in")
 
-// A Store keeps the worker IDs of a namespace. Any number of goroutines may use it.
+// A Store keeps the leases of a namespace. Any number of goroutines may use it.
 type Store struct {
 	assigner.Store
 
@@ -45,12 +47,14 @@ type Store struct {
 	close  func() error
 }
 
-// Open returns the store of a namespace by URL. Nothing is created, and most servers are not asked anything yet: an etcd with a user is,
-// and has five seconds to answer. Close it when nothing uses it any more. A folder is one namespace, whatever it is called here.
+// Open returns the store of a namespace by URL. It creates nothing. It connects only to an etcd
+// with a user, which has five seconds to answer. Close the store after use. A folder is a single
+// namespace: Open ignores name for it.
 //
-// Errors name what is wrong with the URL and what is allowed. No error holds a password, or a piece of one that was not escaped.
+// Errors name the fault of the URL and the allowed form. No error contains a password, or a part of
+// an unescaped password.
 func Open(rawURL, name string) (*Store, error) {
-	if err := namespace.Check(name); err != nil {
+	if err := assigner.CheckNamespace(name); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	u, err := parse(rawURL)
@@ -68,7 +72,7 @@ func Open(rawURL, name string) (*Store, error) {
 	return s, nil
 }
 
-// openers fill in a Store; none of them keeps the URL.
+// openers returns the functions that fill in a Store, by URL scheme. They do not keep the URL.
 func openers() map[string]func(s *Store, u *url.URL, namespace string) error {
 	return map[string]func(*Store, *url.URL, string) error{
 		"sqlite":     openSQLite,
@@ -82,9 +86,10 @@ func openers() map[string]func(s *Store, u *url.URL, namespace string) error {
 	}
 }
 
-// Create makes what a store needs that is not there yet: the tables of a database, and with SQLite its file and the folder of that. Tables
-// that are there stay as they are. Redis and etcd need nothing; the folder of a file URL is the operator's to make, so that a disk that is
-// not mounted is noticed. Any number of processes may call it at once.
+// Create creates the missing parts of a store: the tables of a database, and with SQLite the file
+// and the folders above it. It leaves existing tables alone. Redis and etcd need nothing. The
+// operator creates the folder of a file URL, so that Create does not hide an unmounted disk. Any
+// number of processes may call Create at once.
 func (s *Store) Create(ctx context.Context) error {
 	if s.create == nil {
 		return nil
@@ -95,12 +100,11 @@ func (s *Store) Create(ctx context.Context) error {
 // String returns the URL without user, password and parameters.
 func (s *Store) String() string { return s.name }
 
-// Path returns the absolute path of the file or folder that keeps the worker IDs, or "" where a
-// server does.
+// Path returns the absolute path of the file or folder of the store, or "" for a server.
 func (s *Store) Path() string { return s.path }
 
-// Blank reports whether nothing has ever been kept at the path: the file is missing or empty, or
-// the folder has no namespace. It is false for a server.
+// Blank reports whether the store was never used: the file is missing or empty, or the folder has
+// no namespace. It returns false for a server.
 func (s *Store) Blank(ctx context.Context) (bool, error) {
 	if s.blank == nil {
 		return false, nil
@@ -116,12 +120,12 @@ func (s *Store) Close() error {
 	return s.close()
 }
 
-// parse reads a URL. An @ that is not escaped shows that more than the password was read as something else; of such a URL, as
-// of one that cannot be read, nothing is shown.
+// parse reads a URL. An unescaped @ after the host shows that url.Parse took a part of the password
+// for the host or path. The errors for such a URL and for an unreadable URL do not quote it.
 func parse(rawURL string) (*url.URL, error) {
 	const hidden = "(it is not shown, since it may hold a password); write / ? # %% @ in a user name or password as %%2F %%3F %%23 %%25 %%40; "
 	if rawURL == "" {
-		return nil, errors.New("URL empty, " + forms)
+		return nil, errors.New("URL is empty, " + forms)
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -149,7 +153,7 @@ func openFile(s *Store, u *url.URL, _ string) error {
 	if u.Path == "" || u.Opaque != "" {
 		return errors.New("no folder, allowed: file:///folder, with an absolute path")
 	}
-	s.Store, s.path = assigner.FileStore(u.Path), filepath.Clean(u.Path)
+	s.Store, s.path = fileassigner.LeaseStore(u.Path), filepath.Clean(u.Path)
 	s.blank = func(ctx context.Context) (bool, error) {
 		meta, err := s.LoadMeta(ctx)
 		return err == nil && meta.Version == 0, err

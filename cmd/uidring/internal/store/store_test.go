@@ -269,7 +269,7 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ url, want string }{
-		{"", "store: URL empty, allowed: sqlite:///path/ids.db"},
+		{"", "store: URL is empty, allowed: sqlite:///path/ids.db"},
 		{"ids.db", "allowed: sqlite:///path/ids.db"},
 		{"oracle://ids:sesame@h/db", `store: URL begins with "oracle:", allowed:`},
 		{"ids:sesame@tcp(h:3306)/db", "URL has an @ after the host"},
@@ -284,9 +284,9 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 		{"mysql://i%3Ads:sesame@h/db", "user name has a colon"},
 		{"mysql:///db", "mysql URL has no host"},
 		{"mysql:db", "mysql URL has no host"},
-		{"mysql://ids:sesame@h/db?timeout=sesame", "mysql URL: sqlassigner: DSN: the driver refuses"},
-		{"mysql://ids:sesame@h/db?tls=other", "mysql URL: sqlassigner: DSN: the driver refuses"},
-		{"mysql://h/db?cert=c.pem", "one of cert and key, allowed: both or none"},
+		{"mysql://ids:sesame@h/db?timeout=sesame", "mysql URL: sqlassigner: DSN: the driver rejects"},
+		{"mysql://ids:sesame@h/db?tls=other", "mysql URL: sqlassigner: DSN: the driver rejects"},
+		{"mysql://h/db?cert=c.pem", "only one of cert and key, allowed: both or neither"},
 		{"mysql://h/db?ca=" + empty, "ca: no certificate in "},
 		{"mysql://h/db?ca=" + empty + ".missing", "no such file"},
 		{"postgres://ids:sesame@h", "no database"},

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// tlsConfig takes the parameters ca, cert and key out of those of a URL. It returns nil when there are none.
+// tlsConfig removes the parameters ca, cert and key from params. It returns nil if they are absent.
 func tlsConfig(params url.Values) (*tls.Config, error) {
 	ca, cert, key := params.Get("ca"), params.Get("cert"), params.Get("key")
 	for _, name := range [...]string{"ca", "cert", "key"} {
@@ -19,7 +19,7 @@ func tlsConfig(params url.Values) (*tls.Config, error) {
 		return nil, nil
 	}
 	if (cert == "") != (key == "") {
-		return nil, errors.New("one of cert and key, allowed: both or none")
+		return nil, errors.New("only one of cert and key, allowed: both or neither")
 	}
 	config := new(tls.Config)
 	if ca != "" {

@@ -72,7 +72,8 @@ func connects(t *testing.T, url string) error {
 	return err
 }
 
-// wantConnections tries a server that its own authority vouches for: with that one, with another one, and with the system's.
+// wantConnections tries a server that its own authority vouches for: with that one, with another
+// one, and with the system's.
 func wantConnections(t *testing.T, files pki, plain, secure string) {
 	t.Helper()
 	if err := connects(t, secure+url.Values{"ca": {files.ca}, "cert": {files.cert}, "key": {files.key}}.Encode()); err != nil {

@@ -1,0 +1,231 @@
+package fileassigner_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+func readFile(t *testing.T, elem ...string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(elem...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func writeFile(t *testing.T, content []byte, elem ...string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(elem...), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A state is the content of the state file without its checksum.
+type state struct {
+	Format int
+	ID     string
+	Seen   time.Time
+	Meta   assigner.Meta
+	Rows   map[int64]assigner.Row
+}
+
+// frame adds the checksum to a state.
+func frame(body []byte) []byte {
+	return fmt.Appendf(nil, `{"SHA256":"%x","State":%s}`+"\n", sha256.Sum256(body), body)
+}
+
+// editState changes the state file without its store.
+func editState(t *testing.T, dir string, edit func(*state)) {
+	t.Helper()
+	var framed struct{ State state }
+	if err := json.Unmarshal(readFile(t, dir, "state.json"), &framed); err != nil {
+		t.Fatal(err)
+	}
+	edit(&framed.State)
+	body, err := json.Marshal(framed.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, frame(body), dir, "state.json")
+}
+
+// wantDamaged checks that a file with this content is rejected and stays unchanged.
+func wantDamaged(t *testing.T, dir, name string, content []byte, what string) {
+	t.Helper()
+	writeFile(t, content, dir, name)
+	rows, err := fileassigner.LeaseStore(dir).List(t.Context())
+	if !errors.Is(err, assigner.ErrStoreDamaged) || rows != nil {
+		t.Fatalf("%s, %s: %v, %v; want ErrStoreDamaged", name, what, rows, err)
+	}
+	if after := readFile(t, dir, name); !bytes.Equal(after, content) {
+		t.Fatalf("%s, %s: it was changed to %q", name, what, after)
+	}
+}
+
+func TestTornFileIsRefusedAtEveryOffset(t *testing.T) {
+	dir, row := heldFolder(t)
+	for _, name := range []string{"state.json", "lock"} {
+		intact := readFile(t, dir, name)
+		for i := range intact {
+			wantDamaged(t, dir, name, intact[:i], fmt.Sprint("cut at ", i))
+			wantDamaged(t, dir, name, append(bytes.Clone(intact[:i]), make([]byte, len(intact)-i)...), fmt.Sprint("zeros from ", i))
+			for _, bits := range []byte{1, ' ', 0x80} {
+				flipped := bytes.Clone(intact)
+				flipped[i] ^= bits
+				wantDamaged(t, dir, name, flipped, fmt.Sprintf("byte %d ^ %#x", i, bits))
+			}
+		}
+		wantDamaged(t, dir, name, append(bytes.Clone(intact), '\n'), "a byte longer")
+		writeFile(t, intact, dir, name)
+	}
+	if got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
+		t.Errorf("row %+v, %v after all is put back; want %+v", got, err, row)
+	}
+}
+
+func TestLostFileIsRefusedAndNotMadeAnew(t *testing.T) {
+	for _, name := range []string{"state.json", "lock"} {
+		dir, row := heldFolder(t)
+		intact := readFile(t, dir, name)
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, fileassigner.LeaseStore(dir), row, assigner.ErrStoreDamaged)
+		if name == "state.json" {
+			if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s was made anew: %v", name, err)
+			}
+		}
+		writeFile(t, intact, dir, name)
+		if got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
+			t.Errorf("row %+v, %v after %s is back; want %+v", got, err, name, row)
+		}
+	}
+}
+
+func TestForeignStateIsRefused(t *testing.T) {
+	dir, row := heldFolder(t)
+	other, _ := heldFolder(t)
+	blank := diskFolder(t)
+	statusOf(t, blank)
+	intact := readFile(t, dir, "state.json")
+	body := intact[bytes.Index(intact, []byte(`"State":`))+len(`"State":`) : len(intact)-len("}\n")]
+	sum := func(body string) []byte { return frame([]byte(body)) }
+	if !bytes.Equal(frame(body), intact) {
+		t.Fatal("the test does not know the format")
+	}
+	for what, content := range map[string][]byte{
+		"another store's":           readFile(t, other, "state.json"),
+		"another store's, unused":   readFile(t, blank, "state.json"),
+		"a later format":            sum(strings.Replace(string(body), `"Format":1`, `"Format":2`, 1)),
+		"a field nobody knows":      sum(strings.Replace(string(body), `"Format":1`, `"Format":1,"X":1`, 1)),
+		"no format":                 sum(strings.Replace(string(body), `"Format":1,`, ``, 1)),
+		"null":                      sum("null"),
+		"nothing, with a checksum":  sum(""),
+		"no JSON, with a checksum":  sum("{"),
+		"a number that is too long": sum(strings.Replace(string(body), `"Fence":`, `"Fence":99999999999999999999`, 1)),
+		"somebody's JSON":           []byte(`{"rows":[]}`),
+		"no content":                nil,
+	} {
+		wantDamaged(t, dir, "state.json", content, what)
+	}
+	wantDamaged(t, dir, "lock", []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "another ID")
+	writeFile(t, intact, dir, "state.json")
+	wantError(t, fileassigner.LeaseStore(dir), row, assigner.ErrStoreDamaged)
+}
+
+// A process may end anywhere in the first operation on a folder.
+func TestInterruptedStartGoesOn(t *testing.T) {
+	made := diskFolder(t)
+	id, _, _ := strings.Cut(statusOf(t, made).Identity, " ")
+	state, lock := readFile(t, made, "state.json"), readFile(t, made, "lock")
+	if string(lock) != id {
+		t.Fatalf("lock has %q, the identity is of %q", lock, id)
+	}
+	for what, files := range map[string]map[string][]byte{
+		"with the lock":               {"lock": nil},
+		"with half a state":           {"lock": nil, "state.json.new": state[:len(state)/2]},
+		"with a state beside":         {"lock": nil, "state.json.new": state},
+		"with a state":                {"lock": nil, "state.json": state},
+		"with a part of the ID":       {"lock": lock[:5], "state.json": state},
+		"with zeros where the ID is":  {"lock": make([]byte, len(lock)), "state.json": state},
+		"with all, and half the next": {"lock": lock, "state.json": state, "state.json.new": state[:7]},
+	} {
+		dir := diskFolder(t)
+		for name, content := range files {
+			writeFile(t, content, dir, name)
+		}
+		first := statusOf(t, dir)
+		if second := statusOf(t, dir); first.Identity != second.Identity {
+			t.Errorf("interrupted %s: identity %q, then %q", what, first.Identity, second.Identity)
+		}
+		if _, kept := files["state.json"]; kept != strings.HasPrefix(first.Identity, id) {
+			t.Errorf("interrupted %s: identity %q, that of the state is %q", what, first.Identity, id)
+		}
+		row := assigner.Row{Version: 1, Fence: 7, Token: "mine"}
+		if ok, err := fileassigner.LeaseStore(dir).Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
+			t.Errorf("interrupted %s: Swap: %v, %v", what, ok, err)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 2 {
+			t.Errorf("interrupted %s: the folder has %v, %v; want lock and state.json", what, entries, err)
+		}
+	}
+}
+
+// TestStateOfEarlierVersionsIsRead pins the format: renaming a field would lose its value.
+func TestStateOfEarlierVersionsIsRead(t *testing.T) {
+	dir := diskFolder(t)
+	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	const seen = "2026-11-21T01:02:04.000000005Z"
+	body := `{"Format":1,"ID":"` + id + `","Seen":"` + seen + `","Meta":{"Version":4,"Namespace":"N","Layout":"28/5/17/13@1s","Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"FirstWorkerID":1,"NextWorkerID":2,` +
+		`"Prepared":8,"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
+		`"Rows":{"1":{"WorkerID":1,"Version":2,"Fence":9223372036854775806,"Token":"T","Owner":"ö \u003c\u003e","Holder":"H","Identity":"I",` +
+		`"Expires":"2026-11-21T01:02:03.000000004Z"}}}`
+	intact := frame([]byte(body))
+	writeFile(t, intact, dir, "state.json")
+	writeFile(t, []byte(id), dir, "lock")
+	s := fileassigner.LeaseStore(dir)
+	meta, err := s.LoadMeta(t.Context())
+	if want := (assigner.Meta{
+		Version: 4, Namespace: "N", Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, FirstWorkerID: 1, NextWorkerID: 2,
+		Prepared: 8, Fence: 9223372036854775805, Token: "M", Identity: "J",
+	}); err != nil || meta != want {
+		t.Errorf("meta %+v, %v; want %+v", meta, err, want)
+	}
+	rows, err := s.List(t.Context())
+	if want := (assigner.Row{
+		WorkerID: 1, Version: 2, Fence: 9223372036854775806, Token: "T", Owner: "ö <>", Holder: "H", Identity: "I",
+		Expires: time.Date(2026, time.November, 21, 1, 2, 3, 4, time.UTC),
+	}); err != nil || len(rows) != 1 || rows[0] != want {
+		t.Errorf("rows %+v, %v; want %+v", rows, err, want)
+	}
+	if got := statusOf(t, dir).Seen.Format(time.RFC3339Nano); got != seen {
+		t.Errorf("seen %s, want %s", got, seen)
+	}
+	begin := time.Now()
+	if ok, err := s.SwapMeta(t.Context(), meta, meta); !ok || err != nil {
+		t.Fatalf("SwapMeta: %v, %v", ok, err)
+	}
+	now := statusOf(t, dir).Seen
+	if now.Before(begin) || now.After(time.Now()) {
+		t.Errorf("seen %v after a write, want %v or a moment later", now, begin)
+	}
+	intact = frame(bytes.Replace([]byte(body), []byte(seen), []byte(now.Format(time.RFC3339Nano)), 1))
+	if after := readFile(t, dir, "state.json"); !bytes.Equal(after, intact) {
+		t.Errorf("the same state is written as %s, want %s; a change of the format needs a new number", after, intact)
+	}
+}

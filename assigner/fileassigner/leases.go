@@ -1,0 +1,131 @@
+package fileassigner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/disk"
+)
+
+// LeaseStore returns a store whose namespace is the folder dir, for [assigner.Leased],
+// [assigner.Auto] and [assigner.Fenced]:
+//
+//	numbers := assigner.Leased(fileassigner.LeaseStore("/var/lib/orders/worker-ids"), assigner.LeaseConfig{})
+//
+// LeaseStore does not access the folder; each operation opens it. Any number of goroutines may use
+// the store at once.
+func LeaseStore(dir string) assigner.Store { return leases{dir, new(sameFolder)} }
+
+// leases is the path of a folder. It keeps no file open between two operations.
+type leases struct {
+	dir  string
+	same *sameFolder
+}
+
+func (s leases) Status(ctx context.Context) (st assigner.Status, err error) {
+	err = s.locked(ctx, func(f *folder) error {
+		st.Seen = f.state.Seen
+		st.Identity, err = f.identity()
+		if err != nil {
+			return err
+		}
+		st.Faults, err = disk.Faults(s.dir, "the folder")
+		return err
+	})
+	if err != nil {
+		return assigner.Status{}, err
+	}
+	st.Now = time.Now()
+	return st, nil
+}
+
+func (s leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
+	err = s.locked(ctx, func(f *folder) error {
+		m = f.state.Meta
+		return nil
+	})
+	return m, err
+}
+
+func (s leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (ok bool, err error) {
+	err = s.locked(ctx, func(f *folder) error {
+		if !f.state.Meta.Same(old) {
+			return nil
+		}
+		f.state.Meta = next
+		ok = true
+		return f.write()
+	})
+	return ok && err == nil, err
+}
+
+func (s leases) Load(ctx context.Context, workerID int64) (r assigner.Row, err error) {
+	err = s.locked(ctx, func(f *folder) error {
+		r = f.state.Rows[workerID]
+		return nil
+	})
+	return r, err
+}
+
+func (s leases) List(ctx context.Context) (rows []assigner.Row, err error) {
+	err = s.locked(ctx, func(f *folder) error {
+		rows = slices.Collect(maps.Values(f.state.Rows))
+		return nil
+	})
+	return rows, err
+}
+
+func (s leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
+	rows, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) })
+	slices.SortFunc(rows, func(a, b assigner.Row) int { return a.Expires.Compare(b.Expires) })
+	return rows[:min(n, len(rows))], nil
+}
+
+func (s leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (ok bool, err error) {
+	if !utf8.ValidString(next.Token) || !utf8.ValidString(next.Owner+next.Holder) || !utf8.ValidString(next.Identity) {
+		return false, s.errorf("row %d: Token %q, Owner %q, Holder %q, Identity %q, allowed: UTF-8", next.WorkerID, next.Token, next.Owner, next.Holder, next.Identity)
+	}
+	err = s.locked(ctx, func(f *folder) error {
+		if !f.state.Rows[next.WorkerID].Same(old) {
+			return nil
+		}
+		next.Expires = time.Now().Add(ttl).UTC()
+		f.state.Rows[next.WorkerID] = next
+		ok = true
+		return f.write()
+	})
+	return ok && err == nil, err
+}
+
+// locked calls f while it holds the lock of the folder.
+func (s leases) locked(ctx context.Context, f func(*folder) error) error {
+	folder, err := openFolder(ctx, s.dir)
+	if err != nil {
+		return s.errorf("%w", s.same.explain(err))
+	}
+	defer folder.close()
+	if err := folder.read(s.same.known()); err != nil {
+		return s.errorf("%w", err)
+	}
+	if err := s.same.check(folder); err != nil {
+		return s.errorf("%w", err)
+	}
+	if err := f(folder); err != nil {
+		return s.errorf("%w", err)
+	}
+	return nil
+}
+
+func (s leases) errorf(format string, args ...any) error {
+	return fmt.Errorf("fileassigner: folder %q: "+format, append([]any{s.dir}, args...)...)
+}

@@ -1,0 +1,253 @@
+package fileassigner_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+// TestMain lets the test binary be one of the processes that share a folder.
+func TestMain(m *testing.M) {
+	assignertest.Child(func(dir string) (assigner.Assigner, error) {
+		return assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}), nil
+	})
+	os.Exit(m.Run())
+}
+
+// diskFolder returns an empty folder on a local disk, on a system that locks files.
+func diskFolder(t *testing.T) string {
+	t.Helper()
+	_, err := fileassigner.LeaseStore(t.TempDir()).Status(t.Context())
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	return testserver.DiskFolder(t)
+}
+
+func TestStoreConforms(t *testing.T) {
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
+		dir := diskFolder(t)
+		return assignertest.StoreFixture{
+			Handle: func() assigner.Store { return fileassigner.LeaseStore(dir) },
+			Other:  func() assigner.Store { return fileassigner.LeaseStore(diskFolder(t)) },
+			Delete: func(t *testing.T, workerID int64) {
+				editState(t, dir, func(s *state) { delete(s.Rows, workerID) })
+			},
+			Clear: func(t *testing.T) {
+				editState(t, dir, func(s *state) {
+					s.Meta = assigner.Meta{}
+					clear(s.Rows)
+				})
+			},
+			Down: func(t *testing.T) (up func()) { return unmount(t, dir) },
+		}
+	})
+}
+
+// unmount takes a folder away, as the end of the mount that it is on does.
+func unmount(t *testing.T, dir string) (mount func()) {
+	t.Helper()
+	rename := func(from, to string) {
+		if err := os.Rename(from, to); err != nil {
+			t.Error(err)
+		}
+	}
+	away := dir + "-away"
+	rename(dir, away)
+	return func() { rename(away, dir) }
+}
+
+func TestLeasesConform(t *testing.T) {
+	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
+		dir := diskFolder(t)
+		return assignertest.AssignerFixture{
+			Assigner: func(holder string) assigner.Assigner {
+				return assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{Owner: holder})
+			},
+			Guarantee: assigner.GuaranteeFenced,
+			Reusable:  true,
+			Pinned:    true,
+		}
+	})
+}
+
+func TestProcessesShareAFolder(t *testing.T) {
+	dir := diskFolder(t)
+	mine, err := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := append(assignertest.Processes(t, 20, func(int) string { return dir }), mine.Grant().WorkerID)
+	slices.Sort(got)
+	if different := len(slices.Compact(slices.Clone(got))); different != 21 {
+		t.Fatalf("workers %v, %d different ones, want 21", got, different)
+	}
+	rows, err := fileassigner.LeaseStore(dir).List(t.Context())
+	if err != nil || len(rows) < 21 {
+		t.Errorf("%d rows, %v; want 21 at least", len(rows), err)
+	}
+}
+
+// heldFolder returns the folder of a store with some rows, and one of them.
+func heldFolder(t *testing.T) (dir string, row assigner.Row) {
+	t.Helper()
+	dir = diskFolder(t)
+	s := fileassigner.LeaseStore(dir)
+	for range 3 {
+		l, err := assigner.Leased(s, assigner.LeaseConfig{Owner: "me"}).Assign(t.Context(), assignertest.Domain())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row, err = s.Load(t.Context(), l.Grant().WorkerID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, row
+}
+
+// A running process must not go on with another folder at the same path: it would take numbers that
+// are in use.
+func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
+	for name, replace := range map[string]func(t *testing.T, dir, away string){
+		"moved":    func(*testing.T, string, string) {},
+		"emptied":  func(t *testing.T, dir, _ string) { mkdir(t, dir) },
+		"another":  func(t *testing.T, dir, _ string) { mkdir(t, dir); statusOf(t, dir) },
+		"its copy": func(t *testing.T, dir, away string) { copyFolder(t, dir, away) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, row := heldFolder(t)
+			s := fileassigner.LeaseStore(dir)
+			a := assigner.Leased(s, assigner.LeaseConfig{})
+			if _, err := a.Assign(t.Context(), assignertest.Domain()); err != nil {
+				t.Fatal(err)
+			}
+			back := unmount(t, dir)
+			replace(t, dir, dir+"-away")
+			_, errStatus := s.Status(t.Context())
+			_, errLoad := s.Load(t.Context(), row.WorkerID)
+			_, errAssign := a.Assign(t.Context(), assignertest.Domain())
+			for _, err := range []error{errStatus, errLoad, errAssign} {
+				if !errors.Is(err, assigner.ErrStoreDamaged) || !strings.Contains(err.Error(), dir) ||
+					!strings.Contains(err.Error(), "moved, replaced or deleted while it was in use") {
+					t.Errorf("%v, want ErrStoreDamaged with the folder and what happened to it", err)
+				}
+			}
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			back()
+			if got, err := s.Load(t.Context(), row.WorkerID); got != row || err != nil {
+				t.Errorf("put back: %+v, %v, want %+v", got, err, row)
+			}
+		})
+	}
+}
+
+func mkdir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copyFolder(t *testing.T, to, from string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCopiedFolderHasAnotherIdentity(t *testing.T) {
+	dir, row := heldFolder(t)
+	copied := filepath.Join(diskFolder(t), "copy")
+	copyFolder(t, copied, dir)
+	original := statusOf(t, dir).Identity
+	if original != row.Identity || original == "" {
+		t.Errorf("identity %q, a row has %q", original, row.Identity)
+	}
+	if other := statusOf(t, copied).Identity; other == original {
+		t.Errorf("the copy has the identity of the original, %q", other)
+	}
+	if other := statusOf(t, diskFolder(t)).Identity; other == original {
+		t.Errorf("another folder has the same identity, %q", other)
+	}
+	if got, err := fileassigner.LeaseStore(copied).Load(t.Context(), row.WorkerID); err != nil || got != row {
+		t.Errorf("the copy has row %+v, %v; want %+v", got, err, row)
+	}
+	moved := copied + "-moved"
+	before := statusOf(t, copied).Identity
+	if err := os.Rename(copied, moved); err != nil {
+		t.Fatal(err)
+	}
+	if after := statusOf(t, moved).Identity; after != before {
+		t.Errorf("identity %q after a rename, was %q", after, before)
+	}
+}
+
+func statusOf(t *testing.T, dir string) assigner.Status {
+	t.Helper()
+	s, err := fileassigner.LeaseStore(dir).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wantError calls all methods of a store and checks that each returns the error and does nothing.
+func wantError(t *testing.T, s assigner.Store, row assigner.Row, want error) {
+	t.Helper()
+	ctx := t.Context()
+	next := row
+	next.Fence++
+	for name, call := range map[string]func() (any, error){
+		"Status":   func() (any, error) { return s.Status(ctx) },
+		"LoadMeta": func() (any, error) { return s.LoadMeta(ctx) },
+		"SwapMeta": func() (any, error) { return s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{Version: 1}) },
+		"Load":     func() (any, error) { return s.Load(ctx, row.WorkerID) },
+		"List":     func() (any, error) { return s.List(ctx) },
+		"Swap":     func() (any, error) { return s.Swap(ctx, row, next, time.Hour) },
+		"creation": func() (any, error) { return s.Swap(ctx, assigner.Row{}, assigner.Row{WorkerID: 9, Version: 1}, 0) },
+	} {
+		if got, err := call(); !errors.Is(err, want) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
+		}
+	}
+}
+
+func TestFolderMustExist(t *testing.T) {
+	dir := diskFolder(t)
+	missing := filepath.Join(dir, "missing")
+	wantError(t, fileassigner.LeaseStore(missing), assigner.Row{}, os.ErrNotExist)
+	if _, err := os.Stat(missing); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Stat: %v; the folder was made, which hides that a disk is not mounted", err)
+	}
+	wantError(t, fileassigner.LeaseStore(""), assigner.Row{}, os.ErrNotExist)
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fileassigner.LeaseStore(file).Status(t.Context()); err == nil {
+		t.Error("a file was taken for a folder")
+	}
+}
+
+func TestOwnerThatIsNotUTF8IsRefused(t *testing.T) {
+	dir, row := heldFolder(t)
+	next := row
+	next.Owner = "host-\xff"
+	if ok, err := fileassigner.LeaseStore(dir).Swap(t.Context(), row, next, time.Hour); ok || err == nil {
+		t.Errorf("Swap: %v, %v; want an error: JSON would change the owner", ok, err)
+	}
+	if got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
+		t.Errorf("row %+v, %v; want %+v", got, err, row)
+	}
+}

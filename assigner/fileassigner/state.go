@@ -1,0 +1,66 @@
+package fileassigner
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// stateFormat changes with the fields of fileState, Meta and Row.
+const stateFormat = 1
+
+// A fileState is the whole state of a LeaseStore.
+type fileState struct {
+	Format int
+	ID     string    // random, and different for each store
+	Seen   time.Time // of the last write, by the clock of the host that wrote
+	Meta   assigner.Meta
+	Rows   map[int64]assigner.Row
+}
+
+// blank reports whether no process has created a namespace or a row yet.
+func (s *fileState) blank() bool { return s.Meta.Version == 0 && len(s.Rows) == 0 }
+
+func (s *fileState) encode() ([]byte, error) {
+	body, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	return frame(body), nil
+}
+
+// frame wraps body in a JSON object with its checksum.
+func frame(body []byte) []byte {
+	return fmt.Appendf(nil, frameStart+"%s"+frameEnd, sha256.Sum256(body), body)
+}
+
+const (
+	frameStart = `{"SHA256":"%x","State":`
+	frameEnd   = "}\n"
+)
+
+// decodeState is the inverse of encode. It rejects any other byte sequence.
+func decodeState(raw []byte) (*fileState, error) {
+	body := raw[min(len(frame(nil))-len(frameEnd), len(raw)):]
+	body = bytes.TrimSuffix(body, []byte(frameEnd))
+	if !bytes.Equal(frame(body), raw) {
+		return nil, fmt.Errorf("%w: %s, %d bytes: the checksum is wrong: the file is incomplete, or was edited",
+			assigner.ErrStoreDamaged, stateName, len(raw))
+	}
+	s := new(fileState)
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	switch err := d.Decode(s); {
+	case s.Format > stateFormat:
+		return nil, fmt.Errorf("%w: %s has format %d, this version reads 1 to %d; use a later version", assigner.ErrStoreDamaged, stateName, s.Format, stateFormat)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s: %w", assigner.ErrStoreDamaged, stateName, err)
+	case s.Format != stateFormat || s.ID == "" || s.Rows == nil:
+		return nil, fmt.Errorf("%w: %s is not the state of a LeaseStore", assigner.ErrStoreDamaged, stateName)
+	}
+	return s, nil
+}

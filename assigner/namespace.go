@@ -1,0 +1,36 @@
+package assigner
+
+import (
+	"fmt"
+	"strings"
+)
+
+const longestNamespace = 64
+
+// CheckNamespace returns an error unless name consists of 1 to 64 ASCII letters, digits, dots,
+// underscores and hyphens, which every store keeps unchanged. Stores call it.
+func CheckNamespace(name string) error {
+	foreign := func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !letter && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	}
+	if name == "" || len(name) > longestNamespace || strings.ContainsFunc(name, foreign) {
+		return fmt.Errorf("assigner: namespace %q, allowed: 1 to %d of the characters a-z A-Z 0-9 . _ -", name, longestNamespace)
+	}
+	return nil
+}
+
+// FoldNamespace returns a namespace in lower case and without trailing spaces, because some
+// databases ignore both differences. Stores use it to compare names.
+func FoldNamespace(name string) string { return strings.ToLower(strings.TrimRight(name, " ")) }
+
+// CheckNamespaceTwin returns [ErrWorkerOverlap] if other, a namespace of the same store, differs
+// from name only in letter case or trailing spaces. Such a name is nearly always a misspelling, and
+// both namespaces would give out the same worker IDs. Stores call it.
+func CheckNamespaceTwin(name, other string) error {
+	if name == other || FoldNamespace(name) != FoldNamespace(other) {
+		return nil
+	}
+	return fmt.Errorf("%w: namespace %q differs from %q, which the store has, in letter case or spaces only; "+
+		"use %q here as well, or a name that differs in more", ErrWorkerOverlap, name, other, other)
+}

@@ -1,0 +1,28 @@
+package assigner
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTwinsAreRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name, other string
+		refused     bool
+	}{
+		{"orders", "orders", false},
+		{"orders", "orders2", false},
+		{"orders", "Orders", true},
+		{"ORDERS-1.eu", "orders-1.EU", true},
+		{"orders", "orders ", true},
+		{"orders", " orders", false},
+	} {
+		err := CheckNamespaceTwin(tt.name, tt.other)
+		if (err != nil) != tt.refused {
+			t.Errorf("CheckTwin(%q, %q): %v; want an error: %v", tt.name, tt.other, err, tt.refused)
+		}
+		if tt.refused && (!strings.Contains(err.Error(), tt.name) || !strings.Contains(err.Error(), tt.other)) {
+			t.Errorf("CheckTwin(%q, %q): %v; want both names", tt.name, tt.other, err)
+		}
+	}
+}

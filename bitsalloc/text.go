@@ -1,0 +1,75 @@
+package bitsalloc
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// presets are the layouts that have a name.
+var presets = [...]struct {
+	name   string
+	layout func() Layout
+}{
+	{"default", Default}, {"leased", Leased}, {"baidu", Baidu}, {"snowflake", Snowflake}, {"javascript", JavaScript},
+}
+
+// PresetNames returns the names that [ParseLayout] reads: default, leased, baidu, snowflake,
+// javascript.
+func PresetNames() []string {
+	names := make([]string, len(presets))
+	for i, p := range presets {
+		names[i] = p.name
+	}
+	return names
+}
+
+// ParseLayout reads the name of a preset, in any letter case, or the widths of delta, datacenter,
+// worker and sequence, then the unit: 41/0/10/12@1ms. Without a unit, a delta counts seconds. Three
+// widths are those without a datacenter field: 41/10/12@1ms. ParseLayout checks the form; [New]
+// checks widths and unit.
+func ParseLayout(text string) (Layout, error) {
+	for _, p := range presets {
+		if strings.EqualFold(text, p.name) {
+			return p.layout(), nil
+		}
+	}
+	l := Layout{Unit: time.Second}
+	widths, unit, given := strings.Cut(text, "@")
+	fields := []*uint8{&l.DeltaBits, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits}
+	parts := strings.Split(widths, "/")
+	if len(parts) == 3 {
+		parts = []string{parts[0], "0", parts[1], parts[2]}
+	}
+	ok := len(parts) == len(fields)
+	for i := 0; ok && i < len(fields); i++ {
+		n, err := strconv.ParseUint(parts[i], 10, 8)
+		*fields[i], ok = uint8(n), err == nil
+	}
+	if ok && given {
+		var err error
+		l.Unit, err = time.ParseDuration(unit)
+		ok = err == nil
+	}
+	if !ok {
+		return Layout{}, fmt.Errorf("%w: %q, allowed: %s, or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms",
+			ErrInvalidLayout, text, strings.Join(PresetNames(), ", "))
+	}
+	return l, nil
+}
+
+// String returns the widths and the unit in the form that [ParseLayout] reads, as in
+// "28/5/17/13@1s".
+func (l Layout) String() string {
+	return fmt.Sprintf("%d/%d/%d/%d@%v", l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit)
+}
+
+// MarshalText returns [Layout.String], for flags, JSON and configuration files.
+func (l Layout) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText is [ParseLayout].
+func (l *Layout) UnmarshalText(text []byte) (err error) {
+	*l, err = ParseLayout(string(text))
+	return err
+}

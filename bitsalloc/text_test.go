@@ -1,0 +1,78 @@
+package bitsalloc_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+func TestParseLayout(t *testing.T) {
+	for text, want := range map[string]bitsalloc.Layout{
+		"default":         bitsalloc.Default(),
+		"Snowflake":       bitsalloc.Snowflake(),
+		"LEASED":          bitsalloc.Leased(),
+		"28/5/17/13":      bitsalloc.Default(),
+		"28/5/17/13@1s":   bitsalloc.Default(),
+		"41/10/12@1ms":    bitsalloc.Snowflake(),
+		"41/0/10/12@1ms":  bitsalloc.Snowflake(),
+		"0/0/0/0@0s":      {},
+		"255/255/0/1@1m":  {DeltaBits: 255, DatacenterBits: 255, SequenceBits: 1, Unit: time.Minute},
+		"31/0/12/20@1.5s": {DeltaBits: 31, WorkerBits: 12, SequenceBits: 20, Unit: 1500 * time.Millisecond},
+	} {
+		if got, err := bitsalloc.ParseLayout(text); err != nil || got != want {
+			t.Errorf("ParseLayout(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "defaults", "28", "28/5", "28/5/17/13/1s", "28/5/17/13 1s", "28/5/17/256", "28/5/-17/13", "28/5/17/", "28/5/17/13@",
+		"28/5/17/13@1", "28/5/17/13@1s@1s", " 28/5/17/13",
+	} {
+		l, err := bitsalloc.ParseLayout(text)
+		if !errors.Is(err, bitsalloc.ErrInvalidLayout) || l != (bitsalloc.Layout{}) || !strings.Contains(err.Error(), "leased") {
+			t.Errorf("ParseLayout(%q) = %v, %v, want ErrInvalidLayout and the names of presets", text, l, err)
+		}
+	}
+}
+
+func TestALayoutIsReadAsItIsWritten(t *testing.T) {
+	layouts := []bitsalloc.Layout{{}, {DeltaBits: 1, Unit: time.Millisecond}, {DeltaBits: 9, WorkerBits: 200, Unit: time.Minute}}
+	for _, name := range bitsalloc.PresetNames() {
+		l, err := bitsalloc.ParseLayout(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layouts = append(layouts, l)
+	}
+	for _, want := range layouts {
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bitsalloc.Layout
+		if err := json.Unmarshal(text, &got); err != nil || got != want {
+			t.Errorf("%s is read as %v, %v, want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestALayoutIsTheValueOfAFlag(t *testing.T) {
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	var l bitsalloc.Layout
+	flags.TextVar(&l, "layout", bitsalloc.Default(), "")
+	if err := flags.Parse(nil); err != nil || l != bitsalloc.Default() {
+		t.Errorf("%v, %v, want the default", l, err)
+	}
+	if err := flags.Parse([]string{"-layout", "41/10/12@1ms"}); err != nil || l != bitsalloc.Snowflake() {
+		t.Errorf("%v, %v, want Snowflake's layout", l, err)
+	}
+	if err := flags.Parse([]string{"-layout", "41"}); err == nil {
+		t.Error("one width is a layout")
+	}
+}

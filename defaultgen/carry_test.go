@@ -1,0 +1,233 @@
+package defaultgen_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// openCarried is open with cfg.Now in place of the system's clock.
+func openCarried(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
+	t.Helper()
+	g, err := defaultgen.NewCarried(complete(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute}
+
+func TestAStepBackIsNoticedWithinAMillisecond(t *testing.T) {
+	for _, unit := range units {
+		for _, after := range []time.Duration{0, 1, 300 * time.Microsecond, time.Millisecond - 1} { // of the last reading
+			for policy := range defaultgen.GoOn {
+				t.Run(fmt.Sprintf("units of %v, %v after a reading, policy %d", unit, after, policy), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						var by atomic.Int64
+						g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: skewed(&by)})
+						last := next(t, g)
+						time.Sleep(after)
+						by.Add(int64(-time.Hour))
+						stepped := time.Now()
+						for time.Since(stepped) < time.Millisecond {
+							id, err := g.Next()
+							if err != nil {
+								break
+							}
+							if id <= last.ID {
+								t.Fatalf("ID %d after %v", id, last)
+							}
+							last = parse(t, g, id)
+							time.Sleep(50 * time.Microsecond)
+						}
+						_, err := g.Next()
+						checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
+						_, err = g.Fill(make([]int64, 2))
+						checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
+					})
+				})
+			}
+		}
+	}
+}
+
+// wideIn has so many IDs in a unit that tests do not use them up.
+func wideIn(unit time.Duration) bitsalloc.Layout {
+	return bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: 20, Unit: unit}
+}
+
+func TestAStepAheadIsNoticedWithinAMillisecond(t *testing.T) {
+	for _, unit := range units {
+		for policy := range defaultgen.GoOn + 1 {
+			synctest.Test(t, func(t *testing.T) {
+				var by atomic.Int64
+				g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: skewed(&by)})
+				next(t, g)
+				by.Add(int64(time.Hour))
+				time.Sleep(time.Millisecond)
+				checkTime(t, next(t, g), time.Now().Add(time.Hour), unit)
+			})
+		}
+	}
+}
+
+// A unit ends on the nanosecond, though the clock is not read for each ID.
+func TestACarriedClockKeepsTheBordersOfUnits(t *testing.T) {
+	for _, unit := range units {
+		for _, into := range []time.Duration{0, 1, unit / 3, unit - 1} {
+			for policy := range defaultgen.GoOn + 1 {
+				synctest.Test(t, func(t *testing.T) {
+					time.Sleep(into)
+					g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy})
+					for range 5 {
+						checkTime(t, next(t, g), time.Now(), unit)
+						time.Sleep(unit - 1 - time.Since(bubbleStart)%unit)
+						checkTime(t, next(t, g), time.Now(), unit)
+						time.Sleep(time.Nanosecond)
+						checkTime(t, next(t, g), time.Now(), unit)
+						time.Sleep(into)
+					}
+				})
+			}
+		}
+	}
+}
+
+// The clock is read once a unit or a millisecond when it is the system's, and for each ID when it
+// is the user's.
+func TestHowOftenTheClockIsRead(t *testing.T) {
+	for _, unit := range units {
+		synctest.Test(t, func(t *testing.T) {
+			const milliseconds, perMillisecond = 100, 20
+			var reads atomic.Int64
+			cfg := complete(defaultgen.Config{Layout: wideIn(unit), Now: func() time.Time {
+				reads.Add(1)
+				return time.Now()
+			}})
+			readsOf := func(g *defaultgen.Generator) int64 {
+				before := reads.Load()
+				for range milliseconds * perMillisecond {
+					next(t, g)
+					time.Sleep(time.Millisecond / perMillisecond)
+				}
+				return reads.Load() - before
+			}
+			if n := readsOf(openCarried(t, cfg)); n != milliseconds {
+				t.Errorf("units of %v: %d readings of the system's clock in %d ms", unit, n, milliseconds)
+			}
+			if n := readsOf(open(t, cfg)); n != milliseconds*perMillisecond {
+				t.Errorf("units of %v: %d readings of the user's clock for %d IDs", unit, n, milliseconds*perMillisecond)
+			}
+		})
+	}
+}
+
+// A caller that was stopped in the middle of a unit change neither delays others nor takes from a
+// unit that is over.
+func TestACallerThatReadsTheClockDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stop atomic.Bool
+		reading, goOn := make(chan struct{}), make(chan struct{})
+		g := openCarried(t, defaultgen.Config{Layout: wideIn(time.Second), Now: func() time.Time {
+			now := time.Now()
+			if stop.CompareAndSwap(true, false) {
+				close(reading)
+				<-goOn
+			}
+			return now
+		}})
+		next(t, g)
+		time.Sleep(time.Millisecond)
+		stop.Store(true)
+		slow := make(chan int64)
+		go func() {
+			id, err := g.Next()
+			if err != nil {
+				t.Error(err)
+			}
+			slow <- id
+		}()
+		<-reading
+		time.Sleep(10 * time.Second)
+		other := next(t, g)
+		close(goOn)
+		if id := <-slow; id <= other.ID {
+			t.Errorf("ID %d of a unit that was over, after %d", id, other.ID)
+		}
+	})
+}
+
+// Many goroutines on the system's clock, in units so short that most callers meet a change: each
+// ID is issued once, none of a unit is left out, and calls that follow one another get increasing
+// IDs.
+func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
+	const all, sequenceBits = 200_000, 16
+	for _, goroutines := range []int{2, 8, 64} {
+		for start := range defaultgen.Continue + 1 {
+			for _, batch := range []int{1, 7} {
+				t.Run(fmt.Sprintf("%d goroutines, start %d, batches of %d", goroutines, start, batch), func(t *testing.T) {
+					g := open(t, defaultgen.Config{
+						Epoch: time.Now().Add(-time.Hour).Truncate(time.Second), SequenceStart: start,
+						Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 4, SequenceBits: sequenceBits, Unit: time.Millisecond},
+					})
+					takeAll(t, g, goroutines, all/goroutines, batch)
+				})
+			}
+		}
+	}
+}
+
+// takeAll takes n IDs on each goroutine, and checks them.
+func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) {
+	t.Helper()
+	var highest atomic.Int64
+	taken := make([][]int64, goroutines)
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			ids := make([]int64, batch)
+			for len(taken[i]) < n {
+				before := highest.Load()
+				got, err := g.Fill(ids)
+				if err != nil && !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+					t.Error(err)
+					return
+				}
+				for _, id := range ids[:got] {
+					if id <= before {
+						t.Errorf("ID %d, but %d was returned before", id, before)
+						return
+					}
+					before = id
+				}
+				for high := highest.Load(); before > high && !highest.CompareAndSwap(high, before); high = highest.Load() {
+				}
+				taken[i] = append(taken[i], ids[:got]...)
+			}
+		})
+	}
+	wg.Wait()
+	perUnit := make(map[int64][]int64)
+	for _, ids := range taken {
+		for _, id := range ids {
+			f := parse(t, g, id)
+			perUnit[f.Delta] = append(perUnit[f.Delta], f.Sequence)
+		}
+	}
+	for delta, sequences := range perUnit {
+		checkOneRange(t, delta, sequences)
+	}
+}

@@ -1,0 +1,134 @@
+package defaultgen_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// spread returns the largest distance of a shard's share from the shares that counting from 0
+// gives, in IDs, where shard is ID modulo shards.
+func spread(ids []int64, shards int64) int {
+	count := make([]int, shards)
+	for _, id := range ids {
+		count[id%shards]++
+	}
+	least := len(ids) / int(shards)
+	most := (len(ids) + int(shards) - 1) / int(shards)
+	worst := 0
+	for _, n := range count {
+		worst = max(worst, least-n, n-most)
+	}
+	return worst
+}
+
+// At each pace that is regular and not above one ID a unit, IDs spread over shards as counting
+// would spread them: exactly for powers of two, within 2 % for the others.
+func TestByDefaultIDsSpreadOverShardsAsCountingWould(t *testing.T) {
+	const n = 16_000
+	for name, c := range map[string]struct {
+		layout bitsalloc.Layout
+		paces  []time.Duration
+	}{
+		"default layout": {bitsalloc.Default(), []time.Duration{
+			4 * time.Hour, time.Hour, 5 * time.Minute, time.Minute, 30 * time.Second,
+			13 * time.Second, 10 * time.Second, 7 * time.Second, 5 * time.Second, 3 * time.Second, 2500 * time.Millisecond,
+			2 * time.Second, 1500 * time.Millisecond, time.Second,
+		}},
+		"default layout for 68 years": {bitsalloc.Layout{DeltaBits: 31, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 13, Unit: time.Second}, []time.Duration{
+			24 * time.Hour, 86_399 * time.Second, 8 * time.Hour, 10 * time.Second, 3 * time.Second, time.Second,
+		}},
+		"milliseconds": {bitsalloc.Snowflake(), []time.Duration{
+			24 * time.Hour, time.Hour, time.Minute, time.Second, 100 * time.Millisecond, 33 * time.Millisecond, 10 * time.Millisecond,
+			7 * time.Millisecond, 3 * time.Millisecond, 2 * time.Millisecond, time.Millisecond,
+		}},
+	} {
+		for _, pace := range c.paces {
+			t.Run(fmt.Sprintf("%s, one ID in %v", name, pace), func(t *testing.T) {
+				cfg := complete(defaultgen.Config{Layout: c.layout, Assigner: forever(1)})
+				clock := newDial(cfg.Epoch.Add(time.Hour))
+				cfg.Now = clock.now
+				g := open(t, cfg)
+				ids := make([]int64, n)
+				for i := range ids {
+					ids[i] = next(t, g).ID
+					clock.move(pace)
+				}
+				for shards, allowed := range map[int64]int{2: 0, 16: 0, 64: 0, 1024: 0, 3: n / 3 * 2 / 100, 10: n / 10 * 2 / 100} {
+					if got := spread(ids, shards); got > allowed {
+						t.Errorf("%d shards: a share is off by %d IDs of %d, allowed %d", shards, got, n/int(shards), allowed)
+					}
+				}
+			})
+		}
+	}
+}
+
+// At higher paces, regular or not, powers of two up to 64 are exactly even still. Irregular gaps
+// are drawn, with the pace for their mean. The limits are four standard deviations of a fair draw.
+func TestByDefaultIDsSpreadOverShardsAtAnyPace(t *testing.T) {
+	const n = 16_000
+	for _, pace := range []time.Duration{
+		time.Hour, 3 * time.Second, time.Second, 700 * time.Millisecond, 300 * time.Millisecond, 100 * time.Millisecond,
+		50 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, 300 * time.Microsecond,
+	} {
+		for _, regular := range []bool{true, false} {
+			t.Run(fmt.Sprintf("one ID in %v, regular %v", pace, regular), func(t *testing.T) {
+				cfg := complete(defaultgen.Config{Layout: bitsalloc.Default(), Assigner: forever(1)})
+				clock := newDial(cfg.Epoch.Add(time.Hour))
+				cfg.Now = clock.now
+				g := open(t, cfg)
+				random := rand.New(rand.NewPCG(1, uint64(pace)))
+				ids := make([]int64, n)
+				for i := range ids {
+					ids[i] = next(t, g).ID
+					gap := pace
+					if !regular {
+						gap = time.Duration(float64(pace) * random.ExpFloat64())
+					}
+					clock.move(gap)
+				}
+				for shards, allowed := range map[int64]int{2: 0, 16: 0, 64: 0, 3: 238, 10: 151} {
+					if got := spread(ids, shards); got > allowed {
+						t.Errorf("%d shards: a share is off by %d IDs of %d, allowed %d", shards, got, n/int(shards), allowed)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A unit has all its numbers after a unit that has issued more than half, and three quarters
+// otherwise.
+func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
+	const all = 1 << 10
+	layout := bitsalloc.Layout{DeltaBits: 40, WorkerBits: 10, SequenceBits: 10, Unit: time.Second}
+	for _, quiet := range []int{1, 2, 7, 8, 100, all / 2, all/2 + 1, all * 3 / 4} {
+		g, clock := onDial(t, defaultgen.Config{Layout: layout})
+		ids := make([]int64, all+1)
+		for range 300 {
+			fill(t, g, quiet)
+			clock.move(time.Second)
+			for round := range 3 {
+				n, err := g.Fill(ids)
+				least := all
+				if round == 0 && quiet <= all/2 {
+					least = all * 3 / 4
+				}
+				if n < least || n > all || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+					t.Fatalf("%d IDs, %v in unit %d after one of %d, want %d at least", n, err, round, quiet, least)
+				}
+				clock.move(time.Second)
+			}
+			for range 10 { // quiet again, to begin elsewhere
+				next(t, g)
+				clock.move(time.Second)
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package defaultgen
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/uidring/uidring/internal/keeper"
+)
+
+// A unit is one unit of time under one lease, and the IDs that are left of it.
+//
+// A take is one add to next. It gives each number up to last to one caller; an add beyond last
+// finds no ID. The generator closes a unit before it stores the next one, and never reuses a unit.
+// So a take from an old unit finds no ID, and all successful takes from a unit precede the takes
+// from a later unit.
+type unit struct {
+	delta      int64
+	base       int64 // the ID with sequence number 0
+	start      int64 // the first sequence number
+	last       int64 // the highest sequence number
+	generation uint64
+	strides    int64 // counts the units that began a stride ahead; see Even
+	// until is the reading of the monotonic clock from which on a take reads the wall clock first;
+	// 0 with a clock of the user, since every take reads that.
+	until atomic.Int64
+	_     [8]byte
+
+	next atomic.Int64 // the next sequence number; apart from the other fields, which all takes read
+	_    [56]byte
+}
+
+// take returns up to want consecutive IDs, or n = 0 when the unit is closed or used up.
+func (u *unit) take(want int64) (first, n int64) {
+	n = min(want, u.last-u.next.Load()+1)
+	if n <= 0 {
+		return 0, 0
+	}
+	sequence := u.next.Add(n) - n
+	return u.base + sequence, max(min(n, u.last-sequence+1), 0)
+}
+
+// close makes all later takes fail. It returns the last sequence number taken, or start - 1 if none
+// was.
+func (u *unit) close() int64 { return min(u.next.Swap(u.last+1)-1, u.last) }
+
+// unitsPerAllocation amortizes the allocation of units: 4 KiB for 32 of them.
+const unitsPerAllocation = 32
+
+// enter makes delta the current unit under h and returns it, or nil when another unit or lease has
+// become current since u and h were loaded.
+//
+// The mutex excludes endUnit and used, which the keeper calls after it has changed the lease: they
+// see the unit that was entered under the old lease, or enter sees the new lease.
+func (g *Generator) enter(u *unit, h *keeper.Lease, delta int64) *unit {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unit.Load() != u || g.keeper.Current() != h {
+		return nil
+	}
+	base, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, h.WorkerID, 0)
+	if err != nil {
+		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker ID %d: %v", delta, h.WorkerID, err))
+	}
+	last := u.close()
+	if len(g.spare) == 0 {
+		g.spare = make([]unit, unitsPerAllocation)
+	}
+	next := &g.spare[0]
+	g.spare = g.spare[1:]
+	next.delta, next.base, next.generation, next.last = delta, base, h.Generation, g.alloc.MaxSequence()
+	next.start, next.strides = g.sequenceStart(u, last)
+	next.next.Store(next.start)
+	g.unit.Store(next)
+	return next
+}
+
+// endUnit closes the current unit: no ID is issued under its lease when it returns.
+func (g *Generator) endUnit() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unit.Load().close()
+}
+
+// used returns the delta of the current unit.
+func (g *Generator) used() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.unit.Load().delta
+}
+
+// sequenceStart returns the first sequence number of the unit after u, from which last was the
+// last number taken, and the strides of that unit.
+func (g *Generator) sequenceStart(u *unit, last int64) (start, strides int64) {
+	switch g.cfg.SequenceStart {
+	case Zero:
+		return 0, 0
+	case Random:
+		return rand.Int64N(g.cfg.SequenceBound), 0
+	case Continue:
+		return (last + 1) % g.cfg.SequenceBound, 0
+	default:
+		return u.evenStart(last, g.alloc.MaxSequence()+1)
+	}
+}
+
+// evenStart is sequenceStart for Even, in a layout of ids sequence numbers.
+//
+// Continuing after the last number alone would be even for powers of two only. At a regular pace of
+// IDs, each ID is a fixed number greater than the ID before. If the number of shards divides that
+// number, such as 3 at one ID a second in the default layout, all IDs go to one shard until the
+// sequence wraps around. So a unit also begins a stride further ahead than the unit before. Strides
+// are multiples of a power of two: the low bits still count without a gap.
+func (u *unit) evenStart(last, ids int64) (start, strides int64) {
+	issued := last - u.start + 1
+	if issued > ids/2 {
+		return 0, u.strides
+	}
+	start, strides = last+1, u.strides
+	if stride := min(64, max(ids/128, 1)); issued < stride {
+		strides++
+		start += strides * stride
+	}
+	return start % max(ids/4, 1), strides
+}

@@ -1,0 +1,270 @@
+package keeper_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/keeper"
+)
+
+func fence(r *rig) {
+	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+		return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: 100, Guarantee: assigner.GuaranteeFenced}, nil
+	}
+	r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+		g.Limit = max(g.Limit, want)
+		return nil
+	}
+}
+
+func TestExtendRenewsAtOnceAndRings(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.open(t)
+		r.read()
+		news := r.News()
+		r.used.Store(90)
+		r.Extend(120)
+		<-news
+		if h := r.Current(); h.Limit != 120 || h.First != 1 || h.Generation != 1 {
+			t.Errorf("Current = %+v, want the limit 120 and the rest as it was", h)
+		}
+		same(t, r.read(), "0s renew 0, 90 to 120")
+	})
+}
+
+func TestExtendAsksOnceForTheSame(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.renew = nil // agrees, and does not move the fence
+		r.open(t)
+		r.read()
+		for range 1000 {
+			r.Extend(120)
+			synctest.Wait()
+			r.Extend(110)
+			synctest.Wait()
+		}
+		same(t, r.read(), "0s renew 0, 0 to 120", "0s renew 0, 0 to 110") // the smaller one might have been granted
+		select {                                                          // the refusals have been news, see below
+		case <-r.News():
+			t.Error("News of nothing")
+		default:
+		}
+		time.Sleep(50 * time.Second)
+		same(t, r.read(), "45s renew 0, 0 to 120") // the wish stands
+	})
+}
+
+// A wish that is refused may come from a clock that was a year ahead for a moment: it is not
+// repeated unless the generator does. Wishes below it are heard at once, on a store that is not
+// lossy.
+func TestARefusedWishIsNotRepeated(t *testing.T) {
+	const year = 365 * 24 * 3600
+	for name, row := range map[string]struct {
+		guarantee assigner.Guarantee
+		want      []string
+	}{
+		"fenced": {assigner.GuaranteeFenced, []string{"0s renew 0, 0 to 31536000", "0s renew 0, 0 to 150", "45s renew 0, 0 to 31536000", "1m30s renew 0, 0 to 150"}},
+		"lossy":  {assigner.GuaranteeLossy, []string{"0s renew 0, 0 to 31536000", "45s renew 0, 0 to 31536000", "1m30s renew 0, 0 to 120"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.assign = func(context.Context, int) (assigner.Grant, error) {
+					return assigner.Grant{WorkerID: r.first, First: 1, Limit: 100, Guarantee: row.guarantee}, nil
+				}
+				r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+					if want == year {
+						want = 120
+					}
+					g.Limit = max(g.Limit, want)
+					return nil
+				}
+				r.open(t)
+				r.read()
+				for range 10 { // the last nine, after the first is refused, are one for later
+					r.Extend(year)
+					synctest.Wait()
+				}
+				r.Extend(150)
+				synctest.Wait()
+				time.Sleep(100 * time.Second)
+				same(t, r.read(), row.want...)
+			})
+		})
+	}
+}
+
+// A generator that waits for news has to look whether it still needs the refused delta.
+func TestARefusalIsNews(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.renew = nil
+		r.open(t)
+		news := r.News()
+		r.Extend(120)
+		synctest.Wait()
+		select {
+		case <-news:
+		default:
+			t.Error("no news")
+		}
+	})
+}
+
+// A wish that the lost lease has refused is not one of the next lease.
+func TestARefusedWishEndsWithItsLease(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		refuse := true
+		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			if !refuse && g.WorkerID == r.first {
+				return assigner.ErrWorkerRowLost
+			}
+			refuse = false
+			return nil
+		}
+		r.open(t)
+		r.Extend(1 << 25)
+		synctest.Wait()
+		r.Extend(1 << 25)
+		r.Extend(110)
+		time.Sleep(44 * time.Second)
+		r.read()
+		time.Sleep(10 * time.Second)
+		same(t, r.read(), "45s renew 1, 0 to 0")
+	})
+}
+
+// A generator that has gone on from an earlier lease may be beyond the present one, but never
+// beyond all.
+func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: 500 - 400*int64(n), Guarantee: assigner.GuaranteeFenced}, nil
+		}
+		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			if g.WorkerID == r.first {
+				return assigner.ErrWorkerRowLost
+			}
+			g.Limit = min(want, 470)
+			return nil
+		}
+		r.open(t)
+		r.used.Store(450)
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		r.read()
+		r.Extend(460)
+		synctest.Wait()
+		r.used.Store(1 << 40)
+		r.Extend(470)
+		synctest.Wait()
+		same(t, r.read(), "45s renew 1, 450 to 460", "45s renew 1, 500 to 1099511627776")
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		same(t, r.read(), "45s ended", "45s release 1, 500", "45s INFO worker ID released")
+	})
+}
+
+// A position that is wrong for a moment, beyond the grant of the store, does not distort the pace.
+func TestAPositionBeyondTheGrantIsNoPace(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.renew = func(_ context.Context, g *assigner.Grant, used, _ int64) error {
+			g.Limit = max(g.Limit, used+100)
+			return nil
+		}
+		cfg := r.config()
+		position := atomic.Int64{}
+		cfg.Position = func(*keeper.Lease) int64 { return position.Load() }
+		r.start0(t, cfg)
+		time.Sleep(10 * time.Second)
+		r.used.Store(10)
+		position.Store(1 << 27)
+		r.Extend(101)
+		synctest.Wait()
+		position.Store(10)
+		if h := r.Current(); h.Limit != 110 || h.Half != 60 {
+			t.Errorf("Limit %d, Half %d, want 110, 60", h.Limit, h.Half)
+		}
+		time.Sleep(10 * time.Second)
+		if got := r.Latest().WindowLasts(20, cfg.Alloc); got != 90*time.Second {
+			t.Errorf("the window lasts %v, want 1m30s", got)
+		}
+	})
+}
+
+func TestExtendIsHeardWhileARenewalIsUnderWay(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		raise := r.renew
+		r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			time.Sleep(time.Second)
+			return raise(ctx, g, used, want)
+		}
+		r.open(t)
+		r.Extend(120)
+		time.Sleep(500 * time.Millisecond)
+		r.Extend(130)
+		time.Sleep(2 * time.Second)
+		if got := r.Current().Limit; got != 130 {
+			t.Errorf("Limit = %d, want 130", got)
+		}
+	})
+}
+
+func TestWindowLastsAtTheRateOfUse(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.open(t)
+		alloc, err := bitsalloc.New(r.config().Domain.Layout, bitsalloc.DefaultEpoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range []struct {
+			after           time.Duration
+			used            int64
+			window, lasting time.Duration
+		}{
+			{0, 0, 100 * time.Second, 100 * time.Second},
+			{10 * time.Second, 50, 50 * time.Second, 10 * time.Second}, // 5 units a second
+			{10 * time.Second, 50, 50 * time.Second, 20 * time.Second}, // 2.5 since the grant
+			{20 * time.Second, 50, 50 * time.Second, 40 * time.Second},
+			{0, 100, 0, 0},
+		} {
+			time.Sleep(row.after)
+			h := r.Latest()
+			if got := h.Window(row.used, alloc); got != row.window {
+				t.Errorf("Window at %d is %v, want %v", row.used, got, row.window)
+			}
+			if got := h.WindowLasts(row.used, alloc); (got - row.lasting).Abs() > time.Millisecond {
+				t.Errorf("at %d and %v the window lasts %v, want %v", row.used, time.Since(r.start), got, row.lasting)
+			}
+		}
+	})
+}
+
+// TestTheFirstFillIsNoUse: a generator that has just composed 8 deltas and goes on at the pace of
+// the clock does not use them up.
+func TestTheFirstFillIsNoUse(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.prepared = 8
+		r.open(t)
+		alloc, err := bitsalloc.New(r.config().Domain.Layout, bitsalloc.DefaultEpoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if got := r.Latest().WindowLasts(10, alloc); got != 90*time.Second {
+			t.Errorf("the window lasts %v, want 1m30s", got)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package keeper_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+func TestLeaseIsRenewedWithWhatWasUsed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.open(t)
+		r.used.Store(17)
+		time.Sleep(100 * time.Second)
+		same(t, r.read(), "0s INFO worker ID assigned", "0s assigned 0", "45s renew 0, 17 to 17", "1m30s renew 0, 17 to 17")
+		if renewals, failures := r.Counts(); renewals != 2 || failures != 0 {
+			t.Errorf("Counts = %d, %d, want 2, 0", renewals, failures)
+		}
+	})
+}
+
+// TestLeaseIsRenewedOnceAMinute has a store that takes almost as long as it may.
+func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
+	for _, timeout := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, 59 * time.Second} {
+		t.Run(timeout.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.timeout = timeout
+				var stamps stamps
+				r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+					stamps.add()
+					time.Sleep(timeout - time.Millisecond)
+					return nil
+				}
+				r.open(t)
+				time.Sleep(time.Hour)
+				calls, last := stamps.read(), r.start
+				for _, call := range calls {
+					if gap := call.Sub(last); gap > time.Minute {
+						t.Fatalf("%v between two renewals", gap)
+					}
+					last = call
+				}
+				if len(calls) < 60 {
+					t.Errorf("%d renewals in an hour, want 60 at least", len(calls))
+				}
+			})
+		})
+	}
+}
+
+// A store that hangs is given up after the timeout and tried again.
+func TestHangingRenewalEndsAfterTheTimeout(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		r.open(t)
+		time.Sleep(45*time.Second + r.timeout)
+		synctest.Wait()
+		if _, failures := r.Counts(); failures != 1 {
+			t.Errorf("%d failures, want 1", failures)
+		}
+		if r.Current() == nil {
+			t.Error("a failed renewal has cost the worker ID")
+		}
+	})
+}
+
+// TestOutageIsRetriedAndLoggedOnce has an outage of an hour.
+func TestOutageIsRetriedAndLoggedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var up atomic.Bool
+		var stamps stamps
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			stamps.add()
+			if up.Load() {
+				return nil
+			}
+			return errors.New("store is down")
+		}
+		r.open(t)
+		r.read()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		calls := stamps.read()
+		for i, call := range calls[1:] {
+			gap := call.Sub(calls[i])
+			if gap < 50*time.Millisecond || gap > 10*time.Second || i > 20 && gap < 4*time.Second {
+				t.Fatalf("%v between the tries %d and %d, want from 50ms up to 10s, and seconds in the end", gap, i, i+1)
+			}
+		}
+		if _, failures := r.Counts(); failures != int64(len(calls)) {
+			t.Errorf("%d failures, want %d", failures, len(calls))
+		}
+		logged := func() []string {
+			return slices.DeleteFunc(r.read(), func(line string) bool {
+				return !strings.Contains(line, "INFO") && !strings.Contains(line, "WARN") && !strings.Contains(line, "ERROR")
+			})
+		}
+		same(t, logged(), "45s WARN worker ID: call to the store failed")
+		up.Store(true)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if lines := logged(); len(lines) != 1 || !strings.HasSuffix(lines[0], "INFO worker ID: the store answers again") {
+			t.Errorf("log records of the recovery: %q, want one", lines)
+		}
+		stamps.read()
+		time.Sleep(10 * time.Minute)
+		if n := len(stamps.read()); n < 10 || n > 14 {
+			t.Errorf("%d renewals in ten minutes after the recovery, want the heartbeat again", n)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package keeper_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+func TestInvalidateTakesAnotherLease(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.open(t)
+		r.read()
+		r.Invalidate()
+		if r.Current() != nil {
+			t.Error("the old lease is still there when Invalidate returns")
+		}
+		synctest.Wait()
+		same(t, r.read(), "0s ended", "0s INFO worker ID invalidated", "0s INFO worker ID assigned", "0s assigned 1")
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		same(t, r.read(), "0s ended", "0s release 1, 0", "0s INFO worker ID released") // and never 0
+	})
+}
+
+// A lease that is being taken when Invalidate is called may be older than the copy of the process.
+func TestInvalidateReachesALeaseThatIsBeingTaken(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			if n == 1 {
+				<-gate
+			}
+			return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: assigner.Unlimited}, nil
+		}
+		r.open(t)
+		r.Invalidate()
+		synctest.Wait() // the second lease is being taken
+		r.Invalidate()
+		close(gate)
+		synctest.Wait()
+		if h := r.Current(); h == nil || h.WorkerID != r.first+2 {
+			t.Errorf("Current = %+v, want the third lease", h)
+		}
+	})
+}
+
+// A renewal that is under way when Invalidate is called does not bring the lease back.
+func TestInvalidateReachesARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		raise := r.renew
+		r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			time.Sleep(time.Second)
+			return raise(ctx, g, used, want)
+		}
+		r.open(t)
+		r.Extend(120)
+		time.Sleep(500 * time.Millisecond)
+		r.Invalidate()
+		time.Sleep(time.Second)
+		if h := r.Current(); h == nil || h.WorkerID != r.first+1 {
+			t.Errorf("Current = %+v, want the second lease", h)
+		}
+	})
+}
+
+// TestNoLeaseIsTakenBeforeTheOldOneHasEnded wakes the keeper in the middle of Invalidate, while a
+// padding pass may still use the old worker ID. It runs in real time: a goroutine at a mutex stops
+// a bubble's clock.
+func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
+	r := newRig()
+	r.open(t)
+	r.ended = func() {
+		r.Extend(1 << 20)
+		for range 10_000 {
+			runtime.Gosched()
+		}
+		if n := r.assigns.Load(); n != 1 {
+			t.Errorf("%d leases taken, want the first alone", n)
+		}
+		r.ended = nil // not at Close
+	}
+	news := r.News()
+	r.Invalidate()
+	<-news
+	if h := r.Current(); h.WorkerID != r.first+1 {
+		t.Errorf("Current = %+v, want the second lease", h)
+	}
+}

@@ -1,0 +1,257 @@
+package keeper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// An ending is how a lease on the deltas 1 to 100 ends, when the generator has used those up to 50.
+type ending struct {
+	err   error // beside ErrWorkerRowLost
+	limit int64 // of Grant afterwards
+	other bool  // whether Grant then names another worker ID
+
+	before func(ctx context.Context, up *atomic.Bool) // of each call of Assign but the first; nil: at once
+}
+
+// loseFenced ends the first lease at its first renewal. Until up is set, the store gives no other.
+func loseFenced(t *testing.T, r *rig, e ending) (up *atomic.Bool) {
+	t.Helper()
+	fence(r)
+	give, raise := r.assign, r.renew
+	up = new(atomic.Bool)
+	r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
+		if n > 0 && e.before != nil {
+			e.before(ctx, up)
+		}
+		if n > 0 && !up.Load() {
+			return assigner.Grant{}, errors.New("store is down")
+		}
+		g, err := give(ctx, n)
+		g.First += int64(n) * 1000
+		g.Limit += int64(n) * 1000
+		return g, err
+	}
+	r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		if g.WorkerID != r.first {
+			return raise(ctx, g, used, want)
+		}
+		g.Limit = e.limit
+		if e.other {
+			g.WorkerID++
+		}
+		return errors.Join(fmt.Errorf("%w: row 1 has been taken over", assigner.ErrWorkerRowLost), e.err)
+	}
+	r.open(t)
+	r.read()
+	r.used.Store(50)
+	r.Extend(101)
+	synctest.Wait()
+	return up
+}
+
+func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T) {
+	for name, row := range map[string]struct {
+		ending
+		limit int64 // up to which the generator goes on; 0: it stops at once
+	}{
+		"taken over":                    {ending{limit: 100}, 100},
+		"taken over, limit lowered":     {ending{limit: 60}, 60},
+		"lowered to the used delta":     {ending{limit: 50}, 50},
+		"lowered below the used delta":  {ending{limit: 49}, 0},
+		"limit raised all the same":     {ending{limit: 200}, 100},
+		"fence withdrawn":               {ending{limit: assigner.Unlimited}, 100},
+		"store has gone back":           {ending{limit: 100, err: assigner.ErrFenceRegressed}, 0},
+		"row deleted":                   {ending{limit: 100, err: assigner.ErrWorkerRowMissing}, 0},
+		"namespace made anew":           {ending{limit: 100, err: assigner.ErrNamespaceRecreated}, 0},
+		"the grant is another worker's": {ending{limit: 100, other: true}, 0},
+		"lowered by a store gone back":  {ending{limit: 60, err: assigner.ErrFenceRegressed}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				up := loseFenced(t, r, row.ending)
+				h, want := r.Current(), []string{"0s renew 0, 50 to 101", "0s ERROR worker ID lost", "0s lost 0"}
+				if row.limit == 0 {
+					want = append(want[:1], "0s ended", want[1], want[2])
+				}
+				same(t, r.read()[:len(want)], want...)
+				if row.limit == 0 && h != nil {
+					t.Fatalf("Current = %+v, want nil", h)
+				}
+				if row.limit != 0 && (h == nil || h.Limit != row.limit || h.First != 1 || h.Generation != 1 || h.Half != math.MaxInt64 || r.Latest() != h) {
+					t.Fatalf("Current = %+v, Latest = %+v, want the first lease up to %d", h, r.Latest(), row.limit)
+				}
+				up.Store(true)
+				time.Sleep(10 * time.Second)
+				if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID == r.first || h.Limit < 1000 || h != r.Latest() {
+					t.Errorf("Current = %+v, want another lease", h)
+				}
+			})
+		})
+	}
+}
+
+func TestAGrantWithoutAFenceEndsWithItsLease(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			if n > 0 {
+				return assigner.Grant{}, errors.New("store is down")
+			}
+			return assigner.Grant{WorkerID: r.first, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+		}
+		lose(r)
+		r.open(t)
+		r.read()
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		if h := r.Current(); h != nil {
+			t.Errorf("Current = %+v, want nil", h)
+		}
+		same(t, r.read()[:2], "45s renew 0, 0 to 0", "45s ended")
+	})
+}
+
+func TestShortageIsTrueAfterALoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		sentinel := errors.New("nothing")
+		loseFenced(t, r, ending{limit: 100})
+		want := fmt.Sprintf("nothing: worker ID %d is no longer held, and its grant ends at delta 100; last answer of the store: store is down", r.first)
+		if err := r.Shortage(sentinel); err.Error() != want || !errors.Is(err, sentinel) {
+			t.Errorf("Shortage = %q, want %q", err, want)
+		}
+		if errors.Is(r.Shortage(sentinel), assigner.ErrWorkerRowLost) {
+			t.Error("Shortage names the loss, but the store has answered since")
+		}
+		r.Invalidate()
+		if err := r.Shortage(sentinel); !strings.Contains(err.Error(), "is no longer held; last") {
+			t.Errorf("Shortage after Invalidate = %q", err)
+		}
+	})
+}
+
+// Until the store has answered again, the loss is its last answer.
+func TestShortageNamesTheLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		loseFenced(t, r, ending{limit: 100, before: func(ctx context.Context, _ *atomic.Bool) { <-ctx.Done() }})
+		if err := r.Shortage(errors.New("nothing")); !errors.Is(err, assigner.ErrWorkerRowLost) {
+			t.Errorf("Shortage = %v, want the loss", err)
+		}
+	})
+}
+
+func TestCloseReleasesNothingAfterALoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		loseFenced(t, r, ending{limit: 100})
+		r.read()
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		same(t, r.read(), "0s ended")
+	})
+}
+
+// Close comes while the next lease is being taken: that one alone is released, if it was given.
+func TestCloseInTheMiddleOfALoss(t *testing.T) {
+	for name, given := range map[string]bool{"given": true, "refused": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				loseFenced(t, r, ending{limit: 100, before: func(ctx context.Context, up *atomic.Bool) {
+					<-ctx.Done()
+					up.Store(given)
+				}})
+				r.read()
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+				var releases []string
+				for _, line := range r.read() {
+					if strings.Contains(line, "release ") {
+						releases = append(releases, line)
+					}
+				}
+				if n := map[bool]int{true: 1}[given]; len(releases) != n || given && strings.Contains(releases[0], "release 0") {
+					t.Errorf("released: %q, want %d, and never the lost one", releases, n)
+				}
+			})
+		})
+	}
+}
+
+func TestInvalidateWithdrawsWhatALossHasLeft(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		up := loseFenced(t, r, ending{limit: 100})
+		r.read()
+		r.Invalidate()
+		if r.Current() != nil {
+			t.Error("the grant is still current when Invalidate returns")
+		}
+		same(t, r.read(), "0s ended", "0s INFO worker ID invalidated")
+		up.Store(true)
+		time.Sleep(10 * time.Second)
+		if h := r.Current(); h == nil || h.Generation != 2 {
+			t.Errorf("Current = %+v, want the second lease", h)
+		}
+	})
+}
+
+// A lease that is being taken when Invalidate is called is dropped, after a loss as well.
+func TestInvalidateReachesTheLeaseThatReplacesALostOne(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		up := loseFenced(t, r, ending{limit: 100, before: func(context.Context, *atomic.Bool) { <-gate }})
+		up.Store(true)
+		before := r.assigns.Load()
+		r.Invalidate()
+		close(gate)
+		time.Sleep(time.Second)
+		if h := r.Current(); h == nil || h.WorkerID != r.first+before {
+			t.Errorf("Current = %+v, want the lease after the %d that were begun before", h, before)
+		}
+	})
+}
+
+// Wishes of a generator whose lease is lost do not hammer the store, however it refuses.
+func TestWishesAfterALossDoNotHammerTheStore(t *testing.T) {
+	for name, row := range map[string]struct {
+		err   error
+		calls int64
+	}{
+		"down":       {errors.New("store is down"), 20},
+		"lost again": {assigner.ErrWorkerRowLost, 20},
+		"quarantine": {&assigner.QuarantineError{Remaining: time.Hour}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				fence(r)
+				give := r.assign
+				r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
+					if n > 0 {
+						return assigner.Grant{}, row.err
+					}
+					return give(ctx, n)
+				}
+				r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost }
+				r.open(t)
+				for i := range int64(10_000) {
+					r.Extend(101 + i)
+					time.Sleep(time.Millisecond)
+				}
+				if n := r.assigns.Load(); n < 2 || n > row.calls {
+					t.Errorf("%d calls of Assign in 10 s, want at most %d", n, row.calls)
+				}
+				if h := r.Current(); h == nil || h.Limit != 100 {
+					t.Errorf("Current = %+v, want the first grant", h)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and by
+// AssignTimeout. So a renewal ends within a minute of the beginning of the last, as package
+// assigner promises to leases.
+const (
+	heartbeat    = 45 * time.Second
+	renewTimeout = time.Minute - heartbeat
+)
+
+// outage is the value of reported while calls to the store fail.
+const outage = "outage"
+
+func (k *Keeper) run(ctx context.Context) {
+	timer := time.NewTimer(k.untilRenewal())
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.poke:
+			if !k.heeds() {
+				continue
+			}
+		case <-timer.C:
+		}
+		timer.Reset(k.step(ctx))
+	}
+}
+
+// heeds reports whether a wake-up is reason for a step. It does not cut the backoff after a failure
+// short.
+func (k *Keeper) heeds() bool {
+	if k.delay > 0 {
+		return false
+	}
+	h := k.current.Load()
+	return h == nil || h.lost || h.Limit < k.want.Load()
+}
+
+// step renews the lease, or takes one if none is held, and returns the time to wait before the next
+// step.
+func (k *Keeper) step(ctx context.Context) time.Duration {
+	started := time.Now()
+	h := k.current.Load()
+	count := k.invalidations() // after loading h: a call of Invalidate that cleared it has also called Ended by then
+	renewing := h != nil && !h.lost
+	var err error
+	if renewing {
+		err = k.renew(ctx, h)
+	} else {
+		k.registration.End(k.cfg.Used())
+		err = k.assign(ctx, count)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return heartbeat // Close is waiting
+	case err == nil:
+		k.succeeded(renewing)
+		return k.untilRenewal() - time.Since(started) // a slow renewal does not delay the next
+	case errors.Is(err, errInvalidated), renewing && errors.Is(err, assigner.ErrWorkerRowLost):
+		return 0
+	}
+	k.trouble.Store(&err)
+	if pause, ok := k.pause(err); ok && !renewing {
+		k.logWait(err)
+		k.delay = pause
+	} else {
+		k.failed(err)
+	}
+	return k.delay
+}
+
+// succeeded resets the failure state. It reports only the end of an outage: assign has already
+// reported a worker ID that ends a wait.
+func (k *Keeper) succeeded(kept bool) {
+	k.trouble.Store(nil)
+	if k.reported == outage {
+		worker := k.latest.Load().WorkerID
+		k.cfg.Logger.Info("worker ID: the store answers again", "worker", worker)
+		if kept && k.cfg.Trace.Kept != nil {
+			Call(k.cfg.Logger, "Trace.LeaseKept", func() { k.cfg.Trace.Kept(worker) })
+		}
+	}
+	k.delay, k.reported = 0, ""
+}
+
+func (k *Keeper) failed(err error) {
+	k.failures.Add(1)
+	if k.reports(outage) {
+		k.cfg.Logger.Warn("worker ID: call to the store failed", "worker", k.latest.Load().WorkerID, "error", err)
+	}
+	if k.cfg.Trace.RenewFailed != nil {
+		Call(k.cfg.Logger, "Trace.RenewFailed", func() { k.cfg.Trace.RenewFailed(err) })
+	}
+	k.delay = nextDelay(k.delay)
+}
+
+// reports records the cause of a failure, and returns whether it differs from the last one.
+func (k *Keeper) reports(trouble string) bool {
+	if k.reported == trouble {
+		return false
+	}
+	k.reported = trouble
+	return true
+}
+
+// untilRenewal returns the time to wait before the next renewal: the longest time that the lease
+// allows, or half of the time that the clock takes to reach the limit if that is shorter. A
+// generator that uses deltas faster than the clock calls Extend.
+func (k *Keeper) untilRenewal() time.Duration {
+	longest := heartbeat
+	if l, ok := k.lease.(assigner.Expiring); ok {
+		longest = max(min(longest, l.RenewWithin()), shortestPause)
+	}
+	h := k.current.Load()
+	if h == nil || !h.Fenced() {
+		return longest
+	}
+	unit := k.cfg.Domain.Layout.Unit
+	left := h.Limit - k.cfg.Position(h)
+	switch {
+	case left <= 0 && h.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
+		return min(longest, time.Second)
+	case left <= 0 || left >= int64(2*longest/unit): // if the store grants no more, the generator calls Extend when it needs more
+		return longest
+	}
+	return max(time.Duration(left)*unit/2, shortestPause)
+}

@@ -1,0 +1,131 @@
+package keeper_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/keeper"
+)
+
+// start0 is open with a config that the test has changed.
+func (r *rig) start0(t *testing.T, cfg keeper.Config) {
+	t.Helper()
+	var err error
+	if r.Keeper, err = keeper.Start(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+}
+
+func TestGrantThatIsRefusedIsReleased(t *testing.T) {
+	for name, row := range map[string]struct {
+		grant assigner.Grant
+		want  error
+	}{
+		"negative":       {assigner.Grant{WorkerID: -1, First: 1, Limit: assigner.Unlimited}, assigner.ErrWorkerOutOfRange},
+		"too large":      {assigner.Grant{WorkerID: 1 << 30, First: 1, Limit: assigner.Unlimited}, assigner.ErrWorkerOutOfRange},
+		"unfenced reuse": {assigner.Grant{WorkerID: 1, First: 1, Limit: assigner.Unlimited, Reusable: true}, assigner.ErrUnfencedReuse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) { // which fails when a goroutine is left
+				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
+				failure := errors.New("and the store is down")
+				r.release = func(context.Context, int64) error { return failure }
+				cfg := r.config()
+				cfg.Domain.ReuseError = assigner.ErrUnfencedReuse
+				_, err := keeper.Start(t.Context(), cfg)
+				if !errors.Is(err, row.want) || !errors.Is(err, failure) {
+					t.Errorf("Start = %v, want %v and the error of the release", err, row.want)
+				}
+				if lines := r.read(); len(lines) != 1 {
+					t.Errorf("events: %q, want a release", lines)
+				}
+			})
+		})
+	}
+}
+
+func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(ctx context.Context, _ int) (assigner.Grant, error) {
+			<-ctx.Done()
+			return assigner.Grant{}, ctx.Err()
+		}
+		if _, err := keeper.Start(t.Context(), r.config()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Start = %v, want DeadlineExceeded", err)
+		}
+		if got := time.Since(r.start); got != r.timeout {
+			t.Errorf("Start took %v, want the timeout", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := keeper.Start(ctx, r.config()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Start = %v, want DeadlineExceeded", err)
+		}
+		if got := time.Since(r.start); got != r.timeout+time.Second {
+			t.Errorf("Start took %v, want a second", got-r.timeout)
+		}
+	})
+}
+
+func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
+	for name, row := range map[string]struct {
+		grant assigner.Grant
+		first int64
+	}{
+		"reusable": {assigner.Grant{First: 1, Limit: assigner.Unlimited, Reusable: true}, 61},
+		"ahead":    {assigner.Grant{First: 500, Limit: assigner.Unlimited, Reusable: true}, 500},
+		"fresh":    {assigner.Grant{First: 1, Limit: assigner.Unlimited}, 1},
+		"fenced":   {assigner.Grant{First: 40, Limit: 100, Reusable: true}, 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				row.grant.WorkerID = r.first
+				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
+				cfg := r.config()
+				time.Sleep(time.Minute)
+				r.start0(t, cfg)
+				if h := r.Current(); h.First != row.first || h.Delta != 60 {
+					t.Errorf("Current = %+v, want First %d, Delta 60", h, row.first)
+				}
+			})
+		})
+	}
+}
+
+func TestCloseReleasesWithinTheTimeout(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.release = func(ctx context.Context, _ int64) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		r.open(t)
+		r.used.Store(7)
+		start := time.Now()
+		if err := r.Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != r.timeout {
+			t.Errorf("Close = %v after %v, want DeadlineExceeded after %v", err, time.Since(start), r.timeout)
+		}
+	})
+}
+
+// Close does not wait out a call that is under way.
+func TestCloseInterruptsARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		r.open(t)
+		time.Sleep(46 * time.Second)
+		start := time.Now()
+		if err := r.Close(); err != nil || time.Since(start) != 0 {
+			t.Errorf("Close = %v after %v, want at once", err, time.Since(start))
+		}
+		if _, failures := r.Counts(); failures != 0 {
+			t.Errorf("%d failures, but the store has not failed", failures)
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// A passing error is an error of Assign that says when to retry.
+type passing interface {
+	error
+	RetryAfter() time.Duration
+}
+
+// shortestPause is the least time between two calls to the store, except for calls that the
+// generator requests.
+const shortestPause = 100 * time.Millisecond
+
+// longestPause bounds RetryAfter: the Keeper calls the store at least this often.
+const longestPause = time.Hour
+
+// spread adds jitter to a pause, up to an eighth and at most 5 s, so that a fleet does not return
+// to its store at once.
+func spread(pause time.Duration) time.Duration { return pause + rand.N(min(pause/8, 5*time.Second)) }
+
+// nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
+// to about 10 s.
+func nextDelay(last time.Duration) time.Duration {
+	const most = 10 * time.Second
+	next := min(max(2*last, shortestPause), most)
+	return next/2 + rand.N(next/2)
+}
+
+// first takes the first lease. It retries after errors that pass, unless ctx never ends: then the
+// caller could not stop it.
+func (k *Keeper) first(ctx context.Context) error {
+	var cause error // the error behind the last wait
+	for {
+		err := k.assign(ctx, 0)
+		if err == nil {
+			return nil
+		}
+		pause, ok := k.pause(err)
+		if !ok || ctx.Done() == nil {
+			return after(cause, err)
+		}
+		cause = err
+		k.logWait(err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), cause)
+		}
+	}
+}
+
+// after adds the cause of an earlier wait to err, which may not mention it: the context may have
+// ended in the middle of a call.
+func after(cause, err error) error {
+	if cause == nil {
+		return err
+	}
+	return fmt.Errorf("%w; before that: %w", err, cause)
+}
+
+// pause returns the time to wait before the next call of Assign if err is an error that passes.
+func (k *Keeper) pause(err error) (time.Duration, bool) {
+	p, ok := errors.AsType[passing](err)
+	if !ok {
+		return 0, false
+	}
+	return spread(min(max(p.RetryAfter(), shortestPause), longestPause)), true
+}
+
+// logWait logs err, an error that passes, unless the last failure logged had the same cause.
+func (k *Keeper) logWait(err error) {
+	p, _ := errors.AsType[passing](err)
+	if k.reports(root(p).Error()) {
+		k.cfg.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter(), "error", err)
+	}
+}
+
+// root returns the innermost error: a sentinel, whose text has no figures that change.
+func root(err error) error {
+	for {
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			if e.Unwrap() == nil {
+				return err
+			}
+			err = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			if len(e.Unwrap()) == 0 {
+				return err
+			}
+			err = e.Unwrap()[0]
+		default:
+			return err
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// tidy is go mod tidy for all modules, as if the siblings in this tree were published. It writes the files, or
+// reports the names of those that differ.
+func (r *repository) tidy(ctx context.Context, write bool) error {
+	version, err := r.version()
+	if err != nil {
+		return err
+	}
+	sums := map[string][]byte{}
+	for _, m := range r.modules {
+		file, sum, err := r.tidied(ctx, m)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.dir, err)
+		}
+		m.file, sums[path.Join(m.dir, "go.sum")] = file, sum
+	}
+	contents, err := r.files(version)
+	if err != nil {
+		return err
+	}
+	maps.Copy(contents, sums)
+	names, err := r.stale(contents)
+	if err != nil {
+		return err
+	}
+	if write {
+		return r.write(names, contents)
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("not tidy: %s; run make tidy", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// tidied returns the tidy go.mod and go.sum of a module. The go command works on a copy of go.mod that replaces
+// all siblings by their folders; the hashes of siblings, which their publication decides, stay out of go.sum.
+func (r *repository) tidied(ctx context.Context, m *module) (file *modfile.File, sum []byte, err error) {
+	temp, err := os.MkdirTemp("", "tidy-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(temp)
+	modName, sumName := filepath.Join(temp, "go.mod"), filepath.Join(temp, "go.sum")
+	data, err := r.replaced(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir := filepath.Join(r.root, m.dir)
+	sum, err = os.ReadFile(filepath.Join(dir, "go.sum"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	if err := errors.Join(os.WriteFile(modName, data, 0o600), os.WriteFile(sumName, sum, 0o600)); err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.CommandContext(ctx, "go", "mod", "tidy", "-modfile="+modName)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, nil, fmt.Errorf("go mod tidy: %w\n%s", err, bytes.TrimSpace(out))
+	}
+	if data, err = os.ReadFile(modName); err != nil {
+		return nil, nil, err
+	}
+	if sum, err = os.ReadFile(sumName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	file, err = r.unreplaced(path.Join(m.dir, "go.mod"), data)
+	return file, sum, err
+}
+
+// replaced is the module's go.mod with a replace line for each sibling.
+func (r *repository) replaced(m *module) ([]byte, error) {
+	data, err := m.file.Format()
+	if err != nil {
+		return nil, err
+	}
+	file, err := modfile.Parse("go.mod", data, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, sibling := range r.modules {
+		if sibling == m {
+			continue
+		}
+		dir, err := filepath.Abs(filepath.Join(r.root, sibling.dir))
+		if err != nil {
+			return nil, err
+		}
+		if err := file.AddReplace(sibling.path, "", dir, ""); err != nil {
+			return nil, err
+		}
+	}
+	return file.Format()
+}
+
+// unreplaced parses a go.mod that replaced has made, and drops the lines that it added.
+func (r *repository) unreplaced(name string, data []byte) (*modfile.File, error) {
+	file, err := modfile.Parse(name, data, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, sibling := range r.modules {
+		if err := file.DropReplace(sibling.path, ""); err != nil {
+			return nil, err
+		}
+	}
+	file.Cleanup()
+	return file, nil
+}
