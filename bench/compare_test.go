@@ -48,7 +48,7 @@ func TestEventsAreEachContestantOnEachNumberOfGoroutines(t *testing.T) {
 	}
 }
 
-// counting is a contestant that counts what happens to it.
+// counting is a contestant that counts its takers and its closings.
 func counting(name string, joined, closed *atomic.Int64, take error) contestants.Contestant {
 	return contestants.Contestant{Name: name, Open: func(context.Context, int64) (load.Source, error) {
 		return load.Source{

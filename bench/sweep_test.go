@@ -151,7 +151,7 @@ func madeUpSweep() sweepReport {
 	r := sweepReport{Facts: madeUp("bench sweep"), Rounds: 5, CellSeconds: 1}
 	for i, c := range sweepCells(sweepNames(), true) {
 		if c.sweep != sweepGoroutines && c.sweep != sweepConsumers {
-			c.goroutines = 2 // whatever machine this is
+			c.goroutines = 2 // on all machines
 		}
 		x := float64(i)
 		trial := &trial{cell: c, calls: load.NewHistogram()}
