@@ -34,7 +34,7 @@ release: ## sets VERSION in all modules, checks CHANGELOG.md, prints the tags to
 bench: ## Go benchmarks, each beside its baseline
 	go test -run '^$$' -bench . -benchmem ./...
 
-report: ## docs/benchmarks, measured anew; REPORT takes flags, such as -full
+report: ## docs/benchmarks, measured anew; REPORT takes flags, such as --full
 	go run ./bench report $(REPORT)
 
 fuzz: ## each fuzz target for FUZZTIME

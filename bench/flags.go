@@ -1,100 +1,152 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"math"
-	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bench/internal/report"
 )
 
-// parse reads the command line. The error is flag.ErrHelp or a *usageError that names all mistakes.
-func parse(args []string) (settings, error) {
-	p := newSettingsParser()
-	err := p.parse(args, p.checkTogether)
-	p.s.command = p.commandLine()
-	return p.s, err
+// A value is a flag whose parse func checks its bounds.
+type value[T any] struct {
+	dst        *T
+	kind, text string
+	parse      func(text string) (T, error)
 }
 
-// A settingsParser reads the flags of the program without a subcommand.
-type settingsParser struct {
-	*parser
-	s settings
+func (v *value[T]) Set(text string) error {
+	parsed, err := v.parse(text)
+	if err == nil {
+		*v.dst, v.text = parsed, text
+	}
+	return err
 }
 
-func newSettingsParser() *settingsParser {
-	p := &settingsParser{
-		parser: newParser("bench"),
-		s: settings{
-			worker:        -1,
-			layout:        bitsalloc.Default(),
-			boostPower:    3,
-			paddingFactor: 50,
-			onEmpty:       "pad",
-			goroutines:    runtime.GOMAXPROCS(0),
-			duration:      3 * time.Second,
-			check:         100_000_000,
-		},
+func (v *value[T]) String() string { return v.text }
+func (v *value[T]) Type() string   { return v.kind }
+
+// add defines a flag with a value. If preset is not empty, it is the default.
+func add[T any](cmd *cobra.Command, dst *T, name, kind, preset, usage string, parse func(text string) (T, error)) {
+	v := &value[T]{dst: dst, kind: kind, parse: parse}
+	if preset != "" {
+		if err := v.Set(preset); err != nil {
+			panic("bug: --" + name + ": " + err.Error())
+		}
 	}
-	p.value("dsn", p.setDSN)
-	p.toggle("create", &p.s.create)
-	integer(p.parser, "worker", &p.s.worker, 0, math.MaxInt64)
-	integer(p.parser, "datacenter", &p.s.datacenter, 0, math.MaxInt64)
-	p.layout("layout", &p.s.layout)
-	integer(p.parser, "boost-power", &p.s.boostPower, 1, 20)
-	integer(p.parser, "padding-factor", &p.s.paddingFactor, 1, 99)
-	p.duration("schedule", &p.s.schedule, 0)
-	p.choice("on-empty", &p.s.onEmpty, "pad", "reject")
-	integer(p.parser, "goroutines", &p.s.goroutines, 1, 1<<16)
-	integer(p.parser, "batch", &p.s.batch, 0, 1<<20)
-	p.value("rate", p.setRate)
-	p.duration("duration", &p.s.duration, time.Millisecond)
-	integer(p.parser, "check", &p.s.check, 0, math.MaxInt64)
-	p.toggle("json", &p.s.json)
-	return p
+	cmd.Flags().Var(v, name, usage)
 }
 
-func (p *settingsParser) setRate(text string) {
-	r, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(r) || r < 0 || r > 1e12 {
-		p.mistake("-rate %q, allowed: 0 (flat out) to 1e12 IDs per second", text)
-		return
+func number[T int | int64](least, most T) func(string) (T, error) {
+	return func(text string) (T, error) {
+		n, err := strconv.ParseInt(text, 0, 64)
+		switch {
+		case err == nil && n >= int64(least) && n <= int64(most):
+			return T(n), nil
+		case int64(most) == math.MaxInt64:
+			return 0, fmt.Errorf("allowed: a whole number from %d up", least)
+		}
+		return 0, fmt.Errorf("allowed: a whole number from %d to %d", least, most)
 	}
-	p.s.rate = r
 }
 
-// setDSN takes care that nothing of the DSN but user, host and database is ever printed: where a password
-// ends is not certain in one that is wrong.
-func (p *settingsParser) setDSN(text string) {
-	cfg, err := mysql.ParseDSN(text)
-	if err != nil || cfg.DBName == "" {
-		p.mistake("-dsn is not understood, allowed: user:password@tcp(host:port)/database")
-		return
+func duration(least time.Duration) func(string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < least {
+			return 0, fmt.Errorf("allowed: a time such as 500ms or 3s, at least %v", least)
+		}
+		return d, nil
 	}
-	p.s.dsn, p.s.database = text, cfg.Addr+"/"+cfg.DBName
-	if cfg.User != "" {
-		p.s.database = cfg.User + "@" + p.s.database
-	}
-	p.given["dsn"] = p.s.database
 }
 
-// checkTogether checks what depends on more than one flag.
-func (p *settingsParser) checkTogether() {
-	_, static := p.given["worker"]
-	_, mySQL := p.given["dsn"]
-	if static && mySQL {
-		p.mistake("-worker and -dsn: a worker ID comes from one place, leave one out")
+func choice(allowed ...string) func(string) (string, error) {
+	return func(text string) (string, error) {
+		if !slices.Contains(allowed, text) {
+			return "", fmt.Errorf("allowed: %s", strings.Join(allowed, ", "))
+		}
+		return text, nil
 	}
-	if p.s.create && !mySQL {
-		p.mistake("-create without -dsn: there is no database to create tables in")
+}
+
+// several parses names with commas between them. The result has the order of allowed.
+func several(allowed []string) func(string) ([]string, error) {
+	return func(text string) ([]string, error) {
+		asked := strings.Split(text, ",")
+		for _, one := range asked {
+			if !slices.Contains(allowed, one) {
+				return nil, fmt.Errorf("%q, allowed: %s, or several with commas", one, strings.Join(allowed, ", "))
+			}
+		}
+		return slices.DeleteFunc(slices.Clone(allowed), func(one string) bool { return !slices.Contains(asked, one) }), nil
 	}
-	if most := int64(1)<<p.s.layout.WorkerBits - 1; p.s.worker > most {
-		p.mistake("-worker %d, allowed with layout %v: 0 to %d", p.s.worker, p.s.layout, most)
+}
+
+func path(text string) (string, error) {
+	if text == "" {
+		return "", errors.New("allowed: a name")
 	}
-	if most := int64(1)<<p.s.layout.DatacenterBits - 1; p.s.datacenter > most {
-		p.mistake("-datacenter %d, allowed with layout %v: 0 to %d", p.s.datacenter, p.s.layout, most)
+	return text, nil
+}
+
+// commandLine returns the command line that repeats a command, without a password.
+func commandLine(cmd *cobra.Command) string {
+	text := "bench"
+	if cmd.Name() != text {
+		text += " " + cmd.Name()
 	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		text += " --" + f.Name
+		if value := f.Value.String(); f.Value.Type() != "bool" {
+			text += " " + value
+		} else if value != "true" {
+			text += "=" + value
+		}
+	})
+	return text
+}
+
+// An output is the destination of a subcommand's rows.
+type output struct {
+	cmd  *cobra.Command
+	csv  string // a file that gets the rows too; empty: none
+	json bool   // instead of tables
+}
+
+func (o *output) addTo(cmd *cobra.Command) {
+	o.cmd = cmd
+	cmd.Flags().SortFlags = false
+	add(cmd, &o.csv, "csv", "FILE", "", "write the rows to a file too", path)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON instead of tables")
+}
+
+func (o *output) facts() report.Facts { return report.NewFacts(commandLine(o.cmd)) }
+
+func (o *output) progress() *report.Progress { return report.NewProgress(o.cmd.OutOrStdout(), o.json) }
+
+// write writes the rows to the file, and the result that has them to stdout.
+func write[R any](o output, rows []R, result any, print func(*report.Page)) error {
+	if o.csv != "" {
+		if err := report.SaveCSV(o.csv, rows); err != nil {
+			return err
+		}
+	}
+	return show(o.cmd.OutOrStdout(), o.json, result, print)
+}
+
+func show(w io.Writer, asJSON bool, result any, print func(*report.Page)) error {
+	if asJSON {
+		return report.WriteJSON(w, result)
+	}
+	p := report.NewPage(w)
+	print(p)
+	return p.Flush()
 }

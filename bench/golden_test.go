@@ -2,13 +2,18 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/bench/internal/report"
 )
 
-// sameAsGolden compares what was printed with a file of testdata.
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sameAsGolden compares got with a file of testdata.
 func sameAsGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -26,17 +31,31 @@ func sameAsGolden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// printed returns what write writes.
-func printed(t *testing.T, write func(w *bytes.Buffer) error) []byte {
+// sameAsGoldens compares the tables, the CSV and, unless result is nil, the JSON of a result with
+// files of testdata.
+func sameAsGoldens[R any](t *testing.T, name string, rows []R, result any, print func(*report.Page)) {
 	t.Helper()
-	var out bytes.Buffer
-	if err := write(&out); err != nil {
-		t.Fatal(err)
+	var tables, csv, json bytes.Buffer
+	if err := show(&tables, false, nil, print); err != nil {
+		t.Error(err)
 	}
-	return out.Bytes()
+	sameAsGolden(t, name+".txt", tables.Bytes())
+	if rows != nil {
+		if err := report.WriteCSV(&csv, rows); err != nil {
+			t.Error(err)
+		}
+		sameAsGolden(t, name+".csv", csv.Bytes())
+	}
+	if result != nil {
+		if err := show(&json, true, result, nil); err != nil {
+			t.Error(err)
+		}
+		sameAsGolden(t, name+".json", json.Bytes())
+	}
 }
 
-// madeUp are facts that do not change.
-func madeUp(command string) facts {
-	return facts{command, time.Date(2027, time.March, 4, 4, 5, 6, 0, time.UTC), testMachine()}
+// madeUp returns facts that do not change.
+func madeUp(command string) report.Facts {
+	return report.Facts{Command: command, Date: time.Date(2027, time.March, 4, 4, 5, 6, 0, time.UTC),
+		Machine: report.Machine{GoVersion: "go1.26.0", OS: "linux", Arch: "amd64", CPU: "Some CPU 3000", CPUs: 8, GOMAXPROCS: 2}}
 }

@@ -17,17 +17,15 @@ import (
 	"github.com/uidring/uidring/internal/testserver"
 )
 
-// buildBench builds the program as a user would.
-func buildBench(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "bench.exe")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+// TestMain runs the program in place of the tests if an environment variable asks for it.
+func TestMain(m *testing.M) {
+	if os.Getenv("UIDRING_BENCH") == "main" {
+		main()
 	}
-	return path
+	m.Run()
 }
 
-// A result is what a run of the program left behind.
+// A result is the output of the program.
 type result struct {
 	stdout, stderr string
 	status         int
@@ -35,17 +33,21 @@ type result struct {
 }
 
 // prepare returns the program's command, with a temporary folder of its own.
-func prepare(t *testing.T, path string, args ...string) (cmd *exec.Cmd, dir string) {
+func prepare(t *testing.T, args ...string) (cmd *exec.Cmd, dir string) {
 	t.Helper()
 	dir = t.TempDir()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd = exec.CommandContext(t.Context(), path, args...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "TMP="+dir, "TEMP="+dir)
+	cmd.Env = append(os.Environ(), "UIDRING_BENCH=main", "TMPDIR="+dir, "TMP="+dir, "TEMP="+dir)
 	return cmd, dir
 }
 
-func execute(t *testing.T, path string, args ...string) result {
+func execute(t *testing.T, args ...string) result {
 	t.Helper()
-	cmd, dir := prepare(t, path, args...)
+	cmd, dir := prepare(t, args...)
 	return finish(t, cmd, dir, (*exec.Cmd).Run)
 }
 
@@ -64,15 +66,15 @@ func finish(t *testing.T, cmd *exec.Cmd, dir string, run func(*exec.Cmd) error) 
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), files}
 }
 
-// shortly are flags for a run that is over soon.
-var shortly = []string{"-duration", "60ms", "-check", "200000"}
+// shortly are flags for a short measurement.
+var shortly = []string{"--duration", "60ms", "--check", "200000"}
 
 func TestProgramPrintsTablesAndCleansUp(t *testing.T) {
-	r := execute(t, buildBench(t), shortly...)
+	r := execute(t, shortly...)
 	if r.status != 0 || r.stderr != "" || len(r.files) > 0 {
 		t.Fatalf("status %d, stderr %q, files %q", r.status, r.stderr, r.files)
 	}
-	for _, want := range []string{"bench -check 200000 -duration 60ms\n", "SQLite in a temporary folder", "THROUGHPUT: Next",
+	for _, want := range []string{"bench --duration 60ms --check 200000\n", "SQLite in a temporary folder", "THROUGHPUT: Next",
 		"BASELINES", "LATENCY", "ID TIME", "MEMORY", "IDs checked", "duplicates                           0\n"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q in\n%s", want, r.stdout)
@@ -104,24 +106,23 @@ func decode(t *testing.T, r result) map[string]map[string]any {
 }
 
 func TestProgramPrintsJSONThatAddsUp(t *testing.T) {
-	path := buildBench(t)
 	tests := []struct {
 		name, args string
 		want       map[string]any // by section and key
 	}{
 		{"defaults", "", map[string]any{"generator.worker_id": 1.0, "generator.guarantee": "fresh", "generator.on_empty": "pad",
-			"generator.layout": "28/5/17/13 1s", "generator.capacity_ids": 65536.0}},
-		{"static worker", "-worker 7 -datacenter 2 -goroutines 3", map[string]any{"generator.worker_id": 7.0,
+			"generator.layout": "28/5/17/13@1s", "generator.capacity_ids": 65536.0}},
+		{"static worker", "--worker 7 --datacenter 2 --goroutines 3", map[string]any{"generator.worker_id": 7.0,
 			"generator.datacenter_id": 2.0, "generator.guarantee": "derived", "load.goroutines": 3.0}},
-		{"batches", "-batch 256 -goroutines 1", map[string]any{"load.batch": 256.0}},
-		{"reject", "-on-empty reject -boost-power 1 -padding-factor 1", map[string]any{"ring.inline_pads": 0.0,
+		{"batches", "--batch 256 --goroutines 1", map[string]any{"load.batch": 256.0}},
+		{"reject", "--on-empty reject --boost-power 1 --padding-factor 1", map[string]any{"ring.inline_pads": 0.0,
 			"generator.on_empty": "reject", "generator.capacity_ids": 16384.0}},
-		{"paced", "-rate 1e5 -layout snowflake", map[string]any{"load.rate_per_second": 1e5, "throughput.allocs_per_id": nil}},
-		{"a long unit", "-layout 31/0/10/12/60s", map[string]any{"generator.layout": "31/0/10/12 1m0s"}},
+		{"paced", "--rate 1e5 --layout snowflake", map[string]any{"load.rate_per_second": 1e5, "throughput.allocs_per_id": nil}},
+		{"a long unit", "--layout 31/0/10/12@60s", map[string]any{"generator.layout": "31/0/10/12@1m0s"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := execute(t, path, slices.Concat(shortly, []string{"-json"}, strings.Fields(tt.args))...)
+			r := execute(t, slices.Concat(shortly, []string{"--json"}, strings.Fields(tt.args))...)
 			got := decode(t, r)
 			tt.want["check.duplicates"] = 0.0
 			tt.want["machine.go_version"] = runtime.Version()
@@ -144,20 +145,19 @@ func TestProgramPrintsJSONThatAddsUp(t *testing.T) {
 }
 
 func TestProgramRefusesWithALineAndAStatus(t *testing.T) {
-	path := buildBench(t)
 	tests := []struct {
 		args   []string
 		status int
 		want   string
 	}{
-		{[]string{"-boost-power", "99", "-on-empty", "wait"}, 2, `bench: -boost-power "99", allowed: a whole number from 1 to 20; -on-empty "wait"`},
-		{[]string{"-layout", "20/0/10/12"}, 2, "bench: cached: the delta field is used up"},
-		{[]string{"-layout", "30/0/0/33", "-boost-power", "20", "-worker", "0"}, 0, ""},
-		{[]string{"-layout", "30/0/3/30"}, 0, ""},
-		{[]string{"-layout", "30/0/0/33"}, 1, "worker IDs exhausted"},
+		{[]string{"--boost-power", "99"}, 2, `bench: invalid argument "99" for "--boost-power" flag: allowed: a whole number from 1 to 20`},
+		{[]string{"--layout", "20/0/10/12"}, 2, "bench: cached: the delta field is used up"},
+		{[]string{"--layout", "30/0/0/33", "--boost-power", "20", "--worker", "0"}, 0, ""},
+		{[]string{"--layout", "30/0/3/30"}, 0, ""},
+		{[]string{"--layout", "30/0/0/33"}, 1, "worker IDs exhausted"},
 	}
 	for _, tt := range tests {
-		r := execute(t, path, slices.Concat(shortly, tt.args)...)
+		r := execute(t, slices.Concat(shortly, tt.args)...)
 		if r.status != tt.status || !strings.Contains(r.stderr, tt.want) || len(r.files) > 0 {
 			t.Errorf("%q: status %d, want %d; stderr %q, want %q; files %q", tt.args, r.status, tt.status, r.stderr, tt.want, r.files)
 		}
@@ -167,17 +167,11 @@ func TestProgramRefusesWithALineAndAStatus(t *testing.T) {
 	}
 }
 
-func TestProgramExplainsItself(t *testing.T) {
-	if r := execute(t, buildBench(t), "-h"); r.status != 0 || r.stdout != usage || r.stderr != "" {
-		t.Errorf("status %d, stderr %q, stdout:\n%s", r.status, r.stderr, r.stdout)
-	}
-}
-
 func TestInterruptedProgramCleansUp(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no signal to send")
 	}
-	cmd, dir := prepare(t, buildBench(t), "-duration", "10m")
+	cmd, dir := prepare(t, "--duration", "10m")
 	r := finish(t, cmd, dir, func(cmd *exec.Cmd) error {
 		if err := cmd.Start(); err != nil {
 			return err
@@ -209,17 +203,16 @@ func awaitFile(t *testing.T, pattern string) {
 
 func TestProgramTakesItsWorkerIDFromMariaDB(t *testing.T) {
 	server := testserver.MariaDB(t)
-	path := buildBench(t)
-	dsn := append(slices.Clone(shortly), "-json", "-dsn", server.DSN())
-	if r := execute(t, path, dsn...); r.status != 1 || !strings.Contains(r.stderr, "worker_node.sql") {
+	dsn := append(slices.Clone(shortly), "--json", "--dsn", server.DSN())
+	if r := execute(t, dsn...); r.status != 1 || !strings.Contains(r.stderr, "worker_node.sql") {
 		t.Errorf("without tables: status %d, stderr %q", r.status, r.stderr)
 	}
-	wrong := append(slices.Clone(shortly), "-dsn", strings.Replace(server.DSN(), "root", "ann:hush", 1))
-	if r := execute(t, path, wrong...); r.status != 1 || !strings.Contains(r.stderr, "access denied") || strings.Contains(r.stderr, "hush") {
+	wrong := append(slices.Clone(shortly), "--dsn", strings.Replace(server.DSN(), "root", "ann:hush", 1))
+	if r := execute(t, wrong...); r.status != 1 || !strings.Contains(r.stderr, "access denied") || strings.Contains(r.stderr, "hush") {
 		t.Errorf("wrong password: status %d, stderr %q", r.status, r.stderr)
 	}
 	for run := range 2 {
-		got := decode(t, execute(t, path, append(dsn, "-create")...))["generator"]
+		got := decode(t, execute(t, append(dsn, "--create")...))["generator"]
 		if got["worker_id"] != float64(run+1) || got["worker_source"] != "WORKER_NODE, root@"+server.Addr()+"/uidring" {
 			t.Errorf("run %d: worker %v from %v", run, got["worker_id"], got["worker_source"])
 		}
@@ -233,7 +226,7 @@ func TestProgramTakesItsWorkerIDFromMariaDB(t *testing.T) {
 	if err := db.GetContext(t.Context(), &rows, "SELECT COUNT(*) FROM WORKER_NODE"); err != nil || rows != 2 {
 		t.Errorf("%d rows, %v; want 2", rows, err)
 	}
-	if r := execute(t, path, append(dsn, "-layout", "baidu")...); r.status != 1 || !strings.Contains(r.stderr, "layout mismatch") {
+	if r := execute(t, append(dsn, "--layout", "baidu")...); r.status != 1 || !strings.Contains(r.stderr, "layout mismatch") {
 		t.Errorf("another layout: status %d, stderr %q", r.status, r.stderr)
 	}
 }

@@ -1,106 +1,203 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
-	"time"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uidring/uidring/bench/internal/report"
 )
 
-// A report is what a run prints: as JSON, whose keys stay as they are, or as tables. Names end in their
-// unit; ns per ID are nanoseconds of wall time.
-type report struct {
-	Command    string     `json:"command"`
-	Date       time.Time  `json:"date"`
-	Machine    machine    `json:"machine"`
-	Generator  generator  `json:"generator"`
-	Load       loadFlags  `json:"load"`
-	Throughput throughput `json:"throughput"`
-	Baselines  []baseline `json:"baselines"` // none when paced
-	Latency    latency    `json:"latency"`
-	Ring       ring       `json:"ring"`
-	IDTime     idTime     `json:"id_time"`
-	Memory     memory     `json:"memory"`
-	Check      *checks    `json:"check"` // null when it was left out
+// reportSettings are the flags of report.
+type reportSettings struct {
+	cmd    *cobra.Command
+	full   bool
+	out    string
+	redraw bool
 }
 
-type generator struct {
-	Layout        string `json:"layout"`
-	WorkerID      int64  `json:"worker_id"`
-	MaxWorkerID   int64  `json:"max_worker_id"`
-	DatacenterID  int64  `json:"datacenter_id"`
-	WorkerSource  string `json:"worker_source"`
-	Guarantee     string `json:"guarantee"`
-	BoostPower    int    `json:"boost_power"`
-	CapacityIDs   int    `json:"capacity_ids"`
-	PaddingFactor int    `json:"padding_factor_percent"`
-	ScheduleNs    int64  `json:"schedule_ns"` // 0: off
-	OnEmpty       string `json:"on_empty"`
-}
-
-type loadFlags struct {
-	Goroutines int     `json:"goroutines"`
-	Batch      int     `json:"batch"`           // 0: Next
-	Rate       float64 `json:"rate_per_second"` // 0: flat out
-}
-
-type throughput struct {
-	IDs              int64    `json:"ids"`
-	Seconds          float64  `json:"seconds"`
-	IDsPerSecond     float64  `json:"ids_per_second"`
-	WallNsPerID      float64  `json:"wall_ns_per_id"`      // all goroutines together
-	GoroutineNsPerID float64  `json:"goroutine_ns_per_id"` // as each of them sees it
-	AllocsPerID      *float64 `json:"allocs_per_id"`       // null when paced: waiting allocates
-}
-
-// A baseline compares, over all goroutines together.
-type baseline struct {
-	Goroutines    int     `json:"goroutines"`
-	AtomicAddNs   float64 `json:"atomic_add_ns"`
-	MutexCountNs  float64 `json:"mutex_count_ns"`
-	NsPerID       float64 `json:"ns_per_id"`
-	RatioToAtomic float64 `json:"ratio_to_atomic_add"`
-}
-
-// A latency is of one call, Next or Fill, without the clock's share.
-type latency struct {
-	Calls   int64 `json:"calls_timed"`
-	OneOf   int   `json:"one_of"`
-	ClockNs int64 `json:"clock_ns_subtracted"`
-	P50Ns   int64 `json:"p50_ns"`
-	P99Ns   int64 `json:"p99_ns"`
-	P999Ns  int64 `json:"p99_9_ns"`
-	P9999Ns int64 `json:"p99_99_ns"`
-	MaxNs   int64 `json:"max_ns"`
-}
-
-type ring struct {
-	RejectedTakes int64 `json:"rejected_takes"`
-	InlinePads    int64 `json:"inline_pads"`
-	PaddingPasses int64 `json:"padding_passes"`
-}
-
-type idTime struct {
-	PerSecond    float64 `json:"seconds_per_second"`
-	AheadSeconds float64 `json:"ahead_seconds"` // of the clock; negative when behind
-	ShareSeconds float64 `json:"share_seconds"` // what the delta field is good for at this rate
-}
-
-type memory struct {
-	GeneratorBytes int64 `json:"generator_bytes"`
-	HeapBytes      int64 `json:"heap_bytes"`
-	FromOSBytes    int64 `json:"from_os_bytes"`
-}
-
-type checks struct {
-	IDs         int64   `json:"ids"`
-	Different   int64   `json:"different"` // of them, counted in the bitmap
-	Duplicates  int64   `json:"duplicates"`
-	Seconds     float64 `json:"seconds"`
-	BitmapBytes int64   `json:"bitmap_peak_bytes"`
-}
-
-func (r report) write(w io.Writer, asJSON bool) error {
-	if !asJSON {
-		return r.writeTables(w)
+func newReport(s *reportSettings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Run all of these, and write a folder with tables and pictures",
+		Long: "report runs compare, sweep, tail and soak one after the other and writes the results to a folder: README.md with\n" +
+			"tables, pictures as SVG, each table as CSV, and all figures as JSON.",
+		Example: "  go run ./bench report --out report\n" +
+			"  go run ./bench report --full",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if s.full && s.redraw {
+				return &usageError{errors.New("--full and --redraw: --redraw measures nothing, leave one out")}
+			}
+			return s.run(cmd.Context(), cmd.OutOrStdout())
+		},
 	}
-	return writeJSON(w, r)
+	s.cmd = cmd
+	cmd.Flags().SortFlags = false
+	cmd.Flags().BoolVar(&s.full, "full", false, "run each in its full form, about 20 minutes; without it, all but compare in their quick\nform, 2 to 3 minutes")
+	add(cmd, &s.out, "out", "DIR", filepath.Join("docs", "benchmarks"), "the folder, created if missing", path)
+	cmd.Flags().BoolVar(&s.redraw, "redraw", false, "measure nothing: rewrite the files from figures.json in the folder")
+	return cmd
+}
+
+// figuresFile has all figures of a report.
+const figuresFile = "figures.json"
+
+// results are the figures of a report.
+type results struct {
+	Command string      `json:"command"`
+	Compare comparison  `json:"compare"`
+	Sweep   sweepReport `json:"sweep"`
+	Tail    tailReport  `json:"tail"`
+	Soak    soakReport  `json:"soak"`
+}
+
+func (s *reportSettings) run(ctx context.Context, stdout io.Writer) (err error) {
+	var r results
+	if s.redraw {
+		r, err = readResults(filepath.Join(s.out, figuresFile))
+	} else {
+		r, err = s.measure(ctx, stdout)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.publish(s.out); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "report: %s\n", filepath.Join(s.out, "README.md"))
+	return nil
+}
+
+// measure runs the other commands.
+func (s *reportSettings) measure(ctx context.Context, stdout io.Writer) (r results, err error) {
+	r.Command = commandLine(s.cmd)
+	compareArgs, args := []string(nil), []string{"--quick"}
+	if s.full {
+		compareArgs, args = []string{"--rounds", "11", "--lap", "250ms"}, nil
+	}
+	p := report.NewProgress(stdout, false)
+	step := func(name string, measure func() error) {
+		if err == nil {
+			fmt.Fprintf(stdout, "report: %s\n", name)
+			if err = measure(); err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	step("compare, 1 of 4", func() error { return into(ctx, &r.Compare, newCompare, (*compareSettings).measure, compareArgs, p) })
+	step("sweep, 2 of 4", func() error { return into(ctx, &r.Sweep, newSweep, (*sweepSettings).measure, args, p) })
+	step("tail, 3 of 4", func() error { return into(ctx, &r.Tail, newTail, (*tailSettings).measure, args, p) })
+	step("soak, 4 of 4", func() error { return into(ctx, &r.Soak, newSoak, (*soakSettings).measure, args, p) })
+	return r, err
+}
+
+// into runs a command with args and stores its result in dst.
+func into[S, R any](ctx context.Context, dst *R, command func(*S) *cobra.Command,
+	measure func(*S, context.Context, *report.Progress) (R, error), args []string, p *report.Progress,
+) (err error) {
+	s := new(S)
+	if err := command(s).ParseFlags(args); err != nil {
+		return err
+	}
+	*dst, err = measure(s, ctx, p)
+	return err
+}
+
+func readResults(name string) (r results, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return r, err
+	}
+	if err = json.Unmarshal(text, &r); err == nil {
+		err = r.complete()
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+// complete returns an error that names all rows that the pictures need and r lacks.
+func (r results) complete() error {
+	var missing []error
+	need := func(there bool, format string, args ...any) {
+		if !there {
+			missing = append(missing, fmt.Errorf("no rows of "+format, args...))
+		}
+	}
+	for _, name := range lineNames() {
+		row, ok := r.Compare.find(name, 1)
+		need(ok && row.Laps > 0, "compare, %s on 1 goroutine", name)
+	}
+	for _, name := range sweepNames() {
+		need(len(r.Sweep.of(name)) > 0, "sweep, %s", name)
+	}
+	for _, row := range r.Compare.Rows {
+		need(row.Goroutines > 0 && (row.Laps == 0 || row.NsPerID > 0), "compare with times above 0: %s on %d goroutines", row.Name, row.Goroutines)
+	}
+	for _, row := range r.Sweep.Rows {
+		need(row.Goroutines > 0 && row.NsPerID > 0 && row.AtomicAddNs > 0, "sweep with times above 0: %s, %s", row.Sweep, row.label())
+	}
+	need(len(r.Tail.Rows) > 0, "tail")
+	need(len(r.Soak.Rows) > 0, "soak")
+	return errors.Join(missing...)
+}
+
+// publish writes the files of the report.
+func (r results) publish(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	file := func(name string) string { return filepath.Join(dir, name) }
+	errs := []error{
+		report.SaveCSV(file("compare.csv"), r.Compare.Rows),
+		report.SaveCSV(file("sweep.csv"), r.Sweep.Rows),
+		report.SaveCSV(file("tail.csv"), r.Tail.Rows),
+		report.SaveCSV(file("soak.csv"), r.Soak.Rows),
+		writeFile(file(figuresFile), func(w io.Writer) error { return report.WriteJSON(w, r) }),
+		writeFile(file("README.md"), r.writeMarkdown),
+	}
+	for name, figure := range r.pictures() {
+		errs = append(errs, os.WriteFile(file(name+".svg"), []byte(figure.SVG()), 0o644))
+	}
+	return errors.Join(errs...)
+}
+
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// writeMarkdown writes the text of the report.
+func (r results) writeMarkdown(w io.Writer) error {
+	p, m := report.NewPage(w), r.Compare.Machine
+	p.Markdown = true
+	p.Text("# Benchmarks")
+	p.Text("Written by `go run ./%s` on %s (%s, GOMAXPROCS %d), %s %s/%s, %s. Below each heading is the\n"+
+		"command that measures that part alone. The figures of one table were measured in turns, so that noise of the machine\n"+
+		"hits all of them alike. Read ratios rather than nanoseconds.",
+		r.Command, m.CPU, report.Counted(m.CPUs, "CPU"), m.GOMAXPROCS, m.GoVersion, m.OS, m.Arch, r.Compare.Date.Format("2006-01-02"))
+	for _, part := range [...]struct {
+		title string
+		print func(*report.Page)
+	}{
+		{"Beside other libraries", r.Compare.print},
+		{"Settings", r.Sweep.print},
+		{"Latency of single calls", r.Tail.print},
+		{"Every ID counted", r.Soak.print},
+	} {
+		p.Text("## %s", part.title)
+		part.print(p)
+	}
+	return p.Flush()
 }

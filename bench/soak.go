@@ -1,147 +1,283 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uidring/uidring/bench/internal/count"
+	"github.com/uidring/uidring/bench/internal/load"
+	"github.com/uidring/uidring/bench/internal/report"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/defaultgen"
 )
 
-const soakUsage = `bench soak takes IDs in every way there is and counts each of them in a bitmap: an ID that was there before, one out of order, one of
-another worker ends the program with status 1. At the end of each mode the books of the generator have to agree with the bitmap.
-
-  go run ./bench soak [flags]
-
-  -ids N               how many IDs in each mode, at least (1000000000)
-  -only LIST           modes, separated by commas (all of them):
-                       %s
-  -quick               20,000,000 IDs unless -ids says otherwise
-  -csv FILE            write the rows to a file, too
-  -json                print JSON instead of lines
-
-The bitmap of a mode takes up to 256 MiB however many IDs there are. Where IDs were retired, the oldest part is given up then, and an ID
-that belongs to it is an error.
-
-Examples
-  go run ./bench soak
-  go run ./bench soak -ids 10_000_000_000 -only next,lanes
-`
-
-func soakCommand() command {
-	return command{
-		name:    "soak",
-		summary: "a thousand million IDs in every mode, each counted exactly once",
-		usage:   soakHelp(),
-		run:     runSoak,
-	}
-}
-
-// soakHelp returns the usage with the names of all modes.
-func soakHelp() string {
-	var list []string
-	for _, m := range soakModes() {
-		list = append(list, fmt.Sprintf("  %-14s %s", m.name, m.summary))
-	}
-	return fmt.Sprintf(soakUsage, strings.Join(list, "\n                       "))
-}
-
-// soakSettings are what the command line of soak asks for.
+// soakSettings are the flags of soak.
 type soakSettings struct {
-	command string
-	ids     int64 // 0: the default
-	only    []string
-	worker  int64 // of the first generator
-	quick   bool
 	output
+	ids    int64
+	only   []string
+	worker int64 // of the first generator
+	quick  bool
 }
 
-// newSoakSettings returns the settings of soak without flags.
-func newSoakSettings() soakSettings {
-	return soakSettings{command: "bench soak", only: soakNames(), worker: 1}
-}
-
-// target is how many IDs to take in each mode.
-func (s soakSettings) target() int64 {
-	switch {
-	case s.ids > 0:
-		return s.ids
-	case s.quick:
-		return 20_000_000
-	default:
-		return 1_000_000_000
+func newSoak(s *soakSettings) *cobra.Command {
+	var modes strings.Builder
+	for _, m := range soakModes() {
+		fmt.Fprintf(&modes, "  %-14s %s\n", m.name, m.summary)
 	}
+	cmd := &cobra.Command{
+		Use:   "soak",
+		Short: "Take 10^9 IDs in every mode, and count each exactly once",
+		Long: "soak takes IDs in every mode and counts each in a bitmap: a duplicate, an ID out of order, or an ID of another\n" +
+			"worker ends the program with exit code 1. At the end of each mode the generator's accounts have to agree with\n" +
+			"the bitmap. The modes are\n\n" + modes.String() + "\n" +
+			"The bitmap of a mode takes up to 256 MiB, however many IDs there are. If IDs were retired, soak then closes the\n" +
+			"oldest part of it, and an ID of that part is an error.",
+		Example: "  go run ./bench soak\n" +
+			"  go run ./bench soak --ids 10_000_000_000 --only next,lanes",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			lines := cmd.OutOrStdout()
+			if s.json {
+				lines = io.Discard
+			}
+			r, err := s.soak(cmd.Context(), s.progress(), lines)
+			if err != nil {
+				return err
+			}
+			return write(s.output, r.Rows, r, func(*report.Page) {}) // the lines are written already
+		},
+	}
+	s.only, s.worker = soakNames(), 1
+	add(cmd, &s.ids, "ids", "N", "", "IDs to take in each mode, at least (default 1000000000, with --quick 20000000)", number(1, int64(math.MaxInt64)))
+	add(cmd, &s.only, "only", "LIST", "", "modes, separated by commas (default all)", several(soakNames()))
+	cmd.Flags().BoolVar(&s.quick, "quick", false, "fewer IDs")
+	s.output.addTo(cmd)
+	return cmd
 }
 
-// flags returns the parser of the command line, which sets s.
-func (s *soakSettings) flags() *parser {
-	p := newParser("bench soak")
-	integer(p, "ids", &s.ids, 1, math.MaxInt64)
-	p.several("only", &s.only, soakNames())
-	p.toggle("quick", &s.quick)
-	s.output.flags(p)
-	return p
-}
-
-func parseSoak(args []string) (soakSettings, error) {
-	s := newSoakSettings()
-	p := s.flags()
-	err := p.parse(args, nil)
-	s.command = p.commandLine()
-	return s, err
-}
-
-// A soakReport is what soak prints.
+// A soakReport is the result of soak.
 type soakReport struct {
-	facts
+	report.Facts
 	Rows  []soakRow `json:"rows"`
 	Total soakTotal `json:"total"`
 }
 
-// runSoak is the subcommand.
-func runSoak(ctx context.Context, args []string, stdout, _ io.Writer) error {
-	s, err := parseSoak(args)
-	if err != nil {
-		return err
-	}
-	lines := stdout
-	if s.json {
-		lines = io.Discard
-	}
-	r, err := soak(ctx, s, newProgress(settings{json: s.json}, stdout), lines)
-	if err != nil {
-		return err
-	}
-	return write(stdout, s.output, r.Rows, r, func(io.Writer) error { return nil }) // its lines are written already
+func (s *soakSettings) measure(ctx context.Context, p *report.Progress) (soakReport, error) {
+	return s.soak(ctx, p, io.Discard)
 }
 
-// soak runs the modes that s asks for, and writes a line to w when one has ended.
-func soak(ctx context.Context, s soakSettings, p *progress, w io.Writer) (soakReport, error) {
-	r := soakReport{facts: factsOf(s.command)}
-	out := printer{bufio.NewWriter(w)}
-	r.print(out)
-	printSoakHead(out)
+// soak runs the modes, and writes a line to w at the end of each.
+func (s *soakSettings) soak(ctx context.Context, p *report.Progress, w io.Writer) (soakReport, error) {
+	r, page := soakReport{Facts: s.facts()}, report.NewPage(w)
+	page.Facts(r.Facts, "")
+	fmt.Fprintln(page)
+	t := newSoakTable()
+	page.Table(t)
+	t.Head = nil
+	target := pick(s.quick, s.ids, 1_000_000_000, 20_000_000)
 	for i, mode := range soakModes() {
 		if !slices.Contains(s.only, mode.name) {
 			continue
 		}
-		if err := out.Flush(); err != nil {
+		if err := page.Flush(); err != nil {
 			return r, err
 		}
-		k := soaking{mode: mode, target: s.target()}
-		err := p.show(mode.summary, k.target, k.taken.Load, func() error {
-			row, err := k.run(ctx, s.worker+int64(i))
+		c := count.Counting{Load: load.Load{Goroutines: mode.goroutines}, Target: target, Unordered: mode.unordered}
+		err := p.Show(mode.summary, target, c.Taken.Load, func() error {
+			row, err := mode.run(ctx, &c, s.worker+int64(i))
 			r.Rows = append(r.Rows, row)
 			return err
 		})
 		if err != nil {
 			return r, fmt.Errorf("soak: %s: %w", mode.name, err)
 		}
-		r.Rows[len(r.Rows)-1].print(out)
+		t.Rows = [][]string{r.Rows[len(r.Rows)-1].cells()}
+		page.Table(t)
 	}
 	r.Total = totalOf(r.Rows)
-	r.Total.print(out)
-	return r, out.Flush()
+	fmt.Fprintln(page)
+	page.Text("%s", r.Total)
+	return r, page.Flush()
+}
+
+func (r soakReport) print(p *report.Page) {
+	p.Facts(r.Facts, "soak.csv")
+	p.Text("%s", r.Total)
+	t := newSoakTable()
+	for _, row := range r.Rows {
+		t.Add(row.cells()...)
+	}
+	p.Table(t)
+}
+
+// newSoakTable returns a table with fixed widths: soak prints each row as soon as its mode has
+// ended.
+func newSoakTable() *report.Table {
+	t := report.NewTable("mode", "goroutines", "IDs, all new", "time", "per ID", "put", "retired", "rejected", "inline pads", "bitmap")
+	t.Widths = []int{35, 10, 14, 8, 8, 14, 14, 11, 11, 8}
+	return t
+}
+
+func (r soakRow) cells() []string {
+	put, retired, pads := report.None, report.None, report.None // without a ring
+	if r.Put > 0 {
+		put, retired, pads = report.Comma(r.Put), report.Comma(r.Retired), report.Comma(r.InlinePads)
+	}
+	return []string{r.Summary, report.Comma(r.Goroutines), report.Comma(r.Different), report.Elapsed(r.Seconds), report.Ns(r.NsPerID),
+		put, retired, report.Comma(r.Rejected), pads, report.Size(r.Bitmap)}
+}
+
+// A soakTotal is the sum over all modes.
+type soakTotal struct {
+	Modes      int     `json:"modes"`
+	IDs        int64   `json:"ids"`
+	Duplicates int64   `json:"duplicates"`
+	Seconds    float64 `json:"seconds"`
+}
+
+func totalOf(rows []soakRow) (t soakTotal) {
+	for _, r := range rows {
+		t.Modes++
+		t.IDs += r.IDs
+		t.Duplicates += r.IDs - r.Different
+		t.Seconds += r.Seconds
+	}
+	return t
+}
+
+func (t soakTotal) String() string {
+	return fmt.Sprintf("%s, %s IDs, each counted in a bitmap, %s, %s; all IDs put into a ring were issued, retired, or remained.",
+		report.Counted(t.Modes, "mode"), report.Comma(t.IDs), report.Counted(t.Duplicates, "duplicate"), report.Elapsed(t.Seconds))
+}
+
+// errMiscount is the error if the accounts of a generator and the bitmap differ.
+var errMiscount = errors.New("miscount")
+
+// A soakRow is the result of one mode.
+type soakRow struct {
+	Mode       string  `json:"mode"`
+	Summary    string  `json:"summary"`
+	Goroutines int     `json:"goroutines"`
+	Layout     string  `json:"layout"`
+	IDs        int64   `json:"ids"`       // taken
+	Different  int64   `json:"different"` // counted in the bitmap
+	Seconds    float64 `json:"seconds"`
+	NsPerID    float64 `json:"nsPerID"` // wall time, counting included
+	Bitmap     int64   `json:"bitmapBytes"`
+	accounts
+}
+
+// accounts are a generator's counts of the IDs that were put into its ring.
+type accounts struct {
+	Put       int64 `json:"put"` // counted in Trace.Padded
+	Issued    int64 `json:"issued"`
+	Retired   int64 `json:"retired"`
+	Remaining int64 `json:"remaining"`
+
+	Rejected      int64 `json:"rejected"` // takes
+	InlinePads    int64 `json:"inlinePads"`
+	PaddingPasses int64 `json:"paddingPasses"`
+}
+
+// settle compares the IDs taken with the bitmap and with the generator's accounts.
+func (r soakRow) settle() error {
+	switch accounted := r.Issued + r.Retired + r.Remaining; {
+	case r.Different != r.IDs:
+		return fmt.Errorf("%w: %d IDs taken, %d different ones counted", errMiscount, r.IDs, r.Different)
+	case r.Put == 0: // no ring, no accounts
+		return nil
+	case r.Issued != r.IDs:
+		return fmt.Errorf("%w: %d IDs taken, %d issued by the generator", errMiscount, r.IDs, r.Issued)
+	case r.Put != accounted:
+		return fmt.Errorf("%w: %d IDs put, but %d issued, %d retired and %d remaining make %d",
+			errMiscount, r.Put, r.Issued, r.Retired, r.Remaining, accounted)
+	}
+	return nil
+}
+
+// run takes IDs until there are enough, and counts each.
+func (m soakMode) run(ctx context.Context, c *count.Counting, worker int64) (row soakRow, err error) {
+	sub, err := m.open(worker)
+	if err != nil {
+		return row, err
+	}
+	r, err := c.Run(ctx, sub.Subject)
+	accounts, closeErr := sub.close()
+	if err := errors.Join(err, closeErr); err != nil {
+		return row, err
+	}
+	row = soakRow{
+		Mode:       m.name,
+		Summary:    m.summary,
+		Goroutines: m.goroutines,
+		Layout:     sub.Alloc.Layout().String(),
+		IDs:        r.IDs,
+		Different:  r.Different,
+		Seconds:    r.Wall.Seconds(),
+		NsPerID:    float64(r.Wall.Nanoseconds()) / float64(r.IDs),
+		Bitmap:     r.Bytes,
+		accounts:   accounts,
+	}
+	return row, row.settle()
+}
+
+// A subject is a generator under test that returns its accounts at the end.
+type subject struct {
+	count.Subject
+	close func() (accounts, error)
+}
+
+// newSubject makes a generator of package cached.
+func newSubject(cfg cached.Config, use useFunc) (subject, error) {
+	var blocks atomic.Int64
+	cfg.Trace.Padded = func(info cached.PaddedInfo) { blocks.Add(int64(info.Blocks)) }
+	alloc, err := bitsalloc.New(cfg.Layout, cfg.Epoch)
+	if err != nil {
+		return subject{}, err
+	}
+	gen, err := cached.New(cfg)
+	if err != nil {
+		return subject{}, err
+	}
+	consumer := func(goroutine int) count.Consumer { return use(gen, goroutine) }
+	return subject{count.Subject{Alloc: alloc, Holder: gen.WorkerID, First: gen.Next, Consumer: consumer}, func() (accounts, error) {
+		err := gen.Close() // waits for padding passes that have not called Trace.Padded yet
+		s := gen.Stats()
+		return accounts{
+			Put:           blocks.Load() << cfg.Layout.SequenceBits,
+			Issued:        s.Issued,
+			Retired:       s.Retired,
+			Remaining:     int64(s.Remaining + s.Retiring),
+			Rejected:      s.RejectedTakes,
+			InlinePads:    s.InlinePads,
+			PaddingPasses: s.PaddingPasses,
+		}, err
+	}}, nil
+}
+
+// newClockSubject makes a generator of package defaultgen. It has no ring and keeps no accounts.
+func newClockSubject(cfg defaultgen.Config, use func(*defaultgen.Generator) count.Consumer) (subject, error) {
+	alloc, err := bitsalloc.New(cfg.Layout, cfg.Epoch)
+	if err != nil {
+		return subject{}, err
+	}
+	gen, err := defaultgen.New(cfg)
+	if err != nil {
+		return subject{}, err
+	}
+	consumer := func(int) count.Consumer { return use(gen) }
+	return subject{count.Subject{Alloc: alloc, Holder: gen.WorkerID, First: gen.Next, Consumer: consumer}, func() (accounts, error) {
+		err := gen.Close()
+		return accounts{Rejected: gen.Stats().RejectedTakes}, err
+	}}, nil
 }

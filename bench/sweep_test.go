@@ -1,106 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
+	"github.com/uidring/uidring/bench/internal/load"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 )
-
-func TestSweepFlagsAreUnderstood(t *testing.T) {
-	tests := []struct {
-		args  string
-		want  func(s *sweepSettings)
-		share time.Duration
-	}{
-		{"", func(*sweepSettings) {}, 200 * time.Millisecond},
-		{"-quick", func(s *sweepSettings) { s.quick = true }, 60 * time.Millisecond},
-		{"-cell 2s -quick", func(s *sweepSettings) { s.cell, s.quick = 2*time.Second, true }, 400 * time.Millisecond},
-		{"-only worker,ring", func(s *sweepSettings) { s.only = []string{"ring", "worker"} }, 200 * time.Millisecond},
-		{"-csv x.csv -json", func(s *sweepSettings) { s.csv, s.json = "x.csv", true }, 200 * time.Millisecond},
-	}
-	for _, tt := range tests {
-		want := newSweepSettings()
-		tt.want(&want)
-		want.command = strings.TrimSpace("bench sweep " + tt.args)
-		got, err := parseSweep(strings.Fields(tt.args))
-		if err != nil || got.share() != tt.share {
-			t.Errorf("%q: share %v, want %v; error %v", tt.args, got.share(), tt.share, err)
-		}
-		if got.command != want.command || !slices.Equal(got.only, want.only) ||
-			got.cell != want.cell || got.quick != want.quick || got.csv != want.csv || got.json != want.json {
-			t.Errorf("%q:\n got %+v\nwant %+v", tt.args, got, want)
-		}
-	}
-}
-
-func TestMistakesOfSubcommandsAreAllNamed(t *testing.T) {
-	tests := []struct {
-		parse func(args []string) error
-		args  string
-		want  []string
-	}{
-		{sweepError, "-only ring,rnig -cell 1ms", []string{`-only "rnig", allowed: ring, goroutines,`, `-cell "1ms"`}},
-		{sweepError, "more", []string{`unexpected argument "more"`}},
-		{tailError, "-for 0s -rate 5", []string{`-for "0s"`, `-rate "5", allowed: a whole number from 1000`}},
-		{soakError, "-ids 0 -only nxt", []string{`-ids "0"`, `-only "nxt", allowed: next-1, next,`}},
-	}
-	for _, tt := range tests {
-		err := tt.parse(strings.Fields(tt.args))
-		if _, ok := errors.AsType[*usageError](err); !ok {
-			t.Errorf("%q: %v is no usageError", tt.args, err)
-			continue
-		}
-		for _, want := range tt.want {
-			if !strings.Contains(oneLine(err), want) {
-				t.Errorf("%q: %v lacks %s", tt.args, err, want)
-			}
-		}
-	}
-}
-
-func sweepError(args []string) error { _, err := parseSweep(args); return err }
-func tailError(args []string) error  { _, err := parseTail(args); return err }
-func soakError(args []string) error  { _, err := parseSoak(args); return err }
-
-func TestUsageOfSubcommandsNamesEveryFlagAndChoice(t *testing.T) {
-	var sweep sweepSettings
-	var tail tailSettings
-	var soak soakSettings
-	for _, tt := range []struct {
-		command command
-		flags   *parser
-		choices []string
-	}{
-		{sweepCommand(), sweep.flags(), sweepNames()},
-		{tailCommand(), tail.flags(), nil},
-		{soakCommand(), soak.flags(), soakNames()},
-	} {
-		tt.flags.flags.VisitAll(func(f *flag.Flag) {
-			if !strings.Contains(tt.command.usage, "\n  -"+f.Name+" ") {
-				t.Errorf("%s: -%s is missing", tt.command.name, f.Name)
-			}
-		})
-		for _, choice := range tt.choices {
-			if !strings.Contains(tt.command.usage, "  "+choice+" ") {
-				t.Errorf("%s: %q is missing", tt.command.name, choice)
-			}
-		}
-		if err := tt.command.run(t.Context(), []string{"-h"}, nil, nil); !errors.Is(err, flag.ErrHelp) {
-			t.Errorf("%s -h: %v", tt.command.name, err)
-		}
-	}
-}
 
 func TestSweepCoversWhatItIsFor(t *testing.T) {
 	cells := sweepCells(sweepNames(), false)
@@ -117,7 +29,7 @@ func TestSweepCoversWhatItIsFor(t *testing.T) {
 	}
 	for n := 1; n <= 8; n++ {
 		if !has(func(c cell) bool {
-			return c.sweep == sweepConsumers && c.goroutines == n && c.layout.String() == "31/0/23/9 1s"
+			return c.sweep == sweepConsumers && c.goroutines == n && c.layout.String() == "31/0/23/9@1s"
 		}) {
 			t.Errorf("no cell with %d consumers", n)
 		}
@@ -169,7 +81,7 @@ func TestSweepMeasuresEveryCellInEveryRound(t *testing.T) {
 	for i, row := range rows {
 		c := s.cells[i]
 		if row.Boost != c.boost || row.Padding != c.padding || row.OnEmpty != c.onEmpty || row.Sweep != c.sweep {
-			t.Errorf("row %+v is not that of %v", row, c)
+			t.Errorf("row %+v does not belong to %v", row, c)
 		}
 		if row.IDs < 1 || row.NsPerID <= 0 || row.RatioLow <= 0 || row.RatioLow > row.Ratio || row.Ratio > row.RatioHigh || row.IDTimeRate < 0 {
 			t.Errorf("row %+v", row)
@@ -184,7 +96,7 @@ func TestSweepNamesTheSettingThatFails(t *testing.T) {
 	c := plainCell(sweepRing)
 	c.boost = 99
 	s := sweeper{cells: []cell{c}, rounds: 1, share: time.Millisecond}
-	if _, err := s.run(t.Context()); !errors.Is(err, cached.ErrInvalidConfig) || !strings.Contains(err.Error(), "sweep ring: layout 28/5/17/13 1s, boost power 99") {
+	if _, err := s.run(t.Context()); !errors.Is(err, cached.ErrInvalidConfig) || !strings.Contains(err.Error(), "sweep ring: layout 28/5/17/13@1s, boost power 99") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -192,14 +104,14 @@ func TestSweepNamesTheSettingThatFails(t *testing.T) {
 func TestTrialAddsUpItsRounds(t *testing.T) {
 	c := plainCell(sweepRing)
 	c.goroutines = 2
-	trial := &trial{cell: c, calls: hdrhistogram.New(1, longest.Nanoseconds(), 3), clock: 20}
+	trial := &trial{cell: c, calls: load.NewHistogram(), clock: 20}
 	for _, ns := range []int64{30, 30, 120} {
 		if err := trial.calls.RecordValue(ns); err != nil {
 			t.Fatal(err)
 		}
 	}
 	round := func(addNs, takeNs int64, rejected int64, ahead time.Duration) {
-		lapOf := func(ns int64) lap { return lap{ids: 1000, wall: time.Duration(1000 * ns)} }
+		lapOf := func(ns int64) load.Lap { return load.Lap{IDs: []int64{1000}, Wall: time.Duration(1000 * ns)} }
 		trial.add(lapOf(addNs), lapOf(takeNs),
 			cached.Stats{RejectedTakes: 5, InlinePads: 7, LastDelta: 100},
 			cached.Stats{RejectedTakes: 5 + rejected, InlinePads: 8, LastDelta: 103, Ahead: ahead})
@@ -207,7 +119,7 @@ func TestTrialAddsUpItsRounds(t *testing.T) {
 	round(10, 15, 1, 8*time.Second)
 	round(20, 22, 2, 9*time.Second)
 	round(10, 30, 3, -time.Second)
-	want := sweepRow{Sweep: "ring", Boost: 3, Padding: 50, OnEmpty: "pad", Goroutines: 2, Lanes: 1, SequenceBits: 13, Layout: "28/5/17/13 1s",
+	want := sweepRow{Sweep: "ring", Boost: 3, Padding: 50, OnEmpty: "pad", Goroutines: 2, Lanes: 1, SequenceBits: 13, Layout: "28/5/17/13@1s",
 		IDs: 3000, NsPerID: 22, AtomicAddNs: 10, Ratio: 1.5, RatioLow: 1.1, RatioHigh: 3, Rejected: 6, InlinePads: 3, P9999Ns: 100,
 		AheadSeconds: 8, IDTimeRate: (9 * time.Second).Seconds() / (67 * time.Microsecond).Seconds()}
 	if got := trial.row(); got != want {
@@ -236,13 +148,13 @@ func TestVerdictTellsADifferenceFromNoise(t *testing.T) {
 
 // madeUpSweep has rows of every sweep, in figures that were never measured.
 func madeUpSweep() sweepReport {
-	r := sweepReport{facts: madeUp("bench sweep"), Rounds: 5, CellSeconds: 1}
+	r := sweepReport{Facts: madeUp("bench sweep"), Rounds: 5, CellSeconds: 1}
 	for i, c := range sweepCells(sweepNames(), true) {
 		if c.sweep != sweepGoroutines && c.sweep != sweepConsumers {
-			c.goroutines = 2 // whatever machine this is
+			c.goroutines = 2 // on all machines
 		}
 		x := float64(i)
-		trial := &trial{cell: c, calls: hdrhistogram.New(1, longest.Nanoseconds(), 3)}
+		trial := &trial{cell: c, calls: load.NewHistogram()}
 		trial.column = column{adds: []float64{8, 8, 8}, takes: []float64{8 + x, 9 + x, 10 + x}}
 		trial.ids, trial.wall, trial.idTime = 1<<30, 5*time.Second, time.Duration(i)*time.Hour
 		trial.rejected, trial.inlinePads, trial.aheads = int64(i)*1000, int64(i)*100, []float64{100 * x}
@@ -257,8 +169,7 @@ func madeUpSweep() sweepReport {
 
 func TestSweepIsPrintedAsInTheGoldenFiles(t *testing.T) {
 	r := madeUpSweep()
-	sameAsGolden(t, "sweep.txt", printed(t, func(w *bytes.Buffer) error { return r.writeTables(w) }))
-	sameAsGolden(t, "sweep.csv", printed(t, func(w *bytes.Buffer) error { return writeCSV(w, r.Rows) }))
+	sameAsGoldens(t, "sweep", r.Rows, nil, r.print)
 }
 
 func TestSweepKeepsTheKeysOfItsJSON(t *testing.T) {

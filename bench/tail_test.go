@@ -1,54 +1,29 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"slices"
-	"strings"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/uidring/uidring/bench/internal/load"
 )
 
-func TestTailFlagsAreUnderstood(t *testing.T) {
-	tests := []struct {
-		args  string
-		want  func(s *tailSettings)
-		share time.Duration
-	}{
-		{"", func(*tailSettings) {}, 400 * time.Millisecond},
-		{"-quick", func(s *tailSettings) { s.quick = true }, 50 * time.Millisecond},
-		{"-for 5s -rate 1_000_000", func(s *tailSettings) { s.row, s.rate = 5*time.Second, 1_000_000 }, time.Second},
-		{"-csv x.csv -json", func(s *tailSettings) { s.csv, s.json = "x.csv", true }, 400 * time.Millisecond},
-	}
-	for _, tt := range tests {
-		want := newTailSettings()
-		tt.want(&want)
-		want.command = strings.TrimSpace("bench tail " + tt.args)
-		got, err := parseTail(strings.Fields(tt.args))
-		if err != nil || got != want || got.share() != tt.share {
-			t.Errorf("%q: error %v, share %v, want %v\n got %+v\nwant %+v", tt.args, err, got.share(), tt.share, got, want)
-		}
-	}
-}
-
-// runOf returns a run with made-up samples: how many there are of each.
-func runOf(t *testing.T, call, pressure string, l tailLoad, samples map[int64]int64) *tailRun {
+// runOf returns a tail with made-up samples, by their number.
+func runOf(t *testing.T, name, pressure string, l load.Load, samples map[int64]int64) *tail {
 	t.Helper()
-	h := hdrhistogram.New(1, longest.Nanoseconds(), 3)
+	h := load.NewHistogram()
 	for ns, n := range samples {
 		if err := h.RecordValues(ns, n); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &tailRun{call: tailCall{name: call}, load: l, pressure: pressure, histogram: h}
+	return &tail{call: call{name: name}, load: l, pressure: pressure, histogram: h}
 }
 
 func TestTailIsSetAgainstTheEmptyCallOfTheSameConditions(t *testing.T) {
-	one, two := tailLoad{1, 0}, tailLoad{2, 0}
-	rows := tailRows([]*tailRun{
+	one, two := load.Load{Goroutines: 1}, load.Load{Goroutines: 2}
+	rows := tailRows([]*tail{
 		runOf(t, callEmpty, pressureNone, one, map[int64]int64{20: 999_990, 5_000: 10}),
 		runOf(t, callNext, pressureNone, one, map[int64]int64{30: 999_960, 900: 5, 2_000: 35}),
 		runOf(t, callEmpty, pressureNone, two, map[int64]int64{20: 1_999_900, 5_000: 100}),
@@ -66,32 +41,33 @@ func TestTailIsSetAgainstTheEmptyCallOfTheSameConditions(t *testing.T) {
 }
 
 func TestPercentilesOfTooFewSamplesAreLeftOut(t *testing.T) {
-	row := runOf(t, callNext, pressureNone, tailLoad{2, 100_000}, map[int64]int64{30: 99_990, 800: 10}).row()
+	row := runOf(t, callNext, pressureNone, load.Load{Goroutines: 2, Rate: 100_000}, map[int64]int64{30: 99_990, 800: 10}).row()
 	if row.P9999Ns != 30 || row.P99999Ns != 0 || row.OneOf != 1 {
 		t.Errorf("row %+v, want p99.99 but no p99.999", row)
 	}
-	row = runOf(t, callNext, pressureNone, tailLoad{2, 0}, map[int64]int64{30: 90_000}).row()
+	row = runOf(t, callNext, pressureNone, load.Load{Goroutines: 2}, map[int64]int64{30: 90_000}).row()
 	if row.P999Ns != 30 || row.P9999Ns != 0 {
 		t.Errorf("row %+v, want no p99.99", row)
 	}
 }
 
 func TestTailerTimesEveryCallUnderAllConditions(t *testing.T) {
-	bench, err := openTail(40_000)
+	calls, closeAll, err := openCalls(40_000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := bench.close(); err != nil {
+		if err := closeAll(); err != nil {
 			t.Error(err)
 		}
 	}()
-	tailer := tailer{bench: bench, pressures: pressureNames(), loads: tailLoads(1e6), rounds: 2, share: 3 * time.Millisecond}
+	tailer := tailer{tails: tails(calls, 1e6), rounds: 2, share: 3 * time.Millisecond}
 	rows, err := tailer.measure(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := len(pressureNames()) * len(tailer.loads) * 5; len(rows) != want || tailer.done.Load() != int64(2*want) {
+	loads := min(3, 1+runtime.GOMAXPROCS(0))
+	if want := len(pressures()) * loads * 5; len(rows) != want || tailer.done.Load() != int64(2*want) {
 		t.Fatalf("%d rows, %d rounds, want %d rows", len(rows), tailer.done.Load(), want)
 	}
 	for _, row := range rows {
@@ -99,47 +75,18 @@ func TestTailerTimesEveryCallUnderAllConditions(t *testing.T) {
 			t.Errorf("row %+v", row)
 		}
 	}
-	for _, g := range bench.gens {
-		if g.Stats().Issued == 0 {
-			t.Error("a generator was not asked for an ID")
-		}
-	}
-	table := tailReport{Rows: rows}
-	if n := table.callsInATable(); n != 5 {
-		t.Errorf("%d rows in a table, want 5", n)
-	}
-}
-
-func TestSamplerTimesOneOfSoManyCallsAndEndsWithAnError(t *testing.T) {
-	calls := 0
-	s := sampler{call: func() (int64, error) { calls++; return 0, nil }, every: 32}
-	if err := s.turn(10); err != nil || calls != 320 || len(s.samples) != 10 {
-		t.Errorf("%d calls, %d samples, %v", calls, len(s.samples), err)
-	}
-	s = sampler{every: 32}
-	if err := s.turn(10); err != nil || len(s.samples) != 10 || slices.Min(s.samples) < 0 {
-		t.Errorf("samples of the clock alone: %v, %v", s.samples, err)
-	}
-	broken := errors.New("broken")
-	for _, at := range []int{3, 32} { // beside the sample, and in it
-		calls = 0
-		s = sampler{call: func() (int64, error) {
-			if calls++; calls == at {
-				return 0, broken
-			}
-			return 0, nil
-		}, every: 32}
-		if err := s.turn(10); !errors.Is(err, broken) || len(s.samples) != 0 {
-			t.Errorf("call %d fails: %v, %d samples", at, err, len(s.samples))
+	for i, rows := range (tailReport{Rows: rows}).groups() {
+		if len(rows) != 5 {
+			t.Errorf("%d rows in table %d, want 5", len(rows), i)
 		}
 	}
 }
 
 func TestPressureEndsWhenItIsTold(t *testing.T) {
-	for _, name := range pressureNames() {
-		before := collections()
+	for _, name := range pressures() {
+		before := memStats().NumGC
 		end := startPressure(name)
-		for name == pressureGC && collections() == before {
+		for name == pressureGC && memStats().NumGC == before {
 		}
 		end()
 	}
@@ -151,9 +98,9 @@ func TestPressureEndsWhenItIsTold(t *testing.T) {
 }
 
 func TestTailIsPrintedAsInTheGoldenFiles(t *testing.T) {
-	one, paced := tailLoad{1, 0}, tailLoad{2, 100_000}
+	one, paced := load.Load{Goroutines: 1}, load.Load{Goroutines: 2, Rate: 100_000}
 	samples := map[int64]int64{30: 2_000_000, 900: 300, 2_000: 40, 25_000_000: 1}
-	runs := []*tailRun{
+	runs := []*tail{
 		runOf(t, callClock, pressureNone, one, map[int64]int64{20: 3_000_000, 15_000: 30}),
 		runOf(t, callEmpty, pressureNone, one, map[int64]int64{21: 3_000_000, 16_000: 33}),
 		runOf(t, callNext, pressureNone, one, samples),
@@ -162,8 +109,6 @@ func TestTailIsPrintedAsInTheGoldenFiles(t *testing.T) {
 		runOf(t, callNext, pressureGC, paced, map[int64]int64{30: 190_000, 700: 200, 2_500: 9}),
 	}
 	runs[4].collections, runs[5].collections = 3, 4
-	r := tailReport{facts: madeUp("bench tail"), RowSeconds: 2, Rows: tailRows(runs)}
-	sameAsGolden(t, "tail.txt", printed(t, func(w *bytes.Buffer) error { return r.writeTables(w) }))
-	sameAsGolden(t, "tail.csv", printed(t, func(w *bytes.Buffer) error { return writeCSV(w, r.Rows) }))
-	sameAsGolden(t, "tail.json", printed(t, func(w *bytes.Buffer) error { return writeJSON(w, r) }))
+	r := tailReport{Facts: madeUp("bench tail"), RowSeconds: 2, Rows: tailRows(runs)}
+	sameAsGoldens(t, "tail", r.Rows, r, r.print)
 }

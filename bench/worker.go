@@ -16,26 +16,26 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// workers is where the worker ID comes from.
+// workers is the source of the worker ID.
 type workers struct {
 	assigner assigner.Assigner
-	source   string       // for people
-	close    func() error // removes what was made for this run
+	source   string       // as the report shows it
+	close    func() error // removes the temporary database
 }
 
-func openWorkers(ctx context.Context, s settings) (workers, error) {
+func openWorkers(ctx context.Context, s *settings) (workers, error) {
 	switch {
 	case s.worker >= 0:
-		return workers{assigner.Static(s.worker), "-worker", func() error { return nil }}, nil
-	case s.dsn != "":
+		return workers{assigner.Static(s.worker), "--worker", func() error { return nil }}, nil
+	case s.dsn.text != "":
 		return openMySQL(ctx, s)
 	default:
 		return openSQLite(ctx)
 	}
 }
 
-func openMySQL(ctx context.Context, s settings) (workers, error) {
-	db, err := sqlassigner.OpenMySQL(s.dsn)
+func openMySQL(ctx context.Context, s *settings) (workers, error) {
+	db, err := sqlassigner.OpenMySQL(s.dsn.text)
 	if err != nil {
 		return workers{}, err
 	}
@@ -44,10 +44,10 @@ func openMySQL(ctx context.Context, s settings) (workers, error) {
 			return workers{}, errors.Join(err, db.Close())
 		}
 	}
-	return disposable(db, s.database, db.Close), nil
+	return disposable(db, s.dsn.shown, db.Close), nil
 }
 
-// openSQLite makes a database that lives as long as the run.
+// openSQLite makes a database in a temporary folder, which the close func removes.
 func openSQLite(ctx context.Context) (w workers, err error) {
 	dir, err := os.MkdirTemp("", "uidring-bench-")
 	if err != nil {

@@ -1,0 +1,55 @@
+// Package contestants lists the generators that bench compares: the generators of this library,
+// other libraries, and baselines.
+package contestants
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uidring/uidring/bench/internal/load"
+)
+
+// The kinds of contestants.
+const (
+	Own       = "this library"
+	Others    = "other libraries"
+	Baselines = "baselines"
+)
+
+// How far the time in an ID runs ahead of the clock when IDs are taken faster than the format has
+// them.
+const (
+	aheadNone      = "none, waits"
+	aheadUnbounded = "unbounded"
+)
+
+// A Contestant is one line of the comparison.
+type Contestant struct {
+	Name, Kind string
+	Bits       int    // of an ID; 0: it issues none
+	Order      string // of the IDs of one process
+	Worker     string // how two processes are kept apart
+	Ahead      string // how far the time in an ID runs ahead of the clock
+	Note       string
+	PerSecond  float64 // the most IDs that the format allows; 0: more than a lap can take
+	Crowd      bool    // also measured on many goroutines
+
+	// Open starts a lap; worker is a number that no other lap has. nil: laps are too short to show
+	// the cap.
+	Open func(ctx context.Context, worker int64) (load.Source, error)
+}
+
+// All returns the contestants in the order of the tables.
+func All() []Contestant {
+	own, others, base := ownGenerators(), otherLibraries(), baselines()
+	for i := range own {
+		own[i].Kind = Own
+	}
+	for i := range others {
+		others[i].Kind = Others
+	}
+	for i := range base {
+		base[i].Kind, base[i].Crowd = Baselines, true
+	}
+	return slices.Concat(own, others, base)
+}

@@ -1,0 +1,186 @@
+package contestants
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	bwmarrin "github.com/bwmarrin/snowflake"
+	"github.com/edwingeng/slog"
+	"github.com/edwingeng/wuid/callback/wuid"
+	gofrs "github.com/gofrs/uuid/v5"
+	google "github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
+	"github.com/rs/xid"
+	"github.com/segmentio/ksuid"
+	"github.com/sony/sonyflake/v2"
+	"github.com/yitter/idgenerator-go/idgen"
+
+	"github.com/uidring/uidring/bench/internal/load"
+)
+
+const (
+	increasing = "increasing"
+	randomBits = "random bits"
+)
+
+// otherLibraries returns the alternatives to this library. If a format caps the rate below the
+// speed of the code, and the library has an option to widen it, both are in the list.
+func otherLibraries() []Contestant {
+	const yours = "worker ID, yours to assign, unchecked"
+	list := []Contestant{
+		{Name: "edwingeng/wuid", Bits: 63, Order: increasing, Worker: "prefix from your store, a new one at each start", Ahead: "no time in the ID",
+			Note: "a counter; sorts by start, not by time", Open: openWuid},
+		{Name: "bwmarrin/snowflake", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, PerSecond: 4_096_000, Open: openBwmarrin(10, 12)},
+		{Name: "bwmarrin/snowflake, 20 step bits", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, Open: openBwmarrin(2, 20)},
+		{Name: "sony/sonyflake", Bits: 63, Order: increasing, Worker: "worker ID, from the IP address, unchecked", Ahead: aheadNone, PerSecond: 25_600,
+			Open: openSonyflake(sonyflake.Settings{})},
+		{Name: "sony/sonyflake, 20 bits per ms", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone,
+			Open: openSonyflake(sonyflake.Settings{BitsSequence: 20, BitsMachineID: 4, TimeUnit: time.Millisecond})},
+		{Name: "yitter/idgenerator", Bits: 63, Order: increasing, Worker: yours, Ahead: "up to 2,000 ms, then waits", PerSecond: 59_000},
+		{Name: "yitter/idgenerator, 16 bits", Bits: 63, Order: increasing, Worker: yours, Ahead: "up to 2,000 ms, then waits", Open: opened(yitter)},
+	}
+	list = append(list, standardLibrary()...)
+	return append(list, []Contestant{
+		{Name: "google/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(googleUUID)},
+		{Name: "google/uuid v7, random pool", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(googlePool)},
+		{Name: "gofrs/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(gofrsUUID)},
+		{Name: "oklog/ulid", Bits: 128, Order: "by ms", Worker: randomBits, Ahead: "none", Open: opened(newULID)},
+		{Name: "rs/xid", Bits: 96, Order: "by s", Worker: "hash of host name, process ID", Ahead: "none", Note: "unique up to 16,777,216 a second", Open: opened(newXID)},
+		{Name: "segmentio/ksuid", Bits: 160, Order: "by s", Worker: randomBits, Ahead: "none", Open: opened(newKSUID)},
+	}...)
+}
+
+// openWuid loads the prefix with a callback, as the library recommends for stores without a package
+// of its own. The store is a counter that begins above the prefixes of all earlier laps.
+func openWuid(_ context.Context, worker int64) (load.Source, error) {
+	const perLap = 1 << 8
+	var prefix atomic.Int64
+	prefix.Store(worker * perLap)
+	w := wuid.NewWUID("bench", slog.NewDumbLogger())
+	if err := w.LoadH28WithCallback(func() (int64, func(), error) { return prefix.Add(1), nil, nil }); err != nil {
+		return load.Source{}, err
+	}
+	return load.Shared(func(n int) (last int64, err error) {
+		for range n {
+			last = w.Next()
+		}
+		return last, nil
+	}, load.Close), nil
+}
+
+func openBwmarrin(nodeBits, stepBits uint8) func(context.Context, int64) (load.Source, error) {
+	return func(context.Context, int64) (load.Source, error) {
+		// NewNode copies the variables of the package. Laps do not overlap.
+		bwmarrin.NodeBits, bwmarrin.StepBits = nodeBits, stepBits
+		node, err := bwmarrin.NewNode(1)
+		if err != nil {
+			return load.Source{}, err
+		}
+		return load.Shared(func(n int) (last int64, err error) {
+			for range n {
+				last = int64(node.Generate())
+			}
+			return last, nil
+		}, load.Close), nil
+	}
+}
+
+func openSonyflake(s sonyflake.Settings) func(context.Context, int64) (load.Source, error) {
+	s.MachineID = func() (int, error) { return 1, nil }
+	return func(context.Context, int64) (load.Source, error) {
+		g, err := sonyflake.New(s)
+		if err != nil {
+			return load.Source{}, err
+		}
+		return load.Shared(func(n int) (last int64, err error) {
+			for range n {
+				if last, err = g.NextID(); err != nil {
+					return 0, err
+				}
+			}
+			return last, nil
+		}, load.Close), nil
+	}
+}
+
+func yitter() load.Source {
+	options := idgen.NewIdGeneratorOptions(1)
+	options.SeqBitLength = 16
+	g := idgen.NewDefaultIdGenerator(options)
+	return load.Shared(func(n int) (last int64, err error) {
+		for range n {
+			last = g.NewLong()
+		}
+		return last, nil
+	}, load.Close)
+}
+
+func googleUUID() load.Source {
+	return load.Shared(func(n int) (last int64, err error) {
+		for range n {
+			id, err := google.NewV7()
+			if err != nil {
+				return 0, err
+			}
+			last = int64(id[15])
+		}
+		return last, nil
+	}, load.Close)
+}
+
+// googlePool reads the random bytes of many IDs at once, an option of the library.
+func googlePool() load.Source {
+	google.EnableRandPool()
+	s := googleUUID()
+	s.Close = func() error {
+		google.DisableRandPool()
+		return nil
+	}
+	return s
+}
+
+func gofrsUUID() load.Source {
+	g := gofrs.NewGen()
+	return load.Shared(func(n int) (last int64, err error) {
+		for range n {
+			id, err := g.NewV7()
+			if err != nil {
+				return 0, err
+			}
+			last = int64(id[15])
+		}
+		return last, nil
+	}, load.Close)
+}
+
+func newULID() load.Source {
+	return load.Shared(func(n int) (last int64, err error) {
+		for range n {
+			last = int64(ulid.Make()[15])
+		}
+		return last, nil
+	}, load.Close)
+}
+
+func newXID() load.Source {
+	return load.Shared(func(n int) (last int64, err error) {
+		for range n {
+			last = int64(xid.New()[11])
+		}
+		return last, nil
+	}, load.Close)
+}
+
+func newKSUID() load.Source {
+	return load.Shared(func(n int) (last int64, err error) {
+		for range n {
+			id, err := ksuid.NewRandom()
+			if err != nil {
+				return 0, err
+			}
+			last = int64(id[19])
+		}
+		return last, nil
+	}, load.Close)
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package load
+
+import "time"
+
+// cpuTime returns 0: unknown.
+func cpuTime() time.Duration { return 0 }

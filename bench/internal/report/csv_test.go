@@ -1,0 +1,43 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+type csvPart struct {
+	Depth int64 `json:"depth"`
+}
+
+type csvRow struct {
+	Name    string  `json:"name"`
+	Ratio   float64 `json:"ratio,omitempty"`
+	Skipped []int   `json:"skipped"`
+	csvPart
+	Last bool `json:"last"`
+}
+
+func TestCSVHasAColumnForEachFigure(t *testing.T) {
+	rows := []csvRow{
+		{Name: "a,b", Ratio: 1.25, Skipped: []int{1}, csvPart: csvPart{7}, Last: true},
+		{Name: `"c"`},
+	}
+	want := "name,ratio,depth,last\n\"a,b\",1.25,7,true\n\"\"\"c\"\"\",0,0,false\n"
+	var got bytes.Buffer
+	if err := WriteCSV(&got, rows); err != nil || got.String() != want {
+		t.Errorf("%v, got\n%s\nwant\n%s", err, &got, want)
+	}
+
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	if err := SaveCSV(path, rows); err != nil {
+		t.Fatal(err)
+	}
+	if saved, err := os.ReadFile(path); err != nil || string(saved) != want {
+		t.Errorf("saved %q, %v", saved, err)
+	}
+	if err := SaveCSV(filepath.Join(path, "below"), rows); err == nil {
+		t.Error("a file below a file was made")
+	}
+}

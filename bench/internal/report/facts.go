@@ -1,0 +1,62 @@
+// Package report writes the results of bench: as tables for a terminal or in Markdown, as CSV and
+// as JSON.
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// Facts head the results of a command: the command line, the start and the machine.
+type Facts struct {
+	Command string    `json:"command"`
+	Date    time.Time `json:"date"`
+	Machine Machine   `json:"machine"`
+}
+
+// NewFacts returns the facts of a measurement that begins now.
+func NewFacts(commandLine string) Facts {
+	return Facts{commandLine, time.Now().UTC().Truncate(time.Second), thisMachine()}
+}
+
+// A Machine is the environment that the figures depend on.
+type Machine struct {
+	GoVersion  string `json:"go_version"`
+	OS         string `json:"os"`
+	Arch       string `json:"arch"`
+	CPU        string `json:"cpu"`
+	CPUs       int    `json:"cpus"`
+	GOMAXPROCS int    `json:"gomaxprocs"`
+}
+
+func thisMachine() Machine {
+	return Machine{
+		GoVersion:  runtime.Version(),
+		OS:         runtime.GOOS,
+		Arch:       runtime.GOARCH,
+		CPU:        cmp.Or(strings.Join(strings.Fields(cpuid.CPU.BrandName), " "), "unknown CPU"),
+		CPUs:       runtime.NumCPU(),
+		GOMAXPROCS: runtime.GOMAXPROCS(0),
+	}
+}
+
+// WriteJSON writes v as indented JSON.
+func WriteJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// Median returns the median of a list that is not empty.
+func Median(list []float64) float64 {
+	list = slices.Sorted(slices.Values(list))
+	return (list[(len(list)-1)/2] + list[len(list)/2]) / 2
+}
