@@ -33,7 +33,7 @@ func newVersion(s *streams) *cobra.Command {
 // version returns the version of the module, "(devel)" where the build does not know it.
 func version() string { return readBuild().Version }
 
-// A build says what the program was built from, and with.
+// A build names the version, the commit and the Go release that the program was built with.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
