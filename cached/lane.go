@@ -39,7 +39,8 @@ func (l *lane) refill(g *Generator) (int64, bool) {
 			return 0, false
 		}
 		x, end := uint64(first), uint64(first)+uint64(n)-1
-		if l.begin(x, max(x, x&^uint64(g.alloc.MaxSequence())+sequence), end, g) {
+		start := max(x, x&^uint64(g.alloc.MaxSequence())+sequence)
+		if l.begin(x, min(start, end), end, g) { // end: a take of the ring has at most 2^40 IDs
 			return int64(l.last.get()), true
 		}
 	}

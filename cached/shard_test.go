@@ -2,6 +2,7 @@ package cached_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,4 +89,35 @@ func TestIDsOfLanesSpreadEvenlyOverShards(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A take of the ring has at most 2^40 IDs, fewer than a unit may have.
+func TestALaneThatGoesOnBeyondItsPartOfAUnitRepeatsNoID(t *testing.T) {
+	if math.MaxInt == math.MaxInt32 {
+		t.Skip("a ring of so many IDs is refused")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{Layout: bitsalloc.Layout{DeltaBits: 18, SequenceBits: 43}, BoostPower: 1, Assigner: &script{assign: anyWorker(0)}})
+		lane := g.Lane()
+		defer lane.Close()
+		reserve := func() (first, last int64) {
+			t.Helper()
+			first, n, err := g.Reserve(math.MaxInt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return first, first + int64(n) - 1
+		}
+		for range 7 {
+			reserve()
+		}
+		laneNext(t, lane) // of the last eighth of the unit; the next block of the ring begins with 0
+		time.Sleep(5 * time.Minute)
+		id := laneNext(t, lane)
+		for range 7 { // the rest of the unit
+			if first, last := reserve(); first <= id && id <= last {
+				t.Errorf("the lane issued %d, and the stream %d to %d", id, first, last)
+			}
+		}
+	})
 }
