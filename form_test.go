@@ -31,7 +31,7 @@ func textForms() []textForm {
 // fixedForms are those whose texts sort as the IDs do.
 func fixedForms() []textForm { return textForms()[1:] }
 
-// modelBase32 puts Crockford's letters where math/big has those that follow 9 in the alphabet.
+// modelBase32 replaces the letters of math/big by Crockford's letters.
 func modelBase32(n *big.Int) string {
 	letters := strings.NewReplacer("a", "A", "b", "B", "c", "C", "d", "D", "e", "E", "f", "F", "g", "G", "h", "H",
 		"i", "J", "j", "K", "k", "M", "l", "N", "m", "P", "n", "Q", "o", "R", "p", "S", "q", "T", "r", "V", "s", "W",

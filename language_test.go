@@ -20,7 +20,7 @@ var accents = []struct {
 }{
 	{regexp.MustCompile(`(?i)\b(what|whatever|whoever)\b`), "name the thing"},
 	{regexp.MustCompile(`(?i)\b(nobody|somebody|anybody|everybody)\b`), "name the caller, goroutine, process or server"},
-	{regexp.MustCompile(`(?i)\b(that|those) of\b|\bone that\b|\bnone of them\b`), "repeat the noun"},
+	{regexp.MustCompile(`(?i)\b(that|those) of\b|\bthose (that|which|who)\b|\bone that\b|\bnone of them\b`), "repeat the noun"},
 }
 
 // commentWidth is the last column of a comment on a line of its own, a tab counting as four.

@@ -37,7 +37,7 @@ func (c *claim) run() (l *lease, err error) {
 		return nil, err
 	}
 	if faults := c.status.Faults; len(faults) > 0 {
-		c.cfg.Logger.Warn("assigner: the store may forget what it has acknowledged", "faults", faults)
+		c.cfg.Logger.Warn("assigner: the store may forget acknowledged changes", "faults", faults)
 	}
 	if err := c.loadMeta(); err != nil {
 		return nil, err

@@ -25,9 +25,9 @@ func TestLogRecords(t *testing.T) {
 	s.meta = Meta{}
 	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: slog.New(handler)})))
 	records := []struct{ message, values, keys string }{
-		{"assigner: the store may forget what it has acknowledged", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
+		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
 		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`, "namespace, error"},
-		{"assigner: the store may forget what it has acknowledged", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
+		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
 		{"assigner: the namespace is new in this store", `store="*assigner.namedStore, namespace \"orders\"" first=0`, "store, first"},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`, "namespace, others"},
 	}

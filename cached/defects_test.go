@@ -201,7 +201,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// goroutines counts those that generators have started.
+// goroutines counts the goroutines that generators have started.
 func goroutines() int {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

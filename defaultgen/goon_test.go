@@ -54,8 +54,8 @@ func drain(t testing.TB, g *defaultgen.Generator, last bitsalloc.Fields, units i
 }
 
 // A busy loop gets the 16 IDs of each elapsed unit, ahead of the stepped clock by the step and no
-// more. However much of the step the clock makes up for, the IDs are those that they would have
-// been without it.
+// more. The clock may make up for any part of the step: the IDs are the same as without
+// the step.
 func TestGoOnIsAheadByExactlyTheStep(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
 		for _, step := range []time.Duration{1, unit / 3, unit, 10 * unit, time.Hour, 500 * 24 * time.Hour} { // at last: before the epoch

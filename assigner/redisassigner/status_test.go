@@ -68,7 +68,7 @@ func TestUndurableRedisIsRefusedUnlessAllowed(t *testing.T) {
 	}
 }
 
-// rights are those that the documentation names, but CONFIG GET.
+// rights are the rights in the documentation, without CONFIG GET.
 func rights() []any {
 	return []any{"~" + hash, "~" + expiry, "~" + names, "%R~uidring:*", "+eval", "+evalsha", "+time", "+info",
 		"+hget", "+hset", "+hsetnx", "+hgetall", "+hlen", "+hscan", "+zadd", "+zrem", "+zcard", "+zrangebyscore"}

@@ -8,7 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// settings are those that OpenMySQL has defaults for.
+// settings are the driver settings for which OpenMySQL has defaults.
 type settings struct {
 	parseTime, rejectReadOnly, interpolate bool
 	dial, read, write                      time.Duration

@@ -54,7 +54,7 @@ func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64
 	if sentinel := s.dialect.diagnose(err).sentinel; sentinel != ErrTableMissing && sentinel != ErrAccessDenied {
 		return highest, err
 	}
-	for i, query := range s.dialect.given { // those that can be read
+	for i, query := range s.dialect.given { // the queries that succeed
 		var id int64
 		err := conn.QueryRowxContext(ctx, s.sql(query)).Scan(&id)
 		switch sentinel := s.dialect.diagnose(err).sentinel; {

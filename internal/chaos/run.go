@@ -36,7 +36,7 @@ type chaosRun struct {
 	figures  *figures
 	began    time.Time
 
-	// network is held by those who change one link, and exclusively while all of them are shut.
+	// A fault of one link holds network for reading; a restore, which shuts all links, for writing.
 	network sync.RWMutex
 
 	mu       sync.Mutex

@@ -53,11 +53,7 @@ func TestInvalidateReachesALeaseThatIsBeingTaken(t *testing.T) {
 func TestInvalidateReachesARenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
-		raise := r.renew
-		r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			time.Sleep(time.Second)
-			return raise(ctx, g, used, want)
-		}
+		renewSlowly(r)
 		r.open(t)
 		r.Extend(120)
 		time.Sleep(500 * time.Millisecond)

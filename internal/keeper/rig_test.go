@@ -182,3 +182,12 @@ func same(t *testing.T, got []string, want ...string) {
 		t.Errorf("events:\n%q\nwant:\n%q", got, want)
 	}
 }
+
+// renewSlowly makes each renewal take a second.
+func renewSlowly(r *rig) {
+	renew := r.renew
+	r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		time.Sleep(time.Second)
+		return renew(ctx, g, used, want)
+	}
+}

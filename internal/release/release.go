@@ -14,8 +14,8 @@ import (
 )
 
 // release sets the version of all modules and prints the commands that publish them. It changes no
-// file unless the version, CHANGELOG.md and the go.mod files are in order. tags are those that
-// exist.
+// file unless the version, CHANGELOG.md and the go.mod files are in order. tags are the
+// existing tags.
 func (r *repository) release(version string, tags []string, out io.Writer) error {
 	changelog, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // tidy is go mod tidy for all modules, as if the siblings in this tree were published. It writes
-// the files, or reports the names of those that differ.
+// the files, or reports the names of the files that differ.
 func (r *repository) tidy(ctx context.Context, write bool) error {
 	version, err := r.version()
 	if err != nil {

@@ -125,7 +125,7 @@ func (s *Server) Stop() {
 }
 
 // Restart stops the server if it is up and starts it on the same data and address. Arguments, when
-// there are any, take the place of those that the test gave before.
+// there are any, replace the arguments of the last start.
 func (s *Server) Restart(args ...string) {
 	s.t.Helper()
 	s.Stop()

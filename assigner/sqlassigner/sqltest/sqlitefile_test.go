@@ -126,7 +126,7 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(testserver.DiskFolder(t))
-	db.SetMaxIdleConns(-1) // closes those that are open
+	db.SetMaxIdleConns(-1) // closes the idle connections
 	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
