@@ -162,26 +162,35 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // evaluate returns the value of an expression, or the resolved value of a promise.
 func evaluate[T any](p *tab, expression string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
-	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	value, err := ask[T](p, expression)
 	if err != nil {
 		p.t.Fatalf("%s: %v", expression, err)
 	}
 	return value
 }
 
-// await asks until an expression is true.
+func ask[T any](p *tab, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// await asks until an expression is true. A page that navigates meanwhile, as at signing out, cannot
+// answer, so await asks again after an error.
 func (p *tab) await(expression string) {
 	p.t.Helper()
 	deadline := time.After(40 * time.Second)
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	for !evaluate[bool](p, expression) {
+	for {
+		is, err := ask[bool](p, expression)
+		if is && err == nil {
+			return
+		}
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			p.t.Fatalf("never true: %s\nthe page says:\n%s", expression, evaluate[string](p, "document.body.innerText"))
+			p.t.Fatalf("never true: %s (%v)\nthe page says:\n%s", expression, err, evaluate[string](p, "document.body.innerText"))
 		}
 	}
 }
