@@ -19,7 +19,7 @@ type StoreFixture struct {
 	Other func(name string) assigner.Store
 	// Delete removes the row of a worker ID without telling its holder. Required.
 	Delete func(t *testing.T, workerID int64)
-	// Clear removes all rows, and the meta row. Required.
+	// Clear removes all rows of the namespace, and its meta row. Required.
 	Clear func(t *testing.T)
 	// Down makes the store unreachable for all handles on the namespace until up is called. The
 	// store keeps all acknowledged writes. While it is down, reads may succeed, but writes must
