@@ -105,6 +105,7 @@ type server struct {
 	conns    sync.Map
 	listener net.Listener
 	calls    sync.Mutex
+	life     *Service          // the present one
 	marks    map[string]string // of the calls that wrote the records, as durable as the records
 }
 
@@ -132,7 +133,8 @@ func (s *server) start(t *testing.T, addr string) {
 	}
 	s.listener, s.addr = listener, listener.Addr().String()
 	service := rpc.NewServer()
-	if err := service.RegisterName("Store", &Service{s}); err != nil {
+	s.life = &Service{s: s}
+	if err := service.RegisterName("Store", s.life); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -153,6 +155,9 @@ func (s *server) stop() {
 		_ = conn.(net.Conn).Close()
 		return true
 	})
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	s.life.dead = true
 	if s.fault == "forgets" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -165,13 +170,19 @@ func (s *server) stop() {
 }
 
 // Service is the form that package rpc requires.
-type Service struct{ s *server }
+type Service struct {
+	s    *server
+	dead bool
+}
 
 // Do makes one call on the memory.
 func (v *Service) Do(in Exchange, out *Exchange) (err error) {
 	ctx, s := context.Background(), v.s
 	s.calls.Lock()
 	defer s.calls.Unlock()
+	if v.dead {
+		return errors.New("killed")
+	}
 	record := fmt.Sprint(in.Method, in.Row.WorkerID)
 	if in.Again && s.fault == "retries" && s.marks[record] == in.Mark {
 		out.OK = true // the lost answer

@@ -13,9 +13,10 @@ type StoreFixture struct {
 	// Handle opens the namespace, as another process would: handles share no memory. On a cluster
 	// successive handles connect to different nodes in turn. Required.
 	Handle func() assigner.Store
-	// Other opens another empty namespace of the same store. If the store is an
+	// Other opens another namespace of the same store, empty at first. If the store is an
 	// [assigner.Namespaced] it has the given name, and with a name that [assigner.CheckNamespace]
-	// rejects all its methods return an error. Nil: the store has one namespace only.
+	// rejects all its methods return an error. No name is used by two cases unless it begins with
+	// the name of the fixture's namespace. Nil: the store has one namespace only.
 	Other func(name string) assigner.Store
 	// Delete removes the row of a worker ID without telling its holder. Required.
 	Delete func(t *testing.T, workerID int64)
