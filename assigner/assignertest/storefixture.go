@@ -33,8 +33,8 @@ type StoreFixture struct {
 	// Through opens the namespace with a client whose connections run over a wire, which RunFaults
 	// cuts. Nil: the store has no connections.
 	Through func(w *Wire) assigner.Store
-	// Kill ends the store's server without warning, as SIGKILL does, and starts it again on the same
-	// data. Nil: the store has no server.
+	// Kill ends the store's server without warning, as SIGKILL does, and starts it again on the
+	// same data. Nil: the store has no server.
 	Kill func(t *testing.T)
 	// Unreachable is in every error of the store after a cut or while its server is down. Nil: the
 	// store has no error of its own for that.
