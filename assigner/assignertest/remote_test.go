@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/rpc"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -33,7 +32,7 @@ func TestLossyRemoteMemoryWithstandsFaults(t *testing.T) {
 
 // For each fault that a store may have, the named case must fail.
 func TestFaultSuiteCatchesEveryFault(t *testing.T) {
-	for fault, names := range map[string][]string{
+	catches(t, casesOf("TestBrokenRemote"), map[string][]string{
 		"retries blindly":  {"CutSwapIsNeverFalse", "CutCallsCostNoLease"},
 		"retries by force": {"OvertakenSwapIsNotMadeAgain"},
 		"swallows errors":  {"CutSwapIsNeverFalse", "CutReadIsAnError", "KilledStoreForgetsNoSwap"},
@@ -43,22 +42,7 @@ func TestFaultSuiteCatchesEveryFault(t *testing.T) {
 		"another sentinel": {"CutSwapIsNeverFalse", "KilledStoreLowersNoFence"},
 		"counts again":     {"CutCountsWasteNoWorker"},
 		"off the wire":     {"CutSwapIsNeverFalse"},
-	} {
-		t.Run(fault, func(t *testing.T) {
-			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBrokenRemote$/^("+strings.Join(names, "|")+")$", "-test.v")
-			cmd.Env = append(os.Environ(), brokenEnv+"="+fault)
-			out, err := cmd.CombinedOutput()
-			if _, failed := errors.AsType[*exec.ExitError](err); !failed {
-				t.Fatalf("the suite passed: %v", err)
-			}
-			for _, name := range names {
-				if !failedCase(string(out), name) {
-					t.Errorf("case %s did not fail\n%s", name, out)
-				}
-			}
-		})
-	}
+	})
 }
 
 func TestBrokenRemote(t *testing.T) {

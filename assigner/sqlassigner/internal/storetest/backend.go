@@ -122,31 +122,6 @@ func Child(open func(dsn string) (*sqlx.DB, error)) {
 	})
 }
 
-// KillBetween takes numbers, has the server killed and started again, and takes more: none may be
-// given out twice.
-func KillBetween(t *testing.T, db *sqlx.DB, kill func()) {
-	t.Helper()
-	seen := make(map[int64]bool)
-	a := sqlassigner.Disposable(db, sqlassigner.Config{})
-	var first assigner.Lease
-	for range 4 {
-		for range 5 {
-			l := Assign(t, a)
-			if w := l.Grant().WorkerID; seen[w] {
-				t.Errorf("worker %d was given out twice", w)
-			}
-			seen[l.Grant().WorkerID] = true
-			if first == nil {
-				first = l
-			}
-		}
-		kill()
-	}
-	if err := first.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew after the server was killed: %v", err)
-	}
-}
-
 // ComesBack starts an assignment while the server is away and has it come back at the first attempt
 // that failed.
 func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
