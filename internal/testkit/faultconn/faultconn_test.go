@@ -135,15 +135,15 @@ func TestCutBeforeKeepsTheMarkerFromTheServer(t *testing.T) {
 func TestCutAfterKeepsTheAnswerFromTheClient(t *testing.T) {
 	ways(t, func(t *testing.T, w *Wire, dial func() net.Conn, received chan string) {
 		conn := dial()
-		var atServer string
-		c := w.CutAfter("mark", func() { atServer = <-received })
+		atServer := make(chan string, 1)
+		c := w.CutAfter("mark", func() { atServer <- <-received })
 		// The marker comes in two pieces.
 		if _, err := io.WriteString(conn, "the ma"); err != nil {
 			t.Fatal(err)
 		}
 		wantCut(t, conn, "rk")
-		if !c.Done() || c.Sent() != 1 || atServer != "the mark" {
-			t.Errorf("cut %v, sent %d, and the server received %q", c.Done(), c.Sent(), atServer)
+		if got := <-atServer; !c.Done() || c.Sent() != 1 || got != "the mark" {
+			t.Errorf("cut %v, sent %d, and the server received %q", c.Done(), c.Sent(), got)
 		}
 		wantEcho(t, dial(), "the mark")
 	})
@@ -194,8 +194,8 @@ func TestFaults(t *testing.T) {
 		{"delay", Fault{Delay: 50 * time.Millisecond, Jitter: time.Millisecond}, true, 50 * time.Millisecond},
 		{"rate", Fault{Rate: 60_000}, true, 40 * time.Millisecond},
 		{"few bytes", Fault{Most: 1000}, false, 0},
-		{"mute", Fault{Mute: true, Ends: 50 * time.Millisecond}, false, 50 * time.Millisecond},
-		{"reset", Fault{Mute: true, Ends: 50 * time.Millisecond, Reset: true}, false, 50 * time.Millisecond},
+		{"stall", Fault{Stall: true, Ends: 50 * time.Millisecond}, false, 50 * time.Millisecond},
+		{"reset", Fault{Stall: true, Ends: 50 * time.Millisecond, Reset: true}, false, 50 * time.Millisecond},
 	} {
 		for _, d := range []Direction{Up, Down} {
 			t.Run(tt.name+[]string{" up", " down"}[d], func(t *testing.T) {
@@ -220,6 +220,28 @@ func TestFaults(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestStalledDataArrivesWhenTheFaultIsHealed(t *testing.T) {
+	ways(t, func(t *testing.T, w *Wire, dial func() net.Conn, received chan string) {
+		conn := dial()
+		for _, d := range []Direction{Up, Down} {
+			heal := w.Inject(d, Fault{Stall: true})
+			if _, err := io.WriteString(conn, "held\n"); err != nil {
+				t.Fatal(err)
+			}
+			if d == Down {
+				<-received
+			}
+			heal()
+			if got, err := readLine(conn); got != "held" || err != nil {
+				t.Errorf("answer %q, %v; want held", got, err)
+			}
+			if d == Up {
+				<-received
+			}
+		}
+	})
 }
 
 func TestResetIsNotAnOrderlyEnd(t *testing.T) {
