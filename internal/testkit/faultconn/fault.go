@@ -23,8 +23,8 @@ type Fault struct {
 	Rate int
 	// Most is the number of bytes after which a connection is cut. 0: no limit.
 	Most int
-	// Stall holds all data back until the fault is healed or the connection ends.
-	Stall bool
+	// Mute holds all data back until the fault is healed or the connection ends.
+	Mute bool
 	// Ends is the time after which connections are cut. 0: never.
 	Ends time.Duration
 	// Reset makes Ends a reset, where the other end of the connection is a TCP connection.
@@ -111,7 +111,7 @@ func (l *link) write(to net.Conn, data []byte, d Direction) error {
 	for len(data) > 0 && l.pause(0) {
 		n, wait, last := len(data), time.Duration(0), false
 		if f := l.wire.fault(d); f != nil {
-			if f.Stall {
+			if f.Mute {
 				select {
 				case <-l.ended:
 				case <-f.healed:
