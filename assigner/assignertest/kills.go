@@ -61,9 +61,7 @@ func killedUnderSwaps(t *testing.T, n namespace) {
 	for i := range stores {
 		stores[i], rows[i] = n.Handle(), sampleRow(int64(i))
 		rows[i].Token = fmt.Sprint("token-", i)
-		if !swap(t, stores[i], assigner.Row{}, rows[i], time.Hour) {
-			t.Fatalf("row %d was not created", i)
-		}
+		create(t, stores[i], rows[i])
 	}
 	n.killWhile(t, func(i int) { rows[i] = raiseUnderFire(t, n, stores[i], rows[i]) })
 	for _, row := range rows {
