@@ -30,14 +30,18 @@ var mayImport = map[string][]string{
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
-	"internal/keeper":                         {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
+	"internal/generator":                      {},
+	"internal/keeper":                         {module + "/bitsalloc", module + "/assigner", module + "/internal/generator"},
+	"internal/testkit/fakeassigner":           {module + "/assigner"},
+	"internal/testkit/idset":                  {},
+	"internal/testkit/recorder":               {},
 	"internal/disk":                           {},
 	"internal/incidents":                      {},
 	"internal/original":                       {},
 	"internal/testserver":                     {module + "/internal/disk"},
-	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/keeper"},
+	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/generator", module + "/internal/keeper"},
 	"metrics":                                 {module + "/assigner", module + "/cached", module + "/defaultgen"},
-	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/keeper"},
+	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/generator", module + "/internal/keeper"},
 }
 
 func TestImportDirections(t *testing.T) {
@@ -65,7 +69,7 @@ func TestDirectRequirements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"github.com/go-sql-driver/mysql", "github.com/jmoiron/sqlx", "golang.org/x/sync"}
+	want := []string{"github.com/go-sql-driver/mysql", "github.com/jmoiron/sqlx"}
 	if got := strings.Fields(out); !slices.Equal(got, want) {
 		t.Errorf("direct requirements %v, want %v: anything heavier belongs in a nested module", got, want)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 func TestClosedGeneratorReturnsErrClosed(t *testing.T) {
@@ -47,7 +48,7 @@ func TestClosedGeneratorReturnsErrClosed(t *testing.T) {
 func TestCloseIsDoneOnce(t *testing.T) {
 	failure := errors.New("no such row")
 	entered, gate := make(chan struct{}), make(chan struct{})
-	store := &script{assign: fresh, release: func(context.Context, assigner.Grant, int64) error {
+	store := &fakeassigner.Assigner{OnAssign: fresh, OnRelease: func(context.Context, assigner.Grant, int64) error {
 		close(entered)
 		<-gate
 		return failure
@@ -75,7 +76,7 @@ func TestCloseIsDoneOnce(t *testing.T) {
 	if err := g.Close(); !errors.Is(err, failure) {
 		t.Errorf("Close again = %v, want the same error", err)
 	}
-	if n := store.releases.Load(); n != 1 {
+	if n := store.Releases.Load(); n != 1 {
 		t.Errorf("released %d times, want once", n)
 	}
 }
@@ -83,7 +84,7 @@ func TestCloseIsDoneOnce(t *testing.T) {
 func TestCloseGivesTheWorkerIDBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := int64(-1)
-		store := &script{assign: fresh, release: func(ctx context.Context, _ assigner.Grant, last int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fresh, OnRelease: func(ctx context.Context, _ assigner.Grant, last int64) error {
 			used = last
 			if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) != 7*time.Second {
 				t.Errorf("the deadline of the release is %v, want AssignTimeout from now", deadline)
@@ -102,7 +103,7 @@ func TestCloseGivesTheWorkerIDBack(t *testing.T) {
 
 func TestCloseWaitsNoLongerThanAssignTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &script{assign: fresh, release: func(ctx context.Context, _ assigner.Grant, _ int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fresh, OnRelease: func(ctx context.Context, _ assigner.Grant, _ int64) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}}

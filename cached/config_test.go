@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // mistakes are Configs with one mistake each and the parts of the expected error: the field and the
@@ -132,7 +133,7 @@ func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := cached.Config{Layout: narrow()}
 			set(&cfg)
-			cfg.Assigner, cfg.AllowReuse = &script{assign: fresh}, false
+			cfg.Assigner, cfg.AllowReuse = &fakeassigner.Assigner{OnAssign: fresh}, false
 			g := open(t, cfg)
 			if f := next(t, g); f.DatacenterID != cfg.DatacenterID {
 				t.Errorf("an ID of datacenter %d, want %d", f.DatacenterID, cfg.DatacenterID)
@@ -144,7 +145,7 @@ func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 func TestZeroConfigMeansTheDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var timeout time.Duration
-		store := &script{assign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
 			deadline, _ := ctx.Deadline()
 			timeout = time.Until(deadline)
 			if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 {
@@ -182,7 +183,7 @@ func TestCapacityBeyondIntIsRefused(t *testing.T) {
 	cfg := cached.Config{
 		Epoch:      time.Now().Truncate(time.Second),
 		BoostPower: 1,
-		Assigner: &script{assign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+		Assigner: &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 			return assigner.Grant{First: 1, Limit: 3, Guarantee: assigner.GuaranteeFenced}, nil
 		}},
 	}
@@ -222,8 +223,8 @@ func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
 	for name, cfg := range map[string]cached.Config{
 		"MaxAhead":   {Assigner: assigner.Static(worker()), MaxAhead: time.Minute},
 		"AllowReuse": {Assigner: assigner.Static(worker()), AllowReuse: true},
-		"fresh":      {Assigner: &script{assign: fresh}},
-		"fenced":     {Assigner: &script{assign: fenced(1000)}},
+		"fresh":      {Assigner: &fakeassigner.Assigner{OnAssign: fresh}},
+		"fenced":     {Assigner: &fakeassigner.Assigner{OnAssign: fenced(1000)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, err := cached.New(cfg)

@@ -13,6 +13,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 // TestLastYearIsAnnouncedOnce reads a clock at some distance from the end of the layout.
@@ -28,11 +30,11 @@ func TestLastYearIsAnnouncedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var events, log journal
+				var events, log recorder.Recorder
 				layout := bitsalloc.Baidu()
 				g := open(t, cached.Config{
-					Layout: layout, Epoch: time.Unix(1463673600, 0), Assigner: &script{assign: fresh},
-					Now: func() time.Time { return row.now }, Trace: events.leases(), Logger: log.logger(),
+					Layout: layout, Epoch: time.Unix(1463673600, 0), Assigner: &fakeassigner.Assigner{OnAssign: fresh},
+					Now: func() time.Time { return row.now }, Trace: leaseEvents(&events), Logger: log.Logger(),
 				})
 				take(t, g, 100_000)
 				synctest.Wait()
@@ -43,8 +45,8 @@ func TestLastYearIsAnnouncedOnce(t *testing.T) {
 				warned := func(line string) bool {
 					return strings.HasPrefix(line, "WARN ") || strings.HasPrefix(line, "expiring ")
 				}
-				logged := slices.DeleteFunc(log.read(), func(l string) bool { return !warned(l) })
-				traced := slices.DeleteFunc(events.read(), func(l string) bool { return !warned(l) })
+				logged := slices.DeleteFunc(log.Read(), func(l string) bool { return !warned(l) })
+				traced := slices.DeleteFunc(events.Read(), func(l string) bool { return !warned(l) })
 				if n := map[bool]int{true: 1}[row.warn]; len(logged) != n || len(traced) != n {
 					t.Errorf("log records %q, events %q, want %d of each", logged, traced, n)
 				}
@@ -55,17 +57,17 @@ func TestLastYearIsAnnouncedOnce(t *testing.T) {
 
 func TestEndThatComesNearIsAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var events journal
+		var events recorder.Recorder
 		layout := narrow()
 		layout.DeltaBits = 25 // 388 days, of which a day has gone by
-		inBubble(t, cached.Config{Layout: layout, Assigner: &script{assign: fresh}, Trace: events.leases(),
+		inBubble(t, cached.Config{Layout: layout, Assigner: &fakeassigner.Assigner{OnAssign: fresh}, Trace: leaseEvents(&events),
 			MaxStaleness: 24 * time.Hour})
-		if lines := events.read(); len(lines) != 1 {
+		if lines := events.Read(); len(lines) != 1 {
 			t.Errorf("events %q, want the lease alone", lines)
 		}
 		time.Sleep(23 * 24 * time.Hour)
 		synctest.Wait()
-		if lines := events.read(); len(lines) != 1 || !strings.HasPrefix(lines[0], "expiring 2001-01-22") {
+		if lines := events.Read(); len(lines) != 1 || !strings.HasPrefix(lines[0], "expiring 2001-01-22") {
 			t.Errorf("events %q, want the end announced", lines)
 		}
 	})
@@ -88,7 +90,7 @@ func TestEveryIDIsPositiveToTheVeryEnd(t *testing.T) {
 func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (int64, error)) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		layout := bitsalloc.Layout{DeltaBits: 18, DatacenterBits: 18, WorkerBits: 23, SequenceBits: 4}
-		store := &script{assign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 			return assigner.Grant{WorkerID: 1<<23 - 1, First: 1<<18 - 1000, Limit: 1 << 40, Guarantee: assigner.GuaranteeFenced}, nil
 		}}
 		g := inBubble(t, cached.Config{Layout: layout, DatacenterID: 1<<18 - 1, Assigner: store, OnEmpty: policy, MaxStaleness: -1, Lanes: lanes})
@@ -130,7 +132,7 @@ func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (i
 
 // New takes a generator that could never issue an ID for the mistake that it is.
 func TestLayoutInItsLastUnitIsRefused(t *testing.T) {
-	for name, a := range map[string]assigner.Assigner{"fresh": &script{assign: fresh}, "static": assigner.Static(worker())} {
+	for name, a := range map[string]assigner.Assigner{"fresh": &fakeassigner.Assigner{OnAssign: fresh}, "static": assigner.Static(worker())} {
 		t.Run(name, func(t *testing.T) {
 			layout := narrow()
 			layout.DeltaBits = 10

@@ -108,6 +108,6 @@ func ExampleConfig() {
 	fmt.Println(err)
 	// Output:
 	// true
-	// cached: invalid config: DatacenterID 32, allowed with layout 28/5/17/13@1s: 0 to 31
+	// cached: invalid config: DatacenterID 32, allowed: 0 to 31 with layout 28/5/17/13@1s
 	// cached: invalid config: PaddingFactor 100, allowed: 1 to 99
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // TestAFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never
@@ -25,9 +26,9 @@ func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 				const window = 30
-				store := &script{
-					assign: fenced(window + 8),
-					renew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+				store := &fakeassigner.Assigner{
+					OnAssign: fenced(window + 8),
+					OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
 						g.Limit = max(g.Limit, want+window)
 						return nil
 					},
@@ -66,17 +67,17 @@ func TestAForgottenFenceDropsWhatIsPrepared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-				store := &script{
-					assign: fenced(100),
-					renew: func(context.Context, *assigner.Grant, int64, int64) error {
+				store := &fakeassigner.Assigner{
+					OnAssign: fenced(100),
+					OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
 						return errors.Join(assigner.ErrWorkerRowLost, row.err)
 					},
 				}
 				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 				before := g.Stats()
 				time.Sleep(51 * time.Second) // past the first renewal
-				if dropped := g.Stats().Retired > before.Retired; dropped != row.dropped || store.assigns.Load() < 2 {
-					t.Errorf("dropped: %v, want %v, and a new worker ID (%d assignments)", dropped, row.dropped, store.assigns.Load())
+				if dropped := g.Stats().Retired > before.Retired; dropped != row.dropped || store.Assigns.Load() < 2 {
+					t.Errorf("dropped: %v, want %v, and a new worker ID (%d assignments)", dropped, row.dropped, store.Assigns.Load())
 				}
 			})
 		})

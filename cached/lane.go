@@ -154,7 +154,7 @@ func (l *Lane) more() error {
 		return ErrClosed
 	}
 	_, err := l.g.nextFromEmpty(&l.lane)
-	return l.g.rejected(err)
+	return l.g.keeper.Rejected(err)
 }
 
 // Close drops the rest of the lane's block. Afterwards Next returns ErrClosed. Closing again does

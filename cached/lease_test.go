@@ -13,23 +13,25 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 func TestLostWorkerIDIsReplaced(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		var events journal
+		var events recorder.Recorder
 		first := worker()
-		store := &script{assign: func(_ context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{OnAssign: func(_ context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
 			return assigner.Grant{WorkerID: first + int64(n) - 1, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
 		}}
 		worker()
-		store.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+		store.OnRenew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
 			if g.WorkerID == first {
 				return assigner.ErrWorkerRowLost
 			}
 			return nil
 		}
-		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, Trace: events.leases(), MaxStaleness: -1})
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, Trace: leaseEvents(&events), MaxStaleness: -1})
 		before := next(t, g)
 		last := g.Stats().LastDelta
 		time.Sleep(time.Minute)
@@ -42,7 +44,7 @@ func TestLostWorkerIDIsReplaced(t *testing.T) {
 			t.Errorf("the new worker ID starts at delta %d, want above %d", after.Delta, last)
 		}
 		want := []string{"assigned", "lost", "assigned"}
-		for i, line := range events.read() {
+		for i, line := range events.Read() {
 			if i >= len(want) || !strings.HasPrefix(line, want[i]) {
 				t.Errorf("event %d: %s, want the events %v", i, line, want)
 			}
@@ -50,7 +52,7 @@ func TestLostWorkerIDIsReplaced(t *testing.T) {
 		if s := g.Stats(); s.Retired != 8*16-1+1 || s.WorkerID != first+1 { // callers go on with sequence number 1
 			t.Errorf("Stats = %+v, want the rest of the ring and one ID retired", s)
 		}
-		if n := store.releases.Load(); n != 0 {
+		if n := store.Releases.Load(); n != 0 {
 			t.Errorf("the lost worker ID was released")
 		}
 	})
@@ -60,27 +62,27 @@ func TestLostWorkerIDIsReplaced(t *testing.T) {
 // used up.
 func TestALossEndsWithTheGrant(t *testing.T) {
 	for name, row := range map[string]struct {
-		assign assignFunc
+		assign fakeassigner.AssignFunc
 		left   int // IDs after the loss
 	}{"unfenced": {fresh, 0}, "fenced": {fenced(20), 20*16 - 1}} {
 		t.Run(name, func(t *testing.T) {
 			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-				store := &script{}
-				store.assign = func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+				store := &fakeassigner.Assigner{}
+				store.OnAssign = func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
 					if n > 1 && n < 20 {
 						return assigner.Grant{}, errors.New("store is down")
 					}
 					return row.assign(ctx, n, d)
 				}
-				store.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-					if store.assigns.Load() == 1 {
+				store.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
+					if store.Assigns.Load() == 1 {
 						return assigner.ErrWorkerRowLost
 					}
 					return nil
 				}
 				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 				first := next(t, g)
-				for store.assigns.Load() == 1 {
+				for store.Assigns.Load() == 1 {
 					time.Sleep(time.Second)
 				}
 				synctest.Wait()
@@ -138,10 +140,10 @@ func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-				store := &script{renew: raise}
+				store := &fakeassigner.Assigner{OnRenew: fakeassigner.Raise}
 				back := make(chan struct{})
 				workers := []int64{0, worker() + 1, worker() - 1} // the second is the smaller number
-				store.assign = func(ctx context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
+				store.OnAssign = func(ctx context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
 					g := assigner.Grant{WorkerID: workers[n], First: bubbleStart + 1, Limit: last, Guarantee: assigner.GuaranteeFenced}
 					if n == 2 {
 						select {
@@ -153,16 +155,16 @@ func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
 					}
 					return g, nil
 				}
-				store.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+				store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 					if g.WorkerID == workers[1] {
 						return assigner.ErrWorkerRowLost
 					}
-					return raise(ctx, g, used, want)
+					return fakeassigner.Raise(ctx, g, used, want)
 				}
 				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 				before, n := usedUp(t, g)
 				synctest.Wait()
-				if n != 60*16 || before.Delta != last || store.assigns.Load() != 2 {
+				if n != 60*16 || before.Delta != last || store.Assigns.Load() != 2 {
 					t.Fatalf("%d IDs up to %v, want 60 units, and the lease lost", n, before)
 				}
 				close(back)
@@ -186,11 +188,11 @@ func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
 func TestAWaiterOutlastsARefusal(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		start := time.Now()
-		store := &script{assign: fenced(5), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 			if time.Since(start) < 5*time.Minute {
 				return nil
 			}
-			return raise(ctx, g, used, want)
+			return fakeassigner.Raise(ctx, g, used, want)
 		}}
 		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 		usedUp(t, g)
@@ -209,14 +211,14 @@ func TestALimitThatALossHasLoweredIsRespected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, lanes := range []int{0, 1} {
-				store := &script{}
-				store.assign = func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+				store := &fakeassigner.Assigner{}
+				store.OnAssign = func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
 					if n > 1 {
 						return assigner.Grant{}, errors.New("store is down")
 					}
 					return fenced(100)(ctx, n, d)
 				}
-				store.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+				store.OnRenew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
 					g.Limit = row.limit
 					return assigner.ErrWorkerRowLost
 				}
@@ -252,7 +254,7 @@ func TestALimitThatALossHasLoweredIsRespected(t *testing.T) {
 
 func TestFenceIsMovedBeforeTheRingIsEmpty(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		store := &script{assign: fenced(5), renew: raise}
+		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: fakeassigner.Raise}
 		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 		if got := g.Stats().Remaining; got != 8*16 {
 			t.Errorf("%d IDs in the ring, want a full one: the first grant was for 5 runs", got)
@@ -264,7 +266,7 @@ func TestFenceIsMovedBeforeTheRingIsEmpty(t *testing.T) {
 				t.Fatalf("Stats = %+v, want a padded ring under the fence", s)
 			}
 		}
-		if s := g.Stats(); s.RejectedTakes != 0 || s.WorkerID != g.WorkerID() || store.assigns.Load() != 1 {
+		if s := g.Stats(); s.RejectedTakes != 0 || s.WorkerID != g.WorkerID() || store.Assigns.Load() != 1 {
 			t.Errorf("Stats = %+v, want one lease and no rejected take", s)
 		}
 	})
@@ -273,7 +275,7 @@ func TestFenceIsMovedBeforeTheRingIsEmpty(t *testing.T) {
 func TestNoIDLiesAboveTheFence(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		var wanted atomic.Int64
-		store := &script{assign: fenced(5), renew: func(_ context.Context, _ *assigner.Grant, used, want int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: func(_ context.Context, _ *assigner.Grant, used, want int64) error {
 			wanted.Store(max(wanted.Load(), want))
 			if used != bubbleStart+5 {
 				t.Errorf("Renew with used %d, want %d", used, bubbleStart+5)
@@ -299,7 +301,7 @@ func TestNoIDLiesAboveTheFence(t *testing.T) {
 		if _, err := g.NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cached.ErrLeaseExhausted) {
 			t.Errorf("NextContext = %v, want the deadline and the reason", err)
 		}
-		if n := store.renewals.Load(); n > 100 {
+		if n := store.Renewals.Load(); n > 100 {
 			t.Errorf("%d renewals in an hour, want the heartbeat", n)
 		}
 	})
@@ -308,9 +310,9 @@ func TestNoIDLiesAboveTheFence(t *testing.T) {
 func TestGeneratorGoesOnWhenTheFenceIsRaised(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		var up atomic.Bool
-		store := &script{assign: fenced(3), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fenced(3), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 			if up.Load() {
-				return raise(ctx, g, used, want)
+				return fakeassigner.Raise(ctx, g, used, want)
 			}
 			return errors.New("store is down")
 		}}
@@ -333,12 +335,12 @@ func TestGeneratorGoesOnWhenTheFenceIsRaised(t *testing.T) {
 }
 
 func TestInvalidateDropsTheRingAndTakesAnotherWorkerID(t *testing.T) {
-	for name, assign := range map[string]assignFunc{
+	for name, assign := range map[string]fakeassigner.AssignFunc{
 		"unfenced": fresh, "fenced": fenced(1000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-				store := &script{assign: assign, renew: raise}
+				store := &fakeassigner.Assigner{OnAssign: assign, OnRenew: fakeassigner.Raise}
 				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 				before := next(t, g)
 				last := g.Stats().LastDelta
@@ -351,7 +353,7 @@ func TestInvalidateDropsTheRingAndTakesAnotherWorkerID(t *testing.T) {
 				if s := g.Stats(); s.Retired != 8*16-1+1 { // callers go on with sequence number 1
 					t.Errorf("Retired = %d, want the rest of the ring and one ID", s.Retired)
 				}
-				if n := store.releases.Load(); n != 0 {
+				if n := store.Releases.Load(); n != 0 {
 					t.Error("the old worker ID was released: a copy of the process may be using it")
 				}
 			})
@@ -374,7 +376,7 @@ func TestInvalidateTakesAStaticWorkerIDAgain(t *testing.T) {
 
 func TestInvalidateSaysWhyThereIsNoID(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		store := &script{assign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
 			if n > 1 {
 				<-ctx.Done()
 				return assigner.Grant{}, ctx.Err()
@@ -424,7 +426,7 @@ func TestSuccessorStartsAboveItsPredecessor(t *testing.T) {
 func TestBadAnswersOfAStoreAreErrors(t *testing.T) {
 	grant := assigner.Grant{WorkerID: worker(), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
 	for name, row := range map[string]struct {
-		assign assignFunc
+		assign fakeassigner.AssignFunc
 		want   string
 	}{
 		"panic": {func(context.Context, int, assigner.Domain) (assigner.Grant, error) { panic("ouch") }, "ouch"},
@@ -446,12 +448,12 @@ func TestBadAnswersOfAStoreAreErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // which fails when a goroutine is left
-				store := &script{assign: row.assign}
+				store := &fakeassigner.Assigner{OnAssign: row.assign}
 				_, err := cached.New(cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), Assigner: store})
 				if err == nil || !strings.Contains(err.Error(), row.want) || !strings.HasPrefix(err.Error(), "cached: ") {
 					t.Errorf("New = %v, want an error that says %q", err, row.want)
 				}
-				if n := store.releases.Load(); n != 1 && name != "panic" {
+				if n := store.Releases.Load(); n != 1 && name != "panic" {
 					t.Errorf("released %d times, want once", n)
 				}
 			})
@@ -463,7 +465,7 @@ type noLease struct{ typed bool }
 
 func (a noLease) Assign(context.Context, assigner.Domain) (assigner.Lease, error) {
 	if a.typed {
-		return (*scriptedLease)(nil), nil
+		return (*fakeassigner.Lease)(nil), nil
 	}
 	return nil, nil
 }
@@ -478,18 +480,18 @@ func TestNilLeaseIsAnError(t *testing.T) {
 
 func TestPanicsOfALeaseAreErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var events journal
-		store := &script{assign: fresh,
-			renew:   func(context.Context, *assigner.Grant, int64, int64) error { panic("renew") },
-			release: func(context.Context, assigner.Grant, int64) error { panic("release") },
+		var events recorder.Recorder
+		store := &fakeassigner.Assigner{OnAssign: fresh,
+			OnRenew:   func(context.Context, *assigner.Grant, int64, int64) error { panic("renew") },
+			OnRelease: func(context.Context, assigner.Grant, int64) error { panic("release") },
 		}
-		g, err := cached.New(cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), Assigner: store, Trace: events.leases()})
+		g, err := cached.New(cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), Assigner: store, Trace: leaseEvents(&events)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(46 * time.Second)
 		next(t, g)
-		if lines := events.read(); !slices.Contains(lines, "failed: assigner: panic in Renew: renew") {
+		if lines := events.Read(); !slices.Contains(lines, "failed: assigner: panic in Renew: renew") {
 			t.Errorf("events %q, want the panic of Renew", lines)
 		}
 		if err := g.Close(); err == nil || !strings.Contains(err.Error(), "panic in Release: release") {
@@ -503,7 +505,7 @@ func TestPanicsOfALeaseAreErrors(t *testing.T) {
 func TestRenewalCannotChangeTheWorkerID(t *testing.T) {
 	for _, other := range []int64{-1, 1 << 17, 1<<17 - 1} {
 		synctest.Test(t, func(t *testing.T) {
-			store := &script{assign: fresh, renew: func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+			store := &fakeassigner.Assigner{OnAssign: fresh, OnRenew: func(_ context.Context, g *assigner.Grant, _, _ int64) error {
 				g.WorkerID = other
 				return nil
 			}}

@@ -1,58 +1,27 @@
 package cached_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
-
-// A transcript keeps log records as text, without their times.
-type transcript struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *transcript) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *transcript) lines() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Collect(strings.Lines(l.text.String()))
-}
-
-func (l *transcript) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		switch {
-		case a.Key == slog.TimeKey:
-			return slog.Attr{}
-		case a.Key == "stack" && strings.HasPrefix(a.Value.String(), "goroutine "):
-			return slog.String("stack", "(of a goroutine)")
-		}
-		return a
-	}}))
-}
 
 // An occasion makes a generator log.
 type occasion struct {
-	store  func() *script
+	store  func() *fakeassigner.Assigner
 	config func(*cached.Config)
 	during func(*cached.Generator)
 	stuck  bool   // the worker ID cannot be released
@@ -63,10 +32,10 @@ type occasion struct {
 func occasions() map[string]occasion {
 	return map[string]occasion{
 		"lost": {
-			store: func() *script {
-				s := &script{assign: fresh}
-				s.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-					if s.assigns.Load() == 1 {
+			store: func() *fakeassigner.Assigner {
+				s := &fakeassigner.Assigner{OnAssign: fresh}
+				s.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
+					if s.Assigns.Load() == 1 {
 						return fmt.Errorf("%w: taken over by \"b\"", assigner.ErrWorkerRowLost)
 					}
 					return nil
@@ -81,10 +50,10 @@ level=INFO msg="worker ID released" worker=V
 `,
 		},
 		"outage": {
-			store: func() *script {
-				s := &script{assign: fresh}
-				s.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-					if s.renewals.Load() < 10 {
+			store: func() *fakeassigner.Assigner {
+				s := &fakeassigner.Assigner{OnAssign: fresh}
+				s.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
+					if s.Renewals.Load() < 10 {
 						return errors.New("connection refused")
 					}
 					return nil
@@ -99,9 +68,9 @@ level=INFO msg="worker ID released" worker=W
 `,
 		},
 		"quarantine": {
-			store: func() *script {
-				s := &script{}
-				s.assign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+			store: func() *fakeassigner.Assigner {
+				s := &fakeassigner.Assigner{}
+				s.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 					if nth == 1 {
 						return assigner.Grant{}, &assigner.QuarantineError{WorkerID: 77, Remaining: 40 * time.Second, Reason: "the store is another one"}
 					}
@@ -143,8 +112,8 @@ level=INFO msg="worker ID released" worker=V
 `,
 		},
 		"not released": {
-			store: func() *script {
-				return &script{assign: fresh, release: func(context.Context, assigner.Grant, int64) error { return errors.New("connection refused") }}
+			store: func() *fakeassigner.Assigner {
+				return &fakeassigner.Assigner{OnAssign: fresh, OnRelease: func(context.Context, assigner.Grant, int64) error { return errors.New("connection refused") }}
 			},
 			stuck: true,
 			want: `
@@ -160,10 +129,10 @@ func TestLogRecords(t *testing.T) {
 	for name, row := range occasions() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log transcript
+				var log recorder.Recorder
 				var given []string
 				cfg := cached.Config{
-					Layout: narrow(), Epoch: bubbleEpoch(), DatacenterID: 3, MaxStaleness: -1, Assigner: &script{assign: fresh}, Logger: log.logger(),
+					Layout: narrow(), Epoch: bubbleEpoch(), DatacenterID: 3, MaxStaleness: -1, Assigner: &fakeassigner.Assigner{OnAssign: fresh}, Logger: log.TextLogger(),
 					Trace: cached.Trace{LeaseAssigned: func(g assigner.Grant) { given = append(given, fmt.Sprint(g.WorkerID)) }},
 				}
 				if row.store != nil {
@@ -186,7 +155,7 @@ func TestLogRecords(t *testing.T) {
 				}
 				given = append(given, "none")
 				want := strings.NewReplacer("=W ", "="+given[0]+" ", "=W\n", "="+given[0]+"\n", "=V ", "="+given[1]+" ", "=V\n", "="+given[1]+"\n").Replace(row.want[1:])
-				if got := strings.Join(log.lines(), ""); got != want {
+				if got := strings.Join(log.Read(), "\n") + "\n"; got != want {
 					t.Errorf("log:\n%s\nwant:\n%s", got, want)
 				}
 			})

@@ -22,7 +22,7 @@ func (g *Generator) Next() (int64, error) {
 // next is the slow path of Next.
 func (g *Generator) next() (int64, error) {
 	id, err := g.nextFromEmpty(nil)
-	return id, g.rejected(err)
+	return id, g.keeper.Rejected(err)
 }
 
 // NextContext is [Generator.Next], but waits instead of returning an error that passes. It returns
@@ -36,17 +36,17 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	for {
 		id, err := g.nextFromEmpty(nil)
 		if err == nil || !passing(err) {
-			return id, g.rejected(err)
+			return id, g.keeper.Rejected(err)
 		}
 		if padded == nil { // make the channel only when the caller has to wait, then try again
-			padded = g.bell.Wait()
+			padded = g.filled.Wait()
 			continue
 		}
 		select {
 		case <-padded:
 			padded = nil
 		case <-ctx.Done():
-			return 0, g.rejected(fmt.Errorf("cached: waiting for an ID: %w: %w", ctx.Err(), err))
+			return 0, g.keeper.Rejected(fmt.Errorf("cached: waiting for an ID: %w: %w", ctx.Err(), err))
 		}
 	}
 }
@@ -58,7 +58,7 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	n := g.ring.TakeN(dst)
 	for n < len(dst) {
 		if err := g.refill(); err != nil {
-			return n, g.rejected(err)
+			return n, g.keeper.Rejected(err)
 		}
 		n += g.ring.TakeN(dst[n:])
 	}
@@ -74,7 +74,7 @@ func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 			return first, got, nil
 		}
 		if err := g.refill(); err != nil {
-			return 0, 0, g.rejected(err)
+			return 0, 0, g.keeper.Rejected(err)
 		}
 	}
 	return 0, 0, nil
@@ -93,7 +93,7 @@ func (g *Generator) take(l *lane) (int64, bool) {
 
 func (g *Generator) nextFromEmpty(l *lane) (int64, error) {
 	for {
-		if id, ok := g.take(l); ok { // after bell.Wait, a caller must try again
+		if id, ok := g.take(l); ok { // after filled.Wait, a caller must try again
 			return id, nil
 		}
 		if err := g.refill(); err != nil {
@@ -113,14 +113,14 @@ func (g *Generator) refill() error {
 
 // reject wakes the padding goroutine and returns the reason why the ring is empty.
 func (g *Generator) reject() error {
-	if g.closed.Load() {
+	if g.closer.Closed() {
 		return ErrClosed
 	}
 	signal(g.wake)
 	refused := g.refused.Load()
 	switch {
 	case refused == nil && g.keeper.Current() == nil: // the padding goroutine has not noticed yet
-		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage(ErrLeaseExhausted))
+		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage())
 	case refused == nil:
 		return ErrEmpty
 	case passing(*refused):
@@ -128,15 +128,6 @@ func (g *Generator) reject() error {
 	default:
 		return *refused
 	}
-}
-
-// rejected counts and traces an error before a method returns it.
-func (g *Generator) rejected(err error) error {
-	if err != nil && !isClosed(err) {
-		g.rejectedTakes.Add(1)
-		report(g, "TakeRejected", g.cfg.Trace.TakeRejected, err)
-	}
-	return err
 }
 
 // signal puts a token into a channel of capacity 1, unless the channel is full.

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // TestAPassPutsABoundedNumberOfBlocks counts the blocks of each pass of New, and of the passes
@@ -21,7 +22,7 @@ func TestAPassPutsABoundedNumberOfBlocks(t *testing.T) {
 		t.Run(strconv.Itoa(1<<boost)+" slots", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var passes []int
-				g := inBubble(t, cached.Config{BoostPower: boost, Assigner: &script{assign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
+				g := inBubble(t, cached.Config{BoostPower: boost, Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
 					Padded: func(p cached.PaddedInfo) { passes = append(passes, p.Blocks) },
 				}})
 				for _, end := range []func(){func() {}, g.Invalidate} {
@@ -46,7 +47,7 @@ func TestPassesOfALargeRingLetOthersIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slots = 1 << 12
 		passes, gate := 0, make(chan struct{})
-		g := inBubble(t, cached.Config{BoostPower: 12, Assigner: &script{assign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
+		g := inBubble(t, cached.Config{BoostPower: 12, Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
 			Padded: func(p cached.PaddedInfo) {
 				passes++
 				if p.LastDelta > bubbleStart+slots { // not by New

@@ -1,6 +1,7 @@
 package cached_test
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 // lastWorker gives every generator of the tests its own worker ID. A generator that follows another
@@ -17,6 +20,32 @@ import (
 var lastWorker atomic.Int64
 
 func worker() int64 { return lastWorker.Add(1) }
+
+// fresh gives a new worker ID, without a fence, at every call.
+func fresh(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+	g, err := fakeassigner.Fresh(ctx, nth, d)
+	g.WorkerID = worker()
+	return g, err
+}
+
+// fenced gives a new worker ID at every call, for the next n deltas.
+func fenced(n int64) fakeassigner.AssignFunc {
+	return func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		g, err := fakeassigner.Fenced(n)(ctx, nth, d)
+		g.WorkerID, g.First, g.Limit = worker(), g.First+1, g.Limit+1
+		return g, err
+	}
+}
+
+// leaseEvents returns funcs that record the events of worker IDs.
+func leaseEvents(r *recorder.Recorder) cached.Trace {
+	return cached.Trace{
+		LeaseAssigned: func(g assigner.Grant) { r.Note("assigned %d", g.WorkerID) },
+		LeaseLost:     func(workerID int64, err error) { r.Note("lost %d: %v", workerID, err) },
+		RenewFailed:   func(err error) { r.Note("failed: %v", err) },
+		Expiring:      func(expires time.Time) { r.Note("expiring %s", expires.Format(time.DateOnly)) },
+	}
+}
 
 // bubbleEpoch lies a day before the moment at which time starts in a synctest bubble.
 func bubbleEpoch() time.Time { return time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC) }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // TestCloseWakesWaitersBeforeTheStoreAnswers: shutting down while the store is out of reach is the
 // usual case.
 func TestCloseWakesWaitersBeforeTheStoreAnswers(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		s := &script{assign: fresh, release: func(ctx context.Context, _ assigner.Grant, _ int64) error {
+		s := &fakeassigner.Assigner{OnAssign: fresh, OnRelease: func(ctx context.Context, _ assigner.Grant, _ int64) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 const year = 365 * 24 * time.Hour
@@ -18,14 +19,14 @@ const year = 365 * 24 * time.Hour
 // A warden is a store with a clock of its own, the bubble's. It refuses to give a worker ID to a
 // host whose clock is more than a minute off, and grants 60 to 100 units above its clock and use.
 type warden struct {
-	script
+	fakeassigner.Assigner
 	called  func(nth int) // by Assign before it looks at the clock, unless nil
 	checked func()        // and after
 	ahead   atomic.Int64  // the furthest that a renewal was ahead of the clock, in units
 }
 
 func (w *warden) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
-	w.assign = func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+	w.OnAssign = func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		if w.called != nil {
 			w.called(nth)
 		}
@@ -38,12 +39,12 @@ func (w *warden) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease,
 		}
 		return assigner.Grant{WorkerID: worker(), First: now + 1, Limit: now + 38, Guarantee: assigner.GuaranteeFenced, Reusable: true}, nil
 	}
-	w.renew = func(_ context.Context, g *assigner.Grant, used, want int64) error {
+	w.OnRenew = func(_ context.Context, g *assigner.Grant, used, want int64) error {
 		w.ahead.Store(max(w.ahead.Load(), max(used, want)-w.now()))
 		g.Limit = max(g.Limit, w.now()+60, min(want, max(used, w.now())+100))
 		return nil
 	}
-	return w.script.Assign(ctx, d)
+	return w.Assigner.Assign(ctx, d)
 }
 
 func (w *warden) now() int64 { return int64(time.Since(bubbleEpoch()) / time.Second) }
@@ -74,7 +75,7 @@ func TestAClockThatIsCorrectedBeforeTheWorkerIDIsTaken(t *testing.T) {
 				w := &warden{called: func(int) { by.Store(0) }}
 				cfg := cached.Config{Assigner: w, OnEmpty: policy, Now: func() time.Time { return time.Now().Add(time.Duration(by.Load())) }}
 				if plain {
-					cfg.Assigner = &script{assign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+					cfg.Assigner = &fakeassigner.Assigner{OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
 						by.Store(0)
 						return fresh(ctx, n, d)
 					}}
@@ -150,10 +151,10 @@ func TestAClockOutsideTheLayoutIsAMistake(t *testing.T) {
 		"after the end":    {bubbleEpoch().Add(10 * year), cached.ErrTimeExhausted},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &script{assign: fresh}
+			s := &fakeassigner.Assigner{OnAssign: fresh}
 			_, err := cached.New(cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), Assigner: s, Now: func() time.Time { return row.now }})
-			if !errors.Is(err, row.want) || s.assigns.Load() != 0 {
-				t.Errorf("New = %v after %d calls of Assign, want %v before the first", err, s.assigns.Load(), row.want)
+			if !errors.Is(err, row.want) || s.Assigns.Load() != 0 {
+				t.Errorf("New = %v after %d calls of Assign, want %v before the first", err, s.Assigns.Load(), row.want)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // TestStatsBesideAStalledLane has the owner of a lane stall between its look at the limit and its
@@ -20,7 +21,7 @@ func TestStatsBesideAStalledLane(t *testing.T) {
 		t.Run(fmt.Sprint(taken, " taken"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				put := int64(0)
-				g := inBubble(t, cached.Config{Assigner: &script{assign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
+				g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
 					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
 				}})
 				lane := g.Lane()
@@ -69,7 +70,7 @@ func TestStatsBesideARefusedCall(t *testing.T) {
 	}()
 	for range scaled(20_000) {
 		var put atomic.Int64
-		g, err := cached.New(cached.Config{Layout: narrowFar(), BoostPower: 1, Assigner: &script{assign: freshFar}, MaxStaleness: -1,
+		g, err := cached.New(cached.Config{Layout: narrowFar(), BoostPower: 1, Assigner: &fakeassigner.Assigner{OnAssign: freshFar}, MaxStaleness: -1,
 			Trace: cached.Trace{Padded: func(p cached.PaddedInfo) { put.Add(int64(p.Blocks) * 16) }}})
 		if err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // A crowd takes IDs from one generator in every way there is.
@@ -115,7 +116,7 @@ func TestEveryIDOfLanesIsIssuedOnce(t *testing.T) {
 		for _, bits := range []uint8{1, 4, 10} {
 			t.Run(fmt.Sprintf("%d lanes, runs of %d", lanes, 1<<bits), func(t *testing.T) {
 				layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: bits}
-				cfg := cached.Config{Layout: layout, Lanes: lanes, Assigner: &script{assign: freshFar}}
+				cfg := cached.Config{Layout: layout, Lanes: lanes, Assigner: &fakeassigner.Assigner{OnAssign: freshFar}}
 				stress(t, cfg, 8, scaled(200_000), func(g *cached.Generator) {
 					for i := range scaled(400) {
 						runtime.GOMAXPROCS(1 + i%5)
@@ -133,7 +134,7 @@ func TestEveryIDIsIssuedOnceAcrossInvalidate(t *testing.T) {
 	for name, policy := range map[string]cached.EmptyPolicy{"PadInline": cached.PadInline, "Reject": cached.Reject} {
 		t.Run(name, func(t *testing.T) {
 			layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: 4}
-			cfg := cached.Config{Layout: layout, OnEmpty: policy, Assigner: &script{assign: freshFar}}
+			cfg := cached.Config{Layout: layout, OnEmpty: policy, Assigner: &fakeassigner.Assigner{OnAssign: freshFar}}
 			calls := scaled(2000)
 			stress(t, cfg, 8, scaled(200_000), func(g *cached.Generator) {
 				for range calls {

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 func TestAfterCloseThereAreNoIDs(t *testing.T) {
@@ -46,7 +47,7 @@ func TestAfterCloseThereAreNoIDs(t *testing.T) {
 func TestCloseAgainAndAtOnceReturnsTheErrorOfTheRelease(t *testing.T) {
 	refusal := errors.New("store out of reach")
 	var used atomic.Int64
-	store := &script{assign: fresh, release: func(_ context.Context, _ assigner.Grant, last int64) error {
+	store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh, OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
 		used.Store(last)
 		return refusal
 	}}
@@ -68,7 +69,7 @@ func TestCloseAgainAndAtOnceReturnsTheErrorOfTheRelease(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := store.releases.Load(); n != 1 || used.Load() != 1000 {
+	if n := store.Releases.Load(); n != 1 || used.Load() != 1000 {
 		t.Errorf("%d releases, the last with used %d, want one with 1000, the unit of the last ID", n, used.Load())
 	}
 }
@@ -76,7 +77,7 @@ func TestCloseAgainAndAtOnceReturnsTheErrorOfTheRelease(t *testing.T) {
 func TestCloseWithoutAnIDReportsThatNothingWasUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var used int64
-		store := &script{assign: fresh, release: func(_ context.Context, _ assigner.Grant, last int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh, OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
 			used = last
 			return nil
 		}}
@@ -89,7 +90,7 @@ func TestCloseWithoutAnIDReportsThatNothingWasUsed(t *testing.T) {
 
 func TestCloseGivesTheStoreNoLongerThanAssignTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &script{assign: fresh, release: func(ctx context.Context, _ assigner.Grant, _ int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh, OnRelease: func(ctx context.Context, _ assigner.Grant, _ int64) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
@@ -122,7 +123,7 @@ func TestCloseWakesAllWhoWait(t *testing.T) {
 			return g
 		}},
 		{"for a worker ID", defaultgen.ErrLeaseExhausted, func(t *testing.T, by *atomic.Int64) *defaultgen.Generator {
-			store := &script{assign: fenced(1), renew: func(context.Context, *assigner.Grant, int64, int64) error {
+			store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
 				return errors.New("store out of reach")
 			}}
 			g := open(t, defaultgen.Config{Assigner: store})
@@ -166,7 +167,7 @@ func TestCloseWakesAllWhoWait(t *testing.T) {
 func TestWaitersDoNotSpinWhileCloseWaitsForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
-		store := &script{assign: fresh, renew: func(context.Context, *assigner.Grant, int64, int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh, OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
 			<-answer
 			return nil
 		}}

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
@@ -48,7 +49,7 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 			[]string{"10/3/10/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store := &script{assign: fresh}
+			store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
 			cfg := complete(defaultgen.Config{Assigner: store})
 			cfg.Now = newDial(bubbleStart.AddDate(1, 0, 0)).now
 			c.spoil(&cfg)
@@ -61,7 +62,7 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 					t.Errorf("error %q, want %q in it", err, want)
 				}
 			}
-			if n := store.assigns.Load(); n != 0 {
+			if n := store.Assigns.Load(); n != 0 {
 				t.Errorf("%d worker IDs were taken", n)
 			}
 		})
@@ -126,8 +127,8 @@ func TestAnEpochOfThisInstantIsAllowedAndUnitZeroIsLeftOut(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var g *defaultgen.Generator
 			if d := elapsed(func() {
-				g = open(t, defaultgen.Config{Epoch: bubbleStart, Assigner: &script{
-					assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+				g = open(t, defaultgen.Config{Epoch: bubbleStart, Assigner: &fakeassigner.Assigner{
+					OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 						return assigner.Grant{WorkerID: 0, First: first, Limit: assigner.Unlimited - 1}, nil
 					},
 				}})
@@ -169,7 +170,7 @@ func TestTheZeroConfigIsTheDefaultLayoutEpochAndClock(t *testing.T) {
 func TestAStoreThatDoesNotAnswerIsGivenUpOn(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 3 * time.Second: 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			mute := &script{assign: func(ctx context.Context, _ int64, _ assigner.Domain) (assigner.Grant, error) {
+			mute := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, _ int, _ assigner.Domain) (assigner.Grant, error) {
 				<-ctx.Done()
 				return assigner.Grant{}, ctx.Err()
 			}}
@@ -195,8 +196,8 @@ func TestAReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {
 		{defaultgen.Wait, false, reused(), false},
 		{defaultgen.GoOn, false, reused(), true},
 		{defaultgen.GoOn, true, reused(), false},
-		{defaultgen.GoOn, false, &script{assign: fresh}, false},
-		{defaultgen.GoOn, false, &script{assign: fenced(10)}, false},
+		{defaultgen.GoOn, false, &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}, false},
+		{defaultgen.GoOn, false, &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(10)}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g, err := defaultgen.New(complete(defaultgen.Config{

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // checkTime asks that an ID is of the unit that at lies in.
@@ -239,7 +240,7 @@ func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	const distance = 3600 // units of a second
 	granted := func(grant func(d assigner.Domain) assigner.Grant) assigner.Assigner {
-		return &script{assign: func(_ context.Context, _ int64, d assigner.Domain) (assigner.Grant, error) { return grant(d), nil }}
+		return &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) { return grant(d), nil }}
 	}
 	for name, a := range map[string]func() assigner.Assigner{
 		"reused": reused,
@@ -307,9 +308,9 @@ func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 func TestGoOnRaisesTheClockOnceForAWorkerThatIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()
-		store.assign = func(_ context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
-			first := d.Now() + (nth-1)*3600
-			return assigner.Grant{WorkerID: 1001 - nth, First: first, Limit: first + 1<<20, Guarantee: assigner.GuaranteeFenced}, nil
+		store.OnAssign = func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+			first := d.Now() + int64(nth-1)*3600
+			return assigner.Grant{WorkerID: 1001 - int64(nth), First: first, Limit: first + 1<<20, Guarantee: assigner.GuaranteeFenced}, nil
 		}
 		g := open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn})
 		time.Sleep(heartbeat - time.Second)

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // minute is longer than the time between two renewals.
@@ -23,12 +24,12 @@ const minute = time.Minute
 
 // losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000
 // down: a smaller worker ID makes it hard to keep IDs increasing.
-func losing() *script {
-	return &script{
-		assign: func(_ context.Context, nth int64, _ assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: 1001 - nth, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+func losing() *fakeassigner.Assigner {
+	return &fakeassigner.Assigner{
+		OnAssign: func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: 1001 - int64(nth), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
 		},
-		renew: func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost },
+		OnRenew: func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost },
 	}
 }
 
@@ -37,10 +38,10 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 		type renewal struct{ used, want int64 }
 		var asked []renewal
 		answer := make(chan struct{})
-		store := &script{assign: fenced(2), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(2), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 			asked = append(asked, renewal{used, want})
 			<-answer
-			return raise(ctx, g, used, want)
+			return fakeassigner.Raise(ctx, g, used, want)
 		}}
 		g := open(t, defaultgen.Config{Assigner: store, SequenceStart: defaultgen.Zero})
 		first := next(t, g).Delta
@@ -75,11 +76,11 @@ func TestAStoreThatIsDownIsAskedAgainUntilItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("store out of reach")
 		start := time.Now()
-		store := &script{assign: fenced(1), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 			if time.Since(start) < 10*time.Second {
 				return down
 			}
-			return raise(ctx, g, used, want)
+			return fakeassigner.Raise(ctx, g, used, want)
 		}}
 		var failures []error
 		g := open(t, defaultgen.Config{Assigner: store, Trace: defaultgen.Trace{
@@ -103,9 +104,9 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const outage = 10 * time.Second
 		store := losing()
-		give := store.assign
+		give := store.OnAssign
 		lostAt := time.Time{}
-		store.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+		store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 			if nth > 1 && time.Since(lostAt) < outage {
 				return assigner.Grant{}, errors.New("store out of reach")
 			}
@@ -143,7 +144,7 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		if !strings.Contains(log.String(), "worker ID lost") {
 			t.Errorf("log: %s", &log)
 		}
-		if n := store.releases.Load(); n != 0 {
+		if n := store.Releases.Load(); n != 0 {
 			t.Errorf("a lost lease was released %d times", n)
 		}
 	})
@@ -166,8 +167,8 @@ func TestTheNextWorkerStartsInALaterUnit(t *testing.T) {
 func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()
-		store.assign = func(_ context.Context, nth int64, _ assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: nth, First: 1, Limit: assigner.Unlimited, Reusable: nth > 1}, nil
+		store.OnAssign = func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: int64(nth), First: 1, Limit: assigner.Unlimited, Reusable: nth > 1}, nil
 		}
 		cfg := complete(defaultgen.Config{
 			Assigner: store, Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: minute},
@@ -187,8 +188,8 @@ func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
 func TestNextContextReturnsTheReasonWhenNoWorkerIDComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()
-		give := store.assign
-		store.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+		give := store.OnAssign
+		store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 			if nth > 1 {
 				return assigner.Grant{}, errors.New("store out of reach")
 			}
@@ -219,7 +220,7 @@ func TestALossIsNoStepBackOfTheClock(t *testing.T) {
 			for _, reuse := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {
 					store := losing()
-					store.assign = func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+					store.OnAssign = func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 						return assigner.Grant{WorkerID: 4, First: 1, Limit: assigner.Unlimited, Reusable: reuse}, nil
 					}
 					g := open(t, defaultgen.Config{
@@ -231,7 +232,7 @@ func TestALossIsNoStepBackOfTheClock(t *testing.T) {
 						last = wait(t, g)
 					}
 					time.Sleep(50 * time.Second) // within the unit
-					if store.assigns.Load() < 2 {
+					if store.Assigns.Load() < 2 {
 						t.Fatal("no worker was lost")
 					}
 					if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
@@ -266,8 +267,8 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 				var stop atomic.Bool
 				reading, goOn := make(chan struct{}), make(chan struct{})
 				store := losing()
-				give := store.assign
-				store.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+				give := store.OnAssign
+				store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 					if nth > 1 && c.exhausted {
 						return assigner.Grant{}, assigner.ErrWorkersExhausted
 					}
@@ -317,11 +318,11 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 // While 64 goroutines take IDs, every renewal finds the worker lost: unfenced ones at a heartbeat,
 // fenced ones whenever the limit is reached.
 func TestWorkersThatChangeUnderLoadKeepIDsUniqueAndInOrder(t *testing.T) {
-	for name, assign := range map[string]func(context.Context, int64, assigner.Domain) (assigner.Grant, error){
-		"unfenced": losing().assign,
-		"fenced": func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
-			g, err := fenced(3)(ctx, nth, d)
-			g.WorkerID = 1001 - nth%1000
+	for name, assign := range map[string]func(context.Context, int, assigner.Domain) (assigner.Grant, error){
+		"unfenced": losing().OnAssign,
+		"fenced": func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+			g, err := fakeassigner.Fenced(3)(ctx, nth, d)
+			g.WorkerID = 1001 - int64(nth%1000)
 			return g, err
 		},
 	} {
@@ -329,12 +330,12 @@ func TestWorkersThatChangeUnderLoadKeepIDsUniqueAndInOrder(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := losing()
-					lose := store.renew
-					store.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+					lose := store.OnRenew
+					store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 						runtime.Gosched()
 						return lose(ctx, g, used, want)
 					}
-					store.assign = assign
+					store.OnAssign = assign
 					g := open(t, defaultgen.Config{Assigner: store, OnClockBack: policy, Layout: bitsalloc.Snowflake()})
 					var log ledger
 					take := func() (int64, error) { return g.NextContext(t.Context()) }
@@ -370,7 +371,7 @@ const heartbeat = 45 * time.Second
 func TestAHeartbeatComesAtLeastOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
-		store := &script{assign: fresh, renew: func(context.Context, *assigner.Grant, int64, int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh, OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
 			at = append(at, time.Since(bubbleStart))
 			return nil
 		}}

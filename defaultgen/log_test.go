@@ -1,59 +1,28 @@
 package defaultgen_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
-
-// A transcript keeps log records as text, without their times.
-type transcript struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *transcript) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *transcript) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *transcript) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		switch {
-		case a.Key == slog.TimeKey:
-			return slog.Attr{}
-		case a.Key == "stack" && strings.HasPrefix(a.Value.String(), "goroutine "):
-			return slog.String("stack", "(of a goroutine)")
-		}
-		return a
-	}}))
-}
 
 // TestLogRecords expects the same level, message and keys as package cached, since operators search
 // and alert for them.
 func TestLogRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log transcript
-		store := &script{assign: fresh}
-		store.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			switch n := store.renewals.Load(); {
+		var log recorder.Recorder
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
+		store.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
+			switch n := store.Renewals.Load(); {
 			case n < 5:
 				return errors.New("connection refused")
 			case n == 10:
@@ -64,7 +33,7 @@ func TestLogRecords(t *testing.T) {
 		layout := narrow(time.Second)
 		layout.DeltaBits = 24
 		epoch := newEpoch()
-		g := open(t, defaultgen.Config{Assigner: store, Layout: layout, Epoch: epoch, DatacenterID: 3, Logger: log.logger(), Trace: defaultgen.Trace{
+		g := open(t, defaultgen.Config{Assigner: store, Layout: layout, Epoch: epoch, DatacenterID: 3, Logger: log.TextLogger(), Trace: defaultgen.Trace{
 			TakeRejected: func(error) { panic("a mistake") },
 		}})
 		fill(t, g, 16)
@@ -81,7 +50,7 @@ level=INFO msg="worker ID: the store answers again" worker=1
 level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""
 level=INFO msg="worker ID assigned" worker=2 datacenter=3 guarantee=fresh
 `
-		if got := log.String(); got != want {
+		if got := strings.Join(log.Read(), "\n") + "\n"; got != want {
 			t.Errorf("log:\n%s\nwant:\n%s", got, want)
 		}
 	})

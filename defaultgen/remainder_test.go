@@ -10,13 +10,14 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // lost is a store with a lease on the present delta and the 99 after it, which ends at the first
 // renewal, as err says and with a limit of left deltas after that renewal. There is no other until
 // up is set.
 type lost struct {
-	script
+	fakeassigner.Assigner
 	up   atomic.Bool
 	now  func() int64
 	left int64
@@ -24,21 +25,21 @@ type lost struct {
 
 func losingFenced(left int64, err error) *lost {
 	s := &lost{left: left}
-	s.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+	s.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		if nth > 1 && !s.up.Load() {
 			return assigner.Grant{}, errors.New("store is down")
 		}
 		s.now = d.Now
-		g, err := fenced(100)(ctx, nth, d)
-		g.WorkerID = 1001 - min(nth, 1000)
+		g, err := fakeassigner.Fenced(100)(ctx, nth, d)
+		g.WorkerID = 1001 - int64(min(nth, 1000))
 		return g, err
 	}
-	s.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+	s.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 		if g.WorkerID == 1000 {
 			g.Limit = min(g.Limit, s.now()+s.left)
 			return err
 		}
-		return raise(ctx, g, used, want)
+		return fakeassigner.Raise(ctx, g, used, want)
 	}
 	return s
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // restarted returns a layout that composes the same bits as Default for datacenter 0. The registry
@@ -55,7 +56,7 @@ func TestAClockSetBackAcrossARestartIsNotNoticed(t *testing.T) {
 func TestAFreshWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		store := &script{assign: fresh}
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
 		epoch, seen := newEpoch(), make(map[int64]bool)
 		for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
 			by.Add(int64(step))
@@ -81,13 +82,13 @@ func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 			fence = max(fence+1, want)
 			g.Limit = fence
 		}
-		store := &script{
-			assign: func(_ context.Context, _ int64, d assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{
+			OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
 				g := assigner.Grant{WorkerID: 7, First: fence + 1, Guarantee: assigner.GuaranteeFenced, Reusable: true}
 				grab(&g, d.Now()+10)
 				return g, nil
 			},
-			renew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
 				if want > g.Limit {
 					grab(g, want)
 				}
@@ -117,7 +118,7 @@ func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 func TestASuccessorInTheProcessStartsAbove(t *testing.T) {
 	for name, a := range map[string]assigner.Assigner{
 		"reused": reused(),
-		"fresh": &script{assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+		"fresh": &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 			return assigner.Grant{WorkerID: 9, First: 1, Limit: assigner.Unlimited}, nil
 		}},
 	} {

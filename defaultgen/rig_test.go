@@ -8,6 +8,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // bubbleStart is the moment at which time starts in a synctest bubble.
@@ -44,7 +45,7 @@ func skewed(by *atomic.Int64) func() time.Time { // the bubble's clock, wrong by
 	return func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
 }
 
-// open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
+// open makes a generator that is closed when the test ends. Without an Assigner it gets a fakeassigner.Fresh
 // worker ID, without a Layout the narrow one with units of a second, without an Epoch its own.
 func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
@@ -62,7 +63,7 @@ func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 
 func complete(cfg defaultgen.Config) defaultgen.Config {
 	if cfg.Assigner == nil {
-		cfg.Assigner = &script{assign: fresh}
+		cfg.Assigner = &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
 	}
 	if cfg.Layout == (bitsalloc.Layout{}) {
 		cfg.Layout = narrow(time.Second)

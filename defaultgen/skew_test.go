@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 const year = 365 * 24 * time.Hour
@@ -18,7 +19,7 @@ const year = 365 * 24 * time.Hour
 // A warden is a store with a clock of its own, the bubble's. It refuses to give a worker ID to a
 // host whose clock is more than a minute off, and grants 60 to 100 units above its clock and use.
 type warden struct {
-	script
+	fakeassigner.Assigner
 	epoch  time.Time
 	called func()       // by Assign before it looks at the clock, unless nil
 	limit  atomic.Int64 // how far the highest limit was ahead of the clock, in units
@@ -27,7 +28,7 @@ type warden struct {
 
 func newWarden() *warden {
 	w := &warden{epoch: newEpoch()}
-	w.assign = func(_ context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+	w.OnAssign = func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		if w.called != nil {
 			w.called()
 		}
@@ -35,9 +36,9 @@ func newWarden() *warden {
 		if off := d.Now() - now; off < -60 || off > 60 {
 			return assigner.Grant{}, fmt.Errorf("%w: by %d units", assigner.ErrClockSkew, off)
 		}
-		return assigner.Grant{WorkerID: nth, First: now, Limit: now + 38, Guarantee: assigner.GuaranteeFenced, Reusable: true}, nil
+		return assigner.Grant{WorkerID: int64(nth), First: now, Limit: now + 38, Guarantee: assigner.GuaranteeFenced, Reusable: true}, nil
 	}
-	w.renew = func(_ context.Context, g *assigner.Grant, used, want int64) error {
+	w.OnRenew = func(_ context.Context, g *assigner.Grant, used, want int64) error {
 		if used > g.Limit {
 			return fmt.Errorf("used %d of a grant up to %d", used, g.Limit)
 		}
@@ -94,9 +95,9 @@ func TestAClockThatIsCorrectedBeforeTheWorkerIDIsTaken(t *testing.T) {
 					w.called = func() { by.Store(0) }
 					cfg := defaultgen.Config{Assigner: w, Epoch: w.epoch, OnClockBack: policy, Now: skewed(&by)}
 					if plain {
-						cfg.Assigner = &script{assign: func(ctx context.Context, n int64, d assigner.Domain) (assigner.Grant, error) {
+						cfg.Assigner = &fakeassigner.Assigner{OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
 							by.Store(0)
-							return fresh(ctx, n, d)
+							return fakeassigner.Fresh(ctx, n, d)
 						}}
 					}
 					w.keepsTime(t, open(t, cfg))
@@ -116,9 +117,9 @@ func TestAClockThatIsCorrectedBeforeTheNextWorkerIDIsTaken(t *testing.T) {
 			var by atomic.Int64
 			w := newWarden()
 			w.called = func() { by.Store(0) }
-			renew := w.renew
-			w.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-				if w.assigns.Load() == 1 && time.Since(bubbleStart) > time.Minute {
+			renew := w.OnRenew
+			w.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+				if w.Assigns.Load() == 1 && time.Since(bubbleStart) > time.Minute {
 					by.Store(int64(year))
 					return errors.Join(assigner.ErrWorkerRowLost, assigner.ErrFenceRegressed)
 				}
@@ -126,8 +127,8 @@ func TestAClockThatIsCorrectedBeforeTheNextWorkerIDIsTaken(t *testing.T) {
 			}
 			g := open(t, defaultgen.Config{Assigner: w, Epoch: w.epoch, OnClockBack: policy, Now: skewed(&by)})
 			w.keepsTime(t, g)
-			if w.assigns.Load() != 2 {
-				t.Errorf("%d worker IDs, want 2", w.assigns.Load())
+			if w.Assigns.Load() != 2 {
+				t.Errorf("%d worker IDs, want 2", w.Assigns.Load())
 			}
 		})
 	}

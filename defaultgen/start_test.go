@@ -13,6 +13,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
@@ -42,8 +44,8 @@ func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
 
 func TestNewDoesNotWaitForAWorkerThatNobodyHadInThisUnit(t *testing.T) {
 	for name, a := range map[string]assigner.Assigner{
-		"fresh":  &script{assign: fresh},
-		"fenced": &script{assign: fenced(100)},
+		"fresh":  &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh},
+		"fenced": &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,7 +66,7 @@ func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
 	for ahead, want := range map[int64]time.Duration{1: 700 * time.Millisecond, 2: time.Second, 1000: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
-			store := &script{assign: func(_ context.Context, _ int64, d assigner.Domain) (assigner.Grant, error) {
+			store := &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
 				return assigner.Grant{WorkerID: 3, First: d.Now() + ahead, Limit: d.Now() + 2000, Guarantee: assigner.GuaranteeFenced}, nil
 			}}
 			var g *defaultgen.Generator
@@ -83,11 +85,11 @@ func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
 func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := errors.New("store out of reach")
-		store := &script{
-			assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{
+			OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 				return assigner.Grant{WorkerID: 5, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
 			},
-			release: func(context.Context, assigner.Grant, int64) error { return refusal },
+			OnRelease: func(context.Context, assigner.Grant, int64) error { return refusal },
 		}
 		cfg := complete(defaultgen.Config{Layout: narrow(time.Minute), Assigner: store})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -100,10 +102,10 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 		if g != nil || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refusal) {
 			t.Errorf("NewContext = %v, %v, want DeadlineExceeded and the error of the release", g, err)
 		}
-		if n := store.releases.Load(); n != 1 {
+		if n := store.Releases.Load(); n != 1 {
 			t.Errorf("%d releases, want 1", n)
 		}
-		store.release = nil
+		store.OnRelease = nil
 		next(t, open(t, cfg))
 	})
 }
@@ -111,7 +113,7 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 func TestTheContextOfNewIsNotUsedAfterwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		store := &script{assign: fresh}
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
 		g, err := defaultgen.NewContext(ctx, complete(defaultgen.Config{Assigner: store}))
 		if err != nil {
 			t.Fatal(err)
@@ -120,8 +122,8 @@ func TestTheContextOfNewIsNotUsedAfterwards(t *testing.T) {
 		cancel()
 		time.Sleep(time.Hour)
 		next(t, g)
-		if store.renewals.Load() < 60 {
-			t.Errorf("%d renewals in an hour, want one a minute at least", store.renewals.Load())
+		if store.Renewals.Load() < 60 {
+			t.Errorf("%d renewals in an hour, want one a minute at least", store.Renewals.Load())
 		}
 	})
 }
@@ -140,13 +142,13 @@ func TestErrorsOfTheAssignerComeThrough(t *testing.T) {
 		{"first delta beyond the field", assigner.Grant{WorkerID: 1, First: 1 << 40, Limit: assigner.Unlimited}, nil, defaultgen.ErrTimeExhausted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store := &script{assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) { return c.grant, c.err }}
+			store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return c.grant, c.err }}
 			g, err := defaultgen.New(complete(defaultgen.Config{Assigner: store}))
 			if g != nil || !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), "defaultgen: ") {
 				t.Errorf("New = %v, %v, want %v", g, err, c.want)
 			}
-			if want := int64(1); c.err == nil && store.releases.Load() != want {
-				t.Errorf("%d releases, want %d", store.releases.Load(), want)
+			if want := int64(1); c.err == nil && store.Releases.Load() != want {
+				t.Errorf("%d releases, want %d", store.Releases.Load(), want)
 			}
 		})
 	}
@@ -257,23 +259,23 @@ func TestTheLastYearIsAnnouncedToARunningGenerator(t *testing.T) {
 		"Fill of a few": {defaultgen.Fail, func(_ context.Context, g *defaultgen.Generator) error { _, err := g.Fill(ids[:3]); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log transcript
+			var log recorder.Recorder
 			var seen []time.Time
 			cfg := complete(defaultgen.Config{
 				OnClockBack: row.policy,
-				Logger:      log.logger(),
+				Logger:      log.TextLogger(),
 				Trace:       defaultgen.Trace{Expiring: func(expires time.Time) { seen = append(seen, expires) }},
 			})
 			cfg.Layout.DeltaBits = 26
 			expires := cfg.Epoch.Add(1 << 26 * time.Second)
 			clock := newDial(expires.AddDate(-1, 0, 0).Add(-2 * time.Second))
 			cfg.Now = clock.now
-			g := open(t, cfg)
+			g, warnings := open(t, cfg), 0
 			for i, want := range []int{0, 0, 1, 1, 1} { // the clock moves by a unit each time
 				if err := row.take(t.Context(), g); err != nil {
 					t.Fatal(err)
 				}
-				warnings := strings.Count(log.String(), "the delta field is used up within a year")
+				warnings += strings.Count(strings.Join(log.Read(), ""), "the delta field is used up within a year")
 				if len(seen) != want || warnings != want {
 					t.Errorf("unit %d: %d calls of Expiring, %d records, want %d of each", i, len(seen), warnings, want)
 				}

@@ -18,8 +18,8 @@ func TestLeaseIsRenewedWithWhatWasUsed(t *testing.T) {
 		r.open(t)
 		r.used.Store(17)
 		time.Sleep(100 * time.Second)
-		same(t, r.read(), "0s INFO worker ID assigned", "0s assigned 0", "45s renew 0, 17 to 17", "1m30s renew 0, 17 to 17")
-		if renewals, failures := r.Counts(); renewals != 2 || failures != 0 {
+		same(t, r.Read(), "0s INFO worker ID assigned", "0s assigned 0", "45s renew 0, 17 to 17", "1m30s renew 0, 17 to 17")
+		if renewals, failures := r.counts(); renewals != 2 || failures != 0 {
 			t.Errorf("Counts = %d, %d, want 2, 0", renewals, failures)
 		}
 	})
@@ -64,7 +64,7 @@ func TestHangingRenewalEndsAfterTheTimeout(t *testing.T) {
 		r.open(t)
 		time.Sleep(45*time.Second + r.timeout)
 		synctest.Wait()
-		if _, failures := r.Counts(); failures != 1 {
+		if _, failures := r.counts(); failures != 1 {
 			t.Errorf("%d failures, want 1", failures)
 		}
 		if r.Current() == nil {
@@ -86,7 +86,7 @@ func TestOutageIsRetriedAndLoggedOnce(t *testing.T) {
 			return errors.New("store is down")
 		}
 		r.open(t)
-		r.read()
+		r.Read()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		calls := stamps.read()
@@ -96,11 +96,11 @@ func TestOutageIsRetriedAndLoggedOnce(t *testing.T) {
 				t.Fatalf("%v between the tries %d and %d, want from 50ms up to 10s, and seconds in the end", gap, i, i+1)
 			}
 		}
-		if _, failures := r.Counts(); failures != int64(len(calls)) {
+		if _, failures := r.counts(); failures != int64(len(calls)) {
 			t.Errorf("%d failures, want %d", failures, len(calls))
 		}
 		logged := func() []string {
-			return slices.DeleteFunc(r.read(), func(line string) bool {
+			return slices.DeleteFunc(r.Read(), func(line string) bool {
 				return !strings.Contains(line, "INFO") && !strings.Contains(line, "WARN") && !strings.Contains(line, "ERROR")
 			})
 		}

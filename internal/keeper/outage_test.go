@@ -96,7 +96,7 @@ func TestTheEndOfAnOutageIsReported(t *testing.T) {
 		}
 		r.open(t)
 		time.Sleep(5 * time.Minute)
-		events := slices.DeleteFunc(r.read(), func(line string) bool {
+		events := slices.DeleteFunc(r.Read(), func(line string) bool {
 			return !strings.Contains(line, "failed") && !strings.Contains(line, "kept") || strings.Contains(line, "WARN")
 		})
 		if len(events) != 3 || !strings.HasSuffix(events[0], " failed") || !strings.HasSuffix(events[1], " failed") || !strings.HasSuffix(events[2], " kept 0") {

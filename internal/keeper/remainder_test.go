@@ -52,7 +52,7 @@ func loseFenced(t *testing.T, r *rig, e ending) (up *atomic.Bool) {
 		return errors.Join(fmt.Errorf("%w: row 1 has been taken over", assigner.ErrWorkerRowLost), e.err)
 	}
 	r.open(t)
-	r.read()
+	r.Read()
 	r.used.Store(50)
 	r.Extend(101)
 	synctest.Wait()
@@ -83,7 +83,7 @@ func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T
 				if row.limit == 0 {
 					want = append(want[:1], "0s ended", want[1], want[2])
 				}
-				same(t, r.read()[:len(want)], want...)
+				same(t, r.Read()[:len(want)], want...)
 				if row.limit == 0 && h != nil {
 					t.Fatalf("Current = %+v, want nil", h)
 				}
@@ -106,33 +106,32 @@ func TestAGrantWithoutAFenceEndsWithItsLease(t *testing.T) {
 			if n > 0 {
 				return assigner.Grant{}, errors.New("store is down")
 			}
-			return assigner.Grant{WorkerID: r.first, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+			return r.fresh(0), nil
 		}
 		lose(r)
 		r.open(t)
-		r.read()
+		r.Read()
 		time.Sleep(45 * time.Second)
 		synctest.Wait()
 		if h := r.Current(); h != nil {
 			t.Errorf("Current = %+v, want nil", h)
 		}
-		same(t, r.read()[:2], "45s renew 0, 0 to 0", "45s ended")
+		same(t, r.Read()[:2], "45s renew 0, 0 to 0", "45s ended")
 	})
 }
 
 func TestShortageIsTrueAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		sentinel := errors.New("nothing")
 		loseFenced(t, r, ending{limit: 100})
 		want := fmt.Sprintf("nothing: worker ID %d is no longer held, and its grant ends at delta 100; last answer of the store: store is down", r.first)
-		if err := r.Shortage(sentinel); err.Error() != want || !errors.Is(err, sentinel) {
+		if err := r.Shortage(); err.Error() != want || !errors.Is(err, errShortage) {
 			t.Errorf("Shortage = %q, want %q", err, want)
 		}
-		if errors.Is(r.Shortage(sentinel), assigner.ErrWorkerRowLost) {
+		if errors.Is(r.Shortage(), assigner.ErrWorkerRowLost) {
 			t.Error("Shortage names the loss, but the store has answered since")
 		}
 		r.Invalidate()
-		if err := r.Shortage(sentinel); !strings.Contains(err.Error(), "is no longer held; last") {
+		if err := r.Shortage(); !strings.Contains(err.Error(), "is no longer held; last") {
 			t.Errorf("Shortage after Invalidate = %q", err)
 		}
 	})
@@ -142,7 +141,7 @@ func TestShortageIsTrueAfterALoss(t *testing.T) {
 func TestShortageNamesTheLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		loseFenced(t, r, ending{limit: 100, before: func(ctx context.Context, _ *atomic.Bool) { <-ctx.Done() }})
-		if err := r.Shortage(errors.New("nothing")); !errors.Is(err, assigner.ErrWorkerRowLost) {
+		if err := r.Shortage(); !errors.Is(err, assigner.ErrWorkerRowLost) {
 			t.Errorf("Shortage = %v, want the loss", err)
 		}
 	})
@@ -151,11 +150,11 @@ func TestShortageNamesTheLoss(t *testing.T) {
 func TestCloseReleasesNothingAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		loseFenced(t, r, ending{limit: 100})
-		r.read()
+		r.Read()
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, r.read(), "0s ended")
+		same(t, r.Read(), "0s ended")
 	})
 }
 
@@ -168,12 +167,12 @@ func TestCloseInTheMiddleOfALoss(t *testing.T) {
 					<-ctx.Done()
 					up.Store(given)
 				}})
-				r.read()
+				r.Read()
 				if err := r.Close(); err != nil {
 					t.Error(err)
 				}
 				var releases []string
-				for _, line := range r.read() {
+				for _, line := range r.Read() {
 					if strings.Contains(line, "release ") {
 						releases = append(releases, line)
 					}
@@ -189,12 +188,12 @@ func TestCloseInTheMiddleOfALoss(t *testing.T) {
 func TestInvalidateWithdrawsWhatALossHasLeft(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		up := loseFenced(t, r, ending{limit: 100})
-		r.read()
+		r.Read()
 		r.Invalidate()
 		if r.Current() != nil {
 			t.Error("the grant is still current when Invalidate returns")
 		}
-		same(t, r.read(), "0s ended", "0s INFO worker ID invalidated")
+		same(t, r.Read(), "0s ended", "0s INFO worker ID invalidated")
 		up.Store(true)
 		time.Sleep(10 * time.Second)
 		if h := r.Current(); h == nil || h.Generation != 2 {
@@ -209,7 +208,7 @@ func TestInvalidateReachesTheLeaseThatReplacesALostOne(t *testing.T) {
 		gate := make(chan struct{})
 		up := loseFenced(t, r, ending{limit: 100, before: func(context.Context, *atomic.Bool) { <-gate }})
 		up.Store(true)
-		before := r.assigns.Load()
+		before := r.store.Assigns.Load()
 		r.Invalidate()
 		close(gate)
 		time.Sleep(time.Second)
@@ -245,7 +244,7 @@ func TestWishesAfterALossDoNotHammerTheStore(t *testing.T) {
 					r.Extend(101 + i)
 					time.Sleep(time.Millisecond)
 				}
-				if n := r.assigns.Load(); n < 2 || n > row.calls {
+				if n := r.store.Assigns.Load(); n < 2 || n > row.calls {
 					t.Errorf("%d calls of Assign in 10 s, want at most %d", n, row.calls)
 				}
 				if h := r.Current(); h == nil || h.Limit != 100 {
