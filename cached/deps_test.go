@@ -23,7 +23,7 @@ func TestNoDatabaseDriverIsLinked(t *testing.T) {
 	const module = "github.com/uidring/uidring/"
 	want := []string{
 		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/keeper",
-		module + "ringbuffer",
+		module + "internal/take", module + "ringbuffer",
 		"golang.org/x/sync/errgroup",
 	}
 	for _, dep := range deps {

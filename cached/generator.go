@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/take"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -36,7 +37,7 @@ type Generator struct {
 
 	wake   chan struct{} // capacity 1: wakes the padding goroutine
 	padder sync.WaitGroup
-	bell   keeper.Bell // wakes waiting callers after a pass has put blocks
+	path   take.Path // for callers that find the ring empty
 
 	closed   atomic.Bool
 	done     chan struct{} // closed when Close begins
@@ -86,6 +87,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		gone:     make(chan struct{}),
 		lanes:    newLanes(cfg.Lanes),
 	}
+	g.path = take.Path{Name: "cached", Refill: g.refill, Passing: passing, Rejected: g.rejected}
 	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, g.handover); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}
@@ -147,7 +149,7 @@ func (g *Generator) Close() error {
 
 func (g *Generator) shutDown() error {
 	close(g.done)
-	g.bell.Ring()
+	g.path.Bell.Ring()
 	g.padder.Wait()
 	if err := g.keeper.Close(); err != nil { // calls ended, which empties the ring
 		return fmt.Errorf("cached: worker ID not released: %w", err)

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/take"
 )
 
 // handover wakes the padding goroutine when few blocks are left. The taker that begins a block
 // calls it; left is the number of blocks in the ring, including that block.
 func (g *Generator) handover(left int) {
 	if left <= g.threshold {
-		signal(g.wake)
+		take.Signal(g.wake)
 	}
 }
 
@@ -83,7 +84,7 @@ func (g *Generator) refuse(err error) {
 	g.rejectedPuts.Add(1)
 	report(g, "PutRejected", g.cfg.Trace.PutRejected, err)
 	if !passing(err) {
-		g.bell.Ring() // waiting callers return this error
+		g.path.Bell.Ring() // waiting callers return this error
 	}
 }
 
@@ -130,7 +131,7 @@ func (g *Generator) padded(info PaddedInfo) {
 	if info.Blocks == 0 {
 		return
 	}
-	g.bell.Ring()
+	g.path.Bell.Ring()
 	g.passes.Add(1)
 	report(g, "Padded", g.cfg.Trace.Padded, info)
 	if info.LastDelta >= g.warnFrom && !g.warned.Swap(true) {
