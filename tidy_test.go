@@ -28,9 +28,10 @@ var mayImport = map[string][]string{
 	"assigner":              {module + "/bitsalloc"},
 	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},
-	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
+	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
 	"internal/generator":                      {},
+	"internal/take":                           {module + "/internal/generator"},
 	"internal/keeper":                         {module + "/bitsalloc", module + "/assigner", module + "/internal/generator"},
 	"internal/testkit/fakeassigner":           {module + "/assigner"},
 	"internal/testkit/idset":                  {},
@@ -41,7 +42,9 @@ var mayImport = map[string][]string{
 	"internal/testserver":                     {module + "/internal/disk"},
 	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/generator", module + "/internal/keeper"},
 	"metrics":                                 {module + "/assigner", module + "/cached", module + "/defaultgen"},
-	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/generator", module + "/internal/keeper"},
+	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/generator", module + "/internal/keeper", module + "/internal/take"},
+	"segment":                                 {module + "/ringbuffer", module + "/internal/generator", module + "/internal/take"},
+	"segment/segmenttest":                     {module + "/segment"},
 }
 
 func TestImportDirections(t *testing.T) {

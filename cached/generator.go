@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/take"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -37,7 +38,7 @@ type Generator struct {
 
 	wake   chan struct{} // capacity 1: wakes the padding goroutine
 	padder sync.WaitGroup
-	filled generator.Notifier // wakes waiting callers after a pass has put blocks
+	path   take.Path // for callers that find the ring empty
 
 	// running is held while blocks are put or retired: one padding pass at a time. A second pass
 	// waits for it, since skipping the pass would lose its wake-up. No taker holds it while the
@@ -81,6 +82,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		wake:     make(chan struct{}, 1),
 		lanes:    newLanes(cfg.Lanes),
 	}
+	g.path = take.Path{Name: "cached", Refill: g.refill, Passing: passing, Rejected: k.Rejected}
 	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, g.handover); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}
@@ -116,7 +118,7 @@ func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 // error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error {
 	return g.closer.Close(func() error {
-		g.filled.Wake()
+		g.path.Filled.Wake()
 		g.padder.Wait()
 		return g.keeper.Close() // calls ended, which empties the ring
 	})

@@ -7,13 +7,14 @@ import (
 
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/take"
 )
 
 // handover wakes the padding goroutine when few blocks are left. The taker that begins a block
 // calls it; left is the number of blocks in the ring, including that block.
 func (g *Generator) handover(left int) {
 	if left <= g.threshold {
-		signal(g.wake)
+		take.Signal(g.wake)
 	}
 }
 
@@ -89,7 +90,7 @@ func (g *Generator) refuse(err error) {
 	g.rejectedPuts.Add(1)
 	generator.Report(g.keeper.Logger, "PutRejected", g.cfg.Trace.PutRejected, err)
 	if !passing(err) {
-		g.filled.Wake() // waiting callers return this error
+		g.path.Filled.Wake() // waiting callers return this error
 	}
 }
 
@@ -126,7 +127,7 @@ func (g *Generator) padded(info PaddedInfo) {
 	if info.Blocks == 0 {
 		return
 	}
-	g.filled.Wake()
+	g.path.Filled.Wake()
 	g.passes.Add(1)
 	generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, info)
 	g.keeper.AnnounceEnd(info.LastDelta)
