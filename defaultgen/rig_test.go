@@ -45,7 +45,7 @@ func skewed(by *atomic.Int64) func() time.Time { // the bubble's clock, wrong by
 	return func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
 }
 
-// open makes a generator that is closed when the test ends. Without an Assigner it gets a fakeassigner.Fresh
+// open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
 // worker ID, without a Layout the narrow one with units of a second, without an Epoch its own.
 func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
