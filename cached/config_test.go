@@ -26,23 +26,18 @@ func mistakes() map[string]struct {
 		want  []string
 	}
 	return map[string]row{
-		"no assigner":         {func(c *cached.Config) { c.Assigner = nil }, []string{"Assigner nil", "no safe default"}},
-		"negative timeout":    {func(c *cached.Config) { c.AssignTimeout = -time.Second }, []string{"AssignTimeout -1s", "more than 0"}},
-		"boost 21":            {func(c *cached.Config) { c.BoostPower = 21 }, []string{"BoostPower 21", "1 to 20"}},
-		"boost -1":            {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 20"}},
-		"padding 100":         {func(c *cached.Config) { c.PaddingFactor = 100 }, []string{"PaddingFactor 100", "1 to 99"}},
-		"padding -1":          {func(c *cached.Config) { c.PaddingFactor = -1 }, []string{"PaddingFactor -1", "1 to 99"}},
-		"schedule":            {func(c *cached.Config) { c.ScheduleInterval = -1 }, []string{"ScheduleInterval -1ns", "0 (off) or more"}},
-		"one unit staleness":  {func(c *cached.Config) { c.MaxStaleness = 2*time.Second - 1 }, []string{"MaxStaleness 1.999999999s", "2s"}},
-		"ahead below a unit":  {func(c *cached.Config) { c.MaxAhead = time.Second - 1 }, []string{"MaxAhead 999.999999ms", "1s"}},
-		"ahead negative":      {func(c *cached.Config) { c.MaxAhead = -1 }, []string{"MaxAhead -1ns", "0 (unbounded)"}},
-		"policy":              {func(c *cached.Config) { c.OnEmpty = 2 }, []string{"OnEmpty 2", "PadInline, Reject"}},
-		"negative policy":     {func(c *cached.Config) { c.OnEmpty = -1 }, []string{"OnEmpty -1", "PadInline, Reject"}},
-		"lanes -2":            {func(c *cached.Config) { c.Lanes = -2 }, []string{"Lanes -2", "-1 (LanePerCPU), 0 to 4096"}},
-		"lanes 4097":          {func(c *cached.Config) { c.Lanes = 4097 }, []string{"Lanes 4097", "-1 (LanePerCPU), 0 to 4096"}},
-		"datacenter 32":       {func(c *cached.Config) { c.DatacenterID = 32 }, []string{"DatacenterID 32", "0 to 31"}},
-		"datacenter -1":       {func(c *cached.Config) { c.DatacenterID = -1 }, []string{"DatacenterID -1", "0 to 31"}},
-		"epoch in the future": {func(c *cached.Config) { c.Epoch = time.Now().Add(time.Hour) }, []string{"Epoch", "not in the future"}},
+		"boost 21":           {func(c *cached.Config) { c.BoostPower = 21 }, []string{"BoostPower 21", "1 to 20"}},
+		"boost -1":           {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 20"}},
+		"padding 100":        {func(c *cached.Config) { c.PaddingFactor = 100 }, []string{"PaddingFactor 100", "1 to 99"}},
+		"padding -1":         {func(c *cached.Config) { c.PaddingFactor = -1 }, []string{"PaddingFactor -1", "1 to 99"}},
+		"schedule":           {func(c *cached.Config) { c.ScheduleInterval = -1 }, []string{"ScheduleInterval -1ns", "0 (off) or more"}},
+		"one unit staleness": {func(c *cached.Config) { c.MaxStaleness = 2*time.Second - 1 }, []string{"MaxStaleness 1.999999999s", "2s"}},
+		"ahead below a unit": {func(c *cached.Config) { c.MaxAhead = time.Second - 1 }, []string{"MaxAhead 999.999999ms", "1s"}},
+		"ahead negative":     {func(c *cached.Config) { c.MaxAhead = -1 }, []string{"MaxAhead -1ns", "0 (unbounded)"}},
+		"policy":             {func(c *cached.Config) { c.OnEmpty = 2 }, []string{"OnEmpty 2", "PadInline, Reject"}},
+		"negative policy":    {func(c *cached.Config) { c.OnEmpty = -1 }, []string{"OnEmpty -1", "PadInline, Reject"}},
+		"lanes -2":           {func(c *cached.Config) { c.Lanes = -2 }, []string{"Lanes -2", "-1 (LanePerCPU), 0 to 4096"}},
+		"lanes 4097":         {func(c *cached.Config) { c.Lanes = 4097 }, []string{"Lanes 4097", "-1 (LanePerCPU), 0 to 4096"}},
 	}
 }
 
@@ -125,40 +120,23 @@ func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 		"two units stale":   func(c *cached.Config) { c.MaxStaleness = 2 * time.Second },
 		"stale for ever":    func(c *cached.Config) { c.MaxStaleness = -1 },
 		"one unit ahead":    func(c *cached.Config) { c.MaxAhead = time.Second },
-		"shortest timeout":  func(c *cached.Config) { c.AssignTimeout = 1 },
 		"frequent schedule": func(c *cached.Config) { c.ScheduleInterval = time.Millisecond },
-		"last datacenter":   func(c *cached.Config) { c.DatacenterID = 31 },
-		"epoch just past":   func(c *cached.Config) { c.Epoch = time.Now().Truncate(time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := cached.Config{Layout: narrow()}
 			set(&cfg)
 			cfg.Assigner, cfg.AllowReuse = &fakeassigner.Assigner{OnAssign: fresh}, false
 			g := open(t, cfg)
-			if f := next(t, g); f.DatacenterID != cfg.DatacenterID {
-				t.Errorf("an ID of datacenter %d, want %d", f.DatacenterID, cfg.DatacenterID)
-			}
+			next(t, g)
 		})
 	}
 }
 
 func TestZeroConfigMeansTheDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var timeout time.Duration
-		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
-			deadline, _ := ctx.Deadline()
-			timeout = time.Until(deadline)
-			if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 {
-				t.Errorf("Domain = %+v", d)
-			}
-			return fresh(ctx, n, d)
-		}}
 		time.Sleep(time.Until(bitsalloc.DefaultEpoch().Add(time.Hour)))
-		g := open(t, cached.Config{Assigner: store})
+		g := open(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}})
 		synctest.Wait()
-		if timeout != 10*time.Second {
-			t.Errorf("AssignTimeout: %v, want 10s", timeout)
-		}
 		s := g.Stats()
 		if s.Capacity != 65_536 || s.Remaining != 65_536 {
 			t.Errorf("Capacity %d, Remaining %d, want 65536", s.Capacity, s.Remaining)

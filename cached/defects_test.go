@@ -234,33 +234,6 @@ func TestPausedCallerHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// Issue 46: every node got worker 0 when the key was not read back, and negative numbers were
-// accepted.
-func TestWorkerOutsideItsFieldIsRefused(t *testing.T) {
-	for number, want := range map[int64]string{-1: "-1 from ", 1 << 17: "131072 from "} {
-		_, err := cached.New(cached.Config{Assigner: assigner.Static(number), AllowReuse: true})
-		if !errors.Is(err, assigner.ErrWorkerOutOfRange) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "0 to 131071") {
-			t.Errorf("worker %d: %v, want ErrWorkerOutOfRange that says the range", number, err)
-		}
-	}
-}
-
-// The epoch was parsed in the local time zone, so that hosts disagreed. An instant is the same
-// everywhere.
-func TestEpochIsAnInstant(t *testing.T) {
-	epoch := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.FixedZone("", 8*3600))
-	cfg := cached.Config{Epoch: epoch, Assigner: assigner.Static(worker()), AllowReuse: true}
-	g := open(t, cfg)
-	f := next(t, g)
-	if off := time.Until(f.Time); off < -time.Minute || off > time.Minute {
-		t.Errorf("an ID %v off the clock", off)
-	}
-	cfg.Epoch = epoch.UTC()
-	if _, err := cached.New(cfg); !errors.Is(err, assigner.ErrWorkerInUse) {
-		t.Errorf("the same epoch in another zone: %v, want ErrWorkerInUse, since the IDs would be the same", err)
-	}
-}
-
 // Issue 78: three lines are logged at every padding.
 func TestNoLogOnTheWayOfAnID(t *testing.T) {
 	var log recorder.Recorder

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,64 +12,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
-	"github.com/uidring/uidring/internal/testkit/recorder"
 )
-
-// TestLastYearIsAnnouncedOnce reads a clock at some distance from the end of the layout.
-func TestLastYearIsAnnouncedOnce(t *testing.T) {
-	ends := time.Date(2024, time.November, 20, 13, 24, 16, 0, time.UTC)
-	for name, row := range map[string]struct {
-		now  time.Time
-		warn bool
-	}{
-		"a year and a day": {ends.AddDate(-1, 0, -1), false},
-		"a year":           {ends.AddDate(-1, 0, 0), true},
-		"a day":            {ends.AddDate(0, 0, -1), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var events, log recorder.Recorder
-				layout := bitsalloc.Baidu()
-				g := open(t, cached.Config{
-					Layout: layout, Epoch: time.Unix(1463673600, 0), Assigner: &fakeassigner.Assigner{OnAssign: fresh},
-					Now: func() time.Time { return row.now }, Trace: leaseEvents(&events), Logger: log.Logger(),
-				})
-				take(t, g, 100_000)
-				synctest.Wait()
-				s := g.Stats()
-				if s.Expiring != row.warn || !s.Expires.Equal(ends) {
-					t.Errorf("Stats: Expiring %v, Expires %v, want %v, %v", s.Expiring, s.Expires, row.warn, ends)
-				}
-				warned := func(line string) bool {
-					return strings.HasPrefix(line, "WARN ") || strings.HasPrefix(line, "expiring ")
-				}
-				logged := slices.DeleteFunc(log.Read(), func(l string) bool { return !warned(l) })
-				traced := slices.DeleteFunc(events.Read(), func(l string) bool { return !warned(l) })
-				if n := map[bool]int{true: 1}[row.warn]; len(logged) != n || len(traced) != n {
-					t.Errorf("log records %q, events %q, want %d of each", logged, traced, n)
-				}
-			})
-		})
-	}
-}
-
-func TestEndThatComesNearIsAnnounced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var events recorder.Recorder
-		layout := narrow()
-		layout.DeltaBits = 25 // 388 days, of which a day has gone by
-		inBubble(t, cached.Config{Layout: layout, Assigner: &fakeassigner.Assigner{OnAssign: fresh}, Trace: leaseEvents(&events),
-			MaxStaleness: 24 * time.Hour})
-		if lines := events.Read(); len(lines) != 1 {
-			t.Errorf("events %q, want the lease alone", lines)
-		}
-		time.Sleep(23 * 24 * time.Hour)
-		synctest.Wait()
-		if lines := events.Read(); len(lines) != 1 || !strings.HasPrefix(lines[0], "expiring 2001-01-22") {
-			t.Errorf("events %q, want the end announced", lines)
-		}
-	})
-}
 
 // TestEveryIDIsPositiveToTheVeryEnd uses a layout up. All 63 bits of its last ID are set.
 func TestEveryIDIsPositiveToTheVeryEnd(t *testing.T) {
@@ -132,7 +73,7 @@ func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (i
 
 // New takes a generator that could never issue an ID for the mistake that it is.
 func TestLayoutInItsLastUnitIsRefused(t *testing.T) {
-	for name, a := range map[string]assigner.Assigner{"fresh": &fakeassigner.Assigner{OnAssign: fresh}, "static": assigner.Static(worker())} {
+	for name, a := range map[string]assigner.Assigner{"fresh": &fakeassigner.Assigner{OnAssign: fresh}} {
 		t.Run(name, func(t *testing.T) {
 			layout := narrow()
 			layout.DeltaBits = 10

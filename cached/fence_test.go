@@ -2,7 +2,6 @@ package cached_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -47,37 +46,6 @@ func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
 				}
 				if s := g.Stats(); s.Window <= 0 || s.Window > (window+8)*time.Second*2 {
 					t.Errorf("Window = %v, want about %d s", s.Window, window)
-				}
-			})
-		})
-	}
-}
-
-// TestAForgottenFenceDropsWhatIsPrepared: a store that has lost a fence may hand out the same
-// deltas again.
-func TestAForgottenFenceDropsWhatIsPrepared(t *testing.T) {
-	for name, row := range map[string]struct {
-		err     error
-		dropped bool
-	}{
-		"taken over": {assigner.ErrWorkerRowLost, false},
-		"regressed":  {assigner.ErrFenceRegressed, true},
-		"missing":    {assigner.ErrWorkerRowMissing, true},
-		"recreated":  {assigner.ErrNamespaceRecreated, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-				store := &fakeassigner.Assigner{
-					OnAssign: fenced(100),
-					OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
-						return errors.Join(assigner.ErrWorkerRowLost, row.err)
-					},
-				}
-				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
-				before := g.Stats()
-				time.Sleep(51 * time.Second) // past the first renewal
-				if dropped := g.Stats().Retired > before.Retired; dropped != row.dropped || store.Assigns.Load() < 2 {
-					t.Errorf("dropped: %v, want %v, and a new worker ID (%d assignments)", dropped, row.dropped, store.Assigns.Load())
 				}
 			})
 		})

@@ -3,8 +3,6 @@ package cached_test
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,95 +12,26 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
-	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
-func TestLostWorkerIDIsReplaced(t *testing.T) {
+func TestALossDropsTheRing(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		var events recorder.Recorder
-		first := worker()
-		store := &fakeassigner.Assigner{OnAssign: func(_ context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: first + int64(n) - 1, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
-		}}
-		worker()
-		store.OnRenew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-			if g.WorkerID == first {
+		store := &fakeassigner.Assigner{OnAssign: fresh}
+		store.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
+			if store.Assigns.Load() == 1 {
 				return assigner.ErrWorkerRowLost
 			}
 			return nil
 		}
-		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, Trace: leaseEvents(&events), MaxStaleness: -1})
-		before := next(t, g)
-		last := g.Stats().LastDelta
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
+		next(t, g)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		after := next(t, g)
-		if before.WorkerID != first || after.WorkerID != first+1 || g.WorkerID() != first+1 {
-			t.Errorf("workers %d, then %d, want %d and the next", before.WorkerID, after.WorkerID, first)
-		}
-		if after.Delta <= last {
-			t.Errorf("the new worker ID starts at delta %d, want above %d", after.Delta, last)
-		}
-		want := []string{"assigned", "lost", "assigned"}
-		for i, line := range events.Read() {
-			if i >= len(want) || !strings.HasPrefix(line, want[i]) {
-				t.Errorf("event %d: %s, want the events %v", i, line, want)
-			}
-		}
-		if s := g.Stats(); s.Retired != 8*16-1+1 || s.WorkerID != first+1 { // callers go on with sequence number 1
+		next(t, g)
+		if s := g.Stats(); s.Retired != 8*16-1+1 { // callers go on with sequence number 1
 			t.Errorf("Stats = %+v, want the rest of the ring and one ID retired", s)
 		}
-		if n := store.Releases.Load(); n != 0 {
-			t.Errorf("the lost worker ID was released")
-		}
 	})
-}
-
-// While no other worker ID is to be had, an unfenced ring is empty, and a grant with a fence is
-// used up.
-func TestALossEndsWithTheGrant(t *testing.T) {
-	for name, row := range map[string]struct {
-		assign fakeassigner.AssignFunc
-		left   int // IDs after the loss
-	}{"unfenced": {fresh, 0}, "fenced": {fenced(20), 20*16 - 1}} {
-		t.Run(name, func(t *testing.T) {
-			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-				store := &fakeassigner.Assigner{}
-				store.OnAssign = func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
-					if n > 1 && n < 20 {
-						return assigner.Grant{}, errors.New("store is down")
-					}
-					return row.assign(ctx, n, d)
-				}
-				store.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
-					if store.Assigns.Load() == 1 {
-						return assigner.ErrWorkerRowLost
-					}
-					return nil
-				}
-				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
-				first := next(t, g)
-				for store.Assigns.Load() == 1 {
-					time.Sleep(time.Second)
-				}
-				synctest.Wait()
-				last, n := usedUp(t, g)
-				if n != row.left || row.left > 0 && last.Delta != bubbleStart+20 || last.WorkerID != first.WorkerID && row.left > 0 {
-					t.Fatalf("%d IDs up to %v after the loss, want %d of %v", n, last, row.left, first)
-				}
-				if s := g.Stats(); s.Remaining != 0 || s.Window != 0 || s.WindowLasts != 0 {
-					t.Errorf("Stats = %+v, want no ID and no window", s)
-				}
-				id, err := g.NextContext(t.Context()) // until the store is back
-				if err != nil {
-					t.Fatal(err)
-				}
-				if f := parse(t, g, id); f.WorkerID == first.WorkerID || f.Delta <= max(first.Delta+7, last.Delta) {
-					t.Errorf("%v after %v", f, last)
-				}
-			})
-		})
-	}
 }
 
 // usedUp takes IDs, of one worker and in order, until there is no lease for more.
@@ -296,14 +225,6 @@ func TestNoIDLiesAboveTheFence(t *testing.T) {
 		if wanted := wanted.Load(); wanted < bubbleStart+8 || wanted > bubbleStart+5+8 {
 			t.Errorf("Renew was asked for %d, want the delta that the free slots need, %d to %d", wanted, bubbleStart+8, bubbleStart+5+8)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		if _, err := g.NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cached.ErrLeaseExhausted) {
-			t.Errorf("NextContext = %v, want the deadline and the reason", err)
-		}
-		if n := store.Renewals.Load(); n > 100 {
-			t.Errorf("%d renewals in an hour, want the heartbeat", n)
-		}
 	})
 }
 
@@ -391,16 +312,6 @@ func TestInvalidateSaysWhyThereIsNoID(t *testing.T) {
 	})
 }
 
-func TestOneWorkerIDOneGenerator(t *testing.T) {
-	cfg := cached.Config{Assigner: assigner.Static(worker()), AllowReuse: true}
-	open(t, cfg)
-	if _, err := cached.New(cfg); !errors.Is(err, assigner.ErrWorkerInUse) {
-		t.Errorf("a second generator: %v, want ErrWorkerInUse", err)
-	}
-	cfg.DatacenterID = 1
-	open(t, cfg)
-}
-
 func TestSuccessorStartsAboveItsPredecessor(t *testing.T) {
 	for _, units := range []int{0, 10, 5000} { // ahead of the clock
 		synctest.Test(t, func(t *testing.T) {
@@ -417,106 +328,6 @@ func TestSuccessorStartsAboveItsPredecessor(t *testing.T) {
 			second := inBubble(t, cfg)
 			if f := next(t, second); f.Delta != last+1 || f.Sequence != 0 {
 				t.Errorf("the successor starts with %v, want delta %d", f, last+1)
-			}
-		})
-	}
-}
-
-// A store of the user's may answer anything.
-func TestBadAnswersOfAStoreAreErrors(t *testing.T) {
-	grant := assigner.Grant{WorkerID: worker(), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
-	for name, row := range map[string]struct {
-		assign fakeassigner.AssignFunc
-		want   string
-	}{
-		"panic": {func(context.Context, int, assigner.Domain) (assigner.Grant, error) { panic("ouch") }, "ouch"},
-		"negative": {func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-			g := grant
-			g.WorkerID = -1
-			return g, nil
-		}, "-1 from"},
-		"too large": {func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-			g := grant
-			g.WorkerID = 1 << 17
-			return g, nil
-		}, "131072 from"},
-		"beyond the end": {func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-			g := grant
-			g.First = 1 << 28
-			return g, nil
-		}, "used up"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // which fails when a goroutine is left
-				store := &fakeassigner.Assigner{OnAssign: row.assign}
-				_, err := cached.New(cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), Assigner: store})
-				if err == nil || !strings.Contains(err.Error(), row.want) || !strings.HasPrefix(err.Error(), "cached: ") {
-					t.Errorf("New = %v, want an error that says %q", err, row.want)
-				}
-				if n := store.Releases.Load(); n != 1 && name != "panic" {
-					t.Errorf("released %d times, want once", n)
-				}
-			})
-		})
-	}
-}
-
-type noLease struct{ typed bool }
-
-func (a noLease) Assign(context.Context, assigner.Domain) (assigner.Lease, error) {
-	if a.typed {
-		return (*fakeassigner.Lease)(nil), nil
-	}
-	return nil, nil
-}
-
-func TestNilLeaseIsAnError(t *testing.T) {
-	for _, a := range []noLease{{}, {typed: true}} {
-		if _, err := cached.New(cached.Config{Assigner: a}); err == nil {
-			t.Errorf("New accepts %+v", a)
-		}
-	}
-}
-
-func TestPanicsOfALeaseAreErrors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var events recorder.Recorder
-		store := &fakeassigner.Assigner{OnAssign: fresh,
-			OnRenew:   func(context.Context, *assigner.Grant, int64, int64) error { panic("renew") },
-			OnRelease: func(context.Context, assigner.Grant, int64) error { panic("release") },
-		}
-		g, err := cached.New(cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), Assigner: store, Trace: leaseEvents(&events)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(46 * time.Second)
-		next(t, g)
-		if lines := events.Read(); !slices.Contains(lines, "failed: assigner: panic in Renew: renew") {
-			t.Errorf("events %q, want the panic of Renew", lines)
-		}
-		if err := g.Close(); err == nil || !strings.Contains(err.Error(), "panic in Release: release") {
-			t.Errorf("Close = %v, want the panic of Release", err)
-		}
-	})
-}
-
-// A lease that changes its mind about the worker ID must not bring the process down, nor be
-// followed.
-func TestRenewalCannotChangeTheWorkerID(t *testing.T) {
-	for _, other := range []int64{-1, 1 << 17, 1<<17 - 1} {
-		synctest.Test(t, func(t *testing.T) {
-			store := &fakeassigner.Assigner{OnAssign: fresh, OnRenew: func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-				g.WorkerID = other
-				return nil
-			}}
-			g := inBubble(t, cached.Config{Assigner: store, MaxStaleness: -1})
-			before := next(t, g)
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			for _, id := range take(t, g, 20*16) {
-				if f := parse(t, g, id); f.WorkerID == other || f.WorkerID < before.WorkerID {
-					t.Fatalf("%v after %v: no Assign has returned it", f, before)
-				}
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func TestSevenMillionIDsConcurrently(t *testing.T) {
 func checkOriginal(t *testing.T, goroutines int) {
 	n := scaled(originalCount) / goroutines
 	g := open(t, cached.Config{})
-	tally := newTally(t, g, 13, originalCount/8192+1000)
+	tally := &tally{t: t, g: g}
 	var wg sync.WaitGroup
 	for range goroutines {
 		wg.Go(func() {
@@ -41,7 +41,7 @@ func checkOriginal(t *testing.T, goroutines int) {
 		})
 	}
 	wg.Wait()
-	if got := tally.count.Load(); got != int64(n*goroutines) {
+	if got := tally.Len(); got != n*goroutines {
 		t.Errorf("%d IDs, want %d", got, n*goroutines)
 	}
 	if s := g.Stats(); s.Issued != int64(n*goroutines) || s.RejectedTakes != 0 {

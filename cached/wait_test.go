@@ -83,15 +83,6 @@ func TestEndOfTheContextEndsTheWait(t *testing.T) {
 	})
 }
 
-func TestAnIDThatIsThereIsReturnedToAnEndedContext(t *testing.T) {
-	g := open(t, cached.Config{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := g.NextContext(ctx); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestCloseEndsEveryWait(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1})

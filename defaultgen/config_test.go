@@ -21,15 +21,6 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 		is    error
 		want  []string
 	}{
-		{"no assigner", func(c *defaultgen.Config) { c.Assigner = nil }, defaultgen.ErrInvalidConfig, []string{"Assigner nil"}},
-		{"timeout", func(c *defaultgen.Config) { c.AssignTimeout = -time.Second }, defaultgen.ErrInvalidConfig,
-			[]string{"AssignTimeout -1s", "more than 0"}},
-		{"datacenter above", func(c *defaultgen.Config) { c.DatacenterID = 8 }, defaultgen.ErrInvalidConfig,
-			[]string{"DatacenterID 8", "40/3/10/4@1s", "0 to 7"}},
-		{"datacenter below", func(c *defaultgen.Config) { c.DatacenterID = -1 }, defaultgen.ErrInvalidConfig,
-			[]string{"DatacenterID -1", "0 to 7"}},
-		{"epoch to come", func(c *defaultgen.Config) { c.Epoch = c.Now().Add(time.Millisecond) }, defaultgen.ErrInvalidConfig,
-			[]string{"Epoch 2001-01-01 00:00:00.001", "not in the future"}},
 		{"policy above", func(c *defaultgen.Config) { c.OnClockBack = defaultgen.GoOn + 1 }, defaultgen.ErrInvalidConfig,
 			[]string{"OnClockBack 3", "Fail, Wait, GoOn"}},
 		{"policy below", func(c *defaultgen.Config) { c.OnClockBack = -1 }, defaultgen.ErrInvalidConfig, []string{"OnClockBack -1"}},
@@ -42,11 +33,6 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 			[]string{"SequenceBound 17", "1 to 16"}},
 		{"sequence bound below", func(c *defaultgen.Config) { c.SequenceBound = -1 }, defaultgen.ErrInvalidConfig,
 			[]string{"SequenceBound -1", "1 to 16"}},
-		{"layout", func(c *defaultgen.Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s"}},
-		{"epoch with microseconds", func(c *defaultgen.Config) { c.Epoch = c.Epoch.Add(time.Microsecond) },
-			bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
-		{"layout at its end", func(c *defaultgen.Config) { c.Layout.DeltaBits = 10 }, defaultgen.ErrTimeExhausted,
-			[]string{"10/3/10/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
@@ -165,24 +151,6 @@ func TestTheZeroConfigIsTheDefaultLayoutEpochAndClock(t *testing.T) {
 			t.Errorf("Stats %+v, want half a second behind the clock, delta %d, expiry %v", s, seconds, a.Expires())
 		}
 	})
-}
-
-func TestAStoreThatDoesNotAnswerIsGivenUpOn(t *testing.T) {
-	for timeout, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 3 * time.Second: 3 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			mute := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, _ int, _ assigner.Domain) (assigner.Grant, error) {
-				<-ctx.Done()
-				return assigner.Grant{}, ctx.Err()
-			}}
-			var err error
-			d := elapsed(func() {
-				_, err = defaultgen.New(complete(defaultgen.Config{Assigner: mute, AssignTimeout: timeout}))
-			})
-			if d != want || !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "defaultgen: ") {
-				t.Errorf("AssignTimeout %v: New took %v: %v, want %v and DeadlineExceeded", timeout, d, err, want)
-			}
-		})
-	}
 }
 
 func TestAReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {

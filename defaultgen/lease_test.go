@@ -1,13 +1,8 @@
 package defaultgen_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
-	"runtime"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -72,84 +67,6 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 	})
 }
 
-func TestAStoreThatIsDownIsAskedAgainUntilItAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		down := errors.New("store out of reach")
-		start := time.Now()
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			if time.Since(start) < 10*time.Second {
-				return down
-			}
-			return fakeassigner.Raise(ctx, g, used, want)
-		}}
-		var failures []error
-		g := open(t, defaultgen.Config{Assigner: store, Trace: defaultgen.Trace{
-			RenewFailed: func(err error) { failures = append(failures, err) },
-		}})
-		next(t, g)
-		time.Sleep(time.Second)
-		f := wait(t, g)
-		if waited := time.Since(start); waited < 10*time.Second || waited > 25*time.Second || f.WorkerID != 1 {
-			t.Errorf("ID %v after %v, want worker 1 within one retry of the store's return", f, waited)
-		}
-		synctest.Wait()
-		s := g.Stats()
-		if n := int64(len(failures)); n < 3 || s.RenewFailures != n || !errors.Is(failures[0], down) {
-			t.Errorf("RenewFailed got %v, Stats %+v, want several and the same number", failures, s)
-		}
-	})
-}
-
-func TestALostWorkerIsReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const outage = 10 * time.Second
-		store := losing()
-		give := store.OnAssign
-		lostAt := time.Time{}
-		store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-			if nth > 1 && time.Since(lostAt) < outage {
-				return assigner.Grant{}, errors.New("store out of reach")
-			}
-			return give(ctx, nth, d)
-		}
-		var log bytes.Buffer
-		var assigned []int64
-		lost := make(map[int64]error)
-		g := open(t, defaultgen.Config{
-			Assigner: store, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Trace: defaultgen.Trace{
-				LeaseAssigned: func(g assigner.Grant) { assigned = append(assigned, g.WorkerID) },
-				LeaseLost:     func(worker int64, err error) { lost[worker], lostAt = err, time.Now() },
-			},
-		})
-		before := next(t, g)
-		time.Sleep(minute - outage)
-		if id, err := g.Next(); id != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-			t.Fatalf("Next without a worker ID = %d, %v, want ErrLeaseExhausted", id, err)
-		}
-		if n, err := g.Fill(make([]int64, 1)); n != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-			t.Fatalf("Fill without a worker ID = %d, %v, want ErrLeaseExhausted", n, err)
-		}
-		after := wait(t, g) // until the store is back
-		synctest.Wait()
-		if before.WorkerID != 1000 || after.WorkerID >= 1000 || after.ID <= before.ID || g.WorkerID() != after.WorkerID {
-			t.Errorf("IDs %v and %v, want a new worker", before, after)
-		}
-		if len(assigned) != 2 || assigned[0] != 1000 || assigned[1] != after.WorkerID {
-			t.Errorf("LeaseAssigned got %v", assigned)
-		}
-		if len(lost) != 1 || !errors.Is(lost[1000], assigner.ErrWorkerRowLost) {
-			t.Errorf("LeaseLost got %v, want worker 1000 and ErrWorkerRowLost", lost)
-		}
-		if !strings.Contains(log.String(), "worker ID lost") {
-			t.Errorf("log: %s", &log)
-		}
-		if n := store.Releases.Load(); n != 0 {
-			t.Errorf("a lost lease was released %d times", n)
-		}
-	})
-}
-
 func TestTheNextWorkerStartsInALaterUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := open(t, defaultgen.Config{Assigner: losing(), Layout: narrow(minute)})
@@ -181,33 +98,6 @@ func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
 		var err error
 		if d := elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
 			t.Errorf("NextContext took %v: %v, want ErrTimeExhausted at once", d, err)
-		}
-	})
-}
-
-func TestNextContextReturnsTheReasonWhenNoWorkerIDComes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := losing()
-		give := store.OnAssign
-		store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-			if nth > 1 {
-				return assigner.Grant{}, errors.New("store out of reach")
-			}
-			grant, err := give(ctx, nth, d)
-			grant.Limit = d.Now() + 30
-			return grant, err
-		}
-		g := open(t, defaultgen.Config{Assigner: store})
-		time.Sleep(minute)
-		if s := g.Stats(); s.Window != 0 || s.WindowLasts != 0 {
-			t.Errorf("a window of %v that lasts %v, want none, since the grant is used up", s.Window, s.WindowLasts)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		var err error
-		d := elapsed(func() { _, err = g.NextContext(ctx) })
-		if d != time.Hour || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-			t.Errorf("NextContext took %v: %v, want 1h, DeadlineExceeded and ErrLeaseExhausted", d, err)
 		}
 	})
 }
@@ -315,75 +205,5 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 	}
 }
 
-// While 64 goroutines take IDs, every renewal finds the worker lost: unfenced ones at a heartbeat,
-// fenced ones whenever the limit is reached.
-func TestWorkersThatChangeUnderLoadKeepIDsUniqueAndInOrder(t *testing.T) {
-	for name, assign := range map[string]func(context.Context, int, assigner.Domain) (assigner.Grant, error){
-		"unfenced": losing().OnAssign,
-		"fenced": func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-			g, err := fakeassigner.Fenced(3)(ctx, nth, d)
-			g.WorkerID = 1001 - int64(nth%1000)
-			return g, err
-		},
-	} {
-		for policy := range defaultgen.GoOn + 1 {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := losing()
-					lose := store.OnRenew
-					store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-						runtime.Gosched()
-						return lose(ctx, g, used, want)
-					}
-					store.OnAssign = assign
-					g := open(t, defaultgen.Config{Assigner: store, OnClockBack: policy, Layout: bitsalloc.Snowflake()})
-					var log ledger
-					take := func() (int64, error) { return g.NextContext(t.Context()) }
-					var wg sync.WaitGroup
-					for range 64 {
-						wg.Go(func() {
-							for range 20 {
-								for range 20 {
-									log.take(t, take)
-								}
-								time.Sleep(heartbeat - time.Since(bubbleStart)%heartbeat) // all at the moment of the next loss
-							}
-						})
-					}
-					wg.Wait()
-					log.check(t, 64*20*20)
-					workers := make(map[int64]bool)
-					for _, id := range log.ids {
-						workers[parse(t, g, id).WorkerID] = true
-					}
-					if len(workers) < 10 {
-						t.Errorf("%d workers, want many", len(workers))
-					}
-				})
-			})
-		}
-	}
-}
-
 // heartbeat is the time between two renewals when nothing else calls for one.
 const heartbeat = 45 * time.Second
-
-func TestAHeartbeatComesAtLeastOnceAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var at []time.Duration
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh, OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
-			at = append(at, time.Since(bubbleStart))
-			return nil
-		}}
-		open(t, defaultgen.Config{Assigner: store})
-		time.Sleep(5 * minute)
-		synctest.Wait()
-		last := time.Duration(0)
-		for _, d := range append(at, 5*minute) {
-			if d-last > minute {
-				t.Errorf("no renewal between %v and %v", last, d)
-			}
-			last = d
-		}
-	})
-}

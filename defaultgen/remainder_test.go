@@ -44,55 +44,6 @@ func losingFenced(left int64, err error) *lost {
 	return s
 }
 
-func TestAGrantIsUsedUpAfterALoss(t *testing.T) {
-	for name, row := range map[string]struct {
-		err   error
-		lower int64
-		lasts time.Duration // after the loss at 45 s
-	}{
-		"taken over":                    {nil, 1000, 54 * time.Second},
-		"taken over, the limit lowered": {nil, 10, 10 * time.Second},
-		"forgotten":                     {assigner.ErrFenceRegressed, 1000, -1},
-		"row deleted":                   {assigner.ErrWorkerRowMissing, 1000, -1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := losingFenced(row.lower, errors.Join(assigner.ErrWorkerRowLost, row.err))
-				g := open(t, defaultgen.Config{Assigner: s})
-				last := next(t, g)
-				time.Sleep(heartbeat)
-				synctest.Wait()
-				lostAt := time.Now()
-				for {
-					id, err := g.Next()
-					if errors.Is(err, defaultgen.ErrLeaseExhausted) {
-						break
-					}
-					f := parse(t, g, id)
-					if err != nil || f.WorkerID != 1000 || f.ID <= last.ID {
-						t.Fatalf("%v, %v after %v, want worker 1000", f, err, last)
-					}
-					last = f
-					time.Sleep(time.Second / 2)
-				}
-				want := row.lasts
-				if want >= 0 {
-					want += time.Second // to the end of the last unit
-				} else {
-					want = 0
-				}
-				if lasted := time.Since(lostAt); lasted != want {
-					t.Errorf("IDs for %v after the loss, want %v", lasted, want)
-				}
-				s.up.Store(true)
-				if f := wait(t, g); f.WorkerID >= 1000 || f.ID <= last.ID {
-					t.Errorf("%v after %v, want another worker", f, last)
-				}
-			})
-		})
-	}
-}
-
 // The next lease has a smaller worker ID: it begins in a later unit.
 func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -53,26 +53,6 @@ func TestAClockSetBackAcrossARestartIsNotNoticed(t *testing.T) {
 	})
 }
 
-func TestAFreshWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
-		epoch, seen := newEpoch(), make(map[int64]bool)
-		for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
-			by.Add(int64(step))
-			g := open(t, defaultgen.Config{Epoch: epoch, Assigner: store, OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
-			for range 16 {
-				id := next(t, g).ID
-				if seen[id] {
-					t.Errorf("ID %d twice, after a step of %v", id, step)
-				}
-				seen[id] = true
-			}
-			time.Sleep(time.Second)
-		}
-	})
-}
-
 // A fence gives each holder of a number its own deltas.
 func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

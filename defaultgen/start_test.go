@@ -1,10 +1,8 @@
 package defaultgen_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -110,60 +108,6 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 	})
 }
 
-func TestTheContextOfNewIsNotUsedAfterwards(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
-		g, err := defaultgen.NewContext(ctx, complete(defaultgen.Config{Assigner: store}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
-		cancel()
-		time.Sleep(time.Hour)
-		next(t, g)
-		if store.Renewals.Load() < 60 {
-			t.Errorf("%d renewals in an hour, want one a minute at least", store.Renewals.Load())
-		}
-	})
-}
-
-func TestErrorsOfTheAssignerComeThrough(t *testing.T) {
-	down := errors.New("store out of reach")
-	for _, c := range []struct {
-		name  string
-		grant assigner.Grant
-		err   error
-		want  error
-	}{
-		{"store down", assigner.Grant{}, down, down},
-		{"worker above its field", assigner.Grant{WorkerID: 1024, Limit: assigner.Unlimited}, nil, assigner.ErrWorkerOutOfRange},
-		{"worker below its field", assigner.Grant{WorkerID: -1, Limit: assigner.Unlimited}, nil, assigner.ErrWorkerOutOfRange},
-		{"first delta beyond the field", assigner.Grant{WorkerID: 1, First: 1 << 40, Limit: assigner.Unlimited}, nil, defaultgen.ErrTimeExhausted},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return c.grant, c.err }}
-			g, err := defaultgen.New(complete(defaultgen.Config{Assigner: store}))
-			if g != nil || !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), "defaultgen: ") {
-				t.Errorf("New = %v, %v, want %v", g, err, c.want)
-			}
-			if want := int64(1); c.err == nil && store.Releases.Load() != want {
-				t.Errorf("%d releases, want %d", store.Releases.Load(), want)
-			}
-		})
-	}
-}
-
-func TestASecondLiveGeneratorWithTheSameWorkerIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := complete(defaultgen.Config{Assigner: reused()})
-		open(t, cfg)
-		if g, err := defaultgen.New(cfg); g != nil || !errors.Is(err, assigner.ErrWorkerInUse) {
-			t.Errorf("New = %v, %v, want ErrWorkerInUse", g, err)
-		}
-	})
-}
-
 func TestTheLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
 	cfg := complete(defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}})
 	end := cfg.Epoch.Add(1024 * time.Second)
@@ -190,58 +134,6 @@ func TestTheLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
 			t.Errorf("Next at the end: %v, want ErrTimeExhausted and the instant", err)
 		}
 		clock.move(time.Hour)
-	}
-}
-
-// A worker ID that comes back cannot be used in the last unit: an earlier process may have been.
-func TestAReusedWorkerIsRefusedInTheLastUnit(t *testing.T) {
-	cfg := complete(defaultgen.Config{
-		Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}, Assigner: reused(),
-	})
-	cfg.Now = newDial(cfg.Epoch.Add(1023 * time.Second)).now
-	if g, err := defaultgen.New(cfg); g != nil || !errors.Is(err, defaultgen.ErrTimeExhausted) {
-		t.Errorf("New = %v, %v, want ErrTimeExhausted", g, err)
-	}
-}
-
-func TestTheLastYearIsAnnouncedOnceAndShownByStats(t *testing.T) {
-	layout := bitsalloc.Layout{DeltaBits: 30, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}
-	epoch := newEpoch()
-	a, err := bitsalloc.New(layout, epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	border := a.Expires().AddDate(-1, 0, 0)
-	for _, c := range []struct {
-		now  time.Time
-		want int
-	}{
-		{border.Add(-1), 0},
-		{border, 1},
-		{a.Expires().Add(-1), 1},
-	} {
-		var log bytes.Buffer
-		var seen []time.Time
-		g := open(t, defaultgen.Config{
-			Layout: layout, Epoch: epoch, Now: newDial(c.now).now,
-			Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Trace:  defaultgen.Trace{Expiring: func(expires time.Time) { seen = append(seen, expires) }},
-		})
-		for range 10 {
-			next(t, g)
-		}
-		if len(seen) != c.want || c.want > 0 && !seen[0].Equal(a.Expires()) {
-			t.Errorf("at %v: Expiring was called with %v, want %d calls", c.now, seen, c.want)
-		}
-		if n := strings.Count(log.String(), "within a year"); n != c.want {
-			t.Errorf("at %v: %d warnings, want %d: %s", c.now, n, c.want, &log)
-		}
-		if s := g.Stats(); s.Expiring != (c.want == 1) || !s.Expires.Equal(a.Expires()) {
-			t.Errorf("at %v: Stats %+v", c.now, s)
-		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

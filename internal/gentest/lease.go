@@ -323,9 +323,12 @@ func (s *suite) changeUnderLoad(t *testing.T) {
 					wg.Go(func() {
 						for range 20 {
 							for range 20 {
-								if id, ok := taken.Take(t, func() (int64, error) { return g.NextContext(t.Context()) }); ok {
-									workers.Store(parse(t, g, id).WorkerID, true)
-								}
+								taken.Take(t, func() (int64, error) {
+									id, err := g.NextContext(t.Context())
+									f, _ := g.Parse(id)
+									workers.Store(f.WorkerID, true)
+									return id, err
+								})
 							}
 							time.Sleep(heartbeat - time.Since(start)%heartbeat) // all at the moment of the next loss
 						}

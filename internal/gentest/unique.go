@@ -21,8 +21,9 @@ type Ledger struct {
 	highest atomic.Int64
 }
 
-// Take calls next once. The call may fail with one of the errors allowed, and then ok is false.
-func (l *Ledger) Take(t testing.TB, next func() (int64, error), allowed ...error) (id int64, ok bool) {
+// Take calls next once, and reports whether there was an ID. The call may fail with one of the
+// errors allowed.
+func (l *Ledger) Take(t testing.TB, next func() (int64, error), allowed ...error) bool {
 	t.Helper()
 	before := l.highest.Load()
 	id, err := next()
@@ -30,7 +31,7 @@ func (l *Ledger) Take(t testing.TB, next func() (int64, error), allowed ...error
 		if !slices.ContainsFunc(allowed, func(target error) bool { return errors.Is(err, target) }) {
 			t.Errorf("unexpected error: %v", err)
 		}
-		return 0, false
+		return false
 	}
 	if id <= before {
 		t.Errorf("ID %d, but %d was returned before the call began", id, before)
@@ -38,8 +39,11 @@ func (l *Ledger) Take(t testing.TB, next func() (int64, error), allowed ...error
 	for high := l.highest.Load(); id > high && !l.highest.CompareAndSwap(high, id); high = l.highest.Load() {
 	}
 	l.Once(t, id)
-	return id, true
+	return true
 }
+
+// Highest returns the highest ID.
+func (l *Ledger) Highest() int64 { return l.highest.Load() }
 
 // Check asks for at least so many IDs.
 func (l *Ledger) Check(t testing.TB, least int) {
