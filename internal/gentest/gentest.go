@@ -47,7 +47,7 @@ type Subject struct {
 	Off time.Duration
 	// Gapless means that a generator that is asked for IDs uses all deltas of a grant.
 	Gapless bool
-	// Misled is how many requests to the store may follow a single reading of a clock that is wrong.
+	// Misled is how many requests to the store may follow a single wrong reading of the clock.
 	Misled int64
 }
 
@@ -75,7 +75,6 @@ func Run(t *testing.T, subject Subject) {
 		{"fresh worker ID after a step of the clock", (*suite).freshAfterStep, false},
 
 		{"errors of the assigner", (*suite).assignerErrors, true},
-		{"store that does not answer", (*suite).muteStore, false},
 		{"one worker ID, one generator", (*suite).oneGenerator, false},
 		{"reused worker ID in the last unit", (*suite).lastUnit, true},
 		{"context of New", (*suite).contextOfNew, false},
@@ -95,7 +94,6 @@ func Run(t *testing.T, subject Subject) {
 		{"ended context", (*suite).endedContext, false},
 		{"panics of a lease", (*suite).leasePanics, false},
 		{"renewal with another worker ID", (*suite).otherWorker, true},
-		{"heartbeat", (*suite).heartbeat, false},
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
 		{"funcs of Trace", (*suite).traceFuncs, false},
 		{"log records", (*suite).logRecords, true},

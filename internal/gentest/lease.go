@@ -287,24 +287,6 @@ func (s *suite) otherWorker(t *testing.T) {
 	}
 }
 
-func (s *suite) heartbeat(t *testing.T) {
-	var at []time.Time
-	store := &fakeassigner.Assigner{OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
-		at = append(at, time.Now())
-		return nil
-	}}
-	s.open(t, keeper.Settings{Assigner: store})
-	time.Sleep(5 * time.Minute)
-	synctest.Wait()
-	last := start
-	for _, now := range append(at, time.Now()) {
-		if now.Sub(last) > time.Minute {
-			t.Errorf("no renewal between %v and %v", last, now)
-		}
-		last = now
-	}
-}
-
 // changeUnderLoad has 64 goroutines take IDs while every renewal finds the worker ID lost: leases
 // without a fence at a heartbeat, fenced ones whenever the limit is reached.
 func (s *suite) changeUnderLoad(t *testing.T) {

@@ -25,91 +25,73 @@ type occasion struct {
 	config     func(*keeper.Settings)
 	invalidate bool   // in the middle
 	stuck      bool   // the worker ID cannot be released
-	want       string // the first worker ID is 1
+	want       string // between the first worker ID, 1, and the release of the last one
+	worker     int    // the last worker ID
+}
+
+const assigned = `
+level=INFO msg="worker ID assigned" worker=%d datacenter=3 guarantee=fresh`
+
+// text returns the whole log.
+func (o occasion) text() string {
+	text := fmt.Sprintf(assigned, 1) + o.want
+	if o.worker == 2 {
+		text += fmt.Sprintf(assigned, 2)
+	}
+	if !o.stuck {
+		text += fmt.Sprintf("\nlevel=INFO msg=\"worker ID released\" worker=%d", max(o.worker, 1))
+	}
+	return text
+}
+
+// onRenewals returns an answer whose nth renewal fails as fail says.
+func onRenewals(fail func(nth int64) error) func(*fakeassigner.Assigner) {
+	return func(s *fakeassigner.Assigner) {
+		s.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error { return fail(s.Renewals.Load()) }
+	}
 }
 
 // occasions has one for each record of a generator.
 func occasions() map[string]occasion {
+	refused := errors.New("connection refused")
 	return map[string]occasion{
-		"lost": {
-			answer: func(s *fakeassigner.Assigner) {
-				s.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
-					if s.Assigns.Load() == 1 {
-						return fmt.Errorf("%w: taken over by \"b\"", assigner.ErrWorkerRowLost)
-					}
-					return nil
-				}
-			},
-			want: `
-level=INFO msg="worker ID assigned" worker=1 datacenter=3 guarantee=fresh
-level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""
-level=INFO msg="worker ID assigned" worker=2 datacenter=3 guarantee=fresh
-level=INFO msg="worker ID released" worker=2`,
-		},
-		"outage": {
-			answer: func(s *fakeassigner.Assigner) {
-				s.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
-					if s.Renewals.Load() < 10 {
-						return errors.New("connection refused")
-					}
-					return nil
-				}
-			},
-			want: `
-level=INFO msg="worker ID assigned" worker=1 datacenter=3 guarantee=fresh
+		"lost": {worker: 2, answer: onRenewals(func(nth int64) error {
+			if nth == 1 {
+				return fmt.Errorf("%w: taken over by \"b\"", assigner.ErrWorkerRowLost)
+			}
+			return nil
+		}), want: `
+level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""`},
+		"outage": {answer: onRenewals(func(nth int64) error {
+			if nth < 10 {
+				return refused
+			}
+			return nil
+		}), want: `
 level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused"
-level=INFO msg="worker ID: the store answers again" worker=1
-level=INFO msg="worker ID released" worker=1`,
-		},
-		"quarantine": {
-			answer: func(s *fakeassigner.Assigner) {
-				s.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-					if nth == 1 {
-						return assigner.Grant{}, &assigner.QuarantineError{WorkerID: 77, Remaining: 40 * time.Second, Reason: "the store is another one"}
-					}
-					return fakeassigner.Fresh(ctx, nth, d)
+level=INFO msg="worker ID: the store answers again" worker=1`},
+		"quarantine": {worker: 2, answer: func(s *fakeassigner.Assigner) {
+			s.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost }
+			s.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+				if nth == 2 {
+					s.OnRenew = nil
+					return assigner.Grant{}, &assigner.QuarantineError{WorkerID: 77, Remaining: 40 * time.Second, Reason: "the store is another one"}
 				}
-			},
-			want: `
-level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: worker 77 for 40s more: the store is another one"
-level=INFO msg="worker ID assigned" worker=2 datacenter=3 guarantee=fresh
-level=INFO msg="worker ID released" worker=2`,
-		},
-		"end of the layout": {
-			config: func(c *keeper.Settings) {
-				c.Layout.DeltaBits, c.Epoch = 24, start.Add(-24*time.Hour)
-			},
-			want: `
-level=INFO msg="worker ID assigned" worker=1 datacenter=3 guarantee=fresh
-level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout=24/5/17/4@1s
-level=INFO msg="worker ID released" worker=1`,
-		},
-		"panic": {
-			config: func(c *keeper.Settings) {
-				c.Trace.LeaseAssigned = func(assigner.Grant) { panic("a mistake") }
-			},
-			want: `
-level=INFO msg="worker ID assigned" worker=1 datacenter=3 guarantee=fresh
-level=ERROR msg="panic in Trace.LeaseAssigned" panic="a mistake" stack="(of a goroutine)"
-level=INFO msg="worker ID released" worker=1`,
-		},
-		"invalidated": {
-			invalidate: true,
-			want: `
-level=INFO msg="worker ID assigned" worker=1 datacenter=3 guarantee=fresh
-level=INFO msg="worker ID invalidated" worker=1
-level=INFO msg="worker ID assigned" worker=2 datacenter=3 guarantee=fresh
-level=INFO msg="worker ID released" worker=2`,
-		},
-		"not released": {
-			answer: func(s *fakeassigner.Assigner) {
-				s.OnRelease = func(context.Context, assigner.Grant, int64) error { return errors.New("connection refused") }
-			},
-			stuck: true,
-			want: `
-level=INFO msg="worker ID assigned" worker=1 datacenter=3 guarantee=fresh
-level=WARN msg="worker ID not released" worker=1 error="connection refused"`,
-		},
+				return fakeassigner.Fresh(ctx, min(nth, 2), d)
+			}
+		}, want: `
+level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost"
+level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: worker 77 for 40s more: the store is another one"`},
+		"end of the layout": {config: func(c *keeper.Settings) { c.Layout.DeltaBits, c.Epoch = 24, start.Add(-24*time.Hour) }, want: `
+level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout=24/5/17/4@1s`},
+		"panic": {config: func(c *keeper.Settings) { c.Trace.LeaseAssigned = func(assigner.Grant) { panic("a mistake") } }, want: `
+level=ERROR msg="panic in Trace.LeaseAssigned" panic="a mistake" stack="(of a goroutine)"`},
+		"invalidated": {worker: 2, invalidate: true, want: `
+level=INFO msg="worker ID invalidated" worker=1`},
+		"not released": {stuck: true, answer: func(s *fakeassigner.Assigner) {
+			s.OnRelease = func(context.Context, assigner.Grant, int64) error { return refused }
+		}, want: `
+level=WARN msg="worker ID not released" worker=1 error="connection refused"`},
 	}
 }
 
@@ -140,8 +122,8 @@ func (s *suite) logRecords(t *testing.T) {
 				if err := g.Close(); (err != nil) != row.stuck {
 					t.Fatal(err)
 				}
-				if got := "\n" + strings.Join(log.Read(), "\n"); got != row.want {
-					t.Errorf("log:%s\nwant:%s", got, row.want)
+				if got := "\n" + strings.Join(log.Read(), "\n"); got != row.text() {
+					t.Errorf("log:%s\nwant:%s", got, row.text())
 				}
 			})
 		})
@@ -163,7 +145,7 @@ func documented(t *testing.T) {
 	}
 	key := regexp.MustCompile(`([a-z]+)=("(\\.|[^"])*"|\S+)`)
 	for _, row := range occasions() {
-		for line := range strings.Lines(row.want[1:]) {
+		for line := range strings.Lines(row.text()[1:]) {
 			var keys []string
 			pairs := key.FindAllStringSubmatch(line, -1)
 			for _, pair := range pairs[2:] {

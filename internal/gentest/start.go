@@ -26,7 +26,7 @@ func (a noLease) Assign(context.Context, assigner.Domain) (assigner.Lease, error
 	return nil, nil
 }
 
-// assignerErrors has assigners that fail, or answer what they must not.
+// assignerErrors has assigners that fail, or give answers that are not allowed.
 func (s *suite) assignerErrors(t *testing.T) {
 	down := errors.New("store out of reach")
 	gives := func(g assigner.Grant, err error) assigner.Assigner {
@@ -63,20 +63,6 @@ func (s *suite) assignerErrors(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func (s *suite) muteStore(t *testing.T) {
-	for timeout, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 3 * time.Second: 3 * time.Second} {
-		mute := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, _ int, _ assigner.Domain) (assigner.Grant, error) {
-			<-ctx.Done()
-			return assigner.Grant{}, ctx.Err()
-		}}
-		var err error
-		d := elapsed(func() { _, err = s.make(t, s.config(keeper.Settings{Assigner: mute, AssignTimeout: timeout})) })
-		if d != want || !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), s.Package+": ") {
-			t.Errorf("AssignTimeout %v: New took %v: %v, want %v and DeadlineExceeded", timeout, d, err, want)
-		}
 	}
 }
 

@@ -25,15 +25,21 @@ func TestLeaseIsRenewedWithWhatWasUsed(t *testing.T) {
 	})
 }
 
-// TestLeaseIsRenewedOnceAMinute has a store that takes almost as long as it may.
+// TestLeaseIsRenewedOnceAMinute has a store that takes almost as long as it may, or never answers.
 func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
-	for _, timeout := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, 59 * time.Second} {
+	for timeout, answers := range map[time.Duration]bool{
+		time.Second: true, 10 * time.Second: true, 30 * time.Second: true, 59 * time.Second: true, 5 * time.Minute: false,
+	} {
 		t.Run(timeout.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.timeout = timeout
 				var stamps stamps
-				r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+				r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
 					stamps.add()
+					if !answers {
+						<-ctx.Done()
+						return ctx.Err()
+					}
 					time.Sleep(timeout - time.Millisecond)
 					return nil
 				}

@@ -2,11 +2,9 @@ package keeper_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -38,29 +36,6 @@ func TestLostRowIsReplacedAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 		same(t, r.Read(), "50s ended", "50s release 1, 99", "50s INFO worker ID released")
-	})
-}
-
-func TestLostWorkerIDIsNotReleased(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-			if n > 0 {
-				return assigner.Grant{}, errors.New("store is down")
-			}
-			return r.fresh(0), nil
-		}
-		lose(r)
-		r.open(t)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if r.Current() != nil || r.Latest().WorkerID != r.first {
-			t.Errorf("Current = %+v, Latest = %+v, want nil and the lost one", r.Current(), r.Latest())
-		}
-		r.Read()
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		same(t, r.Read(), "1m0s ended")
 	})
 }
 
@@ -106,19 +81,5 @@ func TestPanicInTheClockIsAnError(t *testing.T) {
 		if _, failures := r.counts(); failures == 0 {
 			t.Error("no failure was counted")
 		}
-	})
-}
-
-func TestFuncsOfTheUserMayPanic(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		lose(r)
-		cfg := r.settings()
-		cfg.Trace.LeaseAssigned = func(assigner.Grant) { panic("assigned") }
-		cfg.Trace.LeaseLost = func(int64, error) { panic("lost") }
-		r.openWith(t, cfg)
-		time.Sleep(50 * time.Second)
-		same(t, r.Read(), "0s INFO worker ID assigned", "0s ERROR panic in Trace.LeaseAssigned",
-			"45s renew 0, 0 to 0", "45s ended", "45s ERROR worker ID lost", "45s ERROR panic in Trace.LeaseLost",
-			"45s INFO worker ID assigned", "45s ERROR panic in Trace.LeaseAssigned")
 	})
 }

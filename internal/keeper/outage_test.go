@@ -62,28 +62,6 @@ func TestWishesDoNotCutAPauseShort(t *testing.T) {
 	})
 }
 
-// TestALongAssignTimeoutDoesNotStretchTheHeartbeat: the store takes a call and never answers.
-func TestALongAssignTimeoutDoesNotStretchTheHeartbeat(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.timeout = 5 * time.Minute
-		var calls stamps
-		r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
-			calls.add()
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		r.open(t)
-		time.Sleep(10 * time.Minute)
-		last := r.start
-		for _, at := range calls.read() {
-			if gap := at.Sub(last); gap > time.Minute {
-				t.Errorf("%v between two renewals, promised: a minute", gap)
-			}
-			last = at
-		}
-	})
-}
-
 // The end of an outage is reported once: as kept, or, with another worker ID, as assigned.
 func TestTheEndOfAnOutageIsReported(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

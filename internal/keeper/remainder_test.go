@@ -100,23 +100,28 @@ func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T
 	}
 }
 
+// The worker ID of a lost lease is not released.
 func TestAGrantWithoutAFenceEndsWithItsLease(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 			if n > 0 {
 				return assigner.Grant{}, errors.New("store is down")
 			}
-			return r.fresh(0), nil
+			return r.fresh(n), nil
 		}
 		lose(r)
 		r.open(t)
 		r.Read()
-		time.Sleep(45 * time.Second)
+		time.Sleep(time.Minute)
 		synctest.Wait()
-		if h := r.Current(); h != nil {
-			t.Errorf("Current = %+v, want nil", h)
+		if r.Current() != nil || r.Latest().WorkerID != r.first {
+			t.Errorf("Current = %+v, Latest = %+v, want nil and the lost one", r.Current(), r.Latest())
 		}
 		same(t, r.Read()[:2], "45s renew 0, 0 to 0", "45s ended")
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		same(t, r.Read(), "1m0s ended")
 	})
 }
 

@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,8 +43,9 @@ func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
 			<-ctx.Done()
 			return assigner.Grant{}, ctx.Err()
 		}
-		if err := r.startIn(t.Context(), r.settings()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Start = %v, want DeadlineExceeded", err)
+		err := r.startIn(t.Context(), r.settings())
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer within AssignTimeout, 10s: ") {
+			t.Errorf("Start = %v, want DeadlineExceeded and the timeout", err)
 		}
 		if got := time.Since(r.start); got != r.timeout {
 			t.Errorf("Start took %v, want the timeout", got)

@@ -174,26 +174,32 @@ func TestWaitsAreSpread(t *testing.T) {
 	}
 }
 
-func TestStartFailsAtOnceWhenAnErrorStays(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		refuse(r, 0, assigner.ErrWorkersExhausted)
-		if err := r.startIn(t.Context(), r.settings()); !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
-			t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
-		}
-	})
-}
-
-func TestStartDoesNotWaitWhenItsContextNeverEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		refuse(r, 0, &retry{assigner.ErrWorkersExhausted, time.Second})
-		err := r.startIn(context.Background(), r.settings())
-		if !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
-			t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
-		}
-		if n := waits(r.Read()); n != 0 {
-			t.Errorf("%d log records of a wait that was none", n)
-		}
-	})
+// Start waits neither for an error that stays, nor with a context that never ends.
+func TestStartFailsAtOnce(t *testing.T) {
+	for name, row := range map[string]struct {
+		err  error
+		ends bool // the context
+	}{
+		"error that stays": {assigner.ErrWorkersExhausted, true},
+		"endless context":  {&retry{assigner.ErrWorkersExhausted, time.Second}, false},
+		"both":             {assigner.ErrWorkersExhausted, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				ctx := context.Background()
+				if row.ends {
+					ctx = t.Context()
+				}
+				refuse(r, 0, row.err)
+				if err := r.startIn(ctx, r.settings()); !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
+					t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
+				}
+				if n := waits(r.Read()); n != 0 {
+					t.Errorf("%d log records of a wait that was none", n)
+				}
+			})
+		})
+	}
 }
 
 // A start that ends with its context names why it had no worker ID, wherever the context ends.
@@ -231,19 +237,6 @@ func TestAStartThatEndsNamesTheCause(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestACallThatTakesTooLongNamesTheTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(ctx context.Context, _ int) (assigner.Grant, error) {
-			<-ctx.Done()
-			return assigner.Grant{}, ctx.Err()
-		}
-		err := r.startIn(t.Context(), r.settings())
-		if err == nil || !strings.Contains(err.Error(), "no answer within AssignTimeout, 10s: context deadline exceeded") {
-			t.Errorf("Start = %v, want the timeout in it", err)
-		}
-	})
 }
 
 // In service, too, an error that passes is no failure, and is logged when its cause changes.
