@@ -10,16 +10,16 @@ import (
 // no lock.
 func Report[T any](logger *slog.Logger, name string, f func(T), value T) {
 	if f != nil {
-		Call(logger, name, func() { f(value) })
+		Call(logger, "Trace."+name, func() { f(value) })
 	}
 }
 
-// Call runs the user's func of Trace for an event, and recovers and logs a panic: a mistake in
-// reporting must not stop the generator.
+// Call runs a func of the user, and recovers and logs a panic: a mistake in reporting must not stop
+// the generator.
 func Call(logger *slog.Logger, name string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			logger.Error("panic in Trace."+name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			logger.Error("panic in "+name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	f()

@@ -73,7 +73,7 @@ func (k *Keeper) lose(h *Lease, err error) {
 	}
 	k.Logger.Error("worker ID lost", "worker", h.WorkerID, "error", err)
 	if k.Trace.LeaseLost != nil {
-		generator.Call(k.Logger, "LeaseLost", func() { k.Trace.LeaseLost(h.WorkerID, err) })
+		generator.Call(k.Logger, "Trace.LeaseLost", func() { k.Trace.LeaseLost(h.WorkerID, err) })
 	}
 }
 
