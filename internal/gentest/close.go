@@ -62,7 +62,7 @@ func (s *suite) closeError(t *testing.T) {
 		<-gate
 		return failure
 	}}
-	g, err := s.make(t, s.config(keeper.Settings{Assigner: store, Layout: bitsalloc.Snowflake()}))
+	g, err := s.make(t, s.config(keeper.Settings{Assigner: store}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +81,7 @@ func (s *suite) closeError(t *testing.T) {
 		})
 	}
 	<-entered
+	synctest.Wait() // all goroutines have called Close
 	opened.Store(1)
 	close(gate)
 	wg.Wait()
