@@ -2,7 +2,6 @@ package cached_test
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -11,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/recorder"
 )
@@ -95,32 +95,18 @@ func inBubble(t testing.TB, cfg cached.Config) *cached.Generator {
 func next(t testing.TB, g *cached.Generator) bitsalloc.Fields {
 	t.Helper()
 	id, err := g.Next()
-	if err != nil {
-		t.Fatalf("Next: %v", err)
-	}
-	return parse(t, g, id)
+	return gentest.Parse(t, g, id, err)
 }
 
 func parse(t testing.TB, g *cached.Generator, id int64) bitsalloc.Fields {
 	t.Helper()
-	f, err := g.Parse(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return gentest.Parse(t, g, id, nil)
 }
 
 // take returns n IDs, which must be there and increase.
 func take(t testing.TB, g *cached.Generator, n int) []int64 {
 	t.Helper()
-	ids := make([]int64, n)
-	if got, err := g.Fill(ids); got != n || err != nil {
-		t.Fatalf("Fill of %d = %d, %v", n, got, err)
-	}
-	if !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != n {
-		t.Fatal("Fill: IDs do not increase")
-	}
-	return ids
+	return gentest.Fill(t, g, n)
 }
 
 // drain takes all IDs that the ring has now.

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -31,7 +32,7 @@ func TestARestartWithinTheUnitRepeatsNoID(t *testing.T) {
 			old := fill(t, killed, 1000)
 			time.Sleep(100 * time.Millisecond)
 			g := open(t, defaultgen.Config{Layout: restarted(), Epoch: epoch, Assigner: reused(), OnClockBack: policy})
-			checkIncreasing(t, append(old, fill(t, g, 1000)...))
+			gentest.CheckIncreasing(t, append(old, fill(t, g, 1000)...))
 		})
 	}
 }
@@ -227,5 +228,5 @@ func TestAProcessThatIsKilledAndRestartedRepeatsNoID(t *testing.T) {
 			t.Fatalf("the process printed %d IDs and ended with %v, want it killed after 100", len(all)-before, err)
 		}
 	}
-	checkIncreasing(t, all)
+	gentest.CheckIncreasing(t, all)
 }

@@ -89,7 +89,7 @@ func (s *suite) keepsTime(t *testing.T, w *warden, g Generator) {
 			}
 			cancel()
 		}
-		if f := parse(t, g, id); time.Until(f.Time).Abs() > s.Off {
+		if f := Parse(t, g, id, nil); time.Until(f.Time).Abs() > s.Off {
 			t.Fatalf("%v at %v, want an ID of the present", f, time.Now())
 		}
 		time.Sleep(3 * time.Second)

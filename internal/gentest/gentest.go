@@ -4,6 +4,7 @@ package gentest
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync/atomic"
 	"testing"
@@ -179,23 +180,44 @@ func (s *suite) openWith(t testing.TB, c Config) Generator {
 	return g
 }
 
+// Parse returns the fields of the ID that a call has returned without an error.
+func Parse(t testing.TB, g Generator, id int64, err error) bitsalloc.Fields {
+	t.Helper()
+	f, errParse := g.Parse(id)
+	if err = errors.Join(err, errParse); err != nil {
+		t.Fatalf("ID %d: %v", id, err)
+	}
+	return f
+}
+
+// Fill returns n IDs, which must be there and increase.
+func Fill(t testing.TB, g Generator, n int) []int64 {
+	t.Helper()
+	ids := make([]int64, n)
+	if got, err := g.Fill(ids); got != n || err != nil {
+		t.Fatalf("Fill of %d = %d, %v", n, got, err)
+	}
+	CheckIncreasing(t, ids)
+	return ids
+}
+
+// CheckIncreasing asks that IDs are positive and increase.
+func CheckIncreasing(t testing.TB, ids []int64) {
+	t.Helper()
+	last := int64(0)
+	for i, id := range ids {
+		if id <= last {
+			t.Fatalf("ID %d of %d is %d, after %d", i, len(ids), id, last)
+		}
+		last = id
+	}
+}
+
 // next returns the fields of the next ID, and waits for it.
 func next(t testing.TB, g Generator) bitsalloc.Fields {
 	t.Helper()
 	id, err := g.NextContext(t.Context())
-	if err != nil {
-		t.Fatalf("NextContext: %v", err)
-	}
-	return parse(t, g, id)
-}
-
-func parse(t testing.TB, g Generator, id int64) bitsalloc.Fields {
-	t.Helper()
-	f, err := g.Parse(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return Parse(t, g, id, err)
 }
 
 // take takes n IDs, which must increase, and returns the last.

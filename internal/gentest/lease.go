@@ -167,7 +167,7 @@ func (s *suite) usedUp(t *testing.T, g Generator, last bitsalloc.Fields) (bitsal
 			time.Sleep(time.Second / 2)
 			continue
 		}
-		f := parse(t, g, id)
+		f := Parse(t, g, id, nil)
 		if f.WorkerID != last.WorkerID || f.ID <= last.ID {
 			t.Fatalf("%v after %v, want the same worker ID", f, last)
 		}
