@@ -13,8 +13,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field
-// that is wrong, the value given and the values allowed.
+// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The text
+// names every field that is wrong, the value given and the values allowed.
 var ErrInvalidConfig = errors.New("cached: invalid config")
 
 // LanePerCPU, as Config.Lanes, asks for one lane for each CPU.
