@@ -121,10 +121,9 @@ func (s *suite) correctedClock(t *testing.T) {
 		by.Store(int64(year))
 		w := newWarden()
 		w.called = func() { by.Store(0) }
-		lose := false
+		var lose atomic.Bool
 		w.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			if lose {
-				lose = false
+			if lose.CompareAndSwap(true, false) {
 				by.Store(int64(year))
 				return errors.Join(assigner.ErrWorkerRowLost, assigner.ErrFenceRegressed)
 			}
@@ -145,7 +144,7 @@ func (s *suite) correctedClock(t *testing.T) {
 		}
 		s.keepsTime(t, w, g)
 		if !plain {
-			lose = true
+			lose.Store(true)
 			before := w.Assigns.Load()
 			time.Sleep(time.Minute)
 			s.keepsTime(t, w, g)
