@@ -1,6 +1,7 @@
 package cached
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -96,8 +97,8 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults, and returns a Keeper that has not been started and all mistakes.
 func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
-	generator.Default(&cfg.BoostPower, 3)
-	generator.Default(&cfg.PaddingFactor, 50)
+	cfg.BoostPower = cmp.Or(cfg.BoostPower, 3)
+	cfg.PaddingFactor = cmp.Or(cfg.PaddingFactor, 50)
 	k, c := keeper.New(cfg.settings())
 	c.Check(cfg.BoostPower >= 1 && cfg.BoostPower <= 20, "BoostPower", cfg.BoostPower, "1 to 20")
 	c.Check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor", cfg.PaddingFactor, "1 to 99")
@@ -106,7 +107,7 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	c.Check(cfg.Lanes >= LanePerCPU && cfg.Lanes <= maxLanes, "Lanes", cfg.Lanes, "%d (LanePerCPU), 0 to %d", LanePerCPU, maxLanes)
 	c.Check(cfg.MaxAhead >= 0, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or more")
 	if k.Alloc != nil {
-		generator.Default(&cfg.MaxStaleness, max(time.Minute, 2*k.Alloc.Layout().Unit))
+		cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*k.Alloc.Layout().Unit))
 		cfg.checkWithLayout(c, k.Alloc.Layout())
 	}
 	return cfg, k, c.Err()

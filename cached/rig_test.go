@@ -12,7 +12,6 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
-	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 // lastWorker gives every generator of the tests its own worker ID. A generator that follows another
@@ -34,16 +33,6 @@ func fenced(n int64) fakeassigner.AssignFunc {
 		g, err := fakeassigner.Fenced(n)(ctx, nth, d)
 		g.WorkerID, g.First, g.Limit = worker(), g.First+1, g.Limit+1
 		return g, err
-	}
-}
-
-// leaseEvents returns funcs that record the events of worker IDs.
-func leaseEvents(r *recorder.Recorder) cached.Trace {
-	return cached.Trace{
-		LeaseAssigned: func(g assigner.Grant) { r.Note("assigned %d", g.WorkerID) },
-		LeaseLost:     func(workerID int64, err error) { r.Note("lost %d: %v", workerID, err) },
-		RenewFailed:   func(err error) { r.Note("failed: %v", err) },
-		Expiring:      func(expires time.Time) { r.Note("expiring %s", expires.Format(time.DateOnly)) },
 	}
 }
 

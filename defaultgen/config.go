@@ -1,6 +1,7 @@
 package defaultgen
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"time"
@@ -136,14 +137,14 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults, and returns a Keeper that has not been started and all mistakes.
 func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
-	generator.Default(&cfg.MaxClockBack, time.Second)
+	cfg.MaxClockBack = cmp.Or(cfg.MaxClockBack, time.Second)
 	k, c := keeper.New(cfg.settings())
 	c.Check(cfg.OnClockBack >= Fail && cfg.OnClockBack <= GoOn, "OnClockBack", cfg.OnClockBack, "Fail, Wait, GoOn")
 	c.Check(cfg.MaxClockBack > 0, "MaxClockBack", cfg.MaxClockBack, "more than 0")
 	c.Check(cfg.SequenceStart >= Even && cfg.SequenceStart <= Continue, "SequenceStart", cfg.SequenceStart, "Even, Zero, Random, Continue")
 	if k.Alloc != nil {
 		ids := k.Alloc.MaxSequence() + 1
-		generator.Default(&cfg.SequenceBound, max(ids/8, 1))
+		cfg.SequenceBound = cmp.Or(cfg.SequenceBound, max(ids/8, 1))
 		c.Check(cfg.SequenceBound >= 1 && cfg.SequenceBound <= ids, "SequenceBound", cfg.SequenceBound,
 			"1 to %d with layout %v", ids, k.Alloc.Layout())
 	}

@@ -47,11 +47,3 @@ func (c *Checker) Add(field string, given any, err error) {
 
 // Err returns all mistakes, or nil.
 func (c *Checker) Err() error { return errors.Join(c.mistakes...) }
-
-// Default sets field to value if it has the zero value of its type.
-func Default[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}

@@ -153,7 +153,7 @@ func (s *suite) defaults(t *testing.T) {
 	if timeout != 10*time.Second {
 		t.Errorf("AssignTimeout: %v, want 10s", timeout)
 	}
-	if f := next(t, g); (f.Time.Sub(time.Now())).Abs() > s.Off {
+	if f := next(t, g); time.Until(f.Time).Abs() > s.Off {
 		t.Errorf("the first ID is of %v at %v", f.Time, time.Now())
 	}
 }

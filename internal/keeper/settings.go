@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -47,10 +48,10 @@ type Trace struct {
 // a layout gives do not depend on the epoch. Without mistakes the caller goes on with Start.
 func New(s Settings) (*Keeper, *generator.Checker) {
 	c := &generator.Checker{Invalid: s.Errors.InvalidConfig}
-	generator.Default(&s.Layout, bitsalloc.Default())
-	generator.Default(&s.Epoch, bitsalloc.DefaultEpoch())
-	generator.Default(&s.AssignTimeout, 10*time.Second)
-	generator.Default(&s.Logger, slog.New(slog.DiscardHandler))
+	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
+	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())
+	s.AssignTimeout = cmp.Or(s.AssignTimeout, 10*time.Second)
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	if s.Now == nil {
 		s.Now = time.Now
 	}
