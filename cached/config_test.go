@@ -64,46 +64,35 @@ func TestEachMistakeIsNamedWithWhatIsAllowed(t *testing.T) {
 	}
 }
 
+// No mistake hides another one, unless it makes the layout unknown that gives the bounds.
 func TestAllMistakesAreReportedTogether(t *testing.T) {
-	_, err := cached.New(cached.Config{
-		Epoch:            time.Now().Add(time.Hour).Truncate(time.Second),
-		DatacenterID:     99,
-		AssignTimeout:    -1,
-		BoostPower:       21,
-		PaddingFactor:    100,
-		ScheduleInterval: -1,
-		MaxStaleness:     1,
-		MaxAhead:         1,
-		OnEmpty:          3,
-		Lanes:            -3,
-	})
-	if err == nil {
-		t.Fatal("New accepts it")
-	}
-	for _, field := range []string{
-		"Assigner", "Epoch", "DatacenterID", "AssignTimeout", "BoostPower", "PaddingFactor",
-		"ScheduleInterval", "MaxStaleness", "MaxAhead", "OnEmpty", "Lanes",
+	future := time.Now().Add(time.Hour).Truncate(time.Second)
+	for name, row := range map[string]struct {
+		cfg  cached.Config
+		want []string
+	}{
+		"all fields": {cached.Config{
+			Epoch: future, DatacenterID: 99, AssignTimeout: -1, BoostPower: 21, PaddingFactor: 100, ScheduleInterval: -1, MaxStaleness: 1,
+			MaxAhead: 1, OnEmpty: 3, Lanes: -3,
+		}, []string{"Assigner ", "Epoch ", "DatacenterID ", "AssignTimeout ", "BoostPower ", "PaddingFactor ", "ScheduleInterval ", "MaxStaleness ",
+			"MaxAhead ", "OnEmpty ", "Lanes "}},
+		"wrong layout": {cached.Config{Layout: bitsalloc.Layout{DeltaBits: 60, WorkerBits: 10, Unit: 7 * time.Second}, BoostPower: -2},
+			[]string{"70, allowed: at most 63", "Unit 7s", "Assigner nil", "BoostPower -2"}},
+		"wrong epoch": {cached.Config{Epoch: future.Add(time.Microsecond), DatacenterID: 32, MaxAhead: time.Millisecond, MaxStaleness: time.Millisecond,
+			BoostPower: 21},
+			[]string{"whole milliseconds", "not in the future", "DatacenterID 32", "MaxAhead 1ms", "MaxStaleness 1ms", "BoostPower 21", "Assigner nil"}},
 	} {
-		if !strings.Contains(err.Error(), field+" ") {
-			t.Errorf("the error does not name %s:\n%v", field, err)
-		}
-	}
-}
-
-func TestMistakesInLayoutAndConfigAreReportedTogether(t *testing.T) {
-	_, err := cached.New(cached.Config{
-		Layout:     bitsalloc.Layout{DeltaBits: 60, WorkerBits: 10, Unit: 7 * time.Second},
-		BoostPower: -2,
-	})
-	for _, want := range []error{bitsalloc.ErrInvalidLayout, cached.ErrInvalidConfig} {
-		if !errors.Is(err, want) {
-			t.Errorf("the error is not %v:\n%v", want, err)
-		}
-	}
-	for _, want := range []string{"70, allowed: at most 63", "Unit 7s", "Assigner nil", "BoostPower -2"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %q:\n%v", want, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := cached.New(row.cfg)
+			if !errors.Is(err, cached.ErrInvalidConfig) {
+				t.Fatalf("New = %v, want %v", err, cached.ErrInvalidConfig)
+			}
+			for _, want := range row.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error does not say %q:\n%v", want, err)
+				}
+			}
+		})
 	}
 }
 
@@ -213,25 +202,5 @@ func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// TestAWrongEpochHidesNoOtherMistake: the bounds that the layout gives are checked all the same.
-func TestAWrongEpochHidesNoOtherMistake(t *testing.T) {
-	_, err := cached.New(cached.Config{
-		Epoch:        time.Now().Add(time.Hour).Truncate(time.Second).Add(time.Microsecond),
-		DatacenterID: 32,
-		MaxAhead:     time.Millisecond,
-		MaxStaleness: time.Millisecond,
-		BoostPower:   21,
-	})
-	if err == nil {
-		t.Fatal("New accepted it")
-	}
-	for _, name := range []string{"whole milliseconds", "not in the future", "DatacenterID 32", "MaxAhead 1ms",
-		"MaxStaleness 1ms", "BoostPower 21", "Assigner nil"} {
-		if !strings.Contains(err.Error(), name) {
-			t.Errorf("the error does not say %q:\n%v", name, err)
-		}
 	}
 }

@@ -69,16 +69,6 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 			t.Errorf("New: %v, want %q in it", err, field)
 		}
 	}
-
-	spoilt.Layout = bitsalloc.Layout{DeltaBits: 60, SequenceBits: 60}
-	if _, err = defaultgen.New(spoilt); !errors.Is(err, bitsalloc.ErrInvalidLayout) || !errors.Is(err, defaultgen.ErrInvalidConfig) {
-		t.Errorf("New: %v, want both ErrInvalidLayout and ErrInvalidConfig", err)
-	}
-
-	spoilt.Layout, spoilt.Epoch = bitsalloc.Default(), bubbleStart.AddDate(-20, 0, 0)
-	if _, err = defaultgen.New(spoilt); !errors.Is(err, defaultgen.ErrTimeExhausted) || !errors.Is(err, defaultgen.ErrInvalidConfig) {
-		t.Errorf("New: %v, want both ErrTimeExhausted and ErrInvalidConfig", err)
-	}
 }
 
 func TestBordersOfTheConfigAreAllowed(t *testing.T) {
