@@ -41,7 +41,7 @@ func mistakes() map[string]struct {
 	}
 }
 
-func TestEachMistakeIsNamedWithWhatIsAllowed(t *testing.T) {
+func TestEachMistakeIsNamed(t *testing.T) {
 	for name, row := range mistakes() {
 		t.Run(name, func(t *testing.T) {
 			cfg := cached.Config{Assigner: assigner.Static(worker()), AllowReuse: true}

@@ -211,7 +211,7 @@ func goroutines() int {
 }
 
 // A consumer that is paused stalls the producer. Here one is paused while it pads inline.
-func TestPausedCallerHoldsUpNobody(t *testing.T) {
+func TestPausedCallerDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		var pausing atomic.Bool

@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
-func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
+func TestEachMistakeIsNamed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(*defaultgen.Config)

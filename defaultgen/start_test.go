@@ -40,7 +40,7 @@ func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
 	}
 }
 
-func TestNewDoesNotWaitForAWorkerThatNobodyHadInThisUnit(t *testing.T) {
+func TestNewDoesNotWaitForAFreshOrFencedWorkerID(t *testing.T) {
 	for name, a := range map[string]assigner.Assigner{
 		"fresh":  &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh},
 		"fenced": &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100)},

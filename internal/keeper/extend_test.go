@@ -19,7 +19,7 @@ func fence(r *rig) {
 	}
 }
 
-func TestExtendRenewsAtOnceAndRings(t *testing.T) {
+func TestExtendRenewsAtOnceAndWakes(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
 		r.open(t)
@@ -48,20 +48,20 @@ func TestExtendAsksOnceForTheSame(t *testing.T) {
 			synctest.Wait()
 		}
 		same(t, r.Read(), "0s renew 0, 0 to 120", "0s renew 0, 0 to 110") // the smaller one might have been granted
-		select {                                                          // the refusals have been news, see below
+		select {                                                          // the refusals have closed earlier channels
 		case <-r.Changed():
-			t.Error("News of nothing")
+			t.Error("Changed reports a change that was none")
 		default:
 		}
 		time.Sleep(50 * time.Second)
-		same(t, r.Read(), "45s renew 0, 0 to 120") // the wish stands
+		same(t, r.Read(), "45s renew 0, 0 to 120") // the request stands
 	})
 }
 
-// A wish that is refused may come from a clock that was a year ahead for a moment: it is not
-// repeated unless the generator does. Wishes below it are heard at once, on a store that is not
+// A refused request may come from a clock that was a year ahead for a moment: it is not
+// repeated unless the generator does. Lower requests are sent at once, on a store that is not
 // lossy.
-func TestARefusedWishIsNotRepeated(t *testing.T) {
+func TestARefusedRequestIsNotRepeated(t *testing.T) {
 	const year = 365 * 24 * 3600
 	for name, row := range map[string]struct {
 		guarantee assigner.Guarantee
@@ -97,8 +97,8 @@ func TestARefusedWishIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A generator that waits for news has to look whether it still needs the refused delta.
-func TestARefusalIsNews(t *testing.T) {
+// A generator that waits for a change has to check whether it still needs the refused delta.
+func TestARefusalWakesTheGenerator(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
 		r.renew = nil
@@ -109,13 +109,13 @@ func TestARefusalIsNews(t *testing.T) {
 		select {
 		case <-changed:
 		default:
-			t.Error("no news")
+			t.Error("the refusal closed no channel")
 		}
 	})
 }
 
-// A wish that the lost lease has refused is not one of the next lease.
-func TestARefusedWishEndsWithItsLease(t *testing.T) {
+// A request that the lost lease has refused is not sent for the next lease.
+func TestARefusedRequestEndsWithItsLease(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
 		refuse := true

@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-func TestLeaseIsRenewedWithWhatWasUsed(t *testing.T) {
+func TestLeaseIsRenewedWithTheUsedDelta(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.open(t)
 		r.used.Store(17)

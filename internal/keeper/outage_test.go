@@ -11,9 +11,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// TestWhatWasWantedOfALostLeaseDoesNotDelayTheNext: the lost lease was asked for more than the new
+// TestRequestsOfALostLeaseDoNotDelayTheNext: the lost lease was asked for more than the new
 // one has.
-func TestWhatWasWantedOfALostLeaseDoesNotDelayTheNext(t *testing.T) {
+func TestRequestsOfALostLeaseDoNotDelayTheNext(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
 			return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Limit: 100 + int64(nth)}, nil
@@ -39,9 +39,9 @@ func TestWhatWasWantedOfALostLeaseDoesNotDelayTheNext(t *testing.T) {
 	})
 }
 
-// TestWishesDoNotCutAPauseShort: a generator that asks for more with every unit must not hammer a
+// TestRequestsDoNotCutAPauseShort: a generator that asks for more with every unit must not hammer a
 // store that is down.
-func TestWishesDoNotCutAPauseShort(t *testing.T) {
+func TestRequestsDoNotCutAPauseShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var calls stamps
 		r.assign = func(context.Context, int) (assigner.Grant, error) {

@@ -190,7 +190,7 @@ func TestCloseInTheMiddleOfALoss(t *testing.T) {
 	}
 }
 
-func TestInvalidateWithdrawsWhatALossHasLeft(t *testing.T) {
+func TestInvalidateWithdrawsTheRestOfALostGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		up := loseFenced(t, r, ending{limit: 100})
 		r.Read()
@@ -223,8 +223,8 @@ func TestInvalidateReachesTheLeaseThatReplacesALostOne(t *testing.T) {
 	})
 }
 
-// Wishes of a generator whose lease is lost do not hammer the store, however it refuses.
-func TestWishesAfterALossDoNotHammerTheStore(t *testing.T) {
+// Requests of a generator whose lease is lost do not hammer the store, however it refuses.
+func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 	for name, row := range map[string]struct {
 		err   error
 		calls int64
