@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // TestMain runs the program in place of the tests if an environment variable asks for it.

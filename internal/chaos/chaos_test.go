@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // chosen is written by package flag alone.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // A database that is killed for a minute costs nothing where the window bridges two. With the

@@ -22,7 +22,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/metrics"
 	generators "github.com/uidring/uidring/metrics/prometheus"
 )

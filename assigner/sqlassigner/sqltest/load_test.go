@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 var load = flag.Int("load", 0, "fill a namespace with so many rows, and time claims and List in it; 4000000 is full for 22 worker bits")

@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 var load = flag.Bool("load", false, "measure with wrk how many requests and IDs a second are served")

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // The first steps of a new user: start serve without settings, draw IDs, parse one, scrape the

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // Three servers are one service. One is killed under load, another is told to end, both come back:

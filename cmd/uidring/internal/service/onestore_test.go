@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // A host has the folders of a user, where serve keeps its data, and a copy of an earlier state.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 var soakFor = flag.Duration("soak", 5*time.Second, "how long TestSoak goes on")
