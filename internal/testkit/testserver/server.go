@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testkit/process"
 )
 
 const (
@@ -31,8 +33,8 @@ type Server struct {
 	recipe recipe
 	dir    string // holds data, log and sockets; owned by the user that the server runs as
 	addr   string
-	args   []string // arguments of the test, after the recipe's
-	proc   *process // nil while the server is down
+	args   []string         // arguments of the test, after the recipe's
+	proc   *process.Process // nil while the server is down
 }
 
 // A recipe describes how to run a kind of server.
@@ -101,7 +103,7 @@ func (s *Server) DSN() string { return s.recipe.dsn(s.addr) }
 // gone. It does nothing when the server is down.
 func (s *Server) Kill9() {
 	if s.proc != nil {
-		s.proc.kill()
+		s.proc.Kill()
 		s.proc = nil
 	}
 }
@@ -112,11 +114,11 @@ func (s *Server) Stop() {
 	if s.proc == nil {
 		return
 	}
-	if err := s.proc.cmd.Process.Signal(s.recipe.stop); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := s.proc.Cmd.Process.Signal(s.recipe.stop); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		s.t.Fatalf("testserver: stop %s: %v", s.recipe.name, err)
 	}
 	select {
-	case <-s.proc.done:
+	case <-s.proc.Ended():
 		s.proc = nil
 	case <-time.After(stopTimeout):
 		s.Kill9()
@@ -163,8 +165,8 @@ func (s *Server) try(deadline time.Time) error {
 	for {
 		ready := s.recipe.ready(s.addr)
 		select {
-		case <-p.done: // an answer came from another server then
-			return fmt.Errorf("it ended at once: %w", p.err)
+		case <-p.Ended(): // an answer came from another server then
+			return fmt.Errorf("it ended at once: %w", p.Wait())
 		case <-time.After(pollInterval):
 		}
 		if ready == nil {
@@ -177,36 +179,45 @@ func (s *Server) try(deadline time.Time) error {
 }
 
 // launch starts the server's program with its output in the log.
-func (s *Server) launch(args ...string) (*process, error) {
+func (s *Server) launch(args ...string) (*process.Process, error) {
 	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
 	cmd := exec.Command(s.recipe.program, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
-	return startProcess(cmd, s.recipe.as)
+	cmd.Stdout, cmd.Stderr = log, log
+	return s.startProcess(cmd)
 }
 
 // run runs another program of the server to its end.
 func (s *Server) run(input []byte, program string, args ...string) error {
 	var out bytes.Buffer
 	cmd := exec.Command(program, args...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.dir, bytes.NewReader(input), &out, &out
-	p, err := startProcess(cmd, s.recipe.as)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &out
+	p, err := s.startProcess(cmd)
 	if err != nil {
 		return err
 	}
 	select {
-	case <-p.done:
+	case <-p.Ended():
 	case <-time.After(startTimeout):
-		p.kill()
+		p.Kill()
 		return fmt.Errorf("%s did not end within %v", program, startTimeout)
 	}
-	if p.err != nil {
-		return fmt.Errorf("%s: %w\n%s", program, p.err, out.Bytes())
+	if err := p.Wait(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", program, err, out.Bytes())
 	}
 	return nil
+}
+
+// startProcess starts a command in the server's folder, as the server's user.
+func (s *Server) startProcess(cmd *exec.Cmd) (*process.Process, error) {
+	cmd.Dir = s.dir
+	if s.recipe.as != nil {
+		runAs(cmd, s.recipe.as)
+	}
+	return process.Start(cmd)
 }
 
 func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }

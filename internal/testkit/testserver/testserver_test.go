@@ -9,11 +9,12 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testkit/process"
 )
 
 var starters = map[string]func(testing.TB, ...string) *Server{
@@ -147,7 +148,7 @@ func TestServerDiesWithTheTestProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells a child that its parent has died")
 	}
-	if os.Getenv(childEnv) != "" {
+	if ok, _ := process.Role(childEnv, new(string)); ok {
 		s := Redis(t)
 		fmt.Printf("%s %s\n", s.Addr(), s.dir)
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -156,21 +157,17 @@ func TestServerDiesWithTheTestProcess(t *testing.T) {
 	if _, ok := find("redis-server", "valkey-server"); !ok {
 		missing(t, "Redis", "no redis-server", "redis-server")
 	}
-	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-	child.Env = append(os.Environ(), childEnv+"=1")
-	stdin, err := child.StdinPipe()
+	cmd, err := process.Again(childEnv, "", "-test.run=^"+t.Name()+"$")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stdin.Close()
-	stdout, err := child.StdoutPipe()
+	child, err := process.StartChild(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
+	defer child.Stdin.Close()
+	defer child.Stdout.Close()
+	line, err := bufio.NewReader(child.Stdout).ReadString('\n')
 	addr, dir, ok := strings.Cut(strings.TrimSpace(line), " ")
 	if err != nil || !ok {
 		t.Fatalf("child said %q: %v", line, err)
@@ -181,7 +178,7 @@ func TestServerDiesWithTheTestProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := child.Process.Kill(); err != nil {
+	if err := child.Cmd.Process.Kill(); err != nil { // not child.Kill, which kills the server, too
 		t.Fatal(err)
 	}
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
