@@ -29,17 +29,17 @@ var mayImport = map[string][]string{
 	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
-	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
-	"internal/keeper":                         {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
-	"internal/disk":                           {},
-	"internal/incidents":                      {},
-	"internal/original":                       {},
-	"internal/testkit/idset":                  {},
-	"internal/testkit/process":                {},
-	"internal/testkit/testserver":             {module + "/internal/disk", module + "/internal/testkit/process"},
-	"defaultgen":                              {module + "/bitsalloc", module + "/assigner", module + "/internal/keeper"},
-	"metrics":                                 {module + "/assigner", module + "/cached", module + "/defaultgen"},
-	"cached":                                  {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/keeper"},
+	"internal/keeper":       {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
+	"internal/disk":         {},
+	"internal/original":     {},
+	"defaultgen":            {module + "/bitsalloc", module + "/assigner", module + "/internal/keeper"},
+	"metrics":               {module + "/assigner", module + "/cached", module + "/defaultgen"},
+	"cached":                {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/keeper"},
+
+	"internal/testkit/idset":      {},
+	"internal/testkit/process":    {},
+	"internal/testkit/storetest":  {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
+	"internal/testkit/testserver": {module + "/internal/disk", module + "/internal/testkit/process"},
 }
 
 func TestImportDirections(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 

@@ -87,7 +87,7 @@ func TestRehearsal(t *testing.T) {
 // returns the folder.
 func copyTree(t *testing.T) string {
 	t.Helper()
-	const root = "../.."
+	const root = "../../.."
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	cmd.Dir = root
 	out, err := cmd.Output()

@@ -1,4 +1,4 @@
-package sqltest
+package sql_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "modernc.org/sqlite" // the driver sqlite
 
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testkit/storetest"
 )
 
 func TestMain(m *testing.M) {

@@ -10,7 +10,7 @@ import (
 
 // TestThisRepository holds the repository's own go.mod files and go.work to the rules.
 func TestThisRepository(t *testing.T) {
-	repo, err := openRepository("../..")
+	repo, err := openRepository("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sqltest
+package sql_test
 
 import (
 	"context"

@@ -1,10 +1,10 @@
-package sqltest
+package sql_test
 
 import (
 	"flag"
 	"testing"
 
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 

@@ -2,9 +2,9 @@
 // modules share one version. No go.mod has replace lines, since go install refuses them: go.work
 // points development to the folders.
 //
-//	go run ./internal/release v0.2.0       # sets the version, checks CHANGELOG.md, prints the tags to make
-//	go run ./internal/release tidy         # go mod tidy of all modules, against the siblings in this tree
-//	go run ./internal/release tidy -diff   # names the files that tidy would change, and fails if there are any
+//	go run ./internal/systest/release v0.2.0       # sets the version, checks CHANGELOG.md, prints the tags to make
+//	go run ./internal/systest/release tidy         # go mod tidy of all modules, against the siblings in this tree
+//	go run ./internal/systest/release tidy -diff   # names the files that tidy would change, and fails if there are any
 //
 // Run it from the top of the repository. docs/RELEASING.md describes a release.
 package main

@@ -1,4 +1,4 @@
-package sqltest
+package sql_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/schema"
 )
