@@ -2,113 +2,160 @@ package incidents_test
 
 import (
 	"bufio"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
+	"testing"
+	"time"
 
-	"github.com/jmoiron/sqlx"
+	"github.com/uidring/uidring/internal/testkit/process"
 )
 
-// serviceEnv holds the service of a child process. It gets commands as lines on standard input and
-// answers on standard output:
-//
-//	start   makes a generator                worker, then its number
-//	draw n  takes IDs                        n lines with an ID each, then drawn
-//	close   closes the generator             closed
-//
-// It ends when standard input does, or with a line that begins with error.
-const serviceEnv = "UIDRING_INCIDENTS_SERVICE"
-
-// runChild makes the test binary a process of an incident if it was started as one, and does not
-// return then.
-func runChild() {
-	text, ok := os.LookupEnv(serviceEnv)
-	if !ok {
-		return
-	}
-	c := &child{out: bufio.NewWriter(os.Stdout)}
-	err := json.Unmarshal([]byte(text), &c.service)
-	if err == nil {
-		err = c.run(bufio.NewReader(os.Stdin))
-	}
-	if err != nil {
-		fmt.Fprintln(c.out, "error", err)
-		_ = c.out.Flush()
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
+// A child is a process with a generator. It belongs to the goroutine of the test, which fails when
+// the process does not do as it is told.
 type child struct {
-	service service
-	db      *sqlx.DB
-	g       generator
-	out     *bufio.Writer
+	*process.Child
+	t      *testing.T
+	out    *bufio.Reader // its standard output
+	killed bool          // by the test
 }
 
-func (c *child) run(in *bufio.Reader) (err error) {
-	if c.db, err = c.service.open(); err != nil {
-		return err
+// processes starts a process for each service, all of them without a generator. They end with the
+// test, and fail it when they end badly, as they do when the race detector has found something.
+func processes(t *testing.T, services ...service) []*child {
+	t.Helper()
+	all := make([]*child, len(services))
+	for i, s := range services {
+		all[i] = newChild(t, s)
 	}
-	for {
-		line, err := in.ReadString('\n')
-		if errors.Is(err, io.EOF) {
-			return nil
+	t.Cleanup(func() {
+		for _, p := range all { // all are told before one is waited for: under the race detector each takes a second
+			_ = p.Stdin.Close()
 		}
-		if err != nil {
-			return err
+		for _, p := range all {
+			p.wait()
 		}
-		if err := c.obey(strings.TrimSuffix(line, "\n")); err != nil {
-			return fmt.Errorf("%s: %w", strings.TrimSuffix(line, "\n"), err)
-		}
-		if err := c.out.Flush(); err != nil {
-			return err
-		}
-	}
+	})
+	return all
 }
 
-func (c *child) obey(command string) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	verb, arg, _ := strings.Cut(command, " ")
-	switch verb {
-	case "start":
-		if c.g, err = c.service.start(ctx, c.db); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(c.out, "worker", c.g.WorkerID())
-		return err
-	case "draw":
-		return c.draw(ctx, arg)
-	case "close":
-		if err := c.g.Close(); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(c.out, "closed")
-		return err
-	}
-	return errors.New("no such command")
-}
-
-func (c *child) draw(ctx context.Context, count string) error {
-	n, err := strconv.Atoi(count)
+func newChild(t *testing.T, s service) *child {
+	t.Helper()
+	cmd, err := process.Again(serviceEnv, s)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	for range n {
-		id, err := c.g.NextContext(ctx)
+	c, err := process.StartChild(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Stdout.Close() })
+	if err := c.Stdout.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return &child{Child: c, t: t, out: bufio.NewReader(c.Stdout)}
+}
+
+// wait waits for the end of a process whose standard input has ended, or that was killed.
+func (p *child) wait() {
+	p.t.Helper()
+	select {
+	case <-p.Ended():
+		if err := p.Wait(); err != nil && !p.killed {
+			p.t.Errorf("process %d: %v", p.pid(), err)
+		}
+	case <-time.After(patience):
+		p.Kill()
+		p.t.Errorf("process %d did not end within %v", p.pid(), patience)
+	}
+}
+
+func (p *child) pid() int { return p.Cmd.Process.Pid }
+
+func (p *child) tell(command string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.Stdin, command+"\n"); err != nil {
+		p.t.Fatalf("process %d: %s: %v", p.pid(), command, err)
+	}
+}
+
+// line returns the next line of the process.
+func (p *child) line() string {
+	p.t.Helper()
+	text, err := p.out.ReadString('\n')
+	if err != nil {
+		p.t.Fatalf("process %d said %q, then %v", p.pid(), text, err)
+	}
+	return strings.TrimSuffix(text, "\n")
+}
+
+func (p *child) expect(want string) {
+	p.t.Helper()
+	if line := p.line(); line != want {
+		p.t.Fatalf("process %d said %q, want %q", p.pid(), line, want)
+	}
+}
+
+// worker returns the number that the process answers start with.
+func (p *child) worker() int64 {
+	p.t.Helper()
+	return p.number("worker ")
+}
+
+func (p *child) number(prefix string) int64 {
+	p.t.Helper()
+	line := p.line()
+	text, ok := strings.CutPrefix(line, prefix)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if !ok || err != nil {
+		p.t.Fatalf("process %d said %q, want %q and a number", p.pid(), line, prefix)
+	}
+	return n
+}
+
+// read returns the next n IDs that the process draws.
+func (p *child) read(n int) []int64 {
+	p.t.Helper()
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = p.number("")
+	}
+	return ids
+}
+
+// draw has the process take n IDs.
+func (p *child) draw(n int) []int64 {
+	p.t.Helper()
+	p.tell(fmt.Sprint("draw ", n))
+	ids := p.read(n)
+	p.expect("drawn")
+	return ids
+}
+
+// close has the process close its generator.
+func (p *child) close() {
+	p.t.Helper()
+	p.tell("close")
+	p.expect("closed")
+}
+
+// kill kills the process at any point of its work. It returns the IDs that the process had written,
+// without a truncated last ID.
+func (p *child) kill() (ids []int64) {
+	p.t.Helper()
+	p.killed = true
+	p.Kill()
+	for {
+		text, err := p.out.ReadString('\n')
 		if err != nil {
-			return err
+			return ids
 		}
-		if _, err := fmt.Fprintln(c.out, id); err != nil {
-			return err
+		id, err := strconv.ParseInt(strings.TrimSuffix(text, "\n"), 10, 64)
+		if err != nil {
+			p.t.Errorf("process %d said %q before it was killed, want IDs", p.pid(), text)
+			return ids
 		}
+		ids = append(ids, id)
 	}
-	_, err = fmt.Fprintln(c.out, "drawn")
-	return err
 }

@@ -45,7 +45,7 @@ func clockBack(t *testing.T, right service, kill bool, draws int) {
 	wrong.MaxSkew = 2 * time.Hour
 	highest, worker := int64(0), int64(-1)
 	for i, p := range processes(t, right, wrong, right) {
-		got := startAll([]*process{p})[0]
+		got := startAll([]*child{p})[0]
 		if i > 0 && got != worker {
 			t.Errorf("start %d has worker %d, want %d as before", i, got, worker)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
 
 // crowded is a layout with four worker IDs.
@@ -20,7 +21,7 @@ func TestKilledProcessesThatNeverReturnTheirNumbersUseUpNone(t *testing.T) {
 	const numbers, rounds, draws = 4, 3, 3_000
 	leased := service{Layout: crowded(), DSN: mariaDB(t).DSN(), Window: time.Second}
 	store := leased.store(handle(t, leased))
-	issued := make(tally)
+	var issued idset.Set
 	before := make(map[int64]assigner.Row) // as the round before left them
 	for range rounds {
 		all := processes(t, slices.Repeat([]service{leased}, numbers)...)
@@ -40,12 +41,12 @@ func TestKilledProcessesThatNeverReturnTheirNumbersUseUpNone(t *testing.T) {
 			p.tell("draw 1000000")
 			ids := p.read(draws)
 			ids = append(ids, p.kill()...)
-			issued.once(t, ids...)
+			issued.Once(t, ids...)
 			above(t, ids, old)
 		}
 		before = rows(t, store)
 	}
-	if n := issued.size(); n < rounds*numbers*draws {
+	if n := issued.Len(); n < rounds*numbers*draws {
 		t.Errorf("%d IDs, want %d or more", n, rounds*numbers*draws)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
 
 // perSecond is how many IDs the load of the outage takes. ID time then goes twelve times as fast as
@@ -31,7 +32,7 @@ type load struct {
 	before         int64         // IDs issued by then, readable after short
 
 	// Owned by run until it has returned.
-	ids   tally
+	ids   idset.Set
 	again int   // IDs that had come before
 	wrong error // the first that is not ErrLeaseExhausted
 }
@@ -45,7 +46,7 @@ func newLoad(t *testing.T, db *sqlx.DB, window time.Duration) *load {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &load{t: t, g: g, window: cmp.Or(window, 30*time.Second), ids: make(tally), short: make(chan struct{})}
+	l := &load{t: t, g: g, window: cmp.Or(window, 30*time.Second), short: make(chan struct{})}
 	l.rate.Store(perSecond)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
@@ -79,9 +80,7 @@ func (l *load) run(ctx context.Context) {
 func (l *load) call() {
 	id, err := l.g.Next()
 	if err == nil {
-		if l.ids.add(id) {
-			l.again++
-		}
+		l.again += len(l.ids.Add(id))
 		l.issued.Add(1)
 		return
 	}

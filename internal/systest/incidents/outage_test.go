@@ -42,7 +42,7 @@ func TestDatabaseKilledForAMinute(t *testing.T) {
 	if answer.err != nil {
 		t.Errorf("NextContext over the end of the outage: %v", answer.err)
 	}
-	standard.ids.once(t, answer.id)
+	standard.ids.Once(t, answer.id)
 	if n := patient.failed.Load(); n > 0 {
 		t.Errorf("%d failed calls of Next with a window of two minutes, want none", n)
 	}
@@ -54,10 +54,10 @@ func TestDatabaseKilledForAMinute(t *testing.T) {
 	if got := [...]int64{patient.g.WorkerID(), standard.g.WorkerID()}; got != workers {
 		t.Errorf("workers %v after the outage, want %v as before: nobody else was there to take them", got, workers)
 	}
-	if n := patient.ids.common(standard.ids); n > 0 {
+	if n := patient.ids.Common(&standard.ids); n > 0 {
 		t.Errorf("%d IDs were issued by both generators", n)
 	}
-	t.Logf("%d and %d different IDs, %d errors", patient.ids.size(), standard.ids.size(), standard.failed.Load())
+	t.Logf("%d and %d different IDs, %d errors", patient.ids.Len(), standard.ids.Len(), standard.failed.Load())
 }
 
 // away kills the server and returns after a minute. The channel delivers the result of a

@@ -3,11 +3,11 @@
 package incidents_test
 
 import (
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
 
 // A process that is suspended, migrated or starved cannot know that its lease has ended.
@@ -18,38 +18,35 @@ func TestProcessPausedUntilItsNumberIsAnothers(t *testing.T) {
 	both := processes(t, leased, leased)
 	paused, next := both[0], both[1]
 	worker := startAll(both[:1])[0]
-	issued := make(tally)
-	issued.once(t, paused.draw(500)...)
+	var issued idset.Set
+	issued.Once(t, paused.draw(500)...)
 
-	signal(t, paused, syscall.SIGSTOP)
+	if err := paused.Pause(); err != nil {
+		t.Fatal(err)
+	}
 	until(t, "the lease of the paused process expires", func() bool { return expired(t, store, worker) })
 	if got := startAll(both[1:])[0]; got != worker {
 		t.Errorf("worker %d, want %d, which the paused process has", got, worker)
 	}
-	issued.once(t, next.draw(5_000)...)
+	issued.Once(t, next.draw(5_000)...)
 	paused.tell("draw 1000") // the first thing that it does
-	signal(t, paused, syscall.SIGCONT)
+	if err := paused.Continue(); err != nil {
+		t.Fatal(err)
+	}
 	ids := paused.read(1_000)
 	paused.expect("drawn")
-	issued.once(t, ids...)
+	issued.Once(t, ids...)
 	if f := parse(t, leased.Layout, ids[0]); f.WorkerID != worker {
 		t.Errorf("the paused process goes on with %v, want worker %d: what it has prepared is its own", f, worker)
 	}
 	until(t, "the paused process has another number", func() bool {
 		ids := paused.draw(1_000)
-		issued.once(t, ids...)
+		issued.Once(t, ids...)
 		return parse(t, leased.Layout, ids[len(ids)-1]).WorkerID != worker
 	})
-	issued.once(t, next.draw(5_000)...)
+	issued.Once(t, next.draw(5_000)...)
 	if got, want := rows(t, store)[worker].Version, int64(2); got != want {
 		t.Errorf("worker %d was taken %d times, want %d", worker, got, want)
-	}
-}
-
-func signal(t *testing.T, p *process, s syscall.Signal) {
-	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
 
 // The hosts of the incident: their addresses agree in the low ten bits, which are 311.
@@ -20,17 +21,16 @@ func TestTwoHostsEndingIn55IssueTheSameIDsWithADerivedNumber(t *testing.T) {
 	t.Parallel()
 	layout := bitsalloc.Default()
 	hosts := processes(t, service{Layout: layout, Address: hostA}, service{Layout: layout, Address: hostB})
-	var issued [2]tally
+	var issued [2]idset.Set
 	for i, worker := range startAll(hosts) {
 		if worker != 311 {
 			t.Errorf("host %d has worker %d, want 311", i, worker)
 		}
 	}
 	for i, p := range hosts {
-		issued[i] = make(tally)
-		issued[i].once(t, p.draw(100_000)...) // some twelve seconds of ID time, so that both meet even if one starts late
+		issued[i].Once(t, p.draw(100_000)...) // some twelve seconds of ID time, so that both meet even if one starts late
 	}
-	common := issued[0].common(issued[1])
+	common := issued[0].Common(&issued[1])
 	if common == 0 {
 		t.Error("the hosts have no ID in common: the incident is not replayed")
 	}
@@ -50,27 +50,27 @@ func TestTwoHostsEndingIn55AreToldApartByAFence(t *testing.T) {
 			t.Errorf("host B: %v; want ErrWorkerInUse naming row 311 and %s", err, hostA)
 		}
 	}
-	issued := make(tally)
+	var issued idset.Set
 	hosts := processes(t, a, a, b)
 	first, again, second := hosts[0], hosts[1], hosts[2]
-	serve := func(p *process) {
+	serve := func(p *child) {
 		t.Helper()
-		if worker := startAll([]*process{p})[0]; worker != 311 {
+		if worker := startAll([]*child{p})[0]; worker != 311 {
 			t.Errorf("worker %d, want 311", worker)
 		}
-		issued.once(t, p.draw(10_000)...)
+		issued.Once(t, p.draw(10_000)...)
 	}
 
 	serve(first)
 	refused()
-	issued.once(t, first.draw(10_000)...) // it has lost nothing
-	issued.once(t, first.kill()...)
+	issued.Once(t, first.draw(10_000)...) // it has lost nothing
+	issued.Once(t, first.kill()...)
 	refused() // the killed process has not released the worker ID
 	serve(again)
 	refused()
 	again.close()
 	serve(second)
-	if n := issued.size(); n != 40_000 {
+	if n := issued.Len(); n != 40_000 {
 		t.Errorf("%d IDs, want 40,000", n)
 	}
 }

@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
 
 // startAll has processes make their generators at the same moment, and returns their numbers.
-func startAll(all []*process) []int64 {
+func startAll(all []*child) []int64 {
 	for _, p := range all {
 		p.tell("start")
 	}
@@ -35,18 +36,18 @@ func TestManyStartsAtOnceGetDifferentNumbers(t *testing.T) {
 	const starts, draws = 16, 10_000
 	leased := service{Layout: bitsalloc.Default(), DSN: mariaDB(t).DSN()}
 	all := processes(t, slices.Repeat([]service{leased}, starts)...)
-	issued := make(tally)
+	var issued idset.Set
 	for _, numbers := range []string{"new", "recycled"} {
 		different(t, startAll(all))
 		for _, p := range all {
-			issued.once(t, p.draw(draws)...)
+			issued.Once(t, p.draw(draws)...)
 		}
 		for _, p := range all {
 			p.close()
 		}
-		t.Logf("%d IDs after the round with %s numbers", issued.size(), numbers)
+		t.Logf("%d IDs after the round with %s numbers", issued.Len(), numbers)
 	}
-	if n := issued.size(); n != 2*starts*draws {
+	if n := issued.Len(); n != 2*starts*draws {
 		t.Errorf("%d IDs, want %d", n, 2*starts*draws)
 	}
 }
