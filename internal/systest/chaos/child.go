@@ -1,212 +1,85 @@
 package chaos
 
 import (
-	"bufio"
-	"context"
-	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/process"
 )
 
-// The parent passes the profile in the environment, and commands as lines on standard input. The
-// process writes events as JSON to standard output, and IDs as 64 bits each, little endian, to the
-// file descriptor idsFile. The process ends when its standard input ends.
-const (
-	profileEnv   = "UIDRING_CHAOS_PROFILE"
-	idsFile      = 3
-	commandAgain = "again" // close the generator and make another
-	commandClock = "clock" // followed by how far the clock is to be off
-)
-
-// An event is a report of a process about its generator.
-type event struct {
-	Kind      string   // leased, or the place of an error
-	WorkerID  int64    // with leased and lost
-	Sentinels []string `json:",omitempty"` // of an error
-	Text      string   `json:",omitempty"` // of an error that may not be met there
-}
-
-const eventLeased = "leased"
-
-// runChild makes the program a process of the run if it was started as one, and does not return
-// then.
-func runChild() {
-	text, ok := os.LookupEnv(profileEnv)
-	if !ok {
-		return
-	}
-	c := &child{events: json.NewEncoder(os.Stdout), ids: os.NewFile(idsFile, "ids"), again: make(chan struct{}, 1)}
-	err := json.Unmarshal([]byte(text), &c.profile)
-	if err == nil {
-		err = c.run()
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "chaos: process %d: %v\n", c.profile.Number, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
+// A child is a process with a generator. Any number of goroutines may use it.
 type child struct {
+	*process.Child
 	profile profile
-	ids     *os.File
-	again   chan struct{} // capacity 1
-	offset  atomic.Int64  // of the clock, in nanoseconds
-
-	mu     sync.Mutex // of events
-	events *json.Encoder
+	killed  atomic.Bool   // by this run
+	done    chan struct{} // closed when it has ended and all it wrote has been counted
 }
 
-// run makes generators and draws from them until the parent closes standard input.
-func (c *child) run() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		defer cancel()
-		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-			c.obey(in.Text())
-		}
-	}()
-	db, err := sqlassigner.OpenMySQL(c.profile.DSN)
+// startChild starts this program again. The run receives the child's IDs and events as they arrive,
+// and a failure if the child exits unexpectedly.
+func startChild(r *chaosRun, p profile) (*child, error) {
+	cmd, err := process.Again(profileEnv, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer db.Close()
-	a, err := c.profile.assigner(db)
+	ids, writer, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for ctx.Err() == nil {
-		g, err := cached.NewContext(ctx, c.config(a))
-		if err != nil {
-			if ctx.Err() == nil {
-				c.failed(inNew, err)
-				pause(ctx, 200*time.Millisecond+rand.N(500*time.Millisecond))
+	cmd.ExtraFiles = []*os.File{writer} // as idsFile
+	started, err := process.StartChild(cmd)
+	if err := errors.Join(err, writer.Close()); err != nil {
+		return nil, errors.Join(err, ids.Close())
+	}
+	c := &child{Child: started, profile: p, done: make(chan struct{})}
+	go c.follow(r, ids)
+	return c, nil
+}
+
+// follow counts the IDs and events of the process until it has ended.
+func (c *child) follow(r *chaosRun, ids *os.File) {
+	defer close(c.done)
+	var readers sync.WaitGroup
+	readers.Go(func() { r.counter.follow(c.profile.Number, ids) })
+	readers.Go(func() {
+		decoder := json.NewDecoder(c.Stdout)
+		for {
+			var e event
+			if decoder.Decode(&e) != nil {
+				return // the end, or a piece of an event that a kill has left
 			}
-			continue
+			r.event(c.profile.Number, e)
 		}
-		if err := c.draw(ctx, g); err != nil {
-			return err
-		}
-		if err := g.Close(); err != nil {
-			c.failed(inClose, err)
-		}
+	})
+	readers.Wait()
+	if err := errors.Join(c.Stdout.Close(), ids.Close()); err != nil {
+		r.fail("pipes of process %d: %v", c.profile.Number, err)
 	}
-	return nil
-}
-
-func (c *child) config(a assigner.Assigner) cached.Config {
-	return cached.Config{
-		Layout:        c.profile.Layout,
-		Assigner:      a,
-		AssignTimeout: assignTimeout,
-		OnEmpty:       c.profile.OnEmpty,
-		Now:           func() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) },
-		Trace: cached.Trace{
-			LeaseAssigned: func(g assigner.Grant) { c.tell(event{Kind: eventLeased, WorkerID: g.WorkerID}) },
-			LeaseLost:     func(_ int64, err error) { c.failed(inLost, err) },
-			RenewFailed:   func(err error) { c.failed(inRenew, err) },
-		},
+	if err := c.Wait(); err != nil && !c.killed.Load() {
+		r.fail("process %d ended by itself: %v", c.profile.Number, err)
 	}
 }
 
-func (c *child) obey(command string) {
-	if text, ok := strings.CutPrefix(command, commandClock+" "); ok {
-		if d, err := time.ParseDuration(text); err == nil {
-			c.offset.Store(int64(d))
-		}
-		return
-	}
-	select {
-	case c.again <- struct{}{}:
-	default:
-	}
+// pause stops the process until resume. Both do nothing when the process has ended.
+func (c *child) pause() { _ = c.Pause() }
+
+func (c *child) resume() { _ = c.Continue() }
+
+// kill kills the process and waits until its IDs are counted.
+func (c *child) kill() {
+	c.killed.Store(true)
+	c.Kill()
+	<-c.done
 }
 
-// draw takes IDs at the rate of the profile, and writes them out, until the generator is to be
-// closed.
-func (c *child) draw(ctx context.Context, g *cached.Generator) error {
-	const interval = 10 * time.Millisecond
-	ids := make([]int64, max(1, c.profile.Rate*int(interval)/int(time.Second)))
-	var words []byte
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		n, errTake := c.take(ctx, g, ids)
-		words = words[:0]
-		for _, id := range ids[:n] {
-			words = binary.LittleEndian.AppendUint64(words, uint64(id))
-		}
-		if _, err := c.ids.Write(words); err != nil {
-			return fmt.Errorf("write IDs: %w", err)
-		}
-		if errTake != nil && ctx.Err() == nil {
-			c.failed(inTake, errTake)
-			pause(ctx, 100*time.Millisecond)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-c.again:
-			return nil
-		case <-tick.C:
-		}
-	}
+// command sends a line, which does not wait for the process: the pipe has room.
+func (c *child) command(line string) {
+	_, _ = fmt.Fprintln(c.Stdin, line) // an error says that it has ended
 }
 
-// take fills ids in the way of the profile, as far as there are any.
-func (c *child) take(ctx context.Context, g *cached.Generator, ids []int64) (n int, err error) {
-	next := g.Next
-	switch c.profile.Mode {
-	case "fill":
-		return g.Fill(ids)
-	case "context":
-		ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-		defer cancel()
-		next = func() (int64, error) { return g.NextContext(ctx) }
-	}
-	for n = range ids {
-		if ids[n], err = next(); err != nil {
-			return n, err
-		}
-	}
-	return len(ids), nil
-}
-
-func (c *child) failed(place string, err error) {
-	e := event{Kind: place}
-	documented := false
-	if e.Sentinels, documented = classify(place, err); !documented {
-		e.Text = err.Error()
-	}
-	c.tell(e)
-}
-
-// tell writes an event. It ignores errors: they mean that the parent is gone, and then standard
-// input ends as well.
-func (c *child) tell(e event) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_ = c.events.Encode(e)
-}
-
-// pause waits, unless ctx ends, and reports whether it has not.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
+// finish has the process close its generator and end.
+func (c *child) finish() { _ = c.Stdin.Close() }

@@ -8,17 +8,17 @@ import (
 	"sync"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
 
-// A counter counts every ID. It keeps a bitmap for each block, the IDs of one worker ID and delta,
-// until all IDs of the block have arrived. Its memory therefore does not grow with the duration of
-// the run. Any number of goroutines may use it.
+// A counter counts every ID. Any number of goroutines may use it.
 type counter struct {
 	alloc   *bitsalloc.Allocator
 	workers int64 // those below it may appear
 
 	mu       sync.Mutex
-	runs     map[int64]*run // by ID without its sequence
+	seen     idset.Set
+	blocks   map[int64]*block // by ID without its sequence
 	tally    tally
 	byWorker []int64  // IDs
 	findings []string // the first few
@@ -28,22 +28,21 @@ type counter struct {
 type tally struct {
 	ids        int64 // without duplicates
 	duplicates int64 // IDs that had arrived before
-	shared     int64 // runs with IDs of more than one process: fences do not allow it even where no ID comes twice
+	shared     int64 // blocks with IDs of more than one process: fences do not allow it even where no ID comes twice
 	foreign    int64 // IDs of worker IDs that were not to be had
 }
 
-type run struct {
+// A block is the IDs of one worker ID and delta.
+type block struct {
 	process int // that the first of its IDs came from
 	shared  bool
-	twice   bool     // an ID of it has come twice
-	left    int      // IDs that have not come
-	seen    []uint64 // a bit for each sequence; nil: all have come
+	twice   bool // an ID of it has come twice
 }
 
 const mostFindings = 10
 
 func newCounter(alloc *bitsalloc.Allocator, workers int) *counter {
-	return &counter{alloc: alloc, workers: int64(workers), runs: make(map[int64]*run), byWorker: make([]int64, workers)}
+	return &counter{alloc: alloc, workers: int64(workers), blocks: make(map[int64]*block), byWorker: make([]int64, workers)}
 }
 
 // follow counts the IDs of a process until the process ends. It ignores a truncated last ID of a
@@ -72,55 +71,44 @@ func (c *counter) follow(process int, r io.Reader) {
 func (c *counter) add(process int, ids []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	sequenceBits := c.alloc.Layout().SequenceBits
-	key, current := int64(-1), (*run)(nil)
-	for _, id := range ids {
-		if current == nil || id>>sequenceBits != key {
-			key = id >> sequenceBits
-			current = c.enter(process, id, key)
+	key := func(id int64) int64 { return id >> c.alloc.Layout().SequenceBits }
+	for len(ids) > 0 {
+		first := key(ids[0])
+		n := slices.IndexFunc(ids, func(id int64) bool { return key(id) != first })
+		if n < 0 {
+			n = len(ids)
 		}
-		c.mark(process, id, current)
+		c.addBlock(process, first, ids[:n])
+		ids = ids[n:]
 	}
 }
 
-// enter returns the run of an ID.
-func (c *counter) enter(process int, id, key int64) *run {
-	r := c.runs[key]
-	if r == nil {
-		size := 1 << c.alloc.Layout().SequenceBits
-		r = &run{process: process, left: size, seen: make([]uint64, (size+63)/64)}
-		c.runs[key] = r
+// addBlock counts IDs of one block.
+func (c *counter) addBlock(process int, key int64, ids []int64) {
+	b := c.blocks[key]
+	if b == nil {
+		b = &block{process: process}
+		c.blocks[key] = b
 	}
-	if r.process != process && !r.shared {
-		r.shared = true
+	if b.process != process && !b.shared {
+		b.shared = true
 		c.tally.shared++
-		c.find("process %d has IDs of a run of process %d: %s", process, r.process, c.describe(id))
+		c.find("process %d has IDs of a block of process %d: %s", process, b.process, c.describe(ids[0]))
 	}
-	return r
-}
-
-func (c *counter) mark(process int, id int64, r *run) {
-	worker := id >> c.alloc.Layout().SequenceBits & (1<<c.alloc.Layout().WorkerBits - 1)
+	worker := key & (1<<c.alloc.Layout().WorkerBits - 1)
 	if worker >= c.workers {
-		c.tally.foreign++
-		c.find("process %d has a worker ID that nobody may have: %s", process, c.describe(id))
+		c.tally.foreign += int64(len(ids))
+		c.find("process %d has a worker ID that is not offered: %s", process, c.describe(ids[0]))
 		return
 	}
-	sequence := id & (1<<c.alloc.Layout().SequenceBits - 1)
-	word, bit := sequence/64, uint64(1)<<(sequence%64)
-	if r.seen == nil || r.seen[word]&bit != 0 {
-		c.tally.duplicates++
-		if !r.twice {
-			r.twice = true
-			c.find("process %d has an ID that came before; the first of its run came from process %d: %s", process, r.process, c.describe(id))
-		}
-		return
-	}
-	r.seen[word] |= bit
-	c.tally.ids++
-	c.byWorker[worker]++
-	if r.left--; r.left == 0 {
-		r.seen = nil
+	again := c.seen.Add(ids...)
+	added := int64(len(ids) - len(again))
+	c.tally.ids += added
+	c.byWorker[worker] += added
+	c.tally.duplicates += int64(len(again))
+	if len(again) > 0 && !b.twice {
+		b.twice = true
+		c.find("process %d has an ID that came before; the first of its block came from process %d: %s", process, b.process, c.describe(again[0]))
 	}
 }
 

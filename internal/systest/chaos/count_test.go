@@ -42,10 +42,10 @@ func TestCounterFindsWhatMustNotBe(t *testing.T) {
 		{"other delta", [3]int64{8, 2, 5}, 2, tally{ids: 2}, ""},
 		{"same process, same ID", [3]int64{7, 2, 5}, 1, tally{ids: 1, duplicates: 1}, "process 1 has an ID that came before"},
 		{"other process, same ID", [3]int64{7, 2, 5}, 2, tally{ids: 1, duplicates: 1, shared: 1},
-			"process 2 has IDs of a run of process 1: worker 2, delta 7, sequence 5"},
-		{"other process, same run", [3]int64{7, 2, 6}, 2, tally{ids: 2, shared: 1},
-			"process 2 has IDs of a run of process 1: worker 2, delta 7, sequence 6"},
-		{"worker that nobody may have", [3]int64{7, 6, 5}, 1, tally{ids: 1, foreign: 1}, "worker 6, delta 7, sequence 5"},
+			"process 2 has IDs of a block of process 1: worker 2, delta 7, sequence 5"},
+		{"other process, same block", [3]int64{7, 2, 6}, 2, tally{ids: 2, shared: 1},
+			"process 2 has IDs of a block of process 1: worker 2, delta 7, sequence 6"},
+		{"worker ID that is not offered", [3]int64{7, 6, 5}, 1, tally{ids: 1, foreign: 1}, "worker 6, delta 7, sequence 5"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, id := newTestCounter(t)
@@ -62,17 +62,13 @@ func TestCounterFindsWhatMustNotBe(t *testing.T) {
 	}
 }
 
-// The bitmap of a run is given up when all of it has come.
-func TestCounterKnowsRunsThatAreComplete(t *testing.T) {
+func TestCounterKnowsBlocksThatAreComplete(t *testing.T) {
 	c, id := newTestCounter(t)
 	var ids []int64
 	for sequence := range int64(1 << 13) {
 		ids = append(ids, id(7, 2, sequence))
 	}
 	c.add(1, ids)
-	if r := c.runs[ids[0]>>13]; r.seen != nil {
-		t.Error("a complete run has kept its bitmap")
-	}
 	c.add(1, ids[100:110])
 	if got, _ := c.totals(); got != (tally{ids: 1 << 13, duplicates: 10}) {
 		t.Errorf("tally %+v, want %d IDs and 10 duplicates", got, 1<<13)

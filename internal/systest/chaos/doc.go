@@ -15,8 +15,8 @@
 // The run is a test, because package testserver starts its server:
 //
 //	make chaos TIME=10m
-//	go test -v -timeout 0 -run TestChaos . -chaos.for=10m -chaos.seed=7
-//	go test -v -timeout 0 -run TestChaos . -chaos.flush=0     # shows why the durability check exists
+//	go test -v -timeout 0 -run TestChaos ./chaos -chaos.for=10m -chaos.seed=7
+//	go test -v -timeout 0 -run TestChaos ./chaos -chaos.flush=0   # shows why the durability check exists
 //
 // The seed determines the faults and the time between them, but not the state of the processes at
 // that time: runs with the same seed are similar, not identical.

@@ -105,7 +105,7 @@ func (f *figures) line(t tally, o options, elapsed time.Duration) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	parts := []string{
-		fmt.Sprintf("%v, seed %d, %d processes on %d worker IDs, innodb_flush_log_at_trx_commit=%d: %s IDs (%s/s), %s duplicates, %d shared runs",
+		fmt.Sprintf("%v, seed %d, %d processes on %d worker IDs, innodb_flush_log_at_trx_commit=%d: %s IDs (%s/s), %s duplicates, %d shared blocks",
 			elapsed.Round(time.Second), o.seed, o.processes, o.workers, o.flush, humanize.Comma(t.ids),
 			humanize.Comma(int64(float64(t.ids)/elapsed.Seconds())), humanize.Comma(t.duplicates), t.shared),
 		fmt.Sprintf("%d processes started, %d killed, %d stops (%d of them beyond the lease, %d with a successor meanwhile), %d wrong clocks, %d generators reopened",

@@ -40,7 +40,7 @@ func TestVerdictOfDuplicates(t *testing.T) {
 		r := newIdleRun(t, tt.flush)
 		r.counter.add(1, []int64{1 << 16})
 		r.counter.add(2, []int64{1 << 16})
-		if err := r.verdict(); strings.Contains(err.Error(), "1 duplicates, 1 shared runs") != tt.fails {
+		if err := r.verdict(); strings.Contains(err.Error(), "1 duplicates, 1 shared blocks") != tt.fails {
 			t.Errorf("flush %d: verdict %v", tt.flush, err)
 		}
 	}

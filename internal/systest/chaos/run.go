@@ -189,18 +189,18 @@ func (r *chaosRun) endProcesses() error {
 	const patience = 30 * time.Second
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
-	running := slices.DeleteFunc(slices.Clone(r.slots), func(s *slot) bool { return s.process == nil })
+	running := slices.DeleteFunc(slices.Clone(r.slots), func(s *slot) bool { return s.child == nil })
 	for _, s := range running {
-		s.process.finish()
+		s.child.finish()
 	}
 	var errs []error
 	for _, s := range running {
 		select {
-		case <-s.process.done:
+		case <-s.child.done:
 		case <-timer.C:
 			timer.Reset(0) // for the others
-			errs = append(errs, fmt.Errorf("process %d has not ended in %v", s.process.profile.Number, patience))
-			s.process.kill()
+			errs = append(errs, fmt.Errorf("process %d has not ended in %v", s.child.profile.Number, patience))
+			s.child.kill()
 		}
 	}
 	return errors.Join(errs...)
@@ -239,7 +239,7 @@ func (r *chaosRun) verdict() error {
 		errs = append(errs, errors.New(f))
 	}
 	if r.options.durable() && t.duplicates+t.shared+t.foreign > 0 {
-		errs = append(errs, fmt.Errorf("%d duplicates, %d shared runs, %d IDs of foreign workers:\n%s",
+		errs = append(errs, fmt.Errorf("%d duplicates, %d shared blocks, %d IDs of foreign workers:\n%s",
 			t.duplicates, t.shared, t.foreign, strings.Join(findings, "\n")))
 	}
 	if missing := r.figures.missing(); len(missing) > 0 || t.ids == 0 {

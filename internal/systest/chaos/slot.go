@@ -4,16 +4,15 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"time"
 )
 
 // A slot has one process after another, at times two at once. It belongs to one goroutine.
 type slot struct {
-	run     *chaosRun
-	number  int
-	random  *rand.Rand
-	process *process
+	run    *chaosRun
+	number int
+	random *rand.Rand
+	child  *child
 }
 
 // start puts a new process into the slot.
@@ -22,7 +21,7 @@ func (s *slot) start() error {
 	p := newProfile(s.run.options, s.random, s.number).through(s.run.server.DSN(), s.run.server.Addr(), s.run.links[s.number].addr)
 	p.Number = number
 	var err error
-	if s.process, err = startProcess(s.run, p); err != nil {
+	if s.child, err = startChild(s.run, p); err != nil {
 		return fmt.Errorf("start process %d: %w", number, err)
 	}
 	return nil
@@ -56,41 +55,41 @@ func (s *slot) faults(ctx context.Context) error {
 
 func (s *slot) kill() error {
 	s.run.figures.kills.Add(1)
-	s.process.kill()
+	s.child.kill()
 	return s.start()
 }
 
 // beyond is a time after which the lease of a process that is stopped has expired.
 func (s *slot) beyond() time.Duration {
-	return s.process.profile.expiry() + between(s.random, 500*time.Millisecond, 4*time.Second)
+	return s.child.profile.expiry() + between(s.random, 500*time.Millisecond, 4*time.Second)
 }
 
 // freeze stops the process for longer than its lease lasts. It goes on as if nothing had happened.
 func (s *slot) freeze(ctx context.Context) {
 	s.run.figures.freezes.Add(1)
-	s.process.signal(syscall.SIGSTOP)
+	s.child.pause()
 	pause(ctx, s.beyond())
-	s.process.signal(syscall.SIGCONT)
+	s.child.resume()
 }
 
 // nap stops the process for a time that its lease outlasts.
 func (s *slot) nap(ctx context.Context) {
 	s.run.figures.naps.Add(1)
-	s.process.signal(syscall.SIGSTOP)
+	s.child.pause()
 	pause(ctx, between(s.random, 20*time.Millisecond, 1500*time.Millisecond))
-	s.process.signal(syscall.SIGCONT)
+	s.child.resume()
 }
 
 // replace starts a successor while the process is stopped, as a supervisor does that takes it for
 // dead. Then both run.
 func (s *slot) replace(ctx context.Context) error {
 	s.run.figures.zombies.Add(1)
-	old := s.process
-	old.signal(syscall.SIGSTOP)
+	old := s.child
+	old.pause()
 	pause(ctx, between(s.random, 0, 2*time.Second))
 	err := s.start()
 	pause(ctx, between(s.random, time.Second, 10*time.Second))
-	old.signal(syscall.SIGCONT)
+	old.resume()
 	pause(ctx, between(s.random, time.Second, 3*time.Second))
 	old.kill()
 	return err
@@ -99,7 +98,7 @@ func (s *slot) replace(ctx context.Context) error {
 // reopen has the process close its generator, which releases the worker ID, and make another.
 func (s *slot) reopen() {
 	s.run.figures.reopenings.Add(1)
-	s.process.command(commandAgain)
+	s.child.command(commandAgain)
 }
 
 // wrongClock makes the process take its next lease with a clock error up to maxSkew, or above.
@@ -112,11 +111,11 @@ func (s *slot) wrongClock(ctx context.Context) {
 			off = -off
 		}
 	}
-	s.process.command(commandClock + " " + off.String())
-	s.process.command(commandAgain)
+	s.child.command(commandClock + " " + off.String())
+	s.child.command(commandAgain)
 	pause(ctx, between(s.random, time.Second, 8*time.Second))
-	s.process.command(commandClock + " 0s")
+	s.child.command(commandClock + " 0s")
 	if s.random.IntN(2) == 0 {
-		s.process.command(commandAgain)
+		s.child.command(commandAgain)
 	}
 }
