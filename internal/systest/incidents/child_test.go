@@ -1,7 +1,6 @@
 package incidents_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strconv"
@@ -17,8 +16,7 @@ import (
 type child struct {
 	*process.Child
 	t      *testing.T
-	out    *bufio.Reader // its standard output
-	killed bool          // by the test
+	killed bool // by the test
 }
 
 // processes starts a process for each service, all of them without a generator. They end with the
@@ -42,19 +40,11 @@ func processes(t *testing.T, services ...service) []*child {
 
 func newChild(t *testing.T, s service) *child {
 	t.Helper()
-	cmd, err := process.Again(serviceEnv, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := process.StartChild(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Stdout.Close() })
+	c := process.Play(t, serviceEnv, s)
 	if err := c.Stdout.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	return &child{Child: c, t: t, out: bufio.NewReader(c.Stdout)}
+	return &child{Child: c, t: t}
 }
 
 // wait waits for the end of a process whose standard input has ended, or that was killed.
@@ -83,11 +73,11 @@ func (p *child) tell(command string) {
 // line returns the next line of the process.
 func (p *child) line() string {
 	p.t.Helper()
-	text, err := p.out.ReadString('\n')
+	text, err := p.Line()
 	if err != nil {
 		p.t.Fatalf("process %d said %q, then %v", p.pid(), text, err)
 	}
-	return strings.TrimSuffix(text, "\n")
+	return text
 }
 
 func (p *child) expect(want string) {
@@ -147,11 +137,11 @@ func (p *child) kill() (ids []int64) {
 	p.killed = true
 	p.Kill()
 	for {
-		text, err := p.out.ReadString('\n')
+		text, err := p.Line()
 		if err != nil {
 			return ids
 		}
-		id, err := strconv.ParseInt(strings.TrimSuffix(text, "\n"), 10, 64)
+		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			p.t.Errorf("process %d said %q before it was killed, want IDs", p.pid(), text)
 			return ids

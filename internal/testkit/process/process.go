@@ -5,12 +5,15 @@
 package process
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
+	"testing"
 )
 
 // A Process is a child that was started. Any number of goroutines may use it.
@@ -45,7 +48,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 // Ended returns a channel that is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Wait waits until the process has ended, and returns what [exec.Cmd.Wait] has returned. It may be
+// Wait waits until the process has ended, and returns the error of [exec.Cmd.Wait]. It may be
 // called any number of times.
 func (p *Process) Wait() error {
 	<-p.ended
@@ -58,6 +61,7 @@ type Child struct {
 	*Process
 	Stdin  io.WriteCloser
 	Stdout *os.File
+	lines  *bufio.Reader // of Stdout
 }
 
 // StartChild starts a command as a Child that shares the standard error of this process.
@@ -77,7 +81,14 @@ func StartChild(cmd *exec.Cmd) (*Child, error) {
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close(), stdout.Close())
 	}
-	return &Child{p, stdin, stdout}, nil
+	return &Child{p, stdin, stdout, bufio.NewReader(stdout)}, nil
+}
+
+// Line returns the next line of the child's standard output without its end, and an error with an
+// incomplete last one. It reads ahead: read Stdout directly, or by Line.
+func (c *Child) Line() (string, error) {
+	text, err := c.lines.ReadString('\n')
+	return strings.TrimSuffix(text, "\n"), err
 }
 
 // Again returns the command that runs this program again with arguments. In the child, [Role] reads
@@ -94,6 +105,24 @@ func Again(variable string, role any, args ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), variable+"="+string(text))
 	return cmd, nil
+}
+
+// Play starts a command of [Again] as a Child of the test, which kills it in the end.
+func Play(t testing.TB, variable string, role any, args ...string) *Child {
+	t.Helper()
+	cmd, err := Again(variable, role, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := StartChild(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Kill()
+		_, _ = c.Stdin.Close(), c.Stdout.Close() // the test may have closed them
+	})
+	return c
 }
 
 // Role reports whether this process was started by a command of [Again] with the variable, and then

@@ -1,7 +1,6 @@
 package process_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +13,8 @@ import (
 
 const roleEnv = "UIDRING_PROCESS_ROLE"
 
-// A role is the work of a child: it writes a text a number of times at once, then its arguments, and
-// ends with its input.
+// A role is the work of a child: the child writes a text a number of times and its arguments, all
+// at once, and ends with its input.
 type role struct {
 	Text  string
 	Times int
@@ -34,29 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func startChild(t *testing.T, text string, times int) *process.Child {
-	t.Helper()
-	cmd, err := process.Again(roleEnv, role{text, times}, "a", "b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := process.StartChild(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		c.Kill()
-		if err := errors.Join(c.Stdin.Close(), c.Stdout.Close()); err != nil && !errors.Is(err, os.ErrClosed) {
-			t.Error(err)
-		}
-	})
-	return c
-}
-
 func TestChildPlaysItsRoleUntilItsInputEnds(t *testing.T) {
-	c := startChild(t, "ready", 2)
-	if text, err := bufio.NewReader(c.Stdout).ReadString(']'); text != "readyready[a b]" || err != nil {
-		t.Fatalf("the child says %q, %v", text, err)
+	c := process.Play(t, roleEnv, role{"ready\n", 1}, "a", "b")
+	if line, err := c.Line(); line != "ready" || err != nil {
+		t.Fatalf("the child says %q, %v, want ready", line, err)
 	}
 	select {
 	case <-c.Ended():
@@ -71,11 +51,14 @@ func TestChildPlaysItsRoleUntilItsInputEnds(t *testing.T) {
 			t.Errorf("ended with %v, want exit status 3", err)
 		}
 	}
+	if line, err := c.Line(); line != "[a b]" || err != io.EOF {
+		t.Errorf("the child's last words are %q, %v, want its arguments and the end", line, err)
+	}
 	c.Kill() // which has nothing to do
 }
 
 func TestOutputOfAKilledChildRemains(t *testing.T) {
-	c := startChild(t, "line\n", 1000)
+	c := process.Play(t, roleEnv, role{"line\n", 1000})
 	first := make([]byte, 1)
 	if _, err := c.Stdout.Read(first); err != nil {
 		t.Fatal(err)
@@ -85,7 +68,7 @@ func TestOutputOfAKilledChildRemains(t *testing.T) {
 		t.Errorf("%v, want it killed", c.Cmd.ProcessState)
 	}
 	rest, err := io.ReadAll(c.Stdout)
-	if want := strings.Repeat("line\n", 1000) + "[a b]"; string(first)+string(rest) != want || err != nil {
+	if want := strings.Repeat("line\n", 1000) + "[]"; string(first)+string(rest) != want || err != nil {
 		t.Errorf("%d bytes, %v, want %d", 1+len(rest), err, len(want))
 	}
 }

@@ -1,7 +1,6 @@
 package testserver
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -157,18 +156,9 @@ func TestServerDiesWithTheTestProcess(t *testing.T) {
 	if _, ok := find("redis-server", "valkey-server"); !ok {
 		missing(t, "Redis", "no redis-server", "redis-server")
 	}
-	cmd, err := process.Again(childEnv, "", "-test.run=^"+t.Name()+"$")
-	if err != nil {
-		t.Fatal(err)
-	}
-	child, err := process.StartChild(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer child.Stdin.Close()
-	defer child.Stdout.Close()
-	line, err := bufio.NewReader(child.Stdout).ReadString('\n')
-	addr, dir, ok := strings.Cut(strings.TrimSpace(line), " ")
+	child := process.Play(t, childEnv, "", "-test.run=^"+t.Name()+"$")
+	line, err := child.Line()
+	addr, dir, ok := strings.Cut(line, " ")
 	if err != nil || !ok {
 		t.Fatalf("child said %q: %v", line, err)
 	}

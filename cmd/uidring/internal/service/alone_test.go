@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -25,7 +26,7 @@ func TestServeAlone(t *testing.T) {
 		cmd.Env = []string{"HOME=" + home}
 		return cmd
 	}
-	client, all := clients(t, nil)["HTTP/1.1"], newTally()
+	client, all := clients(t, nil)["HTTP/1.1"], new(idset.Set)
 	begin := func() *child {
 		t.Helper()
 		c := launch(t, command())
@@ -38,7 +39,7 @@ func TestServeAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.add(ids...)
+		all.Once(t, ids...)
 		return ids
 	}
 	first := begin()
@@ -53,7 +54,7 @@ func TestServeAlone(t *testing.T) {
 			t.Errorf("%s: status %d, %v, want %q in the body", path, status, err, want)
 		}
 	}
-	first.kill()
+	first.Kill()
 	second := begin()
 	draw(second, 20_000)
 	if second.worker() == first.worker() {
@@ -66,7 +67,6 @@ func TestServeAlone(t *testing.T) {
 		t.Errorf("worker %d, want %d, which was given back", third.worker(), second.worker())
 	}
 	third.terminate()
-	all.check(t)
 }
 
 // checkPrivate wants a folder and its files to be for their owner only.
@@ -110,11 +110,11 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	began := time.Now()
 	c.signal(syscall.SIGTERM)
 	until(t, "an end", func() bool {
-		_ = c.cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended
+		_ = c.Cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended
 		return c.hasEnded()
 	})
-	if took := time.Since(began); took < 500*time.Millisecond || c.cmd.ProcessState.Success() {
-		t.Errorf("ended after %v: %v", took, c.cmd.ProcessState)
+	if took := time.Since(began); took < 500*time.Millisecond || c.Cmd.ProcessState.Success() {
+		t.Errorf("ended after %v: %v", took, c.Cmd.ProcessState)
 	}
 }
 

@@ -52,7 +52,7 @@ func (h host) refused(args []string, texts ...string) {
 			h.t.Errorf("%q: no %q in\n%s", args, text, log)
 		}
 	}
-	if code := c.cmd.ProcessState.ExitCode(); code != 2 || strings.Contains(log, "ready") {
+	if code := c.Cmd.ProcessState.ExitCode(); code != 2 || strings.Contains(log, "ready") {
 		h.t.Errorf("%q: exit code %d, want 2\n%s", args, code, log)
 	}
 }
@@ -179,7 +179,7 @@ func TestStoreOfAUnitThatIsGoneIsNotReplaced(t *testing.T) {
 	}
 	c = start()
 	c.wait()
-	if code := c.cmd.ProcessState.ExitCode(); code != 2 {
+	if code := c.Cmd.ProcessState.ExitCode(); code != 2 {
 		t.Errorf("exit code %d, want 2\n%s", code, c.log)
 	}
 }
