@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 
 	"internal/testkit/idset":      {},
 	"internal/testkit/process":    {},
+	"internal/testkit/poll":       {},
 	"internal/testkit/storetest":  {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
 	"internal/testkit/testserver": {module + "/internal/disk", module + "/internal/testkit/process"},
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/process"
 )
 
@@ -41,7 +42,7 @@ func processes(t *testing.T, services ...service) []*child {
 func newChild(t *testing.T, s service) *child {
 	t.Helper()
 	c := process.Play(t, serviceEnv, s)
-	if err := c.Stdout.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.Stdout.SetReadDeadline(time.Now().Add(poll.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	return &child{Child: c, t: t}
@@ -55,9 +56,9 @@ func (p *child) wait() {
 		if err := p.Wait(); err != nil && !p.killed {
 			p.t.Errorf("process %d: %v", p.pid(), err)
 		}
-	case <-time.After(patience):
+	case <-time.After(poll.Patience):
 		p.Kill()
-		p.t.Errorf("process %d did not end within %v", p.pid(), patience)
+		p.t.Errorf("process %d did not end within %v", p.pid(), poll.Patience)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -29,7 +30,7 @@ func TestDatabaseKilledForAMinute(t *testing.T) {
 	}
 	// The rest of the default window has to be a whole window and a second for the kill, and has to
 	// end twenty seconds before the minute.
-	until(t, "the windows come up to the rate", func() bool {
+	poll.Until(t, "the windows come up to the rate", func() bool {
 		left := standard.lasts()
 		return patient.ready() && left > standard.window+time.Second && left < 40*time.Second
 	})
@@ -103,10 +104,10 @@ func comeBack(t *testing.T, server *testserver.Server, patient, standard *load) 
 	server.Restart()
 	back := time.Now()
 	for i, l := range [...]*load{patient, standard} {
-		until(t, "a renewal after the outage", func() bool { return l.g.Stats().Renewals > renewals[i] })
+		poll.Until(t, "a renewal after the outage", func() bool { return l.g.Stats().Renewals > renewals[i] })
 		t.Logf("load %d has renewed %v after the server was back", i, time.Since(back).Round(time.Second/10))
 	}
-	until(t, "IDs with the default window", func() bool { return standard.issued.Load() >= standard.before+perSecond })
+	poll.Until(t, "IDs with the default window", func() bool { return standard.issued.Load() >= standard.before+perSecond })
 	if took := time.Since(back); took > 15*time.Second {
 		t.Errorf("IDs with the default window %v after the server was back, want seconds", took)
 	}

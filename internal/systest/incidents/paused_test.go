@@ -8,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 // A process that is suspended, migrated or starved cannot know that its lease has ended.
@@ -24,7 +25,7 @@ func TestProcessPausedUntilItsNumberIsAnothers(t *testing.T) {
 	if err := paused.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the lease of the paused process expires", func() bool { return expired(t, store, worker) })
+	poll.Until(t, "the lease of the paused process expires", func() bool { return expired(t, store, worker) })
 	if got := startAll(both[1:])[0]; got != worker {
 		t.Errorf("worker %d, want %d, which the paused process has", got, worker)
 	}
@@ -39,7 +40,7 @@ func TestProcessPausedUntilItsNumberIsAnothers(t *testing.T) {
 	if f := parse(t, leased.Layout, ids[0]); f.WorkerID != worker {
 		t.Errorf("the paused process goes on with %v, want worker %d: what it has prepared is its own", f, worker)
 	}
-	until(t, "the paused process has another number", func() bool {
+	poll.Until(t, "the paused process has another number", func() bool {
 		ids := paused.draw(1_000)
 		issued.Once(t, ids...)
 		return parse(t, leased.Layout, ids[len(ids)-1]).WorkerID != worker

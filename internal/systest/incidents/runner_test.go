@@ -12,6 +12,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/process"
 )
 
@@ -74,7 +75,7 @@ func (r *runner) run(in *bufio.Reader) (err error) {
 }
 
 func (r *runner) obey(command string) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), poll.Patience)
 	defer cancel()
 	verb, arg, _ := strings.Cut(command, " ")
 	switch verb {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -109,7 +110,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	c := serve(t, "--data="+testserver.DiskFolder(t), "--drain=1h")
 	began := time.Now()
 	c.signal(syscall.SIGTERM)
-	until(t, "an end", func() bool {
+	poll.Until(t, "an end", func() bool {
 		_ = c.Cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended
 		return c.hasEnded()
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/process"
 )
 
@@ -74,7 +75,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *child {
 
 func (c *child) ready() {
 	c.t.Helper()
-	until(c.t, "a worker ID", func() bool {
+	poll.Until(c.t, "a worker ID", func() bool {
 		if c.hasEnded() {
 			c.t.Fatalf("%v: %v\n%s", c.Cmd, c.Cmd.ProcessState, c.log)
 		}

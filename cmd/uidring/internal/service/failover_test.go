@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -43,7 +44,7 @@ func standIn(t *testing.T, settings [][]string) {
 	c.draw(6)
 	more := func() { // IDs for all clients
 		goal := all.Len() + 20_000
-		until(t, "IDs", func() bool { return all.Len() >= goal })
+		poll.Until(t, "IDs", func() bool { return all.Len() >= goal })
 	}
 	more()
 	f.end(0, (*child).Kill)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -142,7 +143,7 @@ func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
 	h.refused([]string{"--data=" + copied, "--new-store"}, "is a copy of "+moved)
 	h.must(os.RemoveAll(moved))
 	c := h.launch("--data=" + copied) // the copy may be older than the original was
-	until(t, "a quarantine", func() bool { return c.log.find("waiting for a worker ID") != nil || c.hasEnded() })
+	poll.Until(t, "a quarantine", func() bool { return c.log.find("waiting for a worker ID") != nil || c.hasEnded() })
 	if c.hasEnded() {
 		t.Errorf("log:\n%s", c.log)
 	}
@@ -190,7 +191,7 @@ func TestStoreThatMovesUnderAServerIsReported(t *testing.T) {
 	c := h.serve("--window=1s")
 	h.must(os.Rename(h.data(), h.data()+"-moved"))
 	const failed = "worker ID: call to the store failed"
-	until(t, "a failed call", func() bool { return c.log.find(failed) != nil || c.hasEnded() })
+	poll.Until(t, "a failed call", func() bool { return c.log.find(failed) != nil || c.hasEnded() })
 	if text := fmt.Sprint(c.log.find(failed)["error"]); !strings.Contains(text, "the file "+h.file()+" was moved, replaced or deleted while it was open") {
 		t.Errorf("logged %s", text)
 	}

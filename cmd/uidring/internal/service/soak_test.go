@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -60,7 +61,7 @@ func TestSoak(t *testing.T) {
 	began := time.Now()
 	for outage := 1; outage == 1 || time.Since(began) < *soakFor; outage++ {
 		goal := all.Len() + 10_000
-		until(t, "IDs", func() bool { return all.Len() >= goal })
+		poll.Until(t, "IDs", func() bool { return all.Len() >= goal })
 		pause(t, window)
 		if outage <= 2 {
 			first = use(t, probe, server)
@@ -68,13 +69,13 @@ func TestSoak(t *testing.T) {
 		t.Logf("%3.0f s  %11d IDs  %v", time.Since(began).Seconds(), all.Len(), use(t, probe, server))
 		refused := s.seen(noLease)
 		database.Kill9()
-		until(t, "a shortage", func() bool { return s.seen(noLease) > refused })
+		poll.Until(t, "a shortage", func() bool { return s.seen(noLease) > refused })
 		wantReady(t, probe, server, http.StatusServiceUnavailable)
 		database.Restart()
 		wantReady(t, probe, server, http.StatusOK)
 	}
 	goal := all.Len() + 10_000
-	until(t, "IDs", func() bool { return all.Len() >= goal })
+	poll.Until(t, "IDs", func() bool { return all.Len() >= goal })
 	last := use(t, probe, server)
 	c.end()
 	stopWatching()
@@ -129,12 +130,12 @@ func lookOn(t *testing.T, c *child) (stop func()) {
 func pause(t *testing.T, d time.Duration) {
 	t.Helper()
 	end := time.Now().Add(d)
-	until(t, "time", func() bool { return time.Now().After(end) })
+	poll.Until(t, "time", func() bool { return time.Now().After(end) })
 }
 
 func wantReady(t *testing.T, client *http.Client, c *child, want int) {
 	t.Helper()
-	until(t, fmt.Sprint("status ", want, " of /readyz"), func() bool {
+	poll.Until(t, fmt.Sprint("status ", want, " of /readyz"), func() bool {
 		status, _, err := get(client, c.url()+"/readyz")
 		return err == nil && status == want
 	})
