@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/process":    {},
 	"internal/testkit/poll":       {},
 	"internal/testkit/storetest":  {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
+	"internal/testkit/testgen":    {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/defaultgen"},
 	"internal/testkit/testserver": {module + "/internal/disk", module + "/internal/testkit/process"},
 }
 
