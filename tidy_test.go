@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"metrics":               {module + "/assigner", module + "/cached", module + "/defaultgen"},
 	"cached":                {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/keeper"},
 
+	"internal/testkit/faultconn":  {},
 	"internal/testkit/idset":      {},
 	"internal/testkit/process":    {},
 	"internal/testkit/poll":       {},

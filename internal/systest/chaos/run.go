@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/faultconn"
 )
 
 // A server is the database server of a run. Its methods belong to the goroutine that runs.
@@ -30,13 +31,14 @@ type chaosRun struct {
 	alloc    *bitsalloc.Allocator
 	server   server
 	database *database
-	links    []*link
+	links    []*faultconn.Proxy
 	slots    []*slot
 	counter  *counter
 	figures  *figures
 	began    time.Time
 
-	// A fault of one link holds network for reading; a restore, which shuts all links, for writing.
+	// A link that accepts connections again holds network for reading, a restore, during which all
+	// links refuse connections, for writing.
 	network sync.RWMutex
 
 	mu       sync.Mutex
@@ -74,7 +76,7 @@ func linkStream(i int) uint64 { return uint64(3 + 2*i) }
 
 func (r *chaosRun) close() error {
 	for _, l := range r.links {
-		l.shut()
+		l.Close()
 	}
 	return r.database.db.Close()
 }

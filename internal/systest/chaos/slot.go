@@ -18,7 +18,7 @@ type slot struct {
 // start puts a new process into the slot.
 func (s *slot) start() error {
 	number := int(s.run.figures.processes.Add(1))
-	p := newProfile(s.run.options, s.random, s.number).through(s.run.server.DSN(), s.run.server.Addr(), s.run.links[s.number].addr)
+	p := newProfile(s.run.options, s.random, s.number).through(s.run.server.DSN(), s.run.server.Addr(), s.run.links[s.number].Addr())
 	p.Number = number
 	var err error
 	if s.child, err = startChild(s.run, p); err != nil {
