@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"schema":                {},
 	"assigner":              {module + "/bitsalloc"},
 	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
-	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner", module + "/internal/testkit/process"},
+	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/process"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"internal/keeper":       {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
 	"internal/disk":         {},

@@ -40,7 +40,7 @@ func openMariaDB(t *testing.T, dsn string) *sqlx.DB {
 // mariaDB is a backend whose databases lie on one server.
 func mariaDB(s *testserver.Server) storetest.Database {
 	var databases atomic.Int64
-	return storetest.Database{
+	b := storetest.Database{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
 			name := fmt.Sprintf("test%d", databases.Add(1))
 			storetest.Exec(t, openMariaDB(t, s.DSN()), "CREATE DATABASE "+name)
@@ -91,6 +91,14 @@ func mariaDB(s *testserver.Server) storetest.Database {
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp NULL, CREATED timestamp NULL)",
 	}
+	if s != nil {
+		b.Addr = s.Addr()
+		b.Kill = func(*testing.T) {
+			s.Kill9()
+			s.Restart()
+		}
+	}
+	return b
 }
 
 func TestMariaDB(t *testing.T) { storetest.Run(t, mariaDB(testserver.MariaDB(t))) }

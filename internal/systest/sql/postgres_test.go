@@ -35,6 +35,11 @@ func postgres(s *testserver.Server) storetest.Database {
 		StickyFile: "worker_sticky_postgres.sql",
 		LeaseFile:  "worker_lease_postgres.sql",
 		Open:       open,
+		Addr:       s.Addr(),
+		Kill: func(*testing.T) {
+			s.Kill9()
+			s.Restart()
+		},
 		Down: func(*testing.T, string) (up func()) {
 			s.Kill9()
 			return func() { s.Restart() }

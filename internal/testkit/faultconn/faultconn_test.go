@@ -70,7 +70,7 @@ func ways(t *testing.T, run func(t *testing.T, w *Wire, dial func() net.Conn, re
 	t.Run("Proxy", func(t *testing.T) {
 		addr, received := echo(t)
 		p := Start(t, addr)
-		run(t, &p.Wire, func() net.Conn {
+		run(t, p.Wire, func() net.Conn {
 			conn, err := net.Dial("tcp", p.Addr())
 			return opened(t, conn, err)
 		}, received)

@@ -10,7 +10,7 @@ import (
 // A Proxy is a [Wire] for clients without a dial hook: it listens, and carries each connection to a
 // server.
 type Proxy struct {
-	Wire
+	*Wire
 	target string
 	addr   string
 	wg     sync.WaitGroup
@@ -19,25 +19,34 @@ type Proxy struct {
 	listener net.Listener // nil while the proxy refuses connections
 }
 
-// Listen starts a proxy at addr. Port 0 stands for a free one.
-func Listen(addr, target string) (*Proxy, error) {
-	p := &Proxy{target: target, addr: addr}
-	if err := p.Accept(); err != nil {
-		return nil, err
-	}
-	p.addr = p.listener.Addr().String()
-	return p, nil
-}
+// Listen starts a proxy with a wire of its own at addr. Port 0 stands for a free one.
+func Listen(addr, target string) (*Proxy, error) { return new(Wire).listen(addr, target) }
 
-// Start starts a proxy on a free port of this host. It ends with the test.
+// Start starts a proxy with a wire of its own on a free port of this host. It ends with the test.
 func Start(t testing.TB, target string) *Proxy {
 	t.Helper()
-	p, err := Listen("127.0.0.1:0", target)
+	return new(Wire).Proxy(t, target)
+}
+
+// Proxy starts a proxy on a free port of this host, which carries its connections over the wire. It
+// ends with the test.
+func (w *Wire) Proxy(t testing.TB, target string) *Proxy {
+	t.Helper()
+	p, err := w.listen("127.0.0.1:0", target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
 	return p
+}
+
+func (w *Wire) listen(addr, target string) (*Proxy, error) {
+	p := &Proxy{Wire: w, target: target, addr: addr}
+	if err := p.Accept(); err != nil {
+		return nil, err
+	}
+	p.addr = p.listener.Addr().String()
+	return p, nil
 }
 
 // Addr is where clients connect.
