@@ -83,7 +83,7 @@ func noneLost(t *testing.T, n namespace) {
 }
 
 // equalAtOnce makes swaps at once whose predicates all hold, since each swap leaves version, fence
-// and token unchanged. A store that compares revisions of its own has conflicts, and must try again.
+// and token unchanged. A store that compares revisions of its own has conflicts, and must retry.
 func equalAtOnce(t *testing.T, n namespace) {
 	row, meta := sampleRow(11), sampleMeta()
 	if !swap(t, n.Handle(), assigner.Row{}, row, time.Hour) || !swapMeta(t, n.Handle(), assigner.Meta{}, meta) {

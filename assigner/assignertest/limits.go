@@ -93,8 +93,8 @@ func largestCompared(t *testing.T, n namespace) {
 	}
 }
 
-// textWhole writes texts that are too long for some stores, or are not UTF-8. A store that changes a
-// text could make two owners or two tokens equal.
+// textWhole writes texts that are too long for some stores, or are not UTF-8. A store that changes
+// a text could make two owners or two tokens equal.
 func textWhole(t *testing.T, n namespace) {
 	s, row, meta := n.Handle(), sampleRow(12), sampleMeta()
 	if !swap(t, s, assigner.Row{}, row, time.Hour) || !swapMeta(t, s, assigner.Meta{}, meta) {

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -76,10 +77,6 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 		want      []string
 	}{
 		{client, "", []string{`namespace "", allowed: 1 to 64`}},
-		{client, strings.Repeat("x", 65), []string{"allowed: 1 to 64"}},
-		{client, "a b", []string{`"a b"`}},
-		{client, "a{b}", []string{`"a{b}"`}},
-		{client, "ä", []string{`"ä"`}},
 		{nil, "a", []string{"client is nil"}},
 		{ring, "a", []string{"Ring"}},
 		{connect(t, caching), "a", []string{"ClientSideCache"}},
@@ -190,7 +187,7 @@ func TestClusterKeepsLeases(t *testing.T) {
 	if err := admin.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool {
+	poll.Until(t, "the cluster is ready", func() bool {
 		info, err := admin.ClusterInfo(t.Context()).Result()
 		return err == nil && strings.Contains(info, "cluster_state:ok")
 	})

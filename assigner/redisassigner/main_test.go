@@ -1,7 +1,6 @@
 package redisassigner_test
 
 import (
-	"context"
 	"os"
 	"strconv"
 	"testing"
@@ -83,21 +82,5 @@ func backendWith(t *testing.T, retries int) assignertest.StoreFixture {
 			s.Kill9()
 			return func() { s.Restart() }
 		},
-	}
-}
-
-// await polls until done returns true, since the server does not announce background work.
-func await(t *testing.T, done func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			t.Fatal("waited in vain")
-		case <-tick.C:
-		}
 	}
 }

@@ -108,21 +108,6 @@ func TestMariaDBWithBinlogRefusesNothingThatIsDurable(t *testing.T) {
 	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
 }
 
-func TestMariaDBKilledBetweenAssignmentsReissuesNone(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
-	storetest.KillBetween(t, db, func() {
-		s.Kill9()
-		s.Restart()
-	})
-}
-
-func TestAssignWaitsForAMariaDBThatComesBack(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
-	storetest.ComesBack(t, db, s.Kill9, func() { s.Restart() })
-}
-
 func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
 	s := testserver.MariaDB(t)
 	db, _ := mariaDB(s).Applied(t)
@@ -280,31 +265,6 @@ func TestUnreachableServerSaysSo(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("the error holds the password: %v", err)
-	}
-}
-
-func TestRenewKeepsTheLeaseWhileMariaDBIsAway(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
-	leases := []assigner.Lease{
-		storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{})),
-		storetest.Assign(t, sqlassigner.Sticky(db, "key", sqlassigner.Config{})),
-	}
-	s.Kill9()
-	for _, l := range leases {
-		before := l.Grant()
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		err := l.Renew(ctx, 1, 1)
-		cancel()
-		if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
-			t.Errorf("Renew: %v, grant %+v; want ErrUnreachable and %+v", err, l.Grant(), before)
-		}
-	}
-	s.Restart()
-	for _, l := range leases {
-		if err := l.Renew(t.Context(), 1, 1); err != nil {
-			t.Errorf("Renew when the server is back: %v", err)
-		}
 	}
 }
 
