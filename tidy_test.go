@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
-	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
+	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},
 	"internal/keeper":                         {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
 	"internal/take":                           {module + "/internal/keeper"},
 	"internal/disk":                           {},

@@ -64,6 +64,7 @@ func fileOf(dsn string) string {
 func locked(t *testing.T, dsn string) (unlock func()) {
 	writer := open(t, dsn)
 	writer.SetMaxOpenConns(1)
+	storetest.Exec(t, writer, "PRAGMA busy_timeout = 10000") // a writer may be at work
 	storetest.Exec(t, writer, "BEGIN EXCLUSIVE")
 	return func() { storetest.Exec(t, writer, "COMMIT") }
 }
