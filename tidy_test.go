@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"ringbuffer":            {},
 	"schema":                {},
 	"assigner":              {module + "/bitsalloc"},
-	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
+	"assigner/fileassigner": {module + "/assigner", module + "/segment", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},

@@ -84,9 +84,10 @@ func NewNumbers(cfg NumbersConfig) (*Numbers, error) {
 	return &Numbers{cfg: cfg}, nil
 }
 
-// Next returns the next number of the present period. The first call in a period waits for the
-// store; all calls wait where [Generator.NextContext] does. The clock decides only about the
-// period: if it goes back over midnight, the numbers go on in the earlier day.
+// Next returns the next number of the present period. The first call in a period fetches a range:
+// it and the calls at the same time wait for that, at most Timeout, and get the error of the store
+// if it fails. Later calls wait where [Generator.NextContext] does. The clock decides only about
+// the period: if it goes back over midnight, the numbers go on in the earlier day.
 func (n *Numbers) Next(ctx context.Context) (string, error) {
 	for {
 		g, date, err := n.generator(ctx)

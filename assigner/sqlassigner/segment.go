@@ -118,7 +118,7 @@ func (c *counters) add(ctx context.Context, conn *sqlx.Conn, column, condition s
 	update := "UPDATE " + c.table + " SET " + column + " = %s WHERE " + condition + " AND " + column + " <= ?"
 	args = append(append([]any{by}, args...), math.MaxInt64-by)
 	if !c.store.dialect.returning {
-		// LAST_INSERT_ID makes the answer of the server, which follows the commit, contain the value.
+		// With LAST_INSERT_ID, the answer of the server, which follows the commit, has the value.
 		result, err := conn.ExecContext(ctx, c.store.sql(fmt.Sprintf(update, "LAST_INSERT_ID("+column+" + ?)")), args...)
 		if err != nil {
 			return 0, err
@@ -177,7 +177,8 @@ func (t idSegment) advance(ctx context.Context, c *counters, conn *sqlx.Conn, na
 	}
 }
 
-// rangeFrom returns the first n IDs from a number up that leave the remainder when divided by delta.
+// rangeFrom returns the first n IDs from a number up that leave the remainder when divided by
+// delta.
 func rangeFrom(from, n, delta, remainder int64) segment.Range {
 	first := from + ((remainder-from)%delta+delta)%delta
 	return segment.Range{First: first, Last: first + (n-1)*delta, Delta: delta}
