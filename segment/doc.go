@@ -25,12 +25,13 @@
 //
 //   - IDs are unique among all processes that use the counter, and are never issued again, after
 //     any crash of processes and of the store.
-//   - Within a process IDs increase: a call returns a larger ID than every call that returned before
-//     it began. Fill and Reserve, too. Each [Lane] increases by itself. IDs of two processes are not
+//   - Within a process IDs increase: each call returns larger IDs than all calls that returned
+//     before it began. The IDs of a [Lane] increase by themselves. IDs of two processes are not
 //     ordered by time.
 //   - A process that ends or is killed loses the IDs it has left: at most Ahead+1 ranges, two by
-//     default, each at most MaxStep IDs. A call of the store whose answer is lost loses one range.
-//     No other IDs are lost.
+//     default, each at most MaxStep IDs, and a range that it is fetching. When the store's answer
+//     to a fetch is lost, so is its range. A Lane loses the rest of its block. No other IDs are
+//     lost.
 //
 // With several sources (Config.Others) IDs are unique as before, provided that each database issues
 // other remainders, which the generator checks. IDs increase only within each database: the ranges
@@ -39,9 +40,10 @@
 // them.
 //
 // A store that forgets a commit, after a restore or a failover to a replica that was behind, issues
-// the same ranges again. A generator that sees its own counter go back stops with [ErrWentBack], but
-// a process that starts later does not notice. Call [Recover] before that. A process that is resumed
-// from a snapshot, or forked, issues the same IDs as its copy: make the generator after that.
+// the same ranges again. A generator that sees its own counter go back stops with [ErrWentBack],
+// but a process that starts later does not notice. Call [Recover] before that. A process that is
+// resumed from a snapshot, or forked, issues the same IDs as its copy: make the generator after
+// that.
 //
 // # Volume
 //

@@ -100,9 +100,9 @@ func (p *part) fill() error {
 	return nil
 }
 
-// adapt doubles the size of the ranges if the range that has just ended lasted less than RangeLasts,
-// and halves it if the range lasted more than twice as long. It leaves the size for the first
-// ranges, and after an outage, which says nothing about the rate.
+// adapt doubles the size of the ranges if the range that has just ended lasted less than
+// RangeLasts, and halves it if the range lasted more than twice as long. It leaves the size for the
+// first ranges, and after an outage, which says nothing about the rate.
 func (p *part) adapt() {
 	before := p.began
 	p.began = time.Now()

@@ -10,8 +10,8 @@ import (
 // redisassigner, etcdassigner and fileassigner have implementations; segmenttest tests others.
 type Source interface {
 	// Advance moves the counter name forward by n IDs, n at least 1, in one atomic step, and
-	// returns the range of these n IDs. It creates a counter that does not exist, whose IDs begin at
-	// 1, or returns an error.
+	// returns the range of these n IDs. It creates a counter that does not exist, whose IDs begin
+	// at 1, or returns an error.
 	//
 	// No two calls may ever return ranges that share an ID, in any process and after any crash of
 	// the store. Advance therefore returns a range only when the new value of the counter is on

@@ -81,8 +81,45 @@ func RunSegments(t *testing.T, b Database) {
 		segmenttest.Outages(t, segments, func() { up = b.Down(t, dsn) }, func() { up() })
 	})
 	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, segments, dsn) })
+	t.Run("Restore", func(t *testing.T) { segmentRestore(t, db) })
 	t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
 	t.Run("Refusals", func(t *testing.T) { segmentRefusals(t, b, db, dsn) })
+}
+
+// segmentRestore sets a counter back, as a backup does that is restored under a running process.
+func segmentRestore(t *testing.T, db *sqlx.DB) {
+	source := sqlassigner.SegmentSource(db, sqlassigner.Config{})
+	cfg := segment.Config{Name: "restored", Source: source, Step: 10, MaxStep: 10}
+	issue := func() (last int64, err error) {
+		g, err := segment.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		for range 100 {
+			id, err := g.NextContext(t.Context())
+			if err != nil {
+				return last, err
+			}
+			if last = id; id == 55 {
+				java(t, db, "UPDATE ID_SEGMENT SET NEXT_ID = 1 WHERE NAME = 'restored'")
+			}
+		}
+		return last, nil
+	}
+	last, err := issue()
+	if !errors.Is(err, segment.ErrWentBack) || last < 60 || last > 80 {
+		t.Errorf("the last ID is %d, and the error %v, want ErrWentBack after the ranges in hand", last, err)
+	}
+	if err := segment.Recover(t.Context(), source, "restored", last); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := source.Advance(t.Context(), "restored", 1); err != nil || r.First <= last {
+		t.Errorf("after Recover: range %v, %v, want it above %d", r, err, last)
+	}
+	if last, err := issue(); err != nil {
+		t.Errorf("after Recover: %v after %d", err, last)
+	}
 }
 
 // javaProcesses takes ranges with the statements of Leaf and TinyId between ranges of the sources.
@@ -145,7 +182,7 @@ func javaProcesses(t *testing.T, db *sqlx.DB) {
 	}
 }
 
-// segmentRefusals checks the errors of sources, and that none of them has moved a counter.
+// segmentRefusals checks the errors of sources, and that no refused call has moved a counter.
 func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 	cfg := sqlassigner.Config{}
 	part := sqlassigner.SegmentPart(db, 1, 2, cfg)
