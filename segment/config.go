@@ -35,7 +35,8 @@ type Config struct {
 	// Others are further sources, up to 63, that hold other numbers of the same counter, such as
 	// the even ones where Source holds the odd ones. The generator uses the ranges of all sources
 	// in turn, and goes on with the rest when one fails. Their ranges must have a Delta of at least
-	// the number of sources, and different remainders.
+	// the number of sources, and different remainders; otherwise the generator uses up the ranges
+	// that it has, and ends with ErrInvalidRange.
 	Others []Source
 
 	// Step is the number of IDs in the first range and the smallest number in any range, 1 to 2^40;

@@ -28,6 +28,9 @@ type Generator struct {
 
 	mu     sync.Mutex
 	claims []claim // of the parts, for the check that their numbers are disjoint
+	// clash is the error for two parts that issue the same numbers. It ends all parts: another
+	// process may use either of them.
+	clash atomic.Pointer[error]
 
 	rejected atomic.Int64
 }
@@ -70,17 +73,30 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	return g, nil
 }
 
-// claim records the numbers of a part, or returns an error if another part issues some of them.
+// claim records the numbers of a part, or returns an error, which ends all parts, if another part
+// issues some of them.
 func (g *Generator) claim(index int, delta, offset int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	err := g.overlap(index, delta, offset)
+	if err != nil {
+		g.clash.Store(&err)
+		return err
+	}
+	g.claims[index] = claim{delta, offset}
+	return nil
+}
+
+func (g *Generator) overlap(index int, delta, offset int64) error {
+	if delta < int64(len(g.parts)) {
+		return fmt.Errorf("%w: Delta %d with %d sources, allowed: at least the number of sources", ErrInvalidRange, delta, len(g.parts))
+	}
 	for i, c := range g.claims {
 		if i != index && c.delta > 0 && (c.offset-offset)%gcd(c.delta, delta) == 0 {
 			return fmt.Errorf("%w: sources %d and %d issue the same numbers, Delta %d and %d; give each database another remainder",
 				ErrInvalidRange, i, index, c.delta, delta)
 		}
 	}
-	g.claims[index] = claim{delta, offset}
 	return nil
 }
 

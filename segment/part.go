@@ -144,6 +144,9 @@ func (p *part) fetch() error {
 
 // advance calls the source, and returns a panic of the source as an error.
 func (p *part) advance() (r Range, err error) {
+	if clash := p.g.clash.Load(); clash != nil {
+		return r, *clash
+	}
 	ctx, cancel := context.WithTimeout(p.g.ctx, p.g.cfg.Timeout)
 	defer cancel()
 	err = errors.New("segment: the source panicked")
@@ -162,8 +165,6 @@ func (p *part) put(r Range) error {
 	offset := (delta - r.First%delta) % delta
 	first, last := (r.First-1)/delta+1, (r.Last-1)/delta+1
 	switch {
-	case delta < int64(len(p.g.parts)):
-		return fmt.Errorf("%w: Delta %d with %d sources, allowed: at least the number of sources", ErrInvalidRange, delta, len(p.g.parts))
 	case p.last > 0 && (delta != p.delta || offset != p.offset):
 		return fmt.Errorf("%w: %v after ranges with Delta %d and IDs such as %d; restart the process to use the new Delta",
 			ErrInvalidRange, r, p.delta, p.id(p.last))

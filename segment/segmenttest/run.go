@@ -1,6 +1,7 @@
 package segmenttest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,16 +121,18 @@ func rangesAreDisjoint(t *testing.T, f Fixture, name string) {
 	}
 	wg.Wait()
 	for i, list := range ranges {
-		if !slices.IsSortedFunc(list, func(a, b segment.Range) int { return int(a.First - b.First) }) {
+		if !slices.IsSortedFunc(list, byFirst) {
 			t.Errorf("ranges of goroutine %d do not increase: %v", i, list)
 		}
 	}
 	all := slices.Concat(ranges...)
-	slices.SortFunc(all, func(a, b segment.Range) int { return int(a.First - b.First) })
+	slices.SortFunc(all, byFirst)
 	for i := range all[1:] {
 		f.after(t, all[i], all[i+1])
 	}
 }
+
+func byFirst(a, b segment.Range) int { return cmp.Compare(a.First, b.First) }
 
 func countersAreApart(t *testing.T, f Fixture, name string) {
 	s := f.Open(t)

@@ -37,10 +37,17 @@ var javaTables = []string{
 		"version bigint NOT NULL DEFAULT 0, PRIMARY KEY (id), UNIQUE (biz_type))",
 }
 
-// java runs a statement with ? for values in the dialect of the handle.
+// java runs a statement with ? for values in the dialect of the handle. It waits for a lock on a
+// database file.
 func java(t *testing.T, db *sqlx.DB, statement string, args ...any) {
 	t.Helper()
-	if _, err := db.Exec(db.Rebind(statement), args...); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err := db.ExecContext(ctx, db.Rebind(statement), args...)
+	for err != nil && strings.Contains(err.Error(), "locked") {
+		_, err = db.ExecContext(ctx, db.Rebind(statement), args...)
+	}
+	if err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
 }
