@@ -19,8 +19,8 @@ import (
 //
 //	orders, err := segment.New(segment.Config{Name: "orders", Source: etcdassigner.SegmentSource(client)})
 //
-// The name of a counter has 1 to 64 characters: letters, digits, dot, underscore and hyphen. After a
-// restore of the cluster call [segment.Recover] before any process uses the counter. The caller
+// The name of a counter has 1 to 64 characters: letters, digits, dot, underscore and hyphen. After
+// a restore of the cluster call [segment.Recover] before any process uses the counter. The caller
 // closes the client. Any number of goroutines may use the source at once.
 func SegmentSource(client *clientv3.Client) segment.Source {
 	c := &counters{leases{client: client}}

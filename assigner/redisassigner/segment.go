@@ -30,12 +30,12 @@ type SegmentConfig struct {
 //	orders, err := segment.New(segment.Config{Name: "orders", Source: redisassigner.SegmentSource(client, redisassigner.SegmentConfig{})})
 //
 // The name of a counter has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The
-// client must be one that [LeaseStore] accepts, and connect to the primary. It may retry calls: that
-// wastes a range.
+// source accepts the same clients as [LeaseStore]; the client must connect to the primary. A call
+// that the client retries wastes a range.
 //
-// Unlike leases, ranges have no quarantine that makes up for lost writes. Each call therefore checks
-// the server, and returns [assigner.ErrStoreNotDurable] unless the server stands alone and syncs its
-// append-only file with each write. After a failover, or a restore of its files, call
+// Unlike leases, ranges have no quarantine that makes up for lost writes. Each call therefore
+// checks the server, and returns [assigner.ErrStoreNotDurable] unless the server stands alone and
+// syncs its append-only file with each write. After a failover, or a restore of its files, call
 // [segment.Recover] before any process uses the counter.
 //
 // Any number of goroutines may use the source at once.
