@@ -49,13 +49,6 @@ func (s *scripted) Advance(ctx context.Context, name string, n int64) (segment.R
 	return segment.Range{First: first, Last: first + (n-1)*delta, Delta: delta}, nil
 }
 
-// set sets a counter, as a restore does.
-func (s *scripted) set(name string, next int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.next[name] = next
-}
-
 // calls returns the sizes of all ranges.
 func (s *scripted) calls() []int64 {
 	s.mu.Lock()
