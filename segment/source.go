@@ -58,7 +58,7 @@ func Recover(ctx context.Context, source Source, name string, above int64) error
 	if above < 0 || above == math.MaxInt64 {
 		return fmt.Errorf("%w: above %d, allowed: 0 to %d", ErrInvalidConfig, above, int64(math.MaxInt64-1))
 	}
-	for n := int64(1); ; {
+	for n, last := int64(1), int64(0); ; {
 		r, err := source.Advance(ctx, name, n)
 		if err != nil {
 			return fmt.Errorf("segment: counter %q not recovered: %w", name, err)
@@ -66,6 +66,10 @@ func Recover(ctx context.Context, source Source, name string, above int64) error
 		if err := r.check(); err != nil {
 			return err
 		}
+		if r.First <= last || r.Len() != n {
+			return fmt.Errorf("%w: range %v after ID %d, want %d IDs above it", ErrInvalidRange, r, last, n)
+		}
+		last = r.Last
 		delta := max(r.Delta, 1)
 		if r.Last > above-delta {
 			return nil // the next ID is Last+Delta or larger

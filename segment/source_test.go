@@ -75,6 +75,8 @@ func TestRecoverReportsErrors(t *testing.T) {
 		"too large": {new(scripted), math.MaxInt64, segment.ErrInvalidConfig},
 		"store":     {&scripted{before: func(context.Context, string, int64) error { return down }}, 1, down},
 		"range":     {fixed{segment.Range{First: 5, Last: 4}}, 1, segment.ErrInvalidRange},
+		"no move":   {fixed{segment.Range{First: 5, Last: 5}}, 6, segment.ErrInvalidRange},
+		"size":      {fixed{segment.Range{First: 5, Last: 6}}, 1000, segment.ErrInvalidRange},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := segment.Recover(t.Context(), tt.source, "a", tt.above); !errors.Is(err, tt.want) {

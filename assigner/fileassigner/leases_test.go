@@ -22,7 +22,9 @@ func TestMain(m *testing.M) {
 	assignertest.Child(func(dir string) (assigner.Assigner, error) {
 		return assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}), nil
 	})
-	segmenttest.Child(func(dir string) (segment.Source, error) { return fileassigner.SegmentSource(dir), nil })
+	segmenttest.Child(func(dir string) (segment.Source, error) {
+		return fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}), nil
+	})
 	os.Exit(m.Run())
 }
 

@@ -11,10 +11,17 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
+// SegmentConfig configures a [SegmentSource].
+type SegmentConfig struct {
+	// AllowUndurable accepts a folder on a network file system or in memory, which may forget
+	// ranges; they are then issued twice.
+	AllowUndurable bool
+}
+
 // SegmentSource returns a source for package segment that keeps its counters in the folder dir, for
 // the processes of one host:
 //
-//	source := fileassigner.SegmentSource("/var/lib/orders/counters")
+//	source := fileassigner.SegmentSource("/var/lib/orders/counters", fileassigner.SegmentConfig{})
 //
 // A [LeaseStore] may use the same folder. The name of a counter has 1 to 64 characters: letters,
 // digits, dot, underscore and hyphen. A call returns [assigner.ErrStoreNotDurable] if the folder is
@@ -23,9 +30,14 @@ import (
 //
 // SegmentSource does not access the folder; each call opens it. Any number of goroutines may use
 // the source at once.
-func SegmentSource(dir string) segment.Source { return counters{leases{dir, new(sameFolder)}} }
+func SegmentSource(dir string, cfg SegmentConfig) segment.Source {
+	return counters{leases{dir, new(sameFolder)}, cfg}
+}
 
-type counters struct{ leases }
+type counters struct {
+	leases
+	cfg SegmentConfig
+}
 
 // Advance implements segment.Source.
 func (c counters) Advance(ctx context.Context, name string, n int64) (r segment.Range, err error) {
@@ -39,8 +51,9 @@ func (c counters) Advance(ctx context.Context, name string, n int64) (r segment.
 		switch faults, err := disk.Faults(c.dir, "the folder"); {
 		case err != nil:
 			return err
-		case len(faults) > 0:
-			return fmt.Errorf("%w: %s", assigner.ErrStoreNotDurable, strings.Join(faults, ", "))
+		case len(faults) > 0 && !c.cfg.AllowUndurable:
+			return fmt.Errorf("%w: %s: it may forget ranges and hand them out again; use a local disk, or set "+
+				"SegmentConfig.AllowUndurable", assigner.ErrStoreNotDurable, strings.Join(faults, ", "))
 		}
 		next := max(f.state.Counters[name], 1)
 		if n > math.MaxInt64-next {

@@ -15,7 +15,7 @@ import (
 
 func TestSegments(t *testing.T) {
 	dir := diskFolder(t)
-	f := segmenttest.Fixture{Open: func(*testing.T) segment.Source { return fileassigner.SegmentSource(dir) }}
+	f := segmenttest.Fixture{Open: func(*testing.T) segment.Source { return fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}) }}
 	t.Run("Suite", func(t *testing.T) { segmenttest.Run(t, f) })
 	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, dir) })
 }
@@ -23,7 +23,7 @@ func TestSegments(t *testing.T) {
 // Leases and counters of one folder leave each other alone.
 func TestSegmentsBesideLeases(t *testing.T) {
 	dir := diskFolder(t)
-	leases, source := fileassigner.LeaseStore(dir), fileassigner.SegmentSource(dir)
+	leases, source := fileassigner.LeaseStore(dir), fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{})
 	for i := range int64(3) {
 		if r, err := source.Advance(t.Context(), "a", 10); err != nil || r.First != 10*i+1 {
 			t.Errorf("range %v, %v, want it to begin at %d", r, err, 10*i+1)
@@ -40,7 +40,7 @@ func TestSegmentsBesideLeases(t *testing.T) {
 
 func TestSegmentsRefuseAnotherFolder(t *testing.T) {
 	dir := diskFolder(t)
-	source := fileassigner.SegmentSource(dir)
+	source := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{})
 	if _, err := source.Advance(t.Context(), "a", 10); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ func Outages(t *testing.T, f Fixture, kill, restart func()) {
 	name := f.counter(t)
 	var all Count
 	var wg sync.WaitGroup
-	stop, wants := make(chan struct{}), make(chan struct{})
+	stop, wants, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(ended) })
 	for range generators {
 		g, err := segment.New(segment.Config{Name: name, Source: f.Open(t), Step: step, MaxStep: step, Timeout: patience})
 		if err != nil {
@@ -31,6 +32,7 @@ func Outages(t *testing.T, f Fixture, kill, restart func()) {
 				id, err := g.NextContext(t.Context())
 				if err != nil {
 					t.Error(err)
+					end()
 					return
 				}
 				if id <= last {
@@ -52,6 +54,8 @@ func Outages(t *testing.T, f Fixture, kill, restart func()) {
 		for range n {
 			select {
 			case wants <- struct{}{}:
+			case <-ended:
+				return false
 			case <-time.After(within):
 				return false
 			}
