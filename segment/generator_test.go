@@ -185,6 +185,7 @@ func TestRecordsAreDocumented(t *testing.T) {
 		time.Sleep(time.Minute)
 		down.Store(false)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		documented, err := os.ReadFile("../docs/SEGMENT.md")
 		if err != nil {
 			t.Fatal(err)
