@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/segment"
-	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 // open makes a generator of the counter a, with ranges of 10 unless cfg has a Step, that is closed
@@ -383,11 +383,11 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 		}
 		down[2].Store(true)
 		g := open(t, segment.Config{Source: sources[0], Others: sources[1:]})
-		var all segmenttest.Count
+		var all idset.Set
 		count := func(n int) (by [3]int) {
 			for range n {
 				id := take(t, g, 1)[0]
-				all.Add(t, id)
+				all.Once(t, id)
 				by[id%3]++
 				synctest.Wait()
 			}
@@ -517,7 +517,7 @@ func TestGoroutinesShareAGenerator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := open(t, cfg)
-			var all segmenttest.Count
+			var all idset.Set
 			var wg sync.WaitGroup
 			record := func(last *int64, id int64, err error) {
 				if err != nil {
@@ -527,7 +527,7 @@ func TestGoroutinesShareAGenerator(t *testing.T) {
 					t.Errorf("ID %d after %d", id, *last)
 				}
 				*last = id
-				all.Add(t, id)
+				all.Once(t, id)
 			}
 			for range 4 {
 				wg.Go(func() {

@@ -9,7 +9,8 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -38,13 +39,13 @@ func TestSegmentsOnAnUndurableServerAreRefused(t *testing.T) {
 	}
 	host, port, _ := strings.Cut(primary.Addr(), ":")
 	replica := testserver.Redis(t, "--replicaof", host+" "+port)
-	await(t, func() bool {
+	poll.Until(t, "the replica has all data", func() bool {
 		return strings.Contains(admin.Info(t.Context(), "replication").Val(), "state=online")
 	})
 	refused(source(primary.Addr(), redisassigner.SegmentConfig{}), "connected_slaves=1 (allowed: 0)")
 	refused(source(replica.Addr(), redisassigner.SegmentConfig{AllowUndurable: true}), "connect to the primary")
 	replica.Kill9() // a replica that writes its first file does not stop
-	await(t, func() bool {
+	poll.Until(t, "the primary notices the end of its replica", func() bool {
 		return strings.Contains(admin.Info(t.Context(), "replication").Val(), "connected_slaves:0")
 	})
 	if err := admin.ConfigSet(t.Context(), "appendfsync", "everysec").Err(); err != nil {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/segment"
-	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 func TestSegmentsOnMariaDB(t *testing.T) { storetest.RunSegments(t, mariaDB(testserver.MariaDB(t))) }
@@ -43,14 +43,14 @@ func TestSegmentsOfTwoMariaDBs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	var all segmenttest.Count
+	var all idset.Set
 	issue := func(n int) (by [2]int) {
 		for range n {
 			id, err := g.NextContext(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			all.Add(t, id)
+			all.Once(t, id)
 			by[id%2]++
 		}
 		return by

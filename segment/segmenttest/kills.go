@@ -3,22 +3,24 @@ package segmenttest
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"sync"
 	"testing"
 
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/process"
 	"github.com/uidring/uidring/segment"
 )
 
-// The environment variables of a child process: the argument of its source, and the counter.
-const (
-	childEnv   = "UIDRING_SEGMENTTEST_CHILD"
-	counterEnv = "UIDRING_SEGMENTTEST_COUNTER"
-)
+// childEnv is the environment variable that makes the test binary a child process.
+const childEnv = "UIDRING_SEGMENTTEST_CHILD"
+
+// A role tells a child process its counter and the argument of its source.
+type role struct{ Counter, Arg string }
 
 // killStep is the size of the ranges of the child processes.
 const killStep = 64
@@ -27,20 +29,24 @@ const killStep = 64
 // nothing. Call it first in TestMain. open builds the source from the child's argument, such as a
 // DSN. In a child, Child does not return: it writes IDs to its output until it is killed.
 func Child(open func(arg string) (segment.Source, error)) {
-	arg, ok := os.LookupEnv(childEnv)
+	var r role
+	ok, err := process.Role(childEnv, &r)
 	if !ok {
 		return
 	}
-	fmt.Fprintln(os.Stderr, issue(open, arg))
+	if err == nil {
+		err = r.issue(open)
+	}
+	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
-func issue(open func(arg string) (segment.Source, error), arg string) error {
-	source, err := open(arg)
+func (r role) issue(open func(arg string) (segment.Source, error)) error {
+	source, err := open(r.Arg)
 	if err != nil {
 		return err
 	}
-	g, err := segment.New(segment.Config{Name: os.Getenv(counterEnv), Source: source, Step: killStep, MaxStep: killStep, Timeout: patience})
+	g, err := segment.New(segment.Config{Name: r.Counter, Source: source, Step: killStep, MaxStep: killStep, Timeout: patience})
 	if err != nil {
 		return err
 	}
@@ -62,12 +68,12 @@ func issue(open func(arg string) (segment.Source, error), arg string) error {
 func Kills(t *testing.T, f Fixture, arg string) {
 	const places, kills = 3, 4
 	name := f.counter(t)
-	var all Count
+	var all idset.Set
 	var wg sync.WaitGroup
 	for range places {
 		wg.Go(func() {
 			for range kills {
-				if err := oneLife(t, &all, arg, name); err != nil {
+				if err := oneLife(t, &all, role{name, arg}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -80,30 +86,26 @@ func Kills(t *testing.T, f Fixture, arg string) {
 }
 
 // oneLife starts a child, kills it after it has issued some IDs, and counts all its IDs.
-func oneLife(t *testing.T, all *Count, arg, name string) error {
-	program, err := os.Executable()
+func oneLife(t *testing.T, all *idset.Set, r role) error {
+	cmd, err := process.Again(childEnv, r)
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Env = append(os.Environ(), childEnv+"="+arg, counterEnv+"="+name)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	c, err := process.StartChild(cmd)
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
+	defer func() {
+		c.Kill()
+		_, _ = c.Stdin.Close(), c.Stdout.Close() // all output has been read
+	}()
 	var last int64
 	var word [8]byte
 	for n, end := 0, 100+rand.IntN(1000); ; n++ {
-		if _, err := io.ReadFull(out, word[:]); err != nil {
+		if _, err := io.ReadFull(c.Stdout, word[:]); err != nil {
 			if n < end {
-				err = fmt.Errorf("the child ended after %d IDs: %w", n, err)
-				return fmt.Errorf("%w; %w", err, cmd.Wait())
+				return errors.Join(fmt.Errorf("the child ended after %d IDs: %w", n, err), c.Wait())
 			}
-			_ = cmd.Wait() // it was killed
 			return nil
 		}
 		id := int64(binary.BigEndian.Uint64(word[:]))
@@ -111,11 +113,9 @@ func oneLife(t *testing.T, all *Count, arg, name string) error {
 			t.Errorf("a process issued ID %d after %d", id, last)
 		}
 		last = id
-		all.Add(t, id)
+		all.Once(t, id)
 		if n == end {
-			if err := cmd.Process.Kill(); err != nil {
-				return err
-			}
+			c.Kill()
 		}
 	}
 }

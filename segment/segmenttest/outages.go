@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -16,7 +17,7 @@ import (
 func Outages(t *testing.T, f Fixture, kill, restart func()) {
 	const generators, step, kills = 3, 50, 4
 	name := f.counter(t)
-	var all Count
+	var all idset.Set
 	var wg sync.WaitGroup
 	stop, wants, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	end := sync.OnceFunc(func() { close(ended) })
@@ -39,7 +40,7 @@ func Outages(t *testing.T, f Fixture, kill, restart func()) {
 					t.Errorf("ID %d after %d", id, last)
 				}
 				last = id
-				all.Add(t, id)
+				all.Once(t, id)
 				select {
 				case <-stop:
 					return
@@ -79,7 +80,7 @@ func Outages(t *testing.T, f Fixture, kill, restart func()) {
 }
 
 // checkLost compares the counter with the IDs issued.
-func (f Fixture) checkLost(t *testing.T, name string, all *Count, most int64) {
+func (f Fixture) checkLost(t *testing.T, name string, all *idset.Set, most int64) {
 	t.Helper()
 	lost := (f.advance(t, f.Open(t), name, 1).First-1)/f.delta() - int64(all.Len())
 	t.Logf("%d IDs issued, %d lost, allowed: %d", all.Len(), lost, most)

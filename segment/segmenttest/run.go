@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -205,7 +206,7 @@ func recoverSkips(t *testing.T, f Fixture, name string) {
 // counts them.
 func generatorsShare(t *testing.T, f Fixture, name string) {
 	const generators, goroutines, ids = 3, 2, 2000
-	var all Count
+	var all idset.Set
 	var wg sync.WaitGroup
 	for range generators {
 		g, err := segment.New(segment.Config{Name: name, Source: f.Open(t), Step: 100, MaxStep: 400, Timeout: patience})
@@ -225,7 +226,7 @@ func generatorsShare(t *testing.T, f Fixture, name string) {
 						t.Errorf("ID %d after %d", id, last)
 					}
 					last = id
-					all.Add(t, id)
+					all.Once(t, id)
 				}
 			})
 		}
@@ -237,30 +238,4 @@ func generatorsShare(t *testing.T, f Fixture, name string) {
 	if most := int64(generators * 2 * 400); lost > most {
 		t.Errorf("%d IDs lost, want at most two ranges of each generator, %d", lost, most)
 	}
-}
-
-// A Count records IDs and reports duplicates. Any number of goroutines may use it at once.
-type Count struct {
-	mu   sync.Mutex
-	seen map[int64]struct{}
-}
-
-// Add records an ID, and fails the test if it was recorded before.
-func (c *Count) Add(t *testing.T, id int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.seen == nil {
-		c.seen = make(map[int64]struct{})
-	}
-	if _, twice := c.seen[id]; twice || id < 1 {
-		t.Errorf("ID %d was issued twice, or is not positive", id)
-	}
-	c.seen[id] = struct{}{}
-}
-
-// Len returns the number of IDs.
-func (c *Count) Len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.seen)
 }
