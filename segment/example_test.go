@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// folder returns a source in a temporary folder; for real, use one that stays.
+// folder returns a source in a temporary folder; for real, use a folder that stays.
 func folder() (source segment.Source, remove func()) {
 	dir, err := os.MkdirTemp("", "counters-")
 	if err != nil {
