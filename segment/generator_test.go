@@ -197,7 +197,7 @@ func TestRecordsAreDocumented(t *testing.T) {
 		}
 		for _, r := range records {
 			var keys []string
-			for _, pair := range strings.Fields(r[3]) {
+			for pair := range strings.FieldsSeq(r[3]) {
 				key, _, _ := strings.Cut(pair, "=")
 				keys = append(keys, key)
 			}
