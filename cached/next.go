@@ -28,6 +28,9 @@ func (g *Generator) next() (int64, error) { return g.path.Next(g.taker(nil)) }
 // an ID, a permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason
 // for waiting. If the generator has an ID, NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	if id, ok := g.take(nil); ok {
+		return id, nil
+	}
 	return g.path.NextContext(ctx, g.taker(nil))
 }
 
@@ -70,14 +73,14 @@ func (g *Generator) refill(context.Context) error {
 
 // reject wakes the padding goroutine and returns the reason why the ring is empty.
 func (g *Generator) reject() error {
-	if g.closed.Load() {
+	if g.closer.Closed() {
 		return ErrClosed
 	}
 	take.Signal(g.wake)
 	refused := g.refused.Load()
 	switch {
 	case refused == nil && g.keeper.Current() == nil: // the padding goroutine has not noticed yet
-		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage(ErrLeaseExhausted))
+		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage())
 	case refused == nil:
 		return ErrEmpty
 	case passing(*refused):
@@ -85,13 +88,4 @@ func (g *Generator) reject() error {
 	default:
 		return *refused
 	}
-}
-
-// rejected counts and traces an error before a method returns it.
-func (g *Generator) rejected(err error) error {
-	if err != nil && !isClosed(err) {
-		g.rejectedTakes.Add(1)
-		report(g, "TakeRejected", g.cfg.Trace.TakeRejected, err)
-	}
-	return err
 }

@@ -1,10 +1,13 @@
 package segment
 
 import (
+	"cmp"
+	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
-	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // An EmptyPolicy decides how Next, Fill and Reserve treat a generator without IDs.
@@ -62,7 +65,12 @@ type Config struct {
 	Trace Trace
 }
 
-// Validate reports all mistakes in cfg together, as ErrInvalidConfig, without calling the sources.
+// A FieldError is a mistake in a Config. Field is the name of the field, Given its value, Allowed
+// the values allowed, Reason is ErrInvalidConfig.
+type FieldError = generator.FieldError
+
+// Validate checks a Config as [New] does, without calling the sources. It reports all mistakes
+// together: errors.As finds the first [FieldError], and a method Unwrap() []error returns all.
 func (cfg Config) Validate() error {
 	_, err := cfg.resolve()
 	return err
@@ -70,26 +78,26 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults and reports all mistakes together.
 func (cfg Config) resolve() (Config, error) {
-	keeper.Default(&cfg.Step, 1000)
-	keeper.Default(&cfg.MaxStep, max(1_000_000, cfg.Step))
-	keeper.Default(&cfg.RangeLasts, 15*time.Minute)
-	keeper.Default(&cfg.Ahead, 1)
-	keeper.Default(&cfg.Timeout, 5*time.Second)
+	cfg.Step = cmp.Or(cfg.Step, 1000)
+	cfg.MaxStep = cmp.Or(cfg.MaxStep, max(1_000_000, cfg.Step))
+	cfg.RangeLasts = cmp.Or(cfg.RangeLasts, 15*time.Minute)
+	cfg.Ahead = cmp.Or(cfg.Ahead, 1)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Second)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &keeper.Checker{Sentinel: ErrInvalidConfig}
-	c.Check(len(cfg.Name) >= 1 && len(cfg.Name) <= maxName, "Name %q, allowed: 1 to %d bytes", cfg.Name, maxName)
-	c.Check(cfg.Source != nil, "Source nil, allowed: any, such as sqlassigner.SegmentSource")
-	c.Check(len(cfg.Others) < maxSources, "Others has %d sources, allowed: up to %d", len(cfg.Others), maxSources-1)
+	c := &generator.Checker{Invalid: ErrInvalidConfig}
+	c.Check(len(cfg.Name) >= 1 && len(cfg.Name) <= maxName, "Name", strconv.Quote(cfg.Name), "1 to %d bytes", maxName)
+	c.Check(cfg.Source != nil, "Source", "nil", "any, such as sqlassigner.SegmentSource")
+	c.Check(len(cfg.Others) < maxSources, "Others", fmt.Sprintf("with %d sources", len(cfg.Others)), "up to %d", maxSources-1)
 	for i, s := range cfg.Others {
-		c.Check(s != nil, "Others[%d] nil, allowed: any source", i)
+		c.Check(s != nil, fmt.Sprintf("Others[%d]", i), "nil", "any source")
 	}
-	c.Check(cfg.Step >= 1 && cfg.Step <= maxStep, "Step %d, allowed: 1 to %d", cfg.Step, int64(maxStep))
-	c.Check(cfg.MaxStep >= cfg.Step && cfg.MaxStep <= maxStep, "MaxStep %d, allowed: Step, %d, to %d", cfg.MaxStep, cfg.Step, int64(maxStep))
-	c.Check(cfg.RangeLasts > 0, "RangeLasts %v, allowed: more than 0", cfg.RangeLasts)
-	c.Check(cfg.Ahead >= 1 && cfg.Ahead <= maxAhead, "Ahead %d, allowed: 1 to %d", cfg.Ahead, maxAhead)
-	c.Check(cfg.OnEmpty == FetchInline || cfg.OnEmpty == Reject, "OnEmpty %d, allowed: FetchInline, Reject", cfg.OnEmpty)
-	c.Check(cfg.Timeout > 0, "Timeout %v, allowed: more than 0", cfg.Timeout)
+	c.Check(cfg.Step >= 1 && cfg.Step <= maxStep, "Step", cfg.Step, "1 to %d", int64(maxStep))
+	c.Check(cfg.MaxStep >= cfg.Step && cfg.MaxStep <= maxStep, "MaxStep", cfg.MaxStep, "Step, %d, to %d", cfg.Step, int64(maxStep))
+	c.Check(cfg.RangeLasts > 0, "RangeLasts", cfg.RangeLasts, "more than 0")
+	c.Check(cfg.Ahead >= 1 && cfg.Ahead <= maxAhead, "Ahead", cfg.Ahead, "1 to %d", maxAhead)
+	c.Check(cfg.OnEmpty == FetchInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "FetchInline, Reject")
+	c.Check(cfg.Timeout > 0, "Timeout", cfg.Timeout, "more than 0")
 	return cfg, c.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/take"
 	"github.com/uidring/uidring/ringbuffer"
 )
@@ -23,8 +24,7 @@ type Generator struct {
 	ctx    context.Context
 	cancel context.CancelFunc // ends ctx
 	loops  sync.WaitGroup     // of the goroutines that fetch
-	closed atomic.Bool
-	gone   chan struct{} // closed when Close has ended
+	closer *generator.Closer
 
 	mu     sync.Mutex
 	claims []claim // of the parts, for the check that their numbers are disjoint
@@ -49,7 +49,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{cfg: cfg, gone: make(chan struct{})}
+	g := &Generator{cfg: cfg, closer: generator.NewCloser()}
 	g.path = take.Path{Name: "segment", Refill: g.refill, Passing: passing, Rejected: g.reject}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	for i, source := range append([]Source{cfg.Source}, cfg.Others...) {
@@ -112,15 +112,13 @@ func gcd(a, b int64) int64 {
 // a [Lane] uses up its block. Close returns nil, and does nothing when called again. A func of
 // Trace must not call it.
 func (g *Generator) Close() error {
-	if !g.closed.Swap(true) {
+	return g.closer.Close(func() error {
 		g.cancel()
-		g.path.Bell.Ring()
+		g.path.Filled.Wake()
 		g.loops.Wait()
 		for _, p := range g.parts {
 			p.ring.Retire(math.MaxInt64)
 		}
-		close(g.gone)
-	}
-	<-g.gone
-	return nil
+		return nil
+	})
 }

@@ -74,6 +74,9 @@ func TestAllMistakesInAConfigAreReported(t *testing.T) {
 	if _, newErr := segment.New(cfg); newErr.Error() != err.Error() || !errors.Is(newErr, segment.ErrInvalidConfig) {
 		t.Errorf("New: %v", newErr)
 	}
+	if first, ok := errors.AsType[*segment.FieldError](err); !ok || first.Field != "Name" || first.Given != `""` {
+		t.Errorf("the first mistake is %+v, want a FieldError of Name", first)
+	}
 	if err := (segment.Config{Name: "a", Source: new(scripted), Step: 5_000_000}).Validate(); err != nil {
 		t.Errorf("a Step above the default MaxStep: %v", err)
 	}

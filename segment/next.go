@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/take"
 )
 
@@ -113,7 +114,7 @@ func (g *Generator) refill(ctx context.Context) error {
 		take.Signal(p.wake)
 	}
 	if g.cfg.OnEmpty == Reject {
-		if g.closed.Load() {
+		if g.closer.Closed() {
 			return ErrClosed
 		}
 		_, err := g.shortage()
@@ -126,10 +127,10 @@ func (g *Generator) refill(ctx context.Context) error {
 // sources have failed, the generator is closed, or ctx has ended.
 func (g *Generator) wait(ctx context.Context) error {
 	for {
-		changed := g.path.Bell.Wait() // before the checks, so that no change is missed
+		changed := g.path.Filled.Wait() // before the checks, so that no change is missed
 		failed, err := g.shortage()
 		switch {
-		case g.closed.Load():
+		case g.closer.Closed():
 			return ErrClosed
 		case err == nil:
 			return nil
@@ -176,9 +177,7 @@ func (g *Generator) shortage() (failed bool, err error) {
 func (g *Generator) reject(err error) error {
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejected.Add(1)
-		if f := g.cfg.Trace.TakeRejected; f != nil {
-			g.report("TakeRejected", func() { f(err) })
-		}
+		generator.Report(g.cfg.Logger, "TakeRejected", g.cfg.Trace.TakeRejected, err)
 	}
 	return err
 }

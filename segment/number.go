@@ -1,13 +1,15 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // A Period is the time after which [Numbers] begins at 1 again.
@@ -48,17 +50,16 @@ type NumbersConfig struct {
 }
 
 func (cfg NumbersConfig) resolve() (NumbersConfig, error) {
-	keeper.Default(&cfg.Location, time.UTC)
+	cfg.Location = cmp.Or(cfg.Location, time.UTC)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &keeper.Checker{Sentinel: ErrInvalidConfig}
-	c.Add(cfg.Validate())
-	c.Check(cfg.Period >= Daily && cfg.Period <= Forever, "Period %d, allowed: Daily, Monthly, Yearly, Forever", cfg.Period)
+	c := &generator.Checker{Invalid: ErrInvalidConfig}
+	c.Check(cfg.Period >= Daily && cfg.Period <= Forever, "Period", cfg.Period, "Daily, Monthly, Yearly, Forever")
 	const suffix = len("-20060102")
-	c.Check(len(cfg.Name) <= maxName-suffix, "Name %q, allowed with a date: up to %d bytes", cfg.Name, maxName-suffix)
-	c.Check(cfg.Width >= 0 && cfg.Width <= 19, "Width %d, allowed: 0 to 19", cfg.Width)
-	return cfg, c.Err()
+	c.Check(len(cfg.Name) <= maxName-suffix, "Name", strconv.Quote(cfg.Name), "with a date: up to %d bytes", maxName-suffix)
+	c.Check(cfg.Width >= 0 && cfg.Width <= 19, "Width", cfg.Width, "0 to 19")
+	return cfg, errors.Join(cfg.Validate(), c.Err())
 }
 
 // Numbers issues numbers for people, such as ORD-20261122-000042: unique within their period, and

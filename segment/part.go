@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/take"
 	"github.com/uidring/uidring/ringbuffer"
 )
@@ -135,10 +135,8 @@ func (p *part) fetch() error {
 	if p.failed.Swap(nil) != nil {
 		p.g.cfg.Logger.Info("segment: the source answers again", p.attrs()...)
 	}
-	p.g.path.Bell.Ring()
-	if f := p.g.cfg.Trace.Fetched; f != nil {
-		p.g.report("Fetched", func() { f(FetchedInfo{p.index, r, time.Since(began)}) })
-	}
+	p.g.path.Filled.Wake()
+	generator.Report(p.g.cfg.Logger, "Fetched", p.g.cfg.Trace.Fetched, FetchedInfo{p.index, r, time.Since(began)})
 	return nil
 }
 
@@ -150,7 +148,7 @@ func (p *part) advance() (r Range, err error) {
 	ctx, cancel := context.WithTimeout(p.g.ctx, p.g.cfg.Timeout)
 	defer cancel()
 	err = errors.New("segment: the source panicked")
-	keeper.Call(p.g.cfg.Logger, "Source.Advance", func() {
+	generator.Call(p.g.cfg.Logger, "Source.Advance", func() {
 		r, err = p.source.Advance(ctx, p.g.cfg.Name, p.step.Load())
 	})
 	return r, err
@@ -189,9 +187,9 @@ func (p *part) fail(err error) {
 	if p.failed.Swap(&err) == nil {
 		p.g.cfg.Logger.Warn("segment: the source has failed", append(p.attrs(), slog.Any("error", err))...)
 	}
-	p.g.path.Bell.Ring() // callers that wait for this call get the error
+	p.g.path.Filled.Wake() // callers that wait for this call get the error
 	if f := p.g.cfg.Trace.FetchFailed; f != nil {
-		p.g.report("FetchFailed", func() { f(p.index, err) })
+		generator.Call(p.g.cfg.Logger, "Trace.FetchFailed", func() { f(p.index, err) })
 	}
 }
 

@@ -1,10 +1,6 @@
 package segment
 
-import (
-	"time"
-
-	"github.com/uidring/uidring/internal/keeper"
-)
+import "time"
 
 // Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
 // func, under no lock, and waits for it. Several goroutines may call a func at once. A panic in a
@@ -25,6 +21,3 @@ type FetchedInfo struct {
 	Range  Range
 	Took   time.Duration // the call of the source
 }
-
-// report calls a func of Trace. Callers must hold no lock.
-func (g *Generator) report(name string, f func()) { keeper.Call(g.cfg.Logger, "Trace."+name, f) }

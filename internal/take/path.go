@@ -7,7 +7,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // A Path hands out IDs when the ring may be empty. Its fields must not change after the first call.
@@ -21,8 +21,8 @@ type Path struct {
 	Passing func(error) bool
 	// Rejected sees each error before the caller gets it, and may replace it.
 	Rejected func(error) error
-	// Bell wakes waiting callers after blocks have been put, or after a permanent error.
-	Bell keeper.Bell
+	// Filled wakes waiting callers after blocks have been put, or after a permanent error.
+	Filled generator.Notifier
 }
 
 // Next returns the next ID of take, or an error of Refill.
@@ -45,7 +45,7 @@ func (p *Path) NextContext(ctx context.Context, take func() (int64, bool)) (int6
 			return id, p.Rejected(err)
 		}
 		if padded == nil { // make the channel only when the caller has to wait, then try again
-			padded = p.Bell.Wait()
+			padded = p.Filled.Wait()
 			continue
 		}
 		select {
@@ -59,7 +59,7 @@ func (p *Path) NextContext(ctx context.Context, take func() (int64, bool)) (int6
 
 func (p *Path) next(ctx context.Context, take func() (int64, bool)) (int64, error) {
 	for {
-		if id, ok := take(); ok { // after Bell.Wait, a caller must try again
+		if id, ok := take(); ok { // after Filled.Wait, a caller must try again
 			return id, nil
 		}
 		if err := p.Refill(ctx); err != nil {
