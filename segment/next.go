@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/take"
@@ -11,7 +12,7 @@ import (
 
 // Next returns a new ID. While ranges last, it waits for nothing. When they are used up,
 // Config.OnEmpty decides: under FetchInline the caller waits for the call of the source that is
-// under way, at most Timeout; under Reject it gets ErrEmpty at once. ErrEmpty passes; ErrExhausted,
+// under way, at most Timeout, or 1 s longer if the source ignores its context; under Reject it gets ErrEmpty at once. ErrEmpty passes; ErrExhausted,
 // ErrWentBack, ErrInvalidRange and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
 	if g.only != nil {
@@ -123,9 +124,13 @@ func (g *Generator) refill(ctx context.Context) error {
 	return g.wait(ctx)
 }
 
+// grace is the time that a source has to return after its context has ended.
+const grace = time.Second
+
 // wait waits until a part has IDs, and returns the reason if there will be none for now: all
-// sources have failed, the generator is closed, or ctx has ended.
+// sources have failed, a source does not return, the generator is closed, or ctx has ended.
 func (g *Generator) wait(ctx context.Context) error {
+	var late <-chan time.Time
 	for {
 		changed := g.path.Filled.Wait() // before the checks, so that no change is missed
 		failed, err := g.shortage()
@@ -137,8 +142,13 @@ func (g *Generator) wait(ctx context.Context) error {
 		case failed:
 			return err
 		}
+		if late == nil {
+			late = time.After(g.cfg.Timeout + grace)
+		}
 		select {
 		case <-changed:
+		case <-late:
+			return fmt.Errorf("%w: the source has not answered, and has not returned after its context has ended", err)
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", err, ctx.Err())
 		}
