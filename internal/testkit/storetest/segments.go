@@ -1,9 +1,11 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/faultconn"
 	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -90,6 +93,9 @@ func RunSegments(t *testing.T, b Database) {
 	})
 	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, segments, dsn) })
 	t.Run("Restore", func(t *testing.T) { segmentRestore(t, db) })
+	if b.Addr != "" {
+		t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, b, db, dsn) })
+	}
 	t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
 	t.Run("Refusals", func(t *testing.T) { segmentRefusals(t, b, db, dsn) })
 }
@@ -127,6 +133,38 @@ func segmentRestore(t *testing.T, db *sqlx.DB) {
 	}
 	if last, err := issue(); err != nil {
 		t.Errorf("after Recover: %v after %d", err, last)
+	}
+}
+
+// lostAnswers cuts the connection after the database has committed a range and before the source
+// knows that. The source wastes that range and takes the next one.
+func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
+	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('lost', 1, 50)")
+	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (3000, 'lost', 0, 1, 0)")
+	// This number is on the wire when a row is changed, and not before: in decimal on MySQL and
+	// MariaDB, in binary on PostgreSQL, where COMMIT ends the transaction of the first two sources.
+	const n = 0x0102030405060708
+	change, commit := strconv.FormatInt(n, 10), ""
+	if db.DriverName() == "pgx" {
+		change, commit = "\x01\x02\x03\x04\x05\x06\x07\x08", "commit\x00"
+	}
+	for name, tt := range map[string]struct {
+		open   func(*sqlx.DB, sqlassigner.Config) segment.Source
+		marker string
+	}{
+		"ID_SEGMENT":   {sqlassigner.SegmentSource, cmp.Or(commit, change)},
+		"leaf_alloc":   {sqlassigner.LeafSource, cmp.Or(commit, change)},
+		"tiny_id_info": {sqlassigner.TinyIDSource, change},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := faultconn.Start(t, b.Addr)
+			source := tt.open(b.Open(t, strings.Replace(dsn, b.Addr, proxy.Addr(), 1)), sqlassigner.Config{})
+			cut := proxy.CutAfter(tt.marker, nil)
+			r, err := source.Advance(t.Context(), "lost", n)
+			if err != nil || r.First != n+1 || r.Last != 2*n || !cut.Done() {
+				t.Errorf("range %v, %v, want %d to %d, since the first range is lost; cut: %v", r, err, int64(n+1), int64(2*n), cut.Done())
+			}
+		})
 	}
 }
 
