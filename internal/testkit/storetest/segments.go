@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/testkit/faultconn"
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -95,6 +97,7 @@ func RunSegments(t *testing.T, b Database) {
 	t.Run("Restore", func(t *testing.T) { segmentRestore(t, db) })
 	if b.Addr != "" {
 		t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, b, db, dsn) })
+		t.Run("DeltaOfTinyIDChanges", func(t *testing.T) { deltaChanges(t, db) })
 	}
 	t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
 	t.Run("Refusals", func(t *testing.T) { segmentRefusals(t, b, db, dsn) })
@@ -168,6 +171,38 @@ func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 	}
 }
 
+// deltaChanges changes the delta of a row while a source waits for the row, after it has read it.
+func deltaChanges(t *testing.T, db *sqlx.DB) {
+	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (4000, 'changes', 0, 1, 0)")
+	waiting := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'UPDATE tiny_id_info SET max_id%'"
+	if db.DriverName() == "pgx" {
+		waiting = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted"
+	}
+	tx := db.MustBegin()
+	tx.MustExec("UPDATE tiny_id_info SET delta = 2, remainder = 1 WHERE biz_type = 'changes'")
+	done := make(chan segment.Range, 1)
+	go func() {
+		r, err := sqlassigner.TinyIDSource(db, sqlassigner.Config{}).Advance(t.Context(), "changes", 10)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	poll.Until(t, "the source waits for the row", func() bool {
+		var n int
+		if err := db.GetContext(t.Context(), &n, waiting); err != nil {
+			t.Fatal(err)
+		}
+		return n > 0
+	})
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-done; r != (segment.Range{First: 1, Last: 19, Delta: 2}) {
+		t.Errorf("range %v, want 1 to 19 in steps of 2, as the row says now", r)
+	}
+}
+
 // javaProcesses takes ranges with the statements of Leaf and TinyId between ranges of the sources.
 func javaProcesses(t *testing.T, db *sqlx.DB) {
 	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('mixed', 0, 50)")
@@ -236,6 +271,7 @@ func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		t.Fatal(r, err)
 	}
 	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, delta, remainder) VALUES (2000, 'wrong', 2, 2)")
+	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('lowest', ?, 50)", int64(math.MinInt64))
 	empty, _ := b.Empty(t)
 	for name, tt := range map[string]struct {
 		source  segment.Source
@@ -253,6 +289,7 @@ func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		"no row of TinyId":    {sqlassigner.TinyIDSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `tiny_id_info has no row with biz_type "absent"`},
 		"no table of Leaf":    {sqlassigner.LeafSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
 		"no table of TinyId":  {sqlassigner.TinyIDSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
+		"lowest of Leaf":      {sqlassigner.LeafSource(db, cfg), "lowest", segment.ErrInvalidRange, "max_id -9223372036854775808 (allowed:"},
 		"remainder of TinyId": {sqlassigner.TinyIDSource(db, cfg), "wrong", segment.ErrInvalidRange, "remainder 2 (allowed:"},
 		"open transaction":    {sqlassigner.SegmentSource(b.Inside(t, dsn), cfg), "a", assigner.ErrStoreNotDurable, "inside a transaction"},
 	} {
