@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/process":      {},
 	"internal/testkit/poll":         {},
 	"internal/testkit/recorder":     {},
-	"internal/testkit/storetest":    {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/internal/testkit/idset", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},
+	"internal/testkit/storetest":    {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/idset", module + "/internal/testkit/poll", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},
 	"internal/testkit/testgen":      {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/defaultgen"},
 	"internal/testkit/testserver":   {module + "/internal/disk", module + "/internal/testkit/process"},
 }

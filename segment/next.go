@@ -12,8 +12,9 @@ import (
 
 // Next returns a new ID. While ranges last, it waits for nothing. When they are used up,
 // Config.OnEmpty decides: under FetchInline the caller waits for the call of the source that is
-// under way, at most Timeout, or 1 s longer if the source ignores its context; under Reject it gets ErrEmpty at once. ErrEmpty passes; ErrExhausted,
-// ErrWentBack, ErrInvalidRange and ErrClosed are permanent.
+// under way, at most Timeout, or 1 s longer if the source ignores its context; under Reject it gets
+// ErrEmpty at once. ErrEmpty passes; ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are
+// permanent.
 func (g *Generator) Next() (int64, error) {
 	if g.only != nil {
 		if id, ok := g.only.Current().Take(); ok {
@@ -124,11 +125,11 @@ func (g *Generator) refill(ctx context.Context) error {
 	return g.wait(ctx)
 }
 
-// grace is the time that a source has to return after its context has ended.
+// grace is the time in which a source must return after its context has ended.
 const grace = time.Second
 
 // wait waits until a part has IDs, and returns the reason if there will be none for now: all
-// sources have failed, a source does not return, the generator is closed, or ctx has ended.
+// sources have failed, a source does not return in time, the generator is closed, or ctx has ended.
 func (g *Generator) wait(ctx context.Context) error {
 	var late <-chan time.Time
 	for {
@@ -148,7 +149,7 @@ func (g *Generator) wait(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-late:
-			return fmt.Errorf("%w: the source has not answered, and has not returned after its context has ended", err)
+			return fmt.Errorf("%w: no range has come within %v", err, g.cfg.Timeout+grace)
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", err, ctx.Err())
 		}
