@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"internal/disk":       {},
 	"internal/original":   {},
 	"defaultgen":          {module + "/bitsalloc", module + "/assigner", module + "/internal/generator", module + "/internal/keeper"},
-	"metrics":             {module + "/assigner", module + "/cached", module + "/defaultgen"},
+	"metrics":             {module + "/assigner", module + "/cached", module + "/defaultgen", module + "/segment"},
 	"cached":              {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/generator", module + "/internal/keeper", module + "/internal/take"},
 	"segment":             {module + "/ringbuffer", module + "/internal/generator", module + "/internal/take"},
 	"segment/segmenttest": {module + "/segment", module + "/internal/testkit/idset", module + "/internal/testkit/process"},
