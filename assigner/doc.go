@@ -14,5 +14,6 @@
 //     see [Recover].
 //
 // To use another source, implement [Assigner] and [Lease], or a [Store], and run the conformance
-// suite of package assignertest.
+// suite of package assignertest. Package kvassigner makes a Store of any store of keys and values
+// that can put a key if its revision matches.
 package assigner
