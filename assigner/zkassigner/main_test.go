@@ -1,0 +1,94 @@
+package zkassigner_test
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/zkassigner"
+	"github.com/uidring/uidring/internal/testserver"
+)
+
+func TestMain(m *testing.M) {
+	assignertest.Child(func(addr string) (assigner.Assigner, error) {
+		conn, err := dial(addr)
+		return assigner.Leased(zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}), assigner.LeaseConfig{}), err
+	})
+	os.Exit(m.Run())
+}
+
+// quiet drops the log records of the client.
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
+func dial(addr string) (*zk.Conn, error) {
+	conn, _, err := zk.Connect([]string{addr}, 4*time.Second, zk.WithLogger(quiet{}))
+	return conn, err
+}
+
+// connect opens a client of one server that ends with the test.
+func connect(t *testing.T, server *testserver.Server) *zk.Conn {
+	t.Helper()
+	conn, err := dial(server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// remove deletes a znode and all below it, and fails the test if there is none.
+func remove(t *testing.T, conn *zk.Conn, path string) {
+	t.Helper()
+	names, _, err := conn.Children(path)
+	if err != nil {
+		t.Fatalf("children of %s: %v", path, err)
+	}
+	for _, name := range names {
+		remove(t, conn, path+"/"+name)
+	}
+	if err := conn.Delete(path, -1); err != nil {
+		t.Fatalf("delete %s: %v", path, err)
+	}
+}
+
+// fixture returns a function that opens empty namespaces on some servers. Each handle is connected
+// to the next server.
+func fixture(servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+	var names, handles atomic.Int64
+	return func(t *testing.T) assignertest.StoreFixture {
+		name, other := fmt.Sprint("namespace.", names.Add(1)), fmt.Sprint("namespace.", names.Add(1))
+		open := func(name string) assigner.Store {
+			conn := connect(t, servers[int(handles.Add(1))%len(servers)])
+			return zkassigner.LeaseStore(conn, name, zkassigner.Config{})
+		}
+		return assignertest.StoreFixture{
+			Handle: func() assigner.Store { return open(name) },
+			Other:  func() assigner.Store { return open(other) },
+			Delete: func(t *testing.T, workerID int64) {
+				remove(t, connect(t, servers[0]), fmt.Sprintf("/uidring/worker/%s/%016d/%03d", name, workerID/1000, workerID%1000))
+			},
+			Clear: func(t *testing.T) {
+				remove(t, connect(t, servers[0]), "/uidring/worker/"+name)
+				remove(t, connect(t, servers[0]), "/uidring/meta/"+name)
+			},
+			Down: func(*testing.T) (up func()) {
+				for _, server := range servers {
+					server.Kill9()
+				}
+				return func() {
+					for _, server := range servers {
+						server.Restart()
+					}
+				}
+			},
+		}
+	}
+}
