@@ -120,3 +120,12 @@ func fixture(t *testing.T, servers []*testserver.Server) func(t *testing.T) assi
 		}
 	}
 }
+
+// serve starts a server with an empty bucket.
+func serve(t *testing.T) (*testserver.Server, jetstream.JetStream) {
+	t.Helper()
+	server := testserver.NATS(t)
+	js := connect(t, server)
+	create(t, js, natsassigner.StreamConfig(bucket, 1))
+	return server, js
+}
