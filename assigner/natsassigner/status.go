@@ -32,13 +32,12 @@ func (k *keys) Status(ctx context.Context) (assigner.Status, error) {
 	return assigner.Status{
 		Now:      info.TimeStamp,
 		Identity: fmt.Sprintf("stream %.50s created %s", info.Config.Name, info.Created.UTC().Format(time.RFC3339Nano)),
-		Faults:   k.faults(info),
+		Faults:   k.faults(info.Config),
 	}, nil
 }
 
 // faults names the settings that lose acknowledged writes, or let a read miss one.
-func (k *keys) faults(info *jetstream.StreamInfo) (faults []string) {
-	c := info.Config
+func (k *keys) faults(c jetstream.StreamConfig) (faults []string) {
 	for _, f := range []struct {
 		found bool
 		text  string
@@ -53,7 +52,6 @@ func (k *keys) faults(info *jetstream.StreamInfo) (faults []string) {
 		{c.Retention != jetstream.LimitsPolicy, fmt.Sprintf("retention %v deletes rows that a consumer has read: create the stream with limits", c.Retention)},
 		{c.Mirror != nil || len(c.Sources) > 0, "the stream is a copy of another one: use the origin"},
 		{c.NoAck, "no_ack is on, so that writes are not acknowledged: set it to false"},
-		{info.State.Lost != nil, "the stream has lost messages on disk: restore it, then run Recover"},
 	} {
 		if f.found {
 			faults = append(faults, f.text)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -14,7 +15,11 @@ import (
 func Dynalite(t testing.TB, script string) *Server {
 	t.Helper()
 	program, ok := find("node")
-	if _, err := os.Stat(script); !ok || err != nil {
+	script, err := filepath.Abs(script)
+	if err == nil {
+		_, err = os.Stat(script)
+	}
+	if !ok || err != nil {
 		missing(t, "dynalite", "no node, or no "+script, "nodejs, then make servers")
 	}
 	return start(t, recipe{
