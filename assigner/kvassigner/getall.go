@@ -3,8 +3,8 @@ package kvassigner
 import (
 	"context"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
+	"sync/atomic"
 )
 
 // atOnce is the largest number of calls that GetAll makes at once.
@@ -14,23 +14,27 @@ const atOnce = 64
 // whose store lists names without values implements List with it. It returns the first error of
 // get, and then cancels the context of the other calls.
 func GetAll(ctx context.Context, keys []string, get func(ctx context.Context, key string) (value []byte, revision string, err error)) ([]Entry, error) {
-	all := make([]Entry, len(keys))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i, key := range keys {
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	found := make([]Entry, len(keys))
+	var next atomic.Int64
+	var calls sync.WaitGroup
+	for range min(atOnce, len(keys)) {
+		calls.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(keys)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				value, revision, err := get(ctx, keys[i])
+				switch {
+				case err != nil:
+					cancel(err)
+				case revision != "":
+					found[i] = Entry{Key: keys[i], Value: value}
+				}
 			}
-			value, revision, err := get(ctx, key)
-			if err == nil && revision != "" {
-				all[i] = Entry{Key: key, Value: value}
-			}
-			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
+	calls.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	return slices.DeleteFunc(all, func(e Entry) bool { return e.Key == "" }), nil
+	return slices.DeleteFunc(found, func(e Entry) bool { return e.Key == "" }), nil
 }

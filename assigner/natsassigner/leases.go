@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner/kvassigner"
 )
 
-// A Config says what the servers of NATS do not report.
+// A Config asserts settings that the servers of NATS do not report.
 type Config struct {
 	// SyncAlways asserts that every server which keeps the bucket runs with sync_interval: always
 	// in the jetstream block of its configuration. The default, two minutes, lets a server forget

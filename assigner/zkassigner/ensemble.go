@@ -27,7 +27,7 @@ var errNewSession = errors.New("the session ended between the confirmation of a 
 
 func (e *ensemble) path(key string) string { return e.root + "/" + strings.TrimSuffix(key, "/") }
 
-// Status implements [kvassigner.KV]. The time of the write that confirms the status is the leader's.
+// Status implements [kvassigner.KV]. The leader sets the time of the write that confirms it.
 // The identity is the birth of the znode clock.
 func (e *ensemble) Status(ctx context.Context) (assigner.Status, error) {
 	stat, err := e.confirm(ctx)

@@ -36,8 +36,8 @@ type Config struct {
 //   - /uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
 //   - /uidring/clock, which is written to read the clock of the servers.
 //
-// They are persistent and never deleted, and the store creates those that are missing. A folder has
-// at most 1,000 rows, so that no answer is larger than the servers allow.
+// They are persistent and never deleted, and the store creates missing ones. A folder has at most
+// 1,000 rows, so that no answer is larger than the servers allow.
 //
 // The store returns an error when a write may have taken effect. The caller closes the connection.
 // A call ends with its context; without a deadline it waits for a server as long as the client
