@@ -21,6 +21,9 @@ import (
 func LeaseStore(kv KV, namespace string) assigner.Store {
 	l := &leases{kv: kv, err: assigner.CheckNamespace(namespace), namespace: namespace}
 	l.block.Store(rand.Uint64())
+	if c, ok := kv.(Checker); ok {
+		l.err = errors.Join(c.Check(namespace), l.err)
+	}
 	if kv == nil {
 		l.err = errors.Join(errors.New("kvassigner: kv is nil, allowed: any"), l.err)
 	}
