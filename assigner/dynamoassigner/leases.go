@@ -32,14 +32,19 @@ import (
 // The store returns an error when a write may have taken effect. Any number of goroutines may use
 // it at once.
 func LeaseStore(client *dynamodb.Client, table, namespace string) assigner.Store {
-	var mistakes []error
-	if client == nil {
-		mistakes = append(mistakes, errors.New("dynamoassigner: client is nil, allowed: any"))
+	return kvassigner.LeaseStore(&items{client, table}, namespace)
+}
+
+// Check implements [kvassigner.Checker].
+func (t *items) Check(string) error {
+	var errs []error
+	if t.client == nil {
+		errs = append(errs, errors.New("dynamoassigner: client is nil, allowed: any"))
 	}
-	if table == "" {
-		mistakes = append(mistakes, fmt.Errorf("dynamoassigner: table %q, allowed: the name or the ARN of a table", table))
+	if t.table == "" {
+		errs = append(errs, fmt.Errorf("dynamoassigner: table %q, allowed: the name or the ARN of a table", t.table))
 	}
-	return kvassigner.LeaseStore(&items{client, table}, namespace, mistakes...)
+	return errors.Join(errs...)
 }
 
 // Table returns the request that creates a table, billed by request:

@@ -38,7 +38,17 @@ type KV interface {
 	Status(ctx context.Context) (assigner.Status, error)
 }
 
-// An Entry is a result of KV.List.
+// A Checker is a KV with settings. LeaseStore calls Check once; every method of the store returns
+// its error.
+type Checker interface {
+	KV
+	// Check returns all mistakes in the settings, and an error for a namespace that cannot be part of
+	// the store's names.
+	Check(namespace string) error
+}
+
+// An Entry is a result of KV.List. The key appears in errors only, and may be the store's own name
+// for it.
 type Entry struct {
 	Key   string
 	Value []byte

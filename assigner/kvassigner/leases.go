@@ -15,13 +15,15 @@ import (
 // [assigner.Fenced]. A namespace has 1 to 64 characters: letters, digits, dot, underscore and
 // hyphen. A name that differs from an existing namespace only in letter case is rejected with
 // [assigner.ErrWorkerOverlap]. The store implements [assigner.Namespaced]. Its methods return the
-// mistakes in the arguments of LeaseStore together with mistakes, which are of the arguments that
-// kv was made from, and wrap the errors of kv.
+// mistakes in the arguments of LeaseStore, and wrap the errors of kv.
 //
 // Any number of goroutines may use the store at once.
-func LeaseStore(kv KV, namespace string, mistakes ...error) assigner.Store {
-	l := &leases{kv: kv, err: errors.Join(append(mistakes, assigner.CheckNamespace(namespace))...), namespace: namespace}
+func LeaseStore(kv KV, namespace string) assigner.Store {
+	l := &leases{kv: kv, err: assigner.CheckNamespace(namespace), namespace: namespace}
 	l.block.Store(rand.Uint64())
+	if c, ok := kv.(Checker); ok {
+		l.err = errors.Join(c.Check(namespace), l.err)
+	}
 	if kv == nil {
 		l.err = errors.Join(errors.New("kvassigner: kv is nil, allowed: any"), l.err)
 	}

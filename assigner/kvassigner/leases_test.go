@@ -82,6 +82,11 @@ func everyCall(ctx context.Context, s assigner.Store) (errs []error) {
 	return []error{err, errLoadMeta, errSwapMeta, errLoad, errList, errSwap, errExpired, errNamespaces}
 }
 
+// picky is a KV that rejects all namespaces.
+type picky struct{ *memory }
+
+func (picky) Check(namespace string) error { return fmt.Errorf("%q is not for me", namespace) }
+
 func TestErrors(t *testing.T) {
 	down := newMemory()
 	down.takeDown(t)
@@ -97,6 +102,7 @@ func TestErrors(t *testing.T) {
 		{"no namespace", t.Context(), kvassigner.LeaseStore(newMemory(), ""), nil, []string{`namespace "", allowed: 1 to 64`}},
 		{"a foreign character", t.Context(), kvassigner.LeaseStore(newMemory(), "a/b"), nil, []string{`"a/b"`}},
 		{"both arguments", t.Context(), kvassigner.LeaseStore(nil, "ä"), nil, []string{"kv is nil", `"ä"`}},
+		{"settings of the KV", t.Context(), kvassigner.LeaseStore(picky{newMemory()}, "a/b"), nil, []string{`"a/b" is not for me`, "allowed: 1 to 64"}},
 		{"store is down", t.Context(), kvassigner.LeaseStore(down, namespace), errDown, []string{"kvassigner: cannot "}},
 		{"context has ended", ended, kvassigner.LeaseStore(newMemory(), namespace), context.Canceled, []string{"request failed"}},
 	} {

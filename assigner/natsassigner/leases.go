@@ -37,14 +37,19 @@ var bucketName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 // The keys are never deleted. The store returns an error when a write may have taken effect. The
 // caller closes the connection. Any number of goroutines may use the store at once.
 func LeaseStore(js jetstream.JetStream, bucket, namespace string, cfg Config) assigner.Store {
-	var mistakes []error
-	if js == nil {
-		mistakes = append(mistakes, errors.New("natsassigner: js is nil, allowed: any"))
+	return kvassigner.LeaseStore(&keys{js: js, bucket: bucket, cfg: cfg}, namespace)
+}
+
+// Check implements [kvassigner.Checker].
+func (k *keys) Check(string) error {
+	var errs []error
+	if k.js == nil {
+		errs = append(errs, errors.New("natsassigner: js is nil, allowed: any"))
 	}
-	if !bucketName.MatchString(bucket) {
-		mistakes = append(mistakes, fmt.Errorf("natsassigner: bucket %q, allowed: one or more of the characters a-z A-Z 0-9 _ -", bucket))
+	if !bucketName.MatchString(k.bucket) {
+		errs = append(errs, fmt.Errorf("natsassigner: bucket %q, allowed: one or more of the characters a-z A-Z 0-9 _ -", k.bucket))
 	}
-	return kvassigner.LeaseStore(&keys{js: js, bucket: bucket, cfg: cfg}, namespace, mistakes...)
+	return errors.Join(errs...)
 }
 
 // StreamConfig returns the configuration of the stream of a bucket that keeps all rows, on disk,

@@ -3,6 +3,7 @@ package zkassigner
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -43,19 +44,26 @@ type Config struct {
 // A call ends with its context; without a deadline it waits for a server as long as the client
 // does. Any number of goroutines may use the store at once.
 func LeaseStore(conn *zk.Conn, namespace string, cfg Config) assigner.Store {
-	var mistakes []error
-	if conn == nil {
-		mistakes = append(mistakes, errors.New("zkassigner: conn is nil, allowed: any"))
+	if cfg.Root == "" {
+		cfg.Root = "/uidring"
 	}
-	e := &ensemble{conn: conn, root: cfg.Root, acl: slices.Clone(cfg.ACL)}
-	if e.root == "" {
-		e.root = "/uidring"
+	if len(cfg.ACL) == 0 {
+		cfg.ACL = zk.WorldACL(zk.PermAll)
 	}
-	if !strings.HasPrefix(e.root, "/") || strings.HasSuffix(e.root, "/") || strings.Contains(e.root, "//") {
-		mistakes = append(mistakes, fmt.Errorf("zkassigner: Root %q, allowed: a path such as /services/uidring", cfg.Root))
+	return kvassigner.LeaseStore(&ensemble{conn, cfg.Root, slices.Clone(cfg.ACL)}, namespace)
+}
+
+// Check implements [kvassigner.Checker].
+func (e *ensemble) Check(namespace string) error {
+	var errs []error
+	if e.conn == nil {
+		errs = append(errs, errors.New("zkassigner: conn is nil, allowed: any"))
 	}
-	if len(e.acl) == 0 {
-		e.acl = zk.WorldACL(zk.PermAll)
+	if !strings.HasPrefix(e.root, "/") || e.root == "/" || path.Clean(e.root) != e.root {
+		errs = append(errs, fmt.Errorf("zkassigner: Root %q, allowed: a path such as /services/uidring", e.root))
 	}
-	return kvassigner.LeaseStore(e, namespace, mistakes...)
+	if namespace == "." || namespace == ".." {
+		errs = append(errs, fmt.Errorf("zkassigner: namespace %q, allowed: a name that ZooKeeper allows in a path", namespace))
+	}
+	return errors.Join(errs...)
 }

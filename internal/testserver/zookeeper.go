@@ -17,7 +17,7 @@ const zookeeperJar = "/usr/share/java/zookeeper.jar"
 // ZooKeeper starts a ZooKeeper server by itself.
 func ZooKeeper(t testing.TB) *Server {
 	t.Helper()
-	return startZooKeeper(t, freeAddrOf(t), "", 0, serving)
+	return startZooKeeper(t, freeAddrOf(t), "", 0, inService)
 }
 
 // ZooKeeperEnsemble starts n ZooKeeper servers that replicate their data, and waits until they have
@@ -40,7 +40,7 @@ func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 	}
 	for _, s := range servers {
 		for deadline := time.Now().Add(startTimeout); ; time.Sleep(pollInterval) {
-			err := serving(s.addr)
+			err := inService(s.addr)
 			if err == nil {
 				break
 			}
@@ -78,9 +78,9 @@ func startZooKeeper(t testing.TB, addr, members string, id int, ready func(addr 
 	}, nil)
 }
 
-// alive asks whether the server runs, serving reports whether it serves clients.
-func alive(addr string) error   { return fourLetters(addr, "ruok", "imok") }
-func serving(addr string) error { return fourLetters(addr, "srvr", "Mode: ") }
+// alive reports an error unless the server runs, inService unless it serves clients.
+func alive(addr string) error     { return fourLetters(addr, "ruok", "imok") }
+func inService(addr string) error { return fourLetters(addr, "srvr", "Mode: ") }
 
 func fourLetters(addr, command, want string) error {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)

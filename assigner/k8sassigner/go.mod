@@ -1,0 +1,5 @@
+module github.com/uidring/uidring/assigner/k8sassigner
+
+go 1.26.0
+
+require github.com/uidring/uidring v0.1.0
