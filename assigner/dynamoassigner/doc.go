@@ -30,10 +30,10 @@
 // # Operation
 //
 // The servers report their clock in whole seconds, and rows expire by it. A renewal makes four
-// requests: DescribeTable twice, a read and a write. A claim queries up to 32 folders of 1,000 worker
-// IDs until it has found 256 expired rows; a folder costs about 100 read units. A row takes about
-// 450 bytes, one write unit. The rows of a namespace share a partition, which takes about 1,000
-// writes a second.
+// requests: DescribeTable twice, a read and a write. A claim queries up to 32 folders of 1,000
+// worker IDs until it has found 256 expired rows; a full folder costs about 140 read units. A row
+// takes about 550 bytes, one write unit. The rows of a namespace share a partition, which takes
+// about 1,000 writes a second.
 //
 // The role of a process needs these permissions:
 //

@@ -24,7 +24,7 @@
 // fails with [assigner.ErrStoreNotDurable] if
 //
 //   - allow_direct is on, as in all buckets that were created by nats kv add or CreateKeyValue: any
-//     replica would answer reads. [StreamConfig] has it off; in an existing bucket, turn it off with
+//     replica would answer reads. [StreamConfig] has it off; turn it off in an existing bucket with
 //     nats stream edit KV_uidring --no-allow-direct;
 //   - the storage is memory, or persist_mode is async;
 //   - rows may be deleted: by max_age, by max_msgs or max_bytes with discard old, or by a retention
@@ -52,8 +52,9 @@
 // # Operation
 //
 // The leader reports its clock, and rows expire by it. A renewal makes four requests: the status
-// twice, a read and a write. A claim lists the subjects of up to 32 folders of 1,000 worker IDs, and
-// reads their rows in parallel, until it has found 256 expired rows. A row takes about 400 bytes.
+// twice, a read and a write. A claim lists the subjects of up to 32 folders of 1,000 worker IDs,
+// and reads their rows in parallel, until it has found 256 expired rows. A row takes about 500
+// bytes.
 //
 // A user needs these permissions; replies arrive at _INBOX.> or a prefix of your own:
 //

@@ -8,8 +8,8 @@
 // It is a module of its own, which keeps the client out of the library's dependencies.
 //
 // A majority of the servers has an acknowledged write on disk. A swap states the version of its
-// znode. A follower may answer reads that are stale: each read therefore follows a write of the same
-// session, which the server has applied before it answers. Grants are
+// znode. The server of a session may lag behind the leader: each read therefore follows a write in
+// the same session, which the server has applied before it answers. Grants are
 // [assigner.GuaranteeFenced]: wrong clocks, pauses and crashes cannot cause duplicate IDs.
 //
 // No znode is ephemeral. Many libraries take a worker ID with an ephemeral znode, which ZooKeeper
@@ -35,7 +35,7 @@
 // # Operation
 //
 // The leader reports its clock, and rows expire by it. A renewal makes five requests: three writes
-// of the znode clock, a read, and a write of the row. A claim lists up to 32 folders of 1,000 worker
-// IDs, and reads their rows in parallel, until it has found 256 expired rows. A row takes about 400
-// bytes of the servers' memory.
+// of the znode clock, a read, and a write of the row. A claim lists up to 32 folders of 1,000
+// worker IDs, and reads their rows in parallel, until it has found 256 expired rows. A row takes
+// about 500 bytes of the servers' memory.
 package zkassigner
