@@ -48,12 +48,25 @@ func connect(t *testing.T, opt *redis.Options) *redis.Client {
 }
 
 // backend is a namespace on a server of its own: cases run side by side, and take it down.
-func backend(t *testing.T) assignertest.StoreFixture {
+func backend(t *testing.T) assignertest.StoreFixture { return backendWith(t, 0) }
+
+// backendWith sets the retries of clients over a wire.
+func backendWith(t *testing.T, retries int) assignertest.StoreFixture {
 	s := testserver.Redis(t)
 	admin := connect(t, options(s.Addr()))
 	return assignertest.StoreFixture{
 		Handle: func() assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), namespace) },
-		Other:  func() assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), "another") },
+		Other:  func(name string) assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), name) },
+		Through: func(w *assignertest.Wire) assigner.Store {
+			opt := options(s.Addr())
+			opt.Dialer, opt.MaxRetries = w.Dial, retries
+			return redisassigner.LeaseStore(connect(t, opt), namespace)
+		},
+		Kill: func(t *testing.T) {
+			s.Kill9()
+			s.Restart()
+			t.Cleanup(func() { wantIndexed(t, admin, redisassigner.LeaseStore(admin, namespace)) })
+		},
 		Delete: func(t *testing.T, workerID int64) {
 			t.Helper()
 			if n, err := admin.HDel(t.Context(), hash, strconv.FormatInt(workerID, 10)).Result(); n != 1 || err != nil {
