@@ -57,8 +57,7 @@ func (t microTime) MarshalJSON() ([]byte, error) {
 
 func (t *microTime) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, (*time.Time)(t)) }
 
-// newLease returns the object for a key of package kvassigner. revision is "" or the one that get
-// returned.
+// newLease returns the object for a key of package kvassigner. revision is "" or a result of Get.
 func (c *store) newLease(key string, value []byte, revision string, now time.Time) (lease, error) {
 	l := lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: c.metadata(key)}
 	l.Metadata.UID, l.Metadata.ResourceVersion, _ = strings.Cut(revision, "/")

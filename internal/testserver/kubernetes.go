@@ -20,8 +20,8 @@ const adminToken = "admin"
 // Kubernetes starts a Kubernetes API server with Lease objects, over an etcd. It builds the server,
 // which takes minutes the first time. The folder has the server's certificate, in the file
 // certificate/apiserver.crt, and the file tokens: each line is a token and a user. The token admin
-// belongs to the user admin, who may do everything; the user ids may do what the Role in a manifest
-// says, in the namespace ids.
+// belongs to the user admin, who has all rights; the user ids has the rights of the Role in a
+// manifest, in the namespace ids.
 func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 	t.Helper()
 	program, err := KubernetesProgram()
