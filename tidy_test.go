@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"ringbuffer":            {},
 	"schema":                {},
 	"assigner":              {module + "/bitsalloc"},
-	"assigner/kvassigner": {"assigner"},
+	"assigner/kvassigner":   {module + "/assigner"},
 	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
