@@ -44,14 +44,14 @@ func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 }
 
 // KubernetesProgram builds the API server and returns its path. It stays in the user's cache, where
-// the next test finds it. The race detector is left out: the server would take many minutes.
+// the next test finds it. It has no race detector, which would make that many minutes.
 var KubernetesProgram = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
 	program := filepath.Join(cache, "uidring", "kubeapi")
-	out, err := exec.Command("go", "build", "-o", program, "github.com/uidring/uidring/internal/kubeapi").CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", "kubeapi", "-o", program, "github.com/uidring/uidring/internal/kubeapi").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("testserver: build the API server: %w\n%s", err, out)
 	}
