@@ -24,7 +24,8 @@
 //   - uidring-orders-7 is the row of worker 7 of the namespace orders. For kubectl get leases, it
 //     shows the owner as holderIdentity while the worker ID is held, the expiry as renewTime and
 //     leaseDurationSeconds, and the number of claims after the first as leaseTransitions.
-//   - uidring-orders-meta is the meta row of the namespace.
+//   - uidring-orders-meta is the meta row of the namespace. A hash takes the place of a name that
+//     cannot be part of names and labels, such as one with capital letters.
 //   - uidring identifies the cluster by its UID. All namespaces share it.
 //
 // The annotation uidring.github.io/record holds the row itself. The package reads the annotation,
