@@ -3,6 +3,7 @@ package etcdassigner_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -23,7 +24,9 @@ const (
 	workers   = "uidring/worker/" + namespace + "/"
 )
 
-func rowKey(workerID int64) string { return fmt.Sprintf("%s%019d", workers, workerID) }
+func rowKey(workerID int64) string {
+	return fmt.Sprintf("%s%016d/%03d", workers, workerID/1000, workerID%1000)
+}
 
 func TestMain(m *testing.M) {
 	assignertest.Child(func(url string) (assigner.Assigner, error) {
@@ -67,7 +70,7 @@ func backend(t *testing.T, server *testserver.Server, name, other string) assign
 	return assignertest.StoreFixture{
 		Handle: func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), name) },
 		Other:  func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), other) },
-		Delete: func(t *testing.T, workerID int64) { remove(t, fmt.Sprintf("uidring/worker/%s/%019d", name, workerID)) },
+		Delete: func(t *testing.T, workerID int64) { remove(t, strings.Replace(rowKey(workerID), namespace, name, 1)) },
 		Clear: func(t *testing.T) {
 			remove(t, "uidring/worker/"+name+"/", clientv3.WithPrefix())
 			remove(t, "uidring/meta/"+name)
