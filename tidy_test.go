@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"ringbuffer":            {},
 	"schema":                {},
 	"assigner":              {module + "/bitsalloc"},
+	"assigner/kvassigner":   {module + "/assigner"},
 	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
 	"assigner/kvassigner":   {module + "/assigner"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},

@@ -16,7 +16,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	assignertest.RunStore(t, fixture(serve(t)))
+	open := fixture(serve(t))
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
 }
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {

@@ -3,6 +3,7 @@ package dynamoassigner_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -69,12 +70,14 @@ func fixture(server *testserver.Server) func(t *testing.T) assignertest.StoreFix
 	}
 	var names atomic.Int64
 	return func(t *testing.T) assignertest.StoreFixture {
-		name, other := fmt.Sprint("namespace.", names.Add(1)), fmt.Sprint("namespace.", names.Add(1))
+		name := fmt.Sprint("namespace.", names.Add(1))
 		rows := "worker/" + name
-		open := func(name string) assigner.Store { return dynamoassigner.LeaseStore(connect(server.DSN()), table, name) }
+		open := func(name string, change ...func(*dynamodb.Options)) assigner.Store {
+			return dynamoassigner.LeaseStore(connect(server.DSN(), change...), table, name)
+		}
 		return assignertest.StoreFixture{
 			Handle: func() assigner.Store { return open(name) },
-			Other:  func() assigner.Store { return open(other) },
+			Other:  func(name string) assigner.Store { return open(name) },
 			Delete: func(t *testing.T, workerID int64) {
 				remove(t, key(rows, fmt.Sprintf("%016d/%03d", workerID/1000, workerID%1000)))
 			},
@@ -92,6 +95,15 @@ func fixture(server *testserver.Server) func(t *testing.T) assignertest.StoreFix
 			Down: func(*testing.T) (up func()) {
 				server.Kill9()
 				return func() { server.Restart() }
+			},
+			Through: func(w *assignertest.Wire) assigner.Store {
+				transport := &http.Transport{DialContext: w.Dial}
+				t.Cleanup(transport.CloseIdleConnections)
+				return open(name, func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: transport} })
+			},
+			Kill: func(*testing.T) {
+				server.Kill9()
+				server.Restart()
 			},
 		}
 	}

@@ -102,16 +102,11 @@ func (t *serviceAccountTransport) RoundTrip(r *http.Request) (*http.Response, er
 	return t.base.RoundTrip(r)
 }
 
-var (
-	// label is the form of a Kubernetes namespace.
-	label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	// part is the form of a namespace of worker IDs, which is part of the names and labels of Lease
-	// objects.
-	part = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-)
+// label is the form of a Kubernetes namespace.
+var label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// check returns all mistakes in a cluster and the name of a namespace of worker IDs.
-func (c Cluster) check(namespace string) error {
+// check returns all mistakes in a cluster.
+func (c Cluster) check() error {
 	var errs []error
 	mistake := func(format string, args ...any) { errs = append(errs, fmt.Errorf("k8sassigner: "+format, args...)) }
 	if c.Client == nil {
@@ -122,9 +117,6 @@ func (c Cluster) check(namespace string) error {
 	}
 	if !label.MatchString(c.Namespace) {
 		mistake("Namespace %q, allowed: the name of a Kubernetes namespace, 1 to 63 of the characters a-z 0-9 -", c.Namespace)
-	}
-	if !part.MatchString(namespace) || len(namespace) > 63 {
-		mistake("namespace %q, allowed: 1 to 63 of the characters a-z 0-9 . -, with a letter or digit at both ends and on both sides of a dot", namespace)
 	}
 	return errors.Join(errs...)
 }

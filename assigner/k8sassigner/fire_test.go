@@ -288,18 +288,29 @@ func TestListOfManyPagesStartsAgain(t *testing.T) {
 	k := startKubernetes(t)
 	pages := &pager{}
 	s := k8sassigner.LeaseStore(k.cluster(t, pages.wrap), namespace)
-	row := sample()
-	for w := range int64(rows) {
-		row.WorkerID = w
-		create(t, s, row, time.Hour)
+	const writers = 10
+	var wg sync.WaitGroup
+	for first := range int64(writers) {
+		wg.Go(func() {
+			row := sample()
+			for row.WorkerID = first; row.WorkerID < rows; row.WorkerID += writers {
+				if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
+					t.Errorf("create row %d: %v, %v", row.WorkerID, ok, err)
+				}
+			}
+		})
 	}
+	wg.Wait()
 	pages.second = func() {
+		row := load(t, s, 7)
 		next := row
 		next.Fence++
 		if ok, err := k.store(t, namespace).Swap(t.Context(), row, next, time.Hour); !ok || err != nil {
 			t.Errorf("Swap: %v, %v", ok, err)
 		}
 		k.compact(t)
+		k.api.Kill9()
+		k.api.Restart() // the server remembers lists
 	}
 	got, err := s.List(t.Context())
 	if err != nil || len(got) != rows {

@@ -1,9 +1,12 @@
 package k8sassigner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +22,7 @@ const (
 	annotationRecord = "uidring.github.io/record"
 
 	metaBlock = "meta"
+	hashed    = "x--" // before the hash of a namespace
 	// anchor is the name of the Lease object whose UID identifies the cluster.
 	anchor = "uidring"
 )
@@ -57,8 +61,7 @@ func (t microTime) MarshalJSON() ([]byte, error) {
 
 func (t *microTime) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, (*time.Time)(t)) }
 
-// newLease returns the object for a key of package kvassigner. revision is "" or the one that get
-// returned.
+// newLease returns the object for a key of package kvassigner. revision is "" or a result of Get.
 func (c *store) newLease(key string, value []byte, revision string, now time.Time) (lease, error) {
 	l := lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: c.metadata(key)}
 	l.Metadata.UID, l.Metadata.ResourceVersion, _ = strings.Cut(revision, "/")
@@ -89,6 +92,7 @@ func (c *store) metadata(key string) metadata {
 		suffix = decimal(block + row)
 		block = decimal(block)
 	}
+	namespace = labelValue(namespace)
 	return metadata{
 		Name:      fmt.Sprintf("uidring-%s-%s", namespace, suffix),
 		Namespace: c.cluster.Namespace,
@@ -103,10 +107,24 @@ func selector(prefix string) string {
 		return labelBlock + "=" + metaBlock
 	}
 	namespace, block, _ := strings.Cut(rest, "/")
+	namespace = labelValue(namespace)
 	if block == "" {
 		return labelNamespace + "=" + namespace + "," + labelBlock + "!=" + metaBlock
 	}
 	return labelNamespace + "=" + namespace + "," + labelBlock + "=" + decimal(strings.TrimSuffix(block, "/"))
+}
+
+// plain is the form of a namespace of worker IDs that can be part of names and labels of objects.
+var plain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+// labelValue returns a namespace of worker IDs, or a hash if the name does not fit or looks like a
+// hash.
+func labelValue(namespace string) string {
+	if plain.MatchString(namespace) && len(namespace) <= 63 && !strings.HasPrefix(namespace, hashed) {
+		return namespace
+	}
+	sum := sha256.Sum256([]byte(namespace))
+	return hashed + hex.EncodeToString(sum[:16])
 }
 
 // decimal removes leading zeros.

@@ -44,8 +44,8 @@ func is(err error, reason string) bool {
 	return ok && r.status.Kind == "Status" && r.status.Reason == reason
 }
 
-// absent reports whether err is the answer that the Lease object does not exist. Other things may be
-// missing as well: the Kubernetes namespace, the API group, the API server.
+// absent reports whether err is the answer that the Lease object does not exist. Other things may
+// be missing as well: the Kubernetes namespace, the API group, the API server.
 func absent(err error) bool {
 	r, ok := errors.AsType[*refusal](err)
 	return ok && is(err, "NotFound") && r.lease != "" && r.status.Details.Name == r.lease && r.status.Details.Kind == "leases"

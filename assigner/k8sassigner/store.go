@@ -17,10 +17,11 @@ import (
 //
 //	numbers := assigner.Leased(k8sassigner.LeaseStore(cluster, "orders"), assigner.LeaseConfig{})
 //
-// The name of the namespace has 1 to 63 characters: lower-case letters, digits, dot and hyphen, as
-// in names of Kubernetes objects. Services whose IDs meet in one table or message use the same
-// namespace, in the same Kubernetes namespace. The store implements [assigner.Namespaced]; its
-// methods return the mistakes in the arguments of LeaseStore.
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet in one table or message use the same namespace, in the same Kubernetes namespace. A name
+// that differs from an existing namespace only in letter case is rejected with
+// [assigner.ErrWorkerOverlap]. The store implements [assigner.Namespaced]; its methods return the
+// mistakes in the arguments of LeaseStore.
 //
 // The store returns an error when a write may have taken effect, and does not retry it. Without a
 // deadline a call may wait for the API server as long as the client does.
@@ -34,7 +35,7 @@ func LeaseStore(cluster Cluster, namespace string) assigner.Store {
 type store struct{ cluster Cluster }
 
 // Check implements [kvassigner.Checker].
-func (c *store) Check(namespace string) error { return c.cluster.check(namespace) }
+func (c *store) Check(string) error { return c.cluster.check() }
 
 // String names the store in log records.
 func (c *store) String() string {

@@ -20,8 +20,8 @@
 //
 // # Cost
 //
-// A renewal takes up to five requests: Status, Get, Put and Status again, and once more Status when
-// the last one is older than ten seconds. It takes two more on a store without a clock.
+// A renewal takes four requests: Status, Get, Put, and Status again. On a store without a clock
+// each Status takes one more, and the write two.
 //
 // A claim lists folders, beginning with a random one, until it has found 256 expired rows. It lists
 // all folders of a namespace with up to 32,000 rows. In a larger one it gives up after about that

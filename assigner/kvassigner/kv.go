@@ -42,8 +42,8 @@ type KV interface {
 // its error.
 type Checker interface {
 	KV
-	// Check returns all mistakes in the settings, and an error for a namespace that cannot be part of
-	// the store's names.
+	// Check returns all mistakes in the settings, and an error for a namespace that cannot be part
+	// of the store's names.
 	Check(namespace string) error
 }
 

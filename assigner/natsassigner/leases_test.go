@@ -16,11 +16,16 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	assignertest.RunStore(t, fixture(t, []*testserver.Server{testserver.NATS(t)}))
+	open := fixture(t, testserver.NATS(t))
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
 }
 
+// Handles are on the leader and on the followers.
 func TestConformanceOfACluster(t *testing.T) {
-	assignertest.RunStore(t, fixture(t, testserver.NATSCluster(t, 3)))
+	open := fixture(t, testserver.NATSCluster(t, 3)...)
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
 }
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {

@@ -1,7 +1,9 @@
 package natsassigner_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -29,9 +31,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func dial(url string) (jetstream.JetStream, *nats.Conn, error) {
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0),
+func dial(url string, opts ...nats.Option) (jetstream.JetStream, *nats.Conn, error) {
+	opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0),
 		nats.IgnoreDiscoveredServers(), nats.RetryOnFailedConnect(true))
+	conn, err := nats.Connect(url, opts...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,14 +43,21 @@ func dial(url string) (jetstream.JetStream, *nats.Conn, error) {
 }
 
 // connect opens a client of one server that ends with the test.
-func connect(t *testing.T, server *testserver.Server) jetstream.JetStream {
+func connect(t *testing.T, server *testserver.Server, opts ...nats.Option) jetstream.JetStream {
 	t.Helper()
-	js, conn, err := dial(server.DSN())
+	js, conn, err := dial(server.DSN(), opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
 	return js
+}
+
+// over is the dial hook of the client.
+type over struct{ *assignertest.Wire }
+
+func (o over) Dial(network, addr string) (net.Conn, error) {
+	return o.Wire.Dial(context.Background(), network, addr)
 }
 
 // create makes the stream of the bucket, and waits for a leader.
@@ -77,24 +87,33 @@ func eventually(t *testing.T, call func() error) {
 
 // fixture returns a function that opens empty namespaces on some servers. Each handle is connected
 // to the next server.
-func fixture(t *testing.T, servers []*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+func fixture(t *testing.T, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
 	admin := connect(t, servers[0])
 	s := create(t, admin, natsassigner.StreamConfig(bucket, len(servers)))
-	var names, handles atomic.Int64
-	open := func(t *testing.T, name string) assigner.Store {
+	var names, handles, kills atomic.Int64
+	open := func(t *testing.T, name string, opts ...nats.Option) assigner.Store {
 		server := servers[int(handles.Add(1))%len(servers)]
-		return natsassigner.LeaseStore(connect(t, server), bucket, name, durable)
+		return natsassigner.LeaseStore(connect(t, server, opts...), bucket, name, durable)
+	}
+	up := func(t *testing.T) {
+		for _, server := range servers {
+			server.Restart()
+		}
+		eventually(t, func() error {
+			_, err := admin.Stream(t.Context(), "KV_"+bucket)
+			return err
+		})
 	}
 	purge := func(t *testing.T, key string) {
 		t.Helper()
 		eventually(t, func() error { return s.Purge(t.Context(), jetstream.WithPurgeSubject("$KV."+bucket+"."+key)) })
 	}
 	return func(t *testing.T) assignertest.StoreFixture {
-		name, other := fmt.Sprint("namespace.", names.Add(1)), fmt.Sprint("namespace.", names.Add(1))
+		name := fmt.Sprint("namespace.", names.Add(1))
 		token := strings.ReplaceAll(name, ".", "=")
 		return assignertest.StoreFixture{
 			Handle: func() assigner.Store { return open(t, name) },
-			Other:  func() assigner.Store { return open(t, other) },
+			Other:  func(name string) assigner.Store { return open(t, name) },
 			Delete: func(t *testing.T, workerID int64) {
 				purge(t, fmt.Sprintf("worker.%s.%016d.%03d", token, workerID/1000, workerID%1000))
 			},
@@ -102,21 +121,17 @@ func fixture(t *testing.T, servers []*testserver.Server) func(t *testing.T) assi
 				purge(t, "worker."+token+".>")
 				purge(t, "meta."+token)
 			},
-			Down: func(t *testing.T) (up func()) {
+			Down: func(t *testing.T) func() {
 				for _, server := range servers {
 					server.Kill9()
 				}
-				return func() {
-					for _, server := range servers {
-						server.Restart()
-					}
-					eventually(t, func() error {
-						_, err := admin.Stream(t.Context(), "KV_"+bucket)
-						return err
-					})
-				}
+				return func() { up(t) }
 			},
-			Starts: 40,
+			Through: func(w *assignertest.Wire) assigner.Store { return open(t, name, nats.SetCustomDialer(over{w})) },
+			Kill: func(t *testing.T) {
+				servers[int(kills.Add(1))%len(servers)].Kill9()
+				up(t)
+			},
 		}
 	}
 }

@@ -16,7 +16,9 @@ import (
 
 // Handles are on the leader and on the followers.
 func TestConformance(t *testing.T) {
-	assignertest.RunStore(t, fixture(testserver.ZooKeeperEnsemble(t, 3)...))
+	open := fixture(testserver.ZooKeeperEnsemble(t, 3)...)
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
 }
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {

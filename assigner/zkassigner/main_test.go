@@ -1,7 +1,9 @@
 package zkassigner_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -17,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	assignertest.Child(func(addr string) (assigner.Assigner, error) {
-		conn, err := dial(addr)
+		conn, err := dial(addr, net.DialTimeout)
 		return assigner.Leased(zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}), assigner.LeaseConfig{}), err
 	})
 	os.Exit(m.Run())
@@ -28,15 +30,19 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-func dial(addr string) (*zk.Conn, error) {
-	conn, _, err := zk.Connect([]string{addr}, 4*time.Second, zk.WithLogger(quiet{}))
+func dial(addr string, hook zk.Dialer) (*zk.Conn, error) {
+	conn, _, err := zk.Connect([]string{addr}, 4*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(hook))
 	return conn, err
 }
 
 // connect opens a client of one server that ends with the test.
 func connect(t *testing.T, server *testserver.Server) *zk.Conn {
+	return connectOver(t, server, net.DialTimeout)
+}
+
+func connectOver(t *testing.T, server *testserver.Server, hook zk.Dialer) *zk.Conn {
 	t.Helper()
-	conn, err := dial(server.Addr())
+	conn, err := dial(server.Addr(), hook)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,16 +68,16 @@ func remove(t *testing.T, conn *zk.Conn, path string) {
 // fixture returns a function that opens empty namespaces on some servers. Each handle is connected
 // to the next server.
 func fixture(servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
-	var names, handles atomic.Int64
+	var names, handles, kills atomic.Int64
 	return func(t *testing.T) assignertest.StoreFixture {
-		name, other := fmt.Sprint("namespace.", names.Add(1)), fmt.Sprint("namespace.", names.Add(1))
-		open := func(name string) assigner.Store {
-			conn := connect(t, servers[int(handles.Add(1))%len(servers)])
+		name := fmt.Sprint("namespace.", names.Add(1))
+		open := func(name string, hook zk.Dialer) assigner.Store {
+			conn := connectOver(t, servers[int(handles.Add(1))%len(servers)], hook)
 			return zkassigner.LeaseStore(conn, name, zkassigner.Config{})
 		}
 		return assignertest.StoreFixture{
-			Handle: func() assigner.Store { return open(name) },
-			Other:  func() assigner.Store { return open(other) },
+			Handle: func() assigner.Store { return open(name, net.DialTimeout) },
+			Other:  func(name string) assigner.Store { return open(name, net.DialTimeout) },
 			Delete: func(t *testing.T, workerID int64) {
 				remove(t, connect(t, servers[0]), fmt.Sprintf("/uidring/worker/%s/%016d/%03d", name, workerID/1000, workerID%1000))
 			},
@@ -88,6 +94,18 @@ func fixture(servers ...*testserver.Server) func(t *testing.T) assignertest.Stor
 						server.Restart()
 					}
 				}
+			},
+			Through: func(w *assignertest.Wire) assigner.Store {
+				return open(name, func(network, addr string, timeout time.Duration) (net.Conn, error) {
+					ctx, cancel := context.WithTimeout(context.Background(), timeout)
+					defer cancel()
+					return w.Dial(ctx, network, addr)
+				})
+			},
+			Kill: func(*testing.T) {
+				server := servers[int(kills.Add(1))%len(servers)]
+				server.Kill9()
+				server.Restart()
 			},
 		}
 	}

@@ -20,8 +20,8 @@ const adminToken = "admin"
 // Kubernetes starts a Kubernetes API server with Lease objects, over an etcd. It builds the server,
 // which takes minutes the first time. The folder has the server's certificate, in the file
 // certificate/apiserver.crt, and the file tokens: each line is a token and a user. The token admin
-// belongs to the user admin, who may do everything; the user ids may do what the Role in a manifest
-// says, in the namespace ids.
+// belongs to the user admin, who has all rights; the user ids has the rights of the Role in a
+// manifest, in the namespace ids.
 func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 	t.Helper()
 	program, err := KubernetesProgram()
@@ -44,14 +44,14 @@ func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 }
 
 // KubernetesProgram builds the API server and returns its path. It stays in the user's cache, where
-// the next test finds it. The race detector is left out: the server would take many minutes.
+// the next test finds it. It has no race detector, which would make that many minutes.
 var KubernetesProgram = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
 	program := filepath.Join(cache, "uidring", "kubeapi")
-	out, err := exec.Command("go", "build", "-o", program, "github.com/uidring/uidring/internal/kubeapi").CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", "kubeapi", "-o", program, "github.com/uidring/uidring/internal/kubeapi").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("testserver: build the API server: %w\n%s", err, out)
 	}
