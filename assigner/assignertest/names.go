@@ -110,6 +110,7 @@ func namesApart(t *testing.T, n namespace) {
 		if got := loadMeta(t, s); got != metaOf(name) {
 			t.Errorf("namespace %q has meta %+v, want %+v", name, got, metaOf(name))
 		}
+		wantNames(t, s, names, names...)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/rpc"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -33,7 +32,7 @@ func TestLossyRemoteMemoryWithstandsFaults(t *testing.T) {
 
 // For each fault that a store may have, the named case must fail.
 func TestFaultSuiteCatchesEveryFault(t *testing.T) {
-	for fault, names := range map[string][]string{
+	catches(t, casesOf("TestBrokenRemote"), map[string][]string{
 		"retries blindly":  {"CutSwapIsNeverFalse", "CutCallsCostNoLease"},
 		"retries by force": {"OvertakenSwapIsNotMadeAgain"},
 		"swallows errors":  {"CutSwapIsNeverFalse", "CutReadIsAnError", "KilledStoreForgetsNoSwap"},
@@ -43,22 +42,7 @@ func TestFaultSuiteCatchesEveryFault(t *testing.T) {
 		"another sentinel": {"CutSwapIsNeverFalse", "KilledStoreLowersNoFence"},
 		"counts again":     {"CutCountsWasteNoWorker"},
 		"off the wire":     {"CutSwapIsNeverFalse"},
-	} {
-		t.Run(fault, func(t *testing.T) {
-			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBrokenRemote$/^("+strings.Join(names, "|")+")$", "-test.v")
-			cmd.Env = append(os.Environ(), brokenEnv+"="+fault)
-			out, err := cmd.CombinedOutput()
-			if _, failed := errors.AsType[*exec.ExitError](err); !failed {
-				t.Fatalf("the suite passed: %v", err)
-			}
-			for _, name := range names {
-				if !failedCase(string(out), name) {
-					t.Errorf("case %s did not fail\n%s", name, out)
-				}
-			}
-		})
-	}
+	})
 }
 
 func TestBrokenRemote(t *testing.T) {
@@ -105,6 +89,7 @@ type server struct {
 	conns    sync.Map
 	listener net.Listener
 	calls    sync.Mutex
+	life     *Service          // the present one
 	marks    map[string]string // of the calls that wrote the records, as durable as the records
 }
 
@@ -132,7 +117,8 @@ func (s *server) start(t *testing.T, addr string) {
 	}
 	s.listener, s.addr = listener, listener.Addr().String()
 	service := rpc.NewServer()
-	if err := service.RegisterName("Store", &Service{s}); err != nil {
+	s.life = &Service{s: s}
+	if err := service.RegisterName("Store", s.life); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -153,6 +139,9 @@ func (s *server) stop() {
 		_ = conn.(net.Conn).Close()
 		return true
 	})
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	s.life.dead = true
 	if s.fault == "forgets" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -165,13 +154,19 @@ func (s *server) stop() {
 }
 
 // Service is the form that package rpc requires.
-type Service struct{ s *server }
+type Service struct {
+	s    *server
+	dead bool
+}
 
 // Do makes one call on the memory.
 func (v *Service) Do(in Exchange, out *Exchange) (err error) {
 	ctx, s := context.Background(), v.s
 	s.calls.Lock()
 	defer s.calls.Unlock()
+	if v.dead {
+		return errors.New("killed")
+	}
 	record := fmt.Sprint(in.Method, in.Row.WorkerID)
 	if in.Again && s.fault == "retries" && s.marks[record] == in.Mark {
 		out.OK = true // the lost answer

@@ -13,13 +13,14 @@ type StoreFixture struct {
 	// Handle opens the namespace, as another process would: handles share no memory. On a cluster
 	// successive handles connect to different nodes in turn. Required.
 	Handle func() assigner.Store
-	// Other opens another empty namespace of the same store. If the store is an
+	// Other opens another namespace of the same store, empty at first. If the store is an
 	// [assigner.Namespaced] it has the given name, and with a name that [assigner.CheckNamespace]
-	// rejects all its methods return an error. Nil: the store has one namespace only.
+	// rejects all its methods return an error. No name is used by two cases unless it begins with
+	// the name of the fixture's namespace. Nil: the store has one namespace only.
 	Other func(name string) assigner.Store
 	// Delete removes the row of a worker ID without telling its holder. Required.
 	Delete func(t *testing.T, workerID int64)
-	// Clear removes all rows, and the meta row. Required.
+	// Clear removes all rows of the namespace, and its meta row. Required.
 	Clear func(t *testing.T)
 	// Down makes the store unreachable for all handles on the namespace until up is called. The
 	// store keeps all acknowledged writes. While it is down, reads may succeed, but writes must
@@ -32,8 +33,8 @@ type StoreFixture struct {
 	// Through opens the namespace with a client whose connections run over a wire, which RunFaults
 	// cuts. Nil: the store has no connections.
 	Through func(w *Wire) assigner.Store
-	// Kill ends the store's server without warning, as SIGKILL does, and starts it again on the same
-	// data. Nil: the store has no server.
+	// Kill ends the store's server without warning, as SIGKILL does, and starts it again on the
+	// same data. Nil: the store has no server.
 	Kill func(t *testing.T)
 	// Unreachable is in every error of the store after a cut or while its server is down. Nil: the
 	// store has no error of its own for that.

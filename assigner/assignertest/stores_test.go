@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ func TestLossyMemoryConformsAsAStore(t *testing.T) {
 
 // For each fault that a store may have, the named case must fail.
 func TestStoreSuiteCatchesEveryFault(t *testing.T) {
-	for fault, names := range map[string][]string{
+	catches(t, casesOf("TestBrokenStore"), map[string][]string{
 		"not shared":               {"MetaIsCreatedOnce", "RowIsCreatedOnce", "LeasesAtOnceGetDifferentWorkers"},
 		"clock off":                {"StatusIsStable", "LeaseGrantsWhatTheRowSays"},
 		"identity changes":         {"StatusIsStable"},
@@ -107,23 +106,7 @@ func TestStoreSuiteCatchesEveryFault(t *testing.T) {
 		"lossy, deletes free rows": {"ReleasedWorkerIsReusedAboveItsFence"},
 		"lossy, never expires":     {"ExpiredWorkerIsReusedAboveItsFence"},
 		"lossy, as it begins":      {"StatusIsStable", "LossyStoreQuarantinesEveryLease", "LossyGrantFollowsTheStoresClock", "LossyLeaseEndsAWindowAndAHalfAfterItsRenewal"},
-	} {
-		t.Run(fault, func(t *testing.T) {
-			t.Parallel()
-			cases := "^TestBrokenStore$/^(" + strings.Join(names, "|") + ")$"
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+cases, "-test.v")
-			cmd.Env = append(os.Environ(), brokenEnv+"="+fault)
-			out, err := cmd.CombinedOutput()
-			if _, failed := errors.AsType[*exec.ExitError](err); !failed {
-				t.Fatalf("the suite passed: %v", err)
-			}
-			for _, name := range names {
-				if !failedCase(string(out), name) {
-					t.Errorf("case %s did not fail\n%s", name, out)
-				}
-			}
-		})
-	}
+	})
 }
 
 func TestBrokenStore(t *testing.T) {

@@ -157,7 +157,7 @@ func (k *kubernetes) fixture(name, other string, downs func() (down []*testserve
 	return func(t *testing.T) assignertest.StoreFixture {
 		return assignertest.StoreFixture{
 			Handle: func() assigner.Store { return k.store(t, name) },
-			Other:  func() assigner.Store { return k.store(t, other) },
+			Other:  func(name string) assigner.Store { return k.store(t, name) },
 			Starts: 25, // a hundred clients with TLS take two minutes of a small machine
 			Delete: func(t *testing.T, workerID int64) {
 				k.do(t, http.MethodDelete, fmt.Sprintf("/uidring-%s-%d", name, workerID), "")

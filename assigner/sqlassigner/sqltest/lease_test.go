@@ -48,20 +48,8 @@ func TestLeasesOnSerializablePostgreSQL(t *testing.T) {
 	storetest.LeasesConform(t, postgres(testserver.PostgreSQL(t, "-c", "default_transaction_isolation=serializable")))
 }
 
-func TestPostgreSQLKilledUnderLeasesLowersNoFence(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	db, _ := postgres(s).Applied(t)
-	storetest.KillLeases(t, db, func() {
-		s.Kill9()
-		s.Restart()
-	})
-}
-
-func TestLostAnswerOfPostgreSQLIsFoundOutByToken(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	_, dsn := postgres(s).Applied(t)
-	p := storetest.NewProxy(t, s.Addr())
-	storetest.AmbiguousLeases(t, open(t, strings.Replace(dsn, s.Addr(), p.Addr(), 1)), p)
+func TestFaultsOfLeasesOnPostgreSQL(t *testing.T) {
+	storetest.LeasesWithstandFaults(t, postgres(testserver.PostgreSQL(t)))
 }
 
 func TestLeaseSwapWaitsForALockOfPostgreSQL(t *testing.T) {

@@ -35,6 +35,11 @@ func postgres(s *testserver.Server) storetest.Database {
 		StickyFile: "worker_sticky_postgres.sql",
 		LeaseFile:  "worker_lease_postgres.sql",
 		Open:       open,
+		Addr:       s.Addr(),
+		Kill: func(*testing.T) {
+			s.Kill9()
+			s.Restart()
+		},
 		Down: func(*testing.T, string) (up func()) {
 			s.Kill9()
 			return func() { s.Restart() }
@@ -82,21 +87,6 @@ func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 }
 
 func TestPostgreSQL(t *testing.T) { storetest.Run(t, postgres(testserver.PostgreSQL(t))) }
-
-func TestPostgreSQLKilledBetweenAssignmentsReissuesNone(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	db, _ := postgres(s).Applied(t)
-	storetest.KillBetween(t, db, func() {
-		s.Kill9()
-		s.Restart()
-	})
-}
-
-func TestAssignWaitsForAPostgreSQLThatComesBack(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	db, _ := postgres(s).Applied(t)
-	storetest.ComesBack(t, db, s.Kill9, func() { s.Restart() })
-}
 
 func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
 	s := testserver.PostgreSQL(t)
@@ -218,22 +208,6 @@ func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("the error has more than one line: %v", err)
 		}
-	}
-}
-
-func TestRenewKeepsTheLeaseWhilePostgreSQLIsAway(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	db, _ := postgres(s).Applied(t)
-	l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-	s.Kill9()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if err := l.Renew(ctx, 1, 1); !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) {
-		t.Errorf("Renew: %v, want ErrUnreachable", err)
-	}
-	s.Restart()
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew when the server is back: %v", err)
 	}
 }
 

@@ -23,7 +23,7 @@ type Fault struct {
 	Rate int
 	// Most is the number of bytes after which a connection is cut. 0: no limit.
 	Most int
-	// Mute discards all data.
+	// Mute holds all data back until the fault is healed or the connection ends.
 	Mute bool
 	// Ends is the time after which connections are cut. 0: never.
 	Ends time.Duration
@@ -36,48 +36,65 @@ type Fault struct {
 func (w *Wire) Inject(d Direction, f Fault) (heal func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.faults[d] = &f
+	present := &injected{f, make(chan struct{})}
+	w.replace(d, present)
 	for l := range w.links {
-		l.endBy(d, &f)
+		l.endBy(present)
 	}
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.faults[d] == &f {
-			w.faults[d] = nil
+		if w.faults[d] == present {
+			w.replace(d, nil)
 		}
 	}
 }
 
-func (w *Wire) fault(d Direction) *Fault {
+// An injected fault is healed when the channel is closed.
+type injected struct {
+	Fault
+	healed chan struct{}
+}
+
+func (w *Wire) replace(d Direction, f *injected) {
+	if old := w.faults[d]; old != nil {
+		close(old.healed)
+	}
+	w.faults[d] = f
+}
+
+func (w *Wire) fault(d Direction) *injected {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.faults[d]
 }
 
 // endBy ends the link when the time of a fault has passed, unless the fault is healed by then.
-func (l *link) endBy(d Direction, f *Fault) {
+func (l *link) endBy(f *injected) {
 	if f == nil || f.Ends <= 0 {
 		return
 	}
 	go func() {
-		if l.pause(f.Ends) && l.wire.fault(d) == f {
+		select {
+		case <-time.After(f.Ends):
 			l.mu.Lock()
 			l.reset = f.Reset
 			l.mu.Unlock()
 			l.end()
+		case <-f.healed:
+		case <-l.ended:
 		}
 	}()
 }
 
 // A quota counts the bytes that a link passes under a fault.
 type quota struct {
-	fault *Fault
+	fault *injected
 	used  int
 }
 
 // take takes up to n bytes. It reports whether they are the last that the fault allows.
-func (q *quota) take(f *Fault, n int) (allowed int, last bool) {
+func (q *quota) take(f *injected, n int) (allowed int, last bool) {
 	if q.fault != f {
 		*q = quota{fault: f}
 	}
@@ -91,11 +108,15 @@ const pieces = 10
 
 // write passes data on as the fault of its direction allows.
 func (l *link) write(to net.Conn, data []byte, d Direction) error {
-	for len(data) > 0 {
+	for len(data) > 0 && l.pause(0) {
 		n, wait, last := len(data), time.Duration(0), false
 		if f := l.wire.fault(d); f != nil {
 			if f.Mute {
-				return nil
+				select {
+				case <-l.ended:
+				case <-f.healed:
+				}
+				continue
 			}
 			if f.Rate > 0 {
 				n = min(n, max(1, f.Rate/pieces))

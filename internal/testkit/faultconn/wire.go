@@ -16,7 +16,7 @@ type Wire struct {
 	mu     sync.Mutex
 	cut    *Cut
 	down   bool
-	faults [2]*Fault // by direction; nil: none
+	faults [2]*injected // by direction; nil: none
 	links  map[*link]bool
 }
 
@@ -70,17 +70,13 @@ func (w *Wire) Down() (up func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down = true
-	w.cutAll()
+	for l := range w.links {
+		l.end()
+	}
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.down = false
-	}
-}
-
-func (w *Wire) cutAll() {
-	for l := range w.links {
-		l.end()
 	}
 }
 
@@ -107,8 +103,8 @@ func (w *Wire) add(l *link) {
 	if w.down {
 		l.end()
 	}
-	for d, f := range w.faults {
-		l.endBy(Direction(d), f)
+	for _, f := range w.faults {
+		l.endBy(f)
 	}
 }
 
@@ -143,9 +139,6 @@ func (l *link) end() {
 
 // pause waits and reports true, or false when the link ends first.
 func (l *link) pause(d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

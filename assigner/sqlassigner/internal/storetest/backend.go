@@ -24,6 +24,10 @@ type Database struct {
 	// Down keeps the database from being written to, and may take down all others of the server
 	// with it, until up is called.
 	Down func(t *testing.T, dsn string) (up func())
+	// Addr is the address of the server, as DSNs have it; "": the database has no connections.
+	Addr string
+	// Kill ends the server without warning and starts it again; nil: it has none, or a shared one.
+	Kill func(t *testing.T)
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB
@@ -116,31 +120,6 @@ func Child(open func(dsn string) (*sqlx.DB, error)) {
 		}
 		return sqlassigner.Sticky(db, key, sqlassigner.Config{}), nil
 	})
-}
-
-// KillBetween takes numbers, has the server killed and started again, and takes more: none may be
-// given out twice.
-func KillBetween(t *testing.T, db *sqlx.DB, kill func()) {
-	t.Helper()
-	seen := make(map[int64]bool)
-	a := sqlassigner.Disposable(db, sqlassigner.Config{})
-	var first assigner.Lease
-	for range 4 {
-		for range 5 {
-			l := Assign(t, a)
-			if w := l.Grant().WorkerID; seen[w] {
-				t.Errorf("worker %d was given out twice", w)
-			}
-			seen[l.Grant().WorkerID] = true
-			if first == nil {
-				first = l
-			}
-		}
-		kill()
-	}
-	if err := first.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew after the server was killed: %v", err)
-	}
 }
 
 // ComesBack starts an assignment while the server is away and has it come back at the first attempt

@@ -48,6 +48,9 @@ func Run(t *testing.T, b Database) {
 		{"RenamedTables", renamedTables},
 		{"NamesThatAreNotAllowed", badNames},
 		{"TemporaryTablesAreRefused", temporaryTables},
+		{"ServerKilledBetweenAssignmentsReissuesNone", withServer(killBetween)},
+		{"AssignWaitsForAServerThatComesBack", withServer(comesBack)},
+		{"RenewKeepsTheLeaseWhileTheServerIsAway", withServer(renewKeeps)},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
 	}
