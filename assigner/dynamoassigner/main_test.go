@@ -7,8 +7,10 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -35,13 +37,14 @@ func connect(url string, change ...func(*dynamodb.Options)) *dynamodb.Client {
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}, nil
 		}),
+		Retryer: retry.AddWithMaxBackoffDelay(retry.NewStandard(), 20*time.Millisecond),
 	}, change...)
 }
 
 // serve starts a server with an empty table.
 func serve(t *testing.T) *testserver.Server {
 	t.Helper()
-	server := testserver.Dynalite(t, "testdata/dynalite/node_modules/dynalite/cli.js")
+	server := testserver.Dynalite(t, "testdata/dynalite/serve.js")
 	makeTable(t, server)
 	return server
 }

@@ -34,8 +34,9 @@ var bucketName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 //   - meta.orders, the meta row; the name is in lower case here;
 //   - worker.orders.0000000000000004.007, the row of worker 4,007.
 //
-// The keys are never deleted. The store returns an error when a write may have taken effect. The
-// caller closes the connection. Any number of goroutines may use the store at once.
+// The keys are never deleted. The store returns an error when a write may have taken effect. A
+// request ends with its context or its connection, or after three seconds. The caller closes the
+// connection. Any number of goroutines may use the store at once.
 func LeaseStore(js jetstream.JetStream, bucket, namespace string, cfg Config) assigner.Store {
 	return kvassigner.LeaseStore(&keys{js: js, bucket: bucket, cfg: cfg}, namespace)
 }

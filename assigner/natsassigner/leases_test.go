@@ -3,6 +3,7 @@ package natsassigner_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -12,20 +13,55 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
+	"github.com/uidring/uidring/internal/testkit/faultconn"
 	"github.com/uidring/uidring/internal/testserver"
 )
 
 func TestConformance(t *testing.T) {
-	open := fixture(t, testserver.NATS(t))
+	open := fixture(t, new(net.Dialer).DialContext, testserver.NATS(t))
 	assignertest.RunStore(t, open)
 	assignertest.RunFaults(t, open)
 }
 
-// Handles are on the leader and on the followers.
+// Handles are on the leader and on the followers. An outage cuts their connections, since the
+// servers would take ten seconds to elect another leader.
 func TestConformanceOfACluster(t *testing.T) {
-	open := fixture(t, testserver.NATSCluster(t, 3)...)
-	assignertest.RunStore(t, open)
-	assignertest.RunFaults(t, open)
+	wire := new(faultconn.Wire)
+	open := fixture(t, wire.Dial, testserver.NATSCluster(t, 3)...)
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
+		f := open(t)
+		f.Down = func(*testing.T) (up func()) { return wire.Down() }
+		return f
+	})
+}
+
+func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
+	servers := testserver.NATSCluster(t, 3)
+	info, err := create(t, connect(t, servers[0]), natsassigner.StreamConfig(bucket, 3)).Info(t.Context())
+	if err != nil || info.Cluster == nil || len(info.Cluster.Leader) != len("n0") {
+		t.Fatalf("stream %+v, %v; want a leader", info, err)
+	}
+	leader := int(info.Cluster.Leader[1] - '0')
+	s := natsassigner.LeaseStore(connect(t, servers[(leader+1)%3]), bucket, "orders", durable)
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := look(t, s).Identity
+	for i := range 3 {
+		limit := l.Grant().Limit
+		if i == 1 {
+			servers[leader].Kill9()
+		}
+		eventually(t, func() error { return l.Renew(t.Context(), limit, limit+100) })
+		row, err := s.Load(t.Context(), l.Grant().WorkerID)
+		if err != nil || row.Fence != l.Grant().Limit || row.Fence < limit+100 {
+			t.Errorf("row %+v, %v; want fence %d, above %d", row, err, l.Grant().Limit, limit)
+		}
+	}
+	if got := look(t, s).Identity; got != identity {
+		t.Errorf("identity %q on another leader, was %q", got, identity)
+	}
 }
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {

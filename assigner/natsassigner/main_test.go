@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 func dial(url string, opts ...nats.Option) (jetstream.JetStream, *nats.Conn, error) {
 	opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0),
-		nats.IgnoreDiscoveredServers(), nats.RetryOnFailedConnect(true))
+		nats.IgnoreDiscoveredServers(), nats.RetryOnFailedConnect(true), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	conn, err := nats.Connect(url, opts...)
 	if err != nil {
 		return nil, nil, err
@@ -53,11 +53,12 @@ func connect(t *testing.T, server *testserver.Server, opts ...nats.Option) jetst
 	return js
 }
 
-// over is the dial hook of the client.
-type over struct{ *assignertest.Wire }
+// A hook opens the connections of a client.
+type hook func(ctx context.Context, network, addr string) (net.Conn, error)
 
-func (o over) Dial(network, addr string) (net.Conn, error) {
-	return o.Wire.Dial(context.Background(), network, addr)
+// Dial implements nats.CustomDialer.
+func (h hook) Dial(network, addr string) (net.Conn, error) {
+	return h(context.Background(), network, addr)
 }
 
 // create makes the stream of the bucket, and waits for a leader.
@@ -86,14 +87,14 @@ func eventually(t *testing.T, call func() error) {
 }
 
 // fixture returns a function that opens empty namespaces on some servers. Each handle is connected
-// to the next server.
-func fixture(t *testing.T, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+// to the next server by a hook.
+func fixture(t *testing.T, dial hook, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
 	admin := connect(t, servers[0])
 	s := create(t, admin, natsassigner.StreamConfig(bucket, len(servers)))
 	var names, handles, kills atomic.Int64
-	open := func(t *testing.T, name string, opts ...nats.Option) assigner.Store {
+	open := func(t *testing.T, name string, h hook) assigner.Store {
 		server := servers[int(handles.Add(1))%len(servers)]
-		return natsassigner.LeaseStore(connect(t, server, opts...), bucket, name, durable)
+		return natsassigner.LeaseStore(connect(t, server, nats.SetCustomDialer(h)), bucket, name, durable)
 	}
 	up := func(t *testing.T) {
 		for _, server := range servers {
@@ -112,8 +113,8 @@ func fixture(t *testing.T, servers ...*testserver.Server) func(t *testing.T) ass
 		name := fmt.Sprint("namespace.", names.Add(1))
 		token := strings.ReplaceAll(name, ".", "=")
 		return assignertest.StoreFixture{
-			Handle: func() assigner.Store { return open(t, name) },
-			Other:  func(name string) assigner.Store { return open(t, name) },
+			Handle: func() assigner.Store { return open(t, name, dial) },
+			Other:  func(name string) assigner.Store { return open(t, name, dial) },
 			Delete: func(t *testing.T, workerID int64) {
 				purge(t, fmt.Sprintf("worker.%s.%016d.%03d", token, workerID/1000, workerID%1000))
 			},
@@ -127,7 +128,7 @@ func fixture(t *testing.T, servers ...*testserver.Server) func(t *testing.T) ass
 				}
 				return func() { up(t) }
 			},
-			Through: func(w *assignertest.Wire) assigner.Store { return open(t, name, nats.SetCustomDialer(over{w})) },
+			Through: func(w *assignertest.Wire) assigner.Store { return open(t, name, w.Dial) },
 			Kill: func(t *testing.T) {
 				servers[int(kills.Add(1))%len(servers)].Kill9()
 				up(t)

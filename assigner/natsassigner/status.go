@@ -13,11 +13,9 @@ import (
 
 // Status implements [kvassigner.KV]. The leader of the stream answers, by its own clock.
 func (k *keys) Status(ctx context.Context) (assigner.Status, error) {
-	kv, err := k.kv(ctx)
-	if err != nil {
-		return assigner.Status{}, err
-	}
-	status, err := kv.Status(ctx)
+	status, err := request(ctx, k, func(ctx context.Context, kv jetstream.KeyValue) (jetstream.KeyValueStatus, error) {
+		return kv.Status(ctx)
+	})
 	if err != nil {
 		return assigner.Status{}, err
 	}

@@ -98,6 +98,9 @@ func (e *ensemble) get(ctx context.Context, key string) (znode, error) {
 // Put implements [kvassigner.KV]. The revision is the version of the znode.
 func (e *ensemble) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	if revision == "" {
+		if _, err := e.create(ctx, path.Dir(e.path(key)), nil); err != nil {
+			return false, err
+		}
 		return e.create(ctx, e.path(key), value)
 	}
 	version, err := strconv.ParseInt(revision, 10, 32)
@@ -134,7 +137,7 @@ func (e *ensemble) List(ctx context.Context, prefix string) ([]kvassigner.Entry,
 	return confirmed(ctx, e, func() ([]kvassigner.Entry, error) { return e.list(ctx, prefix) })
 }
 
-// list reads the children of a znode, and lists the children that have children.
+// list reads the children of a znode, and lists the children without a value, which are folders.
 func (e *ensemble) list(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
 	keys, err := do(ctx, func() ([]string, error) {
 		names, _, err := e.conn.Children(e.path(prefix))
@@ -156,13 +159,13 @@ func (e *ensemble) list(ctx context.Context, prefix string) ([]kvassigner.Entry,
 		if err != nil || node.stat == nil {
 			return nil, "", err
 		}
-		if node.stat.NumChildren > 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			folders = append(folders, key+"/")
-			return nil, "", nil
+		if len(node.value) > 0 {
+			return node.value, "found", nil
 		}
-		return node.value, "found", nil
+		mu.Lock()
+		defer mu.Unlock()
+		folders = append(folders, key+"/")
+		return nil, "", nil
 	})
 	for _, folder := range folders {
 		if err != nil {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Dynalite starts a server with the API of DynamoDB. The script is the cli.js of the npm package
-// dynalite.
+// Dynalite starts a server with the API of DynamoDB. The script takes the arguments of the npm
+// package dynalite, which is installed beside it.
 func Dynalite(t testing.TB, script string) *Server {
 	t.Helper()
 	program, ok := find("node")
 	script, err := filepath.Abs(script)
 	if err == nil {
-		_, err = os.Stat(script)
+		_, err = os.Stat(filepath.Join(filepath.Dir(script), "node_modules/dynalite"))
 	}
 	if !ok || err != nil {
-		missing(t, "dynalite", "no node, or no "+script, "nodejs, then make servers")
+		missing(t, "dynalite", "no node, or no package beside "+script, "nodejs, then make servers")
 	}
 	return start(t, recipe{
 		name:    "dynalite",
