@@ -28,7 +28,6 @@ var mayImport = map[string][]string{
 	"assigner":              {module + "/bitsalloc"},
 	"assigner/kvassigner":   {module + "/assigner"},
 	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
-	"assigner/kvassigner":   {module + "/assigner"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"assigner/sqlassigner/internal/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
