@@ -13,9 +13,9 @@
 //
 // The API server acknowledges a write when a majority of etcd has it on disk, and replaces an
 // object only if the resourceVersion in the request is still the present one. The package reads
-// without a resourceVersion, so no answer comes from the cache of an API server. Grants are
-// therefore [assigner.GuaranteeFenced]: wrong clocks, pauses and crashes cannot cause duplicate
-// IDs.
+// without a resourceVersion: the API server then shows every acknowledged write, and does not
+// answer from an old cache. Grants are therefore [assigner.GuaranteeFenced]: wrong clocks, pauses
+// and crashes cannot cause duplicate IDs.
 //
 // # Objects
 //

@@ -254,10 +254,7 @@ func TestNamesOfNamespaces(t *testing.T) {
 // check compares objects with the types of the Kubernetes API.
 func check(t *testing.T, files ...string) {
 	t.Helper()
-	program, err := testserver.KubernetesProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := testserver.KubernetesProgram(t)
 	out, err := exec.CommandContext(t.Context(), program, append([]string{"-check"}, files...)...).CombinedOutput()
 	if lines := strings.Count(string(out), "\n"); err != nil || lines < len(files) {
 		t.Errorf("%v, %d objects of %d files\n%s", err, lines, len(files), out)
@@ -276,10 +273,7 @@ func TestManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, wrong, strings.Replace(string(text), "serviceAccountName:", "serviceAcountName:", 1))
-	program, err := testserver.KubernetesProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := testserver.KubernetesProgram(t)
 	if out, err := exec.CommandContext(t.Context(), program, "-check", wrong).CombinedOutput(); err == nil || !strings.Contains(string(out), "serviceAcountName") {
 		t.Errorf("a field that does not exist: %v\n%s", err, out)
 	}

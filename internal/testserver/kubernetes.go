@@ -24,13 +24,9 @@ const adminToken = "admin"
 // manifest, in the namespace ids.
 func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 	t.Helper()
-	program, err := KubernetesProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
 	return start(t, recipe{
 		name:    "Kubernetes",
-		program: program,
+		program: KubernetesProgram(t),
 		prepare: func(*Server) error {
 			return os.WriteFile(filepath.Join(folder, "tokens"), []byte(adminToken+" admin\n"), 0o600)
 		},
@@ -43,9 +39,23 @@ func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 	}, nil)
 }
 
-// KubernetesProgram builds the API server and returns its path. It stays in the user's cache, where
-// the next test finds it. It has no race detector, which would make that many minutes.
-var KubernetesProgram = sync.OnceValues(func() (string, error) {
+// KubernetesProgram builds the API server and returns its path. It skips a test that is to be
+// short.
+func KubernetesProgram(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the API server of Kubernetes takes minutes to build")
+	}
+	program, err := buildKubernetes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// buildKubernetes leaves the program in the user's cache, where the next test finds it. It has no
+// race detector, which would take many minutes.
+var buildKubernetes = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
