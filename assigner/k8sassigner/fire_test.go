@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -213,6 +214,28 @@ func insist(ctx context.Context, f func() error) (err error) {
 	return err
 }
 
+func TestRenewalTakesFourRequests(t *testing.T) {
+	k := startKubernetes(t)
+	w, p := new(wire), new(pager)
+	l, err := assigner.Leased(k8sassigner.LeaseStore(k.cluster(t, w.wrap, p.wrap), namespace), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.arm(nil, nil)
+	p.requests.Store(0)
+	if err := l.Renew(t.Context(), l.Grant().Limit, l.Grant().Limit+1); err != nil {
+		t.Fatal(err)
+	}
+	if p.requests.Load() != 4 || w.writes != 1 {
+		t.Errorf("%d requests, %d of them writes; want 4 and 1", p.requests.Load(), w.writes)
+	}
+	size := len(k.do(t, http.MethodGet, fmt.Sprintf("/uidring-%s-%d", namespace, l.Grant().WorkerID), ""))
+	if size > 2000 {
+		t.Errorf("an object takes %d bytes, want 2,000 at most", size)
+	}
+	t.Logf("an object takes %d bytes", size)
+}
+
 // A tool that copies objects to another cluster, or back into this one, creates them anew.
 func TestObjectsThatWereRestoredAreQuarantined(t *testing.T) {
 	k := startKubernetes(t)
@@ -330,9 +353,10 @@ func TestListOfManyPagesStartsAgain(t *testing.T) {
 
 // A pager runs a function before the first request for a second page.
 type pager struct {
-	base    http.RoundTripper
-	second  func()
-	expired int // answers 410
+	base     http.RoundTripper
+	second   func()
+	requests atomic.Int64
+	expired  int // answers 410
 }
 
 func (p *pager) wrap(base http.RoundTripper) http.RoundTripper {
@@ -345,6 +369,7 @@ func (p *pager) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.second = nil
 		f()
 	}
+	p.requests.Add(1)
 	answer, err := p.base.RoundTrip(r)
 	if err == nil && answer.StatusCode == http.StatusGone {
 		p.expired++
