@@ -21,18 +21,20 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // The API server, etcd and both are down in turn.
 func TestConformance(t *testing.T) {
 	k := startKubernetes(t)
 	var namespaces, outages atomic.Int64
-	another := func() string { return fmt.Sprint("namespace-", namespaces.Add(1)) }
 	turns := [][]*testserver.Server{{k.api}, {k.etcd}, {k.etcd, k.api}}
-	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
-		return k.fixture(another(), another(), func() []*testserver.Server { return turns[int(outages.Add(1))%len(turns)] })(t)
-	})
+	open := func(t *testing.T) assignertest.StoreFixture {
+		name := fmt.Sprint("namespace-", namespaces.Add(1))
+		return k.fixture(name, func() []*testserver.Server { return turns[int(outages.Add(1))%len(turns)] })(t)
+	}
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
 	if outages.Load() < int64(len(turns)) {
 		t.Errorf("%d outages, want %d at least", outages.Load(), len(turns))
 	}
@@ -47,7 +49,7 @@ func TestConformanceOfLeasedAsAnAssigner(t *testing.T) {
 			Assigner:  func(string) assigner.Assigner { return assigner.Leased(k.store(t, name), assigner.LeaseConfig{}) },
 			Guarantee: assigner.GuaranteeFenced,
 			Reusable:  true,
-			Delete:    k.fixture(name, "", nil)(t).Delete,
+			Delete:    k.fixture(name, nil)(t).Delete,
 			Pinned:    true,
 		}
 	})

@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 				change(m)
 				return assignertest.StoreFixture{
 					Handle: func() assigner.Store { return kvassigner.LeaseStore(m, namespace) },
-					Other:  func() assigner.Store { return kvassigner.LeaseStore(m, namespace+"0") },
+					Other:  func(name string) assigner.Store { return kvassigner.LeaseStore(m, name) },
 					Delete: func(t *testing.T, workerID int64) { m.removeKey(t, rowKey(workerID)) },
 					Clear: func(t *testing.T) {
 						m.removeFolder("worker/" + namespace + "/")
