@@ -51,8 +51,8 @@ type Store interface {
 	// was at some time during the call. Only Recover and tools for operators call it.
 	List(ctx context.Context) ([]Row, error)
 	// Expired returns up to n rows that have expired by the clock of Status.Now, in any order. If
-	// more have expired it chooses the oldest, or a random subset. The cost of a call should depend on n
-	// only, and not on the number of rows that have not expired: a store without an index of
+	// more have expired it chooses the oldest, or a random subset. The cost of a call should depend
+	// on n only, and not on the number of rows that have not expired: a store without an index of
 	// expiries may stop after a fixed number of rows, and go on with others in the next call. It
 	// may leave out rows from Meta.NextWorkerID on, which no claim takes.
 	Expired(ctx context.Context, n int) ([]Row, error)

@@ -13,9 +13,9 @@
 //
 // The API server acknowledges a write when a majority of etcd has it on disk, and replaces an
 // object only if the resourceVersion in the request is still the present one. The package reads
-// without a resourceVersion, so no answer comes from the cache of an API server. Grants are
-// therefore [assigner.GuaranteeFenced]: wrong clocks, pauses and crashes cannot cause duplicate
-// IDs.
+// without a resourceVersion: the API server then shows every acknowledged write, and does not
+// answer from an old cache. Grants are therefore [assigner.GuaranteeFenced]: wrong clocks, pauses
+// and crashes cannot cause duplicate IDs.
 //
 // # Objects
 //
@@ -37,7 +37,7 @@
 //   - The clock of the store is the Date header of the API server, in whole seconds. A proxy must
 //     pass it on, or have the right time.
 //   - A renewal, every 30 s by default, takes four requests. Each write is a revision of an object
-//     of about 1.5 kB in the etcd of the cluster, which the API server compacts.
+//     of about 1.3 kB in the etcd of the cluster, which the API server compacts.
 //   - The API server filters lists: it reads all Lease objects of the Kubernetes namespace. Use a
 //     Kubernetes namespace without other Lease objects for thousands of workers.
 //   - Processes that start at once compete for new worker IDs: a hundred first processes of a

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,74 +135,6 @@ func TestWritesUnderFire(t *testing.T) {
 	}
 }
 
-// The API server and etcd are killed under renewals.
-func TestKillsUnderLeasesLowerNoFence(t *testing.T) {
-	const holders, kills = 4, 4
-	k := startKubernetes(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	leases := make([]assigner.Lease, holders)
-	for i := range leases {
-		l, err := assigner.Leased(k.store(t, namespace), assigner.LeaseConfig{}).Assign(ctx, assignertest.Domain())
-		if err != nil {
-			t.Fatal(err)
-		}
-		leases[i] = l
-	}
-	stop, renewed := make(chan struct{}), make(chan struct{})
-	var wg sync.WaitGroup
-	for _, l := range leases {
-		wg.Go(func() { renewUntil(ctx, t, l, stop, renewed) })
-	}
-	for i := range kills {
-		for range 20 * holders {
-			<-renewed
-		}
-		if i%2 == 0 {
-			k.etcd.Kill9()
-			k.etcd.Restart()
-		} else {
-			k.api.Kill9()
-			k.api.Restart()
-		}
-	}
-	close(stop)
-	wg.Wait()
-	s := k.store(t, namespace)
-	for _, l := range leases {
-		if row := load(t, s, l.Grant().WorkerID); row.Fence < l.Grant().Limit {
-			t.Errorf("row %+v, acknowledged was fence %d", row, l.Grant().Limit)
-		}
-		before := l.Grant().Limit
-		if err := insist(ctx, func() error { return l.Renew(ctx, before, before+1) }); err != nil {
-			t.Errorf("Renew at the end: %v", err)
-		}
-	}
-}
-
-// renewUntil renews all the time. While a server is away there are errors, but the lease is not
-// lost.
-func renewUntil(ctx context.Context, t *testing.T, l assigner.Lease, stop <-chan struct{}, renewed chan<- struct{}) {
-	now := assignertest.Domain().Now
-	for {
-		limit := l.Grant().Limit
-		call, cancel := context.WithTimeout(ctx, 5*time.Second)
-		err := l.Renew(call, now(), limit+1)
-		cancel()
-		switch {
-		case err == nil && l.Grant().Limit <= limit:
-			t.Errorf("limit %d after a Renew, was %d", l.Grant().Limit, limit)
-		case errors.Is(err, assigner.ErrWorkerRowLost) || ctx.Err() != nil:
-			t.Errorf("Renew: %v", err)
-		}
-		select {
-		case <-stop:
-			return
-		case renewed <- struct{}{}:
-		}
-	}
-}
-
 // insist calls f again while a server comes back.
 func insist(ctx context.Context, f func() error) (err error) {
 	for ctx.Err() == nil {
@@ -211,6 +144,28 @@ func insist(ctx context.Context, f func() error) (err error) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return err
+}
+
+func TestRenewalTakesFourRequests(t *testing.T) {
+	k := startKubernetes(t)
+	w, p := new(wire), new(pager)
+	l, err := assigner.Leased(k8sassigner.LeaseStore(k.cluster(t, w.wrap, p.wrap), namespace), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.arm(nil, nil)
+	p.requests.Store(0)
+	if err := l.Renew(t.Context(), l.Grant().Limit, l.Grant().Limit+1); err != nil {
+		t.Fatal(err)
+	}
+	if p.requests.Load() != 4 || w.writes != 1 {
+		t.Errorf("%d requests, %d of them writes; want 4 and 1", p.requests.Load(), w.writes)
+	}
+	size := len(k.do(t, http.MethodGet, fmt.Sprintf("/uidring-%s-%d", namespace, l.Grant().WorkerID), ""))
+	if size > 2000 {
+		t.Errorf("an object takes %d bytes, want 2,000 at most", size)
+	}
+	t.Logf("an object takes %d bytes", size)
 }
 
 // A tool that copies objects to another cluster, or back into this one, creates them anew.
@@ -330,9 +285,10 @@ func TestListOfManyPagesStartsAgain(t *testing.T) {
 
 // A pager runs a function before the first request for a second page.
 type pager struct {
-	base    http.RoundTripper
-	second  func()
-	expired int // answers 410
+	base     http.RoundTripper
+	second   func()
+	requests atomic.Int64
+	expired  int // answers 410
 }
 
 func (p *pager) wrap(base http.RoundTripper) http.RoundTripper {
@@ -345,6 +301,7 @@ func (p *pager) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.second = nil
 		f()
 	}
+	p.requests.Add(1)
 	answer, err := p.base.RoundTrip(r)
 	if err == nil && answer.StatusCode == http.StatusGone {
 		p.expired++

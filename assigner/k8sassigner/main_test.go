@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 const (
@@ -153,11 +153,22 @@ func (k *kubernetes) names(t *testing.T, selector string) (names []string) {
 }
 
 // fixture is a namespace on a server that the cases share, one after the other.
-func (k *kubernetes) fixture(name, other string, downs func() (down []*testserver.Server)) func(t *testing.T) assignertest.StoreFixture {
+func (k *kubernetes) fixture(name string, downs func() (down []*testserver.Server)) func(t *testing.T) assignertest.StoreFixture {
 	return func(t *testing.T) assignertest.StoreFixture {
 		return assignertest.StoreFixture{
 			Handle: func() assigner.Store { return k.store(t, name) },
-			Other:  func(name string) assigner.Store { return k.store(t, name) },
+			Other:  func(other string) assigner.Store { return k.store(t, other) },
+			Through: func(w *assignertest.Wire) assigner.Store {
+				cluster := k.cluster(t)
+				k8sassigner.WrapConns(cluster, w.Wrap)
+				return k8sassigner.LeaseStore(cluster, name)
+			},
+			Kill: func(*testing.T) {
+				for _, s := range downs() {
+					s.Kill9()
+					s.Restart()
+				}
+			},
 			Starts: 25, // a hundred clients with TLS take two minutes of a small machine
 			Delete: func(t *testing.T, workerID int64) {
 				k.do(t, http.MethodDelete, fmt.Sprintf("/uidring-%s-%d", name, workerID), "")

@@ -55,16 +55,16 @@ func absent(err error) bool {
 // answer into result unless that is nil. It returns the server's time. Reads name no
 // resourceVersion, since the API server may otherwise answer from its cache.
 func (c *store) call(ctx context.Context, method, name string, query url.Values, object, result any) (time.Time, error) {
-	path := strings.TrimSuffix(c.cluster.URL, "/") + "/apis/coordination.k8s.io/v1/namespaces/" + c.cluster.Namespace + "/leases"
+	path, about := strings.TrimSuffix(c.cluster.URL, "/")+"/apis/coordination.k8s.io/v1/namespaces/"+c.cluster.Namespace+"/leases", "Lease objects"
 	if name != "" {
-		path += "/" + name
+		path, about = path+"/"+name, "Lease "+name
 	}
 	now, err := c.send(ctx, method, path, query, object, result)
 	if r, ok := errors.AsType[*refusal](err); ok {
 		r.lease = name
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("k8sassigner: %s Lease %s/%s: %w", method, c.cluster.Namespace, name, err)
+		return time.Time{}, fmt.Errorf("k8sassigner: %s %s in namespace %s: %w", method, about, c.cluster.Namespace, err)
 	}
 	return now, nil
 }

@@ -21,18 +21,20 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // The API server, etcd and both are down in turn.
 func TestConformance(t *testing.T) {
 	k := startKubernetes(t)
 	var namespaces, outages atomic.Int64
-	another := func() string { return fmt.Sprint("namespace-", namespaces.Add(1)) }
 	turns := [][]*testserver.Server{{k.api}, {k.etcd}, {k.etcd, k.api}}
-	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
-		return k.fixture(another(), another(), func() []*testserver.Server { return turns[int(outages.Add(1))%len(turns)] })(t)
-	})
+	open := func(t *testing.T) assignertest.StoreFixture {
+		name := fmt.Sprint("namespace-", namespaces.Add(1))
+		return k.fixture(name, func() []*testserver.Server { return turns[int(outages.Add(1))%len(turns)] })(t)
+	}
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
 	if outages.Load() < int64(len(turns)) {
 		t.Errorf("%d outages, want %d at least", outages.Load(), len(turns))
 	}
@@ -47,7 +49,7 @@ func TestConformanceOfLeasedAsAnAssigner(t *testing.T) {
 			Assigner:  func(string) assigner.Assigner { return assigner.Leased(k.store(t, name), assigner.LeaseConfig{}) },
 			Guarantee: assigner.GuaranteeFenced,
 			Reusable:  true,
-			Delete:    k.fixture(name, "", nil)(t).Delete,
+			Delete:    k.fixture(name, nil)(t).Delete,
 			Pinned:    true,
 		}
 	})
@@ -254,10 +256,7 @@ func TestNamesOfNamespaces(t *testing.T) {
 // check compares objects with the types of the Kubernetes API.
 func check(t *testing.T, files ...string) {
 	t.Helper()
-	program, err := testserver.KubernetesProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := testserver.KubernetesProgram(t)
 	out, err := exec.CommandContext(t.Context(), program, append([]string{"-check"}, files...)...).CombinedOutput()
 	if lines := strings.Count(string(out), "\n"); err != nil || lines < len(files) {
 		t.Errorf("%v, %d objects of %d files\n%s", err, lines, len(files), out)
@@ -276,10 +275,7 @@ func TestManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, wrong, strings.Replace(string(text), "serviceAccountName:", "serviceAcountName:", 1))
-	program, err := testserver.KubernetesProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := testserver.KubernetesProgram(t)
 	if out, err := exec.CommandContext(t.Context(), program, "-check", wrong).CombinedOutput(); err == nil || !strings.Contains(string(out), "serviceAcountName") {
 		t.Errorf("a field that does not exist: %v\n%s", err, out)
 	}

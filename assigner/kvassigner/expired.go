@@ -18,13 +18,14 @@ func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 	if err != nil || n <= 0 {
 		return nil, err
 	}
-	folders := []string{l.workers()}
-	if meta.NextWorkerID > meta.FirstWorkerID {
-		folders = l.blocks(meta.FirstWorkerID/BlockSize, (meta.NextWorkerID-1)/BlockSize)
-	}
 	var found []assigner.Row
-	for i, folder := range folders {
+	for _, folder := range l.blocks(meta) {
 		rows, err := list[assigner.Row](ctx, l, folder)
+		everywhere := err == nil && len(rows) == 0 && folder != l.workers()
+		if everywhere { // the rows are not where the meta row says
+			rows, err = list[assigner.Row](ctx, l, l.workers())
+			found = nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -32,9 +33,9 @@ func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 		if err != nil {
 			return nil, err
 		}
+		l.block.Add(1)
 		found = append(found, slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) })...)
-		if len(found) >= n || i == len(folders)-1 {
-			l.block.Add(uint64(i) + 1)
+		if everywhere || len(found) >= n {
 			break
 		}
 	}
@@ -42,8 +43,13 @@ func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 	return found[:min(n, len(found))], nil
 }
 
-// blocks returns the folders of the blocks first to last that a call of Expired may list.
-func (l *leases) blocks(first, last int64) []string {
+// blocks returns the folders that a call of Expired lists: all rows before the first one is
+// counted, which may be many with Fenced alone.
+func (l *leases) blocks(meta assigner.Meta) []string {
+	if meta.NextWorkerID <= meta.FirstWorkerID {
+		return []string{l.workers()}
+	}
+	first, last := meta.FirstWorkerID/BlockSize, (meta.NextWorkerID-1)/BlockSize
 	all := last - first + 1
 	start := l.block.Load()
 	folders := make([]string, min(all, mostFolders))

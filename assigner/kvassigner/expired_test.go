@@ -116,6 +116,29 @@ func TestExpiredGoesRound(t *testing.T) {
 	}
 }
 
+// Rows are found where the meta row does not expect them, and with one more list.
+func TestExpiredFindsRowsThatAreNotCounted(t *testing.T) {
+	for _, meta := range []assigner.Meta{
+		{},
+		{Version: 1, FirstWorkerID: 7, NextWorkerID: 7},
+		{Version: 1, FirstWorkerID: 1 << 39, NextWorkerID: 1 << 40},
+	} {
+		m := newMemory()
+		s := kvassigner.LeaseStore(m, namespace)
+		if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, meta); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		held, free := sample(), sample()
+		held.WorkerID = 3
+		create(t, s, held, time.Hour)
+		create(t, s, free, 0)
+		got, err := s.Expired(t.Context(), 10)
+		if err != nil || len(got) != 1 || got[0].WorkerID != free.WorkerID || len(m.lists) > 2 {
+			t.Errorf("meta %+v: %+v, %v, %d lists; want row %d with two lists at most", meta, got, err, len(m.lists), free.WorkerID)
+		}
+	}
+}
+
 func TestClaimsBeginAtDifferentRows(t *testing.T) {
 	c, _ := newCrowd(t, 500, func(int64) bool { return true })
 	first := make(map[int64]bool)

@@ -113,14 +113,19 @@ func (m *memory) takeDown(*testing.T) (up func()) {
 	return func() { set(false) }
 }
 
-// remove deletes all keys with a prefix, and fails the test if there are none.
-func (m *memory) remove(t *testing.T, prefix string) {
+func (m *memory) removeFolder(prefix string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.keys, func(key string, _ versioned) bool { return strings.HasPrefix(key, prefix) })
+}
+
+// removeKey deletes a key, and fails the test if there is none.
+func (m *memory) removeKey(t *testing.T, key string) {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before := len(m.keys)
-	maps.DeleteFunc(m.keys, func(key string, _ versioned) bool { return strings.HasPrefix(key, prefix) })
-	if len(m.keys) == before {
-		t.Fatalf("no key starts with %s", prefix)
+	if _, ok := m.keys[key]; !ok {
+		t.Fatalf("there is no key %s", key)
 	}
+	delete(m.keys, key)
 }

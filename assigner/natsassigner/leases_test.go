@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/testkit/faultconn"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 func TestConformance(t *testing.T) {

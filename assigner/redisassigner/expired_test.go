@@ -20,7 +20,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // fill writes rows 0 to n-1 with all that belongs to them: those below free have expired.
@@ -313,7 +314,7 @@ func TestTruncatedFileKeepsARowAndItsExpiryTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		server.Restart()
-		await(t, func() bool { return client.Ping(t.Context()).Err() == nil })
+		poll.Until(t, "the server has its data", func() bool { return client.Ping(t.Context()).Err() == nil })
 		rows, err := s.List(t.Context())
 		if err != nil || len(rows) == 0 || len(rows) >= 20 {
 			t.Errorf("%d bytes cut off: %d rows, %v; want 1 to 19", cut, len(rows), err)

@@ -9,7 +9,8 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/testkit/faultconn"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // overWire returns a store whose connections a test cuts, and another handle on it.
@@ -87,7 +88,7 @@ func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
 // settle takes a lease and waits out its quarantine.
 func settle(t *testing.T, a assigner.Assigner) (l assigner.Lease) {
 	t.Helper()
-	await(t, func() bool {
+	poll.Until(t, "the quarantine ends", func() bool {
 		var err error
 		l, err = a.Assign(t.Context(), assignertest.Domain())
 		if err != nil && !errors.Is(err, assigner.ErrQuarantined) {
@@ -102,7 +103,7 @@ func settle(t *testing.T, a assigner.Assigner) (l assigner.Lease) {
 func raise(t *testing.T, l assigner.Lease) {
 	t.Helper()
 	before := l.Grant().Limit
-	await(t, func() bool {
+	poll.Until(t, "the limit rises", func() bool {
 		if err := l.Renew(t.Context(), before, before+1); err != nil {
 			t.Fatalf("Renew: %v", err)
 		}
@@ -149,7 +150,7 @@ func TestHolderNoticesWhatRedisHasForgotten(t *testing.T) {
 // renewOnce renews over a connection that the server's crash has not ended.
 func renewOnce(t *testing.T, l assigner.Lease) (err error) {
 	t.Helper()
-	await(t, func() bool {
+	poll.Until(t, "a renewal over a new connection", func() bool {
 		g := l.Grant()
 		err = l.Renew(t.Context(), g.Limit, g.Limit+1)
 		return err == nil || errors.Is(err, assigner.ErrWorkerRowLost)

@@ -13,7 +13,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 func TestConformance(t *testing.T) { assignertest.RunStore(t, backend) }
@@ -186,7 +187,7 @@ func TestClusterKeepsLeases(t *testing.T) {
 	if err := admin.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool {
+	poll.Until(t, "the cluster is ready", func() bool {
 		info, err := admin.ClusterInfo(t.Context()).Result()
 		return err == nil && strings.Contains(info, "cluster_state:ok")
 	})

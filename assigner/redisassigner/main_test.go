@@ -1,7 +1,6 @@
 package redisassigner_test
 
 import (
-	"context"
 	"os"
 	"strconv"
 	"testing"
@@ -12,7 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // namespace is used by the cases; the other names are its keys, and the key that has all names.
@@ -83,21 +82,5 @@ func backendWith(t *testing.T, retries int) assignertest.StoreFixture {
 			s.Kill9()
 			return func() { s.Restart() }
 		},
-	}
-}
-
-// await polls until done returns true, since the server does not announce background work.
-func await(t *testing.T, done func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			t.Fatal("waited in vain")
-		case <-tick.C:
-		}
 	}
 }
