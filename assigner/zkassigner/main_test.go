@@ -85,7 +85,7 @@ func fixture(servers ...*testserver.Server) func(t *testing.T) assignertest.Stor
 				remove(t, connect(t, servers[0]), "/uidring/worker/"+name)
 				remove(t, connect(t, servers[0]), "/uidring/meta/"+name)
 			},
-			Down: func(*testing.T) (up func()) {
+			Down: func(t *testing.T) (up func()) {
 				for _, server := range servers {
 					server.Kill9()
 				}
@@ -93,6 +93,7 @@ func fixture(servers ...*testserver.Server) func(t *testing.T) assignertest.Stor
 					for _, server := range servers {
 						server.Restart()
 					}
+					testserver.AwaitZooKeeper(t, servers...)
 				}
 			},
 			Through: func(w *assignertest.Wire) assigner.Store {
@@ -102,10 +103,11 @@ func fixture(servers ...*testserver.Server) func(t *testing.T) assignertest.Stor
 					return w.Dial(ctx, network, addr)
 				})
 			},
-			Kill: func(*testing.T) {
+			Kill: func(t *testing.T) {
 				server := servers[int(kills.Add(1))%len(servers)]
 				server.Kill9()
 				server.Restart()
+				testserver.AwaitZooKeeper(t, servers...)
 			},
 		}
 	}

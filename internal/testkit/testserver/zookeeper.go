@@ -20,8 +20,8 @@ func ZooKeeper(t testing.TB) *Server {
 	return startZooKeeper(t, freeAddrOf(t), "", 0, inService)
 }
 
-// ZooKeeperEnsemble starts n ZooKeeper servers that replicate their data, and waits until they have
-// a leader. Restart of one of them does not wait for a leader.
+// ZooKeeperEnsemble starts n ZooKeeper servers that replicate their data, and waits until they serve
+// clients. After a Restart call AwaitZooKeeper.
 func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 	t.Helper()
 	var addrs []string
@@ -38,6 +38,13 @@ func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 		servers[i] = startZooKeeper(t, freeAddrOf(t, addrs...), members.String(), i+1, alive)
 		addrs = append(addrs, servers[i].Addr())
 	}
+	AwaitZooKeeper(t, servers...)
+	return servers
+}
+
+// AwaitZooKeeper waits until the servers of an ensemble have a leader and serve clients.
+func AwaitZooKeeper(t testing.TB, servers ...*Server) {
+	t.Helper()
 	for _, s := range servers {
 		for deadline := time.Now().Add(startTimeout); ; time.Sleep(pollInterval) {
 			err := inService(s.addr)
@@ -45,11 +52,10 @@ func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("testserver: ZooKeeper has no leader: %v\n%s", err, s.log())
+				t.Fatalf("testserver: ZooKeeper does not serve clients: %v\n%s", err, s.log())
 			}
 		}
 	}
-	return servers
 }
 
 func startZooKeeper(t testing.TB, addr, members string, id int, ready func(addr string) error) *Server {
