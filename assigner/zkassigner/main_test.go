@@ -30,8 +30,10 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
+// dial names the server twice: a client of one server waits for a second before it connects again,
+// and fails all calls until then.
 func dial(addr string, hook zk.Dialer) (*zk.Conn, error) {
-	conn, _, err := zk.Connect([]string{addr}, 4*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(hook))
+	conn, _, err := zk.Connect([]string{addr, addr}, 4*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(hook))
 	return conn, err
 }
 
