@@ -20,8 +20,8 @@ func ZooKeeper(t testing.TB) *Server {
 	return startZooKeeper(t, freeAddrOf(t), "", 0, inService)
 }
 
-// ZooKeeperEnsemble starts n ZooKeeper servers that replicate their data, and waits until they serve
-// clients. After a Restart call AwaitZooKeeper.
+// ZooKeeperEnsemble starts n ZooKeeper servers that replicate their data, and waits until they
+// serve clients. After a Restart call AwaitZooKeeper.
 func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 	t.Helper()
 	var addrs []string
