@@ -23,8 +23,9 @@ func Example() {
 
 	_, err = assigner.Static(131072).Assign(context.Background(), d)
 	fmt.Println(err)
-	// Output: worker 12, derived, comes back after a restart: true assigner: worker ID out of
-	// range: 131072 from Static, allowed with layout 28/5/17/13@1s: 0 to 131071
+	// Output:
+	// worker 12, derived, comes back after a restart: true
+	// assigner: worker ID out of range: 131072 from Static, allowed with layout 28/5/17/13@1s: 0 to 131071
 }
 
 // The low ten bits of these two addresses are the same, and sixteen are enough to tell them apart.

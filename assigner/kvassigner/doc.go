@@ -5,7 +5,7 @@
 //
 //	numbers := assigner.Leased(kvassigner.LeaseStore(bucket{client}, "orders"), assigner.LeaseConfig{})
 //
-// Check it with assignertest.RunStore, which also takes the store down and loses its answers.
+// Check it with RunStore and RunFaults of package assignertest.
 //
 // # Keys
 //
