@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/uidring/uidring/cmd/uidring/internal/server"
-	"github.com/uidring/uidring/cmd/uidring/internal/service"
+	"github.com/uidring/uidring/cmd/uidring/internal/daemon"
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 const serveLong = `serve serves IDs over HTTP until a signal ends it. docs/SERVICE.md describes its API, docs/SERVING.md how to run it.
@@ -59,7 +59,7 @@ func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 
 // serveFlags are the values of the flags, before finish completes them.
 type serveFlags struct {
-	config    service.Config
+	config    daemon.Config
 	format    idFormat
 	data, url string
 	lowest    choice // version of TLS
@@ -96,7 +96,7 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; others wait")
 	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests; others get 503")
-	flags.IntVar(&c.MaxBatch, "max-batch", server.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", server.LargestBatch))
+	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
 	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each token, or without tokens for all clients together; 0: no limit")
 	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate; 0: the IDs of one second, or max-batch if that is more")
 }
@@ -124,7 +124,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	settings, err := resolve(cmd.Flags())
 	err = errors.Join(err, f.finish(settings))
 	f.config.Logger = f.logger(log)
-	process, errNew := service.New(f.config)
+	process, errNew := daemon.New(f.config)
 	switch err = errors.Join(err, errNew); {
 	case errors.Is(err, context.DeadlineExceeded): // Open logs in to an etcd with a user
 		return err
@@ -134,7 +134,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	logSettings(f.config.Logger, settings)
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	if err := process.Run(ctx); errors.Is(err, service.ErrSecondStore) {
+	if err := process.Run(ctx); errors.Is(err, daemon.ErrSecondStore) {
 		return usageError{err}
 	} else if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uidring/uidring/cmd/uidring/internal/store"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
 // storeFlags are the flags that name a store, and bound the time of calls to it.
@@ -29,16 +29,16 @@ func (f *storeFlags) addTo(cmd *cobra.Command) {
 }
 
 // open opens the store. An invalid URL is a usage error; a server that does not answer is not.
-func (f *storeFlags) open() (*store.Store, error) {
+func (f *storeFlags) open() (*storeurl.Store, error) {
 	if f.timeout <= 0 {
 		return nil, usagef("--timeout %v, allowed: above 0", f.timeout)
 	}
 	if f.url == "" {
 		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database")
 	}
-	st, err := store.Open(f.url, f.namespace)
+	st, err := storeurl.Open(f.url, f.namespace)
 	switch {
-	case errors.Is(err, store.ErrNoLogin):
+	case errors.Is(err, storeurl.ErrNoLogin):
 		return nil, err
 	case err != nil:
 		return nil, usageError{err}

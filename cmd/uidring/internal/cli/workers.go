@@ -13,7 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/cmd/uidring/internal/store"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
 func newWorkers(s *streams) *cobra.Command {
@@ -126,7 +126,7 @@ func (f *storeFlags) view(ctx context.Context, id *int64) (v *view, err error) {
 }
 
 // look reads all rows, or only the row of id. It fails if that row does not exist.
-func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*view, error) {
+func (f *storeFlags) look(ctx context.Context, st *storeurl.Store, id *int64) (*view, error) {
 	v := &view{store: st.String(), namespace: f.namespace}
 	var err error
 	if v.status, err = st.Status(ctx); err != nil {

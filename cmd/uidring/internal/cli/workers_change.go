@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/cmd/uidring/internal/store"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
 func newWorkersRevoke(s *streams) *cobra.Command {
@@ -76,7 +76,7 @@ func newWorkersRecover(s *streams) *cobra.Command {
 type change struct {
 	ctx   context.Context
 	flags *storeFlags
-	store *store.Store
+	store *storeurl.Store
 	seen  *view // the rows that confirm shows
 }
 
