@@ -169,8 +169,8 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	if f.lowest.value == "1.3" {
 		c.MinTLS = tls.VersionTLS13
 	}
-	if c.DSN = f.url; c.DSN == "" {
-		c.DSN, err = dataURL(f.data)
+	if c.StoreURL = f.url; c.StoreURL == "" {
+		c.StoreURL, err = dataURL(f.data)
 		return err
 	}
 	if slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Name == "data" && s.from != byDefault }) {

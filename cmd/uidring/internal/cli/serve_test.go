@@ -204,8 +204,8 @@ func TestStoreIsInTheDataFolderOrElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = f.finish(settings)
-		if (err == nil) != (tt.want != "") || err == nil && f.config.DSN != tt.want {
-			t.Errorf("%q: %q, %v, want %q", tt.args, f.config.DSN, err, tt.want)
+		if (err == nil) != (tt.want != "") || err == nil && f.config.StoreURL != tt.want {
+			t.Errorf("%q: %q, %v, want %q", tt.args, f.config.StoreURL, err, tt.want)
 		}
 	}
 }

@@ -41,8 +41,9 @@ type Config struct {
 	MaxBatch, Burst, MaxRequests int
 	Rate                         float64
 
-	// DSN is the URL of the store of worker IDs, see package store. Namespace is a namespace of it.
-	DSN, Namespace string
+	// StoreURL is the URL of the store of worker IDs, see package storeurl, and Namespace a namespace
+	// of it.
+	StoreURL, Namespace string
 	// CreateSchema creates the missing parts of the store.
 	CreateSchema bool
 	// KnownStores is a folder that lists the stores of this host that the service has used. With it

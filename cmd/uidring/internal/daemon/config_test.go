@@ -22,7 +22,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 		MaxBatch:  200_000,
 		Burst:     1,
 		Rate:      -1,
-		DSN:       "oracle://ids:geheim@db/ids",
+		StoreURL:  "oracle://ids:geheim@db/ids",
 		Namespace: "a b",
 		Drain:     -time.Second,
 		Generator: cached.Config{Layout: bitsalloc.Layout{DeltaBits: 60, WorkerBits: 60}, BoostPower: 99, MaxAhead: -time.Second, DatacenterID: -1},

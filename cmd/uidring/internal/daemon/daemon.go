@@ -33,8 +33,8 @@ type Service struct {
 	ending      chan struct{} // closed when event streams have to end
 }
 
-// New checks the configuration, reads the files that it names, and opens the store, see storeurl.Open.
-// It reports all mistakes at once. Call Run afterwards.
+// New checks the configuration, reads the files that it names, and opens the store, see
+// storeurl.Open. It reports all mistakes at once. Call Run afterwards.
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
@@ -47,7 +47,7 @@ func New(cfg Config) (*Service, error) {
 		err = errors.Join(err, s.tokens.load())
 	}
 	var errStore error
-	s.store, errStore = storeurl.Open(cfg.DSN, cfg.Namespace)
+	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)
 	if err = errors.Join(err, errStore); err != nil {
 		s.closeStore()
 		return nil, err

@@ -89,7 +89,7 @@ func testConfig(t *testing.T) (Config, *logbook) {
 		MaxConnections: 1000,
 		MaxRequests:    1000,
 		MaxBatch:       100_000,
-		DSN:            "sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"),
+		StoreURL:       "sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"),
 		Namespace:      "test",
 		CreateSchema:   true,
 		Generator:      cached.Config{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()},
@@ -278,7 +278,7 @@ func TestDrainTakesRequestsAndIsNotReady(t *testing.T) {
 func TestQuarantineIsNotReadyAndCanBeStopped(t *testing.T) {
 	redis := testserver.Redis(t)
 	cfg, log := testConfig(t)
-	cfg.DSN = redis.DSN()
+	cfg.StoreURL = redis.DSN()
 	r := start(t, cfg, log)
 	until(t, "a quarantine", func() bool { return log.find("waiting for a worker ID") != nil || len(r.ended) > 0 })
 	client := clients(t, nil)["HTTP/1.1"]
@@ -315,7 +315,7 @@ func TestStoreThatIsDownEndsTheStart(t *testing.T) {
 	}
 	_ = l.Close() // the port is closed now
 	cfg, log := testConfig(t)
-	cfg.DSN = "mysql://ids:geheim@" + l.Addr().String() + "/ids"
+	cfg.StoreURL = "mysql://ids:geheim@" + l.Addr().String() + "/ids"
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

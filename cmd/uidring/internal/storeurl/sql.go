@@ -2,15 +2,12 @@ package storeurl
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
@@ -29,11 +26,24 @@ func (s *Store) use(db *sqlx.DB, namespace string) {
 }
 
 func openMySQL(s *Store, u *url.URL, namespace string) error {
-	dsn, err := mysqlDSN(u)
+	if err := checkDatabase(u); err != nil {
+		return err
+	}
+	files, err := tlsConfig(u)
 	if err != nil {
 		return err
 	}
-	db, err := sqlassigner.OpenMySQL(dsn)
+	cfg, err := sqlassigner.ParseMySQL(u.String())
+	if err != nil {
+		return err
+	}
+	if files != nil {
+		if given := cfg.TLSConfig; given != "" && given != "true" {
+			return fmt.Errorf("tls=%q with ca, cert or key, allowed: true", given)
+		}
+		cfg.TLS = files // the driver adds the name of the host
+	}
+	db, err := sqlassigner.OpenMySQLConfig(cfg)
 	if err != nil {
 		return err
 	}
@@ -41,43 +51,13 @@ func openMySQL(s *Store, u *url.URL, namespace string) error {
 	return nil
 }
 
-// mysqlDSN converts a URL to a DSN of the driver. The driver reads user and password unescaped, and
-// a colon ends the user name.
-func mysqlDSN(u *url.URL) (string, error) {
-	user, database := u.User.Username(), strings.TrimPrefix(u.Path, "/")
-	switch {
-	case strings.Contains(user, ":"):
-		return "", errors.New("user name has a colon, allowed with MySQL: none")
-	case database == "":
-		return "", errors.New("no database, allowed: mysql://user:password@host:3306/database")
+// checkDatabase rejects a URL without the name of a database.
+func checkDatabase(u *url.URL) error {
+	if strings.TrimPrefix(u.Path, "/") != "" {
+		return nil
 	}
-	if password, ok := u.User.Password(); ok {
-		user += ":" + password
-	}
-	params := u.Query()
-	config, err := tlsConfig(params)
-	if err != nil {
-		return "", err
-	}
-	if config != nil {
-		if given := params.Get("tls"); given != "" && given != "true" {
-			return "", fmt.Errorf("tls=%q with ca, cert or key, allowed: true", given)
-		}
-		name := "uidring-" + rand.Text() // a DSN cannot name files
-		if err := mysql.RegisterTLSConfig(name, config); err != nil {
-			return "", err
-		}
-		params.Set("tls", name)
-	}
-	host := net.JoinHostPort(u.Hostname(), orPort(u, "3306"))
-	return user + "@tcp(" + host + ")/" + url.PathEscape(database) + "?" + params.Encode(), nil
-}
-
-func orPort(u *url.URL, port string) string {
-	if u.Port() != "" {
-		return u.Port()
-	}
-	return port
+	k, _ := kindOf(u.Scheme)
+	return errors.New("no database, allowed: " + k.forms)
 }
 
 func openPostgres(s *Store, u *url.URL, namespace string) error {
@@ -86,8 +66,8 @@ func openPostgres(s *Store, u *url.URL, namespace string) error {
 			return fmt.Errorf("parameter %s, allowed: the password before the @", param)
 		}
 	}
-	if strings.TrimPrefix(u.Path, "/") == "" {
-		return errors.New("no database, allowed: postgres://user:password@host:5432/database")
+	if err := checkDatabase(u); err != nil {
+		return err
 	}
 	cfg, err := pgx.ParseConfig(u.String())
 	if err != nil {

@@ -1,36 +1,70 @@
-// Package storeurl opens a store of worker IDs by URL: a database, Redis, etcd, or a folder.
-//
-//	sqlite:///var/lib/uidring/ids.db        sqlite:ids.db, relative to the working folder
-//	mysql://user:password@host:3306/database?tls=true
-//	postgres://user:password@host:5432/database?sslmode=verify-full
-//	redis://user:password@host:6379/0       rediss:// with TLS
-//	etcd://user:password@host:2379,host2:2379,host3:2379?tls=true
-//	file:///var/lib/uidring/ids             a folder that exists, see package fileassigner
-//
-// Write the characters / ? # % @ in a user name or password as %2F %3F %23 %25 %40.
-//
-// The driver reads the parameters after the question mark: go-sql-driver/mysql, libpq for postgres,
-// go-redis. MySQL, rediss and etcd also have ca, cert and key, the names of PEM files: the
-// authorities to trust in place of the system's, and the client's certificate and key. SQLite and
-// file have no parameters.
+// Package storeurl opens a store of worker IDs by URL: a database, Redis, etcd, or a folder. The
+// function kinds lists the URLs; docs/COMMAND.md describes them and their parameters.
 package storeurl
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 )
 
-// forms lists the allowed URLs in errors.
-const forms = "allowed: sqlite:///path/ids.db, sqlite:ids.db, mysql://user:password@host:3306/database, " +
-	"postgres://user:password@host:5432/database, redis://user:password@host:6379/0, rediss://…, " +
-	"etcd://user:password@host:2379,host2:2379, file:///folder"
+// A kind is a kind of store.
+type kind struct {
+	schemes []string // of the URL
+	forms   string   // of the URL, for errors
+	path    bool     // a path follows the scheme, without host and parameters
+	open    func(s *Store, u *url.URL, namespace string) error
+}
+
+// kinds is the only list of the kinds of stores: errors, help texts and tests take it from here.
+// open does not keep the URL.
+func kinds() []kind {
+	return []kind{
+		{[]string{"sqlite"}, "sqlite:///path/ids.db, sqlite:ids.db", true, openSQLite},
+		{[]string{"mysql"}, "mysql://user:password@host:3306/database", false, openMySQL},
+		{[]string{"postgres", "postgresql"}, "postgres://user:password@host:5432/database", false, openPostgres},
+		{[]string{"redis", "rediss"}, "redis://user:password@host:6379/0", false, openRedis},
+		{[]string{"redis-sentinel", "rediss-sentinel"}, "redis-sentinel://host:26379,host2:26379/0?master_name=name", false, openRedis},
+		{[]string{"redis-cluster", "rediss-cluster"}, "redis-cluster://user:password@host:6379,host2:6379", false, openRedis},
+		{[]string{"etcd"}, "etcd://user:password@host:2379,host2:2379", false, openEtcd},
+		{[]string{"file"}, "file:///folder", true, openFile},
+	}
+}
+
+// Schemes returns the schemes of all URLs that Open accepts.
+func Schemes() (schemes []string) {
+	for _, k := range kinds() {
+		schemes = append(schemes, k.schemes...)
+	}
+	return schemes
+}
+
+// Forms returns the forms of all URLs, for texts.
+func Forms() string {
+	var forms []string
+	for _, k := range kinds() {
+		forms = append(forms, k.forms)
+	}
+	return strings.Join(forms, ", ")
+}
+
+// kindOf returns the kind of a scheme; ok is false if no kind has it.
+func kindOf(scheme string) (_ kind, ok bool) {
+	for _, k := range kinds() {
+		if slices.Contains(k.schemes, scheme) {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
 
 // ErrNoLogin is in the error of Open if the URL is valid, but the server does not answer or rejects
 // user and password.
@@ -57,33 +91,15 @@ func Open(rawURL, name string) (*Store, error) {
 	if err := assigner.CheckNamespace(name); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	u, err := parse(rawURL)
+	u, k, err := parse(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
-	}
-	open, ok := openers()[u.Scheme]
-	if !ok {
-		return nil, fmt.Errorf("store: URL begins with %q, %s", u.Scheme+":", forms)
+		return nil, fmt.Errorf("store: %w, allowed: %s", err, Forms())
 	}
 	s := &Store{name: (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()}
-	if err := open(s, u, name); err != nil {
+	if err := k.open(s, u, name); err != nil {
 		return nil, fmt.Errorf("store: %s URL: %w", u.Scheme, err)
 	}
 	return s, nil
-}
-
-// openers returns the functions that fill in a Store, by URL scheme. They do not keep the URL.
-func openers() map[string]func(s *Store, u *url.URL, namespace string) error {
-	return map[string]func(*Store, *url.URL, string) error{
-		"sqlite":     openSQLite,
-		"mysql":      openMySQL,
-		"postgres":   openPostgres,
-		"postgresql": openPostgres,
-		"redis":      openRedis,
-		"rediss":     openRedis,
-		"etcd":       openEtcd,
-		"file":       openFile,
-	}
 }
 
 // Create creates the missing parts of a store: the tables of a database, and with SQLite the file
@@ -122,31 +138,43 @@ func (s *Store) Close() error {
 
 // parse reads a URL. An unescaped @ after the host shows that url.Parse took a part of the password
 // for the host or path. The errors for such a URL and for an unreadable URL do not quote it.
-func parse(rawURL string) (*url.URL, error) {
-	const hidden = "(it is not shown, since it may hold a password); write / ? # %% @ in a user name or password as %%2F %%3F %%23 %%25 %%40; "
+func parse(rawURL string) (*url.URL, kind, error) {
+	const hidden = "(it is not shown, since it may hold a password); write / ? # % @ in a user name or password as %2F %3F %23 %25 %40; " +
+		"a DSN of a driver is not a URL"
+	fail := func(text string) (*url.URL, kind, error) { return nil, kind{}, errors.New(text) }
 	if rawURL == "" {
-		return nil, errors.New("URL is empty, " + forms)
+		return fail("URL is empty")
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("URL cannot be read "+hidden+"%s", forms)
+		return fail("URL cannot be read " + hidden)
 	}
-	if u.Scheme == "" || u.Scheme == "sqlite" || u.Scheme == "file" {
-		if u.Scheme == "" || u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != "" {
-			return nil, fmt.Errorf("URL has a scheme and a path only, or another scheme, %s", forms)
-		}
-		return u, nil
-	}
-	if strings.Contains(u.Opaque+u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@") {
-		return nil, fmt.Errorf("URL has an @ after the host "+hidden+"%s", forms)
-	}
+	k, known := kindOf(u.Scheme)
 	switch {
+	case u.Scheme == "" || k.path && (u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != ""):
+		return fail("URL has a scheme and a path only, or another scheme")
+	case k.path:
+	case strings.Contains(u.Opaque+u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@"):
+		return fail("URL has an @ after the host " + hidden)
 	case u.Fragment != "":
-		err = fmt.Errorf("URL has a part after # "+hidden+"%s", forms)
+		return fail("URL has a part after # " + hidden)
+	case !known:
+		return fail(fmt.Sprintf("URL begins with %q", u.Scheme+":"))
 	case u.Hostname() == "":
-		err = fmt.Errorf("%s URL has no host, %s", u.Scheme, forms)
+		return fail(u.Scheme + " URL has no host")
 	}
-	return u, err
+	return u, k, nil
+}
+
+// endpoints returns host and port of each host.
+func endpoints(hosts, port string) []string {
+	list := strings.Split(hosts, ",")
+	for i, host := range list {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			list[i] = net.JoinHostPort(strings.Trim(host, "[]"), port)
+		}
+	}
+	return list
 }
 
 func openFile(s *Store, u *url.URL, _ string) error {

@@ -85,18 +85,31 @@ func postgreSQL(t *testing.T) (*testserver.Server, func(password string) string)
 
 func redisServer(t *testing.T) (*testserver.Server, func(password string) string) {
 	server := testserver.Redis(t)
-	opt, err := redis.ParseURL(server.DSN())
-	if err != nil {
-		t.Fatal(err)
+	addUser(t, server)
+	return server, func(password string) string {
+		return at("redis", server.Addr(), "/0?max_retries=1&dial_timeout=1s", password)
 	}
-	client := redis.NewClient(opt)
+}
+
+// addUser adds the user ids to a Redis server, with the rights that the package needs.
+func addUser(t *testing.T, server *testserver.Server) {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer client.Close()
 	if err := client.ACLSetUser(t.Context(), "ids", "on", ">"+password,
 		"~uidring:*", "~{uidring:orders}:expiry", "~{uidring}:namespaces", "+@all").Err(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// The first Sentinel of the URL does not answer.
+func sentinel(t *testing.T) (*testserver.Server, func(password string) string) {
+	primary := testserver.Redis(t)
+	addUser(t, primary)
+	addUser(t, testserver.RedisReplica(t, primary))
+	server := testserver.RedisSentinel(t, primary)
 	return server, func(password string) string {
-		return at("redis", server.Addr(), "/0?max_retries=1&dial_timeout=1s", password)
+		return strings.Replace(server.DSN(), "//", "//127.0.0.1:1,", 1) + "&max_retries=1&dial_timeout=1s&username=ids&password=" + url.QueryEscape(password)
 	}
 }
 
@@ -123,7 +136,7 @@ func etcd(t *testing.T) (*testserver.Server, func(password string) string) {
 
 func TestAGeneratorDrawsFromEveryServerAndNoTextHoldsThePassword(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) (*testserver.Server, func(string) string){
-		"MariaDB": mariaDB, "PostgreSQL": postgreSQL, "Redis": redisServer, "etcd": etcd,
+		"MariaDB": mariaDB, "PostgreSQL": postgreSQL, "Redis": redisServer, "Sentinel": sentinel, "etcd": etcd,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -268,11 +281,13 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	authority := newPKI(t).ca
 	for _, tt := range []struct{ url, want string }{
 		{"", "store: URL is empty, allowed: sqlite:///path/ids.db"},
 		{"ids.db", "allowed: sqlite:///path/ids.db"},
 		{"oracle://ids:sesame@h/db", `store: URL begins with "oracle:", allowed:`},
-		{"ids:sesame@tcp(h:3306)/db", "URL has an @ after the host"},
+		{"ids:sesame@tcp(h:3306)/db", "a DSN of a driver is not a URL, allowed: sqlite:///path/ids.db, sqlite:ids.db, mysql://user:password@host:3306/database,"},
+		{"ids@tcp(h:3306)/db", "a DSN of a driver is not a URL, allowed: "},
 		{"://sesame", "cannot be read"},
 		{"mysql://ids:sesame#@h/db", "write / ? # % @ in a user name or password as %2F %3F %23 %25 %40"},
 		{"mysql://ids:1/sesame@h/db", "URL has an @ after the host"},
@@ -281,11 +296,10 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 		{"mysql://ids:ses%ame@h/db", "cannot be read"},
 		{"mysql://ids:x@h/db#sesame", "URL has a part after #"},
 		{"mysql://h", "mysql URL: no database"},
-		{"mysql://i%3Ads:sesame@h/db", "user name has a colon"},
 		{"mysql:///db", "mysql URL has no host"},
 		{"mysql:db", "mysql URL has no host"},
-		{"mysql://ids:sesame@h/db?timeout=sesame", "mysql URL: sqlassigner: DSN: the driver rejects"},
-		{"mysql://ids:sesame@h/db?tls=other", "mysql URL: sqlassigner: DSN: the driver rejects"},
+		{"mysql://ids:sesame@h/db?timeout=sesame", "mysql URL: sqlassigner: URL: the driver rejects"},
+		{"mysql://ids:sesame@h/db?tls=other", "mysql URL: sqlassigner: URL: the driver rejects"},
 		{"mysql://h/db?cert=c.pem", "only one of cert and key, allowed: both or neither"},
 		{"mysql://h/db?ca=" + empty, "ca: no certificate in "},
 		{"mysql://h/db?ca=" + empty + ".missing", "no such file"},
@@ -295,6 +309,17 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 		{"redis://:sesame@h/x", "redis URL: redis: invalid database number"},
 		{"redis://:sesame@h/0?ca=x&cert=y&key=z", "no such file"},
 		{"redis://:sesame@h/0?db_=1", "unexpected option: db_"},
+		{"redis://h/0?ca=" + authority, "ca, cert or key without TLS, allowed: with rediss://"},
+		{"redis-cluster://h?ca=x", "no such file"},
+		{"redis-cluster://h?ca=" + authority, "ca, cert or key without TLS, allowed: with rediss-cluster://"},
+		{"redis://h,h2/0", "redis URL: redis: unexpected option: addr"},
+		{"redis-cluster://:sesame@h/0?db=1", "unexpected option: db"},
+		{"redis-cluster://:sesame@h?read_only=true", "parameter read_only, allowed: none that reads from replicas"},
+		{"redis-sentinel://h?master_name=ids&route_randomly=true", "parameter route_randomly, allowed: none that reads"},
+		{"redis-sentinel://:sesame@h/0", "no master_name, allowed: the name of the primary in the Sentinels"},
+		{"redis-sentinel://h/0?master_name=ids&retries=1", "unexpected option: retries"},
+		{"redis-sentinel://h/0?master_name=ids&password=x&sesame", "go-redis rejects the path or a parameter (not shown"},
+		{"redis-sentinel:///0?master_name=ids", "redis-sentinel URL has no host"},
 		{"etcd://ids:sesame@h?tls=maybe", `tls="maybe", allowed: true`},
 		{"etcd://h?ttl=1&a=b", "parameters a, ttl, allowed with etcd: tls, ca, cert, key"},
 		{"etcd://h/orders", "etcd URL: a path, allowed: none"},
@@ -323,17 +348,26 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 
 func TestStringShowsNoUserAndNoParameters(t *testing.T) {
 	for url, want := range map[string]string{
-		"mysql://ids:sesame@h:1/db?timeout=1s":            "mysql://h:1/db",
-		"postgres://ids:sesame@h/db?application_name=ids": "postgres://h/db",
-		"redis://sesame@h/0":                              "redis://h/0",
-		"rediss://:sesame@h":                              "rediss://h",
-		"etcd://a:1,b:2":                                  "etcd://a:1,b:2",
-		"sqlite:a%20b.db":                                 "sqlite:a%20b.db",
-		"sqlite:///var/ids.db":                            "sqlite:///var/ids.db",
-		"file:///var/ids":                                 "file:///var/ids",
+		"mysql://ids:sesame@h:1/db?timeout=1s":                               "mysql://h:1/db",
+		"postgres://ids:sesame@h/db?application_name=ids":                    "postgres://h/db",
+		"redis://sesame@h/0":                                                 "redis://h/0",
+		"rediss://:sesame@h":                                                 "rediss://h",
+		"redis-sentinel://:sesame@a:1,b:2/0?master_name=ids&password=sesame": "redis-sentinel://a:1,b:2/0",
+		"rediss-cluster://ids:sesame@a:1,b,c:3":                              "rediss-cluster://a:1,b,c:3",
+		"etcd://a:1,b:2":                                                     "etcd://a:1,b:2",
+		"sqlite:a%20b.db":                                                    "sqlite:a%20b.db",
+		"sqlite:///var/ids.db":                                               "sqlite:///var/ids.db",
+		"file:///var/ids":                                                    "file:///var/ids",
 	} {
 		if got := open(t, url, "orders").String(); got != want {
 			t.Errorf("String of %s = %s, want %s", url, got, want)
 		}
 	}
+}
+
+// The first host of the URL does not answer.
+func TestAGeneratorDrawsFromACluster(t *testing.T) {
+	t.Parallel()
+	servers := testserver.RedisCluster(t, 3)
+	draw(t, open(t, "redis-cluster://127.0.0.1:1,"+servers[2].Addr(), "orders"))
 }

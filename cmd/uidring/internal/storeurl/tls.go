@@ -7,14 +7,20 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 )
 
-// tlsConfig removes the parameters ca, cert and key from params. It returns nil if they are absent.
-func tlsConfig(params url.Values) (*tls.Config, error) {
+// tlsConfig removes the parameters ca, cert and key from a URL, and returns the certificates that
+// they name. It returns nil if they are absent.
+func tlsConfig(u *url.URL) (*tls.Config, error) {
+	params := u.Query()
 	ca, cert, key := params.Get("ca"), params.Get("cert"), params.Get("key")
-	for _, name := range [...]string{"ca", "cert", "key"} {
-		params.Del(name)
-	}
+	others := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(param string) bool {
+		name, _, _ := strings.Cut(param, "=")
+		return name == "ca" || name == "cert" || name == "key"
+	})
+	u.RawQuery = strings.Join(others, "&")
 	if ca == "" && cert == "" && key == "" {
 		return nil, nil
 	}
