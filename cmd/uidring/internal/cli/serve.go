@@ -50,7 +50,7 @@ func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring serve --namespace orders\n" +
 			"  uidring serve --config /etc/uidring.yaml --listen :8443",
 		Args:              exactly(0, "none"),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // serve reads the environment with its file
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // serve reports mistakes in settings with all others
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s.err) },
 	}
 	f.addTo(cmd)
@@ -70,25 +70,26 @@ type serveFlags struct {
 func (f *serveFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.String("config", "", "file with settings, .yaml or .toml")
+	flags.String("config", "", "`file` with settings, .yaml or .toml")
 	f.addListening(flags)
 	f.addLimits(flags)
 	f.addIDs(cmd)
 	flags.DurationVar(&f.config.Drain, "drain", 0, "how long serve goes on after a signal, with /readyz answering 503")
 	flags.DurationVar(&f.config.Grace, "grace", 10*time.Second, "time limit for requests under way after that")
-	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "lowest `level` of log records: debug, info, warn or error")
 	f.logFormat = choice{"text", []string{"text", "json"}}
-	flags.Var(&f.logFormat, "log-format", "format of the log on stderr: text or json")
+	flags.Var(&f.logFormat, "log-format", "`format` of the log on stderr: text or json")
+	flags.VisitAll(func(flag *pflag.Flag) { addSetting(flags, flag.Name) })
 }
 
 func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "host:port; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
-	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM file with the certificate and its chain")
-	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM file with the key of the certificate")
+	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port`; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
+	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
+	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
 	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
-	flags.Var(&f.lowest, "tls-min", "lowest version of TLS, 1.2 or 1.3")
-	flags.StringVar(&c.TokenFile, "tokens", "", "file with the tokens of clients, one name and token per line")
+	flags.Var(&f.lowest, "tls-min", "lowest `version` of TLS, 1.2 or 1.3")
+	flags.StringVar(&c.TokenFile, "tokens", "", "`file` with the tokens of clients, one name and token per line")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow other hosts without tokens or without TLS")
 }
 
@@ -103,11 +104,10 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	c, flags := &f.config, cmd.Flags()
-	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "folder for the SQLite file with the worker IDs, created if missing; not with --store")
+	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "`folder` for the SQLite file with the worker IDs, created if missing; not with --store")
 	flags.SetNormalizeFunc(currentName)
-	flags.StringVar(&f.url, "store", "", "URL of the store of worker IDs: mysql://, postgres://, redis://, rediss://, etcd://, sqlite://, file://;\n"+
-		"put a URL with a password into UIDRING_STORE or the file: other users see command lines")
-	flags.StringVar(&c.Namespace, "namespace", "default", "namespace of the worker IDs: the same for all services whose IDs can meet")
+	flags.StringVar(&f.url, "store", "", storeUsage())
+	flags.StringVar(&c.Namespace, "namespace", "default", "`name` of the namespace of worker IDs: the same for all services whose IDs can meet")
 	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "create missing tables")
 	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes: duplicates are possible")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,12 +21,17 @@ type storeFlags struct {
 // addTo adds the flags to a command.
 func (f *storeFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().SetNormalizeFunc(currentName)
-	cmd.Flags().StringVar(&f.url, "store", "", "URL of the store: mysql://, postgres://, redis://, rediss://, etcd://, sqlite:, file://;\n"+
-		"put a URL with a password into UIDRING_STORE: other users see command lines")
-	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "namespace of the worker IDs (UIDRING_NAMESPACE)")
+	cmd.Flags().StringVar(&f.url, "store", "", storeUsage())
+	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "`name` of the namespace of worker IDs")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "time limit for each step: to read the store, and to change it")
-	orEnvironment(cmd, "store")
-	orEnvironment(cmd, "namespace")
+	addSetting(cmd.Flags(), "store")
+	addSettings(cmd.Flags(), "namespace")
+}
+
+// storeUsage is the help of the flag store.
+func storeUsage() string {
+	return "`URL` of the store of worker IDs:\n  " + strings.Join(storeurl.Forms(), "\n  ") +
+		"\nOther users see command lines: put a URL with a password into UIDRING_STORE"
 }
 
 // open opens the store. An invalid URL is a usage error; a server that does not answer is not.

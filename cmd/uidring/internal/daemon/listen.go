@@ -3,12 +3,12 @@ package daemon
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -33,17 +33,18 @@ func (cfg *Config) checkListen() error {
 	if cfg.Insecure || !cfg.reachable() {
 		return nil
 	}
-	var lacks []error
+	var lacks []string
 	if cfg.TokenFile == "" {
-		lacks = append(lacks, errors.New("it has no tokens: set tokens"))
+		lacks = append(lacks, "no tokens: set tokens")
 	}
 	if cfg.CertFile == "" {
-		lacks = append(lacks, errors.New("it has no TLS: set tls-cert and tls-key"))
+		lacks = append(lacks, "no TLS: set tls-cert and tls-key")
 	}
-	for i, lack := range lacks {
-		lacks[i] = fmt.Errorf("listen %s can be reached from other hosts, and %w, or insecure if a proxy or firewall protects it", cfg.Listen, lack)
+	if lacks == nil {
+		return nil
 	}
-	return errors.Join(lacks...)
+	return fmt.Errorf("listen %s can be reached from other hosts, and has %s; or set insecure if a proxy or firewall protects it",
+		cfg.Listen, strings.Join(lacks, ", and "))
 }
 
 // reachable reports whether other hosts can connect to the address.

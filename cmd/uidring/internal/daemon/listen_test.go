@@ -18,7 +18,7 @@ import (
 )
 
 func TestOtherHostsNeedTokensAndTLS(t *testing.T) {
-	const token, plain = "it has no tokens", "it has no TLS"
+	const token, plain = "has no tokens", "no TLS"
 	for _, tt := range []struct {
 		listen   string
 		tokens   bool

@@ -163,7 +163,7 @@ func TestWrongRequests(t *testing.T) {
 		{"/", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
 		{"/v1/id/", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
 		{"//v1/id", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
-		{"/v1/parse/../id", "", 400, "invalid-id", `malformed ID: no form of 5 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`},
+		{"/v1/parse/../id", "", 400, "invalid-id", `malformed ID: no form has 5 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`},
 		{"/v1/parse/", "", 400, "invalid-id", `malformed ID: decimal "": no digits, allowed: decimal digits without sign or leading zero.`},
 		{"/v1/id?" + strings.Repeat("x", 2048-len("/v1/id?")), "", 400, "bad-request", `The query has an unknown parameter, allowed: form.`},
 		{"/v1/id?" + strings.Repeat("x", 2049-len("/v1/id?")), "", 414, "uri-too-long", `A URL may have 2048 bytes.`},

@@ -82,11 +82,11 @@ func TestParseRefusesWhatIsNoID(t *testing.T) {
 		"9223372036854775807":           "9223372036854775807 is not an ID of this server's layout.",
 		"9223372036854775808":           `ID out of range: decimal "9223372036854775808": above the largest ID, allowed: 0 to 9223372036854775807.`,
 		"-1":                            `ID out of range: decimal "-1": negative, allowed: 0 to 9223372036854775807.`,
-		"12x":                           `malformed ID: no form of 3 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`,
+		"12x":                           `malformed ID: no form has 3 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`,
 		"ZZZZZZZZZZZZZ":                 `ID out of range: base32 "ZZZZZZZZZZZZZ": above the largest ID, allowed: 0000000000000 to 7ZZZZZZZZZZZZ.`,
 		"1?form=base62":                 `malformed ID: base62 "1": 1 bytes long, allowed: 11 characters of 0-9, A-Z and a-z.`,
-		"%00%ff":                        `malformed ID: no form of 2 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`,
-		"1%2F2":                         `malformed ID: no form of 3 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`,
+		"%00%ff":                        `malformed ID: no form has 2 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`,
+		"1%2F2":                         `malformed ID: no form has 3 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`,
 		url.PathEscape("<script>1</s>"): `malformed ID: base32 "<script>1</s>": character "<" at offset 0, allowed: 13 characters of 0-9 and A-Z but U.`,
 	} {
 		answer := call(s, "/v1/parse/"+path).Result()

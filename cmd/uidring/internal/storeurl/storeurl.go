@@ -47,13 +47,12 @@ func Schemes() (schemes []string) {
 	return schemes
 }
 
-// Forms returns the forms of all URLs, for texts.
-func Forms() string {
-	var forms []string
+// Forms returns the forms of the URLs, for texts.
+func Forms() (forms []string) {
 	for _, k := range kinds() {
 		forms = append(forms, k.forms)
 	}
-	return strings.Join(forms, ", ")
+	return forms
 }
 
 // kindOf returns the kind of a scheme; ok is false if no kind has it.
@@ -93,7 +92,7 @@ func Open(rawURL, name string) (*Store, error) {
 	}
 	u, k, err := parse(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w, allowed: %s", err, Forms())
+		return nil, fmt.Errorf("store: %w, allowed: %s", err, strings.Join(Forms(), ", "))
 	}
 	s := &Store{name: (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()}
 	if err := k.open(s, u, name); err != nil {
@@ -151,8 +150,10 @@ func parse(rawURL string) (*url.URL, kind, error) {
 	}
 	k, known := kindOf(u.Scheme)
 	switch {
-	case u.Scheme == "" || k.path && (u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != ""):
-		return fail("URL has a scheme and a path only, or another scheme")
+	case u.Scheme == "":
+		return fail("URL has no scheme, such as sqlite: or mysql:")
+	case k.path && (u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != ""):
+		return fail(u.Scheme + " URL has a host or parameters; write the path after three slashes")
 	case k.path:
 	case strings.Contains(u.Opaque+u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@"):
 		return fail("URL has an @ after the host " + hidden)

@@ -1,6 +1,7 @@
 package storeurl_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/url"
@@ -284,7 +285,7 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 	authority := newPKI(t).ca
 	for _, tt := range []struct{ url, want string }{
 		{"", "store: URL is empty, allowed: sqlite:///path/ids.db"},
-		{"ids.db", "allowed: sqlite:///path/ids.db"},
+		{"ids.db", "store: URL has no scheme, such as sqlite: or mysql:, allowed: sqlite:///path/ids.db"},
 		{"oracle://ids:sesame@h/db", `store: URL begins with "oracle:", allowed:`},
 		{"ids:sesame@tcp(h:3306)/db", "a DSN of a driver is not a URL, allowed: sqlite:///path/ids.db, sqlite:ids.db, mysql://user:password@host:3306/database,"},
 		{"ids@tcp(h:3306)/db", "a DSN of a driver is not a URL, allowed: "},
@@ -324,9 +325,9 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 		{"etcd://h?ttl=1&a=b", "parameters a, ttl, allowed with etcd: tls, ca, cert, key"},
 		{"etcd://h/orders", "etcd URL: a path, allowed: none"},
 		{"file:relative", "no folder, allowed: file:///folder"},
-		{"file://host/folder", "URL has a scheme and a path only"},
-		{"sqlite://ids.db", "URL has a scheme and a path only"},
-		{"sqlite:ids.db?mode=memory", "URL has a scheme and a path only"},
+		{"file://host/folder", "file URL has a host or parameters; write the path after three slashes"},
+		{"sqlite://ids.db", "sqlite URL has a host or parameters"},
+		{"sqlite:ids.db?mode=memory", "sqlite URL has a host or parameters"},
 		{"sqlite::memory:", "no file, allowed:"},
 		{"sqlite:", "no file, allowed:"},
 	} {
@@ -343,6 +344,18 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 	}
 	if _, err := storeurl.Open("sqlite:ids.db", "a b"); err == nil || !strings.Contains(err.Error(), `"a b", allowed: 1 to 64`) {
 		t.Errorf("Open with namespace %q: %v", "a b", err)
+	}
+}
+
+func TestEveryURLIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/COMMAND.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scheme := range storeurl.Schemes() {
+		if !bytes.Contains(text, []byte("`"+scheme+":")) {
+			t.Errorf("docs/COMMAND.md has no URL that begins with %s:", scheme)
+		}
 	}
 }
 
