@@ -40,8 +40,8 @@ func OpenMySQL(dsn string) (*sqlx.DB, error) {
 
 // OpenMySQLConfig returns a handle for a Config of the driver. Take the Config from [ParseMySQL],
 // and set the fields that a text cannot hold: TLS, DialFunc, or, by [mysql.BeforeConnect], a
-// password that changes. OpenMySQLConfig copies cfg and changes no setting. It does not connect yet.
-// The caller closes the handle. Errors never contain the password.
+// password that changes. OpenMySQLConfig copies cfg and changes no setting. It does not connect
+// yet. The caller closes the handle. Errors never contain the password.
 func OpenMySQLConfig(cfg *mysql.Config) (*sqlx.DB, error) {
 	if cfg == nil {
 		return nil, errors.New("sqlassigner: Config nil, allowed: a Config of ParseMySQL")

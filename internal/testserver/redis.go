@@ -76,7 +76,8 @@ func ask(addr, command string) (string, error) {
 	return text, nil
 }
 
-// RedisReplica starts a Redis server that copies the data of another one. Arguments are as with Redis.
+// RedisReplica starts a Redis server that copies the data of another one. Arguments are as with
+// Redis.
 func RedisReplica(t testing.TB, of *Server, args ...string) *Server {
 	t.Helper()
 	s := Redis(t, append([]string{"--replicaof", "127.0.0.1 " + of.port(), "--repl-diskless-sync-delay", "0"}, args...)...)

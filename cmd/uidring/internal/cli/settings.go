@@ -36,7 +36,7 @@ type setting struct {
 }
 
 // variables is the annotation of a setting: its environment variables, UIDRING_TLS_CERT for
-// tls-cert. The first one that is set and not empty applies.
+// tls-cert. The first variable that is set and not empty applies.
 const variables = "environment"
 
 // addSettings makes flags settings, and adds the environment variable to their help.

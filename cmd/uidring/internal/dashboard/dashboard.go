@@ -1,5 +1,5 @@
-// Package dashboard is the web page of a running ID service: live charts, a picture of the ID's bits,
-// and a box that parses IDs.
+// Package dashboard is the web page of a running ID service: live charts, a picture of the ID's
+// bits, and a box that parses IDs.
 //
 // "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of
 // server-sent events with the data of the page: an event "about", once, and then an event "stats"

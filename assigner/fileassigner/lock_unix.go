@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// tryLock locks a file and reports true, or false if this or another process holds the lock.
-// Closing the file, or the end of the process, releases the lock.
+// tryLock locks a file and reports true, or false if another open file holds the lock. Closing the
+// file, or the end of the process, releases the lock.
 func tryLock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
@@ -22,3 +22,9 @@ func tryLock(f *os.File) (bool, error) {
 		return false, &fs.PathError{Op: "flock", Path: f.Name(), Err: err}
 	}
 }
+
+// unlock does nothing: the file is closed next.
+func unlock(*os.File) {}
+
+// syncNames makes a rename durable.
+func (f *folder) syncNames() error { return f.dir.Sync() }
