@@ -43,8 +43,8 @@ func unlock(f *os.File) {
 	_, _, _ = unlockFileEx.Call(f.Fd(), 0, 1, 0, uintptr(unsafe.Pointer(&position)))
 }
 
-// syncNames makes a rename durable. Windows does not sync folders. It flushes the file instead: NTFS
-// and ReFS then write their log, which has the rename.
+// syncNames makes a rename durable. Windows does not sync folders. It flushes the file instead:
+// NTFS and ReFS then write their log, which has the rename.
 func (f *folder) syncNames() error {
 	state, err := f.root.OpenFile(stateName, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

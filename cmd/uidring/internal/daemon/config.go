@@ -41,8 +41,8 @@ type Config struct {
 	MaxBatch, Burst, MaxRequests int
 	Rate                         float64
 
-	// StoreURL is the URL of the store of worker IDs, see package storeurl. Namespace is a namespace
-	// of it.
+	// StoreURL is the URL of the store of worker IDs, see package storeurl. Namespace is a
+	// namespace of it.
 	StoreURL, Namespace string
 	// CreateSchema creates the missing parts of the store.
 	CreateSchema bool
