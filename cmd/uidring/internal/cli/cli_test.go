@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -66,8 +68,11 @@ func decode[T any](t *testing.T, text string) (value T) {
 	return value
 }
 
-// clean empties the environment variables that the command reads.
+// clean empties the environment variables that the command reads, and moves the home folder.
 func clean(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_DATA_HOME", "")
+	t.Setenv("STATE_DIRECTORY", "")
 	for _, name := range []string{"STORE", "DSN", "NAMESPACE", "LAYOUT", "EPOCH"} {
 		t.Setenv("UIDRING_"+name, "")
 	}
@@ -137,6 +142,17 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 		"2026-11-21T15:04:05+01:00\n")
 	wants(t, "", []string{"version", "--json=x"}, exitUsage, "", `uidring: --json "x", allowed: true or false; `+
 		"see uidring version --help\n")
+}
+
+// serve has made a store on this host: the error for a missing URL names it.
+func TestTheDefaultStoreOfServeIsNamed(t *testing.T) {
+	clean(t)
+	data := t.TempDir()
+	t.Setenv("STATE_DIRECTORY", data)
+	if err := os.WriteFile(filepath.Join(data, "uidring.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: --store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as sqlite://"+data+"/uidring.db\n")
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {

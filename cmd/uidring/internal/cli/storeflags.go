@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -34,13 +36,25 @@ func storeUsage() string {
 		"\nOther users see command lines: put a URL with a password into UIDRING_STORE"
 }
 
+// exampleURL returns the URL of the SQLite file that serve uses by default if it exists, or else
+// the form of a URL.
+func exampleURL() string {
+	folder := dataFolder(os.Getenv)
+	if _, err := os.Stat(filepath.Join(folder, dataFile)); err == nil {
+		if file, err := dataURL(folder); err == nil {
+			return file
+		}
+	}
+	return "mysql://user:password@host:3306/database"
+}
+
 // open opens the store. An invalid URL is a usage error; a server that does not answer is not.
 func (f *storeFlags) open() (*storeurl.Store, error) {
 	if f.timeout <= 0 {
 		return nil, usagef("--timeout %v, allowed: above 0", f.timeout)
 	}
 	if f.url == "" {
-		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database")
+		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as %s", exampleURL())
 	}
 	st, err := storeurl.Open(f.url, f.namespace)
 	switch {

@@ -128,7 +128,7 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	}
 	s.readiness.open(api)
 	s.notify(daemon.SdNotifyReady)
-	s.logger.Info("ready", "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
+	s.logger.Info("ready", "page", s.pageURL(l.Addr()), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
 		"this_host_only", s.store.Path() != "")
 	select {
 	case err = <-failed:
@@ -136,6 +136,14 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	}
 	s.stop(h, l, api, generator)
 	return err
+}
+
+// pageURL returns the URL of the page at an address.
+func (s *Service) pageURL(address net.Addr) string {
+	if s.certificate != nil {
+		return "https://" + address.String() + "/"
+	}
+	return "http://" + address.String() + "/"
 }
 
 // accept serves connections. It returns nil once h or l is closed.

@@ -73,7 +73,8 @@ func TestNewStoreIsSeen(t *testing.T) {
 		if (record != nil) != want || want && (record["path"] != h.file() || record["namespace"] != "default" || record["level"] != "WARN") {
 			t.Errorf("logged %v, want that: %v", record, want)
 		}
-		if ready := c.log.find("ready"); ready["this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" {
+		if ready := c.log.find("ready"); ready["this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" ||
+			ready["page"] != c.url()+"/" {
 			t.Errorf("logged %v", ready)
 		}
 		c.terminate()

@@ -104,6 +104,9 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 		serial.Store(conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64())
 		return conn.Close()
 	}
+	if page := r.log.find("ready")["page"]; page != "https://"+r.address+"/" {
+		t.Errorf("page %v", page)
+	}
 	endHandshakes := load(t, handshake)
 	kept := clients(t, &tls.Config{RootCAs: trust})
 	var endRequests []func() int64
