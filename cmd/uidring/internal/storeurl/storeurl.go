@@ -182,7 +182,11 @@ func openFile(s *Store, u *url.URL, _ string) error {
 	if u.Path == "" || u.Opaque != "" {
 		return errors.New("no folder, allowed: file:///folder, with an absolute path")
 	}
-	s.Store, s.path = fileassigner.LeaseStore(u.Path), filepath.Clean(u.Path)
+	path := u.Path
+	if filepath.VolumeName(path[1:]) != "" { // Windows: /C:/folder
+		path = path[1:]
+	}
+	s.Store, s.path = fileassigner.LeaseStore(path), filepath.Clean(path)
 	s.blank = func(ctx context.Context) (bool, error) {
 		meta, err := s.LoadMeta(ctx)
 		return err == nil && meta.Version == 0, err
