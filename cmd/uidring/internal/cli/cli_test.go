@@ -135,6 +135,9 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 	if out := quietly(t, "parse", "--layout", "default", "--epoch", "2026-01-01", "176636547297255431"); !strings.Contains(out, "2026-03-01T12:00:00Z") {
 		t.Errorf("printed %s, want flags before the environment", out)
 	}
+	if out := quietly(t, "plan", "--rate", "1", "--start", "2026-11-21"); !strings.Contains(out, "\ngiven ") {
+		t.Errorf("printed\n%s, want a row for the layout of the environment", out)
+	}
 	t.Setenv("UIDRING_DSN", "mysql://h")
 	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: store: mysql URL: no database, allowed: mysql://user:password@host:3306/database\n")
 	t.Setenv("UIDRING_EPOCH", "sesame")

@@ -84,16 +84,13 @@ func resolve(flags *pflag.FlagSet) (settings []setting, err error) {
 		if f.Annotations[variables] == nil {
 			return
 		}
-		s := setting{f, byDefault}
-		if name, text := lookUp(f.Annotations[variables]); f.Changed {
-			s.from = onCommandLine
-		} else if name != "" {
-			s.from = inEnvironment
+		from, name, text := sourceOf(f)
+		if from == inEnvironment {
 			if err := f.Value.Set(text); err != nil {
 				errs = append(errs, fmt.Errorf("%s %w", name, rejected(f, text, err)))
 			}
 		}
-		settings = append(settings, s)
+		settings = append(settings, setting{f, from})
 	})
 	if config := flags.Lookup("config"); config != nil && config.Value.String() != "" {
 		file := config.Value.String()
@@ -104,14 +101,18 @@ func resolve(flags *pflag.FlagSet) (settings []setting, err error) {
 	return settings, errors.Join(errs...)
 }
 
-// lookUp returns the first variable that is set and not empty with its value, or "" and "".
-func lookUp(names []string) (name, value string) {
-	for _, name := range names {
+// sourceOf returns the source of a setting without regard to a file. For inEnvironment it also
+// returns the variable and its value.
+func sourceOf(f *pflag.Flag) (from source, name, value string) {
+	if f.Changed {
+		return onCommandLine, "", ""
+	}
+	for _, name := range f.Annotations[variables] {
 		if value := os.Getenv(name); value != "" {
-			return name, value
+			return inEnvironment, name, value
 		}
 	}
-	return "", ""
+	return byDefault, "", ""
 }
 
 // readFile sets the settings that have no other source from a file. It rejects unknown keys.
