@@ -175,8 +175,8 @@ func ask[T any](p *tab, expression string) (T, error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// await asks until an expression is true. A page that navigates meanwhile, as at signing out,
-// cannot answer, so await asks again after an error.
+// await asks until an expression is true. A page that is navigating, as it does at signing out,
+// answers with an error, and is asked again.
 func (p *tab) await(expression string) {
 	p.t.Helper()
 	deadline := time.After(40 * time.Second)
