@@ -92,7 +92,7 @@ func TestMistakesInSettingsAreReportedAllAtOnce(t *testing.T) {
 		want             []string // parts of the error
 	}{
 		{"unknown", "a.yaml", "listne: 127.0.0.1:1\ntls:\n  cert: a\nconfig: b.yaml\nhelp: true\n", nil,
-			[]string{`"listne"`, `"tls.cert"`, `"config"`, `"help"`}},
+			[]string{`"listne"`, `"tls"`, `"config"`, `"help"`}},
 		{"wrong values", "a.yaml", "rate: many\nwindow: 30\nlayout: 1/2\nepoch: yesterday\nnamespace: [a, b]\ntls-min: 1.1\n", nil,
 			[]string{`a.yaml: rate "many", allowed: a number`, `: window "30", allowed: a number with a unit`, `: layout "1/2": `, `: epoch "yesterday": `,
 				": namespace has several values", `: tls-min "1.1": allowed: 1.2, 1.3`}},

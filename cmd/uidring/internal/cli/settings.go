@@ -124,9 +124,7 @@ func readFile(file string, settings []setting) (errs []error) {
 	if values["store"] != nil && values["dsn"] != nil {
 		return []error{errors.New("store and dsn, allowed: store alone; dsn is its former name")}
 	}
-	keys := make(map[string]any)
-	flatten(keys, "", values)
-	for key, value := range keys {
+	for key, value := range values {
 		i := slices.IndexFunc(settings, func(s setting) bool { return s.flag.Name == string(currentName(nil, key)) })
 		switch {
 		case i < 0 || key == "config":
@@ -155,24 +153,13 @@ func decodeFile(file string) (values map[string]any, err error) {
 	return values, err
 }
 
-// flatten adds all values to keys, with names such as tls.cert for nested ones.
-func flatten(keys map[string]any, prefix string, values map[string]any) {
-	for name, value := range values {
-		if nested, ok := value.(map[string]any); ok {
-			flatten(keys, prefix+name+".", nested)
-			continue
-		}
-		keys[prefix+name] = value
-	}
-}
-
 // set sets a flag to a value of a file.
 func set(f *pflag.Flag, value any) error {
 	text := fmt.Sprint(value)
 	switch value := value.(type) {
 	case time.Time: // YAML reads 2026-01-01 as a time
 		text = value.Format(time.RFC3339Nano)
-	case []any:
+	case []any, map[string]any:
 		return errors.New("has several values, allowed: one")
 	case nil:
 		return errors.New("has no value, allowed: one")

@@ -39,14 +39,6 @@ func kinds() []kind {
 	}
 }
 
-// Schemes returns the schemes of all URLs that Open accepts.
-func Schemes() (schemes []string) {
-	for _, k := range kinds() {
-		schemes = append(schemes, k.schemes...)
-	}
-	return schemes
-}
-
 // Forms returns the forms of the URLs, for texts.
 func Forms() (forms []string) {
 	for _, k := range kinds() {
