@@ -24,6 +24,10 @@ func openRedis(s *Store, u *url.URL, namespace string) error {
 		return err
 	case config != nil && scheme != "rediss":
 		return fmt.Errorf("ca, cert or key without TLS, allowed: with %s://", strings.Replace(u.Scheme, "redis", "rediss", 1))
+	case mode == "" && strings.Contains(u.Host, ","):
+		return errors.New("several hosts, allowed: one, or redis-sentinel:// or redis-cluster://")
+	case mode == "cluster" && strings.Trim(u.Path, "/") != "":
+		return errors.New("a path, allowed: none; a cluster has one database")
 	}
 	client, err := dialRedis(mode, redisURL(u, scheme, mode), config)
 	if err != nil {
