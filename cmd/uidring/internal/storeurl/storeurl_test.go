@@ -105,7 +105,7 @@ func addUser(t *testing.T, server *testserver.Server) {
 
 // The first Sentinel of the URL does not answer.
 func sentinel(t *testing.T) (*testserver.Server, func(password string) string) {
-	primary := testserver.Redis(t)
+	primary := testserver.Redis(t, "--min-replicas-to-write", "1") // its absence is a fault
 	addUser(t, primary)
 	addUser(t, testserver.RedisReplica(t, primary))
 	server := testserver.RedisSentinel(t, primary)
