@@ -81,9 +81,9 @@ func ask(addr, command string) (string, error) {
 func RedisReplica(t testing.TB, of *Server, args ...string) *Server {
 	t.Helper()
 	s := Redis(t, append([]string{"--replicaof", "127.0.0.1 " + of.port(), "--repl-diskless-sync-delay", "0"}, args...)...)
-	await(t, "the replica has the data", func() bool {
-		info, err := ask(s.addr, "INFO replication")
-		return err == nil && strings.Contains(info, "master_link_status:up")
+	await(t, "the primary counts the replica", func() bool {
+		info, err := ask(of.addr, "INFO replication")
+		return err == nil && strings.Contains(info, "port="+s.port()+",state=online") && !strings.Contains(info, "min_slaves_good_slaves:0")
 	})
 	return s
 }
