@@ -2,6 +2,7 @@ package redisassigner_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -13,36 +14,17 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
-
-// A consumer draws IDs from a generator of its own until ctx ends.
-type consumer struct {
-	drawn atomic.Int64
-	ids   []int64
-}
-
-func (c *consumer) run(ctx context.Context, t *testing.T, g *cached.Generator) {
-	defer g.Close()
-	for ctx.Err() == nil {
-		id, err := g.NextContext(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				t.Errorf("NextContext: %v", err)
-			}
-			return
-		}
-		c.ids = append(c.ids, id)
-		c.drawn.Add(1)
-	}
-}
 
 // Sentinel replaces a primary whose last writes no replica has: the new primary has forgotten
 // renewals that the old one acknowledged. The generators go on, and issue no ID twice.
 func TestNoIDTwiceAfterAFailoverThatLostRenewals(t *testing.T) {
 	t.Parallel()
 	primary := testserver.Redis(t)
-	replica := testserver.RedisReplica(t, primary, "--enable-debug-command", "local")
+	replica := testserver.RedisReplica(t, primary)
 	sentinel := testserver.RedisSentinel(t, primary)
 	client := redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName: "uidring", SentinelAddrs: []string{sentinel.Addr()}, ContextTimeoutEnabled: true,
@@ -51,31 +33,43 @@ func TestNoIDTwiceAfterAFailoverThatLostRenewals(t *testing.T) {
 	cfg := quick()
 	cfg.AllowUndurable = true // the replica acknowledges nothing
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var consumers [3]consumer
+	ctx, cancel := context.WithCancel(t.Context())
+	var issued idset.Set
+	var drawn [3]atomic.Int64
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	for i := range consumers {
+	for i := range drawn {
 		wg.Go(func() {
 			g, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(redisassigner.LeaseStore(client, namespace), cfg)})
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			consumers[i].run(ctx, t, g)
+			defer g.Close()
+			for {
+				id, err := g.NextContext(ctx)
+				if ctx.Err() != nil {
+					return
+				}
+				if err != nil {
+					t.Errorf("NextContext: %v", err)
+					return
+				}
+				issued.Once(t, id)
+				drawn[i].Add(1)
+			}
 		})
 	}
 	everyoneDraws := func(n int64) {
 		t.Helper()
-		var before [len(consumers)]int64
-		for i := range consumers {
-			before[i] = consumers[i].drawn.Load()
+		var before [len(drawn)]int64
+		for i := range drawn {
+			before[i] = drawn[i].Load()
 		}
-		await(t, func() bool {
-			for i := range consumers {
-				if consumers[i].drawn.Load() < before[i]+n {
+		poll.Until(t, "all generators issue IDs", func() bool {
+			for i := range drawn {
+				if drawn[i].Load() < before[i]+n {
 					return false
 				}
 			}
@@ -84,24 +78,14 @@ func TestNoIDTwiceAfterAFailoverThatLostRenewals(t *testing.T) {
 	}
 	everyoneDraws(1)
 	loseWrites(t, primary, replica)
-	await(t, func() bool {
-		role, err := connect(t, options(replica.Addr())).Do(t.Context(), "ROLE").Slice()
+	admin := connect(t, options(replica.Addr()))
+	poll.Until(t, "the failover", func() bool {
+		role, err := admin.Do(t.Context(), "ROLE").Slice()
 		return err == nil && role[0] == "master"
 	})
 	// A grant on Redis reaches a window ahead, so all generators have a new one then.
 	const perSecond = 8192
 	everyoneDraws(2 * perSecond * int64(cfg.Window/time.Second))
-	cancel()
-	wg.Wait()
-	seen := make(map[int64]bool)
-	for i := range consumers {
-		for _, id := range consumers[i].ids {
-			if seen[id] {
-				t.Fatalf("ID %d was issued twice", id)
-			}
-			seen[id] = true
-		}
-	}
 }
 
 // loseWrites cuts the replica off, and kills the primary after it has acknowledged a further write.
@@ -115,23 +99,16 @@ func loseWrites(t *testing.T, primary, replica *testserver.Server) {
 		}
 		return rows
 	}
-	asleep := make(chan error)
-	go func() { asleep <- to.Do(t.Context(), "DEBUG", "SLEEP", "2.5").Err() }()
-	await(t, func() bool { // the replica sleeps: it cannot connect again
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		return to.Ping(ctx).Err() != nil
-	})
+	if err := errors.Join(to.ConfigSet(t.Context(), "masteruser", "unknown").Err(), to.ConfigSet(t.Context(), "masterauth", "wrong").Err()); err != nil {
+		t.Fatal(err)
+	}
 	if n, err := from.ClientKillByFilter(t.Context(), "TYPE", "replica").Result(); n != 1 || err != nil {
 		t.Fatalf("%d connections to replicas ended: %v", n, err)
 	}
 	before := read(from)
-	await(t, func() bool { return !maps.Equal(before, read(from)) })
+	poll.Until(t, "a further write", func() bool { return !maps.Equal(before, read(from)) })
 	last := read(from)
 	primary.Kill9()
-	if err := <-asleep; err != nil {
-		t.Fatal(err)
-	}
 	if maps.Equal(last, read(to)) {
 		t.Fatal("the replica has the last write: nothing is lost")
 	}

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package daemon
-
-import "os/exec"
-
-func setAttributes(*exec.Cmd) {}
