@@ -28,21 +28,29 @@ var mayImport = map[string][]string{
 	"assigner":              {module + "/bitsalloc"},
 	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/process"},
-	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
-	"internal/keeper":       {module + "/bitsalloc", module + "/assigner", "golang.org/x/sync/errgroup"},
-	"internal/disk":         {},
-	"internal/original":     {},
-	"defaultgen":            {module + "/bitsalloc", module + "/assigner", module + "/internal/keeper"},
-	"metrics":               {module + "/assigner", module + "/cached", module + "/defaultgen"},
-	"cached":                {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/keeper"},
+	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
+	"internal/generator":    {},
+	"internal/take":         {module + "/internal/generator"},
+	"internal/keeper":       {module + "/bitsalloc", module + "/assigner", module + "/internal/generator"},
+	"internal/gentest": {module + "/assigner", module + "/bitsalloc", module + "/internal/generator", module + "/internal/keeper",
+		module + "/internal/testkit/fakeassigner", module + "/internal/testkit/idset", module + "/internal/testkit/recorder"},
+	"internal/disk":       {},
+	"internal/original":   {},
+	"defaultgen":          {module + "/bitsalloc", module + "/assigner", module + "/internal/generator", module + "/internal/keeper"},
+	"metrics":             {module + "/assigner", module + "/cached", module + "/defaultgen"},
+	"cached":              {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/generator", module + "/internal/keeper", module + "/internal/take"},
+	"segment":             {module + "/ringbuffer", module + "/internal/generator", module + "/internal/take"},
+	"segment/segmenttest": {module + "/segment"},
 
-	"internal/testkit/faultconn":  {},
-	"internal/testkit/idset":      {},
-	"internal/testkit/process":    {},
-	"internal/testkit/poll":       {},
-	"internal/testkit/storetest":  {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
-	"internal/testkit/testgen":    {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/defaultgen"},
-	"internal/testkit/testserver": {module + "/internal/disk", module + "/internal/testkit/process"},
+	"internal/testkit/fakeassigner": {module + "/assigner"},
+	"internal/testkit/faultconn":    {},
+	"internal/testkit/idset":        {},
+	"internal/testkit/process":      {},
+	"internal/testkit/poll":         {},
+	"internal/testkit/recorder":     {},
+	"internal/testkit/storetest":    {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
+	"internal/testkit/testgen":      {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/defaultgen"},
+	"internal/testkit/testserver":   {module + "/internal/disk", module + "/internal/testkit/poll", module + "/internal/testkit/process"},
 }
 
 func TestImportDirections(t *testing.T) {
@@ -70,7 +78,7 @@ func TestDirectRequirements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"github.com/go-sql-driver/mysql", "github.com/jmoiron/sqlx", "golang.org/x/sync"}
+	want := []string{"github.com/go-sql-driver/mysql", "github.com/jmoiron/sqlx"}
 	if got := strings.Fields(out); !slices.Equal(got, want) {
 		t.Errorf("direct requirements %v, want %v: anything heavier belongs in a nested module", got, want)
 	}

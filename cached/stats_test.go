@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // TestStatsBesideAStalledLane has the owner of a lane stall between its look at the limit and its
@@ -20,7 +23,7 @@ func TestStatsBesideAStalledLane(t *testing.T) {
 		t.Run(fmt.Sprint(taken, " taken"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				put := int64(0)
-				g := inBubble(t, cached.Config{Assigner: &script{assign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
+				g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
 					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
 				}})
 				lane := g.Lane()
@@ -69,7 +72,7 @@ func TestStatsBesideARefusedCall(t *testing.T) {
 	}()
 	for range scaled(20_000) {
 		var put atomic.Int64
-		g, err := cached.New(cached.Config{Layout: narrowFar(), BoostPower: 1, Assigner: &script{assign: freshFar}, MaxStaleness: -1,
+		g, err := cached.New(cached.Config{Layout: narrowFar(), BoostPower: 1, Assigner: &fakeassigner.Assigner{OnAssign: freshFar}, MaxStaleness: -1,
 			Trace: cached.Trace{Padded: func(p cached.PaddedInfo) { put.Add(int64(p.Blocks) * 16) }}})
 		if err != nil {
 			t.Fatal(err)
@@ -93,4 +96,59 @@ func TestStatsBesideARefusedCall(t *testing.T) {
 // narrowFar is narrow with more worker IDs.
 func narrowFar() bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: 4}
+}
+
+// TestCountersOfStatsNeverGoDown looks while IDs are taken in every way, and lanes come and go. To
+// a monitoring system, a counter that goes down has begun anew.
+func TestCountersOfStatsNeverGoDown(t *testing.T) {
+	for _, lanes := range []int{1, 2, cached.LanePerCPU} {
+		g := open(t, cached.Config{
+			Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 17, SequenceBits: 6, Unit: time.Millisecond}, // short runs
+			Lanes:  lanes,
+		})
+		done := make(chan struct{})
+		var takers sync.WaitGroup
+		var mu sync.Mutex
+		taken := int64(0)
+		for i := range 4 {
+			takers.Go(func() {
+				n := int64(0)
+				for stop := false; !stop; {
+					take, end := g.Next, func() {}
+					if i == 0 {
+						lane := g.Lane()
+						take, end = lane.Next, lane.Close
+					}
+					for range 1000 {
+						if _, err := take(); err == nil {
+							n++
+						}
+					}
+					end()
+					select {
+					case <-done:
+						stop = true
+					default:
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				taken += n
+			})
+		}
+		last := g.Stats()
+		for range max(scaled(20_000), 5_000) {
+			s := g.Stats()
+			if s.Issued < last.Issued || s.Retired < last.Retired || s.Retired > 1e12 {
+				t.Errorf("%d lanes: Stats %+v after %+v", lanes, s, last)
+				break
+			}
+			last = s
+		}
+		close(done)
+		takers.Wait()
+		if s := g.Stats(); s.Issued != taken {
+			t.Errorf("%d lanes: Issued %d, but %d IDs were returned", lanes, s.Issued, taken)
+		}
+	}
 }
