@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"internal/generator":    {},
 	"internal/take":         {module + "/internal/generator"},
-	"internal/keeper":       {module + "/bitsalloc", module + "/assigner", module + "/internal/generator"},
+	"internal/keeper":       {module + "/bitsalloc", module + "/assigner", module + "/internal/generator", "golang.org/x/sync/errgroup"},
 	"internal/gentest": {module + "/assigner", module + "/bitsalloc", module + "/internal/generator", module + "/internal/keeper",
 		module + "/internal/testkit/fakeassigner", module + "/internal/testkit/idset", module + "/internal/testkit/recorder"},
 	"internal/disk":       {},
@@ -78,7 +78,7 @@ func TestDirectRequirements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"github.com/go-sql-driver/mysql", "github.com/jmoiron/sqlx"}
+	want := []string{"github.com/go-sql-driver/mysql", "github.com/jmoiron/sqlx", "golang.org/x/sync"}
 	if got := strings.Fields(out); !slices.Equal(got, want) {
 		t.Errorf("direct requirements %v, want %v: anything heavier belongs in a nested module", got, want)
 	}

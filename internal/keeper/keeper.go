@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
@@ -41,7 +43,7 @@ type Keeper struct {
 	changed generator.Notifier    // wakes waiting goroutines after a change of current
 	wake    chan struct{}         // capacity 1: wakes run, which checks current and want
 	cancel  context.CancelFunc
-	group   sync.WaitGroup
+	group   errgroup.Group
 
 	// Used only by the goroutine; by Start before it, by Close after it.
 	lease        assigner.Lease
@@ -75,7 +77,10 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 	k.reported = ""
 	background, cancel := context.WithCancel(context.Background())
 	k.cancel = cancel
-	k.group.Go(func() { k.run(background) })
+	k.group.Go(func() error {
+		k.run(background)
+		return nil
+	})
 	return nil
 }
 
@@ -174,7 +179,7 @@ func (k *Keeper) Invalidate() {
 // the timeout. Call it once.
 func (k *Keeper) Close() error {
 	k.cancel()
-	k.group.Wait()
+	_ = k.group.Wait() // run returns no error
 	h := k.current.Swap(nil)
 	k.hooks.Ended()
 	used := k.hooks.Used()
