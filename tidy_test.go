@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"ringbuffer":            {},
 	"schema":                {},
 	"assigner":              {module + "/bitsalloc"},
-	"assigner/fileassigner": {module + "/assigner", module + "/internal/disk"},
+	"assigner/fileassigner": {module + "/assigner", module + "/segment", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/process"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"internal/generator":    {},
@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"metrics":             {module + "/assigner", module + "/cached", module + "/defaultgen"},
 	"cached":              {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/generator", module + "/internal/keeper", module + "/internal/take"},
 	"segment":             {module + "/ringbuffer", module + "/internal/generator", module + "/internal/take"},
-	"segment/segmenttest": {module + "/segment"},
+	"segment/segmenttest": {module + "/segment", module + "/internal/testkit/idset", module + "/internal/testkit/process"},
 
 	"internal/testkit/fakeassigner": {module + "/assigner"},
 	"internal/testkit/faultconn":    {},
@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/process":      {},
 	"internal/testkit/poll":         {},
 	"internal/testkit/recorder":     {},
-	"internal/testkit/storetest":    {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", "github.com/jmoiron/sqlx"},
+	"internal/testkit/storetest":    {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/internal/testkit/idset", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},
 	"internal/testkit/testgen":      {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/defaultgen"},
 	"internal/testkit/testserver":   {module + "/internal/disk", module + "/internal/testkit/poll", module + "/internal/testkit/process"},
 }
