@@ -21,6 +21,11 @@ func unreachable() diagnosis {
 		advice: "check that the server runs and that the address is right"}
 }
 
+func leftCluster() diagnosis {
+	return diagnosis{sentinel: ErrUnreachable, passes: true, elsewhere: true,
+		advice: "the node is not part of the majority of its cluster: use the address of a node that is, or wait"}
+}
+
 func collision() diagnosis { return diagnosis{passes: true, undone: true} }
 
 func readOnly() diagnosis {
@@ -82,8 +87,10 @@ func diagnoseMySQLNumber(number uint16) diagnosis {
 		return collision()
 	case 1290, 1792, 1836: // the server, the transaction, or the server while it is switched over, is read-only
 		return readOnly()
-	case 1040, 1047, 1053, 1927: // too many connections, cluster not ready, shutting down, connection killed
+	case 1040, 1053, 1927: // too many connections, shutting down, connection killed
 		return unreachable()
+	case 1047, 1180: // a node of Galera has left its cluster, before the statement or at its commit
+		return leftCluster()
 	case 1044, 1045, 1142, 1143, 1698: // database, password, table, column, plugin
 		return denied()
 	case 1049:
@@ -108,6 +115,14 @@ func diagnosePostgres(err error) diagnosis {
 	return d
 }
 
+// unknownVariable reports whether a server lacks a variable of MySQL; Dolt has the number 1105 for
+// many errors.
+func unknownVariable(err error) bool {
+	const unknown, dolt = 1193, 1105
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (e.Number == unknown || e.Number == dolt && strings.Contains(strings.ToLower(e.Message), "unknown system variable"))
+}
+
 func diagnoseSQLState(state string) diagnosis {
 	switch state {
 	case "40001", "40P01", "55P03", // serialization, deadlock, lock not available
@@ -123,6 +138,10 @@ func diagnoseSQLState(state string) diagnosis {
 		return noDatabase()
 	case "42P01":
 		return diagnosis{sentinel: ErrTableMissing}
+	case "42P05", "26000": // a prepared statement exists already, or does not exist
+		return diagnosis{advice: "a pooler such as pgbouncer gives each transaction another connection, and prepared statements " +
+			"stay with the old one: add default_query_exec_mode=simple_protocol to the URL for pgx, or binary_parameters=yes for " +
+			"lib/pq, or let the pooler keep prepared statements (max_prepared_statements of pgbouncer 1.21)"}
 	case "23505":
 		return duplicate()
 	}

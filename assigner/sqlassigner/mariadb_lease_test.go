@@ -90,6 +90,7 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 		{1213, "", 3, nil}, {1205, "", 3, nil}, {1020, "", 3, nil}, {1290, "", 3, nil}, {1836, "", 3, nil},
 		{1290, "?rejectReadOnly=false", 3, nil},
 		{1053, "", 0, sqlassigner.ErrUnreachable}, {1927, "", 0, sqlassigner.ErrUnreachable},
+		{1047, "", 0, sqlassigner.ErrUnreachable}, {1180, "", 0, sqlassigner.ErrUnreachable},
 		{1142, "", 0, sqlassigner.ErrAccessDenied},
 	} {
 		t.Run(fmt.Sprint(tt.number, tt.params), func(t *testing.T) {
@@ -212,15 +213,6 @@ func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
 	storetest.Exec(t, session, "SET autocommit = 0")
 	for _, handle := range []*sqlx.DB{session, openMariaDB(t, dsn+"?autocommit=0")} {
 		storetest.RefusedFor(t, db, handle, "autocommit=0 (allowed: 1)")
-	}
-}
-
-// MariaDB has no identity that distinguishes its data from a copy of an earlier state.
-func TestMariaDBHasNoIdentity(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
-	status, err := storetest.LeaseStore(db).Status(t.Context())
-	if err != nil || status.Identity != "" || status.Lossy {
-		t.Errorf("status %+v, want no identity: %v", status, err)
 	}
 }
 

@@ -50,6 +50,14 @@ type recipe struct {
 // start prepares and starts a server, and has the test stop it in the end.
 func start(t testing.TB, r recipe, args []string) *Server {
 	t.Helper()
+	s := prepared(t, r, args)
+	s.up()
+	return s
+}
+
+// prepared is start without starting the server.
+func prepared(t testing.TB, r recipe, args []string) *Server {
+	t.Helper()
 	s := &Server{t: t, recipe: r, args: args}
 	if err := s.makeDir(); err != nil {
 		t.Fatalf("testserver: %s: %v", r.name, err)
@@ -68,7 +76,6 @@ func start(t testing.TB, r recipe, args []string) *Server {
 	if err := r.prepare(s); err != nil {
 		t.Fatalf("testserver: prepare %s: %v", r.name, err)
 	}
-	s.up()
 	return s
 }
 
