@@ -23,7 +23,7 @@ func unreachable() diagnosis {
 
 func leftCluster() diagnosis {
 	return diagnosis{sentinel: ErrUnreachable, passes: true, elsewhere: true,
-		advice: "the node is not part of the majority of its cluster: use the address of a node that is, or wait"}
+		advice: "the node has left the majority of its cluster: use the address of another node, or wait"}
 }
 
 func collision() diagnosis { return diagnosis{passes: true, undone: true} }
@@ -83,8 +83,11 @@ func diagnoseMySQL(err error) diagnosis {
 
 func diagnoseMySQLNumber(number uint16) diagnosis {
 	switch number {
-	case 1213, 1205, 1020: // deadlock, lock wait timeout, row changed since it was read
+	case 1213, 1020: // deadlock, row changed since it was read
 		return collision()
+	case 1205: // lock wait timeout; with wsrep_sync_wait also a node of Galera that has left its cluster
+		return diagnosis{passes: true, elsewhere: true, undone: true,
+			advice: "another session holds a lock, or a node of Galera has left the majority of its cluster"}
 	case 1290, 1792, 1836: // the server, the transaction, or the server while it is switched over, is read-only
 		return readOnly()
 	case 1040, 1053, 1927: // too many connections, shutting down, connection killed
