@@ -23,5 +23,8 @@ func (l *leases) rowKey(workerID int64) string { return fmt.Sprintf("%s%019d", l
 // seenKey is the key of the time of the last write.
 func (l *leases) seenKey() string { return "uidring/seen/" + l.namespace }
 
+// lifeKey is the key of the life of the cluster.
+func (l *leases) lifeKey() string { return "uidring/life/" + l.namespace }
+
 // end returns the first key after all keys with a prefix.
 func end(prefix string) string { return clientv3.GetPrefixRangeEnd(prefix) }

@@ -23,7 +23,8 @@ import (
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
 //   - uidring/worker/orders/0000000000000000007, the row of worker 7;
-//   - uidring/seen/orders, the time of the last write.
+//   - uidring/seen/orders, the time of the last write;
+//   - uidring/life/orders, which shows a restore of the cluster.
 //
 // The keys have no etcd lease and are never deleted.
 //
@@ -58,7 +59,11 @@ func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 	if err != nil {
 		return assigner.Status{}, err
 	}
-	return assigner.Status{Now: time.Now(), Seen: seen.Value, Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}, nil
+	identity, err := identity(ctx, l.client, l.lifeKey())
+	if err != nil {
+		return assigner.Status{}, l.explain(ctx, "read the identity of the cluster", err)
+	}
+	return assigner.Status{Now: time.Now(), Seen: seen.Value, Identity: identity}, nil
 }
 
 func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
