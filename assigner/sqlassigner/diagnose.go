@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -114,7 +115,11 @@ func diagnosePostgres(err error) diagnosis {
 	}](err); ok {
 		return diagnoseSQLState(e.SQLState())
 	}
-	d, _ := diagnoseAny(err)
+	d, known := diagnoseAny(err)
+	// target_session_attrs lets pgx reject the connection itself.
+	if text := fmt.Sprint(err); !known && (strings.Contains(text, "read only connection") || strings.Contains(text, "server is in standby mode")) {
+		return readOnly()
+	}
 	return d
 }
 
