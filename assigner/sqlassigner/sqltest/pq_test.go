@@ -29,5 +29,6 @@ func TestLeasesOnPostgreSQLOverPQ(t *testing.T) {
 		return openPQ(t, dsn), dsn
 	}
 	b.Open = openPQ
+	b.Starts = 20
 	storetest.LeasesConform(t, b)
 }

@@ -1,4 +1,4 @@
-//go:build drivers
+//go:build mattn || ncruces
 
 package sqltest
 
@@ -7,29 +7,10 @@ import (
 	"testing"
 
 	"github.com/jmoiron/sqlx"
-	_ "github.com/mattn/go-sqlite3" // the driver sqlite3
-	"github.com/ncruces/go-sqlite3/driver"
 
-	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
 	"github.com/uidring/uidring/internal/testserver"
 )
-
-// These drivers take a minute to compile, so that only .ci/test builds this file.
-
-func TestLeasesOverMattnSQLite(t *testing.T) {
-	b := sqliteOver(func(dsn string) (*sqlx.DB, error) { return sqlx.Open("sqlite3", dsn) })
-	storetest.LeasesConform(t, b("?_sync=EXTRA"))
-	storetest.LeasesConform(t, b("?_journal=WAL&_sync=FULL"))
-}
-
-func TestLeasesOverNcrucesSQLite(t *testing.T) {
-	b := sqliteOver(func(dsn string) (*sqlx.DB, error) {
-		db, err := driver.Open("file:" + dsn)
-		return sqlassigner.Wrap(db, sqlassigner.SQLite), err
-	})
-	storetest.LeasesConform(t, b("?_pragma=synchronous(extra)"))
-}
 
 // sqliteOver returns a backend of files that another driver opens, with these parameters.
 func sqliteOver(openDSN func(dsn string) (*sqlx.DB, error)) func(params string) storetest.Database {
