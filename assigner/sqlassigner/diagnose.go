@@ -72,6 +72,10 @@ func diagnoseAny(err error) (diagnosis, bool) {
 }
 
 func diagnoseMySQL(err error) diagnosis {
+	if unknownVariable(err) {
+		return diagnosis{sentinel: assigner.ErrStoreNotDurable,
+			advice: "this server lacks a variable that the check reads: use MySQL 5.7.20 or later, or MariaDB"}
+	}
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return diagnoseMySQLNumber(e.Number)
 	}
@@ -162,9 +166,17 @@ func diagnoseSQLState(state string) diagnosis {
 // diagnoseSQLite classifies errors by their result code if the driver provides it as a method, and
 // otherwise by SQLite's own text, which is the same in all drivers.
 func diagnoseSQLite(err error) diagnosis {
-	if d, ok := diagnoseAny(err); ok {
+	d, known := diagnoseAny(err)
+	if known && d.sentinel != ErrUnreachable {
 		return d
 	}
+	if own := diagnoseSQLiteCode(err); own != (diagnosis{}) {
+		return own // errors of ncruces/go-sqlite3 look like errors of a network as well
+	}
+	return d
+}
+
+func diagnoseSQLiteCode(err error) diagnosis {
 	code, extended, text := 0, 0, err.Error()
 	if e, ok := errors.AsType[interface {
 		error

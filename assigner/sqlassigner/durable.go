@@ -52,8 +52,8 @@ func mysqlFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults [
 	}
 	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
 	if unknownVariable(err) {
-		return []string{"an unknown state (" + err.Error() + "): a server with another storage engine than InnoDB does not say " +
-			"whether its commits are durable; make sure of it, and of a single primary, before you accept the risk"}, nil
+		return []string{"settings that are unknown (" + err.Error() + "; allowed: a server with InnoDB, binary log and read_only, such " +
+			"as MySQL and MariaDB): accept the risk only if acknowledged commits survive a crash, and only one server takes writes"}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func mysqlIdentity(ctx context.Context, conn *sqlx.Conn, status *assigner.Status
 		status.Identity = cmp.Or(known["server_uuid"], "server_id "+known["server_id"])
 		return err
 	}
-	// Reads of a node that lags would return rows from before an acknowledged write to another node.
+	// A node that lags would return a row from before an acknowledged write to another node.
 	if wait, _ := strconv.Atoi(known["wsrep_sync_wait"]); wait&needSync != needSync {
 		status.Faults = append(status.Faults, fmt.Sprintf("wsrep_sync_wait=%d (allowed: 7, 15; add wsrep_sync_wait=15 to the DSN)", wait))
 	}

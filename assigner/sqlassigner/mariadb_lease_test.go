@@ -216,6 +216,16 @@ func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
 	}
 }
 
+// A server without InnoDB lacks its variables, as relatives of MySQL do.
+func TestServerWithUnknownSettingsIsAFault(t *testing.T) {
+	s := testserver.MariaDB(t, "--skip-innodb", "--default-storage-engine=Aria")
+	status, err := storetest.LeaseStore(openMariaDB(t, s.DSN())).Status(t.Context())
+	if err != nil || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "innodb_flush_log_at_trx_commit") ||
+		!strings.Contains(status.Faults[0], "accept the risk only if") {
+		t.Errorf("status %+v, %v; want a fault that names the variable", status, err)
+	}
+}
+
 func TestLeasesOnMariaDBSayWhatIsWrong(t *testing.T) {
 	s := testserver.MariaDB(t)
 	admin, _ := mariaDB(s).Applied(t)

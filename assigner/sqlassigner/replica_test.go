@@ -59,8 +59,8 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	}
 }
 
-// follow makes the server of db a replica. A replica with the server_id of its primary is refused,
-// which is what makes server_id an identity.
+// follow makes the server of db a replica. The primary refuses a replica with its own server_id, so
+// server_id is an identity.
 func follow(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
 	t.Helper()
 	_, port, _ := strings.Cut(primary.Addr(), ":")

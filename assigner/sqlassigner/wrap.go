@@ -16,13 +16,14 @@ const (
 	SQLite     Dialect = "sqlite"
 )
 
-// Wrap returns a handle of database/sql in the form that this package takes, whatever the name of
-// its driver. Both share their connections, and closing either closes both. The libraries gorm, ent
-// and bun give such a handle: gorm by DB.DB(), bun as its field DB, and ent uses the caller's with
-// OpenDB. With another Dialect than the three constants, all calls return [ErrUnknownDriver].
+// Wrap returns a handle of database/sql in the form that this package takes. The name of its driver
+// does not matter. Both handles share their connections, and closing either closes both. The
+// libraries gorm, ent and bun have such a handle: gorm returns it from DB.DB, bun has the field DB,
+// and ent takes the caller's in OpenDB. With another Dialect than the three constants, all calls
+// return [ErrUnknownDriver].
 //
-// A password that rotates belongs into the driver's connector, which is asked for each new
-// connection: mysql.BeforeConnect of go-sql-driver/mysql and stdlib.OptionBeforeConnect of pgx.
+// A password that rotates belongs into the driver's connector, which sets it for each new
+// connection: mysql.BeforeConnect of go-sql-driver/mysql, stdlib.OptionBeforeConnect of pgx.
 //
 //	cfg, err := mysql.ParseDSN("ids@tcp(db:3306)/app")
 //	…

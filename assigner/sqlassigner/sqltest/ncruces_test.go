@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
 )
 
-// The driver takes a minute to compile, and has the same name as that of mattn: .ci/test sets the
+// The driver takes a minute to compile, and the driver of mattn has the same name: .ci/test sets the
 // tag.
 func TestLeasesOverNcrucesSQLite(t *testing.T) {
 	b := sqliteOver(func(dsn string) (*sqlx.DB, error) {

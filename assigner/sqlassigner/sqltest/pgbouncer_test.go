@@ -28,7 +28,7 @@ func TestLeasesThroughPgBouncer(t *testing.T) {
 	storetest.LeasesConform(t, b)
 }
 
-// pgx prepares statements unless it is told otherwise, and finds those of other sessions.
+// pgx prepares statements by default, and meets the prepared statements of other sessions.
 func TestPreparedStatementsThroughPgBouncerGetAdvice(t *testing.T) {
 	t.Parallel()
 	server := testserver.PostgreSQL(t)
