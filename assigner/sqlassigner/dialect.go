@@ -30,8 +30,8 @@ type dialect struct {
 	idle func(ctx context.Context, conn *sqlx.Conn) error
 	// relations returns the tables with the given names and their twins, in any letter case.
 	relations func(ctx context.Context, conn *sqlx.Conn, names []string) ([]relation, error)
-	// status sets the identity of a server, and the settings and tables that let it forget commits. It
-	// returns errReadOnly when the server accepts no commits. file sets the identity of a file.
+	// status sets the identity of a server, and the settings and tables that let it forget commits.
+	// It returns errReadOnly when the server accepts no commits. file sets the identity of a file.
 	status func(ctx context.Context, conn *sqlx.Conn, names []string, status *assigner.Status) error
 	file   *sqliteFile // nil: the database is a server
 }

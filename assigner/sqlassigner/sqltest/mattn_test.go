@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
 )
 
-// The driver takes a minute to compile, and the driver of ncruces has the same name: .ci/test sets the
-// tag.
+// The driver takes a minute to compile, and the driver of ncruces has the same name: .ci/test sets
+// the tag.
 func TestLeasesOverMattnSQLite(t *testing.T) {
 	b := sqliteOver(func(dsn string) (*sqlx.DB, error) { return sqlx.Open("sqlite3", dsn) })
 	storetest.LeasesConform(t, b("?_sync=EXTRA&_busy_timeout=250"))

@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
 )
 
-// The driver takes a minute to compile, and the driver of mattn has the same name: .ci/test sets the
-// tag.
+// The driver takes a minute to compile, and the driver of mattn has the same name: .ci/test sets
+// the tag.
 func TestLeasesOverNcrucesSQLite(t *testing.T) {
 	b := sqliteOver(func(dsn string) (*sqlx.DB, error) {
 		db, err := driver.Open("file:" + dsn)
