@@ -16,7 +16,7 @@ test: ## all tests of all modules, with the servers they need
 	@.ci/test $(filter-out .,$(MODULES))
 
 lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck
-	@go run ./internal/release tidy -diff
+	@go run ./internal/systest/release tidy -diff
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }
 	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && \
 		go vet ./... && { \
@@ -26,10 +26,10 @@ lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck
 		echo "govulncheck: $$m: findings above, or its database was out of reach"; done
 
 tidy: ## go mod tidy of all modules, against the siblings in this tree
-	@go run ./internal/release tidy
+	@go run ./internal/systest/release tidy
 
 release: ## sets VERSION in all modules, checks CHANGELOG.md, prints the tags to make; see docs/RELEASING.md
-	@go run ./internal/release $(VERSION)
+	@go run ./internal/systest/release $(VERSION)
 
 bench: ## Go benchmarks, each beside its baseline
 	go test -run '^$$' -bench . -benchmem ./...
@@ -44,7 +44,7 @@ simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/I
 	UIDRING_SEEDS=$(or $(SEEDS),20000) go test ./assigner -count=1 -v -timeout 0 -run '^(TestSimulationHasNoDuplicates|TestNobodyStarves)'
 
 chaos: ## processes, a MariaDB and faults for TIME, every ID counted; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
-	cd internal/chaos && go test -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)
+	cd internal/systest && go test ./chaos -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)
 
 soak: ## uidring serve under load for TIME, its database killed now and then, every ID counted
 	cd cmd/uidring && go test ./internal/service -count=1 -v -timeout 0 -run '^TestSoak$$' -soak $(or $(TIME),3m)

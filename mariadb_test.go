@@ -11,7 +11,7 @@ import (
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // TestIDsInMariaDB asks a real server through both protocols of the driver: with arguments in

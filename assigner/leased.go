@@ -38,8 +38,8 @@ type LeaseConfig struct {
 	// Smaller worker IDs are left to other sources, such as Disposable in the same database. Zero:
 	// the whole worker field.
 	FirstWorkerID int64
-	// Owner names this process in the store, to be read by people. Empty: host name and process
-	// number.
+	// Owner names this process in the store, to be read by people: up to 255 characters of UTF-8
+	// without NUL. Empty: host name and process number.
 	Owner string
 	// AllowUndurable accepts a store whose settings let it forget acknowledged commits, and logs a
 	// warning. After a crash of such a store two holders may use the same deltas of a worker ID.

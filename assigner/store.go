@@ -15,8 +15,27 @@ import (
 // transactions, no locks and no exact clock. It needs a compare-and-swap on a single row that is
 // durable once acknowledged, and reads that see it from then on.
 //
-// Any number of goroutines may use a Store at once. After an error of a swap the caller cannot know
-// whether the swap took effect, and reads the row again.
+// Any number of goroutines may use a Store at once. Package assignertest checks these rules:
+//
+//   - A swap that reports true is durable. Every later read through any handle shows it, on each
+//     node of a cluster, so a read must not come from a lagging copy or a cache.
+//   - A swap that reports false has changed nothing. The only exception is a change that took
+//     effect and that another swap has replaced before the answer.
+//   - An error leaves open whether the swap took effect, also when the context has ended. The swap
+//     may even take effect later. The caller reads the row again.
+//   - A read that could not be made is an error, never an empty row or a shorter list.
+//   - The predicate of a swap compares nothing but the fields that the method names. A store whose
+//     server compares revisions of its own retries a swap that meets another revision with equal
+//     fields, since false would be wrong.
+//   - Every method returns soon after its context has ended, with an error.
+//   - Texts and numbers are kept as they are. A store returns an error for a text that it cannot
+//     keep, and names the allowed texts.
+//
+// A client library that sends a call again after a lost answer breaks the second rule: the second
+// call meets the change of the first, and the server reports false. Switch these retries off, or
+// mark each swap: write a random text, new for each call, into the record of the row. Where the
+// record that a swap meets has the mark of the call, the swap has already taken effect, and the
+// server reports true. The mark must be as durable as the row.
 type Store interface {
 	// Status returns the clock, the identity and the faults of the server.
 	Status(ctx context.Context) (Status, error)
@@ -28,24 +47,29 @@ type Store interface {
 	SwapMeta(ctx context.Context, old, next Meta) (bool, error)
 	// Load returns the zero Row when there is none.
 	Load(ctx context.Context, workerID int64) (Row, error)
-	// List returns all rows, in any order. Only Recover and tools for operators call it.
+	// List returns all rows, in any order. It may read them one after the other: each row is as it
+	// was at some time during the call. Only Recover and tools for operators call it.
 	List(ctx context.Context) ([]Row, error)
-	// Expired returns up to n rows that have expired by the store's clock, in any order. If more
-	// have expired it chooses the oldest, or a random subset. The cost of a call should depend on n
-	// only, and not on the number of rows that have not expired.
+	// Expired returns up to n rows that have expired by the clock of Status.Now, in any order. If
+	// more have expired it chooses the oldest, or a random subset. The cost of a call should depend
+	// on n only, and not on the number of rows that have not expired.
 	Expired(ctx context.Context, n int) ([]Row, error)
 	// Swap replaces a row by next if the row still has the version, the fence and the token of old.
 	// With the zero Row as old it creates the row if there is none. It reports whether it did. The
-	// row expires ttl from now by the store's clock; Swap ignores next.Expires.
+	// row expires ttl from now by the clock of Status.Now, at once if ttl is not positive; Swap
+	// ignores next.Expires.
 	Swap(ctx context.Context, old, next Row, ttl time.Duration) (bool, error)
 }
 
-// A Namespaced is a Store whose server or file holds several namespaces.
+// A Namespaced is a Store whose server or file holds several namespaces. Its methods return the
+// error of [CheckNamespace] if its own name is not allowed. A namespace is not created beside a
+// namespace that looks alike, see [CheckNamespaceTwin].
 type Namespaced interface {
 	Store
 	// Namespace returns the name of the store's own namespace.
 	Namespace() string
 	// Namespaces returns the meta rows of all namespaces by name, including its own if it exists.
+	// A namespace exists if it has a meta row.
 	Namespaces(ctx context.Context) (map[string]Meta, error)
 }
 
@@ -57,16 +81,19 @@ type Creator interface {
 	CreateFree(ctx context.Context, rows []Row, ttl time.Duration) error
 }
 
-// A Status is the answer of a server to Store.Status.
+// A Status is the answer of a server to Store.Status. One clock gives Now and Row.Expires and
+// decides which rows have expired; claims compare the two.
 type Status struct {
-	Now      time.Time // the server's clock
+	Now      time.Time // the server's clock, or this host's if the server has none
 	Seen     time.Time // zero if the server has a clock; otherwise the writing host's time at the last write
 	Identity string    // changes when the server's data is replaced; "" if the server has none
 	Faults   []string  // settings that let it forget acknowledged commits; empty: durable
 	Lossy    bool      // it may forget acknowledged commits with any settings
 }
 
-// A Meta describes a namespace. All its holders compose IDs in the same way.
+// A Meta describes a namespace. All its holders compose IDs in the same way. A store keeps numbers
+// from 0 to the largest int64, an Epoch in whole milliseconds, and the texts that a Row may have;
+// Namespace is like a Token.
 type Meta struct {
 	Version       int64  // counts swaps, from 1
 	Namespace     string // random; another value shows that the namespace was created again
@@ -83,6 +110,10 @@ type Meta struct {
 
 // A Row keeps the state of a worker ID. Its fence is the highest delta that any holder was ever
 // allowed to use.
+//
+// A store keeps numbers from 0 to the largest int64, a Token of up to 64 printable ASCII characters
+// without a space, an Owner and a Holder of up to 255 characters of UTF-8 without NUL, and an
+// Identity of up to 128. It may keep longer texts. An empty text and a missing one are the same.
 type Row struct {
 	WorkerID int64
 	Version  int64 // counts claims, from 1

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/bench/internal/report"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
 func newAllocator(t *testing.T, l bitsalloc.Layout) *bitsalloc.Allocator {
@@ -28,15 +29,7 @@ func newAllocator(t *testing.T, l bitsalloc.Layout) *bitsalloc.Allocator {
 func newTestJob(t *testing.T, worker int64, args string) *job {
 	t.Helper()
 	s, _ := parsed(t, newJob, args)
-	g, err := cached.New(s.config(assigner.Static(worker)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g := testgen.Cached(t, s.config(assigner.Static(worker)))
 	return &job{s, g, newAllocator(t, s.layout), new(jobReport)}
 }
 

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // TestMain runs the program in place of the tests if an environment variable asks for it.
@@ -176,28 +176,14 @@ func TestInterruptedProgramCleansUp(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			return err
 		}
-		awaitFile(t, filepath.Join(dir, "*", "worker_node.db"))
+		poll.Until(t, "a database file", func() bool {
+			files, err := filepath.Glob(filepath.Join(dir, "*", "worker_node.db"))
+			return err == nil && len(files) > 0
+		})
 		return errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait())
 	})
 	if r.status != 130 || r.stderr != "bench: interrupted\n" || r.stdout != "" || len(r.files) > 0 {
 		t.Errorf("status %d, stderr %q, stdout %q, files %q", r.status, r.stderr, r.stdout, r.files)
-	}
-}
-
-// awaitFile returns when a file that matches is there.
-func awaitFile(t *testing.T, pattern string) {
-	t.Helper()
-	deadline := time.After(30 * time.Second)
-	for tick := time.Tick(5 * time.Millisecond); ; {
-		if files, err := filepath.Glob(pattern); err != nil || len(files) > 0 {
-			return
-		}
-		select {
-		case <-tick:
-		case <-deadline:
-			t.Errorf("no %s", pattern)
-			return
-		}
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/testgen"
 	"github.com/uidring/uidring/metrics"
 )
 
@@ -26,10 +26,6 @@ import (
 var published atomic.Int64
 
 func newName() string { return fmt.Sprintf("ids %d", published.Add(1)) }
-
-func leased(t *testing.T) assigner.Assigner {
-	return assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true}) // the folder may be on a tmpfs
-}
 
 func vars(t *testing.T) map[string]map[string]float64 {
 	t.Helper()
@@ -59,25 +55,11 @@ func vars(t *testing.T) map[string]map[string]float64 {
 }
 
 func TestPublishShowsBothKindsOfGenerators(t *testing.T) {
-	ring, err := cached.New(cached.Config{Assigner: leased(t), DatacenterID: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ring.Close()
-	plain, err := defaultgen.New(defaultgen.Config{Assigner: assigner.Static(77)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plain.Close()
+	const taken = 12345
+	ring, plain := testgen.Used(t, taken), testgen.Default(t, defaultgen.Config{Assigner: assigner.Static(77)})
 	ringName, plainName := newName(), newName()
 	if err := errors.Join(metrics.Publish(ringName, ring.Stats), metrics.Publish(plainName, plain.Stats)); err != nil {
 		t.Fatal(err)
-	}
-	const taken = 12345
-	for range taken {
-		if _, err := ring.Next(); err != nil {
-			t.Fatal(err)
-		}
 	}
 	all := vars(t)
 	checkKeys(t, all[ringName], names[cached.Stats]())

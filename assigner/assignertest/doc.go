@@ -12,7 +12,34 @@
 //	}
 //
 // [Run] checks any assigner. [RunKeyed] checks assigners that keep a worker ID for a key.
-// [Processes] takes worker IDs in real processes that share a store. [RunStore] checks an
-// [assigner.Store], and leases on it, also during an outage of the store and after it has lost
-// rows. All of them wait for the end of a quarantine, up to 30 s.
+// [Processes] takes worker IDs in real processes that share a store. All of them wait for the end
+// of a quarantine, up to 30 s.
+//
+// [RunStore] checks an [assigner.Store], and leases on it, also during an outage of the store and
+// after it has lost rows. [RunFaults] cuts the store's connections and kills its server. One
+// fixture serves both:
+//
+//	func fixture(t *testing.T) assignertest.StoreFixture {
+//		server := startServer(t)
+//		return assignertest.StoreFixture{
+//			Handle: func() assigner.Store { return mine.New(server.Addr, "orders", net.Dial) },
+//			Other:  func(name string) assigner.Store { return mine.New(server.Addr, name, net.Dial) },
+//			Delete: func(t *testing.T, workerID int64) { server.Delete(t, "orders", workerID) },
+//			Clear:  func(t *testing.T) { server.DeleteAll(t, "orders") },
+//			Down: func(t *testing.T) (up func()) {
+//				server.Kill(t)
+//				return func() { server.Start(t) }
+//			},
+//			Through: func(w *assignertest.Wire) assigner.Store {
+//				return mine.New(w.Proxy(t, server.Addr), "orders", net.Dial)
+//			},
+//			Kill: func(t *testing.T) {
+//				server.Kill(t)
+//				server.Start(t)
+//			},
+//		}
+//	}
+//
+//	func TestStore(t *testing.T)  { assignertest.RunStore(t, fixture) }
+//	func TestFaults(t *testing.T) { assignertest.RunFaults(t, fixture) }
 package assignertest

@@ -10,8 +10,8 @@ import (
 )
 
 // doubtCases are cases with swaps that get no answer, and servers that may have forgotten commits.
-func doubtCases() []leaseCase {
-	return []leaseCase{
+func doubtCases() []storeCase {
+	return []storeCase{
 		{name: "AmbiguousSwapIsReadAgain", run: ambiguousSwap},
 		{name: "AmbiguousSwapOfTheMetaRowWastesNoWorker", run: ambiguousMeta},
 		{name: "AnotherIdentityIsQuarantined", run: anotherIdentity},

@@ -98,81 +98,51 @@ func bounded(t *testing.T) (context.Context, context.CancelFunc) {
 
 // The functions below fail the test on an error. Any goroutine may call them.
 
-func status(t *testing.T, s assigner.Store) assigner.Status {
+func call[T any](t *testing.T, name string, f func(context.Context) (T, error)) T {
 	t.Helper()
 	ctx, cancel := bounded(t)
 	defer cancel()
-	st, err := s.Status(ctx)
+	result, err := f(ctx)
 	if err != nil {
-		t.Errorf("Status: %v", err)
+		t.Errorf("%s: %v", name, err)
 	}
-	return st
+	return result
+}
+
+func status(t *testing.T, s assigner.Store) assigner.Status {
+	t.Helper()
+	return call(t, "Status", s.Status)
 }
 
 // loadMeta returns the epoch in UTC, so that metas can be compared.
 func loadMeta(t *testing.T, s assigner.Store) assigner.Meta {
 	t.Helper()
-	ctx, cancel := bounded(t)
-	defer cancel()
-	m, err := s.LoadMeta(ctx)
-	if err != nil {
-		t.Errorf("LoadMeta: %v", err)
-	}
+	m := call(t, "LoadMeta", s.LoadMeta)
 	m.Epoch = m.Epoch.UTC()
 	return m
 }
 
 func swapMeta(t *testing.T, s assigner.Store, old, next assigner.Meta) bool {
 	t.Helper()
-	ctx, cancel := bounded(t)
-	defer cancel()
-	ok, err := s.SwapMeta(ctx, old, next)
-	if err != nil {
-		t.Errorf("SwapMeta: %v", err)
-	}
-	return ok
+	return call(t, "SwapMeta", func(ctx context.Context) (bool, error) { return s.SwapMeta(ctx, old, next) })
 }
 
 func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
 	t.Helper()
-	ctx, cancel := bounded(t)
-	defer cancel()
-	r, err := s.Load(ctx, workerID)
-	if err != nil {
-		t.Errorf("Load(%d): %v", workerID, err)
-	}
-	return r
+	return call(t, "Load", func(ctx context.Context) (assigner.Row, error) { return s.Load(ctx, workerID) })
 }
 
 func expired(t *testing.T, s assigner.Store, n int) []assigner.Row {
 	t.Helper()
-	ctx, cancel := bounded(t)
-	defer cancel()
-	rows, err := s.Expired(ctx, n)
-	if err != nil {
-		t.Errorf("Expired: %v", err)
-	}
-	return rows
+	return call(t, "Expired", func(ctx context.Context) ([]assigner.Row, error) { return s.Expired(ctx, n) })
 }
 
 func list(t *testing.T, s assigner.Store) []assigner.Row {
 	t.Helper()
-	ctx, cancel := bounded(t)
-	defer cancel()
-	rows, err := s.List(ctx)
-	if err != nil {
-		t.Errorf("List: %v", err)
-	}
-	return rows
+	return call(t, "List", s.List)
 }
 
 func swap(t *testing.T, s assigner.Store, old, next assigner.Row, ttl time.Duration) bool {
 	t.Helper()
-	ctx, cancel := bounded(t)
-	defer cancel()
-	ok, err := s.Swap(ctx, old, next, ttl)
-	if err != nil {
-		t.Errorf("Swap: %v", err)
-	}
-	return ok
+	return call(t, "Swap", func(ctx context.Context) (bool, error) { return s.Swap(ctx, old, next, ttl) })
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // leaseCases are cases with leases on a store that works.
-func leaseCases() []leaseCase {
-	return []leaseCase{
+func leaseCases() []storeCase {
+	return []storeCase{
 		{name: "LeaseGrantsWhatTheRowSays", run: grantIsRow},
 		{name: "RenewRaisesTheFence", run: renewRaises},
 		{name: "LeasesAtOnceGetDifferentWorkers", run: leasesAtOnce},
@@ -273,7 +273,7 @@ func namespacesApart(t *testing.T, n namespace) {
 	}
 	mine := assign(t, n.leased())
 	row, meta := n.row(t, mine), loadMeta(t, n.Handle())
-	other := n.Other()
+	other := n.Other("another")
 	if rows, m := list(t, other), loadMeta(t, other); len(rows) > 0 || m != (assigner.Meta{}) {
 		t.Errorf("another namespace has rows %+v and meta %+v, want none", rows, m)
 	}

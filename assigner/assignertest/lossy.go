@@ -7,8 +7,8 @@ import (
 )
 
 // lossyCases are the cases for lossy stores only.
-func lossyCases() []leaseCase {
-	return []leaseCase{
+func lossyCases() []storeCase {
+	return []storeCase{
 		{name: "LossyStoreQuarantinesEveryLease", run: everyLeaseQuarantined},
 		{name: "LossyGrantFollowsTheStoresClock", run: grantFollowsClock},
 		{name: "LossyLeaseEndsAWindowAndAHalfAfterItsRenewal", run: endsAfterAWindowAndAHalf},

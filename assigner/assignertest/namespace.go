@@ -10,13 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// A leaseCase is a case of [RunStore] that works with leases.
-type leaseCase struct {
-	name string
-	run  func(*testing.T, namespace)
-}
-
-// A namespace is the store under test of a leaseCase.
+// A namespace is the store under test of a storeCase.
 type namespace struct {
 	StoreFixture
 	lossy bool

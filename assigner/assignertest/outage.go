@@ -10,8 +10,8 @@ import (
 )
 
 // outageCases are cases with stores that are unreachable or lose rows.
-func outageCases() []leaseCase {
-	return []leaseCase{
+func outageCases() []storeCase {
+	return []storeCase{
 		{name: "StoreDownAtStartIsAnError", run: downAtStart},
 		{name: "OutageWithinTheWindowIsBridged", run: downWithinWindow},
 		{name: "OutageBeyondTheLeaseCostsNoRowUnlessLossy", run: downBeyondLease},
@@ -22,8 +22,12 @@ func outageCases() []leaseCase {
 	}
 }
 
-// outage is the deadline of a call while the store is down.
-const outage = 300 * time.Millisecond
+const (
+	// outage is the deadline of a call while the store is down.
+	outage = 300 * time.Millisecond
+	// outageSlack is how much later the call may return.
+	outageSlack = 5 * time.Second
+)
 
 // failsSoon calls f while the store is down, and checks that it fails when its context ends, not
 // much later.
@@ -36,25 +40,29 @@ func failsSoon(t *testing.T, what string, f func(context.Context) error) error {
 	if err == nil {
 		t.Errorf("%s succeeded while the store was down", what)
 	}
-	if took := time.Since(begin); took > outage+5*time.Second {
+	if took := time.Since(begin); took > outage+outageSlack {
 		t.Errorf("%s took %v, with a context that ends after %v", what, took, outage)
 	}
 	return err
 }
 
-// insist retries f until it succeeds, as a generator does: a connection that an outage has cut
-// fails once more. It gives up when the lease has ended.
+// insist retries f until it succeeds, and ends the test if it does not.
 func insist(t *testing.T, what string, f func(context.Context) error) {
 	t.Helper()
+	if err := retry(t, f); err != nil {
+		t.Fatalf("%s after the outage: %v", what, err)
+	}
+}
+
+// retry calls f until it succeeds, as a generator does: a connection that an outage has cut fails
+// once more. It gives up when the lease has ended.
+func retry(t *testing.T, f func(context.Context) error) error {
 	ctx, cancel := bounded(t)
 	defer cancel()
 	for {
 		err := f(ctx)
-		if err == nil {
-			return
-		}
-		if errors.Is(err, assigner.ErrWorkerRowLost) || !pause(ctx, 20*time.Millisecond) {
-			t.Fatalf("%s after the outage: %v", what, err)
+		if err == nil || errors.Is(err, assigner.ErrWorkerRowLost) || !pause(ctx, 20*time.Millisecond) {
+			return err
 		}
 	}
 }
@@ -244,6 +252,11 @@ func recovered(t *testing.T, n namespace) {
 	}
 	wantAbove(t, old.Grant(), first.Grant())
 	wantAbove(t, late.Grant(), second.Grant())
+	for _, g := range []assigner.Grant{first.Grant(), second.Grant()} {
+		if hour := Domain().Now() + 3600 - 60; g.First < hour {
+			t.Errorf("grant %+v after a recovery that is an hour ahead, want it above %d", g, hour)
+		}
+	}
 	if g := second.Grant(); g.First <= fence {
 		t.Errorf("grant %+v of a worker whose row was lost, want it above the fence of the namespace, %d", g, fence)
 	}

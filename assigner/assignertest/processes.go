@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/testkit/process"
 )
 
 // childEnv holds the argument of a child process.
@@ -23,12 +22,16 @@ const childEnv = "UIDRING_ASSIGNERTEST_CHILD"
 // as a DSN. In a child, Child does not return: it takes a worker ID on command, prints it, holds it
 // until all children have one, and exits.
 func Child(open func(arg string) (assigner.Assigner, error)) {
-	arg, ok := os.LookupEnv(childEnv)
+	var arg string
+	ok, err := process.Role(childEnv, &arg)
 	if !ok {
 		return
 	}
+	var a assigner.Assigner
+	if err == nil {
+		a, err = open(arg)
+	}
 	input := bufio.NewReader(os.Stdin)
-	a, err := open(arg)
 	if err == nil {
 		fmt.Println("ready")
 		_, err = input.ReadString('\n')
@@ -52,28 +55,28 @@ func Child(open func(arg string) (assigner.Assigner, error)) {
 // same, or when a child gets an error. The package's TestMain must call [Child].
 func Processes(t *testing.T, n int, arg func(i int) string) []int64 {
 	t.Helper()
-	children := make([]*child, n)
+	children := make([]*process.Child, n)
 	for i := range children {
-		children[i] = startChild(t, arg(i))
+		children[i] = process.Play(t, childEnv, arg(i))
 	}
 	for i, c := range children {
-		if line := c.line(); line != "ready" {
-			t.Fatalf("process %d: %s", i, line)
+		if line, err := c.Line(); line != "ready" {
+			t.Fatalf("process %d: %q, %v", i, line, err)
 		}
 	}
 	for _, c := range children {
-		if _, err := io.WriteString(c.stdin, "go\n"); err != nil {
+		if _, err := io.WriteString(c.Stdin, "go\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	workers := make([]int64, 0, n)
 	seen := make(map[int64]int)
 	for i, c := range children {
-		line := c.line()
+		line, errLine := c.Line()
 		text, ok := strings.CutPrefix(line, "worker ")
 		w, err := strconv.ParseInt(text, 10, 64)
 		if !ok || err != nil {
-			t.Errorf("process %d: %s", i, line)
+			t.Errorf("process %d: %q, %v", i, line, errLine)
 			continue
 		}
 		if j, twice := seen[w]; twice {
@@ -83,56 +86,10 @@ func Processes(t *testing.T, n int, arg func(i int) string) []int64 {
 		workers = append(workers, w)
 	}
 	for _, c := range children {
-		c.end() // end all before waiting for one: under the race detector each takes a second
+		_ = c.Stdin.Close() // end all before waiting for one: under the race detector each takes a second
 	}
 	for _, c := range children {
-		c.wait()
+		_ = c.Wait() // the child reports errors in its output
 	}
 	return workers
-}
-
-type child struct {
-	stdin  io.WriteCloser
-	stdout *bufio.Reader
-	end    func() // lets the child exit
-	wait   func() // waits until it has
-}
-
-// startChild starts a process, and kills it when the test ends.
-func startChild(t *testing.T, arg string) *child {
-	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Env = append(os.Environ(), childEnv+"="+arg)
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	end := func() { _ = stdin.Close() }              // the child waits for this
-	wait := sync.OnceFunc(func() { _ = cmd.Wait() }) // the child reports errors in its output
-	t.Cleanup(func() {
-		end()
-		wait()
-	})
-	return &child{stdin, bufio.NewReader(stdout), end, wait}
-}
-
-// line returns the child's next line, or the error of reading it.
-func (c *child) line() string {
-	text, err := c.stdout.ReadString('\n')
-	if err != nil {
-		return fmt.Sprintf("%q, then %v", text, err)
-	}
-	return strings.TrimSuffix(text, "\n")
 }

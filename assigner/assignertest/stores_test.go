@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +22,11 @@ func TestMemoryConformsAsAStore(t *testing.T) {
 	runMemory(t, "", false)
 }
 
+func TestMemoryWithBulkCreationConformsAsAStore(t *testing.T) {
+	t.Parallel()
+	runMemory(t, "free rows", false)
+}
+
 func TestLossyMemoryConformsAsAStore(t *testing.T) {
 	t.Parallel()
 	runMemory(t, "", true)
@@ -30,7 +34,7 @@ func TestLossyMemoryConformsAsAStore(t *testing.T) {
 
 // For each fault that a store may have, the named case must fail.
 func TestStoreSuiteCatchesEveryFault(t *testing.T) {
-	for fault, names := range map[string][]string{
+	catches(t, casesOf("TestBrokenStore"), map[string][]string{
 		"not shared":               {"MetaIsCreatedOnce", "RowIsCreatedOnce", "LeasesAtOnceGetDifferentWorkers"},
 		"clock off":                {"StatusIsStable", "LeaseGrantsWhatTheRowSays"},
 		"identity changes":         {"StatusIsStable"},
@@ -73,6 +77,25 @@ func TestStoreSuiteCatchesEveryFault(t *testing.T) {
 		"acknowledges renewals":    {"RenewRaisesTheFence", "NoSwapIsLost"},
 		"row without owner":        {"FencedRefusesAnotherOwner"},
 		"meta without epoch":       {"AnotherLayoutIsRefused"},
+		"refuses conflicts":        {"EqualSwapsAtOnceAllCount"},
+		"replicas":                 {"EveryHandleSeesAWriteAtOnce"},
+		"vanishes while swapped":   {"ListDuringSwapsLacksNoRow"},
+		"compares floats":          {"LargestNumbersAreComparedExactly"},
+		"compares meta floats":     {"LargestNumbersAreComparedExactly"},
+		"meta counts changes":      {"SwapThatChangesOnlyTheExpiryCounts"},
+		"changes bad texts":        {"TextIsKeptWholeOrRefused"},
+		"changes bad meta texts":   {"TextIsKeptWholeOrRefused"},
+		"two clocks":               {"StoresClockSetsTheExpiry"},
+		"expired by another clock": {"ExpiredReturnsExpiredRowsAlone"},
+		"lists itself alone":       {"NamespacesAreListed", "OneOfTheNamespacesThatLookAlikeAtOnceWins"},
+		"row makes a namespace":    {"NamespacesAreListed"},
+		"lists cleared":            {"NamespacesAreListed"},
+		"names to 4":               {"EveryAllowedNameIsANamespaceOfItsOwn"},
+		"takes any name":           {"NamesThatAreNotAllowedAreRefused"},
+		"takes twins":              {"NamespacesThatLookAlikeAreRefused"},
+		"takes no twin at all":     {"OneOfTheNamespacesThatLookAlikeAtOnceWins"},
+		"free rows overwrite":      {"FreeRowsAreCreatedAtOnce"},
+		"free rows are held":       {"FreeRowsAreCreatedAtOnce"},
 		"deletes nothing":          {"DeletedRowEndsItsLease"},
 		"clears no meta":           {"RecreatedNamespaceEndsItsLeases"},
 		"never lowers":             {"StoreThatWentBackIsNoticed"},
@@ -83,23 +106,7 @@ func TestStoreSuiteCatchesEveryFault(t *testing.T) {
 		"lossy, deletes free rows": {"ReleasedWorkerIsReusedAboveItsFence"},
 		"lossy, never expires":     {"ExpiredWorkerIsReusedAboveItsFence"},
 		"lossy, as it begins":      {"StatusIsStable", "LossyStoreQuarantinesEveryLease", "LossyGrantFollowsTheStoresClock", "LossyLeaseEndsAWindowAndAHalfAfterItsRenewal"},
-	} {
-		t.Run(fault, func(t *testing.T) {
-			t.Parallel()
-			cases := "^TestBrokenStore$/^(" + strings.Join(names, "|") + ")$"
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+cases, "-test.v")
-			cmd.Env = append(os.Environ(), brokenEnv+"="+fault)
-			out, err := cmd.CombinedOutput()
-			if _, failed := errors.AsType[*exec.ExitError](err); !failed {
-				t.Fatalf("the suite passed: %v", err)
-			}
-			for _, name := range names {
-				if !failedCase(string(out), name) {
-					t.Errorf("case %s did not fail\n%s", name, out)
-				}
-			}
-		})
-	}
+	})
 }
 
 func TestBrokenStore(t *testing.T) {
@@ -113,22 +120,25 @@ func TestBrokenStore(t *testing.T) {
 
 func runMemory(t *testing.T, fault string, lossy bool) {
 	assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture {
-		empty := func() *memory {
-			return &memory{fault: fault, lossy: lossy, born: time.Now(), rows: make(map[int64]assigner.Row)}
-		}
-		shared := empty()
+		h := &hall{fault: fault, lossy: lossy, rooms: make(map[string]*memory)}
+		shared := h.room("mine")
 		b := assignertest.StoreFixture{
 			Handle: func() assigner.Store { return shared },
-			Other:  func() assigner.Store { return empty() },
+			Other:  func(name string) assigner.Store { return h.room(name) },
 			Delete: shared.delete,
 			Clear:  shared.clear,
 			Down:   shared.takeDown,
 		}
 		switch fault {
 		case "not shared":
-			b.Handle = b.Other
+			handles := 0
+			b.Handle = func() assigner.Store { handles++; return h.room(fmt.Sprint("mine-", handles)) }
 		case "one namespace":
-			b.Other = b.Handle
+			b.Other = func(string) assigner.Store { return shared }
+		case "replicas":
+			b.Handle = func() assigner.Store { return &replica{memory: shared, seen: make(map[int64]assigner.Row)} }
+		case "free rows", "free rows overwrite", "free rows are held":
+			b.Handle = func() assigner.Store { return creator{shared} }
 		}
 		return b
 	})
@@ -139,6 +149,8 @@ type memory struct {
 	fault string
 	lossy bool
 	born  time.Time
+	name  string
+	hall  *hall
 
 	mu    sync.Mutex
 	looks int
@@ -147,6 +159,7 @@ type memory struct {
 	meta  assigner.Meta
 	rows  map[int64]assigner.Row
 	last  assigner.Row // before the last swap; the fault "reads lag" returns it
+	swaps int
 }
 
 var errDown = errors.New("the memory is down")
@@ -154,6 +167,9 @@ var errDown = errors.New("the memory is down")
 // enter locks the memory unless the context has ended or it is down.
 func (m *memory) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil && m.fault != "ignores context" {
+		return err
+	}
+	if err := assigner.CheckNamespace(m.name); err != nil && m.fault != "takes any name" {
 		return err
 	}
 	m.mu.Lock()
@@ -195,7 +211,7 @@ func (m *memory) clear(*testing.T) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.rows)
-	if m.fault != "clears no meta" {
+	if m.fault != "clears no meta" && m.fault != "lists cleared" {
 		m.meta = assigner.Meta{}
 	}
 }
@@ -245,10 +261,18 @@ func (m *memory) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 	defer m.mu.Unlock()
 	blind := m.fault == "meta blind" && m.meta.Version != 0 && old.Version != 0 || m.fault == "meta overwrites" && old.Version == 0
 	match := m.meta.Version == old.Version && (m.meta.Token == old.Token || m.fault == "meta blind to token")
-	if !match && !blind {
+	if m.fault == "compares meta floats" {
+		match = float64(m.meta.Version) == float64(old.Version) && m.meta.Token == old.Token
+	}
+	if !match && !blind || m.fault == "meta counts changes" && old == next {
 		return false, nil
 	}
+	if err := m.hall.claim(m.name); err != nil {
+		return false, err
+	}
 	switch m.fault {
+	case "changes bad meta texts":
+		next.Identity = strings.ToValidUTF8(next.Identity, "?")
 	case "meta without fence":
 		next.Fence = 0
 	case "meta without epoch":
@@ -284,6 +308,9 @@ func (m *memory) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 	defer m.mu.Unlock()
 	rows := slices.Collect(maps.Values(m.rows))
 	now := time.Now()
+	if m.fault == "expired by another clock" {
+		now = now.Add(time.Minute)
+	}
 	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) != (m.fault == "expired are held") })
 	if m.fault == "expired without bound" {
 		return rows, nil
@@ -331,9 +358,28 @@ func (m *memory) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 	if m.fault == "acknowledges renewals" && exists && next.Token == found.Token {
 		return true, nil
 	}
+	if m.fault == "refuses conflicts" {
+		swaps := m.swaps
+		m.sleep()
+		if swaps != m.swaps {
+			return false, nil
+		}
+	}
+	if m.fault == "vanishes while swapped" && exists {
+		delete(m.rows, next.WorkerID)
+		m.sleep()
+	}
+	m.swaps++
 	m.last = found
 	m.write(next, ttl)
 	return true, nil
+}
+
+// sleep lets other callers in.
+func (m *memory) sleep() {
+	m.mu.Unlock()
+	<-time.After(time.Millisecond)
+	m.mu.Lock()
 }
 
 func (m *memory) match(found, old assigner.Row, exists bool) bool {
@@ -357,6 +403,9 @@ func (m *memory) match(found, old assigner.Row, exists bool) bool {
 	if !exists {
 		return old.Version == 0
 	}
+	if m.fault == "compares floats" {
+		return float64(found.Version) == float64(old.Version) && float64(found.Fence) == float64(old.Fence) && a == b
+	}
 	return (found.Version == old.Version || m.fault == "blind to version") &&
 		(found.Fence == old.Fence || m.fault == "blind to fence") && (a == b || m.fault == "blind to token")
 }
@@ -378,6 +427,10 @@ func (m *memory) write(next assigner.Row, ttl time.Duration) {
 		next.Identity = ""
 	case "truncates":
 		next.Owner = next.Owner[:min(len(next.Owner), 64)]
+	case "two clocks":
+		expires = expires.Add(10 * time.Second)
+	case "changes bad texts":
+		next.Holder = strings.ToValidUTF8(next.Holder, "?")
 	case "latin":
 		next.Owner = strings.ReplaceAll(next.Owner, "🦫", "?")
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/etcdassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 const patience = 30 * time.Second

@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // fill writes rows 0 to n-1; free says which of them have expired.

@@ -2,7 +2,6 @@ package etcdassigner_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -12,9 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // A wire loses transactions of a client. It sees each attempt that the client makes.
@@ -160,111 +158,5 @@ func TestSwapComparesWhatItFindsAtLast(t *testing.T) {
 			}
 			wantRow(t, other, theirs)
 		})
-	}
-}
-
-// The answers of a claim, a renewal and a release are lost. The token shows whether they took
-// effect.
-func TestLostAnswersCostNoLease(t *testing.T) {
-	w, s, other, row := rig(t)
-	free := row
-	free.Token, free.Identity = "", look(t, other).Identity
-	if ok, err := other.Swap(t.Context(), row, free, 0); !ok || err != nil {
-		t.Fatalf("free the row: %v, %v", ok, err)
-	}
-	a := assigner.Leased(s, assigner.LeaseConfig{Owner: "mine"})
-	if _, err := assigner.Fenced(other, 8, "they", assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain()); err != nil {
-		t.Fatal(err) // creates the meta row
-	}
-	meta, err := other.LoadMeta(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted := meta
-	counted.Version, counted.NextWorkerID = meta.Version+1, 9
-	if ok, err := other.SwapMeta(t.Context(), meta, counted); !ok || err != nil {
-		t.Fatalf("count the rows: %v, %v", ok, err)
-	}
-	w.arm(nil, fails(codes.Unavailable))
-	l, err := a.Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatalf("Assign whose answer was lost: %v", err)
-	}
-	w.wantAttempts(t, 1)
-	if g := l.Grant(); g.WorkerID != 7 || g.First <= row.Fence || load(t, other, 7).Fence != g.Limit {
-		t.Errorf("grant %+v, row %+v; want worker 7 above fence %d", g, load(t, other, 7), row.Fence)
-	}
-	limit := l.Grant().Limit
-	w.arm(nil, fails(codes.Unavailable))
-	if err := l.Renew(t.Context(), limit, limit+50); err != nil || l.Grant().Limit < limit+50 {
-		t.Errorf("Renew whose answer was lost: %v, limit %d, want %d at least", err, l.Grant().Limit, limit+50)
-	}
-	w.arm(nil, fails(codes.Unavailable))
-	if err := l.Release(t.Context(), 0); err != nil {
-		t.Errorf("Release whose answer was lost: %v", err)
-	}
-	if got := load(t, other, 7); got.Token != "" || got.Fence != l.Grant().Limit {
-		t.Errorf("row %+v, want it free with fence %d", got, l.Grant().Limit)
-	}
-}
-
-func TestEtcdKilledUnderLeasesLowersNoFence(t *testing.T) {
-	const holders, kills = 4, 3
-	server := testserver.Etcd(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	leases := make([]assigner.Lease, holders)
-	for i := range leases {
-		s := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
-		l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(ctx, assignertest.Domain())
-		if err != nil {
-			t.Fatal(err)
-		}
-		leases[i] = l
-	}
-	stop, renewed := make(chan struct{}), make(chan struct{})
-	var wg sync.WaitGroup
-	for _, l := range leases {
-		wg.Go(func() { renewUntil(ctx, t, l, stop, renewed) })
-	}
-	for range kills {
-		for range 50 * holders {
-			<-renewed
-		}
-		server.Kill9()
-		server.Restart()
-	}
-	close(stop)
-	wg.Wait()
-	s := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
-	for _, l := range leases {
-		if row := load(t, s, l.Grant().WorkerID); row.Fence < l.Grant().Limit {
-			t.Errorf("row %+v, acknowledged was fence %d", row, l.Grant().Limit)
-		}
-		before := l.Grant().Limit
-		if err := insist(func() error { return l.Renew(ctx, before, before+1) }); err != nil {
-			t.Errorf("Renew at the end: %v", err)
-		}
-	}
-}
-
-// renewUntil renews all the time. While the server is away there are errors, but the lease is not
-// lost.
-func renewUntil(ctx context.Context, t *testing.T, l assigner.Lease, stop <-chan struct{}, renewed chan<- struct{}) {
-	now := assignertest.Domain().Now
-	for {
-		limit := l.Grant().Limit
-		err := l.Renew(ctx, now(), limit+1)
-		switch {
-		case err == nil && l.Grant().Limit <= limit:
-			t.Errorf("limit %d after a Renew, was %d", l.Grant().Limit, limit)
-		case errors.Is(err, assigner.ErrWorkerRowLost) || ctx.Err() != nil:
-			t.Errorf("Renew: %v", err)
-		}
-		select {
-		case <-stop:
-			return
-		case renewed <- struct{}{}:
-		}
 	}
 }

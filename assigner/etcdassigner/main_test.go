@@ -1,18 +1,22 @@
 package etcdassigner_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // namespace is used by the cases; the other names are its keys.
@@ -55,7 +59,7 @@ func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client
 }
 
 // backend is a namespace on a server that the cases share, one after the other.
-func backend(t *testing.T, server *testserver.Server, name, other string) assignertest.StoreFixture {
+func backend(t *testing.T, server *testserver.Server, name string) assignertest.StoreFixture {
 	admin := connect(t, server.DSN())
 	remove := func(t *testing.T, key string, opts ...clientv3.OpOption) {
 		t.Helper()
@@ -66,7 +70,16 @@ func backend(t *testing.T, server *testserver.Server, name, other string) assign
 	}
 	return assignertest.StoreFixture{
 		Handle: func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), name) },
-		Other:  func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), other) },
+		Other:  func(other string) assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), other) },
+		Through: func(w *assignertest.Wire) assigner.Store {
+			dial := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return w.Dial(ctx, "tcp", addr) })
+			soon := grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}})
+			return etcdassigner.LeaseStore(connect(t, server.DSN(), dial, soon), name)
+		},
+		Kill: func(t *testing.T) {
+			server.Kill9()
+			server.Restart()
+		},
 		Delete: func(t *testing.T, workerID int64) { remove(t, fmt.Sprintf("uidring/worker/%s/%019d", name, workerID)) },
 		Clear: func(t *testing.T) {
 			remove(t, "uidring/worker/"+name+"/", clientv3.WithPrefix())

@@ -16,20 +16,23 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/internal/testkit/process"
 )
 
 // TestFullDisk limits the file size to each number of bytes below the size of the new state, in a
 // process of its own.
 func TestFullDisk(t *testing.T) {
-	dir := os.Getenv(folderEnv)
+	dir := childFolder(t)
 	if dir == "" {
-		dir, _ := heldFolder(t)
-		if out, err := again(t, "TestFullDisk", dir).CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
-		fresh := diskFolder(t)
-		if out, err := again(t, "TestFullDisk", fresh).CombinedOutput(); err != nil {
-			t.Errorf("on an empty folder: %v\n%s", err, out)
+		held, _ := heldFolder(t)
+		for name, dir := range map[string]string{"held": held, "empty": diskFolder(t)} {
+			cmd, err := process.Again(folderEnv, dir, only("TestFullDisk")...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s folder: %v\n%s", name, err, out)
+			}
 		}
 		return
 	}

@@ -53,6 +53,9 @@ func (s leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 }
 
 func (s leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (ok bool, err error) {
+	if err := s.checkTexts("meta row", next.Namespace, next.Token, next.Identity); err != nil {
+		return false, err
+	}
 	err = s.locked(ctx, func(f *folder) error {
 		if !f.state.Meta.Same(old) {
 			return nil
@@ -92,8 +95,8 @@ func (s leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 }
 
 func (s leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (ok bool, err error) {
-	if !utf8.ValidString(next.Token) || !utf8.ValidString(next.Owner+next.Holder) || !utf8.ValidString(next.Identity) {
-		return false, s.errorf("row %d: Token %q, Owner %q, Holder %q, Identity %q, allowed: UTF-8", next.WorkerID, next.Token, next.Owner, next.Holder, next.Identity)
+	if err := s.checkTexts(fmt.Sprintf("row %d", next.WorkerID), next.Token, next.Owner, next.Holder, next.Identity); err != nil {
+		return false, err
 	}
 	err = s.locked(ctx, func(f *folder) error {
 		if !f.state.Rows[next.WorkerID].Same(old) {
@@ -105,6 +108,16 @@ func (s leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Durat
 		return f.write()
 	})
 	return ok && err == nil, err
+}
+
+// checkTexts rejects texts that are not UTF-8, since JSON would change them.
+func (s leases) checkTexts(record string, texts ...string) error {
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			return s.errorf("%s: text %q, allowed: UTF-8", record, text)
+		}
+	}
+	return nil
 }
 
 // locked calls f while it holds the lock of the folder.

@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // TestMain lets the test binary be one of the processes that share a folder.
@@ -38,7 +38,7 @@ func TestStoreConforms(t *testing.T) {
 		dir := diskFolder(t)
 		return assignertest.StoreFixture{
 			Handle: func() assigner.Store { return fileassigner.LeaseStore(dir) },
-			Other:  func() assigner.Store { return fileassigner.LeaseStore(diskFolder(t)) },
+			Other:  func(string) assigner.Store { return fileassigner.LeaseStore(diskFolder(t)) },
 			Delete: func(t *testing.T, workerID int64) {
 				editState(t, dir, func(s *state) { delete(s.Rows, workerID) })
 			},
@@ -237,17 +237,5 @@ func TestFolderMustExist(t *testing.T) {
 	}
 	if _, err := fileassigner.LeaseStore(file).Status(t.Context()); err == nil {
 		t.Error("a file was taken for a folder")
-	}
-}
-
-func TestOwnerThatIsNotUTF8IsRefused(t *testing.T) {
-	dir, row := heldFolder(t)
-	next := row
-	next.Owner = "host-\xff"
-	if ok, err := fileassigner.LeaseStore(dir).Swap(t.Context(), row, next, time.Hour); ok || err == nil {
-		t.Errorf("Swap: %v, %v; want an error: JSON would change the owner", ok, err)
-	}
-	if got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
-		t.Errorf("row %+v, %v; want %+v", got, err, row)
 	}
 }

@@ -3,12 +3,10 @@
 package fileassigner_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,25 +15,26 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/internal/testkit/process"
 )
 
 const folderEnv = "UIDRING_LEASE_FOLDER"
 
-// again runs one test of this binary in a process of its own, on a folder.
-func again(t *testing.T, test, dir string) *exec.Cmd {
+// only returns arguments for this program to run one test.
+func only(test string) []string { return []string{"-test.run=^" + test + "$", "-test.count=1"} }
+
+// childFolder returns the folder of a process that a test has started, or "".
+func childFolder(t *testing.T) (dir string) {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
+	if _, err := process.Role(folderEnv, &dir); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+test+"$", "-test.count=1")
-	cmd.Env = append(os.Environ(), folderEnv+"="+dir)
-	return cmd
+	return dir
 }
 
 // TestSwapper raises a fence for ever, and prints each fence.
 func TestSwapper(t *testing.T) {
-	dir := os.Getenv(folderEnv)
+	dir := childFolder(t)
 	if dir == "" {
 		t.Skip("run by TestKilledProcessLeavesAllItHasAcknowledged")
 	}
@@ -78,28 +77,19 @@ func TestKilledProcessLeavesAllItHasAcknowledged(t *testing.T) {
 // swapAndKill kills a swapper after it has printed a number of fences, and returns the last one.
 func swapAndKill(t *testing.T, dir string, said int) (fence int64) {
 	t.Helper()
-	cmd := again(t, "TestSwapper", dir)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(stdout); lines.Scan(); said-- {
-		text, ok := strings.CutPrefix(lines.Text(), "fence ")
+	swapper := process.Play(t, folderEnv, dir, only("TestSwapper")...)
+	for line, err := swapper.Line(); err == nil; line, err = swapper.Line() { // to the last line before the kill
+		text, ok := strings.CutPrefix(line, "fence ")
 		n, err := strconv.ParseInt(text, 10, 64)
 		if !ok || err != nil {
-			t.Errorf("the swapper says %q", lines.Text())
-			break
+			t.Fatalf("the swapper says %q", line)
 		}
 		fence = n
-		if said == 1 {
-			_ = cmd.Process.Kill() // its earlier output is still read
+		if said--; said == 0 {
+			swapper.Kill()
 		}
 	}
-	if err := cmd.Wait(); cmd.ProcessState.Exited() {
+	if err := swapper.Wait(); swapper.Cmd.ProcessState.Exited() {
 		t.Fatalf("the swapper ended by itself: %v", err)
 	}
 	return fence

@@ -20,7 +20,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // fill writes rows 0 to n-1 with all that belongs to them: those below free have expired.
@@ -152,11 +153,12 @@ func TestExpiredChoosesTheRowsThatExpiredFirst(t *testing.T) {
 // else.
 func wantIndexed(t *testing.T, client *redis.Client, s assigner.Store) {
 	t.Helper()
-	rows, err := s.List(t.Context())
+	ctx := context.WithoutCancel(t.Context())
+	rows, err := s.List(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores, err := client.ZRangeWithScores(t.Context(), expiry, 0, -1).Result()
+	scores, err := client.ZRangeWithScores(ctx, expiry, 0, -1).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +314,7 @@ func TestTruncatedFileKeepsARowAndItsExpiryTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		server.Restart()
-		await(t, func() bool { return client.Ping(t.Context()).Err() == nil })
+		poll.Until(t, "the server has its data", func() bool { return client.Ping(t.Context()).Err() == nil })
 		rows, err := s.List(t.Context())
 		if err != nil || len(rows) == 0 || len(rows) >= 20 {
 			t.Errorf("%d bytes cut off: %d rows, %v; want 1 to 19", cut, len(rows), err)

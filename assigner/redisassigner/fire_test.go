@@ -1,153 +1,78 @@
 package redisassigner_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/faultconn"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-// writer raises the fence of a row of its own until it is told to stop.
-type writer struct {
-	store assigner.Store
-	row   assigner.Row // as acknowledged
-}
-
-// raise writes once. Without an answer it reads the row to find out whether the write took effect.
-func (w *writer) raise(ctx context.Context) error {
-	next := w.row
-	next.Fence++
-	ok, err := w.store.Swap(ctx, w.row, next, time.Hour)
-	if ok && err == nil {
-		w.row = next
-		return nil
-	}
-	if err == nil {
-		return fmt.Errorf("row %+v has changed", w.row)
-	}
-	var found assigner.Row
-	for err := error(errors.New("not read yet")); err != nil; { // the server is coming back
-		if found, err = w.store.Load(ctx, w.row.WorkerID); ctx.Err() != nil {
-			return err
-		}
-	}
-	if found.Token != w.row.Token || found.Fence != w.row.Fence && found.Fence != next.Fence {
-		return fmt.Errorf("row %+v, acknowledged was %+v", found, w.row)
-	}
-	w.row = found
-	return nil
-}
-
-func TestRedisKilledUnderSwapsForgetsNoneThatItAcknowledged(t *testing.T) {
-	const writers, kills = 4, 4
+// overWire returns a store whose connections a test cuts, and another handle on it.
+func overWire(t *testing.T, retries int) (w *faultconn.Wire, s, other assigner.Store) {
+	t.Helper()
 	server := testserver.Redis(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	stop, raised := make(chan struct{}), make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range int64(writers) {
-		w := writer{store: redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace), row: sample()}
-		w.row.WorkerID, w.row.Token = i, fmt.Sprint("token ", i)
-		w.row = create(t, w.store, w.row)
-		wg.Go(func() {
-			for {
-				if err := w.raise(ctx); err != nil {
-					t.Error(err)
-				}
-				select {
-				case <-stop:
-					return
-				case raised <- struct{}{}:
-				}
-			}
-		})
-	}
-	for range kills {
-		for range 50 * writers {
-			<-raised
-		}
-		server.Kill9()
-		server.Restart()
-	}
-	close(stop)
-	wg.Wait()
-	client := connect(t, options(server.Addr()))
-	wantIndexed(t, client, redisassigner.LeaseStore(client, namespace))
+	w = new(faultconn.Wire)
+	opt := options(server.Addr())
+	opt.Dialer, opt.MaxRetries = w.Dial, retries
+	return w, redisassigner.LeaseStore(connect(t, opt), namespace), redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace)
 }
 
 // The client sends a call again when the connection ends. The second call finds the record of the
 // first.
 func TestLostAnswerIsGivenAgain(t *testing.T) {
-	server := testserver.Redis(t)
-	w := new(wire)
-	s := redisassigner.LeaseStore(connect(t, w.options(server.Addr())), namespace)
-	row := create(t, s, sample())
-	next := row
-	next.Fence, next.Owner = row.Fence+1, "the one whose answer is lost"
-	w.cutAfter(next.Owner, func() {})
-	if ok, err := s.Swap(t.Context(), row, next, time.Hour); !ok || err != nil {
-		t.Errorf("Swap whose answer was lost: %v, %v; want true", ok, err)
+	const owner = "the owner whose answer is lost"
+	for _, tt := range []struct {
+		retries int
+		cut     func(*faultconn.Wire) *faultconn.Cut
+		ok      bool
+		sent    int // how often the server received the call
+	}{
+		{3, func(w *faultconn.Wire) *faultconn.Cut { return w.CutAfter(owner, nil) }, true, 2},
+		{-1, func(w *faultconn.Wire) *faultconn.Cut { return w.CutBefore(owner) }, false, 0},
+		{-1, func(w *faultconn.Wire) *faultconn.Cut { return w.CutAfter(owner, nil) }, false, 1},
+	} {
+		w, s, _ := overWire(t, tt.retries)
+		row := create(t, s, sample())
+		next := row
+		next.Fence, next.Owner = row.Fence+1, owner
+		meta := assigner.Meta{Version: 1, Identity: owner}
+		for name, swap := range map[string]func() (bool, error){
+			"Swap":     func() (bool, error) { return s.Swap(t.Context(), row, next, time.Hour) },
+			"SwapMeta": func() (bool, error) { return s.SwapMeta(t.Context(), assigner.Meta{}, meta) },
+		} {
+			cut := tt.cut(w)
+			if ok, err := swap(); ok != tt.ok || (err == nil) != tt.ok || cut.Sent() != tt.sent {
+				t.Errorf("%s with %d retries: %v, %v, sent %d times; want %v, sent %d times", name, tt.retries, ok, err, cut.Sent(), tt.ok, tt.sent)
+			}
+		}
+		if tt.sent > 0 {
+			row = next
+		}
+		wantRow(t, s, row)
 	}
-	w.wantSent(t, 2)
-	wantRow(t, s, next)
-
-	meta := assigner.Meta{Version: 1, Namespace: "the meta row whose answer is lost"}
-	w.cutAfter(meta.Namespace, func() {})
-	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, meta); !ok || err != nil {
-		t.Errorf("SwapMeta whose answer was lost: %v, %v; want true", ok, err)
-	}
-	w.wantSent(t, 2)
 }
 
 func TestSwapSentAgainIsRefusedWhereAnotherCameBetween(t *testing.T) {
-	server := testserver.Redis(t)
-	other := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace)
-	w := new(wire)
-	s := redisassigner.LeaseStore(connect(t, w.options(server.Addr())), namespace)
+	w, s, other := overWire(t, 3)
 	row := create(t, s, sample())
 	next, theirs := row, row
-	next.Fence, next.Owner = row.Fence+1, "the one whose answer is lost"
+	next.Fence, next.Owner = row.Fence+1, "the owner whose answer is lost"
 	theirs.Version, theirs.Fence, theirs.Token, theirs.Owner = row.Version+1, row.Fence+2, "theirs", "they"
-	w.cutAfter(next.Owner, func() {
+	cut := w.CutAfter(next.Owner, func() {
 		if ok, err := other.Swap(t.Context(), next, theirs, time.Hour); !ok || err != nil {
 			t.Errorf("their swap: %v, %v", ok, err)
 		}
 	})
-	if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err != nil {
-		t.Errorf("Swap that was overtaken: %v, %v; want false", ok, err)
+	if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err != nil || cut.Sent() != 2 {
+		t.Errorf("Swap that was overtaken: %v, %v, sent %d times; want false, twice", ok, err, cut.Sent())
 	}
-	w.wantSent(t, 2)
 	wantRow(t, s, theirs)
-}
-
-func TestAmbiguousSwapIsAnError(t *testing.T) {
-	server := testserver.Redis(t)
-	w := new(wire)
-	opt := w.options(server.Addr())
-	opt.MaxRetries = -1
-	s := redisassigner.LeaseStore(connect(t, opt), namespace)
-	row := create(t, s, sample())
-	next := row
-	next.Fence, next.Owner = row.Fence+1, "the one whose connection is cut"
-	w.cutBefore(next.Owner)
-	if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err == nil {
-		t.Errorf("Swap that did not reach the server: %v, %v; want an error", ok, err)
-	}
-	w.wantSent(t, 0)
-	wantRow(t, s, row)
-	w.cutAfter(next.Owner, func() {})
-	if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err == nil {
-		t.Errorf("Swap whose answer was lost: %v, %v; want an error", ok, err)
-	}
-	w.wantSent(t, 1)
-	wantRow(t, s, next)
 }
 
 // wantRow compares all but the expiry.
@@ -160,40 +85,10 @@ func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
 	}
 }
 
-// A claim and a renewal whose answers are lost are proved by their token.
-func TestLostAnswersCostNoLease(t *testing.T) {
-	server := testserver.Redis(t)
-	w := new(wire)
-	opt := w.options(server.Addr())
-	opt.MaxRetries = -1
-	s := redisassigner.LeaseStore(connect(t, opt), namespace)
-	cfg := quick()
-	cfg.Owner = "the one whose connection is cut"
-	a := assigner.Leased(s, cfg)
-	d := assignertest.Domain()
-	meta := assigner.Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: 1001}
-	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, meta); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{WorkerID: 1000, Version: 1}, 0); !ok || err != nil {
-		t.Fatal(err) // loads the script: its text would be a second call
-	}
-	w.cutAfter(cfg.Owner, func() {})
-	l := settle(t, a)
-	if got := l.Grant().WorkerID; got != 1000 {
-		t.Errorf("worker %d, want 1000, which was free", got)
-	}
-	w.cutAfter(cfg.Owner, func() {})
-	raise(t, l)
-	if row := load(t, s, 1000); row.Fence != l.Grant().Limit || row.Owner != cfg.Owner {
-		t.Errorf("row %+v, want %q with fence %d", row, cfg.Owner, l.Grant().Limit)
-	}
-}
-
 // settle takes a lease and waits out its quarantine.
 func settle(t *testing.T, a assigner.Assigner) (l assigner.Lease) {
 	t.Helper()
-	await(t, func() bool {
+	poll.Until(t, "the quarantine ends", func() bool {
 		var err error
 		l, err = a.Assign(t.Context(), assignertest.Domain())
 		if err != nil && !errors.Is(err, assigner.ErrQuarantined) {
@@ -208,7 +103,7 @@ func settle(t *testing.T, a assigner.Assigner) (l assigner.Lease) {
 func raise(t *testing.T, l assigner.Lease) {
 	t.Helper()
 	before := l.Grant().Limit
-	await(t, func() bool {
+	poll.Until(t, "the limit rises", func() bool {
 		if err := l.Renew(t.Context(), before, before+1); err != nil {
 			t.Fatalf("Renew: %v", err)
 		}
@@ -255,7 +150,7 @@ func TestHolderNoticesWhatRedisHasForgotten(t *testing.T) {
 // renewOnce renews over a connection that the server's crash has not ended.
 func renewOnce(t *testing.T, l assigner.Lease) (err error) {
 	t.Helper()
-	await(t, func() bool {
+	poll.Until(t, "a renewal over a new connection", func() bool {
 		g := l.Grant()
 		err = l.Renew(t.Context(), g.Limit, g.Limit+1)
 		return err == nil || errors.Is(err, assigner.ErrWorkerRowLost)

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 func TestNewContextWaitsOutTheQuarantineAndNewDoesNot(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // A service took its worker ID from a counter in Redis, modulo the number of worker IDs. The

@@ -1,7 +1,6 @@
 package redisassigner_test
 
 import (
-	"context"
 	"os"
 	"strconv"
 	"testing"
@@ -12,7 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // namespace is used by the cases; the other names are its keys, and the key that has all names.
@@ -48,12 +47,25 @@ func connect(t *testing.T, opt *redis.Options) *redis.Client {
 }
 
 // backend is a namespace on a server of its own: cases run side by side, and take it down.
-func backend(t *testing.T) assignertest.StoreFixture {
+func backend(t *testing.T) assignertest.StoreFixture { return backendWith(t, 0) }
+
+// backendWith sets the retries of clients over a wire.
+func backendWith(t *testing.T, retries int) assignertest.StoreFixture {
 	s := testserver.Redis(t)
 	admin := connect(t, options(s.Addr()))
 	return assignertest.StoreFixture{
 		Handle: func() assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), namespace) },
-		Other:  func() assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), "another") },
+		Other:  func(name string) assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), name) },
+		Through: func(w *assignertest.Wire) assigner.Store {
+			opt := options(s.Addr())
+			opt.Dialer, opt.MaxRetries = w.Dial, retries
+			return redisassigner.LeaseStore(connect(t, opt), namespace)
+		},
+		Kill: func(t *testing.T) {
+			s.Kill9()
+			s.Restart()
+			t.Cleanup(func() { wantIndexed(t, admin, redisassigner.LeaseStore(admin, namespace)) })
+		},
 		Delete: func(t *testing.T, workerID int64) {
 			t.Helper()
 			if n, err := admin.HDel(t.Context(), hash, strconv.FormatInt(workerID, 10)).Result(); n != 1 || err != nil {
@@ -70,21 +82,5 @@ func backend(t *testing.T) assignertest.StoreFixture {
 			s.Kill9()
 			return func() { s.Restart() }
 		},
-	}
-}
-
-// await polls until done returns true, since the server does not announce background work.
-func await(t *testing.T, done func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			t.Fatal("waited in vain")
-		case <-tick.C:
-		}
 	}
 }

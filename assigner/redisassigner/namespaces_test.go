@@ -4,12 +4,11 @@ import (
 	"errors"
 	"maps"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // named is a namespace of a server, with its name.
@@ -45,77 +44,28 @@ func wantNamespaces(t *testing.T, s assigner.Namespaced, names ...string) {
 	}
 }
 
-func TestNamespacesHaveTheirMetaRows(t *testing.T) {
+// The key that has all names may be lost.
+func TestNamespaceKnowsItself(t *testing.T) {
 	server := testserver.Redis(t)
-	admin := connect(t, options(server.Addr()))
 	orders, users := named(t, server, "orders"), named(t, server, "users")
-	odd := named(t, server, "namespaces") // like the key that has the names
-	if got := orders.Namespace(); got != "orders" {
-		t.Errorf("namespace %q, want orders", got)
-	}
-	wantNamespaces(t, orders)
-	create(t, users, sample()) // a row alone makes no namespace
-	wantNamespaces(t, users)
 	createMeta(t, orders)
-	wantNamespaces(t, users, "orders")
 	createMeta(t, users)
-	createMeta(t, odd)
-	for _, s := range []assigner.Namespaced{orders, users, odd} {
-		wantNamespaces(t, s, "orders", "users", "namespaces")
-	}
-	if err := admin.Del(t.Context(), "uidring:users").Err(); err != nil {
+	if err := connect(t, options(server.Addr())).Del(t.Context(), names).Err(); err != nil {
 		t.Fatal(err)
 	}
-	wantNamespaces(t, users, "orders", "namespaces")
-	if err := admin.Del(t.Context(), names).Err(); err != nil {
-		t.Fatal(err)
-	}
-	wantNamespaces(t, orders, "orders") // a namespace knows itself
+	wantNamespaces(t, orders, "orders")
 }
 
-func TestNamespaceThatDiffersInCaseOnlyIsRefused(t *testing.T) {
+func TestNamespaceThatDiffersInCaseOnlyIsRefusedWithItsKey(t *testing.T) {
 	server := testserver.Redis(t)
-	orders, twin := named(t, server, "orders"), named(t, server, "Orders")
-	createMeta(t, orders)
-	ok, err := twin.SwapMeta(t.Context(), assigner.Meta{}, sampleMeta("Orders"))
-	if ok || err == nil {
-		t.Fatalf("create Orders beside orders: %v, %v; want an error", ok, err)
-	}
-	if !errors.Is(err, assigner.ErrWorkerOverlap) {
-		t.Errorf("%v, want ErrWorkerOverlap", err)
+	createMeta(t, named(t, server, "orders"))
+	ok, err := named(t, server, "Orders").SwapMeta(t.Context(), assigner.Meta{}, sampleMeta("Orders"))
+	if ok || !errors.Is(err, assigner.ErrWorkerOverlap) {
+		t.Fatalf("create Orders beside orders: %v, %v; want ErrWorkerOverlap", ok, err)
 	}
 	for _, want := range []string{`"orders"`, `"Orders"`, "letter case", "redisassigner: ", names} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("create Orders beside orders: %v; want %s", err, want)
 		}
 	}
-	if meta, err := twin.LoadMeta(t.Context()); err != nil || meta != (assigner.Meta{}) {
-		t.Errorf("meta row of Orders: %+v, %v; want none", meta, err)
-	}
-	wantNamespaces(t, twin, "orders")
-	if ok, err := orders.SwapMeta(t.Context(), assigner.Meta{}, sampleMeta("orders")); ok || err != nil {
-		t.Errorf("create orders again: %v, %v; want false", ok, err)
-	}
-}
-
-func TestOneSpellingOfANamespaceWins(t *testing.T) {
-	server := testserver.Redis(t)
-	spellings := []string{"orders", "Orders", "ORDERS", "oRDERS"}
-	created := make([]bool, len(spellings))
-	var wg sync.WaitGroup
-	for i, name := range spellings {
-		s := named(t, server, name)
-		wg.Go(func() { created[i], _ = s.SwapMeta(t.Context(), assigner.Meta{}, sampleMeta(name)) })
-	}
-	wg.Wait()
-	var winners []string
-	for i, ok := range created {
-		if ok {
-			winners = append(winners, spellings[i])
-		}
-	}
-	if len(winners) != 1 {
-		t.Fatalf("%q were created, want one", winners)
-	}
-	wantNamespaces(t, named(t, server, "other"), winners...)
 }

@@ -15,16 +15,18 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/faultconn"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // Handles of the suite lie on different nodes, as processes behind a balancer do.
 func TestLeasesOnGalera(t *testing.T) {
 	nodes := testserver.Galera(t, 3)
-	var proxies []*storetest.Proxy
+	var wire faultconn.Wire
+	var proxies []*faultconn.Proxy
 	for _, node := range nodes {
-		proxies = append(proxies, storetest.NewProxy(t, node.Addr()))
+		proxies = append(proxies, wire.Proxy(t, node.Addr()))
 	}
 	b := mariaDB(nodes[0])
 	empty := b.Empty
@@ -41,17 +43,7 @@ func TestLeasesOnGalera(t *testing.T) {
 		addr := proxies[opened.Add(1)%int64(len(proxies))].Addr()
 		return openMariaDB(t, strings.Replace(dsn, nodes[0].Addr(), addr, 1))
 	}
-	b.Down = func(*testing.T, string) (up func()) {
-		var ups []func()
-		for _, p := range proxies {
-			ups = append(ups, p.Down())
-		}
-		return func() {
-			for _, up := range ups {
-				up()
-			}
-		}
-	}
+	b.Down = func(*testing.T, string) (up func()) { return wire.Down() }
 	b.Starts = 20
 	t.Run("Conforms", func(t *testing.T) { storetest.LeasesConform(t, b) })
 	_, dsn := b.Applied(t)

@@ -3,6 +3,7 @@ package sqlassigner_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +12,8 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 func TestLeasesOnMariaDB(t *testing.T) { storetest.RunLeases(t, mariaDB(testserver.MariaDB(t))) }
@@ -39,33 +40,27 @@ func TestLeasesOnMariaDBWithOtherSettings(t *testing.T) {
 
 // The clock stands still, as for two swaps within a microsecond.
 func TestEqualSwapsOnMariaDBCountWhileItsClockStandsStill(t *testing.T) {
+	_, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
+	s := storetest.LeaseStore(openMariaDB(t, dsn+"?timestamp=1767225600"))
+	row, meta := assigner.Row{WorkerID: math.MaxInt64, Version: 1, Fence: math.MaxInt64, Token: "T"}, assigner.Meta{Version: 1, Namespace: "N"}
+	oldRow, oldMeta := assigner.Row{}, assigner.Meta{}
+	for i := range 30 {
+		ok, err := s.Swap(t.Context(), oldRow, row, 0)
+		okMeta, errMeta := s.SwapMeta(t.Context(), oldMeta, meta)
+		if !ok || !okMeta || err != nil || errMeta != nil {
+			t.Fatalf("swap %d for its like: row %v, %v; meta row %v, %v", i, ok, err, okMeta, errMeta)
+		}
+		oldRow, oldMeta = row, meta
+	}
+}
+
+func TestFaultsOfLeasesOnMariaDB(t *testing.T) {
 	b := mariaDB(testserver.MariaDB(t))
-	empty := b.Empty
-	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
-		_, dsn := empty(t)
-		return openMariaDB(t, dsn+"?timestamp=1767225600"), dsn
-	}
-	storetest.EqualSwaps(t, b)
-}
-
-func TestMariaDBKilledUnderLeasesLowersNoFence(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
-	storetest.KillLeases(t, db, func() {
-		s.Kill9()
-		s.Restart()
-	})
-}
-
-func TestLostAnswerOfMariaDBIsFoundOutByToken(t *testing.T) {
-	s := testserver.MariaDB(t)
-	for _, params := range []string{"", "?interpolateParams=false"} {
-		_, dsn := mariaDB(s).Applied(t)
-		p := storetest.NewProxy(t, s.Addr())
-		db := openMariaDB(t, strings.Replace(dsn, s.Addr(), p.Addr(), 1)+params)
-		storetest.AmbiguousLeases(t, db, p)
-		storetest.Exec(t, db, "DROP DATABASE test1")
-	}
+	storetest.LeasesWithstandFaults(t, b)
+	prepared := b
+	prepared.Kill = nil
+	prepared.Open = func(t *testing.T, dsn string) *sqlx.DB { return openMariaDB(t, dsn+"?interpolateParams=false") }
+	t.Run("prepared statements", func(t *testing.T) { storetest.LeasesWithstandFaults(t, prepared) })
 }
 
 func TestLeaseSwapWaitsForALockOfMariaDB(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // javaTable is the original's table as a Java deployment may have created it.

@@ -16,8 +16,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/schema"
 )
 
@@ -40,7 +40,7 @@ func openMariaDB(t *testing.T, dsn string) *sqlx.DB {
 // mariaDB is a backend whose databases lie on one server.
 func mariaDB(s *testserver.Server) storetest.Database {
 	var databases atomic.Int64
-	return storetest.Database{
+	b := storetest.Database{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
 			name := fmt.Sprintf("test%d", databases.Add(1))
 			storetest.Exec(t, openMariaDB(t, s.DSN()), "CREATE DATABASE "+name)
@@ -91,6 +91,14 @@ func mariaDB(s *testserver.Server) storetest.Database {
 		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
 			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp NULL, CREATED timestamp NULL)",
 	}
+	if s != nil {
+		b.Addr = s.Addr()
+		b.Kill = func(*testing.T) {
+			s.Kill9()
+			s.Restart()
+		}
+	}
+	return b
 }
 
 func TestMariaDB(t *testing.T) { storetest.Run(t, mariaDB(testserver.MariaDB(t))) }
@@ -98,21 +106,6 @@ func TestMariaDB(t *testing.T) { storetest.Run(t, mariaDB(testserver.MariaDB(t))
 func TestMariaDBWithBinlogRefusesNothingThatIsDurable(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t, "--log-bin", "--sync-binlog=1")).Applied(t)
 	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-}
-
-func TestMariaDBKilledBetweenAssignmentsReissuesNone(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
-	storetest.KillBetween(t, db, func() {
-		s.Kill9()
-		s.Restart()
-	})
-}
-
-func TestAssignWaitsForAMariaDBThatComesBack(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
-	storetest.ComesBack(t, db, s.Kill9, func() { s.Restart() })
 }
 
 func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
@@ -272,31 +265,6 @@ func TestUnreachableServerSaysSo(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("the error holds the password: %v", err)
-	}
-}
-
-func TestRenewKeepsTheLeaseWhileMariaDBIsAway(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
-	leases := []assigner.Lease{
-		storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{})),
-		storetest.Assign(t, sqlassigner.Sticky(db, "key", sqlassigner.Config{})),
-	}
-	s.Kill9()
-	for _, l := range leases {
-		before := l.Grant()
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		err := l.Renew(ctx, 1, 1)
-		cancel()
-		if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
-			t.Errorf("Renew: %v, grant %+v; want ErrUnreachable and %+v", err, l.Grant(), before)
-		}
-	}
-	s.Restart()
-	for _, l := range leases {
-		if err := l.Renew(t.Context(), 1, 1); err != nil {
-			t.Errorf("Renew when the server is back: %v", err)
-		}
 	}
 }
 

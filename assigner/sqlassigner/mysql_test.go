@@ -10,7 +10,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
+	"github.com/uidring/uidring/internal/testkit/faultconn"
+	"github.com/uidring/uidring/internal/testkit/storetest"
 )
 
 // mysqlEnv has the DSN of a server whose user may create databases, such as
@@ -18,8 +19,9 @@ import (
 // which Debian has no packages of.
 const mysqlEnv = "UIDRING_TEST_MYSQL"
 
-func TestNodesOnMySQL(t *testing.T)  { storetest.Run(t, mySQL(t)) }
-func TestLeasesOnMySQL(t *testing.T) { storetest.RunLeases(t, mySQL(t)) }
+func TestNodesOnMySQL(t *testing.T)          { storetest.Run(t, mySQL(t)) }
+func TestLeasesOnMySQL(t *testing.T)         { storetest.RunLeases(t, mySQL(t)) }
+func TestFaultsOfLeasesOnMySQL(t *testing.T) { storetest.LeasesWithstandFaults(t, mySQL(t)) }
 
 // mySQL is a backend on a server that the test did not start: a proxy takes it down.
 func mySQL(t *testing.T) storetest.Database {
@@ -33,10 +35,11 @@ func mySQL(t *testing.T) storetest.Database {
 		t.Fatalf("%s: %v", mysqlEnv, err)
 	}
 	admin := config.FormatDSN()
-	proxy := storetest.NewProxy(t, config.Addr)
+	proxy := faultconn.Start(t, config.Addr)
 	config.Net, config.Addr = "tcp", proxy.Addr()
 
 	b := mariaDB(nil)
+	b.Addr = proxy.Addr()
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
 		name := fmt.Sprintf("uidring_test_%d", rand.Uint64())
 		storetest.Exec(t, openMariaDB(t, admin), "CREATE DATABASE "+name)

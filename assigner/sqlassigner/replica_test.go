@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // The replica lacks the last claim of the row: without a quarantine its next holder would be

@@ -13,8 +13,8 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner/internal/storetest"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // A handle of database/sql whose connector is asked for the password of each new connection.

@@ -23,46 +23,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/testgen"
 	"github.com/uidring/uidring/metrics"
 	"github.com/uidring/uidring/metrics/otel"
 )
-
-func ring(t *testing.T, taken int) *cached.Generator {
-	t.Helper()
-	store := fileassigner.LeaseStore(t.TempDir())
-	g, err := cached.New(cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{AllowUndurable: true})}) // on a tmpfs, maybe
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	for range taken {
-		if _, err := g.Next(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return g
-}
-
-func plain(t *testing.T) *defaultgen.Generator {
-	t.Helper()
-	g, err := defaultgen.New(defaultgen.Config{Assigner: assigner.Static(77)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
-}
 
 // open returns a meter with a reader behind it.
 func open(t *testing.T, r sdk.Reader) metric.Meter {
@@ -107,7 +73,7 @@ func points(t *testing.T, m metricdata.Metrics) (points []metricdata.DataPoint[f
 
 func TestCollectShowsStatsUntilUnregister(t *testing.T) {
 	const taken = 12345
-	g := ring(t, taken)
+	g := testgen.Used(t, taken)
 	reader := sdk.NewManualReader()
 	registration, err := otel.Register(open(t, reader), g.Stats)
 	if err != nil {
@@ -158,11 +124,11 @@ func TestAttributesTellGeneratorsApart(t *testing.T) {
 	reader := sdk.NewManualReader()
 	meter := open(t, reader)
 	attribute := func(name string) attribute.KeyValue { return attribute.String("generator", name) }
-	orders, err := otel.Register(meter, ring(t, 5).Stats, attribute("orders"))
+	orders, err := otel.Register(meter, testgen.Used(t, 5).Stats, attribute("orders"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow, err := otel.Register(meter, plain(t).Stats, attribute("slow"))
+	slow, err := otel.Register(meter, testgen.Default(t, defaultgen.Config{Assigner: assigner.Static(77)}).Stats, attribute("slow"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +169,7 @@ func TestPrometheusSeesTheSameNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := ring(t, 5)
+	g := testgen.Used(t, 5)
 	registration, err := otel.Register(open(t, exporter), g.Stats, attribute.String("generator", "orders"))
 	if err != nil {
 		t.Fatal(err)

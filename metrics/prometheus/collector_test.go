@@ -19,47 +19,17 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testgen"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/metrics"
 	generators "github.com/uidring/uidring/metrics/prometheus"
 )
 
-// ring makes a generator with a lease, and takes IDs from it.
-func ring(t *testing.T, taken int) *cached.Generator {
+func static(t *testing.T) *defaultgen.Generator {
 	t.Helper()
-	store := fileassigner.LeaseStore(t.TempDir())
-	g, err := cached.New(cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{AllowUndurable: true})}) // on a tmpfs, maybe
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	for range taken {
-		if _, err := g.Next(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return g
-}
-
-func plain(t *testing.T) *defaultgen.Generator {
-	t.Helper()
-	g, err := defaultgen.New(defaultgen.Config{Assigner: assigner.Static(77), DatacenterID: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return testgen.Default(t, defaultgen.Config{Assigner: assigner.Static(77), DatacenterID: 3})
 }
 
 func registry(t *testing.T, collectors ...prometheus.Collector) *prometheus.Registry {
@@ -109,7 +79,7 @@ func value(m *dto.Metric) float64 {
 
 func TestScrapeShowsStats(t *testing.T) {
 	const taken = 12345
-	g := ring(t, taken)
+	g := testgen.Used(t, taken)
 	r := registry(t, generators.NewCollector(g.Stats, nil))
 	before := g.Stats()
 	families := scrape(t, r)
@@ -142,7 +112,7 @@ func TestScrapeShowsStats(t *testing.T) {
 }
 
 func TestGeneratorsShareARegistry(t *testing.T) {
-	orders, users, slow := ring(t, 1), ring(t, 20), plain(t)
+	orders, users, slow := testgen.Used(t, 1), testgen.Used(t, 20), static(t)
 	labels := func(name string) prometheus.Labels { return prometheus.Labels{"generator": name} }
 	third := generators.NewCollector(slow.Stats, labels("slow"))
 	r := registry(t, generators.NewCollector(orders.Stats, labels("orders")), generators.NewCollector(users.Stats, labels("users")), third)
@@ -180,7 +150,7 @@ func series(f *dto.MetricFamily) map[string]float64 {
 
 // All values of a scrape belong together.
 func TestScrapeTakesOneSnapshot(t *testing.T) {
-	g := ring(t, 0)
+	g := testgen.Used(t, 0)
 	var snapshots atomic.Int64
 	stats := func() cached.Stats {
 		snapshots.Add(1)
@@ -212,8 +182,8 @@ func TestALabelThatIsNotAllowedIsAnError(t *testing.T) {
 }
 
 func TestPromtoolFindsNothingToImprove(t *testing.T) {
-	exposition := expose(t, registry(t, generators.NewCollector(ring(t, 10).Stats, prometheus.Labels{"generator": "orders"}),
-		generators.NewCollector(plain(t).Stats, prometheus.Labels{"generator": "slow"})))
+	exposition := expose(t, registry(t, generators.NewCollector(testgen.Used(t, 10).Stats, prometheus.Labels{"generator": "orders"}),
+		generators.NewCollector(static(t).Stats, prometheus.Labels{"generator": "slow"})))
 	if out, err := promtool(t, exposition, "check", "metrics"); err != nil || out != "" {
 		t.Errorf("promtool check metrics: %v\n%s\nof\n%s", err, out, exposition)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.yaml.in/yaml/v2"
 
+	"github.com/uidring/uidring/internal/testkit/testgen"
 	generators "github.com/uidring/uidring/metrics/prometheus"
 )
 
@@ -143,7 +144,7 @@ func TestEveryAlertIsExplained(t *testing.T) {
 // TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of a real generator,
 // except for the metrics of uidring serve.
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
-	families := scrape(t, registry(t, generators.NewCollector(ring(t, 1).Stats, prometheus.Labels{"generator": "orders"})))
+	families := scrape(t, registry(t, generators.NewCollector(testgen.Used(t, 1).Stats, prometheus.Labels{"generator": "orders"})))
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json"} {
 		text, err := os.ReadFile(operations + file)
 		if err != nil {

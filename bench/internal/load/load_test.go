@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
 // newGenerator makes a generator. Each test of this package has its own worker ID: a worker ID
@@ -19,16 +20,7 @@ import (
 func newGenerator(t *testing.T, worker int64, cfg cached.Config) *cached.Generator {
 	t.Helper()
 	cfg.Assigner, cfg.AllowReuse = assigner.Static(worker), true
-	g, err := cached.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return testgen.Cached(t, cfg)
 }
 
 var cases = []struct {

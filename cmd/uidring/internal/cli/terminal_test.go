@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 // A person is a pseudo-terminal with its screen.
@@ -61,7 +63,7 @@ func (p *person) runs(t *testing.T, answer string, args ...string) (code int) {
 	done := make(chan int)
 	go func() { done <- Main(args, p.tty, p.tty, p.tty) }()
 	if answer != "" {
-		eventually(t, "the question", func() bool { return strings.HasSuffix(p.sees(), "[y/N] ") })
+		poll.Until(t, "the question", func() bool { return strings.HasSuffix(p.sees(), "[y/N] ") })
 		if _, err := io.WriteString(p.keys, answer); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +96,7 @@ func TestAPersonIsAskedBeforeAWorkerIDIsTaken(t *testing.T) {
 	if code := p.runs(t, "yes\n", "workers", "recover", "--ahead", "1h"); code != exitOK {
 		t.Errorf("exit code %d\n%s", code, p.sees())
 	}
-	eventually(t, "the answer", func() bool { return strings.Contains(p.sees(), "raised by 1h0m0s") })
+	poll.Until(t, "the answer", func() bool { return strings.Contains(p.sees(), "raised by 1h0m0s") })
 }
 
 func TestColoursAreForATerminalThatWantsThem(t *testing.T) {
@@ -112,7 +114,7 @@ func TestColoursAreForATerminalThatWantsThem(t *testing.T) {
 		if code := p.runs(t, "", "parse", "x"); code != exitFailure {
 			t.Errorf("exit code %d", code)
 		}
-		eventually(t, "the error", func() bool { return strings.Contains(p.sees(), "malformed ID") })
+		poll.Until(t, "the error", func() bool { return strings.Contains(p.sees(), "malformed ID") })
 		if got := strings.Contains(p.sees(), "\x1b[1mLAYOUT") && strings.Contains(p.sees(), "\x1b[31muidring:\x1b[0m"); got != row.want {
 			t.Errorf("NO_COLOR=%q TERM=%s: colours %v, want %v\n%q", row.noColor, row.term, got, row.want, p.sees())
 		}

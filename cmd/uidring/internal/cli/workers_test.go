@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -19,7 +18,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/store"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // A listing is the JSON of workers list.
@@ -94,22 +94,6 @@ func generator(t *testing.T, url, owner string, window time.Duration) (g *cached
 	return g, lost
 }
 
-// eventually polls until a condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("%s: not within 30 s", what)
-		}
-	}
-}
-
 // The command revokes the worker ID of a live generator, which goes on with another worker ID. A
 // third generator takes the revoked one while the first still issues IDs that it had prepared. No
 // ID is issued twice.
@@ -136,11 +120,11 @@ func TestRevokeTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 			if out := quietly(t, "workers", "revoke", "0", "--yes"); !strings.HasPrefix(out, "worker ID 0 is revoked already") {
 				t.Errorf("printed %q", out)
 			}
-			eventually(t, "the holder notices", func() bool {
+			poll.Until(t, "the holder notices", func() bool {
 				draw(first, 10)
 				return lost.Load() == 1 && first.WorkerID() == 1
 			})
-			eventually(t, "the row expires", func() bool {
+			poll.Until(t, "the row expires", func() bool {
 				draw(first, 10)
 				return decode[shown](t, quietly(t, "workers", "show", "0", "--json")).State == "expired"
 			})

@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/page"
 	"github.com/uidring/uidring/cmd/uidring/internal/server"
+	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
 // A service is the API with the page before a generator. It keeps its address when it is stopped
@@ -33,21 +32,9 @@ type service struct {
 // newService starts a service. tokens is the text of a token file; empty: no tokens are required.
 func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 	t.Helper()
-	if cfg.Assigner == nil {
-		// The temporary folder may be kept in memory, which leases refuse otherwise.
-		cfg.Assigner = assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
-	}
-	g, err := cached.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s := &service{t: t, generator: g, interval: 200 * time.Millisecond, addr: "127.0.0.1:0", stop: func() {},
+	s := &service{t: t, generator: testgen.Cached(t, cfg), interval: 200 * time.Millisecond, addr: "127.0.0.1:0", stop: func() {},
 		around: func(page http.Handler) http.Handler { return page }}
+	var err error
 	if s.alloc, err = bitsalloc.New(cmp.Or(cfg.Layout, bitsalloc.Default()), cfg.Epoch); err != nil {
 		t.Fatal(err)
 	}

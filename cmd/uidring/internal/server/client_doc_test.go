@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // TestDocumentedClientsFailOver runs the clients of SERVICE.md with three servers: the first is

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 // wantReady asks /readyz; name is the problem, or empty.
@@ -49,7 +50,7 @@ func TestReadyAgainWhenTheStoreIsBack(t *testing.T) {
 		t.Errorf("/v1/id: %d, want 503", w.Code)
 	}
 	restore()
-	eventually(t, "ready", func() bool { return call(s, "/readyz").Code == 200 })
+	poll.Until(t, "ready", func() bool { return call(s, "/readyz").Code == 200 })
 	if s.shortage.Load() == nil {
 		t.Error("the refusal is forgotten, so the test shows nothing")
 	}

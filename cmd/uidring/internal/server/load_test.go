@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testgen"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 var load = flag.Bool("load", false, "measure with wrk how many requests and IDs a second are served")
@@ -71,9 +70,8 @@ func TestLoad(t *testing.T) {
 // leased is a generator as a service has it, with a lease. Its layout has room for 4,194,304 IDs a
 // second of ID time, so that it does not run far ahead of the clock.
 func leased(t *testing.T) *cached.Generator {
-	return newGenerator(t, cached.Config{
-		Layout:   bitsalloc.Layout{DeltaBits: 31, WorkerBits: 10, SequenceBits: 22},
-		Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true}),
+	return testgen.Cached(t, cached.Config{
+		Layout: bitsalloc.Layout{DeltaBits: 31, WorkerBits: 10, SequenceBits: 22},
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 func TestRequestsAreCountedByRouteAndCode(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 type said struct {
@@ -249,23 +250,10 @@ func TestAClientThatGoesAway(t *testing.T) {
 		}
 		cancel()
 		answer.Body.Close()
-		eventually(t, "a place is free", func() bool {
+		poll.Until(t, "a place is free", func() bool {
 			answer, _ := do(t, http.DefaultClient, request(t, "GET", url+"/v1/id"))
 			return answer.StatusCode == 200
 		})
-	}
-}
-
-// eventually waits until ok is true.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("not within 20 s: %s", what)
-		case <-time.After(10 * time.Millisecond):
-		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
 // workers counts the worker IDs that have been used in this process: each generator has another.
@@ -26,16 +27,7 @@ func newGenerator(t testing.TB, cfg cached.Config) *cached.Generator {
 	if cfg.Epoch.IsZero() {
 		cfg.Epoch = time.Now().Add(-time.Hour).Truncate(time.Second)
 	}
-	g, err := cached.NewContext(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return testgen.Cached(t, cfg)
 }
 
 // newServer makes the API, of a new generator if cfg has none.

@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // The first steps of a new user: start serve without settings, draw IDs, parse one, scrape the
@@ -25,7 +27,7 @@ func TestServeAlone(t *testing.T) {
 		cmd.Env = []string{"HOME=" + home}
 		return cmd
 	}
-	client, all := clients(t, nil)["HTTP/1.1"], newTally()
+	client, all := clients(t, nil)["HTTP/1.1"], new(idset.Set)
 	begin := func() *child {
 		t.Helper()
 		c := launch(t, command())
@@ -38,7 +40,7 @@ func TestServeAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.add(ids...)
+		all.Once(t, ids...)
 		return ids
 	}
 	first := begin()
@@ -53,7 +55,7 @@ func TestServeAlone(t *testing.T) {
 			t.Errorf("%s: status %d, %v, want %q in the body", path, status, err, want)
 		}
 	}
-	first.kill()
+	first.Kill()
 	second := begin()
 	draw(second, 20_000)
 	if second.worker() == first.worker() {
@@ -66,7 +68,6 @@ func TestServeAlone(t *testing.T) {
 		t.Errorf("worker %d, want %d, which was given back", third.worker(), second.worker())
 	}
 	third.terminate()
-	all.check(t)
 }
 
 // checkPrivate wants a folder and its files to be for their owner only.
@@ -109,12 +110,12 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	c := serve(t, "--data="+testserver.DiskFolder(t), "--drain=1h")
 	began := time.Now()
 	c.signal(syscall.SIGTERM)
-	until(t, "an end", func() bool {
-		_ = c.cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended
+	poll.Until(t, "an end", func() bool {
+		_ = c.Cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended
 		return c.hasEnded()
 	})
-	if took := time.Since(began); took < 500*time.Millisecond || c.cmd.ProcessState.Success() {
-		t.Errorf("ended after %v: %v", took, c.cmd.ProcessState)
+	if took := time.Since(began); took < 500*time.Millisecond || c.Cmd.ProcessState.Success() {
+		t.Errorf("ended after %v: %v", took, c.Cmd.ProcessState)
 	}
 }
 

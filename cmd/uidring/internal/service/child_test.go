@@ -5,12 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/process"
 )
 
 // programEnv has the path of the program while tests run.
@@ -38,10 +40,9 @@ func TestMain(m *testing.M) {
 
 // A child is a process of the program. It belongs to the test, which kills it in the end.
 type child struct {
+	*process.Process
 	t       *testing.T
-	cmd     *exec.Cmd
 	log     *logbook
-	ended   chan struct{}
 	address string // once it listens
 }
 
@@ -62,34 +63,21 @@ func launch(t *testing.T, cmd *exec.Cmd) *child {
 			"XDG_STATE_HOME="+t.TempDir()) // no store is known
 	}
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "UIDRING_") })
-	c := &child{t: t, cmd: cmd, log: new(logbook), ended: make(chan struct{})}
+	c := &child{t: t, log: new(logbook)}
 	cmd.Stderr = c.log
-	if cmd.SysProcAttr == nil {
-		setAttributes(cmd)
-	}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // the child would end with the thread
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // ProcessState tells
-			close(c.ended)
-		}
-	}()
-	if err := <-started; err != nil {
+	var err error
+	if c.Process, err = process.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.kill)
+	t.Cleanup(c.Kill)
 	return c
 }
 
 func (c *child) ready() {
 	c.t.Helper()
-	until(c.t, "a worker ID", func() bool {
+	poll.Until(c.t, "a worker ID", func() bool {
 		if c.hasEnded() {
-			c.t.Fatalf("%v: %v\n%s", c.cmd, c.cmd.ProcessState, c.log)
+			c.t.Fatalf("%v: %v\n%s", c.Cmd, c.Cmd.ProcessState, c.log)
 		}
 		return c.log.find("ready") != nil
 	})
@@ -98,7 +86,7 @@ func (c *child) ready() {
 
 func (c *child) hasEnded() bool {
 	select {
-	case <-c.ended:
+	case <-c.Ended():
 		return true
 	default:
 		return false
@@ -110,15 +98,9 @@ func (c *child) worker() int { return int(c.log.find("ready")["worker"].(float64
 
 func (c *child) url() string { return "http://" + c.address }
 
-// kill ends it as a crash would. It does nothing when it has ended.
-func (c *child) kill() {
-	_ = c.cmd.Process.Kill() // an error says that it has ended
-	<-c.ended
-}
-
 func (c *child) signal(s os.Signal) {
 	c.t.Helper()
-	if err := c.cmd.Process.Signal(s); err != nil {
+	if err := c.Cmd.Process.Signal(s); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -128,16 +110,16 @@ func (c *child) terminate() {
 	c.t.Helper()
 	c.signal(syscall.SIGTERM)
 	c.wait()
-	if code := c.cmd.ProcessState.ExitCode(); code != 0 || c.log.find("stopped") == nil {
-		c.t.Errorf("after SIGTERM: %v, want exit status 0\n%s", c.cmd.ProcessState, c.log)
+	if code := c.Cmd.ProcessState.ExitCode(); code != 0 || c.log.find("stopped") == nil {
+		c.t.Errorf("after SIGTERM: %v, want exit status 0\n%s", c.Cmd.ProcessState, c.log)
 	}
 }
 
 func (c *child) wait() {
 	c.t.Helper()
 	select {
-	case <-c.ended:
+	case <-c.Ended():
 	case <-time.After(patience):
-		c.t.Fatalf("%v has not ended within %v\n%s", c.cmd, patience, c.log)
+		c.t.Fatalf("%v has not ended within %v\n%s", c.Cmd, patience, c.log)
 	}
 }

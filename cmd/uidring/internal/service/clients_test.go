@@ -12,54 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
-
-// A tally counts each ID once. It has a bit for each ID of a run, all IDs of one worker and unit of
-// time.
-type tally struct {
-	mu         sync.Mutex
-	runs       map[int64]*[1 << 13 / 64]uint64
-	count      int64
-	duplicates []int64
-}
-
-func newTally() *tally { return &tally{runs: make(map[int64]*[1 << 13 / 64]uint64)} }
-
-func (y *tally) add(ids ...int64) {
-	bits := bitsalloc.Default().SequenceBits
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	for _, id := range ids {
-		run := y.runs[id>>bits]
-		if run == nil {
-			run = new([1 << 13 / 64]uint64)
-			y.runs[id>>bits] = run
-		}
-		sequence := id & (1<<bits - 1)
-		if run[sequence/64]&(1<<(sequence%64)) != 0 {
-			y.duplicates = append(y.duplicates, id)
-		}
-		run[sequence/64] |= 1 << (sequence % 64)
-		y.count++
-	}
-}
-
-func (y *tally) total() int64 {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	return y.count
-}
-
-// check fails the test when an ID came twice.
-func (y *tally) check(t *testing.T) {
-	t.Helper()
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	if len(y.duplicates) > 0 {
-		t.Errorf("%d of %d IDs came again, such as %v", len(y.duplicates), y.count, y.duplicates[:min(3, len(y.duplicates))])
-	}
-}
 
 // A refusal is an answer other than 200.
 type refusal struct {
@@ -108,7 +62,7 @@ func fetch(ctx context.Context, client *http.Client, url string, n int) ([]int64
 // fails it.
 type crowd struct {
 	t       *testing.T
-	tally   *tally
+	issued  *idset.Set
 	servers func() []string                                     // URLs
 	failed  func(url string, began, ended time.Time, err error) // is told of each attempt that failed
 	cancel  context.CancelFunc
@@ -139,7 +93,7 @@ func (c *crowd) request(ctx context.Context, client *http.Client, turn int) {
 		url, began := servers[(turn/7+i)%len(servers)], time.Now()
 		var ids []int64
 		if ids, err = fetch(ctx, client, url, n); err == nil {
-			c.tally.add(ids...)
+			c.issued.Once(c.t, ids...)
 			return
 		}
 		if ctx.Err() != nil {

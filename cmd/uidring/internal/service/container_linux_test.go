@@ -94,8 +94,8 @@ func inContainer(t *testing.T, store, environment string) {
 	}
 	c.signal(syscall.SIGTERM)
 	c.wait()
-	if !c.cmd.ProcessState.Success() {
-		t.Errorf("%v\n%s", c.cmd.ProcessState, c.log)
+	if !c.Cmd.ProcessState.Success() {
+		t.Errorf("%v\n%s", c.Cmd.ProcessState, c.log)
 	}
 }
 

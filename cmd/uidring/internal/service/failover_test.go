@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // Three servers are one service. One is killed under load, another is told to end, both come back:
@@ -37,15 +39,15 @@ func standIn(t *testing.T, settings [][]string) {
 	for _, args := range settings {
 		f.children = append(f.children, serve(t, args...))
 	}
-	all := newTally()
-	c := &crowd{t: t, tally: all, servers: f.urls, failed: f.judge}
+	all := new(idset.Set)
+	c := &crowd{t: t, issued: all, servers: f.urls, failed: f.judge}
 	c.draw(6)
 	more := func() { // IDs for all clients
-		goal := all.total() + 20_000
-		until(t, "IDs", func() bool { return all.total() >= goal })
+		goal := all.Len() + 20_000
+		poll.Until(t, "IDs", func() bool { return all.Len() >= goal })
 	}
 	more()
-	f.end(0, (*child).kill)
+	f.end(0, (*child).Kill)
 	more()
 	f.replace(0, serve(t, settings[0]...))
 	more()
@@ -54,8 +56,7 @@ func standIn(t *testing.T, settings [][]string) {
 	f.replace(1, serve(t, settings[1]...))
 	more()
 	c.end()
-	all.check(t)
-	t.Logf("%d IDs, %d attempts failed at a server that was killed, %d at one that was told to end", all.total(), f.failed[0], f.failed[1])
+	t.Logf("%d IDs, %d attempts failed at a server that was killed, %d at one that was told to end", all.Len(), f.failed[0], f.failed[1])
 }
 
 // A fleet is some servers, of which some end.

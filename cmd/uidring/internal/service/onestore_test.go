@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // A host has the folders of a user, where serve keeps its data, and a copy of an earlier state.
@@ -52,7 +53,7 @@ func (h host) refused(args []string, texts ...string) {
 			h.t.Errorf("%q: no %q in\n%s", args, text, log)
 		}
 	}
-	if code := c.cmd.ProcessState.ExitCode(); code != 2 || strings.Contains(log, "ready") {
+	if code := c.Cmd.ProcessState.ExitCode(); code != 2 || strings.Contains(log, "ready") {
 		h.t.Errorf("%q: exit code %d, want 2\n%s", args, code, log)
 	}
 }
@@ -142,7 +143,7 @@ func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
 	h.refused([]string{"--data=" + copied, "--new-store"}, "is a copy of "+moved)
 	h.must(os.RemoveAll(moved))
 	c := h.launch("--data=" + copied) // the copy may be older than the original was
-	until(t, "a quarantine", func() bool { return c.log.find("waiting for a worker ID") != nil || c.hasEnded() })
+	poll.Until(t, "a quarantine", func() bool { return c.log.find("waiting for a worker ID") != nil || c.hasEnded() })
 	if c.hasEnded() {
 		t.Errorf("log:\n%s", c.log)
 	}
@@ -179,7 +180,7 @@ func TestStoreOfAUnitThatIsGoneIsNotReplaced(t *testing.T) {
 	}
 	c = start()
 	c.wait()
-	if code := c.cmd.ProcessState.ExitCode(); code != 2 {
+	if code := c.Cmd.ProcessState.ExitCode(); code != 2 {
 		t.Errorf("exit code %d, want 2\n%s", code, c.log)
 	}
 }
@@ -190,7 +191,7 @@ func TestStoreThatMovesUnderAServerIsReported(t *testing.T) {
 	c := h.serve("--window=1s")
 	h.must(os.Rename(h.data(), h.data()+"-moved"))
 	const failed = "worker ID: call to the store failed"
-	until(t, "a failed call", func() bool { return c.log.find(failed) != nil || c.hasEnded() })
+	poll.Until(t, "a failed call", func() bool { return c.log.find(failed) != nil || c.hasEnded() })
 	if text := fmt.Sprint(c.log.find(failed)["error"]); !strings.Contains(text, "the file "+h.file()+" was moved, replaced or deleted while it was open") {
 		t.Errorf("logged %s", text)
 	}

@@ -19,6 +19,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 // pemPair is a certificate that signs itself, with its key.
@@ -122,11 +124,11 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 	}
 	becomes := func(want int64) {
 		t.Helper()
-		until(t, fmt.Sprint("certificate ", want), func() bool { return serial.Load() == want })
+		poll.Until(t, fmt.Sprint("certificate ", want), func() bool { return serial.Load() == want })
 	}
 	refused := func(want string) {
 		t.Helper()
-		until(t, want, func() bool {
+		poll.Until(t, want, func() bool {
 			record := log.find("certificate not loaded, the old contents stay in use")
 			return record != nil && strings.Contains(record["error"].(string), want)
 		})
@@ -218,12 +220,12 @@ func TestTokensAreReplacedUnderLoad(t *testing.T) {
 		t.Errorf("a token that is not there yet: status %d", got)
 	}
 	replace(t, cfg.TokenFile, "a "+kept+"\nb "+next+"\n")
-	until(t, "the new token", func() bool { return status(next) == http.StatusOK })
+	poll.Until(t, "the new token", func() bool { return status(next) == http.StatusOK })
 	if got := status(old); got != http.StatusUnauthorized {
 		t.Errorf("a token that is gone: status %d", got)
 	}
 	replace(t, cfg.TokenFile, "short x\n")
-	until(t, "a refusal", func() bool { return log.find("tokens not loaded, the old contents stay in use") != nil })
+	poll.Until(t, "a refusal", func() bool { return log.find("tokens not loaded, the old contents stay in use") != nil })
 	if got := status(next); got != http.StatusOK {
 		t.Errorf("after a bad file: status %d", got)
 	}

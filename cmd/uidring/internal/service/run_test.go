@@ -20,7 +20,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // A logbook is the log of a service. Any number of goroutines may use it.
@@ -115,7 +116,7 @@ func start(t *testing.T, cfg Config, log *logbook) *running {
 			t.Errorf("Run: %v", err)
 		}
 	})
-	until(t, "a listener", func() bool { return log.find("listening") != nil || len(r.ended) > 0 })
+	poll.Until(t, "a listener", func() bool { return log.find("listening") != nil || len(r.ended) > 0 })
 	if record := log.find("listening"); record != nil {
 		r.address = record["address"].(string)
 	}
@@ -126,7 +127,7 @@ func start(t *testing.T, cfg Config, log *logbook) *running {
 func ready(t *testing.T, cfg Config, log *logbook) *running {
 	t.Helper()
 	r := start(t, cfg, log)
-	until(t, "a worker ID", func() bool { return log.find("ready") != nil || len(r.ended) > 0 })
+	poll.Until(t, "a worker ID", func() bool { return log.find("ready") != nil || len(r.ended) > 0 })
 	return r
 }
 
@@ -215,7 +216,7 @@ func TestNewcomersAreAnsweredAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.stop()
-	until(t, "a listener that is closed", func() bool {
+	poll.Until(t, "a listener that is closed", func() bool {
 		conn, err := net.Dial("tcp", r.address)
 		if err == nil {
 			_ = conn.Close()
@@ -261,7 +262,7 @@ func TestDrainTakesRequestsAndIsNotReady(t *testing.T) {
 	}
 	r.stop()
 	client := clients(t, nil)["HTTP/1.1"]
-	until(t, "a service that is not ready", func() bool {
+	poll.Until(t, "a service that is not ready", func() bool {
 		status, _, err := get(client, "http://"+r.address+"/readyz")
 		if err != nil {
 			t.Fatal(err)
@@ -280,7 +281,7 @@ func TestQuarantineIsNotReadyAndCanBeStopped(t *testing.T) {
 	cfg, log := testConfig(t)
 	cfg.DSN = redis.DSN()
 	r := start(t, cfg, log)
-	until(t, "a quarantine", func() bool { return log.find("waiting for a worker ID") != nil || len(r.ended) > 0 })
+	poll.Until(t, "a quarantine", func() bool { return log.find("waiting for a worker ID") != nil || len(r.ended) > 0 })
 	client := clients(t, nil)["HTTP/1.1"]
 	for path, want := range map[string]int{
 		"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable, "/v1/id": http.StatusServiceUnavailable, "/": http.StatusServiceUnavailable,

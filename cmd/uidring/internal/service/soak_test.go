@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 var soakFor = flag.Duration("soak", 5*time.Second, "how long TestSoak goes on")
@@ -48,8 +50,8 @@ func TestSoak(t *testing.T) {
 	window := min(max(*soakFor/10, time.Second), 5*time.Second)
 	database := testserver.MariaDB(t)
 	server := serve(t, "--store=mysql://root@"+database.Addr()+"/uidring", "--window="+window.String(), "--max-ahead=0s") // many days of ID time
-	s, all := &soak{refusals: make(map[refusal]int)}, newTally()
-	c := &crowd{t: t, tally: all, servers: func() []string { return []string{server.url()} }, failed: s.note}
+	s, all := &soak{refusals: make(map[refusal]int)}, new(idset.Set)
+	c := &crowd{t: t, issued: all, servers: func() []string { return []string{server.url()} }, failed: s.note}
 	c.draw(6)
 	probe := clients(t, nil)["HTTP/1.1"]
 	stopWatching := lookOn(t, server)
@@ -58,28 +60,27 @@ func TestSoak(t *testing.T) {
 	var first usage
 	began := time.Now()
 	for outage := 1; outage == 1 || time.Since(began) < *soakFor; outage++ {
-		goal := all.total() + 10_000
-		until(t, "IDs", func() bool { return all.total() >= goal })
+		goal := all.Len() + 10_000
+		poll.Until(t, "IDs", func() bool { return all.Len() >= goal })
 		pause(t, window)
 		if outage <= 2 {
 			first = use(t, probe, server)
 		}
-		t.Logf("%3.0f s  %11d IDs  %v", time.Since(began).Seconds(), all.total(), use(t, probe, server))
+		t.Logf("%3.0f s  %11d IDs  %v", time.Since(began).Seconds(), all.Len(), use(t, probe, server))
 		refused := s.seen(noLease)
 		database.Kill9()
-		until(t, "a shortage", func() bool { return s.seen(noLease) > refused })
+		poll.Until(t, "a shortage", func() bool { return s.seen(noLease) > refused })
 		wantReady(t, probe, server, http.StatusServiceUnavailable)
 		database.Restart()
 		wantReady(t, probe, server, http.StatusOK)
 	}
-	goal := all.total() + 10_000
-	until(t, "IDs", func() bool { return all.total() >= goal })
+	goal := all.Len() + 10_000
+	poll.Until(t, "IDs", func() bool { return all.Len() >= goal })
 	last := use(t, probe, server)
 	c.end()
 	stopWatching()
 	server.terminate()
-	all.check(t)
-	t.Logf("%3.0f s  %11d IDs  %v", time.Since(began).Seconds(), all.total(), last)
+	t.Logf("%3.0f s  %11d IDs  %v", time.Since(began).Seconds(), all.Len(), last)
 	t.Logf("refused: %v", s.refusals)
 	delete(s.refusals, noLease)
 	if len(s.refusals) > 0 || len(s.others) > 0 {
@@ -129,12 +130,12 @@ func lookOn(t *testing.T, c *child) (stop func()) {
 func pause(t *testing.T, d time.Duration) {
 	t.Helper()
 	end := time.Now().Add(d)
-	until(t, "time", func() bool { return time.Now().After(end) })
+	poll.Until(t, "time", func() bool { return time.Now().After(end) })
 }
 
 func wantReady(t *testing.T, client *http.Client, c *child, want int) {
 	t.Helper()
-	until(t, fmt.Sprint("status ", want, " of /readyz"), func() bool {
+	poll.Until(t, fmt.Sprint("status ", want, " of /readyz"), func() bool {
 		status, _, err := get(client, c.url()+"/readyz")
 		return err == nil && status == want
 	})

@@ -11,26 +11,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 // patience is how long anything may take that the machine alone decides about.
 const patience = time.Minute
-
-// until polls until happened returns true.
-func until(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !happened() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
 
 // watched loads a number from a file and follows it until the test ends.
 func watched(t *testing.T, path string) *reloaded[string] {
@@ -55,7 +41,7 @@ func watched(t *testing.T, path string) *reloaded[string] {
 		cancel()
 		<-ended
 	})
-	until(t, "the look at the beginning", func() bool { return looks.Load() > 0 })
+	poll.Until(t, "the look at the beginning", func() bool { return looks.Load() > 0 })
 	return r
 }
 
@@ -66,7 +52,7 @@ func TestChangesOfAFileAreSeen(t *testing.T) {
 	r := watched(t, path)
 	becomes := func(want string) {
 		t.Helper()
-		until(t, "value "+want, func() bool { return *r.current() == want })
+		poll.Until(t, "value "+want, func() bool { return *r.current() == want })
 	}
 	write(t, path, "2")
 	becomes("2")
@@ -105,7 +91,7 @@ func TestSecretOfKubernetesIsSeenToChange(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "..new"), filepath.Join(dir, "..data")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "value 2", func() bool { return *r.current() == "2" })
+	poll.Until(t, "value 2", func() bool { return *r.current() == "2" })
 }
 
 // hangup sends SIGHUP to this process.
@@ -130,7 +116,7 @@ func TestHangupHasFilesReadAgain(t *testing.T) {
 	if err := hangup(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "value 2", func() bool { return *r.current() == "2" })
+	poll.Until(t, "value 2", func() bool { return *r.current() == "2" })
 }
 
 // Deployment tools replace whole folders. The new one is watched from the next SIGHUP on.
@@ -153,9 +139,9 @@ func TestFolderThatWasReplacedIsWatchedAgain(t *testing.T) {
 	if err := hangup(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "value 2", func() bool { return *r.current() == "2" })
+	poll.Until(t, "value 2", func() bool { return *r.current() == "2" })
 	write(t, path, "3")
-	until(t, "value 3", func() bool { return *r.current() == "3" })
+	poll.Until(t, "value 3", func() bool { return *r.current() == "3" })
 }
 
 // A certificate and its key mostly lie in one folder.

@@ -19,7 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/store"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // password has every character that means something in a URL or in a driver's own form.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/store"
-	"github.com/uidring/uidring/internal/testserver"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // pki is the PEM files of an authority, and of a certificate for 127.0.0.1 by it.

@@ -1,0 +1,258 @@
+package assignertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// nameCases check stores that hold several namespaces or create rows in bulk.
+func nameCases() []storeCase {
+	return []storeCase{
+		{"NamespacesAreListed", namesListed},
+		{"EveryAllowedNameIsANamespaceOfItsOwn", namesApart},
+		{"NamesThatAreNotAllowedAreRefused", namesRefused},
+		{"NamespacesThatLookAlikeAreRefused", namesAlike},
+		{"OneOfTheNamespacesThatLookAlikeAtOnceWins", namesAlikeAtOnce},
+		{"FreeRowsAreCreatedAtOnce", createFree},
+	}
+}
+
+// named returns the namespace as an [assigner.Namespaced], or skips the case.
+func (n namespace) named(t *testing.T) assigner.Namespaced {
+	t.Helper()
+	s, ok := n.Handle().(assigner.Namespaced)
+	if !ok || n.Other == nil {
+		t.Skip("the store is not an assigner.Namespaced")
+	}
+	return s
+}
+
+// other opens another namespace, and checks its name.
+func (n namespace) other(t *testing.T, name string) assigner.Namespaced {
+	t.Helper()
+	s, ok := n.Other(name).(assigner.Namespaced)
+	if !ok || s.Namespace() != name {
+		t.Fatalf("Other(%q) opened %T, want an assigner.Namespaced of that name", name, s)
+	}
+	return s
+}
+
+// metaOf returns a meta row that belongs to a name alone.
+func metaOf(name string) assigner.Meta {
+	m := sampleMeta()
+	m.Namespace, m.DatacenterID = "N-"+name[:min(len(name), 62)], int64(len(name))
+	return m
+}
+
+// wantNames checks which of some names have a namespace. A server may have others, too.
+func wantNames(t *testing.T, s assigner.Namespaced, names []string, created ...string) {
+	t.Helper()
+	all := call(t, "Namespaces", s.Namespaces)
+	for _, name := range names {
+		got, ok := all[name]
+		got.Epoch = got.Epoch.UTC()
+		if want := slices.Contains(created, name); ok != want || want && got != metaOf(name) {
+			t.Errorf("Namespaces has %+v for %q, %v; want one: %v", got, name, ok, want)
+		}
+	}
+}
+
+func namesListed(t *testing.T, n namespace) {
+	own := n.named(t)
+	a, b, c := own.Namespace(), own.Namespace()+"-b", "namespaces" // a name that a key of the store may have
+	names := []string{a, b, c}
+	second, third := n.other(t, b), n.other(t, c)
+	wantNames(t, own, names)
+	if !swap(t, second, assigner.Row{}, sampleRow(1), time.Hour) {
+		t.Fatal("the row was not created")
+	}
+	wantNames(t, second, names) // a row alone makes no namespace
+	for i, s := range []assigner.Namespaced{own, second, third} {
+		if !swapMeta(t, s, assigner.Meta{}, metaOf(names[i])) {
+			t.Fatalf("the meta row of %q was not created", names[i])
+		}
+		for _, reader := range []assigner.Namespaced{own, second, third} {
+			wantNames(t, reader, names, names[:i+1]...)
+		}
+	}
+	if !swap(t, own, assigner.Row{}, sampleRow(1), time.Hour) {
+		t.Fatal("the row was not created")
+	}
+	n.Clear(t)
+	wantNames(t, own, names, b, c)
+}
+
+func namesApart(t *testing.T, n namespace) {
+	own := n.named(t).Namespace()
+	names := []string{own, own + "-", "0.-_", "meta", own + strings.Repeat("x", 64-len(own))}
+	for i, name := range names {
+		row, meta := sampleRow(0), metaOf(name)
+		row.Fence += int64(i)
+		s := n.other(t, name)
+		if !swap(t, s, assigner.Row{}, row, time.Hour) || !swapMeta(t, s, assigner.Meta{}, meta) {
+			t.Errorf("the first rows of namespace %q were not created", name)
+		}
+	}
+	for i, name := range names {
+		s := n.other(t, name)
+		rows := list(t, s)
+		if len(rows) != 1 || rows[0].Fence != sampleRow(0).Fence+int64(i) {
+			t.Errorf("namespace %q has rows %+v, want one with fence %d", name, rows, sampleRow(0).Fence+int64(i))
+		}
+		if got := loadMeta(t, s); got != metaOf(name) {
+			t.Errorf("namespace %q has meta %+v, want %+v", name, got, metaOf(name))
+		}
+		wantNames(t, s, names, names...)
+	}
+}
+
+func namesRefused(t *testing.T, n namespace) {
+	n.named(t)
+	for _, name := range []string{"", strings.Repeat("x", 65), "a b", "a ", " a", "a\t", "ä", "a/b", "a\x00", "a{b}"} {
+		for method, f := range everyCall(n.Other(name)) {
+			ctx, cancel := bounded(t)
+			err := f(ctx)
+			cancel()
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q, allowed: 1 to 64 of the characters", name)) {
+				t.Errorf("%s with namespace %q: %v, want the error of assigner.CheckNamespace", method, name, err)
+			}
+		}
+	}
+}
+
+// everyCall returns a call of each method of a store.
+func everyCall(s assigner.Store) map[string]func(context.Context) error {
+	calls := map[string]func(context.Context) error{
+		"Status":   func(ctx context.Context) error { _, err := s.Status(ctx); return err },
+		"LoadMeta": func(ctx context.Context) error { _, err := s.LoadMeta(ctx); return err },
+		"SwapMeta": func(ctx context.Context) error { _, err := s.SwapMeta(ctx, assigner.Meta{}, sampleMeta()); return err },
+		"Load":     func(ctx context.Context) error { _, err := s.Load(ctx, 2); return err },
+		"List":     func(ctx context.Context) error { _, err := s.List(ctx); return err },
+		"Expired":  func(ctx context.Context) error { _, err := s.Expired(ctx, 1); return err },
+		"Swap": func(ctx context.Context) error {
+			_, err := s.Swap(ctx, assigner.Row{}, sampleRow(2), time.Hour)
+			return err
+		},
+	}
+	if named, ok := s.(assigner.Namespaced); ok {
+		calls["Namespaces"] = func(ctx context.Context) error { _, err := named.Namespaces(ctx); return err }
+	}
+	return calls
+}
+
+// try calls Assign once. It reports whether a row was taken, in quarantine or not.
+func try(t *testing.T, s assigner.Store, cfg assigner.LeaseConfig) (bool, error) {
+	ctx, cancel := bounded(t)
+	defer cancel()
+	_, err := assigner.Leased(s, cfg).Assign(ctx, Domain())
+	return err == nil || errors.Is(err, assigner.ErrQuarantined), err
+}
+
+// namesAlike checks names that differ only in letter case, which are nearly always a mistake.
+func namesAlike(t *testing.T, n namespace) {
+	name := n.named(t).Namespace() + "-I"
+	for _, s := range []string{name, name + ".", name[:len(name)-2] + "_I"} {
+		if ok, err := try(t, n.other(t, s), n.config()); !ok {
+			t.Errorf("Assign in namespace %q: %v", s, err)
+		}
+	}
+	meta := loadMeta(t, n.other(t, name))
+	for _, alike := range []string{name[:len(name)-1] + "i", strings.ToUpper(name[:1]) + name[1:], strings.ToUpper(name)} {
+		twin := n.other(t, alike)
+		_, err := try(t, twin, n.config())
+		text := fmt.Sprintf("namespace %q differs from %q", alike, name)
+		if !errors.Is(err, assigner.ErrWorkerOverlap) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "letter case") {
+			t.Errorf("Assign: %v, want ErrWorkerOverlap with the error of assigner.CheckNamespaceTwin", err)
+		}
+		if rows := list(t, twin); len(rows) > 0 {
+			t.Errorf("namespace %q has rows %+v, want none", alike, rows)
+		}
+		if _, ok := call(t, "Namespaces", twin.Namespaces)[alike]; ok {
+			t.Errorf("namespace %q was created beside %q", alike, name)
+		}
+	}
+	if got := loadMeta(t, n.other(t, name)); got != meta {
+		t.Errorf("meta %+v, was %+v", got, meta)
+	}
+	if swapMeta(t, n.other(t, name), assigner.Meta{}, sampleMeta()) {
+		t.Errorf("namespace %q was created again", name)
+	}
+	if ok, err := try(t, n.other(t, name), n.config()); !ok {
+		t.Errorf("Assign in namespace %q again: %v", name, err)
+	}
+}
+
+// namesAlikeAtOnce creates namespaces that look alike at once. One gives out worker IDs, or none if
+// the store has several meta rows, which people must then remove.
+func namesAlikeAtOnce(t *testing.T, n namespace) {
+	own := n.named(t).Namespace()
+	for round := range 5 {
+		name := fmt.Sprint(own, "-twins", round)
+		spellings := []string{name, strings.Replace(name, "t", "T", 1), strings.ToUpper(name), strings.Replace(name, "-tw", "-tW", 1)}
+		won, errs := make([]bool, len(spellings)), make([]error, len(spellings))
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for i, s := range spellings {
+			twin := n.other(t, s)
+			wg.Go(func() {
+				<-start
+				won[i], errs[i] = try(t, twin, n.config())
+			})
+		}
+		close(start)
+		wg.Wait()
+		winners, created := 0, 0
+		all := call(t, "Namespaces", n.Handle().(assigner.Namespaced).Namespaces)
+		for i, s := range spellings {
+			if won[i] {
+				winners++
+			} else if !errors.Is(errs[i], assigner.ErrWorkerOverlap) {
+				t.Errorf("Assign in namespace %q: %v, want ErrWorkerOverlap", s, errs[i])
+			}
+			if _, ok := all[s]; ok {
+				created++
+			}
+		}
+		if winners > 1 || winners == 0 && created < 2 {
+			t.Errorf("%d of %q give out worker IDs, and %d were created; want one", winners, spellings, created)
+		}
+	}
+}
+
+// createFree creates rows beside a held row, which stays unchanged.
+func createFree(t *testing.T, n namespace) {
+	s, ok := n.Handle().(assigner.Creator)
+	if !ok {
+		t.Skip("the store is not an assigner.Creator")
+	}
+	held := sampleRow(3)
+	if !swap(t, s, assigner.Row{}, held, time.Hour) {
+		t.Fatal("the row was not created")
+	}
+	before := load(t, s, held.WorkerID)
+	const rows = 256
+	free := make([]assigner.Row, rows)
+	for i := range free {
+		free[i] = assigner.Row{WorkerID: held.WorkerID + int64(i), Version: 1, Fence: 7, Identity: "some server"}
+	}
+	for _, rows := range [][]assigner.Row{free, free, nil} {
+		call(t, "CreateFree", func(ctx context.Context) (any, error) { return nil, s.CreateFree(ctx, rows, -time.Minute) })
+	}
+	if found := expired(t, n.Handle(), 2*rows); len(found) != rows-1 {
+		t.Errorf("%d rows have expired, want %d", len(found), rows-1)
+	}
+	for _, row := range free[1:] {
+		wantRow(t, s, row)
+	}
+	if after := load(t, s, held.WorkerID); !sameRow(after, before) {
+		t.Errorf("row %+v, was %+v", after, before)
+	}
+}

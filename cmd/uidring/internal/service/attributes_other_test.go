@@ -1,7 +1,0 @@
-//go:build !linux
-
-package service
-
-import "os/exec"
-
-func setAttributes(*exec.Cmd) {}

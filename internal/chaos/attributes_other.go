@@ -1,8 +1,0 @@
-//go:build !linux
-
-package chaos
-
-import "os/exec"
-
-// setAttributes does nothing: here a child ends with its standard input, unless it is stopped.
-func setAttributes(*exec.Cmd) {}

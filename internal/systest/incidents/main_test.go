@@ -1,0 +1,11 @@
+package incidents_test
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	runChild()
+	os.Exit(m.Run())
+}

@@ -1,0 +1,182 @@
+package sql_test
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+func TestLeasesOnSQLite(t *testing.T) {
+	t.Parallel()
+	storetest.RunLeases(t, sqlite())
+}
+
+func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) {
+	t.Parallel()
+	storetest.LeasesConform(t, writeAhead())
+}
+
+func TestLeaseSwapWaitsForAWriterOfSQLite(t *testing.T) {
+	db, dsn := sqlite().Applied(t)
+	writer := open(t, dsn)
+	writer.SetMaxOpenConns(1)
+	storetest.SwapWaits(t, db, func() { storetest.Exec(t, writer, "BEGIN IMMEDIATE") },
+		func() { storetest.Exec(t, writer, "COMMIT") })
+}
+
+func TestLeasesOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	storetest.RunLeases(t, postgres(testserver.PostgreSQL(t)))
+}
+
+// In a serializable transaction a swap that comes late fails, in place of finding the row changed.
+func TestLeasesOnSerializablePostgreSQL(t *testing.T) {
+	t.Parallel()
+	storetest.LeasesConform(t, postgres(testserver.PostgreSQL(t, "-c", "default_transaction_isolation=serializable")))
+}
+
+func TestFaultsOfLeasesOnPostgreSQL(t *testing.T) {
+	storetest.LeasesWithstandFaults(t, postgres(testserver.PostgreSQL(t)))
+}
+
+func TestLeaseSwapWaitsForALockOfPostgreSQL(t *testing.T) {
+	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
+	var tx *sqlx.Tx
+	storetest.SwapWaits(t, open(t, dsn+"&lock_timeout=20"), func() {
+		tx = db.MustBegin()
+		tx.MustExec("SELECT 1 FROM WORKER_LEASE FOR UPDATE")
+	}, func() {
+		if err := tx.Commit(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A swap is tried again only where the server has refused it. After a shutdown, and on a connection
+// that is gone, it may have taken effect.
+func TestPostgreSQLSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
+	b := postgres(testserver.PostgreSQL(t))
+	for _, tt := range []struct {
+		state    string
+		repeated int
+		sentinel error
+	}{
+		{"40001", 3, nil}, {"40P01", 3, nil}, {"55P03", 3, nil}, {"25006", 3, nil},
+		{"08006", 0, sqlassigner.ErrUnreachable}, {"57P01", 0, sqlassigner.ErrUnreachable},
+		{"42501", 0, sqlassigner.ErrAccessDenied},
+	} {
+		t.Run(tt.state, func(t *testing.T) {
+			db, _ := b.Applied(t)
+			storetest.SwapFails(t, db, func() {
+				storetest.Exec(t, db, "CREATE SEQUENCE attempt",
+					fmt.Sprintf("CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "+
+						"IF nextval('attempt') < 4 THEN RAISE EXCEPTION 'passes' USING ERRCODE = '%s'; END IF; "+
+						"RETURN NEW; END $$", tt.state),
+					"CREATE TRIGGER fails BEFORE UPDATE ON WORKER_LEASE FOR EACH ROW EXECUTE FUNCTION fails()")
+			}, tt.repeated, tt.sentinel)
+		})
+	}
+}
+
+func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {
+	s := testserver.PostgreSQL(t)
+	db, dsn := postgres(s).Applied(t)
+	first := identity(t, db)
+	if !regexp.MustCompile(`^[0-9]{10,20} timeline 00000001$`).MatchString(first) {
+		t.Errorf("identity %q, want the system identifier and timeline 00000001", first)
+	}
+	storetest.Exec(t, db, "CREATE USER ids", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ids")
+	plain := open(t, strings.Replace(dsn, "postgres@", "ids@", 1))
+	if got := identity(t, plain); got != first {
+		t.Errorf("identity %q for a user with few rights, want %q", got, first)
+	}
+	storetest.Exec(t, db, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+	if got := identity(t, plain); got != "" {
+		t.Errorf("identity %q for a user who may not read it, want none", got)
+	}
+	storetest.Assign(t, assigner.Leased(storetest.LeaseStore(plain), assigner.LeaseConfig{}))
+
+	var folder string
+	if err := db.Get(&folder, "SELECT current_setting('data_directory')"); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	if err := os.WriteFile(filepath.Join(folder, "recovery.signal"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.Restart("-c", "restore_command=false") // the archive has nothing: recovery ends where the log does
+	if got, want := identity(t, db), strings.Replace(first, "00000001", "00000002", 1); got != want {
+		t.Errorf("identity %q after a restore, want %q", got, want)
+	}
+}
+
+// identity waits until the server takes writes.
+func identity(t *testing.T, db *sqlx.DB) string {
+	t.Helper()
+	status, err := storetest.LeaseStore(db).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.Identity
+}
+
+func TestLeasesOnPostgreSQLSayWhatIsWrong(t *testing.T) {
+	s := testserver.PostgreSQL(t)
+	admin, dsn := postgres(s).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids PASSWORD 'hunter2'", "CREATE USER reader PASSWORD 'hunter2'",
+		"GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+	as := func(user, database string) string {
+		u, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User, u.Path = url.UserPassword(user, "hunter2"), "/"+database
+		return u.String()
+	}
+	for _, tt := range []struct {
+		dsn      string
+		sentinel error
+		want     string
+	}{
+		{as("ids", "test1"), sqlassigner.ErrAccessDenied, "permission denied for table worker_lease_meta"},
+		{as("reader", "test1"), sqlassigner.ErrAccessDenied, "the user needs SELECT, INSERT and UPDATE"},
+		{as("postgres", "absent"), sqlassigner.ErrTableMissing, "create the database"},
+		{as("postgres", "test1") + "&default_transaction_read_only=on", assigner.ErrStoreNotDurable, "transaction_read_only is on"},
+		{strings.Replace(as("ids", "test1"), s.Addr(), "127.0.0.1:1", 1), sqlassigner.ErrUnreachable, "check that the server runs"},
+	} {
+		a := assigner.Leased(storetest.LeaseStore(open(t, tt.dsn)), assigner.LeaseConfig{})
+		_, err := storetest.TryAssign(t, a, 2*time.Second)
+		if !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v; want %v with %q, without the password", tt.dsn, err, tt.sentinel, tt.want)
+		}
+	}
+}
+
+// A user with rights on the lease tables alone cannot know whether WORKER_NODE gives out the same
+// worker IDs. Where there is no such table, there is nothing to know.
+func TestLeasesOnPostgreSQLNeedToSeeTheNodes(t *testing.T) {
+	admin, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids", "GRANT SELECT, INSERT, UPDATE ON WORKER_LEASE, WORKER_LEASE_META TO ids")
+	a := assigner.Leased(storetest.LeaseStore(open(t, strings.Replace(dsn, "postgres@", "ids@", 1))), assigner.LeaseConfig{})
+	_, err := storetest.TryAssign(t, a, time.Minute)
+	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot see whether worker_node gives out the same worker IDs") {
+		t.Errorf("Assign without the right to look at WORKER_NODE: %v, want ErrAccessDenied that says so", err)
+	}
+	storetest.Exec(t, admin, "DROP TABLE WORKER_NODE")
+	storetest.Assign(t, a)
+	storetest.Exec(t, admin, "CREATE TABLE WORKER_NODE (ID bigint)", "GRANT SELECT ON WORKER_NODE TO ids")
+	storetest.Assign(t, a)
+}

@@ -1,0 +1,223 @@
+package sql_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/schema"
+)
+
+// postgres is a backend whose databases lie on one server.
+func postgres(s *testserver.Server) storetest.Database {
+	var databases atomic.Int64
+	return storetest.Database{
+		Empty: func(t *testing.T) (*sqlx.DB, string) {
+			name := fmt.Sprintf("test%d", databases.Add(1))
+			storetest.Exec(t, open(t, s.DSN()), "CREATE DATABASE "+name)
+			dsn := strings.Replace(s.DSN(), "/postgres?", "/"+name+"?", 1)
+			return open(t, dsn), dsn
+		},
+		NodeFile:   "worker_node_postgres.sql",
+		StickyFile: "worker_sticky_postgres.sql",
+		LeaseFile:  "worker_lease_postgres.sql",
+		Open:       open,
+		Addr:       s.Addr(),
+		Kill: func(*testing.T) {
+			s.Kill9()
+			s.Restart()
+		},
+		Down: func(*testing.T, string) (up func()) {
+			s.Kill9()
+			return func() { s.Restart() }
+		},
+		Block: func(t *testing.T, dsn, table string) (unblock func()) {
+			tx := open(t, dsn).MustBegin()
+			tx.MustExec("LOCK TABLE " + table + " IN EXCLUSIVE MODE")
+			return func() {
+				if err := tx.Commit(); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+		Blocked: "SELECT COUNT(*) FROM pg_locks WHERE NOT granted",
+		Numbers: "generate_series(0, %d) AS NUMBERS(N)",
+		Analyze: "ANALYZE WORKER_LEASE",
+		Explain: "EXPLAIN",
+		Now:     "CURRENT_TIMESTAMP",
+		Reads: func(t *testing.T, db *sqlx.DB) (read int) {
+			storetest.Exec(t, db, "SELECT pg_stat_force_next_flush()")
+			if err := db.Get(&read, "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'worker_lease'"); err != nil {
+				t.Fatal(err)
+			}
+			return read
+		},
+		Inside: insidePostgres,
+		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
+			"TYPE int, LAUNCH_DATE date, MODIFIED timestamptz, CREATED timestamptz)",
+	}
+}
+
+// insidePostgres has pgx begin a transaction on each new connection, since pgx drops a connection
+// that comes back to the pool inside one. Other drivers do not.
+func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sqlx.NewDb(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "BEGIN")
+		return err
+	})), "pgx")
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func TestPostgreSQL(t *testing.T) { storetest.Run(t, postgres(testserver.PostgreSQL(t))) }
+
+func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
+	s := testserver.PostgreSQL(t)
+	db, dsn := postgres(s).Applied(t)
+	const commit, fsync = "synchronous_commit=off (allowed: all others)", "fsync=off (allowed: on)"
+	t.Run("by session", func(t *testing.T) {
+		storetest.CheckUndurable(t, open(t, dsn+"&synchronous_commit=off"), commit)
+	})
+	for _, tt := range []struct{ args, want []string }{
+		{[]string{"-c", "synchronous_commit=off"}, []string{commit}},
+		{[]string{"-c", "fsync=off"}, []string{fsync}},
+		{[]string{"-c", "synchronous_commit=off", "-c", "fsync=off"}, []string{commit, fsync}},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			s.Restart(tt.args...)
+			storetest.CheckUndurable(t, db, tt.want...)
+		})
+	}
+	s.Restart("-c", "synchronous_commit=local")
+	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+}
+
+func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
+	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
+	l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	readOnly := open(t, dsn+"&default_transaction_read_only=on")
+	for _, cfg := range []sqlassigner.Config{{}, {AllowUndurable: true}} {
+		_, err := storetest.TryAssign(t, sqlassigner.Disposable(readOnly, cfg), 300*time.Millisecond)
+		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "transaction_read_only is on") {
+			t.Errorf("Assign: %v, want ErrStoreNotDurable naming transaction_read_only", err)
+		}
+	}
+	set := func(value string) func() {
+		return func() {
+			storetest.Exec(t, db, "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
+			awaitSetting(t, dsn, "default_transaction_read_only", value)
+		}
+	}
+	storetest.ComesBack(t, open(t, dsn), set("on"), func() {
+		storetest.Exec(t, db, "SET default_transaction_read_only = off")
+		set("off")()
+	})
+	if err := l.Renew(t.Context(), 1, 1); err != nil {
+		t.Errorf("Renew: %v", err)
+	}
+}
+
+// awaitSetting returns when new sessions have a setting: the server reads its configuration in its
+// own time.
+func awaitSetting(t *testing.T, dsn, name, want string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for got := ""; got != want; {
+		db := open(t, dsn)
+		if err := db.GetContext(ctx, &got, "SELECT current_setting('"+name+"')"); err != nil {
+			t.Fatal(err)
+		}
+		_ = db.Close()
+	}
+}
+
+// The server counts the attempts in a sequence, which does not take part in transactions, and fails
+// the first three.
+func TestPostgreSQLErrorsThatPassAreTriedAgain(t *testing.T) {
+	b := postgres(testserver.PostgreSQL(t))
+	for _, state := range []string{"40001", "40P01", "55P03", "25006", "08006", "57P01", "57P03", "53300"} {
+		t.Run(state, func(t *testing.T) {
+			db, _ := b.Applied(t)
+			storetest.Exec(t, db, "CREATE SEQUENCE attempt",
+				fmt.Sprintf("CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "+
+					"IF nextval('attempt') < 4 THEN RAISE EXCEPTION 'passes' USING ERRCODE = '%s'; END IF; "+
+					"RETURN NEW; END $$", state),
+				"CREATE TRIGGER fails BEFORE INSERT ON WORKER_NODE FOR EACH ROW EXECUTE FUNCTION fails()")
+			log := storetest.NewLog()
+			storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}))
+			if got := log.Texts(); len(got) != 3 {
+				t.Errorf("%d attempts were repeated, want 3: %q", len(got), got)
+			}
+		})
+	}
+}
+
+func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
+	s := testserver.PostgreSQL(t)
+	admin, dsn := postgres(s).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids PASSWORD 'hunter2'", "CREATE USER reader PASSWORD 'hunter2'",
+		"GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+	as := func(user, database string) string {
+		u, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.UserPassword(user, "hunter2")
+		if database != "" {
+			u.Path = "/" + database
+		}
+		return u.String()
+	}
+	for _, tt := range []struct {
+		dsn      string
+		sentinel error
+		want     string
+	}{
+		{as("absent", ""), sqlassigner.ErrAccessDenied, "check user and password"},
+		{as("ids", ""), sqlassigner.ErrAccessDenied, "permission denied for table"},
+		{as("reader", ""), sqlassigner.ErrAccessDenied, "permission denied for table"},
+		{as("postgres", "absent"), sqlassigner.ErrTableMissing, "create the database"},
+		{strings.Replace(as("ids", ""), s.Addr(), "127.0.0.1:1", 1), sqlassigner.ErrUnreachable, "check that the server runs"},
+	} {
+		db := open(t, tt.dsn)
+		_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), 2*time.Second)
+		if !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v; want %v with %q", tt.dsn, err, tt.sentinel, tt.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the error holds the password: %v", err)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("the error has more than one line: %v", err)
+		}
+	}
+}
+
+func TestPostgreSQLFilesRunWithTheClient(t *testing.T) {
+	client := testserver.Program(t, "psql", "postgresql-client")
+	db, dsn := postgres(testserver.PostgreSQL(t)).Empty(t)
+	for range 2 {
+		for _, f := range schema.PostgreSQL() {
+			runClient(t, f.SQL, client, "-X", "-v", "ON_ERROR_STOP=1", dsn)
+		}
+	}
+	storetest.Assign(t, sqlassigner.Sticky(db, "key", sqlassigner.Config{}))
+}

@@ -1,0 +1,174 @@
+package sql_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+func copyFile(t *testing.T, to, from string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A copy may lack later grants of the original, so its worker IDs are quarantined.
+func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
+	db, dsn := sqlite().Applied(t)
+	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
+	first := identity(t, db)
+	if err := errors.Join(lease.Release(t.Context(), 0), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := fileOf(dsn)
+	copied, moved := path+"-copy", path+"-moved"
+	copyFile(t, copied, path)
+	rename(t, path, moved)
+	again := open(t, durable(moved))
+	if got := identity(t, again); got != first || first == "" {
+		t.Errorf("identity %q under another name, was %q", got, first)
+	}
+	storetest.Assign(t, assigner.Leased(storetest.LeaseStore(again), assigner.LeaseConfig{}))
+
+	other := open(t, durable(copied))
+	if got := identity(t, other); got == first || got == "" {
+		t.Errorf("identity %q of a copy, the original has %q", got, first)
+	}
+	if _, err := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(other), assigner.LeaseConfig{}), time.Minute); !errors.Is(err, assigner.ErrQuarantined) {
+		t.Errorf("Assign from a copy: %v, want ErrQuarantined", err)
+	}
+}
+
+func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
+	for name, replace := range map[string]func(t *testing.T, path, away string){
+		"moved":    func(*testing.T, string, string) {},
+		"its copy": copyFile,
+		"another store": func(t *testing.T, path, _ string) {
+			if err := sqlassigner.Apply(t.Context(), open(t, durable(path)), sqlassigner.Config{}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"deleted": func(t *testing.T, _, away string) { rename(t, away, away+"2") },
+	} {
+		for _, journal := range []string{"DELETE", "WAL", "PERSIST"} {
+			t.Run(name+" "+journal, func(t *testing.T) {
+				db, dsn := sqlite().Applied(t)
+				storetest.Exec(t, db, "PRAGMA journal_mode = "+journal)
+				s := storetest.LeaseStore(db)
+				a := assigner.Leased(s, assigner.LeaseConfig{})
+				lease := storetest.Assign(t, a)
+				path := fileOf(dsn)
+				away := path + "-away"
+				rename(t, path, away)
+				replace(t, path, away)
+				_, errStatus := s.Status(t.Context())
+				_, errAssign := storetest.TryAssign(t, a, time.Minute)
+				for _, err := range []error{errStatus, errAssign, lease.Renew(t.Context(), 1, 2)} {
+					checkMoved(t, err, path)
+				}
+			})
+		}
+	}
+}
+
+func checkMoved(t *testing.T, err error, path string) {
+	t.Helper()
+	if !errors.Is(err, assigner.ErrStoreDamaged) || !strings.Contains(err.Error(), "the file "+path+" was moved, replaced or deleted while it was open") {
+		t.Errorf("%v, want ErrStoreDamaged with the file and what happened to it", err)
+	}
+}
+
+// The pool may have a connection to a file that was replaced before the store is used.
+func TestSQLiteFileThatWasReplacedBeforeTheFirstLookIsRefused(t *testing.T) {
+	db, dsn := sqlite().Applied(t)
+	path := fileOf(dsn)
+	rename(t, path, path+"-away")
+	copyFile(t, path, path+"-away")
+	_, err := storetest.LeaseStore(db).Status(t.Context())
+	checkMoved(t, err, path)
+}
+
+// A connection that is opened after a change of the working folder leads to another file.
+func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
+	t.Chdir(testserver.DiskFolder(t))
+	db := open(t, durable("worker.db"))
+	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	s := storetest.LeaseStore(db)
+	if _, err := s.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, err := filepath.Abs("worker.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(testserver.DiskFolder(t))
+	db.SetMaxIdleConns(-1) // closes the idle connections
+	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Status(t.Context())
+	checkMoved(t, err, first)
+}
+
+// Only SQLite notices a change between a check and a write.
+func TestWriteToAMovedSQLiteFileIsNoMatterOfRights(t *testing.T) {
+	db, dsn := sqlite().Applied(t)
+	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
+	rename(t, fileOf(dsn), fileOf(dsn)+"-away")
+	err := lease.Release(t.Context(), 0)
+	if !errors.Is(err, assigner.ErrStoreDamaged) || !strings.Contains(err.Error(), "moved, replaced or deleted") {
+		t.Errorf("Release: %v, want ErrStoreDamaged", err)
+	}
+}
+
+func TestSQLiteInMemoryIsAFaultOfLeases(t *testing.T) {
+	folder, err := os.MkdirTemp("/dev/shm", "sqlite-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	for dsn, want := range map[string]string{
+		":memory:": "PRAGMA journal_mode=memory",
+		durable(filepath.Join(folder, "worker.db")): "worker.db is on tmpfs, a file system in memory (allowed: a local disk)",
+	} {
+		db := open(t, dsn)
+		db.SetMaxOpenConns(1)
+		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+			t.Fatal(err)
+		}
+		checkFault(t, db, want)
+	}
+}
+
+func checkFault(t *testing.T, db *sqlx.DB, want string) {
+	t.Helper()
+	_, err := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}), time.Minute)
+	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Assign: %v, want ErrStoreNotDurable with %q", err, want)
+	}
+	storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{AllowUndurable: true}))
+}

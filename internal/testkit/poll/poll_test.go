@@ -1,0 +1,49 @@
+package poll_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/internal/testkit/poll"
+)
+
+// recorder is a test that records how it ended.
+type recorder struct {
+	testing.TB
+	text string
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.text = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+func TestUntilEndsWithTheEventOrAtTheDeadline(t *testing.T) {
+	for _, tt := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{0, ""},
+		{time.Second, ""},
+		{poll.Patience - time.Second, ""},
+		{poll.Patience + time.Second, "a start: not within 3m0s"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, began := new(recorder), time.Now()
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				poll.Until(r, "a start", func() bool { return time.Since(began) >= tt.after })
+			}()
+			<-done
+			if took := time.Since(began); r.text != tt.want || took < min(tt.after, poll.Patience) || took > poll.Patience {
+				t.Errorf("event after %v: %q after %v, want %q", tt.after, r.text, took, tt.want)
+			}
+		})
+	}
+}

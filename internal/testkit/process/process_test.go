@@ -1,0 +1,87 @@
+package process_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/internal/testkit/process"
+)
+
+const roleEnv = "UIDRING_PROCESS_ROLE"
+
+// A role is the work of a child: the child writes a text a number of times and its arguments, all
+// at once, and ends with its input.
+type role struct {
+	Text  string
+	Times int
+}
+
+func TestMain(m *testing.M) {
+	var r role
+	if ok, err := process.Role(roleEnv, &r); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	} else if ok {
+		fmt.Print(strings.Repeat(r.Text, r.Times) + fmt.Sprint(os.Args[1:]))
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(3)
+	}
+	os.Exit(m.Run())
+}
+
+func TestChildPlaysItsRoleUntilItsInputEnds(t *testing.T) {
+	c := process.Play(t, roleEnv, role{"ready\n", 1}, "a", "b")
+	if line, err := c.Line(); line != "ready" || err != nil {
+		t.Fatalf("the child says %q, %v, want ready", line, err)
+	}
+	select {
+	case <-c.Ended():
+		t.Error("the child has ended before its input")
+	default:
+	}
+	if err := c.Stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := c.Wait(); c.Cmd.ProcessState.ExitCode() != 3 || err == nil {
+			t.Errorf("ended with %v, want exit status 3", err)
+		}
+	}
+	if line, err := c.Line(); line != "[a b]" || err != io.EOF {
+		t.Errorf("the child's last words are %q, %v, want its arguments and the end", line, err)
+	}
+	c.Kill() // which has nothing to do
+}
+
+func TestOutputOfAKilledChildRemains(t *testing.T) {
+	c := process.Play(t, roleEnv, role{"line\n", 1000})
+	first := make([]byte, 1)
+	if _, err := c.Stdout.Read(first); err != nil {
+		t.Fatal(err)
+	}
+	c.Kill()
+	if c.Cmd.ProcessState.ExitCode() == 3 {
+		t.Errorf("%v, want it killed", c.Cmd.ProcessState)
+	}
+	rest, err := io.ReadAll(c.Stdout)
+	if want := strings.Repeat("line\n", 1000) + "[]"; string(first)+string(rest) != want || err != nil {
+		t.Errorf("%d bytes, %v, want %d", 1+len(rest), err, len(want))
+	}
+}
+
+func TestStartReportsAMissingProgram(t *testing.T) {
+	cmd, err := process.Again(roleEnv, role{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path = "/no/such/program"
+	if _, err := process.StartChild(cmd); err == nil {
+		t.Error("a program that is missing was started")
+	}
+	if _, err := process.Again(roleEnv, func() {}); err == nil {
+		t.Error("Again accepts a role that JSON cannot hold")
+	}
+}

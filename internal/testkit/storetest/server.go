@@ -1,0 +1,73 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+)
+
+// withServer returns a case for a database whose server the test may kill.
+func withServer(run func(t *testing.T, b Database, db *sqlx.DB, dsn string)) func(*testing.T, Database) {
+	return func(t *testing.T, b Database) {
+		if b.Kill == nil {
+			t.Skip("the database has no server, or a shared one")
+		}
+		db, dsn := b.Applied(t)
+		run(t, b, db, dsn)
+	}
+}
+
+// killBetween kills the server between assignments. No worker ID is given out twice.
+func killBetween(t *testing.T, b Database, db *sqlx.DB, _ string) {
+	seen := make(map[int64]bool)
+	a := sqlassigner.Disposable(db, sqlassigner.Config{})
+	var first assigner.Lease
+	for range 4 {
+		for range 5 {
+			l := Assign(t, a)
+			if w := l.Grant().WorkerID; seen[w] {
+				t.Errorf("worker %d was given out twice", w)
+			}
+			seen[l.Grant().WorkerID] = true
+			if first == nil {
+				first = l
+			}
+		}
+		b.Kill(t)
+	}
+	if err := first.Renew(t.Context(), 1, 1); err != nil {
+		t.Errorf("Renew after the server was killed: %v", err)
+	}
+}
+
+func comesBack(t *testing.T, b Database, db *sqlx.DB, dsn string) {
+	var up func()
+	ComesBack(t, db, func() { up = b.Down(t, dsn) }, func() { up() })
+}
+
+// renewKeeps renews leases without a fence while the server is away, and when it is back.
+func renewKeeps(t *testing.T, b Database, db *sqlx.DB, dsn string) {
+	leases := []assigner.Lease{Assign(t, disposable(db)), Assign(t, sticky(db))}
+	up := b.Down(t, dsn)
+	for _, l := range leases {
+		before := l.Grant()
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		err := l.Renew(ctx, 1, 1)
+		cancel()
+		if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
+			t.Errorf("Renew: %v, grant %+v; want ErrUnreachable and %+v", err, l.Grant(), before)
+		}
+	}
+	up()
+	for _, l := range leases {
+		if err := l.Renew(t.Context(), 1, 1); err != nil {
+			t.Errorf("Renew when the server is back: %v", err)
+		}
+	}
+}
