@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // TestSteppedClockChangesNothing steps the wall clock after New. IDs go on with the time that has
@@ -44,7 +45,7 @@ func TestTheClockDoesNotGoBackWithAnotherWorkerID(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var offset time.Duration
 				now := func() time.Time { return time.Now().Add(offset).Round(0) }
-				g := inBubble(t, cached.Config{Now: now, MaxAhead: 10 * time.Second, Assigner: &script{assign: fresh}})
+				g := inBubble(t, cached.Config{Now: now, MaxAhead: 10 * time.Second, Assigner: &fakeassigner.Assigner{OnAssign: fresh}})
 				last := next(t, g).ID
 				offset = row.step
 				g.Invalidate()

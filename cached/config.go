@@ -1,18 +1,21 @@
 package cached
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field
-// that is wrong, the value given and the values allowed.
+// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The text
+// names every field that is wrong, the value given and the values allowed.
 var ErrInvalidConfig = errors.New("cached: invalid config")
 
 // LanePerCPU, as Config.Lanes, asks for one lane for each CPU.
@@ -80,43 +83,51 @@ type Config struct {
 	Now func() time.Time
 }
 
-// resolve fills in the defaults and reports all mistakes together.
-func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
-	keeper.Default(&cfg.BoostPower, 3)
-	keeper.Default(&cfg.PaddingFactor, 50)
-	c := &keeper.Checker{Sentinel: ErrInvalidConfig}
-	settings := cfg.settings()
-	alloc := settings.Resolve(c, ErrTimeExhausted)
-	cfg.AssignTimeout, cfg.Logger, cfg.Now = settings.AssignTimeout, settings.Logger, settings.Now
-	c.Check(cfg.BoostPower >= 1 && cfg.BoostPower <= 20, "BoostPower %d, allowed: 1 to 20", cfg.BoostPower)
-	c.Check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor %d, allowed: 1 to 99", cfg.PaddingFactor)
-	c.Check(cfg.ScheduleInterval >= 0, "ScheduleInterval %v, allowed: 0 (off) or more", cfg.ScheduleInterval)
-	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty %d, allowed: PadInline, Reject", cfg.OnEmpty)
-	c.Check(cfg.Lanes >= LanePerCPU && cfg.Lanes <= maxLanes, "Lanes %d, allowed: %d (LanePerCPU), 0 to %d", cfg.Lanes, LanePerCPU, maxLanes)
-	c.Check(cfg.MaxAhead >= 0, "MaxAhead %v, allowed: 0 (unbounded) or more", cfg.MaxAhead)
-	if alloc != nil {
-		keeper.Default(&cfg.MaxStaleness, max(time.Minute, 2*alloc.Layout().Unit))
-		cfg.checkWithLayout(c, alloc.Layout())
+// A FieldError is a mistake in a Config. Field is the name of the field, Given its value, Allowed
+// the values allowed. Reason is ErrInvalidConfig or, without Allowed, the error that names them:
+// [bitsalloc.ErrInvalidLayout] for Layout and Epoch, ErrTimeExhausted for a Layout that has ended.
+type FieldError = generator.FieldError
+
+// Validate checks a Config as [New] does, without taking a worker ID. It reports all mistakes
+// together: errors.As finds the first [FieldError], and a method Unwrap() []error returns all.
+func (cfg Config) Validate() error {
+	_, _, err := cfg.resolve()
+	return err
+}
+
+// resolve fills in the defaults, and returns a Keeper that has not been started and all mistakes.
+func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
+	cfg.BoostPower = cmp.Or(cfg.BoostPower, 3)
+	cfg.PaddingFactor = cmp.Or(cfg.PaddingFactor, 50)
+	k, c := keeper.New(cfg.settings())
+	c.Check(cfg.BoostPower >= 1 && cfg.BoostPower <= 20, "BoostPower", cfg.BoostPower, "1 to 20")
+	c.Check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor", cfg.PaddingFactor, "1 to 99")
+	c.Check(cfg.ScheduleInterval >= 0, "ScheduleInterval", cfg.ScheduleInterval, "0 (off) or more")
+	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "PadInline, Reject")
+	c.Check(cfg.Lanes >= LanePerCPU && cfg.Lanes <= maxLanes, "Lanes", cfg.Lanes, "%d (LanePerCPU), 0 to %d", LanePerCPU, maxLanes)
+	c.Check(cfg.MaxAhead >= 0, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or more")
+	if k.Alloc != nil {
+		cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*k.Alloc.Layout().Unit))
+		cfg.checkWithLayout(c, k.Alloc.Layout())
 	}
-	return cfg, alloc, c.Err()
+	return cfg, k, c.Err()
 }
 
 // checkWithLayout checks the fields whose bounds depend on the layout.
-func (cfg Config) checkWithLayout(c *keeper.Checker, l bitsalloc.Layout) {
-	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit,
-		"MaxStaleness %v, allowed: negative (unbounded), 0 (the default) or at least two units, %v", cfg.MaxStaleness, 2*l.Unit)
-	c.Check(cfg.MaxAhead <= 0 || cfg.MaxAhead >= l.Unit,
-		"MaxAhead %v, allowed: 0 (unbounded) or at least the unit, %v", cfg.MaxAhead, l.Unit)
+func (cfg Config) checkWithLayout(c *generator.Checker, l bitsalloc.Layout) {
+	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit, "MaxStaleness", cfg.MaxStaleness,
+		"negative (unbounded), 0 (the default) or at least two units, %v", 2*l.Unit)
+	c.Check(cfg.MaxAhead <= 0 || cfg.MaxAhead >= l.Unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", l.Unit)
 	if cfg.BoostPower >= 1 && cfg.BoostPower <= 20 {
 		bits := int(l.SequenceBits) + cfg.BoostPower
-		c.Check(bits < 63 && int64(1)<<bits <= math.MaxInt,
-			"SequenceBits %d and BoostPower %d: a ring of 2^%d IDs, allowed: at most %d", l.SequenceBits, cfg.BoostPower, bits, math.MaxInt)
+		c.Check(bits < 63 && int64(1)<<bits <= math.MaxInt, "BoostPower",
+			fmt.Sprintf("%d with %d SequenceBits, a ring of 2^%d IDs", cfg.BoostPower, l.SequenceBits, bits), "at most %d IDs", math.MaxInt)
 	}
 }
 
-// settings are the fields that every generator has.
+// settings are the fields that every generator with a worker ID has.
 func (cfg Config) settings() keeper.Settings {
-	return keeper.Settings{
+	s := keeper.Settings{
 		Layout:        cfg.Layout,
 		Epoch:         cfg.Epoch,
 		DatacenterID:  cfg.DatacenterID,
@@ -124,5 +135,21 @@ func (cfg Config) settings() keeper.Settings {
 		AssignTimeout: cfg.AssignTimeout,
 		Logger:        cfg.Logger,
 		Now:           cfg.Now,
+		Trace: keeper.Trace{
+			TakeRejected:  cfg.Trace.TakeRejected,
+			Expiring:      cfg.Trace.Expiring,
+			LeaseAssigned: cfg.Trace.LeaseAssigned,
+			LeaseLost:     cfg.Trace.LeaseLost,
+			RenewFailed:   cfg.Trace.RenewFailed,
+			LeaseKept:     cfg.Trace.LeaseKept,
+		},
+		Package:  "cached",
+		Errors:   keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
+		Prepared: int64(1) << max(cfg.BoostPower, 0),
 	}
+	if !cfg.AllowReuse && cfg.MaxAhead <= 0 {
+		s.ReuseAdvice = "set MaxAhead, which is safe when a restart takes longer than MaxAhead and the clock does not go " +
+			"back, neither then nor while the generator runs"
+	}
+	return s
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // mistakes are Configs with one mistake each and the parts of the expected error: the field and the
@@ -25,27 +26,22 @@ func mistakes() map[string]struct {
 		want  []string
 	}
 	return map[string]row{
-		"no assigner":         {func(c *cached.Config) { c.Assigner = nil }, []string{"Assigner nil", "no safe default"}},
-		"negative timeout":    {func(c *cached.Config) { c.AssignTimeout = -time.Second }, []string{"AssignTimeout -1s", "more than 0"}},
-		"boost 21":            {func(c *cached.Config) { c.BoostPower = 21 }, []string{"BoostPower 21", "1 to 20"}},
-		"boost -1":            {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 20"}},
-		"padding 100":         {func(c *cached.Config) { c.PaddingFactor = 100 }, []string{"PaddingFactor 100", "1 to 99"}},
-		"padding -1":          {func(c *cached.Config) { c.PaddingFactor = -1 }, []string{"PaddingFactor -1", "1 to 99"}},
-		"schedule":            {func(c *cached.Config) { c.ScheduleInterval = -1 }, []string{"ScheduleInterval -1ns", "0 (off) or more"}},
-		"one unit staleness":  {func(c *cached.Config) { c.MaxStaleness = 2*time.Second - 1 }, []string{"MaxStaleness 1.999999999s", "2s"}},
-		"ahead below a unit":  {func(c *cached.Config) { c.MaxAhead = time.Second - 1 }, []string{"MaxAhead 999.999999ms", "1s"}},
-		"ahead negative":      {func(c *cached.Config) { c.MaxAhead = -1 }, []string{"MaxAhead -1ns", "0 (unbounded)"}},
-		"policy":              {func(c *cached.Config) { c.OnEmpty = 2 }, []string{"OnEmpty 2", "PadInline, Reject"}},
-		"negative policy":     {func(c *cached.Config) { c.OnEmpty = -1 }, []string{"OnEmpty -1", "PadInline, Reject"}},
-		"lanes -2":            {func(c *cached.Config) { c.Lanes = -2 }, []string{"Lanes -2", "-1 (LanePerCPU), 0 to 4096"}},
-		"lanes 4097":          {func(c *cached.Config) { c.Lanes = 4097 }, []string{"Lanes 4097", "-1 (LanePerCPU), 0 to 4096"}},
-		"datacenter 32":       {func(c *cached.Config) { c.DatacenterID = 32 }, []string{"DatacenterID 32", "0 to 31"}},
-		"datacenter -1":       {func(c *cached.Config) { c.DatacenterID = -1 }, []string{"DatacenterID -1", "0 to 31"}},
-		"epoch in the future": {func(c *cached.Config) { c.Epoch = time.Now().Add(time.Hour) }, []string{"Epoch", "not in the future"}},
+		"boost 21":           {func(c *cached.Config) { c.BoostPower = 21 }, []string{"BoostPower 21", "1 to 20"}},
+		"boost -1":           {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 20"}},
+		"padding 100":        {func(c *cached.Config) { c.PaddingFactor = 100 }, []string{"PaddingFactor 100", "1 to 99"}},
+		"padding -1":         {func(c *cached.Config) { c.PaddingFactor = -1 }, []string{"PaddingFactor -1", "1 to 99"}},
+		"schedule":           {func(c *cached.Config) { c.ScheduleInterval = -1 }, []string{"ScheduleInterval -1ns", "0 (off) or more"}},
+		"one unit staleness": {func(c *cached.Config) { c.MaxStaleness = 2*time.Second - 1 }, []string{"MaxStaleness 1.999999999s", "2s"}},
+		"ahead below a unit": {func(c *cached.Config) { c.MaxAhead = time.Second - 1 }, []string{"MaxAhead 999.999999ms", "1s"}},
+		"ahead negative":     {func(c *cached.Config) { c.MaxAhead = -1 }, []string{"MaxAhead -1ns", "0 (unbounded)"}},
+		"policy":             {func(c *cached.Config) { c.OnEmpty = 2 }, []string{"OnEmpty 2", "PadInline, Reject"}},
+		"negative policy":    {func(c *cached.Config) { c.OnEmpty = -1 }, []string{"OnEmpty -1", "PadInline, Reject"}},
+		"lanes -2":           {func(c *cached.Config) { c.Lanes = -2 }, []string{"Lanes -2", "-1 (LanePerCPU), 0 to 4096"}},
+		"lanes 4097":         {func(c *cached.Config) { c.Lanes = 4097 }, []string{"Lanes 4097", "-1 (LanePerCPU), 0 to 4096"}},
 	}
 }
 
-func TestEachMistakeIsNamedWithWhatIsAllowed(t *testing.T) {
+func TestEachMistakeIsNamed(t *testing.T) {
 	for name, row := range mistakes() {
 		t.Run(name, func(t *testing.T) {
 			cfg := cached.Config{Assigner: assigner.Static(worker()), AllowReuse: true}
@@ -68,46 +64,35 @@ func TestEachMistakeIsNamedWithWhatIsAllowed(t *testing.T) {
 	}
 }
 
+// No mistake hides another one, unless it makes the layout unknown that gives the bounds.
 func TestAllMistakesAreReportedTogether(t *testing.T) {
-	_, err := cached.New(cached.Config{
-		Epoch:            time.Now().Add(time.Hour).Truncate(time.Second),
-		DatacenterID:     99,
-		AssignTimeout:    -1,
-		BoostPower:       21,
-		PaddingFactor:    100,
-		ScheduleInterval: -1,
-		MaxStaleness:     1,
-		MaxAhead:         1,
-		OnEmpty:          3,
-		Lanes:            -3,
-	})
-	if err == nil {
-		t.Fatal("New accepts it")
-	}
-	for _, field := range []string{
-		"Assigner", "Epoch", "DatacenterID", "AssignTimeout", "BoostPower", "PaddingFactor",
-		"ScheduleInterval", "MaxStaleness", "MaxAhead", "OnEmpty", "Lanes",
+	future := time.Now().Add(time.Hour).Truncate(time.Second)
+	for name, row := range map[string]struct {
+		cfg  cached.Config
+		want []string
+	}{
+		"all fields": {cached.Config{
+			Epoch: future, DatacenterID: 99, AssignTimeout: -1, BoostPower: 21, PaddingFactor: 100, ScheduleInterval: -1, MaxStaleness: 1,
+			MaxAhead: 1, OnEmpty: 3, Lanes: -3,
+		}, []string{"Assigner ", "Epoch ", "DatacenterID ", "AssignTimeout ", "BoostPower ", "PaddingFactor ", "ScheduleInterval ", "MaxStaleness ",
+			"MaxAhead ", "OnEmpty ", "Lanes "}},
+		"wrong layout": {cached.Config{Layout: bitsalloc.Layout{DeltaBits: 60, WorkerBits: 10, Unit: 7 * time.Second}, BoostPower: -2},
+			[]string{"70, allowed: at most 63", "Unit 7s", "Assigner nil", "BoostPower -2"}},
+		"wrong epoch": {cached.Config{Epoch: future.Add(time.Microsecond), DatacenterID: 32, MaxAhead: time.Millisecond, MaxStaleness: time.Millisecond,
+			BoostPower: 21},
+			[]string{"whole milliseconds", "not in the future", "DatacenterID 32", "MaxAhead 1ms", "MaxStaleness 1ms", "BoostPower 21", "Assigner nil"}},
 	} {
-		if !strings.Contains(err.Error(), field+" ") {
-			t.Errorf("the error does not name %s:\n%v", field, err)
-		}
-	}
-}
-
-func TestMistakesInLayoutAndConfigAreReportedTogether(t *testing.T) {
-	_, err := cached.New(cached.Config{
-		Layout:     bitsalloc.Layout{DeltaBits: 60, WorkerBits: 10, Unit: 7 * time.Second},
-		BoostPower: -2,
-	})
-	for _, want := range []error{bitsalloc.ErrInvalidLayout, cached.ErrInvalidConfig} {
-		if !errors.Is(err, want) {
-			t.Errorf("the error is not %v:\n%v", want, err)
-		}
-	}
-	for _, want := range []string{"70, allowed: at most 63", "Unit 7s", "Assigner nil", "BoostPower -2"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %q:\n%v", want, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := cached.New(row.cfg)
+			if !errors.Is(err, cached.ErrInvalidConfig) {
+				t.Fatalf("New = %v, want %v", err, cached.ErrInvalidConfig)
+			}
+			for _, want := range row.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error does not say %q:\n%v", want, err)
+				}
+			}
+		})
 	}
 }
 
@@ -124,40 +109,23 @@ func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 		"two units stale":   func(c *cached.Config) { c.MaxStaleness = 2 * time.Second },
 		"stale for ever":    func(c *cached.Config) { c.MaxStaleness = -1 },
 		"one unit ahead":    func(c *cached.Config) { c.MaxAhead = time.Second },
-		"shortest timeout":  func(c *cached.Config) { c.AssignTimeout = 1 },
 		"frequent schedule": func(c *cached.Config) { c.ScheduleInterval = time.Millisecond },
-		"last datacenter":   func(c *cached.Config) { c.DatacenterID = 31 },
-		"epoch just past":   func(c *cached.Config) { c.Epoch = time.Now().Truncate(time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := cached.Config{Layout: narrow()}
 			set(&cfg)
-			cfg.Assigner, cfg.AllowReuse = &script{assign: fresh}, false
+			cfg.Assigner, cfg.AllowReuse = &fakeassigner.Assigner{OnAssign: fresh}, false
 			g := open(t, cfg)
-			if f := next(t, g); f.DatacenterID != cfg.DatacenterID {
-				t.Errorf("an ID of datacenter %d, want %d", f.DatacenterID, cfg.DatacenterID)
-			}
+			next(t, g)
 		})
 	}
 }
 
 func TestZeroConfigMeansTheDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var timeout time.Duration
-		store := &script{assign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
-			deadline, _ := ctx.Deadline()
-			timeout = time.Until(deadline)
-			if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 {
-				t.Errorf("Domain = %+v", d)
-			}
-			return fresh(ctx, n, d)
-		}}
 		time.Sleep(time.Until(bitsalloc.DefaultEpoch().Add(time.Hour)))
-		g := open(t, cached.Config{Assigner: store})
+		g := open(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}})
 		synctest.Wait()
-		if timeout != 10*time.Second {
-			t.Errorf("AssignTimeout: %v, want 10s", timeout)
-		}
 		s := g.Stats()
 		if s.Capacity != 65_536 || s.Remaining != 65_536 {
 			t.Errorf("Capacity %d, Remaining %d, want 65536", s.Capacity, s.Remaining)
@@ -182,7 +150,7 @@ func TestCapacityBeyondIntIsRefused(t *testing.T) {
 	cfg := cached.Config{
 		Epoch:      time.Now().Truncate(time.Second),
 		BoostPower: 1,
-		Assigner: &script{assign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+		Assigner: &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 			return assigner.Grant{First: 1, Limit: 3, Guarantee: assigner.GuaranteeFenced}, nil
 		}},
 	}
@@ -222,8 +190,8 @@ func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
 	for name, cfg := range map[string]cached.Config{
 		"MaxAhead":   {Assigner: assigner.Static(worker()), MaxAhead: time.Minute},
 		"AllowReuse": {Assigner: assigner.Static(worker()), AllowReuse: true},
-		"fresh":      {Assigner: &script{assign: fresh}},
-		"fenced":     {Assigner: &script{assign: fenced(1000)}},
+		"fresh":      {Assigner: &fakeassigner.Assigner{OnAssign: fresh}},
+		"fenced":     {Assigner: &fakeassigner.Assigner{OnAssign: fenced(1000)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, err := cached.New(cfg)
@@ -234,25 +202,5 @@ func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// TestAWrongEpochHidesNoOtherMistake: the bounds that the layout gives are checked all the same.
-func TestAWrongEpochHidesNoOtherMistake(t *testing.T) {
-	_, err := cached.New(cached.Config{
-		Epoch:        time.Now().Add(time.Hour).Truncate(time.Second).Add(time.Microsecond),
-		DatacenterID: 32,
-		MaxAhead:     time.Millisecond,
-		MaxStaleness: time.Millisecond,
-		BoostPower:   21,
-	})
-	if err == nil {
-		t.Fatal("New accepted it")
-	}
-	for _, name := range []string{"whole milliseconds", "not in the future", "DatacenterID 32", "MaxAhead 1ms",
-		"MaxStaleness 1ms", "BoostPower 21", "Assigner nil"} {
-		if !strings.Contains(err.Error(), name) {
-			t.Errorf("the error does not say %q:\n%v", name, err)
-		}
 	}
 }

@@ -22,9 +22,8 @@ func TestNoDatabaseDriverIsLinked(t *testing.T) {
 	}
 	const module = "github.com/uidring/uidring/"
 	want := []string{
-		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/keeper",
-		module + "ringbuffer",
-		"golang.org/x/sync/errgroup",
+		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/generator",
+		module + "internal/keeper", module + "internal/take", module + "ringbuffer", "golang.org/x/sync/errgroup",
 	}
 	for _, dep := range deps {
 		domain, _, _ := strings.Cut(dep, "/")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,63 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
-
-// TestLastYearIsAnnouncedOnce reads a clock at some distance from the end of the layout.
-func TestLastYearIsAnnouncedOnce(t *testing.T) {
-	ends := time.Date(2024, time.November, 20, 13, 24, 16, 0, time.UTC)
-	for name, row := range map[string]struct {
-		now  time.Time
-		warn bool
-	}{
-		"a year and a day": {ends.AddDate(-1, 0, -1), false},
-		"a year":           {ends.AddDate(-1, 0, 0), true},
-		"a day":            {ends.AddDate(0, 0, -1), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var events, log journal
-				layout := bitsalloc.Baidu()
-				g := open(t, cached.Config{
-					Layout: layout, Epoch: time.Unix(1463673600, 0), Assigner: &script{assign: fresh},
-					Now: func() time.Time { return row.now }, Trace: events.leases(), Logger: log.logger(),
-				})
-				take(t, g, 100_000)
-				synctest.Wait()
-				s := g.Stats()
-				if s.Expiring != row.warn || !s.Expires.Equal(ends) {
-					t.Errorf("Stats: Expiring %v, Expires %v, want %v, %v", s.Expiring, s.Expires, row.warn, ends)
-				}
-				warned := func(line string) bool {
-					return strings.HasPrefix(line, "WARN ") || strings.HasPrefix(line, "expiring ")
-				}
-				logged := slices.DeleteFunc(log.read(), func(l string) bool { return !warned(l) })
-				traced := slices.DeleteFunc(events.read(), func(l string) bool { return !warned(l) })
-				if n := map[bool]int{true: 1}[row.warn]; len(logged) != n || len(traced) != n {
-					t.Errorf("log records %q, events %q, want %d of each", logged, traced, n)
-				}
-			})
-		})
-	}
-}
-
-func TestEndThatComesNearIsAnnounced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var events journal
-		layout := narrow()
-		layout.DeltaBits = 25 // 388 days, of which a day has gone by
-		inBubble(t, cached.Config{Layout: layout, Assigner: &script{assign: fresh}, Trace: events.leases(),
-			MaxStaleness: 24 * time.Hour})
-		if lines := events.read(); len(lines) != 1 {
-			t.Errorf("events %q, want the lease alone", lines)
-		}
-		time.Sleep(23 * 24 * time.Hour)
-		synctest.Wait()
-		if lines := events.read(); len(lines) != 1 || !strings.HasPrefix(lines[0], "expiring 2001-01-22") {
-			t.Errorf("events %q, want the end announced", lines)
-		}
-	})
-}
 
 // TestEveryIDIsPositiveToTheVeryEnd uses a layout up. All 63 bits of its last ID are set.
 func TestEveryIDIsPositiveToTheVeryEnd(t *testing.T) {
@@ -88,7 +31,7 @@ func TestEveryIDIsPositiveToTheVeryEnd(t *testing.T) {
 func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (int64, error)) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		layout := bitsalloc.Layout{DeltaBits: 18, DatacenterBits: 18, WorkerBits: 23, SequenceBits: 4}
-		store := &script{assign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 			return assigner.Grant{WorkerID: 1<<23 - 1, First: 1<<18 - 1000, Limit: 1 << 40, Guarantee: assigner.GuaranteeFenced}, nil
 		}}
 		g := inBubble(t, cached.Config{Layout: layout, DatacenterID: 1<<18 - 1, Assigner: store, OnEmpty: policy, MaxStaleness: -1, Lanes: lanes})
@@ -130,22 +73,14 @@ func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (i
 
 // New takes a generator that could never issue an ID for the mistake that it is.
 func TestLayoutInItsLastUnitIsRefused(t *testing.T) {
-	for name, a := range map[string]assigner.Assigner{"fresh": &script{assign: fresh}, "static": assigner.Static(worker())} {
-		t.Run(name, func(t *testing.T) {
-			layout := narrow()
-			layout.DeltaBits = 10
-			epoch := bitsalloc.DefaultEpoch()
-			g, err := cached.New(cached.Config{
-				Layout: layout, Epoch: epoch, Assigner: a, AllowReuse: true,
-				Now: func() time.Time { return epoch.Add(1023 * time.Second) },
-			})
-			if !errors.Is(err, cached.ErrTimeExhausted) {
-				t.Errorf("New = %v, want ErrTimeExhausted", err)
-			}
-			if err == nil {
-				_, err = g.Next()
-				t.Errorf("its first ID: %v; Close: %v", err, g.Close())
-			}
-		})
+	layout := narrow()
+	layout.DeltaBits = 10
+	epoch := bitsalloc.DefaultEpoch()
+	_, err := cached.New(cached.Config{
+		Layout: layout, Epoch: epoch, Assigner: &fakeassigner.Assigner{OnAssign: fresh},
+		Now: func() time.Time { return epoch.Add(1023 * time.Second) },
+	})
+	if !errors.Is(err, cached.ErrTimeExhausted) {
+		t.Errorf("New = %v, want ErrTimeExhausted", err)
 	}
 }

@@ -43,5 +43,3 @@ func (e *AheadError) Unwrap() error { return ErrTooFarAhead }
 func passing(err error) bool {
 	return errors.Is(err, ErrEmpty) || errors.Is(err, ErrTooFarAhead) || errors.Is(err, ErrLeaseExhausted)
 }
-
-func isClosed(err error) bool { return errors.Is(err, ErrClosed) }

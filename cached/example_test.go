@@ -97,17 +97,21 @@ func ExampleGenerator_Next() {
 }
 
 // All mistakes are reported together.
-func ExampleConfig() {
-	_, err := cached.New(cached.Config{
+func ExampleConfig_Validate() {
+	err := cached.Config{
 		Layout:        bitsalloc.Default(),
 		DatacenterID:  32,
 		Assigner:      assigner.Static(16),
 		PaddingFactor: 100,
-	})
+	}.Validate()
 	fmt.Println(errors.Is(err, cached.ErrInvalidConfig))
 	fmt.Println(err)
+	if mistake, ok := errors.AsType[*cached.FieldError](err); ok {
+		fmt.Println(mistake.Field, mistake.Given)
+	}
 	// Output:
 	// true
-	// cached: invalid config: DatacenterID 32, allowed with layout 28/5/17/13@1s: 0 to 31
+	// cached: invalid config: DatacenterID 32, allowed: 0 to 31 with layout 28/5/17/13@1s
 	// cached: invalid config: PaddingFactor 100, allowed: 1 to 99
+	// DatacenterID 32
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // FuzzConfig asks that any Config gives an error or a generator that works, and never a panic.
@@ -28,7 +29,7 @@ func FuzzConfig(f *testing.F) {
 				SequenceBits: sequenceBits, Unit: time.Duration(unit)},
 			Epoch:         now.Add(-time.Duration(age) * time.Millisecond),
 			DatacenterID:  datacenter,
-			Assigner:      &script{assign: anyWorker(number)},
+			Assigner:      &fakeassigner.Assigner{OnAssign: anyWorker(number)},
 			BoostPower:    boost,
 			PaddingFactor: padding,
 			MaxStaleness:  time.Duration(stale),
@@ -59,7 +60,7 @@ func FuzzConfig(f *testing.F) {
 }
 
 // anyWorker gives any number, with a fence that is out of the way: successors need not start above.
-func anyWorker(number int64) assignFunc {
+func anyWorker(number int64) fakeassigner.AssignFunc {
 	return func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 		return assigner.Grant{WorkerID: number, First: 1, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
 	}

@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/take"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -25,10 +27,10 @@ type Generator struct {
 	cfg       Config // resolved
 	alloc     *bitsalloc.Allocator
 	keeper    *keeper.Keeper
+	closer    *generator.Closer
 	threshold int   // blocks left in the ring that wake the padding goroutine
 	maxAhead  int64 // in units; 0: unbounded
 	maxStale  int64 // in units; negative: unbounded
-	warnFrom  int64 // the first delta at which the generator announces the end of the layout
 
 	handles handles // lanes of goroutines
 
@@ -36,12 +38,7 @@ type Generator struct {
 
 	wake   chan struct{} // capacity 1: wakes the padding goroutine
 	padder sync.WaitGroup
-	bell   keeper.Bell // wakes waiting callers after a pass has put blocks
-
-	closed   atomic.Bool
-	done     chan struct{} // closed when Close begins
-	gone     chan struct{} // closed when Close has ended
-	closeErr error         // may be read after gone is closed
+	path   take.Path // for callers that find the ring empty
 
 	// running is held while blocks are put or retired: one padding pass at a time. A second pass
 	// waits for it, since skipping the pass would lose its wake-up. No taker holds it while the
@@ -54,8 +51,7 @@ type Generator struct {
 
 	refused atomic.Pointer[error] // why the last padding pass stopped early; nil when it filled the ring
 
-	warned                                          atomic.Bool
-	passes, inlinePads, rejectedTakes, rejectedPuts atomic.Int64
+	passes, inlinePads, rejectedPuts atomic.Int64
 }
 
 // New is [NewContext] with a context that does not end: it does not retry.
@@ -71,51 +67,35 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 // NewContext retries after that time, and returns both errors when ctx ends first. Otherwise it
 // returns the error at once; a later call with the same Assigner continues the quarantine.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
-	cfg, alloc, err := cfg.resolve()
+	cfg, k, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}
+	unit := k.Alloc.Layout().Unit
 	g := &Generator{
 		cfg:      cfg,
-		alloc:    alloc,
-		maxAhead: int64(cfg.MaxAhead / alloc.Layout().Unit),
-		maxStale: staleUnits(cfg.MaxStaleness, alloc.Layout().Unit),
-		warnFrom: alloc.Delta(alloc.Expires().AddDate(-1, 0, 0)),
+		alloc:    k.Alloc,
+		keeper:   k,
+		closer:   generator.NewCloser(),
+		maxAhead: int64(cfg.MaxAhead / unit),
+		maxStale: staleUnits(cfg.MaxStaleness, unit),
 		wake:     make(chan struct{}, 1),
-		done:     make(chan struct{}),
-		gone:     make(chan struct{}),
 		lanes:    newLanes(cfg.Lanes),
 	}
+	g.path = take.Path{Name: "cached", Refill: g.refill, Passing: passing, Rejected: k.Rejected}
 	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, g.handover); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}
 	g.threshold = max(g.ring.Slots()*cfg.PaddingFactor/100, 1)
-	if g.keeper, err = keeper.Start(ctx, g.keeperConfig()); err != nil {
-		return nil, fmt.Errorf("cached: no worker ID: %w", err)
+	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Position: g.position, Ended: g.ended}); err != nil {
+		return nil, err
 	}
-	if h := g.keeper.Latest(); max(h.First, h.Delta+1) > alloc.MaxDelta() {
-		return nil, errors.Join(keeper.Exhausted(ErrTimeExhausted, alloc), g.keeper.Close())
+	if h := k.Latest(); max(h.First, h.Delta+1) > g.alloc.MaxDelta() {
+		return nil, errors.Join(k.Exhausted(), k.Close())
 	}
 	g.fill()
 	g.padder.Go(g.padLoop)
 	return g, nil
-}
-
-func (g *Generator) keeperConfig() keeper.Config {
-	settings := g.cfg.settings()
-	c := settings.Config(g.alloc, g.cfg.AllowReuse || g.cfg.MaxAhead > 0, "set MaxAhead, which is safe when a restart takes "+
-		"longer than MaxAhead and the clock does not go back, neither then nor while the generator runs")
-	c.Domain.Prepared = int64(1) << g.cfg.BoostPower
-	c.Used = g.used
-	c.Position = g.position
-	c.Ended = g.ended
-	c.Trace = keeper.Trace{
-		Assigned:    g.cfg.Trace.LeaseAssigned,
-		Lost:        g.cfg.Trace.LeaseLost,
-		RenewFailed: g.cfg.Trace.RenewFailed,
-		Kept:        g.cfg.Trace.LeaseKept,
-	}
-	return c
 }
 
 // Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
@@ -137,22 +117,11 @@ func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 // calls that wait, callers get ErrClosed. Close returns the error of the release, and the same
 // error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error {
-	if !g.closed.Swap(true) {
-		g.closeErr = g.shutDown()
-		close(g.gone)
-	}
-	<-g.gone
-	return g.closeErr
-}
-
-func (g *Generator) shutDown() error {
-	close(g.done)
-	g.bell.Ring()
-	g.padder.Wait()
-	if err := g.keeper.Close(); err != nil { // calls ended, which empties the ring
-		return fmt.Errorf("cached: worker ID not released: %w", err)
-	}
-	return nil
+	return g.closer.Close(func() error {
+		g.path.Filled.Wake()
+		g.padder.Wait()
+		return g.keeper.Close() // calls ended, which empties the ring
+	})
 }
 
 // position returns the delta of ID time, or of the clock if that is ahead: an idle generator goes

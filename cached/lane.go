@@ -153,8 +153,8 @@ func (l *Lane) more() error {
 		l.last.set(0)
 		return ErrClosed
 	}
-	_, err := l.g.nextFromEmpty(&l.lane)
-	return l.g.rejected(err)
+	_, err := l.g.path.Next(l.g.taker(&l.lane))
+	return err
 }
 
 // Close drops the rest of the lane's block. Afterwards Next returns ErrClosed. Closing again does

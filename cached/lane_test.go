@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // laneNext returns the next ID of a lane, which must be there.
@@ -83,7 +84,7 @@ func TestAnIdleLaneIsNoStalerThanMaxStaleness(t *testing.T) {
 func TestLanesAreDroppedByInvalidateAndClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		put := int64(0)
-		store := &script{assign: fresh}
+		store := &fakeassigner.Assigner{OnAssign: fresh}
 		g := inBubble(t, cached.Config{Assigner: store, Lanes: cached.LanePerCPU, Trace: cached.Trace{
 			Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
 		}})
@@ -118,7 +119,7 @@ func TestLanesAreDroppedByInvalidateAndClose(t *testing.T) {
 func TestAFencedLaneIsValidAfterTheLossOfItsWorkerID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost atomic.Bool
-		store := &script{assign: fenced(5), renew: func(context.Context, *assigner.Grant, int64, int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
 			if lost.Load() {
 				return assigner.ErrWorkerRowLost
 			}

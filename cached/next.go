@@ -3,6 +3,8 @@ package cached
 import (
 	"context"
 	"fmt"
+
+	"github.com/uidring/uidring/internal/take"
 )
 
 // Next returns a new ID. It never waits for time to pass or for a store. When the ring is empty,
@@ -20,10 +22,7 @@ func (g *Generator) Next() (int64, error) {
 }
 
 // next is the slow path of Next.
-func (g *Generator) next() (int64, error) {
-	id, err := g.nextFromEmpty(nil)
-	return id, g.rejected(err)
-}
+func (g *Generator) next() (int64, error) { return g.path.Next(g.taker(nil)) }
 
 // NextContext is [Generator.Next], but waits instead of returning an error that passes. It returns
 // an ID, a permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason
@@ -32,52 +31,24 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if id, ok := g.take(nil); ok {
 		return id, nil
 	}
-	var padded <-chan struct{}
-	for {
-		id, err := g.nextFromEmpty(nil)
-		if err == nil || !passing(err) {
-			return id, g.rejected(err)
-		}
-		if padded == nil { // make the channel only when the caller has to wait, then try again
-			padded = g.bell.Wait()
-			continue
-		}
-		select {
-		case <-padded:
-			padded = nil
-		case <-ctx.Done():
-			return 0, g.rejected(fmt.Errorf("cached: waiting for an ID: %w: %w", ctx.Err(), err))
-		}
-	}
+	return g.path.NextContext(ctx, g.taker(nil))
 }
 
 // Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.
 // With lanes, too, it takes them from the stream. If it gets fewer than len(dst) it also returns
 // one of the errors of Next; the IDs in dst are valid.
-func (g *Generator) Fill(dst []int64) (int, error) {
-	n := g.ring.TakeN(dst)
-	for n < len(dst) {
-		if err := g.refill(); err != nil {
-			return n, g.rejected(err)
-		}
-		n += g.ring.TakeN(dst[n:])
-	}
-	return n, nil
-}
+func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.ring.TakeN) }
 
 // Reserve takes up to n consecutive IDs of the stream, from first to first+got-1. got is less than
 // n if a unit of time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of
 // the errors of Next; for a smaller n it returns zeros.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
-	for n > 0 {
-		if first, got, ok := g.ring.TakeBlock(n); ok {
-			return first, got, nil
-		}
-		if err := g.refill(); err != nil {
-			return 0, 0, g.rejected(err)
-		}
-	}
-	return 0, 0, nil
+	return g.path.Reserve(n, g.ring.TakeBlock)
+}
+
+// taker returns take for l, or for no lane if l is nil.
+func (g *Generator) taker(l *lane) func() (int64, bool) {
+	return func() (int64, bool) { return g.take(l) }
 }
 
 // take returns the next ID of l or, if l is nil, of the CPU's lane or the ring.
@@ -91,20 +62,9 @@ func (g *Generator) take(l *lane) (int64, bool) {
 	return g.ring.Take()
 }
 
-func (g *Generator) nextFromEmpty(l *lane) (int64, error) {
-	for {
-		if id, ok := g.take(l); ok { // after bell.Wait, a caller must try again
-			return id, nil
-		}
-		if err := g.refill(); err != nil {
-			return 0, err
-		}
-	}
-}
-
 // refill is called by a caller that has found the ring empty. When it returns nil, the caller tries
 // to take again.
-func (g *Generator) refill() error {
+func (g *Generator) refill(context.Context) error {
 	if g.cfg.OnEmpty == Reject {
 		return g.reject()
 	}
@@ -113,36 +73,19 @@ func (g *Generator) refill() error {
 
 // reject wakes the padding goroutine and returns the reason why the ring is empty.
 func (g *Generator) reject() error {
-	if g.closed.Load() {
+	if g.closer.Closed() {
 		return ErrClosed
 	}
-	signal(g.wake)
+	take.Signal(g.wake)
 	refused := g.refused.Load()
 	switch {
 	case refused == nil && g.keeper.Current() == nil: // the padding goroutine has not noticed yet
-		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage(ErrLeaseExhausted))
+		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage())
 	case refused == nil:
 		return ErrEmpty
 	case passing(*refused):
 		return fmt.Errorf("%w: %w", ErrEmpty, *refused)
 	default:
 		return *refused
-	}
-}
-
-// rejected counts and traces an error before a method returns it.
-func (g *Generator) rejected(err error) error {
-	if err != nil && !isClosed(err) {
-		g.rejectedTakes.Add(1)
-		report(g, "TakeRejected", g.cfg.Trace.TakeRejected, err)
-	}
-	return err
-}
-
-// signal puts a token into a channel of capacity 1, unless the channel is full.
-func signal(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
 	}
 }

@@ -5,14 +5,16 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/take"
 )
 
 // handover wakes the padding goroutine when few blocks are left. The taker that begins a block
 // calls it; left is the number of blocks in the ring, including that block.
 func (g *Generator) handover(left int) {
 	if left <= g.threshold {
-		signal(g.wake)
+		take.Signal(g.wake)
 	}
 }
 
@@ -32,7 +34,7 @@ func (g *Generator) padLoop() {
 		stale = ticker.C
 	}
 	for {
-		news := g.keeper.News() // before the pass, so that no news is missed
+		changed := g.keeper.Changed() // before the pass, to miss no change
 		wake := g.wake
 		var retry <-chan time.Time
 		if err := g.fill(); err != nil {
@@ -44,11 +46,11 @@ func (g *Generator) padLoop() {
 			}
 		}
 		select {
-		case <-g.done:
+		case <-g.closer.Done():
 			return
 		case <-wake:
 		case <-retry:
-		case <-news:
+		case <-changed:
 		case <-schedule:
 		case <-stale:
 		}
@@ -63,13 +65,18 @@ const maxPass = 256
 func (g *Generator) fill() error {
 	for {
 		info, err := g.pass(maxPass)
-		g.remember(err)
+		if err == nil {
+			g.refused.Store(nil)
+		} else {
+			g.refused.Store(&err) // for callers that find the ring empty
+		}
 		g.padded(info)
 		if err != nil {
 			g.refuse(err)
-		}
-		if err != nil || info.Blocks < maxPass {
 			return err
+		}
+		if info.Blocks < maxPass {
+			return nil
 		}
 		runtime.Gosched() // let callers that wait for the mutex lock it before the next pass
 	}
@@ -77,24 +84,14 @@ func (g *Generator) fill() error {
 
 // refuse reports an error that ended a padding pass, unless it comes from Close.
 func (g *Generator) refuse(err error) {
-	if isClosed(err) {
+	if errors.Is(err, ErrClosed) {
 		return
 	}
 	g.rejectedPuts.Add(1)
-	report(g, "PutRejected", g.cfg.Trace.PutRejected, err)
+	generator.Report(g.keeper.Logger, "PutRejected", g.cfg.Trace.PutRejected, err)
 	if !passing(err) {
-		g.bell.Ring() // waiting callers return this error
+		g.path.Filled.Wake() // waiting callers return this error
 	}
-}
-
-// remember stores the error that stopped the padding goroutine, for callers that find the ring
-// empty.
-func (g *Generator) remember(refused error) {
-	if refused == nil {
-		g.refused.Store(nil)
-		return
-	}
-	g.refused.Store(&refused)
 }
 
 // padInline puts a single block, so that the caller gets its ID soon. The caller wakes the padding
@@ -116,7 +113,7 @@ func (g *Generator) pass(limit int) (info PaddedInfo, err error) {
 	g.running.Lock()
 	defer g.running.Unlock()
 	switch {
-	case g.closed.Load():
+	case g.closer.Closed():
 		err = ErrClosed
 	case limit > 1 || g.ring.Free() == g.ring.Slots():
 		err = g.put(limit, &info)
@@ -130,14 +127,10 @@ func (g *Generator) padded(info PaddedInfo) {
 	if info.Blocks == 0 {
 		return
 	}
-	g.bell.Ring()
+	g.path.Filled.Wake()
 	g.passes.Add(1)
-	report(g, "Padded", g.cfg.Trace.Padded, info)
-	if info.LastDelta >= g.warnFrom && !g.warned.Swap(true) {
-		expires := g.alloc.Expires()
-		g.cfg.Logger.Warn("the delta field is used up within a year", "expires", expires, "layout", g.alloc.Layout().String())
-		report(g, "Expiring", g.cfg.Trace.Expiring, expires)
-	}
+	generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, info)
+	g.keeper.AnnounceEnd(info.LastDelta)
 }
 
 // put puts up to limit blocks while slots are free, counts them in info, and returns the error that
@@ -174,12 +167,12 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 func (g *Generator) admit(h *keeper.Lease, delta, now int64) error {
 	switch {
 	case delta > g.alloc.MaxDelta():
-		return keeper.Exhausted(ErrTimeExhausted, g.alloc)
+		return g.keeper.Exhausted()
 	case h == nil:
-		return g.keeper.Shortage(ErrLeaseExhausted)
+		return g.keeper.Shortage()
 	case delta > h.Limit:
 		g.keeper.Extend(delta + int64(g.ring.Free()) - 1)
-		return g.keeper.Shortage(ErrLeaseExhausted)
+		return g.keeper.Shortage()
 	case g.maxAhead > 0 && delta-now > g.maxAhead:
 		t := g.now()
 		return &AheadError{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // ends are the calls that retire every block of a generator, those in lanes included.
@@ -43,7 +44,7 @@ func TestALaneWithTheNewestBlockIsRetired(t *testing.T) {
 		for end, call := range ends() {
 			t.Run(name+"/"+end, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					g := inBubble(t, cached.Config{Assigner: &script{assign: fenced(2)}, BoostPower: 1, Lanes: lanes, MaxStaleness: -1})
+					g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fenced(2)}, BoostPower: 1, Lanes: lanes, MaxStaleness: -1})
 					take := g.Next
 					if lanes == 0 {
 						take = g.Lane().Next
@@ -74,7 +75,7 @@ func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				put := int64(0)
-				g := inBubble(t, cached.Config{Assigner: &script{assign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
+				g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
 					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
 				}})
 				lane, before := g.Lane(), g.WorkerID()
@@ -98,7 +99,7 @@ func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 // there meanwhile: an owner that has begun a block since the visit would miss a mark that follows
 // it.
 func TestRetirementIsMarkedBeforeLanesAreVisited(t *testing.T) {
-	g := open(t, cached.Config{Layout: narrow(), Assigner: &script{assign: fresh}, MaxStaleness: -1})
+	g := open(t, cached.Config{Layout: narrow(), Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1})
 	before, unlock, done := g.Cut(), g.LockLanes(), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -131,7 +132,7 @@ func TestNoIDOfACallAfterClose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: row.bits}
 			for range scaled(1000) {
-				spinAcrossClose(t, cached.Config{Layout: layout, Lanes: row.lanes, BoostPower: 6, Assigner: &script{assign: freshFar}, MaxStaleness: -1}, row.handles)
+				spinAcrossClose(t, cached.Config{Layout: layout, Lanes: row.lanes, BoostPower: 6, Assigner: &fakeassigner.Assigner{OnAssign: freshFar}, MaxStaleness: -1}, row.handles)
 			}
 		})
 	}

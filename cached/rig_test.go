@@ -1,7 +1,7 @@
 package cached_test
 
 import (
-	"slices"
+	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +10,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // lastWorker gives every generator of the tests its own worker ID. A generator that follows another
@@ -17,6 +19,22 @@ import (
 var lastWorker atomic.Int64
 
 func worker() int64 { return lastWorker.Add(1) }
+
+// fresh gives a new worker ID, without a fence, at every call.
+func fresh(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+	g, err := fakeassigner.Fresh(ctx, nth, d)
+	g.WorkerID = worker()
+	return g, err
+}
+
+// fenced gives a new worker ID at every call, for the next n deltas.
+func fenced(n int64) fakeassigner.AssignFunc {
+	return func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		g, err := fakeassigner.Fenced(n)(ctx, nth, d)
+		g.WorkerID, g.First, g.Limit = worker(), g.First+1, g.Limit+1
+		return g, err
+	}
+}
 
 // bubbleEpoch lies a day before the moment at which time starts in a synctest bubble.
 func bubbleEpoch() time.Time { return time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC) }
@@ -66,32 +84,18 @@ func inBubble(t testing.TB, cfg cached.Config) *cached.Generator {
 func next(t testing.TB, g *cached.Generator) bitsalloc.Fields {
 	t.Helper()
 	id, err := g.Next()
-	if err != nil {
-		t.Fatalf("Next: %v", err)
-	}
-	return parse(t, g, id)
+	return gentest.Parse(t, g, id, err)
 }
 
 func parse(t testing.TB, g *cached.Generator, id int64) bitsalloc.Fields {
 	t.Helper()
-	f, err := g.Parse(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return gentest.Parse(t, g, id, nil)
 }
 
 // take returns n IDs, which must be there and increase.
 func take(t testing.TB, g *cached.Generator, n int) []int64 {
 	t.Helper()
-	ids := make([]int64, n)
-	if got, err := g.Fill(ids); got != n || err != nil {
-		t.Fatalf("Fill of %d = %d, %v", n, got, err)
-	}
-	if !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != n {
-		t.Fatal("Fill: IDs do not increase")
-	}
-	return ids
+	return gentest.Fill(t, g, n)
 }
 
 // drain takes all IDs that the ring has now.

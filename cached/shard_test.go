@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // shards are numbers of shards that IDs are spread over by their remainder.
@@ -97,7 +98,7 @@ func TestALaneThatGoesOnBeyondItsPartOfAUnitRepeatsNoID(t *testing.T) {
 		t.Skip("a ring of so many IDs is refused")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{Layout: bitsalloc.Layout{DeltaBits: 18, SequenceBits: 43}, BoostPower: 1, Assigner: &script{assign: anyWorker(0)}})
+		g := inBubble(t, cached.Config{Layout: bitsalloc.Layout{DeltaBits: 18, SequenceBits: 43}, BoostPower: 1, Assigner: &fakeassigner.Assigner{OnAssign: anyWorker(0)}})
 		lane := g.Lane()
 		defer lane.Close()
 		reserve := func() (first, last int64) {

@@ -38,24 +38,21 @@ type Stats struct {
 // Stats returns a snapshot. It does not slow down callers of Next; it waits for a padding pass in
 // progress.
 func (g *Generator) Stats() Stats {
-	now := g.cfg.Now()
+	now := g.keeper.Now()
 	g.running.Lock()
 	counts := g.ring.Counts()
 	lanes := g.inLanes()
 	shown := g.show(counts, lanes)
 	last := g.lastSecond.Load()
 	g.running.Unlock()
-	h := g.keeper.Latest()
-	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
-	window, lasts := g.keeper.Window(position, g.alloc)
-	renewals, failures := g.keeper.Counts()
+	s := g.keeper.Stats(last, now)
 	return Stats{
-		WorkerID:      h.WorkerID,
-		DatacenterID:  g.cfg.DatacenterID,
-		Guarantee:     h.Guarantee,
-		Limit:         h.Limit,
-		Window:        window,
-		WindowLasts:   lasts,
+		WorkerID:      s.WorkerID,
+		DatacenterID:  s.DatacenterID,
+		Guarantee:     s.Guarantee,
+		Limit:         s.Limit,
+		Window:        s.Window,
+		WindowLasts:   s.WindowLasts,
 		Capacity:      g.ring.Slots() << g.alloc.Layout().SequenceBits,
 		Remaining:     int(counts.Remaining + lanes.left),
 		Issued:        shown.issued,
@@ -63,14 +60,14 @@ func (g *Generator) Stats() Stats {
 		Retiring:      int(lanes.retiring),
 		PaddingPasses: g.passes.Load(),
 		InlinePads:    g.inlinePads.Load(),
-		RejectedTakes: g.rejectedTakes.Load(),
+		RejectedTakes: s.RejectedTakes,
 		RejectedPuts:  g.rejectedPuts.Load(),
-		Renewals:      renewals,
-		RenewFailures: failures,
-		LastDelta:     last,
-		Ahead:         g.alloc.Time(last).Sub(now),
-		Expires:       g.alloc.Expires(),
-		Expiring:      position >= g.warnFrom,
+		Renewals:      s.Renewals,
+		RenewFailures: s.RenewFailures,
+		LastDelta:     s.LastDelta,
+		Ahead:         s.Ahead,
+		Expires:       s.Expires,
+		Expiring:      s.Expiring,
 	}
 }
 

@@ -12,7 +12,32 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
+
+// A tally accepts each ID once. It counts pairs of delta and sequence, since a generator uses no
+// delta twice, even when its worker ID changes.
+type tally struct {
+	idset.Set
+	t testing.TB
+	g *cached.Generator
+}
+
+// add counts IDs of one goroutine, whose last was last, and returns the new last.
+func (y *tally) add(last int64, ids ...int64) int64 {
+	for _, id := range ids {
+		f, err := y.g.Parse(id)
+		if err != nil || id <= last {
+			y.t.Errorf("ID %d after %d: %v", id, last, err)
+		}
+		last = id
+		if y.Add(f.Delta<<22|f.Sequence) != nil {
+			y.t.Errorf("%v was issued twice", f)
+		}
+	}
+	return last
+}
 
 // A crowd takes IDs from one generator in every way there is.
 type crowd struct {
@@ -115,7 +140,7 @@ func TestEveryIDOfLanesIsIssuedOnce(t *testing.T) {
 		for _, bits := range []uint8{1, 4, 10} {
 			t.Run(fmt.Sprintf("%d lanes, runs of %d", lanes, 1<<bits), func(t *testing.T) {
 				layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: bits}
-				cfg := cached.Config{Layout: layout, Lanes: lanes, Assigner: &script{assign: freshFar}}
+				cfg := cached.Config{Layout: layout, Lanes: lanes, Assigner: &fakeassigner.Assigner{OnAssign: freshFar}}
 				stress(t, cfg, 8, scaled(200_000), func(g *cached.Generator) {
 					for i := range scaled(400) {
 						runtime.GOMAXPROCS(1 + i%5)
@@ -133,7 +158,7 @@ func TestEveryIDIsIssuedOnceAcrossInvalidate(t *testing.T) {
 	for name, policy := range map[string]cached.EmptyPolicy{"PadInline": cached.PadInline, "Reject": cached.Reject} {
 		t.Run(name, func(t *testing.T) {
 			layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: 4}
-			cfg := cached.Config{Layout: layout, OnEmpty: policy, Assigner: &script{assign: freshFar}}
+			cfg := cached.Config{Layout: layout, OnEmpty: policy, Assigner: &fakeassigner.Assigner{OnAssign: freshFar}}
 			calls := scaled(2000)
 			stress(t, cfg, 8, scaled(200_000), func(g *cached.Generator) {
 				for range calls {
@@ -171,8 +196,7 @@ func stress(t *testing.T, cfg cached.Config, goroutines, n int, meanwhile func(*
 	cfg.MaxStaleness = -1
 	cfg.Trace.Padded = func(p cached.PaddedInfo) { put.Add(int64(p.Blocks) * size) }
 	g := open(t, cfg)
-	units := 3*int64(n+64*5)/size + 1<<18
-	c := &crowd{g: g, lanes: cfg.Lanes != 0, tally: newTally(t, g, cfg.Layout.SequenceBits, units)}
+	c := &crowd{g: g, lanes: cfg.Lanes != 0, tally: &tally{t: t, g: g}}
 	c.wants.Store(int64(n))
 	var wg sync.WaitGroup
 	for i := range goroutines {
@@ -185,5 +209,46 @@ func stress(t *testing.T, cfg cached.Config, goroutines, n int, meanwhile func(*
 	if err := g.Close(); err != nil { // from then on nothing is put
 		t.Error(err)
 	}
-	checkSum(t, g.Stats(), put.Load(), c.tally.count.Load())
+	checkSum(t, g.Stats(), put.Load(), int64(c.tally.Len()))
+}
+
+// originalCount is how many IDs the tests of Baidu's UidGenerator take.
+const originalCount = 7_000_000
+
+func TestSevenMillionIDsSerially(t *testing.T) {
+	checkOriginal(t, 1)
+}
+
+func TestSevenMillionIDsConcurrently(t *testing.T) {
+	checkOriginal(t, 2*runtime.GOMAXPROCS(0))
+}
+
+// checkOriginal checks the same as the original's tests: IDs are positive, can be parsed, and all
+// differ. It takes them at full speed, and fails if Next returns an error.
+func checkOriginal(t *testing.T, goroutines int) {
+	n := scaled(originalCount) / goroutines
+	g := open(t, cached.Config{})
+	tally := &tally{t: t, g: g}
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for last, i := int64(0), 0; i < n; i++ {
+				id, err := g.Next()
+				if err != nil {
+					t.Errorf("Next: %v", err)
+					return
+				}
+				if last = tally.add(last, id); t.Failed() {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := tally.Len(); got != n*goroutines {
+		t.Errorf("%d IDs, want %d", got, n*goroutines)
+	}
+	if s := g.Stats(); s.Issued != int64(n*goroutines) || s.RejectedTakes != 0 {
+		t.Errorf("Stats: Issued %d, RejectedTakes %d, want %d, 0", s.Issued, s.RejectedTakes, n*goroutines)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/keeper"
 )
 
 // Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
@@ -40,11 +39,4 @@ type PaddedInfo struct {
 	Blocks    int   // put by this pass
 	LastDelta int64 // of the newest block
 	Inline    bool  // done by a caller that found the ring empty
-}
-
-// report calls a func of Trace. Callers must hold no lock.
-func report[T any](g *Generator, name string, f func(T), value T) {
-	if f != nil {
-		keeper.Call(g.cfg.Logger, "Trace."+name, func() { f(value) })
-	}
 }

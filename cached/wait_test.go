@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 func TestNextContextWakesWhenThereIsAnID(t *testing.T) {
@@ -82,15 +83,6 @@ func TestEndOfTheContextEndsTheWait(t *testing.T) {
 	})
 }
 
-func TestAnIDThatIsThereIsReturnedToAnEndedContext(t *testing.T) {
-	g := open(t, cached.Config{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := g.NextContext(ctx); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestCloseEndsEveryWait(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1})
@@ -120,7 +112,7 @@ func TestNextContextDoesNotWaitForTimeThatNeverComes(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		layout := narrow()
 		layout.DeltaBits = 17 // ends at delta 131,071
-		store := &script{assign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
 			g, err := fenced(1<<40)(ctx, n, d)
 			g.First = 1<<17 - 100
 			return g, err

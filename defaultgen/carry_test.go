@@ -1,9 +1,7 @@
 package defaultgen_test
 
 import (
-	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -187,47 +185,5 @@ func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-// takeAll takes n IDs on each goroutine, and checks them.
-func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) {
-	t.Helper()
-	var highest atomic.Int64
-	taken := make([][]int64, goroutines)
-	var wg sync.WaitGroup
-	for i := range goroutines {
-		wg.Go(func() {
-			ids := make([]int64, batch)
-			for len(taken[i]) < n {
-				before := highest.Load()
-				got, err := g.Fill(ids)
-				if err != nil && !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-					t.Error(err)
-					return
-				}
-				for _, id := range ids[:got] {
-					if id <= before {
-						t.Errorf("ID %d, but %d was returned before", id, before)
-						return
-					}
-					before = id
-				}
-				for high := highest.Load(); before > high && !highest.CompareAndSwap(high, before); high = highest.Load() {
-				}
-				taken[i] = append(taken[i], ids[:got]...)
-			}
-		})
-	}
-	wg.Wait()
-	perUnit := make(map[int64][]int64)
-	for _, ids := range taken {
-		for _, id := range ids {
-			f := parse(t, g, id)
-			perUnit[f.Delta] = append(perUnit[f.Delta], f.Sequence)
-		}
-	}
-	for delta, sequences := range perUnit {
-		checkOneRange(t, delta, sequences)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 )
 
 // checkBack asks for a ClockBackError of exactly this distance.
@@ -177,16 +178,16 @@ func TestEveryPolicyHoldsUnderClocksThatDifferBetweenReaders(t *testing.T) {
 			return cfg.Epoch.Add(time.Duration(1000+n/64+n*7919%5-2) * time.Second)
 		}
 		g := open(t, cfg)
-		var log ledger
+		var log gentest.Ledger
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
 				for range 2000 {
-					log.take(t, g.Next, defaultgen.ErrClockBack, defaultgen.ErrSequenceExhausted)
+					log.Take(t, g.Next, defaultgen.ErrClockBack, defaultgen.ErrSequenceExhausted)
 				}
 			})
 		}
 		wg.Wait()
-		log.check(t, 2000)
+		log.Check(t, 2000)
 	}
 }

@@ -1,17 +1,19 @@
 package defaultgen
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field
-// that is wrong, the value given and the values allowed.
+// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The text
+// names every field that is wrong, the value given and the values allowed.
 var ErrInvalidConfig = errors.New("defaultgen: invalid config")
 
 // A ClockBackPolicy decides how the generator treats a clock that is behind the last ID.
@@ -121,28 +123,37 @@ type Trace struct {
 	LeaseKept func(workerID int64)
 }
 
-// resolve fills in the defaults and reports all mistakes together.
-func (cfg Config) resolve() (Config, *bitsalloc.Allocator, error) {
-	keeper.Default(&cfg.MaxClockBack, time.Second)
-	c := &keeper.Checker{Sentinel: ErrInvalidConfig}
-	settings := cfg.settings()
-	alloc := settings.Resolve(c, ErrTimeExhausted)
-	cfg.AssignTimeout, cfg.Logger, cfg.Now = settings.AssignTimeout, settings.Logger, settings.Now
-	c.Check(cfg.OnClockBack >= Fail && cfg.OnClockBack <= GoOn, "OnClockBack %d, allowed: Fail, Wait, GoOn", cfg.OnClockBack)
-	c.Check(cfg.MaxClockBack > 0, "MaxClockBack %v, allowed: more than 0", cfg.MaxClockBack)
-	c.Check(cfg.SequenceStart >= Even && cfg.SequenceStart <= Continue, "SequenceStart %d, allowed: Even, Zero, Random, Continue", cfg.SequenceStart)
-	if alloc != nil {
-		ids := alloc.MaxSequence() + 1
-		keeper.Default(&cfg.SequenceBound, max(ids/8, 1))
-		c.Check(cfg.SequenceBound >= 1 && cfg.SequenceBound <= ids, "SequenceBound %d, allowed with layout %v: 1 to %d",
-			cfg.SequenceBound, alloc.Layout(), ids)
-	}
-	return cfg, alloc, c.Err()
+// A FieldError is a mistake in a Config. Field is the name of the field, Given its value, Allowed
+// the values allowed. Reason is ErrInvalidConfig or, without Allowed, the error that names them:
+// [bitsalloc.ErrInvalidLayout] for Layout and Epoch, ErrTimeExhausted for a Layout that has ended.
+type FieldError = generator.FieldError
+
+// Validate checks a Config as [New] does, without taking a worker ID. It reports all mistakes
+// together: errors.As finds the first [FieldError], and a method Unwrap() []error returns all.
+func (cfg Config) Validate() error {
+	_, _, err := cfg.resolve()
+	return err
 }
 
-// settings are the fields that every generator has.
+// resolve fills in the defaults, and returns a Keeper that has not been started and all mistakes.
+func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
+	cfg.MaxClockBack = cmp.Or(cfg.MaxClockBack, time.Second)
+	k, c := keeper.New(cfg.settings())
+	c.Check(cfg.OnClockBack >= Fail && cfg.OnClockBack <= GoOn, "OnClockBack", cfg.OnClockBack, "Fail, Wait, GoOn")
+	c.Check(cfg.MaxClockBack > 0, "MaxClockBack", cfg.MaxClockBack, "more than 0")
+	c.Check(cfg.SequenceStart >= Even && cfg.SequenceStart <= Continue, "SequenceStart", cfg.SequenceStart, "Even, Zero, Random, Continue")
+	if k.Alloc != nil {
+		ids := k.Alloc.MaxSequence() + 1
+		cfg.SequenceBound = cmp.Or(cfg.SequenceBound, max(ids/8, 1))
+		c.Check(cfg.SequenceBound >= 1 && cfg.SequenceBound <= ids, "SequenceBound", cfg.SequenceBound,
+			"1 to %d with layout %v", ids, k.Alloc.Layout())
+	}
+	return cfg, k, c.Err()
+}
+
+// settings are the fields that every generator with a worker ID has.
 func (cfg Config) settings() keeper.Settings {
-	return keeper.Settings{
+	s := keeper.Settings{
 		Layout:        cfg.Layout,
 		Epoch:         cfg.Epoch,
 		DatacenterID:  cfg.DatacenterID,
@@ -150,5 +161,12 @@ func (cfg Config) settings() keeper.Settings {
 		AssignTimeout: cfg.AssignTimeout,
 		Logger:        cfg.Logger,
 		Now:           cfg.Now,
+		Trace:         keeper.Trace(cfg.Trace),
+		Package:       "defaultgen",
+		Errors:        keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
 	}
+	if !cfg.AllowReuse && cfg.OnClockBack == GoOn {
+		s.ReuseAdvice = "choose OnClockBack Fail or Wait, which is safe when the clock does not go back across a restart"
+	}
+	return s
 }

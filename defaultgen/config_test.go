@@ -11,24 +11,16 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
-func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
+func TestEachMistakeIsNamed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(*defaultgen.Config)
 		is    error
 		want  []string
 	}{
-		{"no assigner", func(c *defaultgen.Config) { c.Assigner = nil }, defaultgen.ErrInvalidConfig, []string{"Assigner nil"}},
-		{"timeout", func(c *defaultgen.Config) { c.AssignTimeout = -time.Second }, defaultgen.ErrInvalidConfig,
-			[]string{"AssignTimeout -1s", "more than 0"}},
-		{"datacenter above", func(c *defaultgen.Config) { c.DatacenterID = 8 }, defaultgen.ErrInvalidConfig,
-			[]string{"DatacenterID 8", "40/3/10/4@1s", "0 to 7"}},
-		{"datacenter below", func(c *defaultgen.Config) { c.DatacenterID = -1 }, defaultgen.ErrInvalidConfig,
-			[]string{"DatacenterID -1", "0 to 7"}},
-		{"epoch to come", func(c *defaultgen.Config) { c.Epoch = c.Now().Add(time.Millisecond) }, defaultgen.ErrInvalidConfig,
-			[]string{"Epoch 2001-01-01 00:00:00.001", "not in the future"}},
 		{"policy above", func(c *defaultgen.Config) { c.OnClockBack = defaultgen.GoOn + 1 }, defaultgen.ErrInvalidConfig,
 			[]string{"OnClockBack 3", "Fail, Wait, GoOn"}},
 		{"policy below", func(c *defaultgen.Config) { c.OnClockBack = -1 }, defaultgen.ErrInvalidConfig, []string{"OnClockBack -1"}},
@@ -41,14 +33,9 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 			[]string{"SequenceBound 17", "1 to 16"}},
 		{"sequence bound below", func(c *defaultgen.Config) { c.SequenceBound = -1 }, defaultgen.ErrInvalidConfig,
 			[]string{"SequenceBound -1", "1 to 16"}},
-		{"layout", func(c *defaultgen.Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s"}},
-		{"epoch with microseconds", func(c *defaultgen.Config) { c.Epoch = c.Epoch.Add(time.Microsecond) },
-			bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
-		{"layout at its end", func(c *defaultgen.Config) { c.Layout.DeltaBits = 10 }, defaultgen.ErrTimeExhausted,
-			[]string{"10/3/10/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store := &script{assign: fresh}
+			store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
 			cfg := complete(defaultgen.Config{Assigner: store})
 			cfg.Now = newDial(bubbleStart.AddDate(1, 0, 0)).now
 			c.spoil(&cfg)
@@ -61,7 +48,7 @@ func TestEveryMistakeNamesItsFieldWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 					t.Errorf("error %q, want %q in it", err, want)
 				}
 			}
-			if n := store.assigns.Load(); n != 0 {
+			if n := store.Assigns.Load(); n != 0 {
 				t.Errorf("%d worker IDs were taken", n)
 			}
 		})
@@ -81,16 +68,6 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "defaultgen: invalid config: "+field) {
 			t.Errorf("New: %v, want %q in it", err, field)
 		}
-	}
-
-	spoilt.Layout = bitsalloc.Layout{DeltaBits: 60, SequenceBits: 60}
-	if _, err = defaultgen.New(spoilt); !errors.Is(err, bitsalloc.ErrInvalidLayout) || !errors.Is(err, defaultgen.ErrInvalidConfig) {
-		t.Errorf("New: %v, want both ErrInvalidLayout and ErrInvalidConfig", err)
-	}
-
-	spoilt.Layout, spoilt.Epoch = bitsalloc.Default(), bubbleStart.AddDate(-20, 0, 0)
-	if _, err = defaultgen.New(spoilt); !errors.Is(err, defaultgen.ErrTimeExhausted) || !errors.Is(err, defaultgen.ErrInvalidConfig) {
-		t.Errorf("New: %v, want both ErrTimeExhausted and ErrInvalidConfig", err)
 	}
 }
 
@@ -126,8 +103,8 @@ func TestAnEpochOfThisInstantIsAllowedAndUnitZeroIsLeftOut(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var g *defaultgen.Generator
 			if d := elapsed(func() {
-				g = open(t, defaultgen.Config{Epoch: bubbleStart, Assigner: &script{
-					assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+				g = open(t, defaultgen.Config{Epoch: bubbleStart, Assigner: &fakeassigner.Assigner{
+					OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 						return assigner.Grant{WorkerID: 0, First: first, Limit: assigner.Unlimited - 1}, nil
 					},
 				}})
@@ -166,24 +143,6 @@ func TestTheZeroConfigIsTheDefaultLayoutEpochAndClock(t *testing.T) {
 	})
 }
 
-func TestAStoreThatDoesNotAnswerIsGivenUpOn(t *testing.T) {
-	for timeout, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 3 * time.Second: 3 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			mute := &script{assign: func(ctx context.Context, _ int64, _ assigner.Domain) (assigner.Grant, error) {
-				<-ctx.Done()
-				return assigner.Grant{}, ctx.Err()
-			}}
-			var err error
-			d := elapsed(func() {
-				_, err = defaultgen.New(complete(defaultgen.Config{Assigner: mute, AssignTimeout: timeout}))
-			})
-			if d != want || !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "defaultgen: ") {
-				t.Errorf("AssignTimeout %v: New took %v: %v, want %v and DeadlineExceeded", timeout, d, err, want)
-			}
-		})
-	}
-}
-
 func TestAReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {
 	for _, c := range []struct {
 		policy  defaultgen.ClockBackPolicy
@@ -195,8 +154,8 @@ func TestAReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {
 		{defaultgen.Wait, false, reused(), false},
 		{defaultgen.GoOn, false, reused(), true},
 		{defaultgen.GoOn, true, reused(), false},
-		{defaultgen.GoOn, false, &script{assign: fresh}, false},
-		{defaultgen.GoOn, false, &script{assign: fenced(10)}, false},
+		{defaultgen.GoOn, false, &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}, false},
+		{defaultgen.GoOn, false, &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(10)}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g, err := defaultgen.New(complete(defaultgen.Config{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
 
@@ -19,19 +20,11 @@ type Generator struct {
 	alloc  *bitsalloc.Allocator
 	clock  clock
 	keeper *keeper.Keeper
+	closer *generator.Closer
 
 	unit  atomic.Pointer[unit] // the current unit; its delta only grows
 	mu    sync.Mutex           // held while the current unit changes or ends
 	spare []unit               // units not used yet; mu guards it
-
-	warnFrom int64 // the first delta at which the generator announces the end of the layout
-	warned   atomic.Bool
-
-	closed   atomic.Bool
-	done     chan struct{} // closed when Close begins
-	gone     chan struct{} // closed when Close has ended
-	closeErr error         // may be read after gone is closed
-	rejected atomic.Int64
 }
 
 // New is [NewContext] with a context that does not end: it does not retry.
@@ -54,42 +47,23 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 // newContext implements NewContext. carried means that cfg.Now keeps the pace of the monotonic
 // clock except for steps, like the system clock. Then it need not be read for every ID.
 func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, error) {
-	cfg, alloc, err := cfg.resolve()
+	cfg, k, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{
-		cfg:   cfg,
-		alloc: alloc,
-		done:  make(chan struct{}),
-		gone:  make(chan struct{}),
-
-		warnFrom: alloc.Delta(alloc.Expires().AddDate(-1, 0, 0)),
-	}
-	unitZero := &unit{last: alloc.MaxSequence()}
+	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser()}
+	unitZero := &unit{last: k.Alloc.MaxSequence()}
 	unitZero.close() // it counts as used: no ID is 0
 	g.unit.Store(unitZero)
-	settings := cfg.settings()
-	c := settings.Config(alloc, cfg.AllowReuse || cfg.OnClockBack != GoOn, "choose OnClockBack Fail or Wait, which is "+
-		"safe when the clock does not go back across a restart")
-	c.Used = g.used
-	c.Position = func(*keeper.Lease) int64 { return max(g.unit.Load().delta, alloc.Delta(cfg.Now())) }
-	c.Ended = g.endUnit
-	c.Trace = keeper.Trace{
-		Assigned:    cfg.Trace.LeaseAssigned,
-		Lost:        cfg.Trace.LeaseLost,
-		RenewFailed: cfg.Trace.RenewFailed,
-		Kept:        cfg.Trace.LeaseKept,
+	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Position: g.position, Ended: g.endUnit}); err != nil {
+		return nil, err
 	}
-	if g.keeper, err = keeper.Start(ctx, c); err != nil {
-		return nil, fmt.Errorf("defaultgen: no worker ID: %w", err)
-	}
-	g.clock.start(cfg.Now, carried, cfg.OnClockBack == GoOn)
-	g.now(g.keeper.Latest())
+	g.clock.start(k.Now, carried, cfg.OnClockBack == GoOn)
+	g.now(k.Latest())
 	if err := g.awaitFirstUnit(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	g.announceEnd(alloc.Delta(cfg.Now()))
+	k.AnnounceEnd(k.Alloc.Delta(k.Now()))
 	return g, nil
 }
 
@@ -97,29 +71,17 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 func (g *Generator) awaitFirstUnit(ctx context.Context) error {
 	h := g.keeper.Latest()
 	if h.First > g.alloc.MaxDelta() {
-		return keeper.Exhausted(ErrTimeExhausted, g.alloc)
+		return g.keeper.Exhausted()
 	}
 	if h.First <= h.Delta {
 		return nil
 	}
-	wait := min(g.alloc.Time(h.First).Sub(g.cfg.Now()), g.alloc.Layout().Unit)
+	wait := min(g.alloc.Time(h.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit)
 	select {
 	case <-time.After(wait):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("defaultgen: waiting for the first unit: %w", ctx.Err())
-	}
-}
-
-// announceEnd warns, once, when delta is within the last year of the layout.
-func (g *Generator) announceEnd(delta int64) {
-	if delta < g.warnFrom || g.warned.Load() || g.warned.Swap(true) {
-		return
-	}
-	expires := g.alloc.Expires()
-	g.cfg.Logger.Warn("the delta field is used up within a year", "expires", expires, "layout", g.alloc.Layout().String())
-	if f := g.cfg.Trace.Expiring; f != nil {
-		keeper.Call(g.cfg.Logger, "Trace.Expiring", func() { f(expires) })
 	}
 }
 
@@ -133,21 +95,11 @@ func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 // Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
 // its context. After it, and in calls that wait, callers get ErrClosed. Close returns the error of
 // the release, and the same error when called again. A func of Trace must not call it.
-func (g *Generator) Close() error {
-	if !g.closed.Swap(true) {
-		g.closeErr = g.shutDown()
-		close(g.gone)
-	}
-	<-g.gone
-	return g.closeErr
-}
+func (g *Generator) Close() error { return g.closer.Close(g.keeper.Close) }
 
-func (g *Generator) shutDown() error {
-	close(g.done)
-	if err := g.keeper.Close(); err != nil {
-		return fmt.Errorf("defaultgen: worker ID not released: %w", err)
-	}
-	return nil
+// position returns the delta of the current unit, or of the clock if that is ahead.
+func (g *Generator) position(*keeper.Lease) int64 {
+	return max(g.unit.Load().delta, g.alloc.Delta(g.keeper.Now()))
 }
 
 // now reads the clock. Under GoOn the clock goes on from the highest reading that the grant covers.

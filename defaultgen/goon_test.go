@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // checkTime asks that an ID is of the unit that at lies in.
@@ -145,27 +148,27 @@ func TestGoOnIssuesNoMoreThanTheSequencePerElapsedUnit(t *testing.T) {
 		var by atomic.Int64
 		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
 		steps := []time.Duration{-time.Second, -time.Hour, 0, -time.Millisecond, -48 * time.Hour, -2 * time.Second}
-		var log ledger
+		var log gentest.Ledger
 		for u := range 100 {
 			var wg sync.WaitGroup
 			for i := range 8 {
 				wg.Go(func() {
 					for n := range 1000 {
 						by.Store(int64(steps[(u+i*n)%len(steps)]))
-						if !log.take(t, g.Next, defaultgen.ErrSequenceExhausted) {
+						if !log.Take(t, g.Next, defaultgen.ErrSequenceExhausted) {
 							return
 						}
 					}
 				})
 			}
 			wg.Wait()
-			if n := len(log.ids); n != 16*(u+1) {
+			if n := log.Len(); n != 16*(u+1) {
 				t.Fatalf("%d IDs in %d units, want 16 in each", n, u+1)
 			}
-			checkTime(t, parse(t, g, log.highest.Load()), time.Now(), time.Second)
+			checkTime(t, parse(t, g, log.Highest()), time.Now(), time.Second)
 			time.Sleep(time.Second)
 		}
-		log.check(t, 1600)
+		log.Check(t, 1600)
 	})
 }
 
@@ -178,12 +181,12 @@ func TestGoOnIsNotAheadOfTimeWhileTheClockStepsUnderLoad(t *testing.T) {
 		OnClockBack: defaultgen.GoOn, Layout: bitsalloc.Snowflake(), Epoch: time.Now().Add(-time.Hour).Truncate(time.Second),
 		Now: func() time.Time { return time.Now().Add(-time.Duration(reads.Add(1)*7919%5) * time.Minute) },
 	})
-	var log ledger
+	var log gentest.Ledger
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 5000 {
-				log.take(t, func() (int64, error) {
+				log.Take(t, func() (int64, error) {
 					id, err := g.NextContext(t.Context())
 					// The clocks of the machine need not agree to the nanosecond.
 					if f, _ := g.Parse(id); time.Until(f.Time) >= unit {
@@ -195,7 +198,7 @@ func TestGoOnIsNotAheadOfTimeWhileTheClockStepsUnderLoad(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	log.check(t, 40_000)
+	log.Check(t, 40_000)
 }
 
 // A single absurd reading, such as the zero Time of a clock that failed, must not derail the clock
@@ -239,7 +242,7 @@ func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	const distance = 3600 // units of a second
 	granted := func(grant func(d assigner.Domain) assigner.Grant) assigner.Assigner {
-		return &script{assign: func(_ context.Context, _ int64, d assigner.Domain) (assigner.Grant, error) { return grant(d), nil }}
+		return &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) { return grant(d), nil }}
 	}
 	for name, a := range map[string]func() assigner.Assigner{
 		"reused": reused,
@@ -307,26 +310,37 @@ func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 func TestGoOnRaisesTheClockOnceForAWorkerThatIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()
-		store.assign = func(_ context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
-			first := d.Now() + (nth-1)*3600
-			return assigner.Grant{WorkerID: 1001 - nth, First: first, Limit: first + 1<<20, Guarantee: assigner.GuaranteeFenced}, nil
+		store.OnAssign = func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+			first := d.Now() + int64(nth-1)*3600
+			return assigner.Grant{WorkerID: 1001 - int64(nth), First: first, Limit: first + 1<<20, Guarantee: assigner.GuaranteeFenced}, nil
 		}
 		g := open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn})
 		time.Sleep(heartbeat - time.Second)
 		drain(t, g, next(t, g), 1, time.Second, 0)
 		time.Sleep(1500 * time.Millisecond) // lost at the heartbeat
 		first := g.Stats().Limit - 1<<20
-		var log ledger
+		var mu sync.Mutex
+		var ids []int64
+		var log gentest.Ledger
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				for log.take(t, g.Next, defaultgen.ErrSequenceExhausted) {
+				for log.Take(t, func() (int64, error) {
+					id, err := g.Next()
+					if err == nil {
+						mu.Lock()
+						defer mu.Unlock()
+						ids = append(ids, id)
+					}
+					return id, err
+				}, defaultgen.ErrSequenceExhausted) {
 				}
 			})
 		}
 		wg.Wait()
-		log.check(t, 16)
-		for i, id := range log.ids {
+		log.Check(t, 16)
+		slices.Sort(ids)
+		for i, id := range ids {
 			f := parse(t, g, id)
 			checkAt(t, f, first, int64(i))
 			if f.WorkerID != 999 || f.Time.Before(time.Now().Add(3598*time.Second)) {

@@ -1,13 +1,8 @@
 package defaultgen_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
-	"runtime"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // minute is longer than the time between two renewals.
@@ -23,12 +19,12 @@ const minute = time.Minute
 
 // losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000
 // down: a smaller worker ID makes it hard to keep IDs increasing.
-func losing() *script {
-	return &script{
-		assign: func(_ context.Context, nth int64, _ assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: 1001 - nth, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+func losing() *fakeassigner.Assigner {
+	return &fakeassigner.Assigner{
+		OnAssign: func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: 1001 - int64(nth), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
 		},
-		renew: func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost },
+		OnRenew: func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost },
 	}
 }
 
@@ -37,10 +33,10 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 		type renewal struct{ used, want int64 }
 		var asked []renewal
 		answer := make(chan struct{})
-		store := &script{assign: fenced(2), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(2), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 			asked = append(asked, renewal{used, want})
 			<-answer
-			return raise(ctx, g, used, want)
+			return fakeassigner.Raise(ctx, g, used, want)
 		}}
 		g := open(t, defaultgen.Config{Assigner: store, SequenceStart: defaultgen.Zero})
 		first := next(t, g).Delta
@@ -71,84 +67,6 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 	})
 }
 
-func TestAStoreThatIsDownIsAskedAgainUntilItAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		down := errors.New("store out of reach")
-		start := time.Now()
-		store := &script{assign: fenced(1), renew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			if time.Since(start) < 10*time.Second {
-				return down
-			}
-			return raise(ctx, g, used, want)
-		}}
-		var failures []error
-		g := open(t, defaultgen.Config{Assigner: store, Trace: defaultgen.Trace{
-			RenewFailed: func(err error) { failures = append(failures, err) },
-		}})
-		next(t, g)
-		time.Sleep(time.Second)
-		f := wait(t, g)
-		if waited := time.Since(start); waited < 10*time.Second || waited > 25*time.Second || f.WorkerID != 1 {
-			t.Errorf("ID %v after %v, want worker 1 within one retry of the store's return", f, waited)
-		}
-		synctest.Wait()
-		s := g.Stats()
-		if n := int64(len(failures)); n < 3 || s.RenewFailures != n || !errors.Is(failures[0], down) {
-			t.Errorf("RenewFailed got %v, Stats %+v, want several and the same number", failures, s)
-		}
-	})
-}
-
-func TestALostWorkerIsReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const outage = 10 * time.Second
-		store := losing()
-		give := store.assign
-		lostAt := time.Time{}
-		store.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
-			if nth > 1 && time.Since(lostAt) < outage {
-				return assigner.Grant{}, errors.New("store out of reach")
-			}
-			return give(ctx, nth, d)
-		}
-		var log bytes.Buffer
-		var assigned []int64
-		lost := make(map[int64]error)
-		g := open(t, defaultgen.Config{
-			Assigner: store, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Trace: defaultgen.Trace{
-				LeaseAssigned: func(g assigner.Grant) { assigned = append(assigned, g.WorkerID) },
-				LeaseLost:     func(worker int64, err error) { lost[worker], lostAt = err, time.Now() },
-			},
-		})
-		before := next(t, g)
-		time.Sleep(minute - outage)
-		if id, err := g.Next(); id != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-			t.Fatalf("Next without a worker ID = %d, %v, want ErrLeaseExhausted", id, err)
-		}
-		if n, err := g.Fill(make([]int64, 1)); n != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-			t.Fatalf("Fill without a worker ID = %d, %v, want ErrLeaseExhausted", n, err)
-		}
-		after := wait(t, g) // until the store is back
-		synctest.Wait()
-		if before.WorkerID != 1000 || after.WorkerID >= 1000 || after.ID <= before.ID || g.WorkerID() != after.WorkerID {
-			t.Errorf("IDs %v and %v, want a new worker", before, after)
-		}
-		if len(assigned) != 2 || assigned[0] != 1000 || assigned[1] != after.WorkerID {
-			t.Errorf("LeaseAssigned got %v", assigned)
-		}
-		if len(lost) != 1 || !errors.Is(lost[1000], assigner.ErrWorkerRowLost) {
-			t.Errorf("LeaseLost got %v, want worker 1000 and ErrWorkerRowLost", lost)
-		}
-		if !strings.Contains(log.String(), "worker ID lost") {
-			t.Errorf("log: %s", &log)
-		}
-		if n := store.releases.Load(); n != 0 {
-			t.Errorf("a lost lease was released %d times", n)
-		}
-	})
-}
-
 func TestTheNextWorkerStartsInALaterUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := open(t, defaultgen.Config{Assigner: losing(), Layout: narrow(minute)})
@@ -166,8 +84,8 @@ func TestTheNextWorkerStartsInALaterUnit(t *testing.T) {
 func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()
-		store.assign = func(_ context.Context, nth int64, _ assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: nth, First: 1, Limit: assigner.Unlimited, Reusable: nth > 1}, nil
+		store.OnAssign = func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: int64(nth), First: 1, Limit: assigner.Unlimited, Reusable: nth > 1}, nil
 		}
 		cfg := complete(defaultgen.Config{
 			Assigner: store, Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: minute},
@@ -184,33 +102,6 @@ func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
 	})
 }
 
-func TestNextContextReturnsTheReasonWhenNoWorkerIDComes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := losing()
-		give := store.assign
-		store.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
-			if nth > 1 {
-				return assigner.Grant{}, errors.New("store out of reach")
-			}
-			grant, err := give(ctx, nth, d)
-			grant.Limit = d.Now() + 30
-			return grant, err
-		}
-		g := open(t, defaultgen.Config{Assigner: store})
-		time.Sleep(minute)
-		if s := g.Stats(); s.Window != 0 || s.WindowLasts != 0 {
-			t.Errorf("a window of %v that lasts %v, want none, since the grant is used up", s.Window, s.WindowLasts)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		var err error
-		d := elapsed(func() { _, err = g.NextContext(ctx) })
-		if d != time.Hour || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-			t.Errorf("NextContext took %v: %v, want 1h, DeadlineExceeded and ErrLeaseExhausted", d, err)
-		}
-	})
-}
-
 // A worker that is lost leaves the rest of its unit unused. Callers that wait must not hear of a
 // clock that went back, since it did not.
 func TestALossIsNoStepBackOfTheClock(t *testing.T) {
@@ -219,7 +110,7 @@ func TestALossIsNoStepBackOfTheClock(t *testing.T) {
 			for _, reuse := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {
 					store := losing()
-					store.assign = func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+					store.OnAssign = func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 						return assigner.Grant{WorkerID: 4, First: 1, Limit: assigner.Unlimited, Reusable: reuse}, nil
 					}
 					g := open(t, defaultgen.Config{
@@ -231,7 +122,7 @@ func TestALossIsNoStepBackOfTheClock(t *testing.T) {
 						last = wait(t, g)
 					}
 					time.Sleep(50 * time.Second) // within the unit
-					if store.assigns.Load() < 2 {
+					if store.Assigns.Load() < 2 {
 						t.Fatal("no worker was lost")
 					}
 					if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
@@ -266,8 +157,8 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 				var stop atomic.Bool
 				reading, goOn := make(chan struct{}), make(chan struct{})
 				store := losing()
-				give := store.assign
-				store.assign = func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
+				give := store.OnAssign
+				store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 					if nth > 1 && c.exhausted {
 						return assigner.Grant{}, assigner.ErrWorkersExhausted
 					}
@@ -314,75 +205,86 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 	}
 }
 
-// While 64 goroutines take IDs, every renewal finds the worker lost: unfenced ones at a heartbeat,
-// fenced ones whenever the limit is reached.
-func TestWorkersThatChangeUnderLoadKeepIDsUniqueAndInOrder(t *testing.T) {
-	for name, assign := range map[string]func(context.Context, int64, assigner.Domain) (assigner.Grant, error){
-		"unfenced": losing().assign,
-		"fenced": func(ctx context.Context, nth int64, d assigner.Domain) (assigner.Grant, error) {
-			g, err := fenced(3)(ctx, nth, d)
-			g.WorkerID = 1001 - nth%1000
-			return g, err
-		},
-	} {
-		for policy := range defaultgen.GoOn + 1 {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := losing()
-					lose := store.renew
-					store.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-						runtime.Gosched()
-						return lose(ctx, g, used, want)
-					}
-					store.assign = assign
-					g := open(t, defaultgen.Config{Assigner: store, OnClockBack: policy, Layout: bitsalloc.Snowflake()})
-					var log ledger
-					take := func() (int64, error) { return g.NextContext(t.Context()) }
-					var wg sync.WaitGroup
-					for range 64 {
-						wg.Go(func() {
-							for range 20 {
-								for range 20 {
-									log.take(t, take)
-								}
-								time.Sleep(heartbeat - time.Since(bubbleStart)%heartbeat) // all at the moment of the next loss
-							}
-						})
-					}
-					wg.Wait()
-					log.check(t, 64*20*20)
-					workers := make(map[int64]bool)
-					for _, id := range log.ids {
-						workers[parse(t, g, id).WorkerID] = true
-					}
-					if len(workers) < 10 {
-						t.Errorf("%d workers, want many", len(workers))
-					}
-				})
-			})
-		}
-	}
-}
-
 // heartbeat is the time between two renewals when nothing else calls for one.
 const heartbeat = 45 * time.Second
 
-func TestAHeartbeatComesAtLeastOnceAMinute(t *testing.T) {
+// lost is a store with a lease on the present delta and the 99 after it, which ends at the first
+// renewal, as err says and with a limit of left deltas after that renewal. There is no other until
+// up is set.
+type lost struct {
+	fakeassigner.Assigner
+	up   atomic.Bool
+	now  func() int64
+	left int64
+}
+
+func losingFenced(left int64, err error) *lost {
+	s := &lost{left: left}
+	s.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		if nth > 1 && !s.up.Load() {
+			return assigner.Grant{}, errors.New("store is down")
+		}
+		s.now = d.Now
+		g, err := fakeassigner.Fenced(100)(ctx, nth, d)
+		g.WorkerID = 1001 - int64(min(nth, 1000))
+		return g, err
+	}
+	s.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		if g.WorkerID == 1000 {
+			g.Limit = min(g.Limit, s.now()+s.left)
+			return err
+		}
+		return fakeassigner.Raise(ctx, g, used, want)
+	}
+	return s
+}
+
+// The next lease has a smaller worker ID: it begins in a later unit.
+func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var at []time.Duration
-		store := &script{assign: fresh, renew: func(context.Context, *assigner.Grant, int64, int64) error {
-			at = append(at, time.Since(bubbleStart))
-			return nil
-		}}
-		open(t, defaultgen.Config{Assigner: store})
-		time.Sleep(5 * minute)
-		synctest.Wait()
-		last := time.Duration(0)
-		for _, d := range append(at, 5*minute) {
-			if d-last > minute {
-				t.Errorf("no renewal between %v and %v", last, d)
+		s := losingFenced(1000, assigner.ErrWorkerRowLost)
+		g := open(t, defaultgen.Config{Assigner: s, Layout: narrow(minute), SequenceStart: defaultgen.Zero})
+		time.Sleep(heartbeat)
+		last := next(t, g)
+		s.up.Store(true)
+		time.Sleep(10 * time.Second) // in the same unit
+		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) || g.WorkerID() == last.WorkerID {
+			t.Fatalf("Next with worker %d after %v: %v, want ErrSequenceExhausted", g.WorkerID(), last, err)
+		}
+		checkAt(t, wait(t, g), last.Delta+1, 0)
+	})
+}
+
+// The clock is read between the look at the lease and the claim, which stops a caller there.
+func TestACallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := losingFenced(10, assigner.ErrWorkerRowLost)
+		var stop atomic.Bool
+		reading, goOn := make(chan struct{}), make(chan struct{})
+		g := open(t, defaultgen.Config{Assigner: s, Now: func() time.Time {
+			now := time.Now()
+			if stop.CompareAndSwap(true, false) {
+				now = now.Add(20 * time.Second) // within the limit as it is before
+				close(reading)
+				<-goOn
 			}
-			last = d
+			return now
+		}})
+		time.Sleep(heartbeat - time.Second)
+		stop.Store(true)
+		result := make(chan int64)
+		go func() {
+			id, err := g.Next()
+			if err != nil {
+				t.Errorf("Next with a clock that is right again: %v", err)
+			}
+			result <- id
+		}()
+		<-reading
+		time.Sleep(2 * time.Second)
+		close(goOn)
+		if f, limit := parse(t, g, <-result), g.Stats().Limit; f.Delta > limit || !f.Time.Equal(time.Now().Truncate(time.Second)) {
+			t.Errorf("ID %v, want one of the present, up to the limit %d", f, limit)
 		}
 	})
 }

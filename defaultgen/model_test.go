@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // A model predicts the results of a generator from its documentation, for one caller.
@@ -200,7 +201,7 @@ func (m *model) checkFill(t *testing.T, g *defaultgen.Generator, n int, reading 
 // forever grants a worker with a fence that is never reached, which keeps the registry of the
 // process out of it.
 func forever(worker int64) assigner.Assigner {
-	return &script{assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+	return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 		return assigner.Grant{WorkerID: worker, First: 1, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
 	}}
 }

@@ -27,7 +27,7 @@ func (g *Generator) Next() (int64, error) {
 // nextSlowly is the path of Next when the current unit may be over.
 func (g *Generator) nextSlowly() (int64, error) {
 	id, _, err := g.claim(1)
-	return id, g.reject(err)
+	return id, g.keeper.Rejected(err)
 }
 
 // NextContext is [Generator.Next], but waits for the next unit, for a worker ID, and, under the
@@ -53,20 +53,20 @@ func (g *Generator) await(ctx context.Context) (int64, error) {
 		return id, nil
 	}
 	for {
-		news := g.keeper.News() // before the claim, to miss no news and no unit
+		changed := g.keeper.Changed() // before the claim, to miss no change and no unit
 		now := g.clock.now().time
 		id, _, err := g.claim(1)
 		wait, ok := g.worthWaiting(err, now)
 		if !ok {
-			return id, g.reject(err)
+			return id, g.keeper.Rejected(err)
 		}
 		select {
 		case <-time.After(wait):
-		case <-news:
-		case <-g.done:
+		case <-changed:
+		case <-g.closer.Done():
 			return 0, ErrClosed
 		case <-ctx.Done():
-			return 0, g.reject(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", ctx.Err(), err))
+			return 0, g.keeper.Rejected(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", ctx.Err(), err))
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	for n < len(dst) {
 		first, got, err := g.claim(int64(len(dst) - n))
 		if err != nil {
-			return n, g.reject(err)
+			return n, g.keeper.Rejected(err)
 		}
 		for i := range got {
 			dst[n] = first + i
@@ -105,7 +105,7 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 		now := g.now(h)
 		delta, err := g.deltaAt(now.time, u, h)
 		if err == nil && delta != u.delta {
-			g.announceEnd(delta) // once per unit, off the path of the other IDs
+			g.keeper.AnnounceEnd(delta) // once per unit, off the path of the other IDs
 			if u = g.enter(u, h, delta); u == nil {
 				continue
 			}
@@ -144,18 +144,16 @@ func (g *Generator) makeWay(u *unit, x int64) {
 
 // withdrawn returns the reason why no lease is held.
 func (g *Generator) withdrawn() error {
-	select {
-	case <-g.done:
+	if g.closer.Closed() {
 		return ErrClosed
-	default:
-		return g.keeper.Shortage(ErrLeaseExhausted)
 	}
+	return g.keeper.Shortage()
 }
 
 // deltaAt returns the delta that IDs may have at now under h; it is u.delta when u may go on.
 func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, error) {
 	if h.First > g.alloc.MaxDelta() {
-		return 0, keeper.Exhausted(ErrTimeExhausted, g.alloc)
+		return 0, g.keeper.Exhausted()
 	}
 	used := max(u.delta, h.First-1) // earlier holders may have used the deltas below First
 	delta := g.alloc.Delta(now)
@@ -171,11 +169,11 @@ func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, err
 		return delta, nil
 	}
 	if delta > g.alloc.MaxDelta() {
-		return 0, keeper.Exhausted(ErrTimeExhausted, g.alloc)
+		return 0, g.keeper.Exhausted()
 	}
 	if delta > h.Limit {
 		g.keeper.Extend(delta)
-		return 0, g.keeper.Shortage(ErrLeaseExhausted)
+		return 0, g.keeper.Shortage()
 	}
 	if delta >= h.Half {
 		g.keeper.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
@@ -193,19 +191,8 @@ func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool)
 	case errors.Is(err, ErrSequenceExhausted):
 		return g.alloc.Time(g.alloc.Delta(now) + 1).Sub(now), true
 	case errors.Is(err, ErrLeaseExhausted):
-		return math.MaxInt64, true // until the keeper has news
+		return math.MaxInt64, true // until the keeper reports a change
 	default:
 		return 0, false
 	}
-}
-
-// reject counts and traces an error before a method returns it.
-func (g *Generator) reject(err error) error {
-	if err != nil && !errors.Is(err, ErrClosed) {
-		g.rejected.Add(1)
-		if f := g.cfg.Trace.TakeRejected; f != nil {
-			keeper.Call(g.cfg.Logger, "Trace.TakeRejected", func() { f(err) })
-		}
-	}
-	return err
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // restarted returns a layout that composes the same bits as Default for datacenter 0. The registry
@@ -30,7 +32,7 @@ func TestARestartWithinTheUnitRepeatsNoID(t *testing.T) {
 			old := fill(t, killed, 1000)
 			time.Sleep(100 * time.Millisecond)
 			g := open(t, defaultgen.Config{Layout: restarted(), Epoch: epoch, Assigner: reused(), OnClockBack: policy})
-			checkIncreasing(t, append(old, fill(t, g, 1000)...))
+			gentest.CheckIncreasing(t, append(old, fill(t, g, 1000)...))
 		})
 	}
 }
@@ -52,26 +54,6 @@ func TestAClockSetBackAcrossARestartIsNotNoticed(t *testing.T) {
 	})
 }
 
-func TestAFreshWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		store := &script{assign: fresh}
-		epoch, seen := newEpoch(), make(map[int64]bool)
-		for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
-			by.Add(int64(step))
-			g := open(t, defaultgen.Config{Epoch: epoch, Assigner: store, OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
-			for range 16 {
-				id := next(t, g).ID
-				if seen[id] {
-					t.Errorf("ID %d twice, after a step of %v", id, step)
-				}
-				seen[id] = true
-			}
-			time.Sleep(time.Second)
-		}
-	})
-}
-
 // A fence gives each holder of a number its own deltas.
 func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -81,13 +63,13 @@ func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 			fence = max(fence+1, want)
 			g.Limit = fence
 		}
-		store := &script{
-			assign: func(_ context.Context, _ int64, d assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{
+			OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
 				g := assigner.Grant{WorkerID: 7, First: fence + 1, Guarantee: assigner.GuaranteeFenced, Reusable: true}
 				grab(&g, d.Now()+10)
 				return g, nil
 			},
-			renew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
 				if want > g.Limit {
 					grab(g, want)
 				}
@@ -117,7 +99,7 @@ func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 func TestASuccessorInTheProcessStartsAbove(t *testing.T) {
 	for name, a := range map[string]assigner.Assigner{
 		"reused": reused(),
-		"fresh": &script{assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+		"fresh": &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 			return assigner.Grant{WorkerID: 9, First: 1, Limit: assigner.Unlimited}, nil
 		}},
 	} {
@@ -246,5 +228,5 @@ func TestAProcessThatIsKilledAndRestartedRepeatsNoID(t *testing.T) {
 			t.Fatalf("the process printed %d IDs and ended with %v, want it killed after 100", len(all)-before, err)
 		}
 	}
-	checkIncreasing(t, all)
+	gentest.CheckIncreasing(t, all)
 }

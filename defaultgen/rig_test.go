@@ -8,6 +8,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // bubbleStart is the moment at which time starts in a synctest bubble.
@@ -62,7 +64,7 @@ func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 
 func complete(cfg defaultgen.Config) defaultgen.Config {
 	if cfg.Assigner == nil {
-		cfg.Assigner = &script{assign: fresh}
+		cfg.Assigner = &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
 	}
 	if cfg.Layout == (bitsalloc.Layout{}) {
 		cfg.Layout = narrow(time.Second)
@@ -86,51 +88,25 @@ func onDial(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *dial) 
 func next(t testing.TB, g *defaultgen.Generator) bitsalloc.Fields {
 	t.Helper()
 	id, err := g.Next()
-	if err != nil {
-		t.Fatalf("Next: %v", err)
-	}
-	return parse(t, g, id)
+	return gentest.Parse(t, g, id, err)
 }
 
 // wait is next by NextContext.
 func wait(t testing.TB, g *defaultgen.Generator) bitsalloc.Fields {
 	t.Helper()
 	id, err := g.NextContext(t.Context())
-	if err != nil {
-		t.Fatalf("NextContext: %v", err)
-	}
-	return parse(t, g, id)
+	return gentest.Parse(t, g, id, err)
 }
 
 func parse(t testing.TB, g *defaultgen.Generator, id int64) bitsalloc.Fields {
 	t.Helper()
-	f, err := g.Parse(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return gentest.Parse(t, g, id, nil)
 }
 
 // fill takes n IDs, which must be there and increase.
 func fill(t testing.TB, g *defaultgen.Generator, n int) []int64 {
 	t.Helper()
-	ids := make([]int64, n)
-	if got, err := g.Fill(ids); got != n || err != nil {
-		t.Fatalf("Fill of %d = %d, %v", n, got, err)
-	}
-	checkIncreasing(t, ids)
-	return ids
-}
-
-func checkIncreasing(t testing.TB, ids []int64) {
-	t.Helper()
-	last := int64(0)
-	for i, id := range ids {
-		if id <= last {
-			t.Fatalf("ID %d of %d is %d, after %d", i, len(ids), id, last)
-		}
-		last = id
-	}
+	return gentest.Fill(t, g, n)
 }
 
 // checkAt asks that an ID has this delta and sequence number.

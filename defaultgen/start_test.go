@@ -1,10 +1,8 @@
 package defaultgen_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
@@ -40,10 +40,10 @@ func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
 	}
 }
 
-func TestNewDoesNotWaitForAWorkerThatNobodyHadInThisUnit(t *testing.T) {
+func TestNewDoesNotWaitForAFreshOrFencedWorkerID(t *testing.T) {
 	for name, a := range map[string]assigner.Assigner{
-		"fresh":  &script{assign: fresh},
-		"fenced": &script{assign: fenced(100)},
+		"fresh":  &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh},
+		"fenced": &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
 	for ahead, want := range map[int64]time.Duration{1: 700 * time.Millisecond, 2: time.Second, 1000: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
-			store := &script{assign: func(_ context.Context, _ int64, d assigner.Domain) (assigner.Grant, error) {
+			store := &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
 				return assigner.Grant{WorkerID: 3, First: d.Now() + ahead, Limit: d.Now() + 2000, Guarantee: assigner.GuaranteeFenced}, nil
 			}}
 			var g *defaultgen.Generator
@@ -83,11 +83,11 @@ func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
 func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := errors.New("store out of reach")
-		store := &script{
-			assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{
+			OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 				return assigner.Grant{WorkerID: 5, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
 			},
-			release: func(context.Context, assigner.Grant, int64) error { return refusal },
+			OnRelease: func(context.Context, assigner.Grant, int64) error { return refusal },
 		}
 		cfg := complete(defaultgen.Config{Layout: narrow(time.Minute), Assigner: store})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -100,65 +100,11 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 		if g != nil || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refusal) {
 			t.Errorf("NewContext = %v, %v, want DeadlineExceeded and the error of the release", g, err)
 		}
-		if n := store.releases.Load(); n != 1 {
+		if n := store.Releases.Load(); n != 1 {
 			t.Errorf("%d releases, want 1", n)
 		}
-		store.release = nil
+		store.OnRelease = nil
 		next(t, open(t, cfg))
-	})
-}
-
-func TestTheContextOfNewIsNotUsedAfterwards(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		store := &script{assign: fresh}
-		g, err := defaultgen.NewContext(ctx, complete(defaultgen.Config{Assigner: store}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
-		cancel()
-		time.Sleep(time.Hour)
-		next(t, g)
-		if store.renewals.Load() < 60 {
-			t.Errorf("%d renewals in an hour, want one a minute at least", store.renewals.Load())
-		}
-	})
-}
-
-func TestErrorsOfTheAssignerComeThrough(t *testing.T) {
-	down := errors.New("store out of reach")
-	for _, c := range []struct {
-		name  string
-		grant assigner.Grant
-		err   error
-		want  error
-	}{
-		{"store down", assigner.Grant{}, down, down},
-		{"worker above its field", assigner.Grant{WorkerID: 1024, Limit: assigner.Unlimited}, nil, assigner.ErrWorkerOutOfRange},
-		{"worker below its field", assigner.Grant{WorkerID: -1, Limit: assigner.Unlimited}, nil, assigner.ErrWorkerOutOfRange},
-		{"first delta beyond the field", assigner.Grant{WorkerID: 1, First: 1 << 40, Limit: assigner.Unlimited}, nil, defaultgen.ErrTimeExhausted},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			store := &script{assign: func(context.Context, int64, assigner.Domain) (assigner.Grant, error) { return c.grant, c.err }}
-			g, err := defaultgen.New(complete(defaultgen.Config{Assigner: store}))
-			if g != nil || !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), "defaultgen: ") {
-				t.Errorf("New = %v, %v, want %v", g, err, c.want)
-			}
-			if want := int64(1); c.err == nil && store.releases.Load() != want {
-				t.Errorf("%d releases, want %d", store.releases.Load(), want)
-			}
-		})
-	}
-}
-
-func TestASecondLiveGeneratorWithTheSameWorkerIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := complete(defaultgen.Config{Assigner: reused()})
-		open(t, cfg)
-		if g, err := defaultgen.New(cfg); g != nil || !errors.Is(err, assigner.ErrWorkerInUse) {
-			t.Errorf("New = %v, %v, want ErrWorkerInUse", g, err)
-		}
 	})
 }
 
@@ -191,58 +137,6 @@ func TestTheLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
 	}
 }
 
-// A worker ID that comes back cannot be used in the last unit: an earlier process may have been.
-func TestAReusedWorkerIsRefusedInTheLastUnit(t *testing.T) {
-	cfg := complete(defaultgen.Config{
-		Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}, Assigner: reused(),
-	})
-	cfg.Now = newDial(cfg.Epoch.Add(1023 * time.Second)).now
-	if g, err := defaultgen.New(cfg); g != nil || !errors.Is(err, defaultgen.ErrTimeExhausted) {
-		t.Errorf("New = %v, %v, want ErrTimeExhausted", g, err)
-	}
-}
-
-func TestTheLastYearIsAnnouncedOnceAndShownByStats(t *testing.T) {
-	layout := bitsalloc.Layout{DeltaBits: 30, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}
-	epoch := newEpoch()
-	a, err := bitsalloc.New(layout, epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	border := a.Expires().AddDate(-1, 0, 0)
-	for _, c := range []struct {
-		now  time.Time
-		want int
-	}{
-		{border.Add(-1), 0},
-		{border, 1},
-		{a.Expires().Add(-1), 1},
-	} {
-		var log bytes.Buffer
-		var seen []time.Time
-		g := open(t, defaultgen.Config{
-			Layout: layout, Epoch: epoch, Now: newDial(c.now).now,
-			Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Trace:  defaultgen.Trace{Expiring: func(expires time.Time) { seen = append(seen, expires) }},
-		})
-		for range 10 {
-			next(t, g)
-		}
-		if len(seen) != c.want || c.want > 0 && !seen[0].Equal(a.Expires()) {
-			t.Errorf("at %v: Expiring was called with %v, want %d calls", c.now, seen, c.want)
-		}
-		if n := strings.Count(log.String(), "within a year"); n != c.want {
-			t.Errorf("at %v: %d warnings, want %d: %s", c.now, n, c.want, &log)
-		}
-		if s := g.Stats(); s.Expiring != (c.want == 1) || !s.Expires.Equal(a.Expires()) {
-			t.Errorf("at %v: Stats %+v", c.now, s)
-		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestTheLastYearIsAnnouncedToARunningGenerator moves the clock of a generator across the beginning
 // of the last year.
 func TestTheLastYearIsAnnouncedToARunningGenerator(t *testing.T) {
@@ -257,23 +151,23 @@ func TestTheLastYearIsAnnouncedToARunningGenerator(t *testing.T) {
 		"Fill of a few": {defaultgen.Fail, func(_ context.Context, g *defaultgen.Generator) error { _, err := g.Fill(ids[:3]); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log transcript
+			var log recorder.Recorder
 			var seen []time.Time
 			cfg := complete(defaultgen.Config{
 				OnClockBack: row.policy,
-				Logger:      log.logger(),
+				Logger:      log.TextLogger(),
 				Trace:       defaultgen.Trace{Expiring: func(expires time.Time) { seen = append(seen, expires) }},
 			})
 			cfg.Layout.DeltaBits = 26
 			expires := cfg.Epoch.Add(1 << 26 * time.Second)
 			clock := newDial(expires.AddDate(-1, 0, 0).Add(-2 * time.Second))
 			cfg.Now = clock.now
-			g := open(t, cfg)
+			g, warnings := open(t, cfg), 0
 			for i, want := range []int{0, 0, 1, 1, 1} { // the clock moves by a unit each time
 				if err := row.take(t.Context(), g); err != nil {
 					t.Fatal(err)
 				}
-				warnings := strings.Count(log.String(), "the delta field is used up within a year")
+				warnings += strings.Count(strings.Join(log.Read(), ""), "the delta field is used up within a year")
 				if len(seen) != want || warnings != want {
 					t.Errorf("unit %d: %d calls of Expiring, %d records, want %d of each", i, len(seen), warnings, want)
 				}

@@ -28,25 +28,6 @@ type Stats struct {
 
 // Stats returns a snapshot. It does not slow down callers of Next.
 func (g *Generator) Stats() Stats {
-	now := g.cfg.Now()
-	last := g.unit.Load().delta
-	h := g.keeper.Latest()
-	position := max(last, g.alloc.Delta(now)) // an idle generator goes on from the clock
-	window, lasts := g.keeper.Window(position, g.alloc)
-	renewals, failures := g.keeper.Counts()
-	return Stats{
-		WorkerID:      h.WorkerID,
-		DatacenterID:  g.cfg.DatacenterID,
-		Guarantee:     h.Guarantee,
-		Limit:         h.Limit,
-		Window:        window,
-		WindowLasts:   lasts,
-		RejectedTakes: g.rejected.Load(),
-		Renewals:      renewals,
-		RenewFailures: failures,
-		LastDelta:     last,
-		Ahead:         g.alloc.Time(last).Sub(now),
-		Expires:       g.alloc.Expires(),
-		Expiring:      position >= g.warnFrom,
-	}
+	now := g.keeper.Now()
+	return Stats(g.keeper.Stats(g.unit.Load().delta, now))
 }

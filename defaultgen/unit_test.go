@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 )
 
 func TestAUnitCountsUpAndTheNextBeginsAnew(t *testing.T) {
@@ -45,7 +46,7 @@ func TestWithoutASequenceFieldAUnitHasOneID(t *testing.T) {
 				}
 			}
 		})
-		checkIncreasing(t, ids)
+		gentest.CheckIncreasing(t, ids)
 		if d != 99*10*time.Millisecond {
 			t.Errorf("100 IDs took %v, want 990ms", d)
 		}
@@ -172,7 +173,7 @@ func TestFillReturnsWhatTheUnitHasAndWhyNoMore(t *testing.T) {
 	if n != 16 || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
 		t.Fatalf("Fill of 40 = %d, %v, want 16 and ErrSequenceExhausted", n, err)
 	}
-	checkIncreasing(t, ids[:n])
+	gentest.CheckIncreasing(t, ids[:n])
 	for i, id := range ids[:n] {
 		checkAt(t, parse(t, g, id), 1000, int64(i))
 	}

@@ -14,4 +14,5 @@ func ExampleMySQL() {
 	// worker_node.sql 3
 	// worker_sticky.sql 1
 	// worker_lease.sql 2
+	// segment.sql 1
 }

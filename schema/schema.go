@@ -1,9 +1,10 @@
-// Package schema holds the tables from which worker IDs are taken. The SQL files run unchanged in
-// the clients mysql, sqlite3 and psql, and are embedded for use from Go.
+// Package schema holds the tables from which worker IDs and ranges of IDs are taken. The SQL files
+// run unchanged in the clients mysql, sqlite3 and psql, and are embedded for use from Go.
 //
 //	worker_node.sql    disposable worker IDs; the columns of Baidu's UidGenerator, its siblings for token and pin
 //	worker_sticky.sql  worker IDs that stay with a service key
 //	worker_lease.sql   worker IDs that are reused behind a fence: the highest delta that a holder was ever allowed to use
+//	segment.sql        counters of package segment
 //
 // Each file has a sibling for SQLite (…_sqlite.sql) and for PostgreSQL (…_postgres.sql). All files
 // create missing tables and indexes and never drop or change existing ones. The comments in the
@@ -38,7 +39,7 @@ func PostgreSQL() []File { return read("_postgres") }
 // read returns the files of one database. A new table file is added to this list.
 func read(suffix string) []File {
 	var list []File
-	for _, table := range [...]string{"worker_node", "worker_sticky", "worker_lease"} {
+	for _, table := range [...]string{"worker_node", "worker_sticky", "worker_lease", "segment"} {
 		name := table + suffix + ".sql"
 		text, err := files.ReadFile(name)
 		if err != nil {

@@ -34,9 +34,7 @@ func (n namespace) several() []assigner.Store {
 func oneWins(t *testing.T, n namespace) {
 	const swappers = 64
 	row := sampleRow(9)
-	if !swap(t, n.Handle(), assigner.Row{}, row, time.Hour) {
-		t.Fatal("the row was not created")
-	}
+	create(t, n.Handle(), row)
 	for range 3 {
 		next := slices.Repeat([]assigner.Row{row}, swappers)
 		for i := range next {
@@ -55,9 +53,7 @@ func oneWins(t *testing.T, n namespace) {
 func noneLost(t *testing.T, n namespace) {
 	const writers, times = 4, 10
 	row := sampleRow(4)
-	if !swap(t, n.Handle(), assigner.Row{}, row, time.Hour) {
-		t.Fatal("the row was not created")
-	}
+	create(t, n.Handle(), row)
 	var wg sync.WaitGroup
 	for range writers {
 		s := n.Handle()
@@ -86,9 +82,8 @@ func noneLost(t *testing.T, n namespace) {
 // and token unchanged. A store that compares revisions of its own has conflicts, and must retry.
 func equalAtOnce(t *testing.T, n namespace) {
 	row, meta := sampleRow(11), sampleMeta()
-	if !swap(t, n.Handle(), assigner.Row{}, row, time.Hour) || !swapMeta(t, n.Handle(), assigner.Meta{}, meta) {
-		t.Fatal("the rows were not created")
-	}
+	create(t, n.Handle(), row)
+	createMeta(t, n.Handle(), meta)
 	var wg sync.WaitGroup
 	for i, s := range n.several() {
 		next := row
@@ -146,9 +141,7 @@ func listDuringSwaps(t *testing.T, n namespace) {
 	stop := make(chan struct{})
 	for i := range acknowledged {
 		row, s := sampleRow(int64(i)), n.Handle()
-		if !swap(t, s, assigner.Row{}, row, time.Hour) {
-			t.Fatalf("row %d was not created", i)
-		}
+		create(t, s, row)
 		acknowledged[i].Store(row.Fence)
 		wg.Go(func() {
 			for {

@@ -18,24 +18,37 @@ func doubtCases() []storeCase {
 	}
 }
 
-// A mute store makes or loses its swaps, and returns an error in both cases.
+// A mute store makes or loses its swaps of rows or of the meta row, and returns an error in both
+// cases.
 type mute struct {
 	assigner.Store
+	meta  bool
 	loses bool
 }
 
 var errMute = errors.New("connection lost")
 
 func (m mute) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
-	if m.loses {
+	return m.answer(!m.meta, func() (bool, error) { return m.Store.Swap(ctx, old, next, ttl) })
+}
+
+func (m mute) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
+	return m.answer(m.meta, func() (bool, error) { return m.Store.SwapMeta(ctx, old, next) })
+}
+
+func (m mute) answer(affected bool, swap func() (bool, error)) (bool, error) {
+	switch {
+	case !affected:
+		return swap()
+	case m.loses:
 		return false, errMute
 	}
-	_, err := m.Store.Swap(ctx, old, next, ttl)
+	_, err := swap()
 	return false, errors.Join(errMute, err)
 }
 
 func ambiguousSwap(t *testing.T, n namespace) {
-	l := assign(t, assigner.Leased(mute{n.Handle(), false}, n.config()))
+	l := assign(t, assigner.Leased(mute{Store: n.Handle()}, n.config()))
 	if row := n.row(t, l); row.Fence != l.Grant().Limit {
 		t.Errorf("fence %d, limit %d", row.Fence, l.Grant().Limit)
 	}
@@ -48,7 +61,7 @@ func ambiguousSwap(t *testing.T, n namespace) {
 		t.Errorf("row %+v has not been released", row)
 	}
 
-	loses := mute{n.Handle(), true}
+	loses := mute{Store: n.Handle(), loses: true}
 	if _, err := tryAssign(t, assigner.Fenced(loses, 99, "x", n.config()), Domain()); !errors.Is(err, errMute) {
 		t.Errorf("Assign with a swap that did not take effect: %v, want the store's error", err)
 	}
@@ -57,24 +70,10 @@ func ambiguousSwap(t *testing.T, n namespace) {
 	}
 }
 
-// A muteMeta store does the same for its meta row.
-type muteMeta struct {
-	assigner.Store
-	loses bool
-}
-
-func (m muteMeta) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
-	if m.loses {
-		return false, errMute
-	}
-	_, err := m.Store.SwapMeta(ctx, old, next)
-	return false, errors.Join(errMute, err)
-}
-
 func ambiguousMeta(t *testing.T, n namespace) {
 	first := assign(t, n.auto())
-	second := assign(t, assigner.Auto(muteMeta{n.Handle(), false}, n.config()), first)
-	loses := assigner.Auto(muteMeta{n.Handle(), true}, n.config())
+	second := assign(t, assigner.Auto(mute{Store: n.Handle(), meta: true}, n.config()), first)
+	loses := assigner.Auto(mute{Store: n.Handle(), meta: true, loses: true}, n.config())
 	if _, err := tryAssign(t, loses, Domain(), first, second); !errors.Is(err, errMute) {
 		t.Errorf("Assign with a swap of the meta row that did not take effect: %v, want the store's error", err)
 	}

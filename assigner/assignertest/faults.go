@@ -130,9 +130,7 @@ func (l link) cutCall(t *testing.T, before bool, c cutCall) {
 func overtaken(t *testing.T, l link) {
 	l.warm(t)
 	row := sampleRow(7)
-	if !swap(t, l.store, assigner.Row{}, row, time.Hour) {
-		t.Fatal("the row was not created")
-	}
+	create(t, l.store, row)
 	mine, theirs := row, row
 	mine.Fence, mine.Owner = row.Fence+1, "the-owner-whose-connection-is-cut"
 	theirs.Version, theirs.Fence, theirs.Token, theirs.Owner = row.Version+1, row.Fence+2, "theirs", "they"
@@ -148,9 +146,7 @@ func overtaken(t *testing.T, l link) {
 func givenUp(t *testing.T, l link) {
 	l.warm(t)
 	row := sampleRow(7)
-	if !swap(t, l.store, assigner.Row{}, row, time.Hour) {
-		t.Fatal("the row was not created")
-	}
+	create(t, l.store, row)
 	next := row
 	next.Fence, next.Owner = row.Fence+1, "the-owner-that-gives-up"
 	returned := make(chan struct{})
@@ -179,9 +175,10 @@ func givenUp(t *testing.T, l link) {
 // would claim its worker ID again.
 func cutReads(t *testing.T, l link) {
 	row, free, meta := sampleRow(7), sampleRow(8), sampleMeta()
-	if !swap(t, l.store, assigner.Row{}, row, time.Hour) || !swap(t, l.store, assigner.Row{}, free, 0) ||
-		!swapMeta(t, l.store, assigner.Meta{}, meta) {
-		t.Fatal("the rows were not created")
+	create(t, l.store, row)
+	createMeta(t, l.store, meta)
+	if !swap(t, l.store, assigner.Row{}, free, 0) {
+		t.Fatal("the free row was not created")
 	}
 	identity := status(t, l.store).Identity
 	reads := map[string]func(context.Context) (any, bool, error){

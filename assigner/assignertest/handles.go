@@ -61,6 +61,28 @@ func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
 	}
 }
 
+func wantMeta(t *testing.T, s assigner.Store, want assigner.Meta) {
+	t.Helper()
+	if got := loadMeta(t, s); got != want {
+		t.Errorf("meta %+v, want %+v", got, want)
+	}
+}
+
+// create creates a row that expires in an hour.
+func create(t *testing.T, s assigner.Store, row assigner.Row) {
+	t.Helper()
+	if !swap(t, s, assigner.Row{}, row, time.Hour) {
+		t.Fatalf("row %d was not created", row.WorkerID)
+	}
+}
+
+func createMeta(t *testing.T, s assigner.Store, meta assigner.Meta) {
+	t.Helper()
+	if !swapMeta(t, s, assigner.Meta{}, meta) {
+		t.Fatal("the meta row was not created")
+	}
+}
+
 // race starts n goroutines at once, each with a handle of its own, and returns the winner. It ends
 // the test unless there is exactly one.
 func race(t *testing.T, n int, handle func() assigner.Store, f func(s assigner.Store, i int) bool) int {

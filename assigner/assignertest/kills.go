@@ -61,19 +61,17 @@ func killedUnderSwaps(t *testing.T, n namespace) {
 	for i := range stores {
 		stores[i], rows[i] = n.Handle(), sampleRow(int64(i))
 		rows[i].Token = fmt.Sprint("token-", i)
-		if !swap(t, stores[i], assigner.Row{}, rows[i], time.Hour) {
-			t.Fatalf("row %d was not created", i)
-		}
+		create(t, stores[i], rows[i])
 	}
-	n.killWhile(t, func(i int) { rows[i] = raiseUnderFire(t, n, stores[i], rows[i]) })
+	n.killWhile(t, func(i int) { rows[i] = raiseDuringKills(t, n, stores[i], rows[i]) })
 	for _, row := range rows {
 		wantRow(t, n.Handle(), row)
 	}
 }
 
-// raiseUnderFire raises the fence of a row, and returns the row as the store has it. Without an
+// raiseDuringKills raises the fence of a row, and returns the row as the store has it. Without an
 // answer it reads the row until the server is back.
-func raiseUnderFire(t *testing.T, n namespace, s assigner.Store, row assigner.Row) assigner.Row {
+func raiseDuringKills(t *testing.T, n namespace, s assigner.Store, row assigner.Row) assigner.Row {
 	t.Helper()
 	next := row
 	next.Fence++
@@ -113,7 +111,7 @@ func killedUnderLeases(t *testing.T, n namespace) {
 	for i := range leases {
 		leases[i] = assign(t, n.leased())
 	}
-	n.killWhile(t, func(i int) { renewUnderFire(t, n, leases[i]) })
+	n.killWhile(t, func(i int) { renewDuringKills(t, n, leases[i]) })
 	s := n.Handle()
 	for _, l := range leases {
 		before := l.Grant()
@@ -134,7 +132,7 @@ func killedUnderLeases(t *testing.T, n namespace) {
 	}
 }
 
-func renewUnderFire(t *testing.T, n namespace, l assigner.Lease) {
+func renewDuringKills(t *testing.T, n namespace, l assigner.Lease) {
 	t.Helper()
 	limit := l.Grant().Limit
 	ctx, cancel := bounded(t)

@@ -55,8 +55,8 @@ func TestBrokenRemote(t *testing.T) {
 
 func runRemote(t *testing.T, fault string, lossy bool) {
 	assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture {
-		h := &hall{lossy: lossy, rooms: make(map[string]*memory)}
-		s := &server{memory: h.room("mine"), fault: fault, marks: make(map[string]string)}
+		h := &memories{lossy: lossy, byName: make(map[string]*memory)}
+		s := &server{memory: h.open("mine"), fault: fault, marks: make(map[string]string)}
 		s.start(t, "127.0.0.1:0")
 		t.Cleanup(s.stop)
 		return assignertest.StoreFixture{

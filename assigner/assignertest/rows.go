@@ -90,9 +90,7 @@ func metaCreatedOnce(t *testing.T, n namespace) {
 func metaSwapped(t *testing.T, n namespace) {
 	s, other := n.Handle(), n.Handle()
 	first := sampleMeta()
-	if !swapMeta(t, s, assigner.Meta{}, first) {
-		t.Fatal("the meta row was not created")
-	}
+	createMeta(t, s, first)
 	next := first
 	next.Version, next.Token, next.NextWorkerID = first.Version+1, "another", math.MaxInt64-1
 	if !swapMeta(t, other, first, next) {
@@ -136,9 +134,7 @@ func rowAsWritten(t *testing.T, n namespace) {
 	}
 	free := assigner.Row{WorkerID: 131071, Version: 1, Fence: 1}
 	for _, row := range []assigner.Row{long, free} {
-		if !swap(t, s, assigner.Row{}, row, time.Hour) {
-			t.Fatalf("row %d was not created", row.WorkerID)
-		}
+		create(t, s, row)
 		wantRow(t, n.Handle(), row)
 	}
 	next := free
@@ -154,9 +150,7 @@ func swapRefused(t *testing.T, n namespace) {
 	s, other := n.Handle(), n.Handle()
 	row, neighbour := sampleRow(7), sampleRow(8)
 	for _, r := range []assigner.Row{row, neighbour} {
-		if !swap(t, s, assigner.Row{}, r, time.Hour) {
-			t.Fatalf("row %d was not created", r.WorkerID)
-		}
+		create(t, s, r)
 	}
 	before := load(t, s, 7)
 	next := row
@@ -225,9 +219,7 @@ func listAll(t *testing.T, n namespace) {
 	for i := range int64(25) {
 		row := sampleRow(i * i * 100)
 		row.Fence += i
-		if !swap(t, s, assigner.Row{}, row, time.Hour) {
-			t.Fatalf("row %d was not created", row.WorkerID)
-		}
+		create(t, s, row)
 		want[row.WorkerID] = row
 	}
 	swapMeta(t, s, assigner.Meta{}, sampleMeta())
@@ -316,34 +308,39 @@ func seenFollowsWrites(t *testing.T, n namespace) {
 func endedChangesNothing(t *testing.T, n namespace) {
 	s := n.Handle()
 	row, meta := sampleRow(2), sampleMeta()
-	if !swap(t, s, assigner.Row{}, row, time.Hour) || !swapMeta(t, s, assigner.Meta{}, meta) {
-		t.Fatal("the rows were not created")
-	}
+	create(t, s, row)
+	createMeta(t, s, meta)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	wrong := row
-	wrong.Fence, wrong.Token = row.Fence+1, "another"
-	wrongMeta := meta
-	wrongMeta.Version++
-	for name, call := range map[string]func() (bool, error){
-		"Status":   func() (bool, error) { _, err := s.Status(ctx); return false, err },
-		"LoadMeta": func() (bool, error) { _, err := s.LoadMeta(ctx); return false, err },
-		"SwapMeta": func() (bool, error) { return s.SwapMeta(ctx, meta, wrongMeta) },
-		"Load":     func() (bool, error) { _, err := s.Load(ctx, 2); return false, err },
-		"List":     func() (bool, error) { _, err := s.List(ctx); return false, err },
-		"Expired":  func() (bool, error) { _, err := s.Expired(ctx, 1); return false, err },
-		"Swap":     func() (bool, error) { return s.Swap(ctx, row, wrong, time.Hour) },
-		"creation": func() (bool, error) { return s.Swap(ctx, assigner.Row{}, sampleRow(3), time.Hour) },
-	} {
-		if ok, err := call(); ok || !errors.Is(err, context.Canceled) {
+	for name, f := range everyCall(s, row, meta) {
+		if ok, err := f(ctx); ok || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context: %v, %v; want context.Canceled", name, ok, err)
 		}
 	}
 	wantRow(t, s, row)
-	if got := loadMeta(t, s); got != meta {
-		t.Errorf("meta %+v, want %+v", got, meta)
-	}
+	wantMeta(t, s, meta)
 	if got := load(t, s, 3); got != (assigner.Row{}) {
 		t.Errorf("row %+v was created", got)
 	}
+}
+
+// everyCall returns a call of each method of a store. The swaps start from row and meta.
+func everyCall(s assigner.Store, row assigner.Row, meta assigner.Meta) map[string]func(context.Context) (swapped bool, err error) {
+	next, nextMeta := row, meta
+	next.Fence, next.Token = row.Fence+1, "another"
+	nextMeta.Version++
+	calls := map[string]func(context.Context) (bool, error){
+		"Status":   func(ctx context.Context) (bool, error) { _, err := s.Status(ctx); return false, err },
+		"LoadMeta": func(ctx context.Context) (bool, error) { _, err := s.LoadMeta(ctx); return false, err },
+		"SwapMeta": func(ctx context.Context) (bool, error) { return s.SwapMeta(ctx, meta, nextMeta) },
+		"Load":     func(ctx context.Context) (bool, error) { _, err := s.Load(ctx, 2); return false, err },
+		"List":     func(ctx context.Context) (bool, error) { _, err := s.List(ctx); return false, err },
+		"Expired":  func(ctx context.Context) (bool, error) { _, err := s.Expired(ctx, 1); return false, err },
+		"Swap":     func(ctx context.Context) (bool, error) { return s.Swap(ctx, row, next, time.Hour) },
+		"creation": func(ctx context.Context) (bool, error) { return s.Swap(ctx, assigner.Row{}, sampleRow(3), time.Hour) },
+	}
+	if named, ok := s.(assigner.Namespaced); ok {
+		calls["Namespaces"] = func(ctx context.Context) (bool, error) { _, err := named.Namespaces(ctx); return false, err }
+	}
+	return calls
 }

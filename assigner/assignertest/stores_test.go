@@ -120,11 +120,11 @@ func TestBrokenStore(t *testing.T) {
 
 func runMemory(t *testing.T, fault string, lossy bool) {
 	assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture {
-		h := &hall{fault: fault, lossy: lossy, rooms: make(map[string]*memory)}
-		shared := h.room("mine")
+		h := &memories{fault: fault, lossy: lossy, byName: make(map[string]*memory)}
+		shared := h.open("mine")
 		b := assignertest.StoreFixture{
 			Handle: func() assigner.Store { return shared },
-			Other:  func(name string) assigner.Store { return h.room(name) },
+			Other:  func(name string) assigner.Store { return h.open(name) },
 			Delete: shared.delete,
 			Clear:  shared.clear,
 			Down:   shared.takeDown,
@@ -132,7 +132,7 @@ func runMemory(t *testing.T, fault string, lossy bool) {
 		switch fault {
 		case "not shared":
 			handles := 0
-			b.Handle = func() assigner.Store { handles++; return h.room(fmt.Sprint("mine-", handles)) }
+			b.Handle = func() assigner.Store { handles++; return h.open(fmt.Sprint("mine-", handles)) }
 		case "one namespace":
 			b.Other = func(string) assigner.Store { return shared }
 		case "replicas":
@@ -150,7 +150,7 @@ type memory struct {
 	lossy bool
 	born  time.Time
 	name  string
-	hall  *hall
+	all   *memories
 
 	mu    sync.Mutex
 	looks int
@@ -267,7 +267,7 @@ func (m *memory) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 	if !match && !blind || m.fault == "meta counts changes" && old == next {
 		return false, nil
 	}
-	if err := m.hall.claim(m.name); err != nil {
+	if err := m.all.claim(m.name); err != nil {
 		return false, err
 	}
 	switch m.fault {

@@ -10,33 +10,33 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// A hall holds memories by name, with at most one fault.
-type hall struct {
+// The memories of a server, by name, with at most one fault.
+type memories struct {
 	fault string
 	lossy bool
 
-	mu    sync.Mutex
-	rooms map[string]*memory
-	names []string // of the memories that have a meta row
+	mu     sync.Mutex
+	byName map[string]*memory
+	names  []string // of the memories that have a meta row
 }
 
-func (h *hall) room(name string) *memory {
+func (h *memories) open(name string) *memory {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	key := name
 	if h.fault == "names to 4" {
 		key = name[:min(len(name), 4)]
 	}
-	if m, ok := h.rooms[key]; ok {
+	if m, ok := h.byName[key]; ok {
 		return m
 	}
-	m := &memory{fault: h.fault, lossy: h.lossy, born: time.Now(), name: name, hall: h, rows: make(map[int64]assigner.Row)}
-	h.rooms[key] = m
+	m := &memory{fault: h.fault, lossy: h.lossy, born: time.Now(), name: name, all: h, rows: make(map[int64]assigner.Row)}
+	h.byName[key] = m
 	return m
 }
 
 // claim lets a memory have a meta row, unless a memory whose name looks alike has one.
-func (h *hall) claim(name string) error {
+func (h *memories) claim(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.fault == "takes no twin at all" && strings.Contains(strings.ToLower(name), "twins") {
@@ -58,21 +58,21 @@ func (m *memory) Namespaces(ctx context.Context) (map[string]assigner.Meta, erro
 		return nil, err
 	}
 	m.mu.Unlock()
-	m.hall.mu.Lock()
-	rooms := maps.Clone(m.hall.rooms) // a memory that is locked may call claim
-	m.hall.mu.Unlock()
-	all := make(map[string]assigner.Meta)
-	for name, other := range rooms {
+	m.all.mu.Lock()
+	memories := maps.Clone(m.all.byName) // a memory that is locked may call claim
+	m.all.mu.Unlock()
+	found := make(map[string]assigner.Meta)
+	for name, other := range memories {
 		if other != m && m.fault == "lists itself alone" {
 			continue
 		}
 		other.mu.Lock()
 		if other.meta.Version > 0 || m.fault == "row makes a namespace" && len(other.rows) > 0 {
-			all[name] = other.meta
+			found[name] = other.meta
 		}
 		other.mu.Unlock()
 	}
-	return all, nil
+	return found, nil
 }
 
 // A replica is a node of a cluster that reads its own copy first, and updates it afterwards.

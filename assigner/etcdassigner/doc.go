@@ -5,6 +5,8 @@
 //	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
+// [SegmentSource] keeps counters of package segment.
+//
 // It is a module of its own, which keeps the client out of the library's dependencies.
 //
 // etcd acknowledges a write when a majority of its members has it on disk, and every read of this
@@ -56,6 +58,7 @@
 //	etcdctl role grant-permission ids readwrite uidring/life/orders
 //	etcdctl role grant-permission ids --prefix=true readwrite uidring/worker/orders/
 //	etcdctl role grant-permission ids --prefix=true read uidring/meta/
+//	etcdctl role grant-permission ids --prefix=true readwrite uidring/segment/   # for SegmentSource
 //
 // The name of the namespace is in lower case in uidring/meta/, and unchanged in the other keys.
 package etcdassigner

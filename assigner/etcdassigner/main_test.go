@@ -17,6 +17,8 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
 	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 // namespace is used by the cases; the other names are its keys.
@@ -37,6 +39,13 @@ func TestMain(m *testing.M) {
 			return nil, err
 		}
 		return assigner.Leased(etcdassigner.LeaseStore(client, namespace), assigner.LeaseConfig{}), nil
+	})
+	segmenttest.Child(func(url string) (segment.Source, error) {
+		client, err := clientv3.New(config(url))
+		if err != nil {
+			return nil, err
+		}
+		return etcdassigner.SegmentSource(client), nil
 	})
 	os.Exit(m.Run())
 }

@@ -1,5 +1,6 @@
 // Package fileassigner keeps leases on worker IDs in a folder, for the processes of one host, or
 // for a pod of a StatefulSet with a volume of its own.
+// [SegmentSource] keeps counters of package segment there.
 //
 // Two folders give out the same worker IDs, and so does a copy of a folder. Processes that must
 // have different worker IDs share one folder and use [assigner.Leased] or [assigner.Auto]. If each

@@ -13,12 +13,17 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 // TestMain lets the test binary be one of the processes that share a folder.
 func TestMain(m *testing.M) {
 	assignertest.Child(func(dir string) (assigner.Assigner, error) {
 		return assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}), nil
+	})
+	segmenttest.Child(func(dir string) (segment.Source, error) {
+		return fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}), nil
 	})
 	os.Exit(m.Run())
 }

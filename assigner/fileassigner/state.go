@@ -13,17 +13,21 @@ import (
 // stateFormat changes with the fields of fileState, Meta and Row.
 const stateFormat = 1
 
-// A fileState is the whole state of a LeaseStore.
+// A fileState is the whole state of a LeaseStore and a SegmentSource.
 type fileState struct {
 	Format int
 	ID     string    // random, and different for each store
 	Seen   time.Time // of the last write, by the clock of the host that wrote
 	Meta   assigner.Meta
 	Rows   map[int64]assigner.Row
+	// Counters maps the counters of package segment to their next IDs.
+	Counters map[string]int64 `json:",omitempty"`
 }
 
-// blank reports whether no process has created a namespace or a row yet.
-func (s *fileState) blank() bool { return s.Meta.Version == 0 && len(s.Rows) == 0 }
+// blank reports whether no process has created a namespace, a row or a counter yet.
+func (s *fileState) blank() bool {
+	return s.Meta.Version == 0 && len(s.Rows) == 0 && len(s.Counters) == 0
+}
 
 func (s *fileState) encode() ([]byte, error) {
 	body, err := json.Marshal(s)
@@ -60,7 +64,7 @@ func decodeState(raw []byte) (*fileState, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s: %w", assigner.ErrStoreDamaged, stateName, err)
 	case s.Format != stateFormat || s.ID == "" || s.Rows == nil:
-		return nil, fmt.Errorf("%w: %s is not the state of a LeaseStore", assigner.ErrStoreDamaged, stateName)
+		return nil, fmt.Errorf("%w: %s is not the state of a LeaseStore or SegmentSource", assigner.ErrStoreDamaged, stateName)
 	}
 	return s, nil
 }

@@ -4,6 +4,8 @@
 //	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
+// [SegmentSource] keeps counters of package segment.
+//
 // It is a module of its own, which keeps the client out of the library's dependencies. Prefer
 // leases from a database, etcd or a local disk if you have one: Redis may lose acknowledged writes,
 // and uniqueness then depends on clocks.
@@ -77,6 +79,8 @@
 // and +cluster|slots for a cluster. %R~uidring:* lets the process read the meta rows of other
 // namespaces, to warn of one with the same layout, epoch and datacenter. Redis 6 has no read-only
 // rights: grant ~uidring:* instead of ~uidring:orders and %R~uidring:*.
+//
+// [SegmentSource] needs ~{uidring}:segments +time +info +config|get +hincrby.
 //
 // # Size
 //

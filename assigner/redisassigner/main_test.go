@@ -12,6 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 // namespace is used by the cases; the other names are its keys, and the key that has all names.
@@ -25,6 +27,9 @@ const (
 func TestMain(m *testing.M) {
 	assignertest.Child(func(addr string) (assigner.Assigner, error) {
 		return assigner.Leased(redisassigner.LeaseStore(redis.NewClient(options(addr)), namespace), quick()), nil
+	})
+	segmenttest.Child(func(addr string) (segment.Source, error) {
+		return redisassigner.SegmentSource(redis.NewClient(options(addr)), redisassigner.SegmentConfig{}), nil
 	})
 	os.Exit(m.Run())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,25 +17,34 @@ import (
 // lost, and the replication ID with each failover; neither changes when an old file is restored
 // before a start. An identity would not help either: on a lossy store every claim is quarantined.
 func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
-	if err := l.ready(ctx); err != nil {
+	now, faults, _, err := l.look(ctx)
+	if err != nil {
 		return assigner.Status{}, err
+	}
+	return assigner.Status{Now: now, Faults: faults, Lossy: true}, nil
+}
+
+// look returns the time of the server, its faults, and the facts of INFO. A replica is an error.
+func (l *leases) look(ctx context.Context) (now time.Time, wrong []string, facts map[string]string, err error) {
+	if err := l.ready(ctx); err != nil {
+		return now, nil, nil, err
 	}
 	node, err := l.primary(ctx)
 	if err != nil {
-		return assigner.Status{}, l.explain(ctx, "find its server", err)
+		return now, nil, nil, l.explain(ctx, "find its server", err)
 	}
 	pipe := node.Pipeline()
 	info, config, clock := pipe.Info(ctx), pipe.ConfigGet(ctx, "*appendfsync*"), pipe.Time(ctx)
 	_, err = pipe.Exec(ctx)
 	if configOnly := config.Err() != nil && info.Err() == nil && clock.Err() == nil; err != nil && !configOnly {
-		return assigner.Status{}, l.explain(ctx, "read the status of its server", err)
+		return now, nil, nil, l.explain(ctx, "read the status of its server", err)
 	}
-	facts := parseInfo(info.Val())
+	facts = parseInfo(info.Val())
 	if role := facts["role"]; role != "master" {
-		return assigner.Status{}, fmt.Errorf("%w: hash %s: the server takes no writes, its role is %q; connect to the primary",
+		return now, nil, nil, fmt.Errorf("%w: hash %s: the server takes no writes, its role is %q; connect to the primary",
 			assigner.ErrStoreNotDurable, l.key, role)
 	}
-	return assigner.Status{Now: clock.Val().UTC(), Faults: faults(facts, config), Lossy: true}, nil
+	return clock.Val().UTC(), faults(facts, config), facts, nil
 }
 
 // primary returns the server that has the hash. A cluster client sends commands without a key to

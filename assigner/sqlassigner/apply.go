@@ -21,7 +21,7 @@ func Apply(ctx context.Context, db *sqlx.DB, cfg Config) error {
 		return err
 	}
 	return s.do(ctx, "create the tables", func(ctx context.Context, conn *sqlx.Conn) error {
-		found, err := s.checkTables(ctx, conn, slices.Concat(nodeTables(), leaseTables()))
+		found, err := s.checkTables(ctx, conn, slices.Concat(nodeTables(), leaseTables(), segmentTables()))
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,8 @@
 // assigner.Leased, assigner.Auto and assigner.Fenced, which reuse worker IDs and keep their holders
 // apart by a fence.
 //
+// [SegmentSource], [LeafSource] and [TinyIDSource] keep counters of package segment.
+//
 // Disposable and Sticky take worker IDs from the table WORKER_NODE and may be used side by side.
 // Java services that use Baidu's UidGenerator may share the table if their epoch, unit and bit
 // widths are the same. The first Go process records these, and later ones with other values get

@@ -12,22 +12,26 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// checkDurable returns an error for a database that may forget commits, or logs a warning with
-// AllowUndurable. The package documentation lists the settings.
-func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn) error {
+// checkDurable returns an error for a database that may forget commits to the tables with these
+// names, or logs a warning with AllowUndurable. things are the rows' contents, for the texts. The
+// package documentation lists the settings.
+func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn, names []string, things string) error {
 	var status assigner.Status
-	err := s.dialect.status(ctx, conn, s.tables.names(nodeTables()), &status)
-	faults := status.Faults
-	if err != nil || len(faults) == 0 {
+	if err := s.dialect.status(ctx, conn, names, &status); err != nil {
 		return err
 	}
-	if !s.cfg.AllowUndurable {
-		return final("%w: %s has %s: a crash may make it forget worker IDs and hand them out again; "+
+	return s.judge(ctx, status.Faults, things)
+}
+
+// judge returns an error for faults, or logs a warning for each with AllowUndurable.
+func (s *store) judge(ctx context.Context, faults []string, things string) error {
+	if len(faults) > 0 && !s.cfg.AllowUndurable {
+		return final("%w: %s has %s: a crash may make it forget %s and hand them out again; "+
 			"correct that, or set Config.AllowUndurable", assigner.ErrStoreNotDurable, s.dialect.name,
-			strings.Join(faults, ", "))
+			strings.Join(faults, ", "), things)
 	}
 	for _, fault := range faults {
-		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out a worker ID twice",
+		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out "+things+" twice",
 			slog.String("database", s.dialect.name), slog.String("fault", fault))
 	}
 	return nil

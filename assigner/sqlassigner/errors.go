@@ -22,6 +22,8 @@ var (
 	// ErrKeyNotReturned: the database stored a row of WORKER_NODE but did not return a positive key
 	// for it.
 	ErrKeyNotReturned = errors.New("sqlassigner: key not returned")
+	// ErrNoCounter: the table of a Java deployment has no row for a counter of package segment.
+	ErrNoCounter = errors.New("sqlassigner: no such counter")
 	// ErrUnknownDriver: the driver name of the handle belongs to no database that this package
 	// supports.
 	ErrUnknownDriver = errors.New("sqlassigner: unknown driver")

@@ -20,13 +20,7 @@ func (l *leases) Status(ctx context.Context) (status assigner.Status, err error)
 		return status, l.err
 	}
 	err = l.store.look(ctx, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (err error) {
-		status = assigner.Status{}
-		d := l.store.dialect
-		err = d.status(ctx, conn, l.store.tables.names(leaseTables()), &status)
-		if err == nil && d.file != nil {
-			err = d.file.look(ctx, conn, &status)
-		}
-		if err != nil {
+		if status, err = l.store.status(ctx, conn, l.store.tables.names(leaseTables())); err != nil {
 			return err
 		}
 		var clock int64
@@ -38,6 +32,15 @@ func (l *leases) Status(ctx context.Context) (status assigner.Status, err error)
 		return assigner.Status{}, err
 	}
 	return status, nil
+}
+
+// status returns the identity of the server or file, and all faults.
+func (s *store) status(ctx context.Context, conn *sqlx.Conn, names []string) (status assigner.Status, err error) {
+	err = s.dialect.status(ctx, conn, names, &status)
+	if err == nil && s.dialect.file != nil {
+		err = s.dialect.file.look(ctx, conn, &status)
+	}
+	return status, err
 }
 
 // mysqlIdentity sets the UUID of the Galera cluster, the server_uuid of MySQL or the server_id of

@@ -23,6 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.Child(sqlassigner.OpenMySQL)
+	storetest.SegmentChild(sqlassigner.OpenMySQL)
 	os.Exit(m.Run())
 }
 

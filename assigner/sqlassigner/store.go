@@ -148,7 +148,7 @@ func (s *store) assign(ctx context.Context, d assigner.Domain, f func(context.Co
 		return fmt.Errorf("sqlassigner: cannot take a worker ID: %w", err)
 	}
 	return s.do(ctx, "take a worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
-		if err := s.checkDurable(ctx, conn); err != nil {
+		if err := s.checkDurable(ctx, conn, s.tables.names(nodeTables()), "worker IDs"); err != nil {
 			return err
 		}
 		// A namespace in a twin of WORKER_LEASE_META could have the same worker IDs unseen.

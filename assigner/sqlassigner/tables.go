@@ -22,7 +22,7 @@ func newTables(cfg Config, d dialect) (tables, error) {
 		rename = d.fold
 	}
 	allowed := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
-	t := tables{make(map[string]string), d.quote, regexp.MustCompile(`\bWORKER_[A-Z_]+\b`)}
+	t := tables{make(map[string]string), d.quote, regexp.MustCompile(`\b(?:WORKER|ID)_[A-Z_]+\b`)}
 	var errs []error
 	taken := make(map[string]string)
 	for _, file := range d.files() {

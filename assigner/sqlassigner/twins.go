@@ -12,12 +12,15 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// nodeTables returns the tables of Disposable and Sticky, leaseTables the tables of LeaseStore.
+// nodeTables returns the tables of Disposable and Sticky, leaseTables the tables of LeaseStore,
+// segmentTables the table of SegmentSource.
 func nodeTables() []string {
 	return []string{"WORKER_NODE", "WORKER_NODE_TOKEN", "WORKER_NODE_PIN", "WORKER_STICKY"}
 }
 
 func leaseTables() []string { return []string{"WORKER_LEASE", "WORKER_LEASE_META"} }
+
+func segmentTables() []string { return []string{"ID_SEGMENT"} }
 
 // A relation is a table in the database whose name equals a name of ours, apart from letter case.
 type relation struct {
@@ -56,7 +59,7 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []string
 		}
 	}
 	if len(twins) > 0 {
-		return nil, final("%w: the database has %s: two processes could count from two tables and give out each worker ID twice; "+
+		return nil, final("%w: the database has %s: two processes could count from two tables and give out each number twice; "+
 			"name the one to use with Config.TableName, such as strings.ToLower, and drop the other, rename it, or take its schema "+
 			"out of search_path", ErrTableTwin, strings.Join(twins, ", "))
 	}

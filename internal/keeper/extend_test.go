@@ -2,14 +2,11 @@ package keeper_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/keeper"
 )
 
 func fence(r *rig) {
@@ -22,19 +19,19 @@ func fence(r *rig) {
 	}
 }
 
-func TestExtendRenewsAtOnceAndRings(t *testing.T) {
+func TestExtendRenewsAtOnceAndWakes(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
 		r.open(t)
-		r.read()
-		news := r.News()
+		r.Read()
+		changed := r.Changed()
 		r.used.Store(90)
 		r.Extend(120)
-		<-news
+		<-changed
 		if h := r.Current(); h.Limit != 120 || h.First != 1 || h.Generation != 1 {
 			t.Errorf("Current = %+v, want the limit 120 and the rest as it was", h)
 		}
-		same(t, r.read(), "0s renew 0, 90 to 120")
+		same(t, r.Read(), "0s renew 0, 90 to 120")
 	})
 }
 
@@ -43,28 +40,28 @@ func TestExtendAsksOnceForTheSame(t *testing.T) {
 		fence(r)
 		r.renew = nil // agrees, and does not move the fence
 		r.open(t)
-		r.read()
+		r.Read()
 		for range 1000 {
 			r.Extend(120)
 			synctest.Wait()
 			r.Extend(110)
 			synctest.Wait()
 		}
-		same(t, r.read(), "0s renew 0, 0 to 120", "0s renew 0, 0 to 110") // the smaller one might have been granted
-		select {                                                          // the refusals have been news, see below
-		case <-r.News():
-			t.Error("News of nothing")
+		same(t, r.Read(), "0s renew 0, 0 to 120", "0s renew 0, 0 to 110") // the smaller one might have been granted
+		select {                                                          // the refusals have closed earlier channels
+		case <-r.Changed():
+			t.Error("Changed reports a change that was none")
 		default:
 		}
 		time.Sleep(50 * time.Second)
-		same(t, r.read(), "45s renew 0, 0 to 120") // the wish stands
+		same(t, r.Read(), "45s renew 0, 0 to 120") // the request stands
 	})
 }
 
-// A wish that is refused may come from a clock that was a year ahead for a moment: it is not
-// repeated unless the generator does. Wishes below it are heard at once, on a store that is not
+// A refused request may come from a clock that was a year ahead for a moment: it is not
+// repeated unless the generator does. Lower requests are sent at once, on a store that is not
 // lossy.
-func TestARefusedWishIsNotRepeated(t *testing.T) {
+func TestARefusedRequestIsNotRepeated(t *testing.T) {
 	const year = 365 * 24 * 3600
 	for name, row := range map[string]struct {
 		guarantee assigner.Guarantee
@@ -86,7 +83,7 @@ func TestARefusedWishIsNotRepeated(t *testing.T) {
 					return nil
 				}
 				r.open(t)
-				r.read()
+				r.Read()
 				for range 10 { // the last nine, after the first is refused, are one for later
 					r.Extend(year)
 					synctest.Wait()
@@ -94,31 +91,31 @@ func TestARefusedWishIsNotRepeated(t *testing.T) {
 				r.Extend(150)
 				synctest.Wait()
 				time.Sleep(100 * time.Second)
-				same(t, r.read(), row.want...)
+				same(t, r.Read(), row.want...)
 			})
 		})
 	}
 }
 
-// A generator that waits for news has to look whether it still needs the refused delta.
-func TestARefusalIsNews(t *testing.T) {
+// A generator that waits for a change has to check whether it still needs the refused delta.
+func TestARefusalWakesTheGenerator(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
 		r.renew = nil
 		r.open(t)
-		news := r.News()
+		changed := r.Changed()
 		r.Extend(120)
 		synctest.Wait()
 		select {
-		case <-news:
+		case <-changed:
 		default:
-			t.Error("no news")
+			t.Error("the refusal closed no channel")
 		}
 	})
 }
 
-// A wish that the lost lease has refused is not one of the next lease.
-func TestARefusedWishEndsWithItsLease(t *testing.T) {
+// A request that the lost lease has refused is not sent for the next lease.
+func TestARefusedRequestEndsWithItsLease(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
 		refuse := true
@@ -135,9 +132,9 @@ func TestARefusedWishEndsWithItsLease(t *testing.T) {
 		r.Extend(1 << 25)
 		r.Extend(110)
 		time.Sleep(44 * time.Second)
-		r.read()
+		r.Read()
 		time.Sleep(10 * time.Second)
-		same(t, r.read(), "45s renew 1, 0 to 0")
+		same(t, r.Read(), "45s renew 1, 0 to 0")
 	})
 }
 
@@ -159,17 +156,17 @@ func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
 		r.used.Store(450)
 		time.Sleep(45 * time.Second)
 		synctest.Wait()
-		r.read()
+		r.Read()
 		r.Extend(460)
 		synctest.Wait()
 		r.used.Store(1 << 40)
 		r.Extend(470)
 		synctest.Wait()
-		same(t, r.read(), "45s renew 1, 450 to 460", "45s renew 1, 500 to 1099511627776")
+		same(t, r.Read(), "45s renew 1, 450 to 460", "45s renew 1, 500 to 1099511627776")
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, r.read(), "45s ended", "45s release 1, 500", "45s INFO worker ID released")
+		same(t, r.Read(), "45s ended", "45s release 1, 500", "45s INFO worker ID released")
 	})
 }
 
@@ -181,22 +178,19 @@ func TestAPositionBeyondTheGrantIsNoPace(t *testing.T) {
 			g.Limit = max(g.Limit, used+100)
 			return nil
 		}
-		cfg := r.config()
-		position := atomic.Int64{}
-		cfg.Position = func(*keeper.Lease) int64 { return position.Load() }
-		r.start0(t, cfg)
+		r.open(t)
 		time.Sleep(10 * time.Second)
 		r.used.Store(10)
-		position.Store(1 << 27)
+		r.ahead.Store(1 << 27)
 		r.Extend(101)
 		synctest.Wait()
-		position.Store(10)
+		r.ahead.Store(0)
 		if h := r.Current(); h.Limit != 110 || h.Half != 60 {
 			t.Errorf("Limit %d, Half %d, want 110, 60", h.Limit, h.Half)
 		}
 		time.Sleep(10 * time.Second)
-		if got := r.Latest().WindowLasts(20, cfg.Alloc); got != 90*time.Second {
-			t.Errorf("the window lasts %v, want 1m30s", got)
+		if _, lasts := r.Window(20); lasts != 90*time.Second {
+			t.Errorf("the window lasts %v, want 1m30s", lasts)
 		}
 	})
 }
@@ -220,10 +214,6 @@ func TestWindowLastsAtTheRateOfUse(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
 		r.open(t)
-		alloc, err := bitsalloc.New(r.config().Domain.Layout, bitsalloc.DefaultEpoch())
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, row := range []struct {
 			after           time.Duration
 			used            int64
@@ -236,12 +226,9 @@ func TestWindowLastsAtTheRateOfUse(t *testing.T) {
 			{0, 100, 0, 0},
 		} {
 			time.Sleep(row.after)
-			h := r.Latest()
-			if got := h.Window(row.used, alloc); got != row.window {
-				t.Errorf("Window at %d is %v, want %v", row.used, got, row.window)
-			}
-			if got := h.WindowLasts(row.used, alloc); (got - row.lasting).Abs() > time.Millisecond {
-				t.Errorf("at %d and %v the window lasts %v, want %v", row.used, time.Since(r.start), got, row.lasting)
+			window, lasting := r.Window(row.used)
+			if window != row.window || (lasting-row.lasting).Abs() > time.Millisecond {
+				t.Errorf("at %d and %v the window is %v and lasts %v, want %v and %v", row.used, time.Since(r.start), window, lasting, row.window, row.lasting)
 			}
 		}
 	})
@@ -254,13 +241,9 @@ func TestTheFirstFillIsNoUse(t *testing.T) {
 		fence(r)
 		r.prepared = 8
 		r.open(t)
-		alloc, err := bitsalloc.New(r.config().Domain.Layout, bitsalloc.DefaultEpoch())
-		if err != nil {
-			t.Fatal(err)
-		}
 		time.Sleep(2 * time.Second)
-		if got := r.Latest().WindowLasts(10, alloc); got != 90*time.Second {
-			t.Errorf("the window lasts %v, want 1m30s", got)
+		if _, lasts := r.Window(10); lasts != 90*time.Second {
+			t.Errorf("the window lasts %v, want 1m30s", lasts)
 		}
 	})
 }

@@ -13,27 +13,33 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-func TestLeaseIsRenewedWithWhatWasUsed(t *testing.T) {
+func TestLeaseIsRenewedWithTheUsedDelta(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.open(t)
 		r.used.Store(17)
 		time.Sleep(100 * time.Second)
-		same(t, r.read(), "0s INFO worker ID assigned", "0s assigned 0", "45s renew 0, 17 to 17", "1m30s renew 0, 17 to 17")
-		if renewals, failures := r.Counts(); renewals != 2 || failures != 0 {
+		same(t, r.Read(), "0s INFO worker ID assigned", "0s assigned 0", "45s renew 0, 17 to 17", "1m30s renew 0, 17 to 17")
+		if renewals, failures := r.counts(); renewals != 2 || failures != 0 {
 			t.Errorf("Counts = %d, %d, want 2, 0", renewals, failures)
 		}
 	})
 }
 
-// TestLeaseIsRenewedOnceAMinute has a store that takes almost as long as it may.
+// TestLeaseIsRenewedOnceAMinute has a store that takes almost as long as it may, or never answers.
 func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
-	for _, timeout := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, 59 * time.Second} {
+	for timeout, answers := range map[time.Duration]bool{
+		time.Second: true, 10 * time.Second: true, 30 * time.Second: true, 59 * time.Second: true, 5 * time.Minute: false,
+	} {
 		t.Run(timeout.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.timeout = timeout
 				var stamps stamps
-				r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+				r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
 					stamps.add()
+					if !answers {
+						<-ctx.Done()
+						return ctx.Err()
+					}
 					time.Sleep(timeout - time.Millisecond)
 					return nil
 				}
@@ -64,7 +70,7 @@ func TestHangingRenewalEndsAfterTheTimeout(t *testing.T) {
 		r.open(t)
 		time.Sleep(45*time.Second + r.timeout)
 		synctest.Wait()
-		if _, failures := r.Counts(); failures != 1 {
+		if _, failures := r.counts(); failures != 1 {
 			t.Errorf("%d failures, want 1", failures)
 		}
 		if r.Current() == nil {
@@ -86,7 +92,7 @@ func TestOutageIsRetriedAndLoggedOnce(t *testing.T) {
 			return errors.New("store is down")
 		}
 		r.open(t)
-		r.read()
+		r.Read()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		calls := stamps.read()
@@ -96,11 +102,11 @@ func TestOutageIsRetriedAndLoggedOnce(t *testing.T) {
 				t.Fatalf("%v between the tries %d and %d, want from 50ms up to 10s, and seconds in the end", gap, i, i+1)
 			}
 		}
-		if _, failures := r.Counts(); failures != int64(len(calls)) {
+		if _, failures := r.counts(); failures != int64(len(calls)) {
 			t.Errorf("%d failures, want %d", failures, len(calls))
 		}
 		logged := func() []string {
-			return slices.DeleteFunc(r.read(), func(line string) bool {
+			return slices.DeleteFunc(r.Read(), func(line string) bool {
 				return !strings.Contains(line, "INFO") && !strings.Contains(line, "WARN") && !strings.Contains(line, "ERROR")
 			})
 		}
@@ -115,6 +121,78 @@ func TestOutageIsRetriedAndLoggedOnce(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		if n := len(stamps.read()); n < 10 || n > 14 {
 			t.Errorf("%d renewals in ten minutes after the recovery, want the heartbeat again", n)
+		}
+	})
+}
+
+// TestRequestsOfALostLeaseDoNotDelayTheNext: the lost lease was asked for more than the new
+// one has.
+func TestRequestsOfALostLeaseDoNotDelayTheNext(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Limit: 100 + int64(nth)}, nil
+		}
+		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			if g.WorkerID == r.first {
+				return assigner.ErrWorkerRowLost
+			}
+			g.Limit = want
+			return nil
+		}
+		r.open(t)
+		r.Extend(108)
+		time.Sleep(time.Millisecond)
+		if h := r.Current(); h == nil || h.Limit != 101 {
+			t.Fatalf("Current = %+v, want the second lease", h)
+		}
+		r.Extend(108)
+		time.Sleep(time.Millisecond)
+		if h := r.Current(); h.Limit != 108 {
+			t.Errorf("Limit = %d, want 108 at once", h.Limit)
+		}
+	})
+}
+
+// TestRequestsDoNotCutAPauseShort: a generator that asks for more with every unit must not hammer a
+// store that is down.
+func TestRequestsDoNotCutAPauseShort(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var calls stamps
+		r.assign = func(context.Context, int) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: r.first, First: 1, Limit: 100}, nil
+		}
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			calls.add()
+			return errors.New("down")
+		}
+		r.open(t)
+		for i := range int64(10_000) {
+			r.Extend(101 + i)
+			time.Sleep(time.Millisecond)
+		}
+		if n := len(calls.read()); n < 4 || n > 20 {
+			t.Errorf("%d calls in 10 s, want a handful, further and further apart", n)
+		}
+	})
+}
+
+// The end of an outage is reported once: as kept, or, with another worker ID, as assigned.
+func TestTheEndOfAnOutageIsReported(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		calls := 0
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			if calls++; calls == 2 || calls == 3 {
+				return errors.New("down")
+			}
+			return nil
+		}
+		r.open(t)
+		time.Sleep(5 * time.Minute)
+		events := slices.DeleteFunc(r.Read(), func(line string) bool {
+			return !strings.Contains(line, "failed") && !strings.Contains(line, "kept") || strings.Contains(line, "WARN")
+		})
+		if len(events) != 3 || !strings.HasSuffix(events[0], " failed") || !strings.HasSuffix(events[1], " failed") || !strings.HasSuffix(events[2], " kept 0") {
+			t.Errorf("events %q, want two failures and one end of them", events)
 		}
 	})
 }

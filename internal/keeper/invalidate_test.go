@@ -13,17 +13,17 @@ import (
 func TestInvalidateTakesAnotherLease(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.open(t)
-		r.read()
+		r.Read()
 		r.Invalidate()
 		if r.Current() != nil {
 			t.Error("the old lease is still there when Invalidate returns")
 		}
 		synctest.Wait()
-		same(t, r.read(), "0s ended", "0s INFO worker ID invalidated", "0s INFO worker ID assigned", "0s assigned 1")
+		same(t, r.Read(), "0s ended", "0s INFO worker ID invalidated", "0s INFO worker ID assigned", "0s assigned 1")
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, r.read(), "0s ended", "0s release 1, 0", "0s INFO worker ID released") // and never 0
+		same(t, r.Read(), "0s ended", "0s release 1, 0", "0s INFO worker ID released") // and never 0
 	})
 }
 
@@ -35,7 +35,7 @@ func TestInvalidateReachesALeaseThatIsBeingTaken(t *testing.T) {
 			if n == 1 {
 				<-gate
 			}
-			return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: assigner.Unlimited}, nil
+			return r.fresh(n), nil
 		}
 		r.open(t)
 		r.Invalidate()
@@ -76,14 +76,14 @@ func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 		for range 10_000 {
 			runtime.Gosched()
 		}
-		if n := r.assigns.Load(); n != 1 {
+		if n := r.store.Assigns.Load(); n != 1 {
 			t.Errorf("%d leases taken, want the first alone", n)
 		}
 		r.ended = nil // not at Close
 	}
-	news := r.News()
+	changed := r.Changed()
 	r.Invalidate()
-	<-news
+	<-changed
 	if h := r.Current(); h.WorkerID != r.first+1 {
 		t.Errorf("Current = %+v, want the second lease", h)
 	}

@@ -5,7 +5,7 @@ package keeper
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,19 +14,12 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 )
 
-// A Config describes the generator that a worker ID is kept for. The goroutine of the Keeper,
-// Invalidate and Close call Used, Position and Ended; these must not block for long.
-type Config struct {
-	Assigner assigner.Assigner
-	Domain   assigner.Domain // without Now
-	Alloc    *bitsalloc.Allocator
-	Now      func() time.Time // the user's clock
-	Timeout  time.Duration    // bounds each call to the store
-	Logger   *slog.Logger
-	Trace    Trace
-
+// Hooks are the generator that a worker ID is kept for. The goroutine of the Keeper, Invalidate and
+// Close call them; they must not block for long.
+type Hooks struct {
 	// Used returns the highest delta used so far, after waiting for a padding pass in progress.
 	Used func() int64
 	// Position returns the present delta of the generator: Used, or its clock if that is ahead.
@@ -37,27 +30,20 @@ type Config struct {
 	Ended func()
 }
 
-// Trace holds the user's funcs, nil or not.
-type Trace struct {
-	Assigned    func(assigner.Grant)
-	Lost        func(workerID int64, err error)
-	RenewFailed func(err error)
-	Kept        func(workerID int64)
-}
-
-// A Keeper keeps the worker IDs of a generator, one after the other, until Close.
+// A Keeper keeps the worker IDs of a generator, one after the other, until Close. Make one with
+// New.
 type Keeper struct {
-	cfg     Config
+	Settings
+	Alloc *bitsalloc.Allocator
+	hooks Hooks
+
 	current atomic.Pointer[Lease] // nil while no grant may be used
 	latest  atomic.Pointer[Lease] // the last value of current that was not nil
-	want    atomic.Int64          // the delta that Extend asked for
-	refused atomic.Int64          // requests for this delta or higher wait for the next renewal
-	later   atomic.Int64          // the highest of these requests
 	reading atomic.Pointer[Clock] // the last reading of Domain.Now
-	news    Bell                  // wakes waiting goroutines after a change of current
-	poke    chan struct{}         // capacity 1: wakes run, which checks current and want
+	changed generator.Notifier    // wakes waiting goroutines after a change of current
+	wake    chan struct{}         // capacity 1: wakes run, which checks current and want
 	cancel  context.CancelFunc
-	group   *errgroup.Group
+	group   errgroup.Group
 
 	// Used only by the goroutine; by Start before it, by Close after it.
 	lease        assigner.Lease
@@ -66,8 +52,16 @@ type Keeper struct {
 	reported     string        // the failure logged last: outage, or the cause of a wait; "" after a success
 	highest      int64         // highest limit of all leases so far: no delta above it has been used
 
-	renewals, failures atomic.Int64
-	trouble            atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
+	renewals, failures, rejected atomic.Int64
+	lastErr                      atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
+	warned                       atomic.Bool           // of the end of the layout
+	warnFrom                     int64                 // the first delta at which less than a year is left
+
+	// requests guards the deltas that Extend asked for.
+	requests sync.Mutex
+	want     int64 // the delta to ask the store for
+	capped   int64 // requests for this delta or higher wait for the next renewal
+	later    int64 // the highest of the requests that wait
 
 	// ending is held by Invalidate, and while a new lease becomes current.
 	ending      sync.Mutex
@@ -75,21 +69,19 @@ type Keeper struct {
 }
 
 // Start takes the first lease within ctx and keeps it until Close.
-func Start(ctx context.Context, cfg Config) (*Keeper, error) {
-	k := &Keeper{cfg: cfg, poke: make(chan struct{}, 1)}
-	k.cfg.Domain.Now = k.delta
+func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
+	k.hooks = hooks
 	if err := k.first(ctx); err != nil {
-		return nil, err
+		return fmt.Errorf("%s: no worker ID: %w", k.Package, err)
 	}
 	k.reported = ""
 	background, cancel := context.WithCancel(context.Background())
 	k.cancel = cancel
-	k.group, background = errgroup.WithContext(background)
 	k.group.Go(func() error {
 		k.run(background)
 		return nil
 	})
-	return k, nil
+	return nil
 }
 
 // Current returns the grant that may be used, or nil.
@@ -98,50 +90,77 @@ func (k *Keeper) Current() *Lease { return k.current.Load() }
 // Latest returns the last grant that Current has returned.
 func (k *Keeper) Latest() *Lease { return k.latest.Load() }
 
-// Counts returns how many renewals succeeded, and how many calls to the store failed.
-func (k *Keeper) Counts() (renewals, failures int64) {
-	return k.renewals.Load(), k.failures.Load()
-}
-
-// Shortage returns an error that wraps sentinel and says why no grant covers the next unit.
-func (k *Keeper) Shortage(sentinel error) error {
-	var state error
-	switch h := k.current.Load(); {
-	case h == nil:
-		state = fmt.Errorf("%w: worker ID %d is no longer held", sentinel, k.latest.Load().WorkerID)
-	case h.lost:
-		state = fmt.Errorf("%w: worker ID %d is no longer held, and its grant ends at delta %d", sentinel, h.WorkerID, h.Limit)
-	default:
-		state = fmt.Errorf("%w: worker ID %d may be used up to delta %d", sentinel, h.WorkerID, h.Limit)
-	}
-	if trouble := k.trouble.Load(); trouble != nil {
-		return fmt.Errorf("%w; last answer of the store: %w", state, *trouble)
-	}
-	return state
-}
-
-// News returns a channel that is closed when the Keeper next gets a worker ID or a higher limit, or
-// when a renewal has refused a request of Extend.
-func (k *Keeper) News() <-chan struct{} { return k.news.Wait() }
-
-// Extend requests a grant that reaches up to delta. It does not wait; News reports the result.
-func (k *Keeper) Extend(delta int64) {
+// Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit.
+func (k *Keeper) Shortage() error {
+	h := k.current.Load()
+	reason := fmt.Sprintf("worker ID %d ", k.latest.Load().WorkerID)
 	switch {
-	case delta >= k.refused.Load():
-		raise(&k.later, delta)
-	case raise(&k.want, delta):
-		k.wake()
+	case h == nil:
+		reason += "is no longer held"
+	case h.lost:
+		reason += fmt.Sprintf("is no longer held, and its grant ends at delta %d", h.Limit)
+	default:
+		reason += fmt.Sprintf("may be used up to delta %d", h.Limit)
+	}
+	if err := k.lastErr.Load(); err != nil {
+		return fmt.Errorf("%w: %s; last answer of the store: %w", k.Errors.LeaseExhausted, reason, *err)
+	}
+	return fmt.Errorf("%w: %s", k.Errors.LeaseExhausted, reason)
+}
+
+// Changed returns a channel that is closed when the Keeper next gets a worker ID or a higher limit,
+// or when a renewal has refused a request of Extend.
+func (k *Keeper) Changed() <-chan struct{} { return k.changed.Wait() }
+
+// Extend requests a grant that reaches up to delta. It does not wait; Changed reports the result.
+func (k *Keeper) Extend(delta int64) {
+	k.requests.Lock()
+	defer k.requests.Unlock()
+	switch {
+	case delta >= k.capped:
+		k.later = max(k.later, delta)
+	case delta > k.want:
+		k.want = delta
+		k.wakeUp()
 	}
 }
 
-// raise sets v to delta if that is higher, and reports whether it did.
-func raise(v *atomic.Int64, delta int64) bool {
-	for old := v.Load(); delta > old; old = v.Load() {
-		if v.CompareAndSwap(old, delta) {
-			return true
-		}
+// requested returns the delta to ask the store for, and the highest request that waits for a
+// renewal.
+func (k *Keeper) requested() (want, later int64) {
+	k.requests.Lock()
+	defer k.requests.Unlock()
+	return k.want, k.later
+}
+
+// forget drops the requests for an earlier lease.
+func (k *Keeper) forget() {
+	k.requests.Lock()
+	defer k.requests.Unlock()
+	k.want, k.later, k.capped = 0, 0, math.MaxInt64
+}
+
+// granted reports whether a renewal has granted a request. Otherwise it drops the request, which
+// may come from a clock that was wrong for a moment. When repeated, the request and all higher ones
+// wait for the next renewal. On a lossy store, which grants more as time passes, all requests wait.
+func (k *Keeper) granted(grant assigner.Grant, want, later int64) bool {
+	k.requests.Lock()
+	defer k.requests.Unlock()
+	k.capped = math.MaxInt64
+	switch {
+	case grant.Limit >= want:
+	case grant.Guarantee == assigner.GuaranteeLossy:
+		k.capped = 0
+	default:
+		k.capped = want
 	}
-	return false
+	if want >= later && k.later == later {
+		k.later = 0
+	}
+	if k.want >= k.capped { // this request, or a later one
+		k.want = grant.Limit
+	}
+	return k.capped == math.MaxInt64
 }
 
 // Invalidate withdraws the current lease and takes another in the background. The old one is not
@@ -150,38 +169,36 @@ func (k *Keeper) Invalidate() {
 	k.ending.Lock()
 	k.invalidated++
 	k.current.Store(nil)
-	k.cfg.Ended()
+	k.hooks.Ended()
 	k.ending.Unlock()
-	k.cfg.Logger.Info("worker ID invalidated", "worker", k.latest.Load().WorkerID)
-	k.wake()
+	k.Logger.Info("worker ID invalidated", "worker", k.latest.Load().WorkerID)
+	k.wakeUp()
 }
 
 // Close stops the background work, waits for it, ends the lease, and releases the worker ID within
 // the timeout. Call it once.
 func (k *Keeper) Close() error {
 	k.cancel()
-	_ = k.group.Wait() // run has no error to return
+	_ = k.group.Wait() // run returns no error
 	h := k.current.Swap(nil)
-	k.cfg.Ended()
-	used := k.cfg.Used()
+	k.hooks.Ended()
+	used := k.hooks.Used()
 	k.registration.End(used)
 	if h == nil || h.lost {
 		k.abandon()
 		return nil // no lease to release
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), k.cfg.Timeout)
-	defer cancel()
-	if err := guarded("Release", func() error { return k.lease.Release(ctx, min(used, k.highest)) }); err != nil {
-		k.cfg.Logger.Warn("worker ID not released", "worker", h.WorkerID, "error", err)
-		return err
+	if err := k.release(context.Background(), k.lease, min(used, k.highest)); err != nil {
+		k.Logger.Warn("worker ID not released", "worker", h.WorkerID, "error", err)
+		return fmt.Errorf("%s: worker ID not released: %w", k.Package, err)
 	}
-	k.cfg.Logger.Info("worker ID released", "worker", h.WorkerID)
+	k.Logger.Info("worker ID released", "worker", h.WorkerID)
 	return nil
 }
 
-func (k *Keeper) wake() {
+func (k *Keeper) wakeUp() {
 	select {
-	case k.poke <- struct{}{}:
+	case k.wake <- struct{}{}:
 	default:
 	}
 }

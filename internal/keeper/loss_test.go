@@ -2,11 +2,9 @@ package keeper_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -28,7 +26,7 @@ func TestLostRowIsReplacedAtOnce(t *testing.T) {
 		r.open(t)
 		r.used.Store(99)
 		time.Sleep(50 * time.Second)
-		same(t, r.read(), "0s INFO worker ID assigned", "0s assigned 0",
+		same(t, r.Read(), "0s INFO worker ID assigned", "0s assigned 0",
 			"45s renew 0, 99 to 99", "45s ended", "45s ERROR worker ID lost", "45s lost 0",
 			"45s INFO worker ID assigned", "45s assigned 1")
 		if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID != r.first+1 || h.Delta != 45 {
@@ -37,30 +35,7 @@ func TestLostRowIsReplacedAtOnce(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, r.read(), "50s ended", "50s release 1, 99", "50s INFO worker ID released")
-	})
-}
-
-func TestLostWorkerIDIsNotReleased(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-			if n > 0 {
-				return assigner.Grant{}, errors.New("store is down")
-			}
-			return assigner.Grant{WorkerID: r.first, First: 1, Limit: assigner.Unlimited}, nil
-		}
-		lose(r)
-		r.open(t)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if r.Current() != nil || r.Latest().WorkerID != r.first {
-			t.Errorf("Current = %+v, Latest = %+v, want nil and the lost one", r.Current(), r.Latest())
-		}
-		r.read()
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		same(t, r.read(), "1m0s ended")
+		same(t, r.Read(), "50s ended", "50s release 1, 99", "50s INFO worker ID released")
 	})
 }
 
@@ -71,12 +46,12 @@ func TestPanicInAnyCallIsAnError(t *testing.T) {
 			if n > 0 && !sane.Load() {
 				panic("assign")
 			}
-			return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: assigner.Unlimited}, nil
+			return r.fresh(n), nil
 		}
 		lose(r)
 		r.open(t)
 		time.Sleep(10 * time.Minute)
-		if _, failures := r.Counts(); failures < 10 || r.Current() != nil {
+		if _, failures := r.counts(); failures < 10 || r.Current() != nil {
 			t.Errorf("%d failures, Current %+v, want tries that fail", failures, r.Current())
 		}
 		sane.Store(true)
@@ -92,7 +67,7 @@ func TestPanicInTheClockIsAnError(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		lose(r)
 		var broken atomic.Bool
-		cfg := r.config()
+		cfg := r.settings()
 		now := cfg.Now
 		cfg.Now = func() time.Time {
 			if broken.Load() {
@@ -100,25 +75,11 @@ func TestPanicInTheClockIsAnError(t *testing.T) {
 			}
 			return now()
 		}
-		r.start0(t, cfg)
+		r.openWith(t, cfg)
 		broken.Store(true)
 		time.Sleep(time.Minute)
-		if _, failures := r.Counts(); failures == 0 {
+		if _, failures := r.counts(); failures == 0 {
 			t.Error("no failure was counted")
 		}
-	})
-}
-
-func TestFuncsOfTheUserMayPanic(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		lose(r)
-		cfg := r.config()
-		cfg.Trace.Assigned = func(assigner.Grant) { panic("assigned") }
-		cfg.Trace.Lost = func(int64, error) { panic("lost") }
-		r.start0(t, cfg)
-		time.Sleep(50 * time.Second)
-		same(t, r.read(), "0s INFO worker ID assigned", "0s ERROR panic in Trace.LeaseAssigned",
-			"45s renew 0, 0 to 0", "45s ended", "45s ERROR worker ID lost", "45s ERROR panic in Trace.LeaseLost",
-			"45s INFO worker ID assigned", "45s ERROR panic in Trace.LeaseAssigned")
 	})
 }

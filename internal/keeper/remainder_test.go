@@ -52,7 +52,7 @@ func loseFenced(t *testing.T, r *rig, e ending) (up *atomic.Bool) {
 		return errors.Join(fmt.Errorf("%w: row 1 has been taken over", assigner.ErrWorkerRowLost), e.err)
 	}
 	r.open(t)
-	r.read()
+	r.Read()
 	r.used.Store(50)
 	r.Extend(101)
 	synctest.Wait()
@@ -83,7 +83,7 @@ func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T
 				if row.limit == 0 {
 					want = append(want[:1], "0s ended", want[1], want[2])
 				}
-				same(t, r.read()[:len(want)], want...)
+				same(t, r.Read()[:len(want)], want...)
 				if row.limit == 0 && h != nil {
 					t.Fatalf("Current = %+v, want nil", h)
 				}
@@ -100,39 +100,43 @@ func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T
 	}
 }
 
+// The worker ID of a lost lease is not released.
 func TestAGrantWithoutAFenceEndsWithItsLease(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 			if n > 0 {
 				return assigner.Grant{}, errors.New("store is down")
 			}
-			return assigner.Grant{WorkerID: r.first, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+			return r.fresh(n), nil
 		}
 		lose(r)
 		r.open(t)
-		r.read()
-		time.Sleep(45 * time.Second)
+		r.Read()
+		time.Sleep(time.Minute)
 		synctest.Wait()
-		if h := r.Current(); h != nil {
-			t.Errorf("Current = %+v, want nil", h)
+		if r.Current() != nil || r.Latest().WorkerID != r.first {
+			t.Errorf("Current = %+v, Latest = %+v, want nil and the lost one", r.Current(), r.Latest())
 		}
-		same(t, r.read()[:2], "45s renew 0, 0 to 0", "45s ended")
+		same(t, r.Read()[:2], "45s renew 0, 0 to 0", "45s ended")
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		same(t, r.Read(), "1m0s ended")
 	})
 }
 
 func TestShortageIsTrueAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		sentinel := errors.New("nothing")
 		loseFenced(t, r, ending{limit: 100})
 		want := fmt.Sprintf("nothing: worker ID %d is no longer held, and its grant ends at delta 100; last answer of the store: store is down", r.first)
-		if err := r.Shortage(sentinel); err.Error() != want || !errors.Is(err, sentinel) {
+		if err := r.Shortage(); err.Error() != want || !errors.Is(err, errShortage) {
 			t.Errorf("Shortage = %q, want %q", err, want)
 		}
-		if errors.Is(r.Shortage(sentinel), assigner.ErrWorkerRowLost) {
+		if errors.Is(r.Shortage(), assigner.ErrWorkerRowLost) {
 			t.Error("Shortage names the loss, but the store has answered since")
 		}
 		r.Invalidate()
-		if err := r.Shortage(sentinel); !strings.Contains(err.Error(), "is no longer held; last") {
+		if err := r.Shortage(); !strings.Contains(err.Error(), "is no longer held; last") {
 			t.Errorf("Shortage after Invalidate = %q", err)
 		}
 	})
@@ -142,7 +146,7 @@ func TestShortageIsTrueAfterALoss(t *testing.T) {
 func TestShortageNamesTheLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		loseFenced(t, r, ending{limit: 100, before: func(ctx context.Context, _ *atomic.Bool) { <-ctx.Done() }})
-		if err := r.Shortage(errors.New("nothing")); !errors.Is(err, assigner.ErrWorkerRowLost) {
+		if err := r.Shortage(); !errors.Is(err, assigner.ErrWorkerRowLost) {
 			t.Errorf("Shortage = %v, want the loss", err)
 		}
 	})
@@ -151,11 +155,11 @@ func TestShortageNamesTheLoss(t *testing.T) {
 func TestCloseReleasesNothingAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		loseFenced(t, r, ending{limit: 100})
-		r.read()
+		r.Read()
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, r.read(), "0s ended")
+		same(t, r.Read(), "0s ended")
 	})
 }
 
@@ -168,12 +172,12 @@ func TestCloseInTheMiddleOfALoss(t *testing.T) {
 					<-ctx.Done()
 					up.Store(given)
 				}})
-				r.read()
+				r.Read()
 				if err := r.Close(); err != nil {
 					t.Error(err)
 				}
 				var releases []string
-				for _, line := range r.read() {
+				for _, line := range r.Read() {
 					if strings.Contains(line, "release ") {
 						releases = append(releases, line)
 					}
@@ -186,15 +190,15 @@ func TestCloseInTheMiddleOfALoss(t *testing.T) {
 	}
 }
 
-func TestInvalidateWithdrawsWhatALossHasLeft(t *testing.T) {
+func TestInvalidateWithdrawsTheRestOfALostGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		up := loseFenced(t, r, ending{limit: 100})
-		r.read()
+		r.Read()
 		r.Invalidate()
 		if r.Current() != nil {
 			t.Error("the grant is still current when Invalidate returns")
 		}
-		same(t, r.read(), "0s ended", "0s INFO worker ID invalidated")
+		same(t, r.Read(), "0s ended", "0s INFO worker ID invalidated")
 		up.Store(true)
 		time.Sleep(10 * time.Second)
 		if h := r.Current(); h == nil || h.Generation != 2 {
@@ -209,7 +213,7 @@ func TestInvalidateReachesTheLeaseThatReplacesALostOne(t *testing.T) {
 		gate := make(chan struct{})
 		up := loseFenced(t, r, ending{limit: 100, before: func(context.Context, *atomic.Bool) { <-gate }})
 		up.Store(true)
-		before := r.assigns.Load()
+		before := r.store.Assigns.Load()
 		r.Invalidate()
 		close(gate)
 		time.Sleep(time.Second)
@@ -219,8 +223,8 @@ func TestInvalidateReachesTheLeaseThatReplacesALostOne(t *testing.T) {
 	})
 }
 
-// Wishes of a generator whose lease is lost do not hammer the store, however it refuses.
-func TestWishesAfterALossDoNotHammerTheStore(t *testing.T) {
+// Requests of a generator whose lease is lost do not hammer the store, however it refuses.
+func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 	for name, row := range map[string]struct {
 		err   error
 		calls int64
@@ -245,7 +249,7 @@ func TestWishesAfterALossDoNotHammerTheStore(t *testing.T) {
 					r.Extend(101 + i)
 					time.Sleep(time.Millisecond)
 				}
-				if n := r.assigns.Load(); n < 2 || n > row.calls {
+				if n := r.store.Assigns.Load(); n < 2 || n > row.calls {
 					t.Errorf("%d calls of Assign in 10 s, want at most %d", n, row.calls)
 				}
 				if h := r.Current(); h == nil || h.Limit != 100 {

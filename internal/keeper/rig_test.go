@@ -2,8 +2,7 @@ package keeper_test
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,128 +13,124 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 // lastWorker gives the grants of each test worker IDs of their own.
 var lastWorker atomic.Int64
 
-// A rig is a keeper with a store that answers as a test decides, and a journal of all that happens.
-// The generator that it is held for is used and ended.
+// A rig is a keeper with a store that answers as a test decides, and a record of all events. The
+// generator that it is held for is used and ended.
 type rig struct {
 	*keeper.Keeper
-	assign  func(ctx context.Context, nth int) (assigner.Grant, error)
+	recorder.Recorder
+	store fakeassigner.Assigner
+
+	assign  func(ctx context.Context, nth int) (assigner.Grant, error) // from 0 on; nil: a fresh worker ID
 	renew   func(ctx context.Context, g *assigner.Grant, used, want int64) error
 	release func(ctx context.Context, used int64) error
 	ended   func()
 
 	used     atomic.Int64
-	assigns  atomic.Int64
+	ahead    atomic.Int64 // the position, if it is ahead of used
 	timeout  time.Duration
 	first    int64 // worker ID of the first grant
 	prepared int64
-
-	mu    sync.Mutex
-	lines []string
-	start time.Time
+	advice   string
+	start    time.Time
 }
 
 func newRig() *rig {
-	return &rig{timeout: 10 * time.Second, first: lastWorker.Add(1000), start: time.Now()}
-}
-
-// note adds a line that begins with the time since the start.
-func (r *rig) note(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lines = append(r.lines, fmt.Sprintf("%v ", time.Since(r.start))+fmt.Sprintf(format, args...))
-}
-
-// read returns the lines since the last read.
-func (r *rig) read() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	lines := slices.Clone(r.lines)
-	r.lines = nil
-	return lines
-}
-
-func (r *rig) config() keeper.Config {
-	layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second}
-	alloc, err := bitsalloc.New(layout, bitsalloc.DefaultEpoch())
-	if err != nil {
-		panic(err)
+	r := &rig{timeout: 10 * time.Second, first: lastWorker.Add(1000), start: time.Now()}
+	r.Since = r.start
+	r.assign = func(_ context.Context, nth int) (assigner.Grant, error) { return r.fresh(nth), nil }
+	r.store.OnAssign = func(ctx context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
+		return r.assign(ctx, nth-1)
 	}
-	return keeper.Config{
-		Assigner: r,
-		Domain: assigner.Domain{
-			Layout:   layout,
-			Epoch:    alloc.Epoch(),
-			Prepared: r.prepared,
-		},
-		Alloc:   alloc,
-		Now:     func() time.Time { return alloc.Epoch().Add(time.Since(r.start)) },
-		Timeout: r.timeout,
-		Logger:  slog.New(handler{r}),
+	r.store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		r.Note("renew %d, %d to %d", g.WorkerID-r.first, used, want)
+		if r.renew == nil {
+			return nil
+		}
+		return r.renew(ctx, g, used, want)
+	}
+	r.store.OnRelease = func(ctx context.Context, g assigner.Grant, used int64) error {
+		r.Note("release %d, %d", g.WorkerID-r.first, used)
+		if r.release == nil {
+			return nil
+		}
+		return r.release(ctx, used)
+	}
+	return r
+}
+
+// fresh returns the grant of the nth lease without a fence.
+func (r *rig) fresh(nth int) assigner.Grant {
+	return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
+}
+
+// errShortage is ErrLeaseExhausted of the generator.
+var errShortage = errors.New("nothing")
+
+func (r *rig) settings() keeper.Settings {
+	epoch := bitsalloc.DefaultEpoch()
+	return keeper.Settings{
+		Layout:        bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second},
+		Epoch:         epoch,
+		Assigner:      &r.store,
+		AssignTimeout: r.timeout,
+		Logger:        r.Logger(),
+		Now:           func() time.Time { return epoch.Add(time.Since(r.start)) },
 		Trace: keeper.Trace{
-			Assigned:    func(g assigner.Grant) { r.note("assigned %d", g.WorkerID-r.first) },
-			Lost:        func(workerID int64, _ error) { r.note("lost %d", workerID-r.first) },
-			RenewFailed: func(error) { r.note("failed") },
-			Kept:        func(workerID int64) { r.note("kept %d", workerID-r.first) },
+			LeaseAssigned: func(g assigner.Grant) { r.Note("assigned %d", g.WorkerID-r.first) },
+			LeaseLost:     func(workerID int64, _ error) { r.Note("lost %d", workerID-r.first) },
+			RenewFailed:   func(error) { r.Note("failed") },
+			LeaseKept:     func(workerID int64) { r.Note("kept %d", workerID-r.first) },
 		},
+		Package:     "keeper",
+		Errors:      keeper.Errors{LeaseExhausted: errShortage},
+		Prepared:    r.prepared,
+		ReuseAdvice: r.advice,
+	}
+}
+
+func (r *rig) hooks() keeper.Hooks {
+	return keeper.Hooks{
 		Used:     r.used.Load,
-		Position: func(*keeper.Lease) int64 { return r.used.Load() },
+		Position: func(*keeper.Lease) int64 { return max(r.used.Load(), r.ahead.Load()) },
 		Ended: func() {
 			if r.ended != nil {
 				r.ended()
 			}
-			r.note("ended")
+			r.Note("ended")
 		},
 	}
+}
+
+// startIn starts the keeper within ctx.
+func (r *rig) startIn(ctx context.Context, s keeper.Settings) error {
+	k, mistakes := keeper.New(s)
+	if err := mistakes.Err(); err != nil {
+		return err
+	}
+	r.Keeper = k
+	return k.Start(ctx, r.hooks())
 }
 
 // open starts the keeper. It is closed when the test ends.
 func (r *rig) open(t *testing.T) {
 	t.Helper()
-	var err error
-	if r.Keeper, err = keeper.Start(t.Context(), r.config()); err != nil {
+	r.openWith(t, r.settings())
+}
+
+// openWith is open with settings that the test has changed.
+func (r *rig) openWith(t *testing.T, s keeper.Settings) {
+	t.Helper()
+	if err := r.startIn(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
-}
-
-func (r *rig) Assign(ctx context.Context, _ assigner.Domain) (assigner.Lease, error) {
-	n := r.assigns.Add(1) - 1
-	g := assigner.Grant{WorkerID: r.first + n, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
-	if r.assign != nil {
-		var err error
-		if g, err = r.assign(ctx, int(n)); err != nil {
-			return nil, err
-		}
-	}
-	return &lease{r, g}, nil
-}
-
-type lease struct {
-	rig   *rig
-	grant assigner.Grant
-}
-
-func (l *lease) Grant() assigner.Grant { return l.grant }
-
-func (l *lease) Renew(ctx context.Context, used, want int64) error {
-	l.rig.note("renew %d, %d to %d", l.grant.WorkerID-l.rig.first, used, want)
-	if l.rig.renew == nil {
-		return nil
-	}
-	return l.rig.renew(ctx, &l.grant, used, want)
-}
-
-func (l *lease) Release(ctx context.Context, used int64) error {
-	l.rig.note("release %d, %d", l.grant.WorkerID-l.rig.first, used)
-	if l.rig.release == nil {
-		return nil
-	}
-	return l.rig.release(ctx, used)
 }
 
 // stamps keeps the times of calls.
@@ -159,17 +154,6 @@ func (s *stamps) read() []time.Time {
 	return times
 }
 
-// handler notes log records.
-type handler struct{ *rig }
-
-func (h handler) Enabled(context.Context, slog.Level) bool { return true }
-func (h handler) WithAttrs([]slog.Attr) slog.Handler       { return h }
-func (h handler) WithGroup(string) slog.Handler            { return h }
-func (h handler) Handle(_ context.Context, r slog.Record) error {
-	h.note("%v %s", r.Level, r.Message)
-	return nil
-}
-
 // bubble runs a test with a rig of its own in fake time.
 func bubble(t *testing.T, test func(*testing.T, *rig)) {
 	t.Helper()
@@ -190,4 +174,10 @@ func renewSlowly(r *rig) {
 		time.Sleep(time.Second)
 		return renew(ctx, g, used, want)
 	}
+}
+
+// counts returns how many renewals succeeded, and how many calls to the store failed.
+func (r *rig) counts() (renewals, failures int64) {
+	s := r.Stats(0, time.Now())
+	return s.Renewals, s.RenewFailures
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and by
@@ -26,8 +27,8 @@ func (k *Keeper) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-k.poke:
-			if !k.heeds() {
+		case <-k.wake:
+			if !k.due() {
 				continue
 			}
 		case <-timer.C:
@@ -36,14 +37,12 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// heeds reports whether a wake-up is reason for a step. It does not cut the backoff after a failure
+// due reports whether a wake-up is reason for a step. It does not cut the backoff after a failure
 // short.
-func (k *Keeper) heeds() bool {
-	if k.delay > 0 {
-		return false
-	}
+func (k *Keeper) due() bool {
 	h := k.current.Load()
-	return h == nil || h.lost || h.Limit < k.want.Load()
+	want, _ := k.requested()
+	return k.delay == 0 && (h == nil || h.lost || h.Limit < want)
 }
 
 // step renews the lease, or takes one if none is held, and returns the time to wait before the next
@@ -51,13 +50,15 @@ func (k *Keeper) heeds() bool {
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
 	h := k.current.Load()
-	count := k.invalidations() // after loading h: a call of Invalidate that cleared it has also called Ended by then
+	k.ending.Lock() // after loading h: a call of Invalidate that cleared it has also called Ended by then
+	count := k.invalidated
+	k.ending.Unlock()
 	renewing := h != nil && !h.lost
 	var err error
 	if renewing {
 		err = k.renew(ctx, h)
 	} else {
-		k.registration.End(k.cfg.Used())
+		k.registration.End(k.hooks.Used())
 		err = k.assign(ctx, count)
 	}
 	switch {
@@ -69,7 +70,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	case errors.Is(err, errInvalidated), renewing && errors.Is(err, assigner.ErrWorkerRowLost):
 		return 0
 	}
-	k.trouble.Store(&err)
+	k.lastErr.Store(&err)
 	if pause, ok := k.pause(err); ok && !renewing {
 		k.logWait(err)
 		k.delay = pause
@@ -82,12 +83,12 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 // succeeded resets the failure state. It reports only the end of an outage: assign has already
 // reported a worker ID that ends a wait.
 func (k *Keeper) succeeded(kept bool) {
-	k.trouble.Store(nil)
+	k.lastErr.Store(nil)
 	if k.reported == outage {
 		worker := k.latest.Load().WorkerID
-		k.cfg.Logger.Info("worker ID: the store answers again", "worker", worker)
-		if kept && k.cfg.Trace.Kept != nil {
-			Call(k.cfg.Logger, "Trace.LeaseKept", func() { k.cfg.Trace.Kept(worker) })
+		k.Logger.Info("worker ID: the store answers again", "worker", worker)
+		if kept {
+			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, worker)
 		}
 	}
 	k.delay, k.reported = 0, ""
@@ -96,21 +97,17 @@ func (k *Keeper) succeeded(kept bool) {
 func (k *Keeper) failed(err error) {
 	k.failures.Add(1)
 	if k.reports(outage) {
-		k.cfg.Logger.Warn("worker ID: call to the store failed", "worker", k.latest.Load().WorkerID, "error", err)
+		k.Logger.Warn("worker ID: call to the store failed", "worker", k.latest.Load().WorkerID, "error", err)
 	}
-	if k.cfg.Trace.RenewFailed != nil {
-		Call(k.cfg.Logger, "Trace.RenewFailed", func() { k.cfg.Trace.RenewFailed(err) })
-	}
+	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, err)
 	k.delay = nextDelay(k.delay)
 }
 
 // reports records the cause of a failure, and returns whether it differs from the last one.
-func (k *Keeper) reports(trouble string) bool {
-	if k.reported == trouble {
-		return false
-	}
-	k.reported = trouble
-	return true
+func (k *Keeper) reports(cause string) bool {
+	changed := k.reported != cause
+	k.reported = cause
+	return changed
 }
 
 // untilRenewal returns the time to wait before the next renewal: the longest time that the lease
@@ -125,8 +122,8 @@ func (k *Keeper) untilRenewal() time.Duration {
 	if h == nil || !h.Fenced() {
 		return longest
 	}
-	unit := k.cfg.Domain.Layout.Unit
-	left := h.Limit - k.cfg.Position(h)
+	unit := k.Alloc.Layout().Unit
+	left := h.Limit - k.hooks.Position(h)
 	switch {
 	case left <= 0 && h.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
 		return min(longest, time.Second)

@@ -3,22 +3,12 @@ package keeper_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/keeper"
 )
-
-// start0 is open with a config that the test has changed.
-func (r *rig) start0(t *testing.T, cfg keeper.Config) {
-	t.Helper()
-	var err error
-	if r.Keeper, err = keeper.Start(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-}
 
 func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 	for name, row := range map[string]struct {
@@ -34,13 +24,12 @@ func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
 				failure := errors.New("and the store is down")
 				r.release = func(context.Context, int64) error { return failure }
-				cfg := r.config()
-				cfg.Domain.ReuseError = assigner.ErrUnfencedReuse
-				_, err := keeper.Start(t.Context(), cfg)
+				r.advice = "take another"
+				err := r.startIn(t.Context(), r.settings())
 				if !errors.Is(err, row.want) || !errors.Is(err, failure) {
 					t.Errorf("Start = %v, want %v and the error of the release", err, row.want)
 				}
-				if lines := r.read(); len(lines) != 1 {
+				if lines := r.Read(); len(lines) != 1 {
 					t.Errorf("events: %q, want a release", lines)
 				}
 			})
@@ -54,15 +43,16 @@ func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
 			<-ctx.Done()
 			return assigner.Grant{}, ctx.Err()
 		}
-		if _, err := keeper.Start(t.Context(), r.config()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Start = %v, want DeadlineExceeded", err)
+		err := r.startIn(t.Context(), r.settings())
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer within AssignTimeout, 10s: ") {
+			t.Errorf("Start = %v, want DeadlineExceeded and the timeout", err)
 		}
 		if got := time.Since(r.start); got != r.timeout {
 			t.Errorf("Start took %v, want the timeout", got)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := keeper.Start(ctx, r.config()); !errors.Is(err, context.DeadlineExceeded) {
+		if err := r.startIn(ctx, r.settings()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Start = %v, want DeadlineExceeded", err)
 		}
 		if got := time.Since(r.start); got != r.timeout+time.Second {
@@ -85,9 +75,9 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				row.grant.WorkerID = r.first
 				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
-				cfg := r.config()
+				cfg := r.settings()
 				time.Sleep(time.Minute)
-				r.start0(t, cfg)
+				r.openWith(t, cfg)
 				if h := r.Current(); h.First != row.first || h.Delta != 60 {
 					t.Errorf("Current = %+v, want First %d, Delta 60", h, row.first)
 				}
@@ -124,7 +114,7 @@ func TestCloseInterruptsARenewal(t *testing.T) {
 		if err := r.Close(); err != nil || time.Since(start) != 0 {
 			t.Errorf("Close = %v after %v, want at once", err, time.Since(start))
 		}
-		if _, failures := r.Counts(); failures != 0 {
+		if _, failures := r.counts(); failures != 0 {
 			t.Errorf("%d failures, but the store has not failed", failures)
 		}
 	})

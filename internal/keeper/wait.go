@@ -43,8 +43,12 @@ func (k *Keeper) first(ctx context.Context) error {
 			return nil
 		}
 		pause, ok := k.pause(err)
-		if !ok || ctx.Done() == nil {
-			return after(cause, err)
+		switch {
+		case ok && ctx.Done() != nil:
+		case cause != nil: // err may not mention it: ctx may have ended in the middle of a call
+			return fmt.Errorf("%w; before that: %w", err, cause)
+		default:
+			return err
 		}
 		cause = err
 		k.logWait(err)
@@ -54,15 +58,6 @@ func (k *Keeper) first(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ctx.Err(), cause)
 		}
 	}
-}
-
-// after adds the cause of an earlier wait to err, which may not mention it: the context may have
-// ended in the middle of a call.
-func after(cause, err error) error {
-	if cause == nil {
-		return err
-	}
-	return fmt.Errorf("%w; before that: %w", err, cause)
 }
 
 // pause returns the time to wait before the next call of Assign if err is an error that passes.
@@ -78,26 +73,22 @@ func (k *Keeper) pause(err error) (time.Duration, bool) {
 func (k *Keeper) logWait(err error) {
 	p, _ := errors.AsType[passing](err)
 	if k.reports(root(p).Error()) {
-		k.cfg.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter(), "error", err)
+		k.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter(), "error", err)
 	}
 }
 
 // root returns the innermost error: a sentinel, whose text has no figures that change.
 func root(err error) error {
-	for {
+	for next := err; next != nil; {
+		err, next = next, nil
 		switch e := err.(type) {
 		case interface{ Unwrap() error }:
-			if e.Unwrap() == nil {
-				return err
-			}
-			err = e.Unwrap()
+			next = e.Unwrap()
 		case interface{ Unwrap() []error }:
-			if len(e.Unwrap()) == 0 {
-				return err
+			if all := e.Unwrap(); len(all) > 0 {
+				next = all[0]
 			}
-			err = e.Unwrap()[0]
-		default:
-			return err
 		}
 	}
+	return err
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/keeper"
 )
 
 // quarantine makes the store hold back every worker ID for 40 s, beginning with the nth lease.
@@ -27,7 +26,7 @@ func quarantine(r *rig, nth int) {
 				return assigner.Grant{}, &assigner.QuarantineError{WorkerID: r.first, Remaining: remaining, Reason: "it is a test"}
 			}
 		}
-		return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: assigner.Unlimited}, nil
+		return r.fresh(n), nil
 	}
 }
 
@@ -40,7 +39,7 @@ func TestStartWaitsForTheEndOfAQuarantine(t *testing.T) {
 		if got < 40*time.Second || got >= 45*time.Second {
 			t.Errorf("Start has taken %v, want 40s, and up to an eighth more", got)
 		}
-		same(t, r.read(), "0s WARN waiting for a worker ID", got.String()+" INFO worker ID assigned", got.String()+" assigned 1")
+		same(t, r.Read(), "0s WARN waiting for a worker ID", got.String()+" INFO worker ID assigned", got.String()+" assigned 1")
 	})
 }
 
@@ -49,7 +48,7 @@ func TestStartWaitsNoLongerThanItsContext(t *testing.T) {
 		quarantine(r, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
-		_, err := keeper.Start(ctx, r.config())
+		err := r.startIn(ctx, r.settings())
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, assigner.ErrQuarantined) || time.Since(r.start) != 15*time.Second {
 			t.Errorf("Start = %v after %v, want the deadline and the reason after 15s", err, time.Since(r.start))
 		}
@@ -61,13 +60,13 @@ func TestStartWaitsNoLongerThanItsContext(t *testing.T) {
 func TestStartReportsAQuarantineWhenItsContextNeverEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		quarantine(r, 0)
-		_, err := keeper.Start(context.Background(), r.config())
+		err := r.startIn(context.Background(), r.settings())
 		held, ok := errors.AsType[*assigner.QuarantineError](err)
 		if !ok || held.Remaining != 40*time.Second || time.Since(r.start) != 0 {
 			t.Fatalf("Start = %v after %v, want the time that remains, at once", err, time.Since(r.start))
 		}
 		time.Sleep(held.Remaining)
-		r.Keeper, err = keeper.Start(context.Background(), r.config())
+		err = r.startIn(context.Background(), r.settings())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,12 +83,12 @@ func TestAQuarantineInServiceIsWaitedFor(t *testing.T) {
 		r.open(t)
 		time.Sleep(50 * time.Second)
 		synctest.Wait()
-		if err := r.Shortage(errors.New("nothing")); !errors.Is(err, assigner.ErrQuarantined) {
+		if err := r.Shortage(); !errors.Is(err, assigner.ErrQuarantined) {
 			t.Errorf("Shortage = %v, want the reason", err)
 		}
 		time.Sleep(time.Minute)
-		if h := r.Current(); h == nil || h.WorkerID != r.first+2 || r.assigns.Load() != 3 {
-			t.Errorf("Current = %+v after %d calls, want the third: one that is told to wait, one at the end", h, r.assigns.Load())
+		if h := r.Current(); h == nil || h.WorkerID != r.first+2 || r.store.Assigns.Load() != 3 {
+			t.Errorf("Current = %+v after %d calls, want the third: one that is told to wait, one at the end", h, r.store.Assigns.Load())
 		}
 	})
 }
@@ -111,7 +110,7 @@ func refuse(r *rig, from int, errs ...error) {
 		if n >= from && n < from+len(errs) {
 			return assigner.Grant{}, errs[n-from]
 		}
-		return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: assigner.Unlimited}, nil
+		return r.fresh(n), nil
 	}
 }
 
@@ -149,10 +148,10 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 				if got := time.Since(r.start); got < row.least || got >= row.most {
 					t.Errorf("Start has taken %v, want from %v to below %v", got, row.least, row.most)
 				}
-				if n := waits(r.read()); n != row.records {
+				if n := waits(r.Read()); n != row.records {
 					t.Errorf("%d log records, want %d", n, row.records)
 				}
-				if _, failures := r.Counts(); failures != 0 {
+				if _, failures := r.counts(); failures != 0 {
 					t.Errorf("%d failures, but the store has not failed", failures)
 				}
 			})
@@ -175,26 +174,32 @@ func TestWaitsAreSpread(t *testing.T) {
 	}
 }
 
-func TestStartFailsAtOnceWhenAnErrorStays(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		refuse(r, 0, assigner.ErrWorkersExhausted)
-		if _, err := keeper.Start(t.Context(), r.config()); !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
-			t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
-		}
-	})
-}
-
-func TestStartDoesNotWaitWhenItsContextNeverEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		refuse(r, 0, &retry{assigner.ErrWorkersExhausted, time.Second})
-		_, err := keeper.Start(context.Background(), r.config())
-		if !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
-			t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
-		}
-		if n := waits(r.read()); n != 0 {
-			t.Errorf("%d log records of a wait that was none", n)
-		}
-	})
+// Start waits neither for an error that stays, nor with a context that never ends.
+func TestStartFailsAtOnce(t *testing.T) {
+	for name, row := range map[string]struct {
+		err  error
+		ends bool // the context
+	}{
+		"error that stays": {assigner.ErrWorkersExhausted, true},
+		"endless context":  {&retry{assigner.ErrWorkersExhausted, time.Second}, false},
+		"both":             {assigner.ErrWorkersExhausted, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				ctx := context.Background()
+				if row.ends {
+					ctx = t.Context()
+				}
+				refuse(r, 0, row.err)
+				if err := r.startIn(ctx, r.settings()); !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
+					t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
+				}
+				if n := waits(r.Read()); n != 0 {
+					t.Errorf("%d log records of a wait that was none", n)
+				}
+			})
+		})
+	}
 }
 
 // A start that ends with its context names why it had no worker ID, wherever the context ends.
@@ -220,7 +225,7 @@ func TestAStartThatEndsNamesTheCause(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 				defer cancel()
-				_, err := keeper.Start(ctx, r.config())
+				err := r.startIn(ctx, r.settings())
 				for _, want := range row.want {
 					if !errors.Is(err, want) {
 						t.Errorf("Start = %v, want %v in it", err, want)
@@ -232,19 +237,6 @@ func TestAStartThatEndsNamesTheCause(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestACallThatTakesTooLongNamesTheTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(ctx context.Context, _ int) (assigner.Grant, error) {
-			<-ctx.Done()
-			return assigner.Grant{}, ctx.Err()
-		}
-		_, err := keeper.Start(t.Context(), r.config())
-		if err == nil || !strings.Contains(err.Error(), "no answer within AssignTimeout, 10s: context deadline exceeded") {
-			t.Errorf("Start = %v, want the timeout in it", err)
-		}
-	})
 }
 
 // In service, too, an error that passes is no failure, and is logged when its cause changes.
@@ -259,22 +251,22 @@ func TestAnErrorThatPassesInServiceIsWaitedFor(t *testing.T) {
 		lose(r)
 		r.open(t)
 		time.Sleep(44 * time.Second) // the lease is lost a second later
-		r.read()
+		r.Read()
 		for range 1010 {
 			r.Extend(int64(time.Since(r.start)))
 			time.Sleep(100 * time.Millisecond)
 		}
-		if n := r.assigns.Load(); n < 44 || n > 52 {
+		if n := r.store.Assigns.Load(); n < 44 || n > 52 {
 			t.Errorf("%d calls in 100 s, want one in 2 s and a little more", n)
 		}
 		time.Sleep(time.Minute + 30*time.Second)
 		if h := r.Current(); h == nil || h.WorkerID != r.first+52 {
 			t.Errorf("Current = %+v, want a lease", h)
 		}
-		if _, failures := r.Counts(); failures != 0 {
+		if _, failures := r.counts(); failures != 0 {
 			t.Errorf("%d failures, but the store has not failed", failures)
 		}
-		lines := r.read()
+		lines := r.Read()
 		if n := waits(lines); n != 2 || slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "answers again") }) {
 			t.Errorf("log %q, want two records of waiting, and no end of an outage", lines)
 		}
@@ -292,7 +284,7 @@ func TestARenewalIsNotPutOff(t *testing.T) {
 		}
 		r.open(t)
 		time.Sleep(2 * time.Minute)
-		if _, failures := r.Counts(); len(calls.read()) < 10 || failures < 10 {
+		if _, failures := r.counts(); len(calls.read()) < 10 || failures < 10 {
 			t.Errorf("%d failures in two minutes, want tries that go on", failures)
 		}
 	})
@@ -307,7 +299,7 @@ func TestAnOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
 		r.open(t)
 		time.Sleep(2 * time.Minute)
 		var log []string
-		for _, line := range r.read() {
+		for _, line := range r.Read() {
 			if _, record, ok := strings.Cut(line, " WARN "); ok {
 				log = append(log, record)
 			}

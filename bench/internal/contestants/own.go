@@ -2,6 +2,7 @@ package contestants
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -9,6 +10,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/segment"
 )
 
 // batchSize is the number of IDs that Fill and Reserve take at once.
@@ -36,7 +38,49 @@ func ownGenerators() []Contestant {
 		}
 		c.Order = increasing
 	}
-	return list
+	const ranges, noTime = "a range of a counter in your store", "no time in the ID"
+	return append(list,
+		Contestant{Name: "segment", Bits: 63, Order: increasing, Worker: ranges, Ahead: noTime, Crowd: true, Note: "dense numbers",
+			Open: openSegment(func(g *segment.Generator) load.Source { return load.Shared(each(g.Next), g.Close) })},
+		Contestant{Name: "segment, Lane.Next", Bits: 63, Order: perLane, Worker: ranges, Ahead: noTime, Crowd: true, Note: "a lane per goroutine",
+			Open: openSegment(func(g *segment.Generator) load.Source {
+				return load.Source{Join: func() (load.Taker, func()) {
+					lane := g.Lane()
+					return each(lane.Next), lane.Close
+				}, Close: g.Close}
+			})})
+}
+
+// each returns a taker that calls next for each ID.
+func each(next func() (int64, error)) load.Taker {
+	return func(n int) (last int64, err error) {
+		for range n {
+			if last, err = next(); err != nil {
+				return 0, err
+			}
+		}
+		return last, nil
+	}
+}
+
+// A counter is a source in memory, as wuid's store is here: the figures leave out the store. The
+// ranges of a million IDs need it about a hundred times a second.
+type counter struct{ last atomic.Int64 }
+
+// Advance implements segment.Source.
+func (c *counter) Advance(_ context.Context, _ string, n int64) (segment.Range, error) {
+	last := c.last.Add(n)
+	return segment.Range{First: last - n + 1, Last: last}, nil
+}
+
+func openSegment(source func(*segment.Generator) load.Source) func(context.Context, int64) (load.Source, error) {
+	return func(ctx context.Context, _ int64) (load.Source, error) {
+		g, err := segment.NewContext(ctx, segment.Config{Name: "bench", Source: new(counter), Step: 1_000_000})
+		if err != nil {
+			return load.Source{}, err
+		}
+		return source(g), nil
+	}
 }
 
 func openCached(lanes int, source func(g *cached.Generator) load.Source) func(context.Context, int64) (load.Source, error) {

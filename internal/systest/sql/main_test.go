@@ -14,6 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.Child(openDSN)
+	storetest.SegmentChild(openDSN)
 	os.Exit(m.Run())
 }
 

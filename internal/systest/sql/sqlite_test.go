@@ -64,7 +64,13 @@ func fileOf(dsn string) string {
 func locked(t *testing.T, dsn string) (unlock func()) {
 	writer := open(t, dsn)
 	writer.SetMaxOpenConns(1)
-	storetest.Exec(t, writer, "BEGIN EXCLUSIVE")
+	_, err := writer.Exec("BEGIN EXCLUSIVE")
+	for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); { // another writer is at work
+		_, err = writer.Exec("BEGIN EXCLUSIVE")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	return func() { storetest.Exec(t, writer, "COMMIT") }
 }
 

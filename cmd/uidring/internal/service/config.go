@@ -1,13 +1,11 @@
 package service
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -86,37 +84,46 @@ func (cfg *Config) check() error {
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
-	return errors.Join(append(errs, cfg.checkGenerator())...)
+	return errors.Join(append(errs, cfg.checkGenerator()...)...)
 }
 
-// errChecked is the error of noAssigner: the configuration of the generator is valid.
-var errChecked = errors.New("service: the configuration of the generator has no mistakes")
+// settingNames are the names of the settings for the fields of a cached.Config.
+var settingNames = map[string]string{"DatacenterID": "datacenter", "BoostPower": "boost-power", "MaxAhead": "max-ahead"}
 
-// checkGenerator has cached.New check the configuration, which it does before it asks for a worker
-// ID.
-func (cfg *Config) checkGenerator() error {
-	generator := cfg.Generator
-	generator.Assigner = noAssigner{}
-	if _, err := cached.New(generator); !errors.Is(err, errChecked) {
-		return renamed{err}
+// checkGenerator returns the mistakes in cfg.Generator, with the names of the settings.
+func (cfg *Config) checkGenerator() (errs []error) {
+	all, _ := cfg.Generator.Validate().(interface{ Unwrap() []error })
+	if all == nil {
+		return nil
 	}
-	return nil
+	for _, err := range all.Unwrap() {
+		mistake, ok := errors.AsType[*cached.FieldError](err)
+		switch {
+		case ok && mistake.Field == "Assigner": // the service sets it later
+		case ok && settingNames[mistake.Field] != "":
+			errs = append(errs, fmt.Errorf("%s %s, allowed: %s", settingNames[mistake.Field], mistake.Given, mistake.Allowed))
+		default:
+			errs = append(errs, err)
+		}
+	}
+	return errs
 }
 
-// A renamed error is an error of the library with the names of the command's settings.
-type renamed struct{ error }
-
-func (e renamed) Error() string {
-	return strings.NewReplacer("cached: invalid config: ", "", "DatacenterID", "datacenter", "BoostPower", "boost-power", "MaxAhead", "max-ahead",
-		"AllowUndurable", "allow-undurable", "FirstWorkerID", "first-worker-id").Replace(e.error.Error())
-}
-
-func (e renamed) Unwrap() error { return e.error }
-
-// noAssigner fails every Assign with errChecked: checkGenerator validates a Config without a worker
-// ID.
-type noAssigner struct{}
-
-func (noAssigner) Assign(context.Context, assigner.Domain) (assigner.Lease, error) {
-	return nil, errChecked
+// withSettings adds to an error of the library the names of the settings for the fields that the
+// error mentions.
+func withSettings(err error) error {
+	for _, row := range []struct {
+		cause    error
+		settings string
+	}{
+		{assigner.ErrStoreNotDurable, "allow-undurable"},
+		{assigner.ErrLayoutMismatch, "layout, epoch, datacenter, first-worker-id"},
+		{assigner.ErrWorkerOutOfRange, "first-worker-id"},
+		{assigner.ErrWorkerAheadOfClock, "max-ahead"},
+	} {
+		if errors.Is(err, row.cause) {
+			return fmt.Errorf("%w (settings: %s)", err, row.settings)
+		}
+	}
+	return err
 }

@@ -41,7 +41,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 			t.Errorf("not reported: %q", want)
 		}
 	}
-	for _, field := range []string{"BoostPower", "MaxAhead", "DatacenterID"} {
+	for _, field := range []string{"BoostPower", "MaxAhead", "DatacenterID", "Assigner"} {
 		if strings.Contains(err.Error(), field) {
 			t.Errorf("%s is no setting", field)
 		}
@@ -49,7 +49,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	if strings.Contains(err.Error(), "geheim") {
 		t.Error("the password is in the error")
 	}
-	if !errors.Is(err, bitsalloc.ErrInvalidLayout) || errors.Is(err, errChecked) {
+	if !errors.Is(err, bitsalloc.ErrInvalidLayout) {
 		t.Errorf("wrapped: %v", err)
 	}
 	t.Log(err)

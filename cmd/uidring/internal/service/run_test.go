@@ -355,7 +355,10 @@ func TestRefusalOfTheStoreNamesSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), ": datacenter 0 in the store, here 3") {
-		t.Errorf("Run: %v", err)
+	err = s.Run(t.Context())
+	for _, want := range []string{": DatacenterID 0 in the store, here 3", "(settings: layout, epoch, datacenter, first-worker-id)"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Run: %v, want %q in it", err, want)
+		}
 	}
 }

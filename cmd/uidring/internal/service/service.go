@@ -166,7 +166,7 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	cfg.AssignTimeout = storeTimeout
 	g, err := cached.NewContext(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", s.store, renamed{err})
+		return nil, fmt.Errorf("store %s: %w", s.store, withSettings(err))
 	}
 	if blank {
 		s.logger.Warn("new store: a server with another store gives out the same IDs",

@@ -1,0 +1,57 @@
+package cached_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/keeper"
+)
+
+func TestConformance(t *testing.T) {
+	config := func(c gentest.Config) cached.Config {
+		return cached.Config{
+			Layout:        c.Layout,
+			Epoch:         c.Epoch,
+			DatacenterID:  c.DatacenterID,
+			Assigner:      c.Assigner,
+			AllowReuse:    c.AllowReuse,
+			AssignTimeout: c.AssignTimeout,
+			Logger:        c.Logger,
+			Now:           c.Now,
+			Trace: cached.Trace{
+				TakeRejected:  c.Trace.TakeRejected,
+				Expiring:      c.Trace.Expiring,
+				LeaseAssigned: c.Trace.LeaseAssigned,
+				LeaseLost:     c.Trace.LeaseLost,
+				RenewFailed:   c.Trace.RenewFailed,
+				LeaseKept:     c.Trace.LeaseKept,
+			},
+			OnEmpty: cached.EmptyPolicy(c.Policy),
+		}
+	}
+	gentest.Run(t, gentest.Subject{
+		Package: "cached",
+		Errors: keeper.Errors{
+			InvalidConfig: cached.ErrInvalidConfig, Closed: cached.ErrClosed,
+			LeaseExhausted: cached.ErrLeaseExhausted, TimeExhausted: cached.ErrTimeExhausted,
+		},
+		Policies: int(cached.Reject) + 1,
+		New: func(ctx context.Context, c gentest.Config) (gentest.Generator, error) {
+			return cached.NewContext(ctx, config(c))
+		},
+		Validate: func(c gentest.Config) error { return config(c).Validate() },
+		Stats: func(g gentest.Generator) keeper.Stats {
+			s := g.(*cached.Generator).Stats()
+			return keeper.Stats{
+				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Guarantee: s.Guarantee, Limit: s.Limit, Window: s.Window, WindowLasts: s.WindowLasts,
+				RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures,
+				LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires, Expiring: s.Expiring,
+			}
+		},
+		Off:     time.Minute,
+		Gapless: true,
+	})
+}

@@ -1,0 +1,43 @@
+package defaultgen_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/keeper"
+)
+
+func TestConformance(t *testing.T) {
+	config := func(c gentest.Config) defaultgen.Config {
+		return defaultgen.Config{
+			Layout:        c.Layout,
+			Epoch:         c.Epoch,
+			DatacenterID:  c.DatacenterID,
+			Assigner:      c.Assigner,
+			AllowReuse:    c.AllowReuse,
+			AssignTimeout: c.AssignTimeout,
+			Logger:        c.Logger,
+			Now:           c.Now,
+			Trace:         defaultgen.Trace(c.Trace),
+			OnClockBack:   defaultgen.ClockBackPolicy(c.Policy),
+		}
+	}
+	gentest.Run(t, gentest.Subject{
+		Package: "defaultgen",
+		Errors: keeper.Errors{
+			InvalidConfig: defaultgen.ErrInvalidConfig, Closed: defaultgen.ErrClosed,
+			LeaseExhausted: defaultgen.ErrLeaseExhausted, TimeExhausted: defaultgen.ErrTimeExhausted,
+		},
+		Policies: int(defaultgen.GoOn) + 1,
+		New: func(ctx context.Context, c gentest.Config) (gentest.Generator, error) {
+			return defaultgen.NewContext(ctx, config(c))
+		},
+		Validate: func(c gentest.Config) error { return config(c).Validate() },
+		Stats:    func(g gentest.Generator) keeper.Stats { return keeper.Stats(g.(*defaultgen.Generator).Stats()) },
+		Off:      time.Second,
+		Misled:   1,
+	})
+}

@@ -1,0 +1,30 @@
+package generator
+
+import "sync/atomic"
+
+// A Closer closes a generator once. Make one with NewCloser.
+type Closer struct {
+	closed     atomic.Bool
+	done, gone chan struct{} // closed when Close begins, and when it has ended
+	err        error         // may be read after gone is closed
+}
+
+// NewCloser returns a Closer of a generator that is open.
+func NewCloser() *Closer { return &Closer{done: make(chan struct{}), gone: make(chan struct{})} }
+
+// Close calls end the first time. All calls return its error when it has returned.
+func (c *Closer) Close(end func() error) error {
+	if !c.closed.Swap(true) {
+		close(c.done)
+		c.err = end()
+		close(c.gone)
+	}
+	<-c.gone
+	return c.err
+}
+
+// Closed reports whether Close has begun.
+func (c *Closer) Closed() bool { return c.closed.Load() }
+
+// Done returns a channel that is closed when Close begins.
+func (c *Closer) Done() <-chan struct{} { return c.done }

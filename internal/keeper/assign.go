@@ -1,0 +1,140 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/generator"
+)
+
+// errInvalidated is returned by assign when Invalidate was called while it took a lease; the lease
+// is dropped.
+var errInvalidated = errors.New("keeper: invalidated")
+
+// assign takes a lease and makes its grant current, unless Invalidate has been called since count
+// was read: a copy of the process may have the lease, too.
+func (k *Keeper) assign(ctx context.Context, count int) error {
+	k.abandon()
+	lease, grant, clock, err := k.ask(ctx)
+	if err != nil {
+		return err
+	}
+	registration, grant, err := k.admit(grant)
+	if err != nil {
+		return errors.Join(err, k.release(ctx, lease, 0))
+	}
+	k.lease, k.registration = lease, registration
+	k.highest = max(k.highest, grant.Limit)
+	k.forget()
+	h := k.begin(grant, clock)
+	if !k.publish(h, count) {
+		return errInvalidated
+	}
+	k.Logger.Info("worker ID assigned", "worker", h.WorkerID, "datacenter", k.DatacenterID, "guarantee", h.Guarantee.String())
+	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, h.Grant)
+	k.changed.Wake()
+	return nil
+}
+
+// guarded runs a method of the user's assigner or lease, and returns a panic as an error.
+func guarded(method string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("assigner: panic in %s: %v", method, p)
+		}
+	}()
+	return f()
+}
+
+// release releases a lease within the timeout.
+func (k *Keeper) release(ctx context.Context, lease assigner.Lease, used int64) error {
+	ctx, cancel := context.WithTimeout(ctx, k.AssignTimeout)
+	defer cancel()
+	return guarded("Release", func() error { return lease.Release(ctx, used) })
+}
+
+// abandon calls Abandon on the lease, if it has that method: it is no longer held.
+func (k *Keeper) abandon() {
+	if l, ok := k.lease.(assigner.Abandoner); ok {
+		_ = guarded("Abandon", func() error { l.Abandon(); return nil })
+	}
+}
+
+// ask gets a lease and its grant from the user's assigner, and the clock, within the timeout. It
+// returns a panic of the assigner as an error. The clock is the last reading that the assigner made
+// and checked, or a new reading if it made none.
+func (k *Keeper) ask(ctx context.Context) (lease assigner.Lease, grant assigner.Grant, clock Clock, err error) {
+	call, cancel := context.WithTimeout(ctx, k.AssignTimeout)
+	defer cancel()
+	k.reading.Store(nil)
+	err = guarded("Assign", func() (err error) {
+		lease, err = k.Assigner.Assign(call, k.domain())
+		if err != nil {
+			return err
+		}
+		if lease == nil {
+			return fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
+		}
+		grant = lease.Grant()
+		if k.reading.Load() == nil {
+			k.delta()
+		}
+		clock = *k.reading.Load()
+		return nil
+	})
+	if err != nil && call.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("no answer within AssignTimeout, %v: %w", k.AssignTimeout, err)
+	}
+	return lease, grant, clock, err
+}
+
+// delta reads the user's clock. It is Domain.Now.
+func (k *Keeper) delta() int64 {
+	clock := Clock{k.Now().Round(0), time.Now()}
+	k.reading.Store(&clock)
+	return k.Alloc.Delta(clock.wall)
+}
+
+// admit checks a grant and enters it into the registry of the process.
+func (k *Keeper) admit(g assigner.Grant) (*assigner.Registration, assigner.Grant, error) {
+	domain := k.domain()
+	if err := domain.CheckWorkerID(g.WorkerID, fmt.Sprintf("%T", k.Assigner)); err != nil {
+		return nil, g, err
+	}
+	if domain.ReuseError != nil && g.Reusable && !g.Fenced() {
+		return nil, g, fmt.Errorf("worker ID %d (%v): %w", g.WorkerID, g.Guarantee, domain.ReuseError)
+	}
+	return assigner.Register(domain, g)
+}
+
+// begin returns the first Lease of a lease.
+func (k *Keeper) begin(grant assigner.Grant, clock Clock) *Lease {
+	h := &Lease{Grant: grant, Generation: 1, Clock: clock, Delta: k.Alloc.Delta(clock.Now())}
+	if last := k.latest.Load(); last != nil {
+		h.Generation = last.Generation + 1
+		if last.Clock.Now().After(clock.Now()) {
+			h.Clock = last.Clock
+		}
+	}
+	if h.Reusable && !h.Fenced() {
+		h.First = max(h.First, h.Delta+1) // an earlier process may have used the current unit
+	}
+	h.grow(max(h.First-1, h.Delta), grant.Limit, k.Alloc.Layout().Unit)
+	h.position += k.Prepared // the first fill of the ring does not count as use
+	return h
+}
+
+// publish makes h the current lease, unless Invalidate has been called since count was read.
+func (k *Keeper) publish(h *Lease, count int) bool {
+	k.ending.Lock()
+	defer k.ending.Unlock()
+	if k.invalidated != count {
+		return false
+	}
+	k.latest.Store(h)
+	k.current.Store(h)
+	return true
+}

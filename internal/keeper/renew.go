@@ -1,0 +1,101 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/generator"
+)
+
+// renew renews the lease of h.
+func (k *Keeper) renew(ctx context.Context, h *Lease) error {
+	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
+	defer cancel()
+	used, position := min(k.hooks.Used(), k.highest), k.hooks.Position(h)
+	want, later := k.requested()
+	if want <= h.Limit {
+		want = max(want, later)
+	}
+	var grant assigner.Grant
+	err := guarded("Renew", func() error {
+		if err := k.lease.Renew(ctx, used, max(position, want)); err != nil {
+			return err
+		}
+		if grant = k.lease.Grant(); grant.WorkerID != h.WorkerID {
+			return fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, h.WorkerID, grant.WorkerID)
+		}
+		return nil
+	})
+	if errors.Is(err, assigner.ErrWorkerRowLost) {
+		k.lose(h, err)
+	}
+	if err != nil {
+		return err
+	}
+	k.renewals.Add(1)
+	k.highest = max(k.highest, grant.Limit)
+	granted := k.granted(grant, want, later)
+	if position > grant.Limit { // the clock was wrong for a moment, or is ahead of a lossy store
+		position = min(used, grant.Limit)
+	}
+	renewed := *h
+	renewed.grow(position, grant.Limit, k.Alloc.Layout().Unit) // nothing else of a grant may change
+	if k.current.CompareAndSwap(h, &renewed) {                 // fails after Invalidate
+		k.latest.Store(&renewed)
+		if !granted || renewed.Limit != h.Limit {
+			k.changed.Wake() // after a refused request, too: the generator checks whether it still needs it
+		}
+	}
+	return nil
+}
+
+// lose records that the lease of h has ended. The part of its grant that may still be used stays
+// current.
+func (k *Keeper) lose(h *Lease, err error) {
+	left := k.remainder(h, err)
+	if !k.current.CompareAndSwap(h, left) { // after Invalidate
+		return
+	}
+	k.lastErr.Store(&err)
+	if left != nil {
+		k.latest.Store(left)
+		// If the limit was lowered, IDs above it may be prepared. Used waits for a pass that
+		// composes under the old limit.
+		if left.Limit < h.Limit && k.hooks.Used() > left.Limit && k.current.CompareAndSwap(left, nil) {
+			left = nil
+		}
+	}
+	if left == nil {
+		k.hooks.Ended()
+	}
+	k.Logger.Error("worker ID lost", "worker", h.WorkerID, "error", err)
+	if k.Trace.LeaseLost != nil {
+		generator.Call(k.Logger, "Trace.LeaseLost", func() { k.Trace.LeaseLost(h.WorkerID, err) })
+	}
+}
+
+// remainder returns the part of h that may be used after the loss of its lease, or nil when the
+// worker ID may have a new holder in the same deltas.
+func (k *Keeper) remainder(h *Lease, err error) *Lease {
+	if !h.Fenced() || forgotten(err) {
+		return nil
+	}
+	var grant assigner.Grant
+	if guarded("Grant", func() error { grant = k.lease.Grant(); return nil }) != nil || grant.WorkerID != h.WorkerID {
+		return nil
+	}
+	left := *h
+	left.Limit = min(h.Limit, grant.Limit)
+	left.Half = math.MaxInt64 // it cannot be extended
+	left.lost = true
+	return &left
+}
+
+// forgotten reports whether a store has lost a fence, and may hand out the same deltas again.
+func forgotten(err error) bool {
+	return errors.Is(err, assigner.ErrFenceRegressed) || errors.Is(err, assigner.ErrWorkerRowMissing) ||
+		errors.Is(err, assigner.ErrNamespaceRecreated)
+}

@@ -1,0 +1,82 @@
+package keeper
+
+import (
+	"errors"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/generator"
+)
+
+// Stats is the part of a generator's Stats that generators with a worker ID share.
+type Stats struct {
+	WorkerID     int64
+	DatacenterID int64
+	Guarantee    assigner.Guarantee
+	Limit        int64
+	Window       time.Duration
+	WindowLasts  time.Duration
+
+	RejectedTakes int64
+	Renewals      int64
+	RenewFailures int64
+
+	LastDelta int64
+	Ahead     time.Duration
+	Expires   time.Time
+	Expiring  bool
+}
+
+// Stats returns a snapshot. last is the highest delta used, now a reading of the user's clock.
+func (k *Keeper) Stats(last int64, now time.Time) Stats {
+	h := k.latest.Load()
+	position := max(last, k.Alloc.Delta(now)) // an idle generator goes on from the clock
+	window, lasts := k.Window(position)
+	return Stats{
+		WorkerID:      h.WorkerID,
+		DatacenterID:  k.DatacenterID,
+		Guarantee:     h.Guarantee,
+		Limit:         h.Limit,
+		Window:        window,
+		WindowLasts:   lasts,
+		RejectedTakes: k.rejected.Load(),
+		Renewals:      k.renewals.Load(),
+		RenewFailures: k.failures.Load(),
+		LastDelta:     last,
+		Ahead:         k.Alloc.Time(last).Sub(now),
+		Expires:       k.Alloc.Expires(),
+		Expiring:      position >= k.warnFrom,
+	}
+}
+
+// Window returns the ID time between position and the limit of the current lease, and the real time
+// that it lasts at the present pace. Both are 0 without a fence, at the limit, and when no worker
+// ID is held.
+func (k *Keeper) Window(position int64) (left, lasts time.Duration) {
+	h := k.current.Load()
+	if h == nil || !h.Fenced() || h.Limit <= position {
+		return 0, 0
+	}
+	left = k.Alloc.Time(h.Limit).Sub(k.Alloc.Time(position))
+	return left, time.Duration(float64(left) / h.pace(position, k.Alloc.Layout().Unit))
+}
+
+// AnnounceEnd warns, once, when delta is within the last year of the layout.
+func (k *Keeper) AnnounceEnd(delta int64) {
+	if delta < k.warnFrom || k.warned.Load() || k.warned.Swap(true) {
+		return
+	}
+	expires := k.Alloc.Expires()
+	k.Logger.Warn("the delta field is used up within a year", "expires", expires, "layout", k.Alloc.Layout().String())
+	generator.Report(k.Logger, "Expiring", k.Trace.Expiring, expires)
+}
+
+// Rejected counts and traces an error, unless it is ErrClosed, before a method of the generator
+// returns it.
+func (k *Keeper) Rejected(err error) error {
+	if err != nil && !errors.Is(err, k.Errors.Closed) {
+		k.rejected.Add(1)
+		generator.Report(k.Logger, "TakeRejected", k.Trace.TakeRejected, err)
+	}
+	return err
+}

@@ -1,0 +1,233 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
+)
+
+// SegmentChild runs a child process of RunSegments. Call it first in TestMain.
+func SegmentChild(open func(dsn string) (*sqlx.DB, error)) {
+	segmenttest.Child(func(dsn string) (segment.Source, error) {
+		db, err := open(dsn)
+		if err != nil {
+			return nil, err
+		}
+		return sqlassigner.SegmentSource(db, sqlassigner.Config{}), nil
+	})
+}
+
+// javaTables create the tables of Leaf and TinyId with their columns.
+var javaTables = []string{
+	"CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT 1, step int NOT NULL, " +
+		"description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag))",
+	"CREATE TABLE tiny_id_info (id bigint NOT NULL, biz_type varchar(63) NOT NULL DEFAULT '', begin_id bigint NOT NULL DEFAULT 0, " +
+		"max_id bigint NOT NULL DEFAULT 0, step int DEFAULT 0, delta int NOT NULL DEFAULT 1, remainder int NOT NULL DEFAULT 0, " +
+		"create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', " +
+		"version bigint NOT NULL DEFAULT 0, PRIMARY KEY (id), UNIQUE (biz_type))",
+}
+
+// java runs a statement with ? for values in the dialect of the handle. It waits for a lock on a
+// database file.
+func java(t *testing.T, db *sqlx.DB, statement string, args ...any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err := db.ExecContext(ctx, db.Rebind(statement), args...)
+	for err != nil && strings.Contains(err.Error(), "locked") {
+		_, err = db.ExecContext(ctx, db.Rebind(statement), args...)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// RunSegments runs the suite for the sources of package segment.
+func RunSegments(t *testing.T, b Database) {
+	db, dsn := b.Applied(t)
+	for _, table := range javaTables {
+		java(t, db, table)
+	}
+	rows := 0
+	source := func(open func(*sqlx.DB, sqlassigner.Config) segment.Source) func(*testing.T) segment.Source {
+		return func(t *testing.T) segment.Source { return open(b.Open(t, dsn), sqlassigner.Config{}) }
+	}
+	tinyID := func(delta, remainder int) segmenttest.Fixture {
+		return segmenttest.Fixture{Open: source(sqlassigner.TinyIDSource), Delta: int64(delta), Create: func(t *testing.T, name string) {
+			rows++
+			java(t, db, "INSERT INTO tiny_id_info (id, biz_type, step, delta, remainder) VALUES (?, ?, 100000, ?, ?)", rows, name, delta, remainder)
+		}}
+	}
+	segments := segmenttest.Fixture{Open: source(sqlassigner.SegmentSource)}
+	for name, f := range map[string]segmenttest.Fixture{
+		"ID_SEGMENT": segments,
+		"part 1 of 3": {Delta: 3, Open: source(func(db *sqlx.DB, cfg sqlassigner.Config) segment.Source {
+			return sqlassigner.SegmentPart(db, 1, 3, cfg)
+		})},
+		"leaf_alloc": {Open: source(sqlassigner.LeafSource), Create: func(t *testing.T, name string) {
+			java(t, db, "INSERT INTO leaf_alloc (biz_tag, step) VALUES (?, 2000)", name)
+		}},
+		"tiny_id_info":        tinyID(1, 0),
+		"tiny_id_info 0 of 2": tinyID(2, 0),
+		"tiny_id_info 1 of 2": tinyID(2, 1),
+	} {
+		t.Run(name, func(t *testing.T) { segmenttest.Run(t, f) })
+	}
+	t.Run("Outages", func(t *testing.T) {
+		var up func()
+		segmenttest.Outages(t, segments, func() { up = b.Down(t, dsn) }, func() { up() })
+	})
+	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, segments, dsn) })
+	t.Run("Restore", func(t *testing.T) { segmentRestore(t, db) })
+	t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
+	t.Run("Refusals", func(t *testing.T) { segmentRefusals(t, b, db, dsn) })
+}
+
+// segmentRestore sets a counter back, as a backup does that is restored under a running process.
+func segmentRestore(t *testing.T, db *sqlx.DB) {
+	source := sqlassigner.SegmentSource(db, sqlassigner.Config{})
+	cfg := segment.Config{Name: "restored", Source: source, Step: 10, MaxStep: 10}
+	issue := func() (last int64, err error) {
+		g, err := segment.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		for range 100 {
+			id, err := g.NextContext(t.Context())
+			if err != nil {
+				return last, err
+			}
+			if last = id; id == 55 {
+				java(t, db, "UPDATE ID_SEGMENT SET NEXT_ID = 1 WHERE NAME = 'restored'")
+			}
+		}
+		return last, nil
+	}
+	last, err := issue()
+	if !errors.Is(err, segment.ErrWentBack) || last < 60 || last > 80 {
+		t.Errorf("the last ID is %d, and the error %v, want ErrWentBack after the ranges in hand", last, err)
+	}
+	if err := segment.Recover(t.Context(), source, "restored", last); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := source.Advance(t.Context(), "restored", 1); err != nil || r.First <= last {
+		t.Errorf("after Recover: range %v, %v, want it above %d", r, err, last)
+	}
+	if last, err := issue(); err != nil {
+		t.Errorf("after Recover: %v after %d", err, last)
+	}
+}
+
+// javaProcesses takes ranges with the statements of Leaf and TinyId between ranges of the sources.
+func javaProcesses(t *testing.T, db *sqlx.DB) {
+	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('mixed', 0, 50)")
+	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, begin_id, max_id, step, delta, remainder) VALUES (1000, 'mixed', 7, 7, 50, 2, 1)")
+	leaf := func(all *idset.Set) {
+		tx := db.MustBegin()
+		tx.MustExec("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'mixed'")
+		var next, step int64
+		if err := errors.Join(tx.QueryRow("SELECT max_id, step FROM leaf_alloc WHERE biz_tag = 'mixed'").Scan(&next, &step), tx.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		for id := next - step; id < next; id++ {
+			all.Once(t, id)
+		}
+	}
+	tinyID := func(all *idset.Set) {
+		var last, version int64
+		if err := db.QueryRow("SELECT max_id, version FROM tiny_id_info WHERE biz_type = 'mixed'").Scan(&last, &version); err != nil {
+			t.Fatal(err)
+		}
+		java(t, db, "UPDATE tiny_id_info SET max_id = ?, version = version + 1 WHERE id = 1000 AND max_id = ? AND version = ? AND biz_type = 'mixed'",
+			last+50, last, version)
+		for id := last + 1; id <= last+50; id++ {
+			if id%2 == 1 {
+				all.Once(t, id)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		source segment.Source
+		java   func(*idset.Set)
+		end    string
+		last   int64
+	}{
+		"Leaf":   {sqlassigner.LeafSource(db, sqlassigner.Config{}), leaf, "SELECT max_id - 1 FROM leaf_alloc WHERE biz_tag = 'mixed'", 1750},
+		"TinyId": {sqlassigner.TinyIDSource(db, sqlassigner.Config{}), tinyID, "SELECT max_id FROM tiny_id_info WHERE biz_type = 'mixed'", 3007},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all idset.Set
+			for range 10 {
+				r, err := tt.source.Advance(t.Context(), "mixed", 125)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for id := r.First; id <= r.Last; id += r.Delta {
+					all.Once(t, id)
+				}
+				tt.java(&all)
+			}
+			var last int64
+			if err := db.QueryRow(tt.end).Scan(&last); err != nil || last != tt.last {
+				t.Errorf("the last number is %d, %v, want %d", last, err, tt.last)
+			}
+		})
+	}
+	if n := 0; db.Get(&n, "SELECT version FROM tiny_id_info WHERE biz_type = 'mixed'") != nil || n != 20 {
+		t.Errorf("version %d, want 20: one for each range", n)
+	}
+}
+
+// segmentRefusals checks the errors of sources, and that no refused call has moved a counter.
+func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
+	cfg := sqlassigner.Config{}
+	part := sqlassigner.SegmentPart(db, 1, 2, cfg)
+	if r, err := part.Advance(t.Context(), "shared", 1); err != nil || r.First != 1 {
+		t.Fatal(r, err)
+	}
+	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, delta, remainder) VALUES (2000, 'wrong', 2, 2)")
+	empty, _ := b.Empty(t)
+	for name, tt := range map[string]struct {
+		source  segment.Source
+		counter string
+		want    error
+		text    string
+	}{
+		"another part":        {sqlassigner.SegmentPart(db, 0, 2, cfg), "shared", segment.ErrInvalidRange, "has DELTA 2 and REMAINDER 1, here 2 and 0"},
+		"no parts":            {sqlassigner.SegmentSource(db, cfg), "shared", segment.ErrInvalidRange, "has DELTA 2 and REMAINDER 1, here 1 and 0"},
+		"part out of bounds":  {sqlassigner.SegmentPart(db, 2, 2, cfg), "shared", nil, "part 2 of 2, allowed: 0 to parts - 1"},
+		"name":                {sqlassigner.SegmentSource(db, cfg), "a b", nil, `"a b", allowed: 1 to 64 of the characters`},
+		"nil handle":          {sqlassigner.SegmentSource(nil, cfg), "a", nil, "no database handle"},
+		"no table":            {sqlassigner.SegmentSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "schema/segment"},
+		"no row of Leaf":      {sqlassigner.LeafSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `leaf_alloc has no row with biz_tag "absent"`},
+		"no row of TinyId":    {sqlassigner.TinyIDSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `tiny_id_info has no row with biz_type "absent"`},
+		"no table of Leaf":    {sqlassigner.LeafSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
+		"no table of TinyId":  {sqlassigner.TinyIDSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
+		"remainder of TinyId": {sqlassigner.TinyIDSource(db, cfg), "wrong", segment.ErrInvalidRange, "remainder 2 (allowed:"},
+		"open transaction":    {sqlassigner.SegmentSource(b.Inside(t, dsn), cfg), "a", assigner.ErrStoreNotDurable, "inside a transaction"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			r, err := tt.source.Advance(ctx, tt.counter, 1)
+			if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) || !strings.Contains(fmt.Sprint(err), tt.text) {
+				t.Errorf("range %v, error %v, want %v with %q", r, err, tt.want, tt.text)
+			}
+		})
+	}
+	if r, err := part.Advance(t.Context(), "shared", 1); err != nil || r.First != 3 {
+		t.Errorf("range %v, %v, want 3: a call that was refused has moved the counter", r, err)
+	}
+}

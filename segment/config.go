@@ -1,0 +1,103 @@
+package segment
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/uidring/uidring/internal/generator"
+)
+
+// An EmptyPolicy decides how Next, Fill and Reserve treat a generator without IDs.
+type EmptyPolicy int
+
+const (
+	// FetchInline: the caller waits for the range that is being fetched. It waits at most Timeout,
+	// and not at all when the call of the store before has failed.
+	FetchInline EmptyPolicy = iota
+	// Reject: the caller gets ErrEmpty at once.
+	Reject
+)
+
+const (
+	maxName    = 128
+	maxAhead   = 64
+	maxSources = 64
+	maxStep    = 1 << 40
+)
+
+// A Config says how to make a Generator. The zero value of each field but Name and Source is its
+// default.
+type Config struct {
+	// Name is the name of the counter: 1 to 128 bytes. A source may allow fewer characters.
+	Name string
+	// Source holds the counter. It is required.
+	Source Source
+	// Others are further sources, up to 63, that hold other numbers of the same counter, such as
+	// the even ones where Source holds the odd ones. The generator uses the ranges of all sources
+	// in turn, and goes on with the rest when one fails. Their ranges must have a Delta of at least
+	// the number of sources, and different remainders; otherwise the generator uses up the ranges
+	// that it has, and ends with ErrInvalidRange.
+	Others []Source
+
+	// Step is the number of IDs in the first range and the smallest number in any range, 1 to 2^40;
+	// zero: 1,000.
+	Step int64
+	// MaxStep is the largest number of IDs in a range, Step to 2^40; zero: 1,000,000, or Step if
+	// that is more. Step and MaxStep are equal: all ranges have the same size.
+	MaxStep int64
+	// RangeLasts is the time for which a range should last: the generator doubles the size when a
+	// range lasts less, and halves it when a range lasts more than twice as long. Zero: 15 min.
+	RangeLasts time.Duration
+	// Ahead is the number of ranges of each source that are fetched before the present one is used
+	// up, 1 to 64; zero: 1.
+	Ahead int
+	// OnEmpty is the policy for a generator without IDs; zero: FetchInline.
+	OnEmpty EmptyPolicy
+	// Timeout bounds each call of a source; zero: 5 s.
+	Timeout time.Duration
+
+	// Logger gets a record when a source stops answering, and when it answers again; nil: no log.
+	Logger *slog.Logger
+	// Trace holds funcs that are called for rare events.
+	Trace Trace
+}
+
+// A FieldError is a mistake in a Config. Field is the name of the field, Given its value, Allowed
+// the values allowed, Reason is ErrInvalidConfig.
+type FieldError = generator.FieldError
+
+// Validate checks a Config as [New] does, without calling the sources. It reports all mistakes
+// together: errors.As finds the first [FieldError], and a method Unwrap() []error returns all.
+func (cfg Config) Validate() error {
+	_, err := cfg.resolve()
+	return err
+}
+
+// resolve fills in the defaults and reports all mistakes together.
+func (cfg Config) resolve() (Config, error) {
+	cfg.Step = cmp.Or(cfg.Step, 1000)
+	cfg.MaxStep = cmp.Or(cfg.MaxStep, max(1_000_000, cfg.Step))
+	cfg.RangeLasts = cmp.Or(cfg.RangeLasts, 15*time.Minute)
+	cfg.Ahead = cmp.Or(cfg.Ahead, 1)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Second)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &generator.Checker{Invalid: ErrInvalidConfig}
+	c.Check(len(cfg.Name) >= 1 && len(cfg.Name) <= maxName, "Name", strconv.Quote(cfg.Name), "1 to %d bytes", maxName)
+	c.Check(cfg.Source != nil, "Source", "nil", "any, such as sqlassigner.SegmentSource")
+	c.Check(len(cfg.Others) < maxSources, "Others", fmt.Sprintf("with %d sources", len(cfg.Others)), "up to %d", maxSources-1)
+	for i, s := range cfg.Others {
+		c.Check(s != nil, fmt.Sprintf("Others[%d]", i), "nil", "any source")
+	}
+	c.Check(cfg.Step >= 1 && cfg.Step <= maxStep, "Step", cfg.Step, "1 to %d", int64(maxStep))
+	c.Check(cfg.MaxStep >= cfg.Step && cfg.MaxStep <= maxStep, "MaxStep", cfg.MaxStep, "Step, %d, to %d", cfg.Step, int64(maxStep))
+	c.Check(cfg.RangeLasts > 0, "RangeLasts", cfg.RangeLasts, "more than 0")
+	c.Check(cfg.Ahead >= 1 && cfg.Ahead <= maxAhead, "Ahead", cfg.Ahead, "1 to %d", maxAhead)
+	c.Check(cfg.OnEmpty == FetchInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "FetchInline, Reject")
+	c.Check(cfg.Timeout > 0, "Timeout", cfg.Timeout, "more than 0")
+	return cfg, c.Err()
+}

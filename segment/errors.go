@@ -1,0 +1,34 @@
+package segment
+
+import "errors"
+
+var (
+	// ErrInvalidConfig is returned by New and Config.Validate for a mistake in the Config. The text
+	// names every field that is wrong, the value given and the values allowed.
+	ErrInvalidConfig = errors.New("segment: invalid config")
+	// ErrClosed is returned by every method that issues IDs once Close was called.
+	ErrClosed = errors.New("segment: generator closed")
+	// ErrEmpty is returned when all ranges are used up: at once under the policy Reject, or when
+	// the store does not answer. It wraps the error of the store, if there was one. It passes.
+	ErrEmpty = errors.New("segment: no range left")
+	// ErrExhausted is returned when the ranges are used up and the counter has too few IDs left up
+	// to 2^63 - 1. It is permanent.
+	ErrExhausted = errors.New("segment: the counter is used up")
+	// ErrWentBack is returned when the ranges are used up and the source has returned a range that
+	// does not lie above the ranges before: the store has lost commits. It is permanent: the
+	// generator asks that source no more. Call [Recover] for the counter, then restart the
+	// processes that use it.
+	ErrWentBack = errors.New("segment: the counter went back")
+	// ErrInvalidRange is returned when the ranges are used up and the source has returned a range
+	// that is malformed, or whose Delta or remainder differs from the ranges before. It is
+	// permanent.
+	ErrInvalidRange = errors.New("segment: invalid range")
+)
+
+// permanent reports whether a source that returned err must not be asked again.
+func permanent(err error) bool {
+	return errors.Is(err, ErrExhausted) || errors.Is(err, ErrWentBack) || errors.Is(err, ErrInvalidRange)
+}
+
+// passing reports whether err may stop occurring while the generator lives.
+func passing(err error) bool { return errors.Is(err, ErrEmpty) }

@@ -1,0 +1,124 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/take"
+	"github.com/uidring/uidring/ringbuffer"
+)
+
+// A Generator issues the IDs of one counter. All methods may be called by any number of goroutines
+// at once. Make one per process and counter with [New], share it, and Close it at the end.
+type Generator struct {
+	only  *ringbuffer.Ring // of the only source, if its IDs are consecutive; otherwise nil
+	parts []*part
+	turn  atomic.Int64 // the part, modulo their number, whose range takers use next
+	path  take.Path
+
+	cfg    Config // resolved
+	ctx    context.Context
+	cancel context.CancelFunc // ends ctx
+	loops  sync.WaitGroup     // of the goroutines that fetch
+	closer *generator.Closer
+
+	mu     sync.Mutex
+	claims []claim // of the parts, for the check that their numbers are disjoint
+	// clash is the error for two parts that issue the same numbers. It ends all parts: another
+	// process may use either of them.
+	clash atomic.Pointer[error]
+
+	rejected atomic.Int64
+}
+
+// A claim is the set of numbers that a part issues; delta is 0 before the first range.
+type claim struct{ delta, offset int64 }
+
+// New is [NewContext] with a context that does not end.
+func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
+
+// NewContext makes a Generator: it checks cfg, and waits until one of the sources has returned the
+// first range. It reports all mistakes in cfg together, as [ErrInvalidConfig]. If all sources fail,
+// or ctx ends first, it returns their errors, and does not retry. It does not use ctx afterwards.
+func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
+	cfg, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{cfg: cfg, closer: generator.NewCloser()}
+	g.path = take.Path{Name: "segment", Refill: g.refill, Passing: passing, Rejected: g.reject}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	for i, source := range append([]Source{cfg.Source}, cfg.Others...) {
+		p, err := g.newPart(i, source)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
+		}
+		g.parts = append(g.parts, p)
+	}
+	g.claims = make([]claim, len(g.parts))
+	for _, p := range g.parts {
+		g.loops.Go(p.run)
+	}
+	if err := g.wait(ctx); err != nil {
+		_ = g.Close() // always nil
+		return nil, fmt.Errorf("segment: counter %q: no first range: %w", cfg.Name, err)
+	}
+	if p := g.parts[0]; len(g.parts) == 1 && p.delta == 1 {
+		g.only = p.ring
+	}
+	return g, nil
+}
+
+// claim records the numbers of a part, or returns an error, which ends all parts, if another part
+// issues some of them.
+func (g *Generator) claim(index int, delta, offset int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err := g.overlap(index, delta, offset)
+	if err != nil {
+		g.clash.Store(&err)
+		return err
+	}
+	g.claims[index] = claim{delta, offset}
+	return nil
+}
+
+func (g *Generator) overlap(index int, delta, offset int64) error {
+	if delta < int64(len(g.parts)) {
+		return fmt.Errorf("%w: Delta %d with %d sources, allowed: at least the number of sources", ErrInvalidRange, delta, len(g.parts))
+	}
+	for i, c := range g.claims {
+		if i != index && c.delta > 0 && (c.offset-offset)%gcd(c.delta, delta) == 0 {
+			return fmt.Errorf("%w: sources %d and %d issue the same numbers, Delta %d and %d; give each database another remainder",
+				ErrInvalidRange, i, index, c.delta, delta)
+		}
+	}
+	return nil
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// Close ends the generator: it drops the IDs that are left, which are never issued, and waits for
+// the generator's goroutines. After it, and in calls that wait, callers get ErrClosed, except that
+// a [Lane] uses up its block. Close returns nil, and does nothing when called again. A func of
+// Trace must not call it.
+func (g *Generator) Close() error {
+	return g.closer.Close(func() error {
+		g.cancel()
+		g.path.Filled.Wake()
+		g.loops.Wait()
+		for _, p := range g.parts {
+			p.ring.Retire(math.MaxInt64)
+		}
+		return nil
+	})
+}

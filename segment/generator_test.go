@@ -1,0 +1,569 @@
+package segment_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/segment"
+)
+
+// open makes a generator of the counter a, with ranges of 10 unless cfg has a Step, that is closed
+// when the test ends.
+func open(t *testing.T, cfg segment.Config) *segment.Generator {
+	t.Helper()
+	cfg.Name = "a"
+	if cfg.Step == 0 {
+		cfg.Step, cfg.MaxStep = 10, 10
+	}
+	g, err := segment.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// take returns the next n IDs, which must be there.
+func take(t *testing.T, g *segment.Generator, n int) (ids []int64) {
+	t.Helper()
+	for range n {
+		id, err := g.Next()
+		if err != nil {
+			t.Fatalf("after %v: %v", ids, err)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// upTo returns the numbers from first to last in steps of delta.
+func upTo(first, last, delta int64) (ids []int64) {
+	for id := first; id <= last; id += delta {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func TestAllMistakesInAConfigAreReported(t *testing.T) {
+	cfg := segment.Config{Others: []segment.Source{nil}, Step: -1, MaxStep: -2, RangeLasts: -1, Ahead: 65, OnEmpty: 2, Timeout: -1}
+	err := cfg.Validate()
+	for _, want := range []string{`Name "", allowed: 1 to 128 bytes`, "Source nil", "Others[0] nil", "Step -1, allowed: 1 to",
+		"MaxStep -2, allowed: Step, -1, to", "RangeLasts -1ns, allowed: more than 0", "Ahead 65, allowed: 1 to 64", "OnEmpty 2, allowed:",
+		"Timeout -1ns, allowed: more than 0"} {
+		if !strings.Contains(err.Error(), "segment: invalid config: "+want) {
+			t.Errorf("no %q in\n%v", want, err)
+		}
+	}
+	if _, newErr := segment.New(cfg); newErr.Error() != err.Error() || !errors.Is(newErr, segment.ErrInvalidConfig) {
+		t.Errorf("New: %v", newErr)
+	}
+	if first, ok := errors.AsType[*segment.FieldError](err); !ok || first.Field != "Name" || first.Given != `""` {
+		t.Errorf("the first mistake is %+v, want a FieldError of Name", first)
+	}
+	if err := (segment.Config{Name: "a", Source: new(scripted), Step: 5_000_000}).Validate(); err != nil {
+		t.Errorf("a Step above the default MaxStep: %v", err)
+	}
+}
+
+func TestIDsAreDenseAndIncrease(t *testing.T) {
+	for _, tt := range []struct {
+		delta, remainder int64
+		want             []int64
+	}{
+		{1, 0, upTo(1, 50, 1)},
+		{2, 1, upTo(1, 99, 2)},
+		{2, 0, upTo(2, 100, 2)},
+		{7, 3, upTo(3, 346, 7)},
+	} {
+		g := open(t, segment.Config{Source: &scripted{delta: tt.delta, remainder: tt.remainder}})
+		got := take(t, g, 20)
+		batch := make([]int64, 25)
+		if n, err := g.Fill(batch); n != 25 || err != nil {
+			t.Fatal(n, err)
+		}
+		got = append(got, batch...)
+		for len(got) < 50 {
+			first, n, err := g.Reserve(3)
+			if n < 1 || n > 3 || tt.delta > 1 && n > 1 || err != nil {
+				t.Fatalf("delta %d: Reserve = %d, %d, %v", tt.delta, first, n, err)
+			}
+			got = append(got, upTo(first, first+int64(n)-1, 1)...)
+		}
+		if !slices.Equal(got[:50], tt.want) {
+			t.Errorf("delta %d, remainder %d: %v, want %v", tt.delta, tt.remainder, got, tt.want)
+		}
+		if first, n, err := g.Reserve(0); first != 0 || n != 0 || err != nil {
+			t.Errorf("Reserve(0) = %d, %d, %v", first, n, err)
+		}
+	}
+}
+
+// The store stops answering once, when two ranges of 10 are in hand.
+func TestAnOutageCostsNothingWhileRangesLast(t *testing.T) {
+	for name, policy := range map[string]segment.EmptyPolicy{"FetchInline": segment.FetchInline, "Reject": segment.Reject} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var down atomic.Bool
+				lost := errors.New("connection lost")
+				var failures, rejected atomic.Int64
+				g := open(t, segment.Config{OnEmpty: policy,
+					Source: &scripted{before: func(context.Context, string, int64) error {
+						if down.Load() {
+							return lost
+						}
+						return nil
+					}},
+					Trace: segment.Trace{
+						FetchFailed:  func(int, error) { failures.Add(1); panic("in a func of Trace") },
+						TakeRejected: func(error) { rejected.Add(1) },
+					}})
+				synctest.Wait()
+				down.Store(true)
+				if got := take(t, g, 20); !slices.Equal(got, upTo(1, 20, 1)) {
+					t.Errorf("IDs %v, want 1 to 20", got)
+				}
+				synctest.Wait()
+				for range 3 {
+					if id, err := g.Next(); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, lost) {
+						t.Errorf("Next = %d, %v, want ErrEmpty with the error of the store", id, err)
+					}
+				}
+				if s := g.Stats(); s.RejectedTakes != 3 || rejected.Load() != 3 || s.FetchFailures < 1 || s.FetchFailures != failures.Load() ||
+					!errors.Is(s.Sources[0].Err, lost) || s.Remaining != 0 || s.Issued != 20 {
+					t.Errorf("Stats %+v", s)
+				}
+				waited := make(chan int64)
+				go func() {
+					id, err := g.NextContext(t.Context())
+					if err != nil {
+						t.Error(err)
+					}
+					waited <- id
+				}()
+				time.Sleep(time.Minute)
+				down.Store(false)
+				if id := <-waited; id != 21 {
+					t.Errorf("after the outage: ID %d, want 21", id)
+				}
+				if s := g.Stats(); s.Sources[0].Err != nil {
+					t.Errorf("Stats %+v: an error after the outage", s)
+				}
+			})
+		})
+	}
+}
+
+// An outage makes two records, which the documentation has.
+func TestRecordsAreDocumented(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var down atomic.Bool
+		g := open(t, segment.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Source: &scripted{before: func(context.Context, string, int64) error {
+				if down.Load() {
+					return errors.New("down")
+				}
+				return nil
+			}}})
+		synctest.Wait()
+		down.Store(true)
+		take(t, g, 20)
+		time.Sleep(time.Minute)
+		down.Store(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		documented, err := os.ReadFile("../docs/SEGMENT.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := regexp.MustCompile(`level=(\w+) msg="([^"]+)" (.*)`)
+		records := record.FindAllStringSubmatch(log.String(), -1)
+		if len(records) != 2 {
+			t.Errorf("%d records, want 2:\n%s", len(records), log.String())
+		}
+		for _, r := range records {
+			var keys []string
+			for pair := range strings.FieldsSeq(r[3]) {
+				key, _, _ := strings.Cut(pair, "=")
+				keys = append(keys, key)
+			}
+			row := fmt.Sprintf("| %s | `%s` | %s |", r[1], r[2], strings.Join(keys, ", "))
+			if !strings.Contains(string(documented), row) {
+				t.Errorf("docs/SEGMENT.md has no row %s", row)
+			}
+		}
+	})
+}
+
+// Each call of the source takes a second, and all ranges are used up in no time.
+func TestPoliciesForASlowStore(t *testing.T) {
+	slow := func(ctx context.Context, _ string, _ int64) error {
+		select {
+		case <-time.After(time.Second):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for name, tt := range map[string]struct {
+		policy segment.EmptyPolicy
+		want   error
+		waits  time.Duration
+	}{
+		"FetchInline": {segment.FetchInline, nil, time.Second},
+		"Reject":      {segment.Reject, segment.ErrEmpty, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := open(t, segment.Config{Source: &scripted{before: slow}, OnEmpty: tt.policy})
+				time.Sleep(10 * time.Second) // until the second range is there
+				take(t, g, 20)
+				began := time.Now()
+				_, err := g.Next()
+				if waited := time.Since(began); !errors.Is(err, tt.want) || waited > tt.waits {
+					t.Errorf("Next: %v after %v, want %v within %v", err, waited, tt.want, tt.waits)
+				}
+				if n, err := g.Fill(make([]int64, 15)); tt.want == nil && n != 15 || !errors.Is(err, tt.want) {
+					t.Errorf("Fill: %d, %v", n, err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				for range 20 {
+					if _, err = g.NextContext(ctx); err != nil {
+						break
+					}
+				}
+				if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, segment.ErrEmpty) {
+					t.Errorf("NextContext after its context: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestACallOfTheSourceEndsAfterTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := func(ctx context.Context, _ string, _ int64) error { <-ctx.Done(); return ctx.Err() }
+		began := time.Now()
+		_, err := segment.New(segment.Config{Name: "a", Source: &scripted{before: hangs}, Timeout: 3 * time.Second})
+		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, segment.ErrEmpty) || waited != 3*time.Second {
+			t.Errorf("New: %v after %v", err, waited)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began = time.Now()
+		_, err = segment.NewContext(ctx, segment.Config{Name: "a", Source: &scripted{before: hangs}})
+		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != time.Second {
+			t.Errorf("NewContext: %v after %v", err, waited)
+		}
+	})
+}
+
+// A caller takes IDs at a rate that changes; a range should last 15 minutes.
+func TestSizeOfRangesFollowsTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(scripted)
+		g := open(t, segment.Config{Source: s, Step: 100, MaxStep: 1600})
+		run := func(d, pause time.Duration) {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(pause) {
+				take(t, g, 1)
+			}
+		}
+		size := func() int64 { return g.Stats().Sources[0].Step }
+		run(4*time.Hour, time.Second) // 900 in 15 minutes
+		if n := size(); n != 1600 && n != 800 {
+			t.Errorf("at one ID a second, a range has %d IDs, want 800 or 1600", n)
+		}
+		run(2*time.Hour, 10*time.Millisecond)
+		if n := size(); n != 1600 {
+			t.Errorf("at 100 IDs a second, a range has %d IDs, want MaxStep", n)
+		}
+		run(40*24*time.Hour, time.Minute)
+		if n := size(); n != 100 {
+			t.Errorf("at one ID a minute, a range has %d IDs, want Step", n)
+		}
+		calls := s.calls()
+		for i := range calls[1:] {
+			if a, b := calls[i], calls[i+1]; b != a && b != 2*a && a != 2*b {
+				t.Errorf("a range of %d IDs after one of %d", b, a)
+			}
+		}
+		if !slices.Equal(calls[:2], []int64{100, 100}) {
+			t.Errorf("the first ranges have %v IDs, want Step", calls[:2])
+		}
+	})
+}
+
+// A source that returns a wrong range ends the generator when the good ranges are used up, and is
+// not asked again.
+func TestWrongRangesEndTheGenerator(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ranges []segment.Range // the first one is good
+		want   error
+	}{
+		"went back":   {[]segment.Range{{First: 100, Last: 109}, {First: 90, Last: 99}}, segment.ErrWentBack},
+		"overlap":     {[]segment.Range{{First: 100, Last: 109}, {First: 109, Last: 118}}, segment.ErrWentBack},
+		"zero":        {[]segment.Range{{First: 100, Last: 109}, {}}, segment.ErrInvalidRange},
+		"order":       {[]segment.Range{{First: 100, Last: 109}, {First: 120, Last: 119}}, segment.ErrInvalidRange},
+		"steps":       {[]segment.Range{{First: 100, Last: 109}, {First: 110, Last: 119, Delta: 2}}, segment.ErrInvalidRange},
+		"delta":       {[]segment.Range{{First: 100, Last: 109}, {First: 110, Last: 128, Delta: 2}}, segment.ErrInvalidRange},
+		"remainder":   {[]segment.Range{{First: 100, Last: 118, Delta: 2}, {First: 121, Last: 139, Delta: 2}}, segment.ErrInvalidRange},
+		"negative":    {[]segment.Range{{First: 100, Last: 109}, {First: 110, Last: 119, Delta: -1}}, segment.ErrInvalidRange},
+		"used up":     {[]segment.Range{{First: 100, Last: 109}}, segment.ErrExhausted},
+		"the largest": {[]segment.Range{{First: 9223372036854775798, Last: 9223372036854775807}}, segment.ErrExhausted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &listed{ranges: tt.ranges}
+				g := open(t, segment.Config{Source: s})
+				first := tt.ranges[0]
+				if got := take(t, g, 10); !slices.Equal(got, upTo(first.First, first.Last-1, max(first.Delta, 1))) && got[9] != first.Last {
+					t.Errorf("IDs %v of range %v", got, first)
+				}
+				synctest.Wait()
+				for range 2 {
+					if id, err := g.NextContext(t.Context()); !errors.Is(err, tt.want) || errors.Is(err, segment.ErrEmpty) {
+						t.Errorf("NextContext = %d, %v, want %v", id, err, tt.want)
+					}
+					time.Sleep(time.Hour)
+				}
+				if calls := s.calls.Load(); calls != 2 {
+					t.Errorf("the source was called %d times, want 2", calls)
+				}
+			})
+		})
+	}
+}
+
+// A listed source returns the ranges of a list.
+type listed struct {
+	ranges []segment.Range
+	calls  atomic.Int64
+}
+
+func (l *listed) Advance(context.Context, string, int64) (segment.Range, error) {
+	if i := int(l.calls.Add(1)) - 1; i < len(l.ranges) {
+		return l.ranges[i], nil
+	}
+	return segment.Range{}, segment.ErrExhausted
+}
+
+func TestAPanicOfTheSourceIsAnError(t *testing.T) {
+	_, err := segment.New(segment.Config{Name: "a", Source: &scripted{before: func(context.Context, string, int64) error { panic("oh") }}})
+	if !errors.Is(err, segment.ErrEmpty) || !strings.Contains(err.Error(), "panicked") {
+		t.Errorf("New: %v", err)
+	}
+}
+
+func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down [3]atomic.Bool
+		var sources []segment.Source
+		for i := range down {
+			sources = append(sources, &scripted{delta: 3, remainder: int64(i), before: func(context.Context, string, int64) error {
+				if down[i].Load() {
+					return errors.New("down")
+				}
+				return nil
+			}})
+		}
+		down[2].Store(true)
+		g := open(t, segment.Config{Source: sources[0], Others: sources[1:]})
+		var all idset.Set
+		count := func(n int) (by [3]int) {
+			for range n {
+				id := take(t, g, 1)[0]
+				all.Once(t, id)
+				by[id%3]++
+				synctest.Wait()
+			}
+			return by
+		}
+		if by := count(100); by[0] < 48 || by[1] < 48 {
+			t.Errorf("IDs by remainder: %v, want about 50, 50, 0", by)
+		}
+		down[0].Store(true)
+		if by := count(200); by[0] > 20 || by[2] != 0 {
+			t.Errorf("IDs by remainder: %v, want at most 20, the rest, 0", by)
+		}
+		down[1].Store(true)
+		count(int(g.Stats().Remaining))
+		if _, err := g.Next(); !errors.Is(err, segment.ErrEmpty) {
+			t.Errorf("without any source: %v", err)
+		}
+		for i := range down {
+			down[i].Store(false)
+		}
+		time.Sleep(10 * time.Second)
+		if by := count(300); by[0] < 90 || by[1] < 90 || by[2] < 90 {
+			t.Errorf("IDs by remainder: %v, want 100 each", by)
+		}
+	})
+}
+
+func TestSourcesWithTheSameNumbersAreRefused(t *testing.T) {
+	for name, tt := range map[string]struct{ a, b *scripted }{
+		"same remainder": {&scripted{delta: 2}, &scripted{delta: 2}},
+		"dense":          {&scripted{}, &scripted{}},
+		"dense and half": {&scripted{delta: 2}, &scripted{}},
+		"other delta":    {&scripted{delta: 2, remainder: 1}, &scripted{delta: 4, remainder: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, err := segment.New(segment.Config{Name: "a", Source: tt.a, Others: []segment.Source{tt.b}})
+				if err != nil {
+					if !errors.Is(err, segment.ErrInvalidRange) {
+						t.Error(err)
+					}
+					return
+				}
+				defer g.Close()
+				for range 3 * 1000 {
+					synctest.Wait()
+					if _, err = g.Next(); err != nil {
+						break
+					}
+				}
+				if !errors.Is(err, segment.ErrInvalidRange) || errors.Is(err, segment.ErrEmpty) {
+					t.Errorf("after the ranges in hand: %v, want ErrInvalidRange", err)
+				}
+			})
+		})
+	}
+}
+
+func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		g := open(t, segment.Config{Source: &scripted{before: func(context.Context, string, int64) error {
+			if down.Load() {
+				return errors.New("down")
+			}
+			return nil
+		}}})
+		synctest.Wait()
+		l, rest := g.Lane(), g.Lane()
+		defer rest.Close()
+		if id, err := l.Next(); id != 1 || err != nil {
+			t.Fatal(id, err)
+		}
+		l.Close()
+		l.Close()
+		if id, err := l.Next(); id != 0 || !errors.Is(err, segment.ErrClosed) {
+			t.Errorf("Next on a closed lane = %d, %v", id, err)
+		}
+		down.Store(true)
+		take(t, g, 10) // the lane has dropped 2 to 10
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if _, err := g.NextContext(t.Context()); !errors.Is(err, segment.ErrClosed) {
+					t.Errorf("NextContext: %v, want ErrClosed", err)
+				}
+			})
+		}
+		synctest.Wait()
+		for range 2 {
+			if err := g.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		wg.Wait()
+		_, err := g.Next()
+		_, fillErr := g.Fill(make([]int64, 1))
+		_, _, reserveErr := g.Reserve(1)
+		_, laneErr := rest.Next()
+		for _, err := range []error{err, fillErr, reserveErr, laneErr} {
+			if !errors.Is(err, segment.ErrClosed) {
+				t.Errorf("after Close: %v", err)
+			}
+		}
+	})
+}
+
+func TestCloseCountsTheIDsItDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := open(t, segment.Config{Source: new(scripted)})
+		synctest.Wait()
+		take(t, g, 3)
+		synctest.Wait()
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s := g.Stats(); s.Issued != 3 || s.Dropped != 17 || s.Remaining != 0 || s.Fetches != 2 {
+			t.Errorf("Stats %+v, want 3 issued and 17 dropped of two ranges", s)
+		}
+	})
+}
+
+func TestGoroutinesShareAGenerator(t *testing.T) {
+	for name, cfg := range map[string]segment.Config{
+		"one source":  {Source: new(scripted), MaxStep: 4096, Step: 16, Ahead: 3},
+		"two sources": {Source: &scripted{delta: 2}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := open(t, cfg)
+			var all idset.Set
+			var wg sync.WaitGroup
+			record := func(last *int64, id int64, err error) {
+				if err != nil {
+					t.Error(err)
+				}
+				if len(cfg.Others) == 0 && id <= *last {
+					t.Errorf("ID %d after %d", id, *last)
+				}
+				*last = id
+				all.Once(t, id)
+			}
+			for range 4 {
+				wg.Go(func() {
+					var last int64
+					for range 2000 {
+						id, err := g.Next()
+						record(&last, id, err)
+					}
+				})
+				wg.Go(func() {
+					var last int64
+					l := g.Lane()
+					defer l.Close()
+					for range 2000 {
+						id, err := l.Next()
+						record(&last, id, err)
+					}
+				})
+				wg.Go(func() {
+					var last int64
+					batch := make([]int64, 50)
+					for range 40 {
+						n, err := g.Fill(batch)
+						for _, id := range batch[:n] {
+							record(&last, id, err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if all.Len() != 24_000 {
+				t.Errorf("%d IDs, want 24000", all.Len())
+			}
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/take"
+)
+
+// Next returns a new ID. While ranges last, it waits for nothing. When they are used up,
+// Config.OnEmpty decides: under FetchInline the caller waits for the call of the source that is
+// under way, at most Timeout; under Reject it gets ErrEmpty at once. ErrEmpty passes; ErrExhausted,
+// ErrWentBack, ErrInvalidRange and ErrClosed are permanent.
+func (g *Generator) Next() (int64, error) {
+	if g.only != nil {
+		if id, ok := g.only.Current().Take(); ok {
+			return id, nil
+		}
+	}
+	return g.path.Next(g.take)
+}
+
+// NextContext is [Generator.Next], but waits instead of returning ErrEmpty. It returns an ID, a
+// permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason for
+// waiting. If the generator has an ID, NextContext returns it even when ctx has ended.
+func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	return g.path.NextContext(ctx, g.take)
+}
+
+// Fill fills dst with new IDs and returns their number. They increase if there is one source, but
+// are not always consecutive. If it gets fewer than len(dst) it also returns one of the errors of
+// Next; the IDs in dst are valid.
+func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.takeN) }
+
+// Reserve takes up to n consecutive IDs, from first to first+got-1. got is less than n if a range
+// ends before, and 1 if the Delta of the ranges is more than 1. For n of 1 or more, got is at least
+// 1, or Reserve returns one of the errors of Next; for a smaller n it returns zeros.
+func (g *Generator) Reserve(n int) (first int64, got int, err error) {
+	return g.path.Reserve(n, g.takeBlock)
+}
+
+// take returns the next ID of the part whose turn it is, or of another part if that one is empty.
+func (g *Generator) take() (id int64, ok bool) {
+	p := g.inTurn(func(p *part) bool {
+		id, ok = p.ring.Take()
+		return ok
+	})
+	if p == nil {
+		return 0, false
+	}
+	return p.id(id), true
+}
+
+// takeBlock takes up to n consecutive IDs.
+func (g *Generator) takeBlock(n int) (first int64, got int, ok bool) {
+	p := g.inTurn(func(p *part) bool {
+		if p.ring.Slots() == p.ring.Free() {
+			return false // empty, and delta may not be set yet
+		}
+		if p.delta > 1 {
+			n = min(n, 1)
+		}
+		first, got, ok = p.ring.TakeBlock(n)
+		return ok
+	})
+	if p == nil {
+		return 0, 0, false
+	}
+	return p.id(first), got, true
+}
+
+// takeN fills dst from the parts, block by block.
+func (g *Generator) takeN(dst []int64) (n int) {
+	for n < len(dst) {
+		p := g.inTurn(func(p *part) bool {
+			first, got, ok := p.ring.TakeBlock(len(dst) - n)
+			for i := range got {
+				dst[n+i] = p.id(first + int64(i))
+			}
+			n += got
+			return ok
+		})
+		if p == nil {
+			break
+		}
+	}
+	return n
+}
+
+// inTurn calls f for the parts, beginning with the part whose turn it is, until f returns true for
+// a part, and returns that part, or nil.
+func (g *Generator) inTurn(f func(*part) bool) *part {
+	if len(g.parts) == 1 {
+		if f(g.parts[0]) {
+			return g.parts[0]
+		}
+		return nil
+	}
+	turn := int(g.turn.Load())
+	for i := range g.parts {
+		if p := g.parts[(turn+i)%len(g.parts)]; f(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+// refill is called by a caller that has found all rings empty. When it returns nil, the caller
+// tries to take again.
+func (g *Generator) refill(ctx context.Context) error {
+	for _, p := range g.parts {
+		take.Signal(p.wake)
+	}
+	if g.cfg.OnEmpty == Reject {
+		if g.closer.Closed() {
+			return ErrClosed
+		}
+		_, err := g.shortage()
+		return err
+	}
+	return g.wait(ctx)
+}
+
+// wait waits until a part has IDs, and returns the reason if there will be none for now: all
+// sources have failed, the generator is closed, or ctx has ended.
+func (g *Generator) wait(ctx context.Context) error {
+	for {
+		changed := g.path.Filled.Wait() // before the checks, so that no change is missed
+		failed, err := g.shortage()
+		switch {
+		case g.closer.Closed():
+			return ErrClosed
+		case err == nil:
+			return nil
+		case failed:
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", err, ctx.Err())
+		}
+	}
+}
+
+// shortage returns nil if a part has IDs, or the reason why there are none, and whether the last
+// call of each source has failed. The reason is permanent if it is so for all sources.
+func (g *Generator) shortage() (failed bool, err error) {
+	var reasons []error
+	passes := false
+	for _, p := range g.parts {
+		reason := p.failed.Load() // before the ring: put comes before the reset of failed
+		if p.ring.Free() < p.ring.Slots() {
+			return false, nil
+		}
+		if reason == nil {
+			passes = true
+			continue
+		}
+		reasons = append(reasons, *reason)
+		passes = passes || !permanent(*reason)
+	}
+	switch {
+	case len(reasons) == 0:
+		return false, ErrEmpty
+	case passes:
+		err = fmt.Errorf("%w: %w", ErrEmpty, errors.Join(reasons...))
+	default:
+		err = errors.Join(reasons...)
+	}
+	return len(reasons) == len(g.parts), err
+}
+
+// reject counts and traces an error before a method returns it.
+func (g *Generator) reject(err error) error {
+	if err != nil && !errors.Is(err, ErrClosed) {
+		g.rejected.Add(1)
+		generator.Report(g.cfg.Logger, "TakeRejected", g.cfg.Trace.TakeRejected, err)
+	}
+	return err
+}

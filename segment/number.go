@@ -1,0 +1,154 @@
+package segment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/uidring/uidring/internal/generator"
+)
+
+// A Period is the time after which [Numbers] begins at 1 again.
+type Period int
+
+const (
+	Daily   Period = iota // counts from 1 each day: 20261122
+	Monthly               // 202611
+	Yearly                // 2026
+	Forever               // never begins again, and the number has no date
+)
+
+// layout returns the layout of the date for time.Format.
+func (p Period) layout() string {
+	return [...]string{"20060102", "200601", "2006", ""}[p]
+}
+
+// A NumbersConfig says how to make Numbers.
+type NumbersConfig struct {
+	// Config makes the generator of each period. Its Name is followed by a hyphen and the date:
+	// orders-20261122. Small ranges lose few numbers when a process ends, and keep the numbers of
+	// several processes closer to the order of time.
+	Config
+	// Period is the time after which the numbers begin at 1 again; zero: Daily.
+	Period Period
+	// Location is the time zone in which days, months and years begin; nil: UTC. All processes must
+	// use the same. Its changes to and from summer time are observed.
+	Location *time.Location
+	// Prefix is put before the date, or before the number if there is no date.
+	Prefix string
+	// Separator is put between date and number.
+	Separator string
+	// Width is the smallest number of digits, filled with zeros from the left, 0 to 19. A number
+	// with more digits is written in full.
+	Width int
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+}
+
+func (cfg NumbersConfig) resolve() (NumbersConfig, error) {
+	cfg.Location = cmp.Or(cfg.Location, time.UTC)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	c := &generator.Checker{Invalid: ErrInvalidConfig}
+	c.Check(cfg.Period >= Daily && cfg.Period <= Forever, "Period", cfg.Period, "Daily, Monthly, Yearly, Forever")
+	const suffix = len("-20060102")
+	c.Check(len(cfg.Name) <= maxName-suffix, "Name", strconv.Quote(cfg.Name), "with a date: up to %d bytes", maxName-suffix)
+	c.Check(cfg.Width >= 0 && cfg.Width <= 19, "Width", cfg.Width, "0 to 19")
+	return cfg, errors.Join(cfg.Validate(), c.Err())
+}
+
+// Numbers issues numbers for people, such as ORD-20261122-000042: unique within their period, and
+// beginning at 1 in each. They increase and have gaps like the IDs of a [Generator]; with several
+// processes a smaller number may be issued later. All methods may be called by any number of
+// goroutines at once.
+type Numbers struct {
+	cfg NumbersConfig
+
+	mu      sync.Mutex
+	closed  bool
+	date    string
+	current *Generator // of date; nil before the first call
+}
+
+// NewNumbers returns Numbers, without a call of the source. It reports all mistakes in cfg
+// together, as [ErrInvalidConfig].
+func NewNumbers(cfg NumbersConfig) (*Numbers, error) {
+	cfg, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	return &Numbers{cfg: cfg}, nil
+}
+
+// Next returns the next number of the present period. The first call in a period fetches a range:
+// it and the calls at the same time wait for that, at most Timeout, and get the error of the store
+// if it fails. Later calls wait where [Generator.NextContext] does. The clock decides only about
+// the period: if it goes back over midnight, the numbers go on in the earlier day.
+func (n *Numbers) Next(ctx context.Context) (string, error) {
+	for {
+		g, date, err := n.generator(ctx)
+		if err != nil {
+			return "", err
+		}
+		id, err := g.NextContext(ctx)
+		switch {
+		case err == nil:
+			return n.format(date, id), nil
+		case !errors.Is(err, ErrClosed): // else the period has ended meanwhile, or Close was called
+			return "", err
+		}
+	}
+}
+
+// format returns the text of a number.
+func (n *Numbers) format(date string, id int64) string {
+	separator := n.cfg.Separator
+	if date == "" {
+		separator = ""
+	}
+	return fmt.Sprintf("%s%s%s%0*d", n.cfg.Prefix, date, separator, n.cfg.Width, id)
+}
+
+// generator returns the generator of the present period, and its date. It makes the generator if
+// the period has changed; other callers wait for that, since they need the same generator.
+func (n *Numbers) generator(ctx context.Context) (*Generator, string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return nil, "", ErrClosed
+	}
+	date := n.cfg.Now().In(n.cfg.Location).Format(n.cfg.Period.layout())
+	if n.current != nil && n.date == date {
+		return n.current, date, nil
+	}
+	cfg := n.cfg.Config
+	if date != "" {
+		cfg.Name += "-" + date
+	}
+	next, err := NewContext(ctx, cfg)
+	if err != nil {
+		return nil, "", err
+	}
+	if n.current != nil {
+		_ = n.current.Close() // always nil
+	}
+	n.current, n.date = next, date
+	return next, date, nil
+}
+
+// Close ends the generator of the present period. Afterwards Next returns ErrClosed. Closing again
+// does nothing.
+func (n *Numbers) Close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	if n.current == nil {
+		return nil
+	}
+	return n.current.Close()
+}

@@ -1,0 +1,160 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// zone loads a time zone, which every machine with Go has.
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	l, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestNumbersBeginAgainWithEachPeriod(t *testing.T) {
+	berlin := zone(t, "Europe/Berlin")
+	for name, tt := range map[string]struct {
+		cfg   segment.NumbersConfig
+		times []string // UTC
+		want  []string
+	}{
+		"daily in UTC": {segment.NumbersConfig{Prefix: "ORD-", Separator: "-", Width: 6},
+			[]string{"2026-11-22T00:00:00", "2026-11-22T23:59:59", "2026-11-23T00:00:00", "2026-12-31T23:59:59", "2027-01-01T00:00:00"},
+			[]string{"ORD-20261122-000001", "ORD-20261122-000002", "ORD-20261123-000001", "ORD-20261231-000001", "ORD-20270101-000001"}},
+		"daily in Berlin, one hour ahead": {segment.NumbersConfig{Location: berlin, Separator: "/"},
+			[]string{"2026-11-22T22:59:59", "2026-11-22T23:00:00"},
+			[]string{"20261122/1", "20261123/1"}},
+		"the day of 23 hours": {segment.NumbersConfig{Location: berlin, Width: 2}, // 2026-03-29
+			[]string{"2026-03-28T22:59:59", "2026-03-28T23:00:00", "2026-03-29T21:59:59", "2026-03-29T22:00:00"},
+			[]string{"2026032801", "2026032901", "2026032902", "2026033001"}},
+		"the day of 25 hours": {segment.NumbersConfig{Location: berlin, Width: 2}, // 2026-10-25
+			[]string{"2026-10-24T21:59:59", "2026-10-24T22:00:00", "2026-10-25T00:30:00", "2026-10-25T01:30:00", "2026-10-25T22:59:59", "2026-10-25T23:00:00"},
+			[]string{"2026102401", "2026102501", "2026102502", "2026102503", "2026102504", "2026102601"}},
+		"midnight that does not exist": {segment.NumbersConfig{Location: zone(t, "America/Havana")}, // 2026-03-08 begins at 01:00
+			[]string{"2026-03-08T04:59:59", "2026-03-08T05:00:00"},
+			[]string{"202603071", "202603081"}},
+		"a clock that goes back": {segment.NumbersConfig{Separator: "-"},
+			[]string{"2026-11-23T00:00:00", "2026-11-22T23:59:59", "2026-11-23T00:00:00"},
+			[]string{"20261123-1", "20261122-1", "20261123-?"}}, // any but 1: the rest of the first range is lost
+		"monthly": {segment.NumbersConfig{Period: segment.Monthly, Separator: "-"},
+			[]string{"2026-11-01T00:00:00", "2026-11-30T23:59:59", "2026-12-01T00:00:00"},
+			[]string{"202611-1", "202611-2", "202612-1"}},
+		"yearly": {segment.NumbersConfig{Period: segment.Yearly, Separator: "-", Prefix: "R"},
+			[]string{"2026-11-01T00:00:00", "2026-12-31T23:59:59", "2027-01-01T00:00:00"},
+			[]string{"R2026-1", "R2026-2", "R2027-1"}},
+		"forever": {segment.NumbersConfig{Period: segment.Forever, Separator: "-", Prefix: "INV", Width: 1},
+			[]string{"2026-11-01T00:00:00", "2027-12-31T23:59:59"},
+			[]string{"INV1", "INV2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := new(scripted)
+			times := tt.times
+			tt.cfg.Config = segment.Config{Name: "orders", Source: source, Step: 10, MaxStep: 10}
+			tt.cfg.Now = func() time.Time {
+				now, err := time.Parse("2006-01-02T15:04:05", times[0])
+				if err != nil {
+					t.Error(err)
+				}
+				return now
+			}
+			n, err := segment.NewNumbers(tt.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer n.Close()
+			var got []string
+			for len(times) > 0 {
+				number, err := n.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, number)
+				times = times[1:]
+			}
+			same := func(got, want string) bool {
+				prefix, open := strings.CutSuffix(want, "?")
+				return got == want || open && strings.HasPrefix(got, prefix) && got != prefix+"1"
+			}
+			if !slices.EqualFunc(got, tt.want, same) {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNumbersReportMistakesAndErrors(t *testing.T) {
+	_, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: strings.Repeat("x", 120), Step: -1}, Period: 4, Width: 20})
+	for _, want := range []string{"Source nil", "Step -1", "Period 4, allowed: Daily, Monthly, Yearly, Forever", "allowed: with a date: up to 119 bytes",
+		"Width 20, allowed: 0 to 19"} {
+		if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in\n%v", want, err)
+		}
+	}
+	down := errors.New("down")
+	n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a",
+		Source: &scripted{before: func(context.Context, string, int64) error { return down }}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if number, err := n.Next(t.Context()); !errors.Is(err, down) {
+		t.Errorf("Next = %q, %v, want the error of the store", number, err)
+	}
+	for range 2 {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if number, err := n.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
+		t.Errorf("after Close: %q, %v", number, err)
+	}
+}
+
+// Goroutines take numbers while the day changes.
+func TestNumbersAreUniqueOverMidnight(t *testing.T) {
+	var mu sync.Mutex
+	calls := 0
+	n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: new(scripted), Step: 7},
+		Now: func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			calls++
+			return time.Date(2026, time.November, 22+calls/1000, 0, 0, 0, 0, time.UTC)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	seen := make(map[string]bool)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 1000 {
+				number, err := n.Next(t.Context())
+				mu.Lock()
+				if err != nil || seen[number] {
+					t.Errorf("%q, %v: twice, or an error", number, err)
+				}
+				seen[number] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for day := 22; day < 26; day++ {
+		first := time.Date(2026, time.November, day, 0, 0, 0, 0, time.UTC).Format("20060102") + "1"
+		if !seen[first] {
+			t.Errorf("no %s", first)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/take"
+	"github.com/uidring/uidring/ringbuffer"
+)
+
+const (
+	firstPause   = 20 * time.Millisecond
+	longestPause = time.Second
+)
+
+// A part has the ranges of one source, in a ring. The ring counts 1, 2, 3 and so on where the IDs
+// go in steps of delta: ID x*delta - offset is x in the ring.
+type part struct {
+	g      *Generator
+	index  int
+	source Source
+	ring   *ringbuffer.Ring
+	wake   chan struct{} // capacity 1: wakes the goroutine of run
+
+	// run writes these words before the first Put, and takers read them after a take.
+	delta, offset int64
+
+	// Only the goroutine of run uses these.
+	last  int64 // the largest number put
+	pause time.Duration
+	began time.Time // when the range before the present one ended, for adapt
+
+	step    atomic.Int64
+	failed  atomic.Pointer[error] // the error of the last call of the source; nil: it has answered
+	fetches atomic.Int64
+	fails   atomic.Int64
+}
+
+func (g *Generator) newPart(index int, source Source) (*part, error) {
+	p := &part{g: g, index: index, source: source, wake: make(chan struct{}, 1)}
+	p.step.Store(g.cfg.Step)
+	slots := 1 << bits.Len(uint(g.cfg.Ahead)) // at least Ahead + 1
+	var err error
+	p.ring, err = ringbuffer.New(slots, p.handover)
+	return p, err
+}
+
+// handover is called by the taker that begins a range. It passes the turn to the next source, and
+// wakes the goroutine of run: a range ahead is missing now.
+func (p *part) handover(int) {
+	if len(p.g.parts) > 1 {
+		p.g.turn.Store(int64(p.index + 1))
+	}
+	take.Signal(p.wake)
+}
+
+// id returns the ID for a number of the ring.
+func (p *part) id(x int64) int64 { return x*p.delta - p.offset }
+
+// run fetches ranges until the generator is closed.
+func (p *part) run() {
+	for {
+		wake := p.wake
+		var retry <-chan time.Time
+		switch err := p.fill(); {
+		case err == nil:
+			p.pause = 0
+		case permanent(err):
+			wake = nil
+		default:
+			p.pause = min(max(2*p.pause, firstPause), longestPause)
+			wake, retry = nil, time.After(p.pause/2+rand.N(p.pause/2))
+		}
+		select {
+		case <-p.g.ctx.Done():
+			return
+		case <-wake:
+		case <-retry:
+		}
+	}
+}
+
+// fill fetches ranges until Ahead of them are ready beside the present one.
+func (p *part) fill() error {
+	for first := true; p.ring.Slots()-p.ring.Free() <= p.g.cfg.Ahead; first = false {
+		if first {
+			p.adapt()
+		}
+		if err := p.fetch(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adapt doubles the size of the ranges if the range that has just ended lasted less than
+// RangeLasts, and halves it if the range lasted more than twice as long. It leaves the size for the
+// first ranges, and after an outage, which says nothing about the rate.
+func (p *part) adapt() {
+	before := p.began
+	p.began = time.Now()
+	if before.IsZero() || p.failed.Load() != nil {
+		return
+	}
+	switch lasted, step := p.began.Sub(before), p.step.Load(); {
+	case lasted < p.g.cfg.RangeLasts:
+		p.step.Store(min(2*step, p.g.cfg.MaxStep))
+	case lasted > 2*p.g.cfg.RangeLasts:
+		p.step.Store(max(step/2, p.g.cfg.Step))
+	}
+}
+
+// fetch fetches one range and puts it into the ring.
+func (p *part) fetch() error {
+	began := time.Now()
+	r, err := p.advance()
+	if err == nil {
+		err = p.put(r)
+	}
+	if p.g.ctx.Err() != nil {
+		return ErrClosed
+	}
+	if err != nil {
+		p.fail(err)
+		return err
+	}
+	p.fetches.Add(1)
+	if p.failed.Swap(nil) != nil {
+		p.g.cfg.Logger.Info("segment: the source answers again", p.attrs()...)
+	}
+	p.g.path.Filled.Wake()
+	generator.Report(p.g.cfg.Logger, "Fetched", p.g.cfg.Trace.Fetched, FetchedInfo{p.index, r, time.Since(began)})
+	return nil
+}
+
+// advance calls the source, and returns a panic of the source as an error.
+func (p *part) advance() (r Range, err error) {
+	if clash := p.g.clash.Load(); clash != nil {
+		return r, *clash
+	}
+	ctx, cancel := context.WithTimeout(p.g.ctx, p.g.cfg.Timeout)
+	defer cancel()
+	err = errors.New("segment: the source panicked")
+	generator.Call(p.g.cfg.Logger, "Source.Advance", func() {
+		r, err = p.source.Advance(ctx, p.g.cfg.Name, p.step.Load())
+	})
+	return r, err
+}
+
+// put checks a range and puts it into the ring.
+func (p *part) put(r Range) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	delta := max(r.Delta, 1)
+	offset := (delta - r.First%delta) % delta
+	first, last := (r.First-1)/delta+1, (r.Last-1)/delta+1
+	switch {
+	case p.last > 0 && (delta != p.delta || offset != p.offset):
+		return fmt.Errorf("%w: %v after ranges with Delta %d and IDs such as %d; restart the process to use the new Delta",
+			ErrInvalidRange, r, p.delta, p.id(p.last))
+	case first <= p.last:
+		return fmt.Errorf("%w: it returned the range %v after ID %d: the store has lost commits; run segment.Recover for %q "+
+			"and restart the processes that use it", ErrWentBack, r, p.id(p.last), p.g.cfg.Name)
+	}
+	if err := p.g.claim(p.index, delta, offset); err != nil {
+		return err
+	}
+	if p.last == 0 { // later, takers read these words
+		p.delta, p.offset = delta, offset
+	}
+	p.last = last
+	p.ring.Put(first, last)
+	return nil
+}
+
+// fail records an error of the source. Only the first of several makes a log record.
+func (p *part) fail(err error) {
+	p.fails.Add(1)
+	if p.failed.Swap(&err) == nil {
+		p.g.cfg.Logger.Warn("segment: the source has failed", append(p.attrs(), slog.Any("error", err))...)
+	}
+	p.g.path.Filled.Wake() // callers that wait for this call get the error
+	if f := p.g.cfg.Trace.FetchFailed; f != nil {
+		generator.Call(p.g.cfg.Logger, "Trace.FetchFailed", func() { f(p.index, err) })
+	}
+}
+
+func (p *part) attrs() []any {
+	return []any{slog.String("counter", p.g.cfg.Name), slog.Int("source", p.index), slog.Int("remaining", p.ring.Len())}
+}

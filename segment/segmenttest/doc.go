@@ -1,0 +1,12 @@
+// Package segmenttest is the conformance suite for implementations of [segment.Source], in this
+// module and elsewhere:
+//
+//	func TestConformance(t *testing.T) {
+//		segmenttest.Run(t, segmenttest.Fixture{
+//			Open: func(t *testing.T) segment.Source { return mine.Source(connect(t)) },
+//		})
+//	}
+//
+// [Run] checks a source. [Outages] kills its store, and [Kills] kills processes that use it; both
+// count every ID.
+package segmenttest

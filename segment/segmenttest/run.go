@@ -1,0 +1,241 @@
+package segmenttest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/segment"
+)
+
+// patience bounds each wait of the suite.
+const patience = time.Minute
+
+// A Fixture describes a kind of source to the suite.
+type Fixture struct {
+	// Open returns a source on the store of the fixture, each time with a connection of its own.
+	Open func(t *testing.T) segment.Source
+	// Create creates a counter whose first ID is from 1 to Delta, for sources that do not create
+	// counters. Nil: Advance creates them.
+	Create func(t *testing.T, name string)
+	// Delta is the Delta of the ranges; 0 counts as 1.
+	Delta int64
+}
+
+func (f Fixture) delta() int64 { return max(f.Delta, 1) }
+
+var counters atomic.Int64
+
+// counter returns the name of a counter that no other test uses.
+func (f Fixture) counter(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("counter-%d.%08x", counters.Add(1), rand.Uint32())
+	if f.Create != nil {
+		f.Create(t, name)
+	}
+	return name
+}
+
+// Run runs the conformance suite. The store must answer throughout.
+func Run(t *testing.T, f Fixture) {
+	for _, tt := range []struct {
+		name string
+		test func(t *testing.T, f Fixture, name string)
+	}{
+		{"RangesFollowEachOther", rangesFollow},
+		{"RangesOfConcurrentCallsAreDisjoint", rangesAreDisjoint},
+		{"CountersAreApart", countersAreApart},
+		{"BadArgumentsChangeNothing", badArguments},
+		{"ACallEndsWithItsContext", callEnds},
+		{"ACounterThatIsUsedUpSaysSo", usedUp},
+		{"RecoverSkipsAhead", recoverSkips},
+		{"GeneratorsShareACounter", generatorsShare},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.test(t, f, f.counter(t)) })
+	}
+}
+
+// advance calls Advance, which must succeed with a range of n IDs.
+func (f Fixture) advance(t *testing.T, s segment.Source, name string, n int64) segment.Range {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := s.Advance(ctx, name, n)
+	if err != nil {
+		t.Fatalf("Advance by %d: %v", n, err)
+	}
+	if r.Len() != n || max(r.Delta, 1) != f.delta() || r.First < 1 || r.Last != r.First+(n-1)*f.delta() {
+		t.Fatalf("Advance by %d: range %v, want %d IDs from 1 up in steps of %d", n, r, n, f.delta())
+	}
+	return r
+}
+
+// after checks that a range begins right after another one.
+func (f Fixture) after(t *testing.T, before, r segment.Range) {
+	t.Helper()
+	if r.First != before.Last+f.delta() {
+		t.Errorf("range %v after %v, want no gap and no overlap", r, before)
+	}
+}
+
+func rangesFollow(t *testing.T, f Fixture, name string) {
+	one, other := f.Open(t), f.Open(t)
+	r := f.advance(t, one, name, 1)
+	if r.First > f.delta() {
+		t.Errorf("the first ID is %d, want at most %d", r.First, f.delta())
+	}
+	for _, s := range []segment.Source{one, other, other, one, f.Open(t)} {
+		for _, n := range []int64{1, 7, 1000, 1_000_000_007} {
+			next := f.advance(t, s, name, n)
+			f.after(t, r, next)
+			r = next
+		}
+	}
+}
+
+func rangesAreDisjoint(t *testing.T, f Fixture, name string) {
+	const goroutines, calls = 6, 40
+	ranges := make([][]segment.Range, goroutines)
+	var wg sync.WaitGroup
+	for i := range ranges {
+		s := f.Open(t)
+		wg.Go(func() {
+			for range calls {
+				r, err := s.Advance(t.Context(), name, 1+rand.Int64N(100))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ranges[i] = append(ranges[i], r)
+			}
+		})
+	}
+	wg.Wait()
+	for i, list := range ranges {
+		if !slices.IsSortedFunc(list, byFirst) {
+			t.Errorf("ranges of goroutine %d do not increase: %v", i, list)
+		}
+	}
+	all := slices.Concat(ranges...)
+	slices.SortFunc(all, byFirst)
+	for i := range all[1:] {
+		f.after(t, all[i], all[i+1])
+	}
+}
+
+func byFirst(a, b segment.Range) int { return cmp.Compare(a.First, b.First) }
+
+func countersAreApart(t *testing.T, f Fixture, name string) {
+	s := f.Open(t)
+	f.advance(t, s, name, 1000)
+	if r := f.advance(t, s, f.counter(t), 1); r.First > f.delta() {
+		t.Errorf("a new counter begins at %d, want at most %d", r.First, f.delta())
+	}
+}
+
+func badArguments(t *testing.T, f Fixture, name string) {
+	s := f.Open(t)
+	before := f.advance(t, s, name, 1)
+	for _, n := range []int64{0, -1, math.MinInt64} {
+		if r, err := s.Advance(t.Context(), name, n); err == nil {
+			t.Errorf("Advance by %d: range %v, want an error", n, r)
+		}
+	}
+	for _, name := range []string{"", strings.Repeat("x", 1000)} {
+		if r, err := s.Advance(t.Context(), name, 1); err == nil {
+			t.Errorf("Advance of counter %.10q: range %v, want an error", name, r)
+		}
+	}
+	f.after(t, before, f.advance(t, s, name, 1))
+}
+
+func callEnds(t *testing.T, f Fixture, name string) {
+	s := f.Open(t)
+	before := f.advance(t, s, name, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err := s.Advance(ctx, name, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("Advance with a context that has ended: range %v, error %v, want context.Canceled", r, err)
+	}
+	if r := f.advance(t, s, name, 1); r.First <= before.Last {
+		t.Errorf("range %v after %v", r, before)
+	}
+}
+
+func usedUp(t *testing.T, f Fixture, name string) {
+	s := f.Open(t)
+	large := int64(1) << 62 / f.delta()
+	before := f.advance(t, s, name, large)
+	for range 3 {
+		if r, err := s.Advance(t.Context(), name, large+large/2); !errors.Is(err, segment.ErrExhausted) {
+			t.Fatalf("Advance beyond 2^63 - 1: range %v, error %v, want ErrExhausted", r, err)
+		}
+	}
+	f.after(t, before, f.advance(t, s, name, large/2))
+}
+
+func recoverSkips(t *testing.T, f Fixture, name string) {
+	s := f.Open(t)
+	r := f.advance(t, s, name, 10)
+	for _, above := range []int64{0, 5, 10_000, 10_001, 10_002, 1 << 40} {
+		if err := segment.Recover(t.Context(), s, name, above); err != nil {
+			t.Fatal(err)
+		}
+		before := r
+		r = f.advance(t, s, name, 1)
+		if r.First <= above || r.First <= before.Last {
+			t.Errorf("after %v, and Recover above %d: range %v", before, above, r)
+		}
+		if r.First > max(above, before.Last)+4*f.delta() {
+			t.Errorf("after %v, and Recover above %d: range %v, which skips too much", before, above, r)
+		}
+	}
+}
+
+// generatorsShare takes IDs from several generators at once, each with several goroutines, and
+// counts them.
+func generatorsShare(t *testing.T, f Fixture, name string) {
+	const generators, goroutines, ids = 3, 2, 2000
+	var all idset.Set
+	var wg sync.WaitGroup
+	for range generators {
+		g, err := segment.New(segment.Config{Name: name, Source: f.Open(t), Step: 100, MaxStep: 400, Timeout: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range goroutines {
+			wg.Go(func() {
+				var last int64
+				for range ids {
+					id, err := g.NextContext(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if id <= last {
+						t.Errorf("ID %d after %d", id, last)
+					}
+					last = id
+					all.Once(t, id)
+				}
+			})
+		}
+		defer g.Close()
+	}
+	wg.Wait()
+	end := f.advance(t, f.Open(t), name, 1).First
+	lost := end/f.delta() - int64(all.Len())
+	if most := int64(generators * 2 * 400); lost > most {
+		t.Errorf("%d IDs lost, want at most two ranges of each generator, %d", lost, most)
+	}
+}

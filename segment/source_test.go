@@ -1,0 +1,92 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
+)
+
+// A scripted source keeps its counters in memory, and does first as the test says.
+type scripted struct {
+	delta, remainder int64
+	before           func(ctx context.Context, name string, n int64) error // nil: nothing
+
+	mu    sync.Mutex
+	next  map[string]int64
+	sizes []int64 // of the calls that moved a counter
+}
+
+func (s *scripted) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
+	if err := ctx.Err(); err != nil {
+		return segment.Range{}, err
+	}
+	if s.before != nil {
+		if err := s.before(ctx, name, n); err != nil {
+			return segment.Range{}, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delta := max(s.delta, 1)
+	next := max(s.next[name], 1)
+	switch {
+	case n < 1 || name == "" || len(name) > 128:
+		return segment.Range{}, errors.New("bad argument")
+	case n > (math.MaxInt64-next)/delta:
+		return segment.Range{}, segment.ErrExhausted
+	}
+	if s.next == nil {
+		s.next = make(map[string]int64)
+	}
+	s.next[name] = next + n*delta
+	s.sizes = append(s.sizes, n)
+	first := next + ((s.remainder-next)%delta+delta)%delta
+	return segment.Range{First: first, Last: first + (n-1)*delta, Delta: delta}, nil
+}
+
+// calls returns the sizes of all ranges.
+func (s *scripted) calls() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]int64(nil), s.sizes...)
+}
+
+// The suite passes with a source that is right, and its cases hold for the tests of this package.
+func TestConformance(t *testing.T) {
+	for delta := range int64(3) {
+		s := &scripted{delta: delta}
+		segmenttest.Run(t, segmenttest.Fixture{Open: func(*testing.T) segment.Source { return s }, Delta: delta})
+	}
+}
+
+func TestRecoverReportsErrors(t *testing.T) {
+	down := errors.New("down")
+	for name, tt := range map[string]struct {
+		source segment.Source
+		above  int64
+		want   error
+	}{
+		"negative":  {new(scripted), -1, segment.ErrInvalidConfig},
+		"too large": {new(scripted), math.MaxInt64, segment.ErrInvalidConfig},
+		"store":     {&scripted{before: func(context.Context, string, int64) error { return down }}, 1, down},
+		"range":     {fixed{segment.Range{First: 5, Last: 4}}, 1, segment.ErrInvalidRange},
+		"no move":   {fixed{segment.Range{First: 5, Last: 5}}, 6, segment.ErrInvalidRange},
+		"size":      {fixed{segment.Range{First: 5, Last: 6}}, 1000, segment.ErrInvalidRange},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := segment.Recover(t.Context(), tt.source, "a", tt.above); !errors.Is(err, tt.want) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+// A fixed source returns the same range each time.
+type fixed struct{ segment.Range }
+
+func (f fixed) Advance(context.Context, string, int64) (segment.Range, error) { return f.Range, nil }
