@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"ringbuffer":            {},
 	"schema":                {},
 	"assigner":              {module + "/bitsalloc"},
+	"assigner/kvassigner":   {module + "/assigner"},
 	"assigner/fileassigner": {module + "/assigner", module + "/segment", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/process"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
