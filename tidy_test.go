@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/recorder":     {},
 	"internal/testkit/storetest":    {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/internal/testkit/idset", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},
 	"internal/testkit/testgen":      {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/defaultgen"},
-	"internal/testkit/testserver":   {module + "/internal/disk", module + "/internal/testkit/process"},
+	"internal/testkit/testserver":   {module + "/internal/disk", module + "/internal/testkit/poll", module + "/internal/testkit/process"},
 }
 
 func TestImportDirections(t *testing.T) {

@@ -66,7 +66,8 @@
 //   - CONFIG GET is denied, as in managed services, so that appendfsync is unknown.
 //
 // Connecting to a replica is an error. Sentinel and Cluster are supported; a namespace is on one
-// server.
+// server. A test has Sentinel replace a primary that was killed before its replica had the last
+// renewals: the generators go on and issue no ID twice.
 //
 // # Access
 //

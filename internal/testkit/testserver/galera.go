@@ -21,7 +21,7 @@ func Galera(t testing.TB, nodes int) []*Server {
 	const joined = "Synchronized with group"
 	var group []string
 	args := func() []string {
-		replication, writes := groupAddr(t), groupAddr(t)
+		replication, writes := freeAddrOf(t), freeAddrOf(t)
 		defer func() { group = append(group, replication) }()
 		return []string{
 			"--wsrep-on=ON", "--wsrep-provider=" + library, "--wsrep-node-address=127.0.0.1",
@@ -38,7 +38,7 @@ func Galera(t testing.TB, nodes int) []*Server {
 	r.prepare = func(s *Server) error { return os.CopyFS(s.path("data"), data) }
 	cluster := []*Server{first}
 	for range nodes - 1 {
-		s := prepared(t, r, args())
+		s := prepared(t, freeAddrOf(t), r, args())
 		cluster = append(cluster, s)
 	}
 	for i, s := range cluster {
@@ -92,13 +92,4 @@ func (s *Server) await(text string, times int) {
 			s.t.Fatalf("testserver: %s has not logged %q\n%s", s.recipe.name, text, s.log())
 		}
 	}
-}
-
-func groupAddr(t testing.TB) string {
-	t.Helper()
-	addr, err := freeAddr()
-	if err != nil {
-		t.Fatalf("testserver: Galera: %v", err)
-	}
-	return addr
 }
