@@ -58,6 +58,14 @@ func start(t testing.TB, r recipe, args []string) *Server {
 
 func startAt(t testing.TB, addr string, r recipe, args []string) *Server {
 	t.Helper()
+	s := prepared(t, addr, r, args)
+	s.up()
+	return s
+}
+
+// prepared is startAt without starting the server.
+func prepared(t testing.TB, addr string, r recipe, args []string) *Server {
+	t.Helper()
 	s := &Server{t: t, recipe: r, addr: addr, args: args}
 	if err := s.makeDir(); err != nil {
 		t.Fatalf("testserver: %s: %v", r.name, err)
@@ -71,7 +79,6 @@ func startAt(t testing.TB, addr string, r recipe, args []string) *Server {
 	if err := r.prepare(s); err != nil {
 		t.Fatalf("testserver: prepare %s: %v", r.name, err)
 	}
-	s.up()
 	return s
 }
 
