@@ -47,10 +47,10 @@ chaos: ## processes, a MariaDB and faults for TIME, every ID counted; CHAOS take
 	cd internal/systest && go test ./chaos -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)
 
 soak: ## uidring serve under load for TIME, its database killed now and then, every ID counted
-	cd cmd/uidring && go test ./internal/service -count=1 -v -timeout 0 -run '^TestSoak$$' -soak $(or $(TIME),3m)
+	cd cmd/uidring && go test ./internal/daemon -count=1 -v -timeout 0 -run '^TestSoak$$' -soak $(or $(TIME),3m)
 
 load: ## uidring serve beside a bare handler; needs wrk and an idle machine
-	cd cmd/uidring && go test ./internal/server -count=1 -v -run '^TestLoad$$' -load
+	cd cmd/uidring && go test ./internal/httpapi -count=1 -v -run '^TestLoad$$' -load
 
 model: ## the models of the ring and the lanes, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh

@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"ringbuffer":            {},
 	"schema":                {},
 	"assigner":              {module + "/bitsalloc"},
+	"assigner/kvassigner":   {module + "/assigner"},
 	"assigner/fileassigner": {module + "/assigner", module + "/segment", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/process"},
 	"assigner/sqlassigner":  {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
@@ -50,7 +51,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/recorder":     {},
 	"internal/testkit/storetest":    {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/idset", module + "/internal/testkit/poll", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},
 	"internal/testkit/testgen":      {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/defaultgen"},
-	"internal/testkit/testserver":   {module + "/internal/disk", module + "/internal/testkit/process"},
+	"internal/testkit/testserver":   {module + "/internal/disk", module + "/internal/testkit/poll", module + "/internal/testkit/process"},
 }
 
 func TestImportDirections(t *testing.T) {

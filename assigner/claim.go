@@ -16,6 +16,7 @@ import (
 type claim struct {
 	terms
 	ctx    context.Context
+	number int64 // the worker ID to take, with Fenced
 	began  instant
 	status Status
 	meta   Meta
@@ -328,8 +329,9 @@ func backOff(ctx context.Context, try int) {
 	}
 }
 
-// fixed takes a given worker ID, unless another owner holds it.
-func (c *claim) fixed(workerID int64) (*lease, error) {
+// fixed takes the given worker ID, unless another owner holds it.
+func (c *claim) fixed() (*lease, error) {
+	workerID := c.number
 	if err := c.mayHave(workerID); err != nil {
 		return nil, err
 	}

@@ -346,6 +346,39 @@ func TestConfigurationMistakesAreAllNamed(t *testing.T) {
 		_, err = Fenced(newMemStore(), number, "host", LeaseConfig{}).Assign(t.Context(), memDomain())
 		wantError(t, err, ErrWorkerOutOfRange, "0 to 3")
 	}
+	_, err = FencedFrom(nil, nil, "", cfg).Assign(t.Context(), memDomain())
+	wantError(t, err, nil, "store is nil", "source is nil", "FencedFrom: owner is empty", "Window -1s")
+}
+
+func TestFencedFromTakesTheNumberOfItsSource(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 2, Fence: 900})
+	t.Setenv("POD_INDEX", "2")
+	a := clocked(FencedFrom(s, StatefulSet("POD_INDEX"), "orders-2", LeaseConfig{}))
+	wantGrant(t, take(t, a), 2, 901, 1038)
+	_, err := clocked(FencedFrom(s, Static(2), "users-2", LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkerInUse, "orders-2")
+	t.Setenv("POD_INDEX", "1")
+	wantGrant(t, take(t, a), 1, 1, 1038)
+}
+
+// A mistake in the environment is found before the store is read or a namespace is created.
+func TestFencedFromReturnsTheErrorOfItsSource(t *testing.T) {
+	s := newMemStore()
+	t.Setenv("POD_INDEX", "4")
+	_, err := FencedFrom(s, StatefulSet("POD_INDEX"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkerOutOfRange, "POD_INDEX", "0 to 3")
+	_, err = FencedFrom(s, Env("UIDRING_TEST_UNSET"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkerUnknown, "UIDRING_TEST_UNSET")
+	if s.meta.Version != 0 {
+		t.Errorf("meta row %+v, want none", s.meta)
+	}
+	source := clocked(Leased(s, LeaseConfig{}))
+	_, err = FencedFrom(newMemStore(), source, "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
+	wantError(t, err, nil, "source grants a worker ID that is fenced, allowed: derived")
+	if row := s.rows[0]; !row.Free() {
+		t.Errorf("row %+v of the source, want it free", row)
+	}
 }
 
 func TestTheOwnerIsWrittenForPeople(t *testing.T) {

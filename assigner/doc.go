@@ -7,12 +7,13 @@
 //     from configuration or from the host and protect it within one process only.
 //   - Package sqlassigner, below this one, takes worker IDs from a database: Disposable ones are
 //     never reused, Sticky ones stay with a key.
-//   - [Leased], [Auto] and [Fenced] lease worker IDs from a [Store] and reuse them safely. The
-//     fence of a worker ID is the highest delta (unit of ID time since the epoch) that any holder
-//     was ever allowed to use; the next holder starts above it. LeaseStore of package sqlassigner,
-//     redisassigner, etcdassigner and fileassigner returns a Store. After a restore of the store,
-//     see [Recover].
+//   - [Leased], [Auto], [Fenced] and [FencedFrom] lease worker IDs from a [Store] and reuse them
+//     safely. The fence of a worker ID is the highest delta (unit of ID time since the epoch) that
+//     any holder was ever allowed to use; the next holder starts above it. LeaseStore of package
+//     sqlassigner, redisassigner, etcdassigner, k8sassigner and fileassigner returns a Store. After
+//     a restore of the store, see [Recover].
 //
 // To use another source, implement [Assigner] and [Lease], or a [Store], and run the conformance
-// suite of package assignertest.
+// suite of package assignertest. Package kvassigner makes a Store of any store of keys and values
+// that can put a key if its revision matches.
 package assigner

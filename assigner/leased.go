@@ -82,10 +82,41 @@ func Auto(store Store, cfg LeaseConfig) Assigner {
 // other process holds the worker ID. A second generator with one owner in one process is rejected
 // with the same error.
 func Fenced(store Store, workerID int64, owner string, cfg LeaseConfig) Assigner {
-	l := newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.fixed(workerID) })
-	l.cfg.Owner, l.atOnce = owner, true
+	return newFenced("Fenced", store, owner, cfg, func(context.Context, Domain) (int64, error) { return workerID, nil })
+}
+
+// FencedFrom is [Fenced] with the worker ID that source gives at each Assign, before the store is
+// read. In a pod of a StatefulSet whose name is in the environment variable POD_NAME:
+//
+//	numbers := assigner.FencedFrom(store, assigner.StatefulSet(""), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
+//
+// The lease of source is neither renewed nor released, so its grant has to be [GuaranteeDerived]:
+// [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] suit. With FencedFrom, two
+// live processes for which they give the same number do not issue the same IDs.
+func FencedFrom(store Store, source Assigner, owner string, cfg LeaseConfig) Assigner {
+	l := newFenced("FencedFrom", store, owner, cfg, func(ctx context.Context, d Domain) (int64, error) {
+		given, err := source.Assign(ctx, d)
+		if err != nil {
+			return 0, err
+		}
+		grant := given.Grant()
+		if grant.Guarantee != GuaranteeDerived {
+			return 0, errors.Join(fmt.Errorf("assigner: FencedFrom: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
+				grant.Guarantee, GuaranteeDerived), given.Release(ctx, 0))
+		}
+		return grant.WorkerID, nil
+	})
+	if source == nil {
+		l.err = errors.Join(l.err, errors.New("assigner: FencedFrom: source is nil, allowed: an assigner such as StatefulSet"))
+	}
+	return l
+}
+
+func newFenced(name string, store Store, owner string, cfg LeaseConfig, number func(context.Context, Domain) (int64, error)) *leaser {
+	l := newLeaser(store, cfg, (*claim).fixed)
+	l.cfg.Owner, l.atOnce, l.number = owner, true, number
 	if owner == "" {
-		l.err = errors.Join(l.err, errors.New("assigner: Fenced: owner is empty, allowed: a name that differs between processes"))
+		l.err = errors.Join(l.err, fmt.Errorf("assigner: %s: owner is empty, allowed: a name that differs between processes", name))
 	}
 	return l
 }
@@ -98,6 +129,8 @@ type leaser struct {
 	holder string // host and process number
 	atOnce bool   // the same owner may take a row over before it expires
 	err    error  // the mistakes of the configuration
+	// number returns the worker ID to take. Nil: choose decides.
+	number func(context.Context, Domain) (int64, error)
 
 	// A simulation replaces these.
 	shuffle func(n int, swap func(i, j int))
@@ -151,6 +184,11 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	}
 	for {
 		c := &claim{terms: terms{leaser: a, domain: d, alloc: alloc}, ctx: ctx}
+		if a.number != nil {
+			if c.number, err = a.number(ctx, d); err != nil {
+				return nil, err
+			}
+		}
 		l, err := c.run()
 		switch {
 		case err == nil:

@@ -70,13 +70,14 @@ func (c *claim) createMeta() error {
 
 // name returns the name of the store for log records.
 func (c *claim) name() string {
-	switch s := c.store.(type) {
-	case fmt.Stringer:
+	if s, ok := c.store.(fmt.Stringer); ok {
 		return s.String()
-	case Namespaced:
-		return fmt.Sprintf("%T, namespace %q", s, s.Namespace())
 	}
-	return fmt.Sprintf("%T", c.store)
+	name, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", c.store), "*"), ".") // the package
+	if s, ok := c.store.(Namespaced); ok {
+		return fmt.Sprintf("%s, namespace %q", name, s.Namespace())
+	}
+	return name
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns

@@ -49,7 +49,8 @@ func (n namespace) fenced(workerID int64, owner string) assigner.Assigner {
 
 // kinds returns an assigner of each kind.
 func (n namespace) kinds() []assigner.Assigner {
-	return []assigner.Assigner{n.leased(), n.auto(), n.fenced(7, "x")}
+	from := assigner.FencedFrom(n.Handle(), assigner.Static(7), "x", n.config())
+	return []assigner.Assigner{n.leased(), n.auto(), n.fenced(7, "x"), from}
 }
 
 // row returns the row of a lease.

@@ -83,19 +83,19 @@ func (m *meter) option() grpc.DialOption {
 
 // Each claim may begin where few rows are free.
 func TestClaimReadsABoundedNumberOfRows(t *testing.T) {
-	const rows, others = 20_000, 10 // others: rows and requests of a claim beside its candidates
+	const rows, others = 20_000, 20 // others: rows and requests of a claim beside its candidates
 	server := testserver.Etcd(t)
 	for _, tt := range []struct {
 		name        string
 		free        func(int64) bool
-		keys, pages int64 // at most, with one page more where the first ones meet the last row and go on with row 0
+		keys, pages int64 // at most
 		worker      func(int64) bool
 	}{
-		{"all are free", func(int64) bool { return true }, 2 * 256, 2, func(w int64) bool { return w < rows }},
-		{"every second is free", func(w int64) bool { return w%2 == 0 }, 256 + 2*1000, 4, func(w int64) bool { return w%2 == 0 }},
-		{"every twentieth is free", func(w int64) bool { return w%20 == 0 }, 256 + 8000, 10, func(w int64) bool { return w%20 == 0 }},
-		{"one is free", func(w int64) bool { return w == 777 }, rows, 23, func(w int64) bool { return w == 777 }},
-		{"all are held", func(int64) bool { return false }, rows, 23, func(w int64) bool { return w == rows }},
+		{"all are free", func(int64) bool { return true }, 1000, 1, func(w int64) bool { return w < rows }},
+		{"every second is free", func(w int64) bool { return w%2 == 0 }, 1000, 1, func(w int64) bool { return w%2 == 0 }},
+		{"every twentieth is free", func(w int64) bool { return w%20 == 0 }, 6000, 6, func(w int64) bool { return w%20 == 0 }},
+		{"one is free", func(w int64) bool { return w == 777 }, rows, 20, func(w int64) bool { return w == 777 }},
+		{"all are held", func(int64) bool { return false }, rows, 20, func(w int64) bool { return w == rows }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			admin := connect(t, server.DSN())
@@ -130,7 +130,7 @@ func TestExpiredGoesRound(t *testing.T) {
 	free := func(w int64) bool { return w == 3 || w == 1700 || w == rows-1 }
 	fill(t, client, s, rows, free)
 	create(t, etcdassigner.LeaseStore(client, namespace+"0"), assigner.Row{WorkerID: 1, Version: 1})
-	for _, next := range []int64{0, 1, rows, 10 * rows} {
+	for _, next := range []int64{0, rows, 10 * rows} {
 		if meta, err := s.LoadMeta(t.Context()); err != nil {
 			t.Fatal(err)
 		} else if meta.Version == 0 {

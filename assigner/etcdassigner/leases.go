@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kvassigner"
 )
 
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
@@ -19,11 +21,12 @@ import (
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet in one table or message use the same namespace. A name that differs from an existing
 // namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
-// [assigner.Namespaced]. Its keys are
+// [assigner.Namespaced]. Its keys, in the format of package kvassigner, are
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
-//   - uidring/worker/orders/0000000000000000007, the row of worker 7;
-//   - uidring/seen/orders, the time of the last write.
+//   - uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
+//   - uidring/seen/orders, the time of the last write;
+//   - uidring/life/orders, which shows a restore of the cluster.
 //
 // The keys have no etcd lease and are never deleted.
 //
@@ -32,66 +35,95 @@ import (
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(client *clientv3.Client, namespace string) assigner.Store {
-	l := &leases{client: client, err: assigner.CheckNamespace(namespace), namespace: namespace}
-	if client == nil {
-		l.err = errors.Join(errors.New("etcdassigner: client is nil, allowed: any"), l.err)
-	}
-	return l
+	return kvassigner.LeaseStore(&store{client, root + "seen/" + namespace, root + "life/" + namespace}, namespace)
 }
 
-type leases struct {
-	client    *clientv3.Client
-	err       error // of the arguments of LeaseStore
-	namespace string
+// root begins all keys.
+const root = "uidring/"
+
+// A store is a KV. A majority of the members confirms each of its reads.
+type store struct {
+	client *clientv3.Client
+	seen   string // the key of the time of the last write
+	life   string // the key of the life of the cluster
 }
 
-// Status reads with confirmation by a majority, which a member that is cut off cannot get.
-func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
-	if l.err != nil {
-		return assigner.Status{}, l.err
+// Check implements [kvassigner.Checker].
+func (s *store) Check(string) error {
+	if s.client == nil {
+		return errors.New("etcdassigner: client is nil, allowed: any")
 	}
-	answer, err := l.client.Get(ctx, l.seenKey())
-	if err != nil {
-		return assigner.Status{}, l.explain(ctx, "read the status of the cluster", err)
-	}
-	seen, err := decode[time.Time](answer.Kvs...)
-	if err != nil {
-		return assigner.Status{}, err
-	}
-	return assigner.Status{Now: time.Now(), Seen: seen.Value, Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}, nil
+	return nil
 }
 
-func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
-	return load[assigner.Row](ctx, l, l.rowKey(workerID))
+func (s *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
+	answer, err := s.client.Get(ctx, root+key)
+	if err != nil || len(answer.Kvs) == 0 {
+		return nil, "", explain(err)
+	}
+	return answer.Kvs[0].Value, strconv.FormatInt(answer.Kvs[0].ModRevision, 10), nil
 }
 
-func (l *leases) List(ctx context.Context) (list []assigner.Row, err error) {
-	if l.err != nil {
-		return nil, l.err
-	}
-	for row, err := range l.rows(ctx, l.workers(), end(l.workers()), page) {
-		if err != nil {
-			return nil, err
+// Put writes the key and the time of the write in one transaction.
+func (s *store) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	found := int64(0) // the revision of a missing key
+	if revision != "" {
+		var err error
+		if found, err = strconv.ParseInt(revision, 10, 64); err != nil {
+			return false, explain(err)
 		}
-		list = append(list, row)
 	}
-	return list, nil
+	answer, err := s.client.Txn(ctx).
+		If(clientv3.Compare(clientv3.ModRevision(root+key), "=", found)).
+		Then(clientv3.OpPut(root+key, string(value)), clientv3.OpPut(s.seen, time.Now().UTC().Format(time.RFC3339Nano))).
+		Commit()
+	if err != nil {
+		return false, explain(err)
+	}
+	return answer.Succeeded, nil
 }
 
-// Swap sets the expiry by the clock of this host, since etcd does not report its own.
-func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
-	if err := checkTexts(l.rowKey(next.WorkerID), next.Token, next.Owner, next.Holder, next.Identity); err != nil {
-		return false, err
+// List reads pages. They come from different revisions.
+func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
+	from, end := root+prefix, clientv3.GetPrefixRangeEnd(root+prefix)
+	for {
+		answer, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(kvassigner.BlockSize))
+		if err != nil {
+			return nil, explain(err)
+		}
+		for _, kv := range answer.Kvs {
+			entries = append(entries, kvassigner.Entry{Key: string(kv.Key), Value: kv.Value})
+			from = string(kv.Key) + "\x00"
+		}
+		if !answer.More {
+			return entries, nil
+		}
 	}
-	next.Expires = time.Now().Add(ttl).UTC()
-	return swap(ctx, l, l.rowKey(next.WorkerID), next, func(stored assigner.Row) (bool, error) {
-		return stored.Version == old.Version && stored.Fence == old.Fence && stored.Token == old.Token, nil
-	})
 }
 
-func (l *leases) explain(ctx context.Context, what string, err error) error {
-	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
-		err = fmt.Errorf("%w (%w)", err, ended)
+// Status reads with confirmation by a majority, which a member that is cut off cannot get. The
+// clock is the one of this host.
+func (s *store) Status(ctx context.Context) (assigner.Status, error) {
+	answer, err := s.client.Get(ctx, s.seen)
+	if err != nil {
+		return assigner.Status{}, explain(err)
 	}
-	return fmt.Errorf("etcdassigner: cannot %s: %w", what, err)
+	identity, err := identity(ctx, s.client, s.life)
+	if err != nil {
+		return assigner.Status{}, explain(err)
+	}
+	status := assigner.Status{Now: time.Now(), Identity: identity}
+	for _, kv := range answer.Kvs {
+		if status.Seen, err = time.Parse(time.RFC3339Nano, string(kv.Value)); err != nil {
+			return assigner.Status{}, fmt.Errorf("etcdassigner: key %s was not written by this package: %w", s.seen, err)
+		}
+	}
+	return status, nil
+}
+
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("etcdassigner: %w", err)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,10 +27,13 @@ const (
 	namespace = "orders-1.eu_west"
 	metaKey   = "uidring/meta/" + namespace
 	seenKey   = "uidring/seen/" + namespace
+	lifeKey   = "uidring/life/" + namespace
 	workers   = "uidring/worker/" + namespace + "/"
 )
 
-func rowKey(workerID int64) string { return fmt.Sprintf("%s%019d", workers, workerID) }
+func rowKey(workerID int64) string {
+	return fmt.Sprintf("%s%016d/%03d", workers, workerID/1000, workerID%1000)
+}
 
 func TestMain(m *testing.M) {
 	assignertest.Child(func(url string) (assigner.Assigner, error) {
@@ -89,7 +93,7 @@ func backend(t *testing.T, server *testserver.Server, name string) assignertest.
 			server.Kill9()
 			server.Restart()
 		},
-		Delete: func(t *testing.T, workerID int64) { remove(t, fmt.Sprintf("uidring/worker/%s/%019d", name, workerID)) },
+		Delete: func(t *testing.T, workerID int64) { remove(t, strings.Replace(rowKey(workerID), namespace, name, 1)) },
 		Clear: func(t *testing.T) {
 			remove(t, "uidring/worker/"+name+"/", clientv3.WithPrefix())
 			remove(t, "uidring/meta/"+name)

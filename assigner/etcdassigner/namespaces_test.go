@@ -25,7 +25,7 @@ func TestNamespaceThatDiffersInCaseOnlyIsRefusedWithItsKey(t *testing.T) {
 	if ok || !errors.Is(err, assigner.ErrWorkerOverlap) {
 		t.Fatalf("create Orders beside orders: %v, %v; want ErrWorkerOverlap", ok, err)
 	}
-	for _, want := range []string{`"orders"`, `"Orders"`, "letter case", "etcdassigner: ", "uidring/meta/orders"} {
+	for _, want := range []string{`"orders"`, `"Orders"`, "letter case", "meta/orders"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("create Orders beside orders: %v; want %s", err, want)
 		}

@@ -23,14 +23,17 @@ import (
 // a restore of the cluster call [segment.Recover] before any process uses the counter. The caller
 // closes the client. Any number of goroutines may use the source at once.
 func SegmentSource(client *clientv3.Client) segment.Source {
-	c := &counters{leases{client: client}}
+	c := &counters{client: client}
 	if client == nil {
 		c.err = errors.New("etcdassigner: client is nil, allowed: any")
 	}
 	return c
 }
 
-type counters struct{ leases }
+type counters struct {
+	client *clientv3.Client
+	err    error // of the argument of SegmentSource
+}
 
 // Advance implements segment.Source. It compares revisions, so a transaction that the client sends
 // twice takes effect once.
@@ -80,4 +83,11 @@ func (c *counters) check(name string, n int64) error {
 		return fmt.Errorf("etcdassigner: %d IDs of counter %q, allowed: 1 or more", n, name)
 	}
 	return nil
+}
+
+func (c *counters) explain(ctx context.Context, what string, err error) error {
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w (%w)", err, ended)
+	}
+	return fmt.Errorf("etcdassigner: cannot %s: %w", what, err)
 }

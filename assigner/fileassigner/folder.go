@@ -28,7 +28,7 @@ const (
 // A folder is the open folder of a LeaseStore while this process holds its lock.
 type folder struct {
 	root  *os.Root
-	dir   *os.File // the folder itself, to be synced
+	dir   *os.File // the folder itself, for syncNames
 	lock  *os.File
 	state *fileState
 }
@@ -67,7 +67,7 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 	return f, nil
 }
 
-// acquire polls for the lock, since a blocking flock cannot be interrupted.
+// acquire polls for the lock, since a blocking call cannot be interrupted.
 func (f *folder) acquire(ctx context.Context) error {
 	for pause := time.Millisecond; ; pause = min(2*pause, 16*time.Millisecond) {
 		ok, err := tryLock(f.lock)
@@ -85,6 +85,7 @@ func (f *folder) acquire(ctx context.Context) error {
 func (f *folder) close() {
 	// Errors of Close are harmless: all writes are synced.
 	if f.lock != nil {
+		unlock(f.lock)
 		_ = f.lock.Close()
 	}
 	if f.dir != nil {
@@ -101,7 +102,7 @@ func (f *folder) close() {
 func (f *folder) read(used bool) error {
 	// A process may have been killed after its rename, which is visible but perhaps not yet on
 	// disk.
-	if err := f.dir.Sync(); err != nil {
+	if err := f.syncNames(); err != nil {
 		return err
 	}
 	text, err := io.ReadAll(io.NewSectionReader(f.lock, 0, 1<<10))
@@ -180,7 +181,7 @@ func (f *folder) write() error {
 		_ = f.root.Remove(newName) // it may fill the disk
 		return fmt.Errorf("%w; %s stays as it was", err, stateName)
 	}
-	return f.dir.Sync()
+	return f.syncNames()
 }
 
 // identity returns a text that differs for a copy of the folder and for another store at its path.

@@ -1,9 +1,11 @@
 package sqlassigner
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -17,38 +19,90 @@ const (
 	ioTimeout   = 10 * time.Second
 )
 
-// OpenMySQL returns a handle for a DSN of go-sql-driver/mysql,
+// mysqlForms are the texts that ParseMySQL accepts, for errors.
+const mysqlForms = "allowed: user:password@tcp(host:3306)/database?param=value, " +
+	"mysql://user:password@host:3306/database?param=value"
+
+// OpenMySQL returns a handle for a DSN of go-sql-driver/mysql, or for a URL with its parameters:
 //
 //	user:password@tcp(host:3306)/database?param=value
+//	mysql://user:password@host:3306/database?param=value
 //
-// with defaults that suit this package: parseTime=true, loc=UTC, timeout=5s, readTimeout=10s,
-// writeTimeout=10s, rejectReadOnly=true and, unless the DSN names a charset or collation,
-// interpolateParams=true. A value in the DSN wins; the driver documents tls and all other
-// parameters. OpenMySQL does not connect yet. The caller closes the handle. Errors never contain
-// the password.
+// It sets defaults that suit this package, see [ParseMySQL]. It does not connect yet. The caller
+// closes the handle. Errors never contain the password.
 func OpenMySQL(dsn string) (*sqlx.DB, error) {
-	cfg, err := mysqlConfig(dsn)
+	cfg, err := ParseMySQL(dsn)
 	if err != nil {
 		return nil, err
 	}
+	return OpenMySQLConfig(cfg)
+}
+
+// OpenMySQLConfig returns a handle for a Config of the driver. Take the Config from [ParseMySQL],
+// and set the fields that a text cannot hold: TLS, DialFunc, or, by [mysql.BeforeConnect], a
+// password that changes. OpenMySQLConfig copies cfg and changes no setting. It does not connect
+// yet. The caller closes the handle. Errors never contain the password.
+func OpenMySQLConfig(cfg *mysql.Config) (*sqlx.DB, error) {
+	if cfg == nil {
+		return nil, errors.New("sqlassigner: Config nil, allowed: a Config of ParseMySQL")
+	}
+	if cfg.DBName == "" {
+		return nil, errors.New("sqlassigner: Config names no database, allowed: the database of the tables in DBName")
+	}
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("sqlassigner: DSN: %w", harmless(err))
+		return nil, fmt.Errorf("sqlassigner: Config: %w", harmless(err))
 	}
 	return sqlx.NewDb(sql.OpenDB(connector), "mysql"), nil
 }
 
-func mysqlConfig(dsn string) (*mysql.Config, error) {
+// ParseMySQL reads a DSN or URL as [OpenMySQL] does. A URL has its user name, password and database
+// escaped, as in url.URL. ParseMySQL sets parseTime=true, loc=UTC, timeout=5s, readTimeout=10s,
+// writeTimeout=10s, rejectReadOnly=true and, unless the text names a charset or collation,
+// interpolateParams=true. A parameter in the text wins; the driver documents tls and all other
+// parameters. Errors never contain the password.
+func ParseMySQL(dsn string) (*mysql.Config, error) {
+	form, user := "DSN", (*url.Userinfo)(nil)
+	if strings.HasPrefix(dsn, "mysql://") {
+		form = "URL"
+		var err error
+		if dsn, user, err = splitURL(dsn); err != nil {
+			return nil, fmt.Errorf("sqlassigner: URL: %w, %s", err, mysqlForms)
+		}
+	}
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("sqlassigner: DSN: %w; its form is user:password@tcp(host:3306)/database?param=value",
-			harmless(err))
+		return nil, fmt.Errorf("sqlassigner: %s: %w, %s", form, harmless(err), mysqlForms)
 	}
 	if cfg.DBName == "" {
-		return nil, errors.New("sqlassigner: DSN names no database; its form is user:password@tcp(host:3306)/database?param=value")
+		return nil, fmt.Errorf("sqlassigner: %s names no database, %s", form, mysqlForms)
+	}
+	if form == "URL" {
+		cfg.User = user.Username()
+		cfg.Passwd, _ = user.Password()
 	}
 	setDefaults(cfg, dsnParams(dsn))
 	return cfg, nil
+}
+
+// splitURL returns the DSN of a URL without its user, and the user. A second @ shows that the
+// password has characters that are not escaped.
+func splitURL(text string) (dsn string, user *url.Userinfo, err error) {
+	const hidden = "(it is not shown, since it may hold a password); escape user name and password, / ? # @ as %2F %3F %23 %40"
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", nil, errors.New("it cannot be read " + hidden)
+	}
+	database := strings.TrimPrefix(u.Path, "/")
+	switch {
+	case u.Fragment != "" || strings.Contains(u.EscapedPath()+u.RawQuery, "@"):
+		return "", nil, errors.New("it has an @ or # after the host " + hidden)
+	case u.Hostname() == "":
+		return "", nil, errors.New("no host")
+	}
+	address := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "3306"))
+	// The driver looks for the database after the last slash.
+	return "tcp(" + address + ")/" + url.PathEscape(database) + "?" + strings.ReplaceAll(u.RawQuery, "/", "%2F"), u.User, nil
 }
 
 // setDefaults sets the parameters that are missing from the DSN.

@@ -36,10 +36,11 @@ func TestOpenMySQLDefaultsGiveWayToTheDSN(t *testing.T) {
 		{"?charset=gbk", with(func(s *settings) { s.interpolate = false })},
 		{"?charset=utf8mb4&interpolateParams=true", defaults},
 		{"?readTimeout=0s&writeTimeout=3m", with(func(s *settings) { s.read, s.write = 0, 3*time.Minute })},
+		{"?charset=utf8mb4,utf8", with(func(s *settings) { s.interpolate = false })},
 		{"?loc=Asia%2FShanghai", with(func(s *settings) { s.loc = "Asia/Shanghai" })},
 	} {
-		for _, dsn := range []string{"ids:se?cret/@tcp(db:3306)/ids" + tt.params, "/ids" + tt.params} {
-			cfg, err := mysqlConfig(dsn)
+		for _, dsn := range []string{"ids:se?cret/@tcp(db:3306)/ids" + tt.params, "/ids" + tt.params, "mysql://ids:se%3Fcret%2F@db/ids" + tt.params} {
+			cfg, err := ParseMySQL(dsn)
 			if err != nil {
 				t.Errorf("%s: %v", dsn, err)
 				continue
@@ -70,6 +71,17 @@ func TestOpenMySQLNeverPrintsThePassword(t *testing.T) {
 		"root:hunter2@db:3306/ids",
 		"root:x@tcp(db)/ids?serverPubKey=hunter2",
 		"root:x@tcp(db)/ids?loc=hunter2",
+		"mysql://root:hunter2",
+		"mysql://root:hunter2@/ids",
+		"mysql://root:hunter2@db",
+		"mysql://root:%hunter2@db/ids",
+		"mysql://root:1/hunter2@db/ids",
+		"mysql://root:1?hunter2@db/ids",
+		"mysql://root:1#hunter2@db/ids",
+		"mysql://root:hunter2@db/ids?timeout=hunter2",
+		"mysql://root:hunter2@db/ids?tls=hunter2",
+		"mysql://root:hunter2@tcp(db:3306)/ids",
+		"postgres://root:hunter2@db/ids",
 	} {
 		_, err := OpenMySQL(dsn)
 		if err == nil {
@@ -79,8 +91,40 @@ func TestOpenMySQLNeverPrintsThePassword(t *testing.T) {
 		if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: the error holds the password: %v", dsn, err)
 		}
-		if !strings.HasPrefix(err.Error(), "sqlassigner: DSN: ") {
-			t.Errorf("%s: error %q", dsn, err)
+		form := "DSN"
+		if strings.HasPrefix(dsn, "mysql:") {
+			form = "URL"
+		}
+		if text := err.Error(); !strings.HasPrefix(text, "sqlassigner: "+form) || !strings.HasSuffix(text, mysqlForms) {
+			t.Errorf("%s: error %q, want %s and the two forms", dsn, err, form)
+		}
+	}
+}
+
+func TestParseMySQLReadsAURL(t *testing.T) {
+	for _, tt := range []struct{ url, user, password, addr, database string }{
+		{"mysql://ids:sesame@db/ids", "ids", "sesame", "db:3306", "ids"},
+		{"mysql://i%3Ads:%2F%3F%23%40:x@[::1]:3307/a%2Fb%3Fc?loc=Asia/Shanghai", "i:ds", "/?#@:x", "[::1]:3307", "a/b?c"},
+		{"mysql://db:1/ids?tls=true", "", "", "db:1", "ids"},
+	} {
+		cfg, err := ParseMySQL(tt.url)
+		if err != nil {
+			t.Errorf("%s: %v", tt.url, err)
+			continue
+		}
+		if cfg.User != tt.user || cfg.Passwd != tt.password || cfg.Net != "tcp" || cfg.Addr != tt.addr || cfg.DBName != tt.database {
+			t.Errorf("%s: user %q, password %q, %s %q, database %q", tt.url, cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.DBName)
+		}
+		if cfg.TLS != nil && cfg.TLS.ServerName != "db" {
+			t.Errorf("%s: TLS for %q", tt.url, cfg.TLS.ServerName)
+		}
+	}
+}
+
+func TestOpenMySQLConfigRejectsAConfigWithoutADatabase(t *testing.T) {
+	for _, cfg := range []*mysql.Config{nil, mysql.NewConfig()} {
+		if _, err := OpenMySQLConfig(cfg); err == nil || !strings.HasPrefix(err.Error(), "sqlassigner: Config ") {
+			t.Errorf("%v: error %v", cfg, err)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 // Package disk identifies the file at a path, and reports file systems that may not keep
 // acknowledged writes.
 //
-// Its functions take paths and open nothing. A process that opens and closes a SQLite database
-// beside the driver would lose the driver's POSIX locks on the file.
+// Its functions take paths, and open nothing on Unix. A process that opens and closes a SQLite
+// database beside the driver would lose the driver's POSIX locks on the file.
 package disk
 
 import (
@@ -12,7 +12,8 @@ import (
 )
 
 // Identity returns a text that tells the file at path from its copies: device, inode and, if the
-// system reports it, time of birth. It returns "" on systems without inodes.
+// system reports it, time of birth; on Windows, volume, number and time of creation. It returns ""
+// on systems without these.
 //
 // A rename within a file system keeps the identity, and so does a reboot as long as the device
 // keeps its number. The time of birth is part of it because ext4 gives the inode number of a
@@ -27,9 +28,9 @@ func Identity(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	where := place(info)
-	if where == "" {
-		return "", nil
+	where, err := place(path, info)
+	if where == "" || err != nil {
+		return "", err
 	}
 	if born := birth(path); born != "" {
 		where += ":" + born

@@ -1,7 +1,7 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package disk
 
 import "io/fs"
 
-func place(fs.FileInfo) string { return "" }
+func place(string, fs.FileInfo) (string, error) { return "", nil }

@@ -9,9 +9,9 @@ import (
 )
 
 // place returns device and inode.
-func place(info fs.FileInfo) string {
+func place(_ string, info fs.FileInfo) (string, error) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return fmt.Sprintf("%x:%x", st.Dev, st.Ino)
+		return fmt.Sprintf("%x:%x", st.Dev, st.Ino), nil
 	}
-	return ""
+	return "", nil
 }

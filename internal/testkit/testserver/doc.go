@@ -1,5 +1,5 @@
-// Package testserver starts private database servers for tests: MariaDB, PostgreSQL, Redis and
-// etcd.
+// Package testserver starts private servers for tests: MariaDB, PostgreSQL, Redis, etcd and the
+// Kubernetes API.
 //
 // Every server keeps its data in its own temporary folder, and listens on a free loopback port. It
 // stops at the end of the test that started it; on Linux it does not outlive the test process. The

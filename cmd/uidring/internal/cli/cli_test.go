@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -66,8 +68,11 @@ func decode[T any](t *testing.T, text string) (value T) {
 	return value
 }
 
-// clean empties the environment variables that the command reads.
+// clean empties the environment variables that the command reads, and moves the home folder.
 func clean(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_DATA_HOME", "")
+	t.Setenv("STATE_DIRECTORY", "")
 	for _, name := range []string{"STORE", "DSN", "NAMESPACE", "LAYOUT", "EPOCH"} {
 		t.Setenv("UIDRING_"+name, "")
 	}
@@ -82,24 +87,26 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"pars", `unknown command "pars"; did you mean parse? see uidring --help`},
 		{"workers lst", `unknown command "lst"; did you mean list? see uidring workers --help`},
 		{"--nonsense", "unknown flag: --nonsense; see uidring --help"},
-		{"version now", "1 arguments, allowed: none; see uidring version --help"},
+		{"version now", `arguments ["now"], allowed: none; see uidring version --help`},
 		{"parse", "no arguments, allowed: IDs, or - for standard input; see uidring parse --help"},
-		{"parse --form hex 1", `invalid argument "hex" for "--form" flag: allowed: auto, decimal, base32, base62; see uidring parse --help`},
-		{"parse --layout 1/2 1", `invalid argument "1/2" for "--layout" flag: bitsalloc: invalid layout: "1/2", allowed: default, leased, baidu, snowflake, javascript, ` +
+		{"parse --form hex 1", `--form "hex": allowed: auto, decimal, base32, base62; see uidring parse --help`},
+		{"parse --layout 1/2 1", `--layout "1/2": bitsalloc: invalid layout: "1/2", allowed: default, leased, baidu, snowflake, javascript, ` +
 			"or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms; see uidring parse --help"},
-		{"parse --layout 60/0/9/9 1", `invalid argument "60/0/9/9" for "--layout" flag: bitsalloc: invalid layout: DeltaBits 60 + DatacenterBits 0 + WorkerBits 9 + ` +
+		{"parse --layout 60/0/9/9 1", `--layout "60/0/9/9": bitsalloc: invalid layout: DeltaBits 60 + DatacenterBits 0 + WorkerBits 9 + ` +
 			"SequenceBits 9 = 78, allowed: at most 63; see uidring parse --help"},
-		{"parse --layout 28/5/17/13@7s 1", `invalid argument "28/5/17/13@7s" for "--layout" flag: bitsalloc: invalid layout: Unit 7s, allowed: whole ` +
+		{"parse --layout 28/5/17/13@7s 1", `--layout "28/5/17/13@7s": bitsalloc: invalid layout: Unit 7s, allowed: whole ` +
 			"milliseconds that divide one minute; see uidring parse --help"},
-		{"parse --epoch now 1", `invalid argument "now" for "--epoch" flag: allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in ` +
+		{"parse --epoch now 1", `--epoch "now": allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in ` +
 			"2026-11-21T15:04:05+01:00; see uidring parse --help"},
+		{"plan --rate 50k", `--rate "50k", allowed: a number; see uidring plan --help`},
+		{"workers list --timeout 10", `--timeout "10", allowed: a number with a unit, such as 30s, 5m or 1h30m; see uidring workers list --help`},
 		{"range", "--from is missing, allowed: the beginning of the span, such as 2026-11-21; --to is missing, allowed: the end of the span, such as 2026-11-22"},
 		{"range --from 2026-11-22 --to 2026-11-21", "--to 2026-11-21T00:00:00Z, allowed: later than --from 2026-11-22T00:00:00Z"},
 		{"plan", "--rate is missing, allowed: IDs per second of all processes of a datacenter together"},
 		{"plan --rate -1 --years 1000 --processes 0", "rate -1, allowed: 0 to 1e18 IDs a second; processes 0, allowed: 1 to 1e12; years 1000, allowed: above 0, at most 290"},
 		{"plan --rate 1 --unit 7s", "bitsalloc: invalid layout: Unit 7s, allowed: whole milliseconds that divide one minute"},
 		{"plan --rate 1 --start 2025-01-01", "--start 2025-01-01T00:00:00Z, allowed: not before --epoch 2026-01-01T00:00:00Z"},
-		{"schema", "0 arguments, allowed: mysql, postgres or sqlite; see uidring schema --help"},
+		{"schema", "arguments [], allowed: mysql, postgres or sqlite; see uidring schema --help"},
 		{"schema oracle", `schema "oracle", allowed: mysql, postgres, sqlite`},
 		{"schema mysql --store mysql://h/db", "--store without --apply, allowed: with --apply only"},
 		{"schema mysql --apply --store sqlite:ids.db", "schema mysql with --store of another database, allowed: a URL that begins with mysql:"},
@@ -112,7 +119,7 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"workers recover --store sqlite:ids.db", "--ahead is missing, allowed: a duration to raise the fences by, such as 1h; it has no default"},
 		{"workers recover --store sqlite:ids.db --ahead -1h", "--ahead -1h0m0s, allowed: 0 or more, such as 1h"},
 		{"completion tcsh", `unknown command "tcsh"; did you mean bash or fish or zsh? see uidring completion --help`},
-		{"completion bash zsh", "1 arguments, allowed: none; see uidring completion bash --help"},
+		{"completion bash zsh", `arguments ["zsh"], allowed: none; see uidring completion bash --help`},
 	} {
 		wants(t, "", strings.Fields(row.args), exitUsage, "", "uidring: "+row.want+"\n")
 	}
@@ -128,13 +135,27 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 	if out := quietly(t, "parse", "--layout", "default", "--epoch", "2026-01-01", "176636547297255431"); !strings.Contains(out, "2026-03-01T12:00:00Z") {
 		t.Errorf("printed %s, want flags before the environment", out)
 	}
+	if out := quietly(t, "plan", "--rate", "1", "--start", "2026-11-21"); !strings.Contains(out, "\ngiven ") {
+		t.Errorf("printed\n%s, want a row for the layout of the environment", out)
+	}
 	t.Setenv("UIDRING_DSN", "mysql://h")
 	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: store: mysql URL: no database, allowed: mysql://user:password@host:3306/database\n")
 	t.Setenv("UIDRING_EPOCH", "sesame")
 	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
 		"2026-11-21T15:04:05+01:00\n")
-	wants(t, "", []string{"version", "--json=x"}, exitUsage, "", `uidring: invalid argument "x" for "--json" flag: strconv.ParseBool: parsing "x": invalid syntax; `+
+	wants(t, "", []string{"version", "--json=x"}, exitUsage, "", `uidring: --json "x", allowed: true or false; `+
 		"see uidring version --help\n")
+}
+
+// serve has made a store on this host: the error for a missing URL names it.
+func TestTheDefaultStoreOfServeIsNamed(t *testing.T) {
+	clean(t)
+	data := t.TempDir()
+	t.Setenv("STATE_DIRECTORY", data)
+	if err := os.WriteFile(filepath.Join(data, "uidring.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: --store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as sqlite://"+data+"/uidring.db\n")
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {

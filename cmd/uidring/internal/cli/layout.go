@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,10 +24,9 @@ func (f *idFormat) addTo(cmd *cobra.Command) {
 	f.layout.Layout = bitsalloc.Default()
 	f.epoch.Time = bitsalloc.DefaultEpoch()
 	cmd.Flags().Var(&f.layout, "layout", presetNames()+", or the widths of delta/datacenter/worker/sequence\n"+
-		"and the unit of delta, such as 28/5/17/13@1s (UIDRING_LAYOUT)")
-	cmd.Flags().Var(&f.epoch, "epoch", "time where delta is 0: a date, RFC 3339, or milliseconds since 1970 (UIDRING_EPOCH)")
-	orEnvironment(cmd, "layout")
-	orEnvironment(cmd, "epoch")
+		"and the unit of delta, such as 28/5/17/13@1s")
+	cmd.Flags().Var(&f.epoch, "epoch", "time where delta is 0: a date, RFC 3339, or milliseconds since 1970")
+	addSettings(cmd.Flags(), "layout", "epoch")
 	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(bitsalloc.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -86,4 +87,22 @@ func (f *timeFlag) Set(text string) error {
 		return nil
 	}
 	return errors.New("allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in 2026-11-21T15:04:05+01:00")
+}
+
+// A choice is the value of a flag with a fixed list of values.
+type choice struct {
+	value   string
+	allowed []string
+}
+
+func (c *choice) String() string { return c.value }
+
+func (c *choice) Type() string { return "string" }
+
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.allowed, text) {
+		return fmt.Errorf("allowed: %s", strings.Join(c.allowed, ", "))
+	}
+	c.value = text
+	return nil
 }

@@ -36,8 +36,8 @@ func TestParseReportsEachTextThatIsNoIDAndPrintsTheOthers(t *testing.T) {
 {"id":"176636547297255431","base32":"04WWA04002807","base62":"0D2zpT7hYBT","delta":5140800,"datacenter":4,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}
 {"id":"1","base32":"0000000000001","base62":"00000000001","delta":0,"datacenter":0,"worker":0,"sequence":1,"time":"2026-01-01T00:00:00Z"}
 `, `
-uidring: argument 1: malformed ID: no form of 1 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
-uidring: line 3: malformed ID: no form of 8 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
+uidring: argument 1: malformed ID: no form has 1 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
+uidring: line 3: malformed ID: no form has 8 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
 uidring: line 5: ID out of range: decimal "-5": negative, allowed: 0 to 9223372036854775807
 uidring: line 6: longer than 4,096 bytes, allowed: one ID per line
 uidring: line 7: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13@1s: 1 to 9223372036854775807

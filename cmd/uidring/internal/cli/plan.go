@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +34,8 @@ func newPlan(s *streams) *cobra.Command {
 			if !cmd.Flags().Changed("rate") {
 				return usagef("--rate is missing, allowed: IDs per second of all processes of a datacenter together")
 			}
-			p.given = cmd.Flags().Changed("layout") || os.Getenv("UIDRING_LAYOUT") != ""
+			from, _, _ := sourceOf(cmd.Flags().Lookup("layout"))
+			p.given = from != byDefault
 			return p.run(s)
 		},
 	}

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // newRoot returns the whole command. Each constructor returns one subcommand.
@@ -13,7 +16,8 @@ func newRoot(s *streams) *cobra.Command {
 		Short: "Parse, plan and serve unique IDs, and administer worker IDs",
 		Long: "uidring parses, plans and serves unique IDs, and administers the worker IDs in them.\n\n" +
 			"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not confirmed, 130 interrupted.",
-		Example: "  uidring parse 176636547297255431\n" +
+		Example: "  uidring serve\n" +
+			"  uidring parse 176636547297255431\n" +
 			"  uidring range --from 2026-11-21 --to 2026-11-22\n" +
 			"  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10",
 		Version:       readBuild().String(),
@@ -21,7 +25,7 @@ func newRoot(s *streams) *cobra.Command {
 		SilenceErrors: true,
 		Args:          knownCommand,
 
-		PersistentPreRunE: readEnvironment,
+		PersistentPreRunE: readSettings,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -29,6 +33,10 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			f := invalid.GetFlag()
+			err = fmt.Errorf("--%s %w", f.Name, rejected(f, invalid.GetValue(), errors.Unwrap(invalid)))
+		}
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
 	for _, newCommand := range []func(*streams) *cobra.Command{newParse, newRange, newPlan, newSchema, newWorkers, newServe, newVersion} {
@@ -71,7 +79,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 func exactly(n int, allowed string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usagef("%d arguments, allowed: %s; see %s --help", len(args), allowed, cmd.CommandPath())
+			return usagef("arguments %q, allowed: %s; see %s --help", args, allowed, cmd.CommandPath())
 		}
 		return nil
 	}

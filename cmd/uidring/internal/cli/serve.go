@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/uidring/uidring/cmd/uidring/internal/server"
-	"github.com/uidring/uidring/cmd/uidring/internal/service"
+	"github.com/uidring/uidring/cmd/uidring/internal/daemon"
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 const serveLong = `serve serves IDs over HTTP until a signal ends it. docs/SERVICE.md describes its API, docs/SERVING.md how to run it.
@@ -50,7 +50,7 @@ func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring serve --namespace orders\n" +
 			"  uidring serve --config /etc/uidring.yaml --listen :8443",
 		Args:              exactly(0, "none"),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // serve reads the environment with its file
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // serve reports mistakes in settings with all others
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s.err) },
 	}
 	f.addTo(cmd)
@@ -59,7 +59,7 @@ func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 
 // serveFlags are the values of the flags, before finish completes them.
 type serveFlags struct {
-	config    service.Config
+	config    daemon.Config
 	format    idFormat
 	data, url string
 	lowest    choice // version of TLS
@@ -70,25 +70,26 @@ type serveFlags struct {
 func (f *serveFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.String("config", "", "file with settings, .yaml or .toml")
+	flags.String("config", "", "`file` with settings, .yaml or .toml")
 	f.addListening(flags)
 	f.addLimits(flags)
 	f.addIDs(cmd)
 	flags.DurationVar(&f.config.Drain, "drain", 0, "how long serve goes on after a signal, with /readyz answering 503")
 	flags.DurationVar(&f.config.Grace, "grace", 10*time.Second, "time limit for requests under way after that")
-	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "lowest `level` of log records: debug, info, warn or error")
 	f.logFormat = choice{"text", []string{"text", "json"}}
-	flags.Var(&f.logFormat, "log-format", "format of the log on stderr: text or json")
+	flags.Var(&f.logFormat, "log-format", "`format` of the log on stderr: text or json")
+	flags.VisitAll(func(flag *pflag.Flag) { addSetting(flags, flag.Name) })
 }
 
 func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "host:port; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
-	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM file with the certificate and its chain")
-	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM file with the key of the certificate")
+	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port`; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
+	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
+	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
 	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
-	flags.Var(&f.lowest, "tls-min", "lowest version of TLS, 1.2 or 1.3")
-	flags.StringVar(&c.TokenFile, "tokens", "", "file with the tokens of clients, one name and token per line")
+	flags.Var(&f.lowest, "tls-min", "lowest `version` of TLS, 1.2 or 1.3")
+	flags.StringVar(&c.TokenFile, "tokens", "", "`file` with the tokens of clients, one name and token per line")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow other hosts without tokens or without TLS")
 }
 
@@ -96,18 +97,17 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; others wait")
 	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests; others get 503")
-	flags.IntVar(&c.MaxBatch, "max-batch", server.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", server.LargestBatch))
+	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
 	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each token, or without tokens for all clients together; 0: no limit")
 	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate; 0: the IDs of one second, or max-batch if that is more")
 }
 
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	c, flags := &f.config, cmd.Flags()
-	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "folder for the SQLite file with the worker IDs, created if missing; not with --store")
+	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "`folder` for the SQLite file with the worker IDs, created if missing; not with --store")
 	flags.SetNormalizeFunc(currentName)
-	flags.StringVar(&f.url, "store", "", "URL of the store of worker IDs: mysql://, postgres://, redis://, rediss://, etcd://, sqlite://, file://;\n"+
-		"put a URL with a password into UIDRING_STORE or the file: other users see command lines")
-	flags.StringVar(&c.Namespace, "namespace", "default", "namespace of the worker IDs: the same for all services whose IDs can meet")
+	flags.StringVar(&f.url, "store", "", storeUsage())
+	flags.StringVar(&c.Namespace, "namespace", "default", "`name` of the namespace of worker IDs: the same for all services whose IDs can meet")
 	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "create missing tables")
 	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes: duplicates are possible")
@@ -124,7 +124,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	settings, err := resolve(cmd.Flags())
 	err = errors.Join(err, f.finish(settings))
 	f.config.Logger = f.logger(log)
-	process, errNew := service.New(f.config)
+	process, errNew := daemon.New(f.config)
 	switch err = errors.Join(err, errNew); {
 	case errors.Is(err, context.DeadlineExceeded): // Open logs in to an etcd with a user
 		return err
@@ -134,7 +134,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	logSettings(f.config.Logger, settings)
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	if err := process.Run(ctx); errors.Is(err, service.ErrSecondStore) {
+	if err := process.Run(ctx); errors.Is(err, daemon.ErrSecondStore) {
 		return usageError{err}
 	} else if err != nil {
 		return err
@@ -169,8 +169,8 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	if f.lowest.value == "1.3" {
 		c.MinTLS = tls.VersionTLS13
 	}
-	if c.DSN = f.url; c.DSN == "" {
-		c.DSN, err = dataURL(f.data)
+	if c.StoreURL = f.url; c.StoreURL == "" {
+		c.StoreURL, err = dataURL(f.data)
 		return err
 	}
 	if slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Name == "data" && s.from != byDefault }) {

@@ -92,14 +92,14 @@ func TestMistakesInSettingsAreReportedAllAtOnce(t *testing.T) {
 		want             []string // parts of the error
 	}{
 		{"unknown", "a.yaml", "listne: 127.0.0.1:1\ntls:\n  cert: a\nconfig: b.yaml\nhelp: true\n", nil,
-			[]string{`"listne"`, `"tls.cert"`, `"config"`, `"help"`}},
+			[]string{`"listne"`, `"tls"`, `"config"`, `"help"`}},
 		{"wrong values", "a.yaml", "rate: many\nwindow: 30\nlayout: 1/2\nepoch: yesterday\nnamespace: [a, b]\ntls-min: 1.1\n", nil,
-			[]string{`rate from the file: "many"`, `window from the file: "30"`, "layout from the file", "epoch from the file",
-				"namespace from the file: several values", `tls-min from the file: "1.1": allowed: 1.2, 1.3`}},
-		{"no text", "a.yaml", "namespace: 007\nlisten: 8080\ndata: 2026-01-01\ntokens: true\n", nil,
-			[]string{"namespace from the file: 7 is not text", "listen from the file: ", "data from the file: ", "tokens from the file: true is not text, allowed: text; put it into quotes"}},
+			[]string{`a.yaml: rate "many", allowed: a number`, `: window "30", allowed: a number with a unit`, `: layout "1/2": `, `: epoch "yesterday": `,
+				": namespace has several values", `: tls-min "1.1": allowed: 1.2, 1.3`}},
+		{"no text", "a.yaml", "namespace: 007\nlisten: 8080\ndata: 2026-01-01\ntokens: true\ntls-key:\n", nil,
+			[]string{": namespace 7 is not text", ": listen 8080 is not", ": data 2026-01-01T00:00:00Z is not", ": tokens true is not text, allowed: text; put it into quotes", ": tls-key has no value"}},
 		{"both", "a.toml", "rate = \"many\"\nlistne = 1\n", map[string]string{"UIDRING_BURST": "x", "UIDRING_LOG_FORMAT": "xml"},
-			[]string{"rate from the file", `"listne"`, `burst from the environment: "x"`, "log-format from the environment"}},
+			[]string{`a.toml: rate "many"`, `"listne"`, `UIDRING_BURST "x"`, `UIDRING_LOG_FORMAT "xml": allowed: text, json`}},
 		{"former name", "a.yaml", "dsn: sqlite:a\nstore: sqlite:a\n", nil, []string{"store and dsn, allowed: store alone"}},
 		{"no YAML", "a.yaml", "rate: [", nil, []string{"config ", "a.yaml: "}},
 		{"another form", "a.json", "{}", nil, []string{".yaml, .yml or .toml"}},
@@ -204,8 +204,8 @@ func TestStoreIsInTheDataFolderOrElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = f.finish(settings)
-		if (err == nil) != (tt.want != "") || err == nil && f.config.DSN != tt.want {
-			t.Errorf("%q: %q, %v, want %q", tt.args, f.config.DSN, err, tt.want)
+		if (err == nil) != (tt.want != "") || err == nil && f.config.StoreURL != tt.want {
+			t.Errorf("%q: %q, %v, want %q", tt.args, f.config.StoreURL, err, tt.want)
 		}
 	}
 }

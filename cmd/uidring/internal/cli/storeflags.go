@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/uidring/uidring/cmd/uidring/internal/store"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
 // storeFlags are the flags that name a store, and bound the time of calls to it.
@@ -20,25 +23,42 @@ type storeFlags struct {
 // addTo adds the flags to a command.
 func (f *storeFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().SetNormalizeFunc(currentName)
-	cmd.Flags().StringVar(&f.url, "store", "", "URL of the store: mysql://, postgres://, redis://, rediss://, etcd://, sqlite:, file://;\n"+
-		"put a URL with a password into UIDRING_STORE: other users see command lines")
-	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "namespace of the worker IDs (UIDRING_NAMESPACE)")
+	cmd.Flags().StringVar(&f.url, "store", "", storeUsage())
+	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "`name` of the namespace of worker IDs")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "time limit for each step: to read the store, and to change it")
-	orEnvironment(cmd, "store")
-	orEnvironment(cmd, "namespace")
+	addSetting(cmd.Flags(), "store")
+	addSettings(cmd.Flags(), "namespace")
+}
+
+// storeUsage is the help of the flag store.
+func storeUsage() string {
+	return "`URL` of the store of worker IDs:\n  " + strings.Join(storeurl.Forms(), "\n  ") +
+		"\nOther users see command lines: put a URL with a password into UIDRING_STORE"
+}
+
+// exampleURL returns the URL of the SQLite file that serve uses by default if it exists, or else
+// the form of a URL.
+func exampleURL() string {
+	folder := dataFolder(os.Getenv)
+	if _, err := os.Stat(filepath.Join(folder, dataFile)); err == nil {
+		if file, err := dataURL(folder); err == nil {
+			return file
+		}
+	}
+	return "mysql://user:password@host:3306/database"
 }
 
 // open opens the store. An invalid URL is a usage error; a server that does not answer is not.
-func (f *storeFlags) open() (*store.Store, error) {
+func (f *storeFlags) open() (*storeurl.Store, error) {
 	if f.timeout <= 0 {
 		return nil, usagef("--timeout %v, allowed: above 0", f.timeout)
 	}
 	if f.url == "" {
-		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database")
+		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as %s", exampleURL())
 	}
-	st, err := store.Open(f.url, f.namespace)
+	st, err := storeurl.Open(f.url, f.namespace)
 	switch {
-	case errors.Is(err, store.ErrNoLogin):
+	case errors.Is(err, storeurl.ErrNoLogin):
 		return nil, err
 	case err != nil:
 		return nil, usageError{err}

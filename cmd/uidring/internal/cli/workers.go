@@ -13,7 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/cmd/uidring/internal/store"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
 func newWorkers(s *streams) *cobra.Command {
@@ -48,14 +48,12 @@ func newWorkersList(s *streams) *cobra.Command {
 			"  uidring workers list --json | jq '.workers[] | select(.state == \"held\") | .owner'",
 		Args: exactly(0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := flags.view(cmd.Context(), nil)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return writeJSON(s.out, v.report())
-			}
-			return v.print(s)
+			return flags.read(cmd.Context(), nil, func(c *session) error {
+				if asJSON {
+					return writeJSON(s.out, c.seen.report())
+				}
+				return c.seen.print(s)
+			})
 		},
 	}
 	flags.addTo(cmd)
@@ -77,14 +75,12 @@ func newWorkersShow(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := flags.view(cmd.Context(), &id)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return writeJSON(s.out, v.worker(v.rows[0]))
-			}
-			return v.printRow(s, v.rows[0])
+			return flags.read(cmd.Context(), &id, func(c *session) error {
+				if asJSON {
+					return writeJSON(s.out, c.seen.worker(c.seen.rows[0]))
+				}
+				return c.seen.printRow(s, c.seen.rows[0])
+			})
 		},
 	}
 	flags.addTo(cmd)
@@ -111,22 +107,8 @@ type view struct {
 	overlap   string         // why the store refuses to assign worker IDs of the namespace, or ""
 }
 
-// view opens the store and reads all rows, or only the row of id.
-func (f *storeFlags) view(ctx context.Context, id *int64) (v *view, err error) {
-	st, err := f.open()
-	if err != nil {
-		return nil, err
-	}
-	defer st.Close()
-	err = f.within(ctx, func(ctx context.Context) error {
-		v, err = f.look(ctx, st, id)
-		return err
-	})
-	return v, err
-}
-
 // look reads all rows, or only the row of id. It fails if that row does not exist.
-func (f *storeFlags) look(ctx context.Context, st *store.Store, id *int64) (*view, error) {
+func (f *storeFlags) look(ctx context.Context, st *storeurl.Store, id *int64) (*view, error) {
 	v := &view{store: st.String(), namespace: f.namespace}
 	var err error
 	if v.status, err = st.Status(ctx); err != nil {

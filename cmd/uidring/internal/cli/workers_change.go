@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/cmd/uidring/internal/store"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
 func newWorkersRevoke(s *streams) *cobra.Command {
@@ -30,7 +30,7 @@ func newWorkersRevoke(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return flags.change(cmd.Context(), &id, func(c *change) error { return c.revoke(s, yes) })
+			return flags.read(cmd.Context(), &id, func(c *session) error { return c.revoke(s, yes) })
 		},
 	}
 	flags.addTo(cmd)
@@ -62,7 +62,7 @@ func newWorkersRecover(s *streams) *cobra.Command {
 			case ahead < 0:
 				return usagef("--ahead %v, allowed: 0 or more, such as 1h", ahead)
 			}
-			return flags.change(cmd.Context(), nil, func(c *change) error { return c.recover(s, ahead, yes) })
+			return flags.read(cmd.Context(), nil, func(c *session) error { return c.recover(s, ahead, yes) })
 		},
 	}
 	flags.addTo(cmd)
@@ -72,23 +72,23 @@ func newWorkersRecover(s *streams) *cobra.Command {
 	return cmd
 }
 
-// A change revokes a worker ID or recovers a namespace, after a confirmation.
-type change struct {
+// A session is an open store with the rows that were read from it.
+type session struct {
 	ctx   context.Context
 	flags *storeFlags
-	store *store.Store
+	store *storeurl.Store
 	seen  *view // the rows that confirm shows
 }
 
-// change opens the store and reads it before it calls do. The timeout applies to each step, so an
-// answer on the terminal may take any time.
-func (f *storeFlags) change(ctx context.Context, id *int64, do func(*change) error) error {
+// read opens the store and reads all rows, or only the row of id, before it calls do. The timeout
+// applies to each step, so an answer on the terminal may take any time.
+func (f *storeFlags) read(ctx context.Context, id *int64, do func(*session) error) error {
 	st, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	c := &change{ctx: ctx, flags: f, store: st}
+	c := &session{ctx: ctx, flags: f, store: st}
 	err = f.within(ctx, func(ctx context.Context) error {
 		c.seen, err = f.look(ctx, st, id)
 		return err
@@ -99,7 +99,7 @@ func (f *storeFlags) change(ctx context.Context, id *int64, do func(*change) err
 	return do(c)
 }
 
-func (c *change) revoke(s *streams, yes bool) error {
+func (c *session) revoke(s *streams, yes bool) error {
 	row := c.seen.rows[0]
 	if row.Free() || row.Revoked() {
 		_, err := fmt.Fprintf(s.out, "worker ID %d is %s already: nothing to do\n", row.WorkerID, c.seen.state(row))
@@ -130,7 +130,7 @@ func (c *change) revoke(s *streams, yes bool) error {
 	})
 }
 
-func (c *change) recover(s *streams, ahead time.Duration, yes bool) error {
+func (c *session) recover(s *streams, ahead time.Duration, yes bool) error {
 	held := 0
 	for _, row := range c.seen.rows {
 		if c.seen.state(row) == "held" {

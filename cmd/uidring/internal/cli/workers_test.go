@@ -17,7 +17,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/cmd/uidring/internal/store"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
@@ -75,7 +75,7 @@ func mariaDB(t *testing.T) string {
 // generator starts a generator in the namespace orders. lost counts the worker IDs that it loses.
 func generator(t *testing.T, url, owner string, window time.Duration) (g *cached.Generator, lost *atomic.Int64) {
 	t.Helper()
-	st, err := store.Open(url, "orders")
+	st, err := storeurl.Open(url, "orders")
 	if err != nil {
 		t.Fatal(err)
 	}

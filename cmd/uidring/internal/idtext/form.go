@@ -57,7 +57,7 @@ func (f Form) Read(text string) (uidring.ID, error) {
 		other = Base62
 	default:
 		if errors.Is(errDecimal, uidring.ErrSyntax) && strings.Trim(text, "0123456789") != "" {
-			return 0, fmt.Errorf("%w: no form of %d characters, allowed: decimal digits, 13 characters of base32, 11 of base62", uidring.ErrSyntax, len(text))
+			return 0, fmt.Errorf("%w: no form has %d characters, allowed: decimal digits, 13 characters of base32, 11 of base62", uidring.ErrSyntax, len(text))
 		}
 		return fromDecimal, errDecimal
 	}

@@ -1,0 +1,190 @@
+package k8sassigner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/k8sassigner"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+const (
+	namespace = "orders-1.eu"
+	role      = "../../docs/kubernetes/rbac.yaml"
+)
+
+func TestMain(m *testing.M) {
+	assignertest.Child(func(arg string) (assigner.Assigner, error) {
+		address, folder, _ := strings.Cut(arg, " ")
+		cluster, err := pod(address, folder)
+		return assigner.Leased(k8sassigner.LeaseStore(cluster, namespace), assigner.LeaseConfig{}), err
+	})
+	os.Exit(m.Run())
+}
+
+// pod returns the cluster as a pod with the service account of a folder has it.
+func pod(address, folder string) (k8sassigner.Cluster, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return k8sassigner.Cluster{}, err
+	}
+	env := map[string]string{"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
+	return k8sassigner.InClusterAt(func(name string) string { return env[name] }, folder)
+}
+
+// A kubernetes is an API server over an etcd.
+type kubernetes struct {
+	etcd, api *testserver.Server
+	folder    string // of the API server
+	account   string // the folder of a pod's service account
+	admin     *http.Client
+}
+
+// startKubernetes starts an API server. args are added to the command line of etcd.
+func startKubernetes(t *testing.T, args ...string) *kubernetes {
+	t.Helper()
+	path, err := filepath.Abs(role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kubernetes{folder: t.TempDir(), account: t.TempDir()}
+	k.etcd = testserver.Etcd(t, args...)
+	k.api = testserver.Kubernetes(t, k.etcd, k.folder, path)
+	authority, err := os.ReadFile(filepath.Join(k.folder, "certificate", "apiserver.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(k.account, "ca.crt"), string(authority))
+	write(t, filepath.Join(k.account, "namespace"), "ids")
+	k.allow(t, "secret-1")
+	k.give(t, "secret-1")
+	admin := t.TempDir()
+	for name, text := range map[string]string{"ca.crt": string(authority), "namespace": "ids", "token": "admin"} {
+		write(t, filepath.Join(admin, name), text)
+	}
+	cluster, err := pod(k.api.Addr(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.admin = cluster.Client
+	return k
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// allow makes a token the only one of the user ids.
+func (k *kubernetes) allow(t *testing.T, token string) {
+	t.Helper()
+	write(t, filepath.Join(k.folder, "tokens"), "admin admin\nstranger-1 stranger\n"+token+" ids\n")
+}
+
+// give puts a token into the service account, with the line feed that an editor adds.
+func (k *kubernetes) give(t *testing.T, token string) {
+	t.Helper()
+	write(t, filepath.Join(k.account, "token"), token+"\n")
+}
+
+// cluster returns the cluster as a new process has it. wrap may replace its transport.
+func (k *kubernetes) cluster(t *testing.T, wrap ...func(http.RoundTripper) http.RoundTripper) k8sassigner.Cluster {
+	t.Helper()
+	cluster, err := pod(k.api.Addr(), k.account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range wrap {
+		cluster.Client.Transport = w(cluster.Client.Transport)
+	}
+	return cluster
+}
+
+func (k *kubernetes) store(t *testing.T, name string) assigner.Store {
+	t.Helper()
+	return k8sassigner.LeaseStore(k.cluster(t), name)
+}
+
+// do sends a request as an administrator, and returns the answer.
+func (k *kubernetes) do(t *testing.T, method, path, body string) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, k.api.DSN()+"/apis/coordination.k8s.io/v1/namespaces/ids/leases"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := k.admin.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s, %v\n%s", method, path, answer.Status, err, text)
+	}
+	return text
+}
+
+// names returns the names of all Lease objects with a label.
+func (k *kubernetes) names(t *testing.T, selector string) (names []string) {
+	t.Helper()
+	var list struct {
+		Items []struct{ Metadata struct{ Name string } }
+	}
+	if err := json.Unmarshal(k.do(t, http.MethodGet, "?labelSelector="+selector, ""), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range list.Items {
+		names = append(names, item.Metadata.Name)
+	}
+	return names
+}
+
+// fixture is a namespace on a server that the cases share, one after the other.
+func (k *kubernetes) fixture(name string, downs func() (down []*testserver.Server)) func(t *testing.T) assignertest.StoreFixture {
+	return func(t *testing.T) assignertest.StoreFixture {
+		return assignertest.StoreFixture{
+			Handle: func() assigner.Store { return k.store(t, name) },
+			Other:  func(other string) assigner.Store { return k.store(t, other) },
+			Through: func(w *assignertest.Wire) assigner.Store {
+				cluster := k.cluster(t)
+				k8sassigner.WrapConns(cluster, w.Wrap)
+				return k8sassigner.LeaseStore(cluster, name)
+			},
+			Kill: func(*testing.T) {
+				for _, s := range downs() {
+					s.Kill9()
+					s.Restart()
+				}
+			},
+			Starts: 25, // a hundred clients with TLS take two minutes of a small machine
+			Delete: func(t *testing.T, workerID int64) {
+				k.do(t, http.MethodDelete, fmt.Sprintf("/uidring-%s-%d", name, workerID), "")
+			},
+			Clear: func(t *testing.T) { k.do(t, http.MethodDelete, "?labelSelector=uidring.github.io/namespace="+name, "") },
+			Down: func(*testing.T) (up func()) {
+				down := downs()
+				for _, s := range down {
+					s.Kill9()
+				}
+				return sync.OnceFunc(func() {
+					for _, s := range down {
+						s.Restart()
+					}
+				})
+			},
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package k8sassigner
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kvassigner"
+)
+
+// LeaseStore returns the store of a namespace of worker IDs, for [assigner.Leased],
+// [assigner.Auto] and [assigner.Fenced]:
+//
+//	numbers := assigner.Leased(k8sassigner.LeaseStore(cluster, "orders"), assigner.LeaseConfig{})
+//
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet in one table or message use the same namespace, in the same Kubernetes namespace. A name
+// that differs from an existing namespace only in letter case is rejected with
+// [assigner.ErrWorkerOverlap]. The store implements [assigner.Namespaced]; its methods return the
+// mistakes in the arguments of LeaseStore.
+//
+// The store returns an error when a write may have taken effect, and does not retry it. Without a
+// deadline a call may wait for the API server as long as the client does.
+//
+// Any number of goroutines may use the store at once.
+func LeaseStore(cluster Cluster, namespace string) assigner.Store {
+	return kvassigner.LeaseStore(&store{cluster}, namespace)
+}
+
+// A store keeps a key of package kvassigner in a Lease object.
+type store struct{ cluster Cluster }
+
+// Check implements [kvassigner.Checker].
+func (c *store) Check(string) error { return c.cluster.check() }
+
+// String names the store in log records.
+func (c *store) String() string {
+	return "Lease objects of Kubernetes namespace " + c.cluster.Namespace
+}
+
+func (c *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
+	var l lease
+	_, err = c.call(ctx, http.MethodGet, c.metadata(key).Name, nil, nil, &l)
+	switch {
+	case absent(err):
+		return nil, "", nil
+	case err != nil:
+		return nil, "", err
+	}
+	return []byte(l.Metadata.Annotations[annotationRecord]), l.Metadata.revision(), nil
+}
+
+func (c *store) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	l, err := c.newLease(key, value, revision, time.Now())
+	if err != nil {
+		return false, err
+	}
+	if revision == "" {
+		_, err = c.call(ctx, http.MethodPost, "", nil, l, nil)
+	} else {
+		_, err = c.call(ctx, http.MethodPut, l.Metadata.Name, nil, l, nil)
+	}
+	if absent(err) || is(err, "Conflict") || is(err, "AlreadyExists") {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// List starts again when a list takes so long that the API server forgets its first part.
+func (c *store) List(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
+	for {
+		entries, err := c.list(ctx, prefix)
+		if !is(err, "Expired") || ctx.Err() != nil {
+			return entries, err
+		}
+	}
+}
+
+func (c *store) list(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
+	query := url.Values{"labelSelector": {selector(prefix)}, "limit": {strconv.Itoa(kvassigner.BlockSize)}}
+	for {
+		var page struct {
+			Metadata struct{ Continue string }
+			Items    []lease
+		}
+		if _, err := c.call(ctx, http.MethodGet, "", query, nil, &page); err != nil {
+			return nil, err
+		}
+		for _, l := range page.Items {
+			entries = append(entries, kvassigner.Entry{Key: l.Metadata.Name, Value: []byte(l.Metadata.Annotations[annotationRecord])})
+		}
+		if page.Metadata.Continue == "" {
+			return entries, nil
+		}
+		query.Set("continue", page.Metadata.Continue)
+	}
+}
+
+// Status returns the time of the API server, and the UID of an object that Status creates once. It
+// reads the object from etcd, through the same server.
+func (c *store) Status(ctx context.Context) (assigner.Status, error) {
+	var l lease
+	now, err := c.call(ctx, http.MethodGet, anchor, nil, nil, &l)
+	if absent(err) {
+		l = lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
+			Name: anchor, Namespace: c.cluster.Namespace, Labels: map[string]string{labelManager: "uidring"}}}
+		if now, err = c.call(ctx, http.MethodPost, "", nil, l, &l); is(err, "AlreadyExists") {
+			now, err = c.call(ctx, http.MethodGet, anchor, nil, nil, &l)
+		}
+	}
+	if err != nil {
+		return assigner.Status{}, err
+	}
+	if l.Metadata.UID == "" {
+		return assigner.Status{}, fmt.Errorf("k8sassigner: Lease %s has no UID: %s is not an API server", anchor, redact(c.cluster.URL))
+	}
+	return assigner.Status{Now: now, Identity: "Lease " + anchor + " with UID " + l.Metadata.UID}, nil
+}

@@ -1,0 +1,282 @@
+package k8sassigner_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/k8sassigner"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// The API server, etcd and both are down in turn.
+func TestConformance(t *testing.T) {
+	k := startKubernetes(t)
+	var namespaces, outages atomic.Int64
+	turns := [][]*testserver.Server{{k.api}, {k.etcd}, {k.etcd, k.api}}
+	open := func(t *testing.T) assignertest.StoreFixture {
+		name := fmt.Sprint("namespace-", namespaces.Add(1))
+		return k.fixture(name, func() []*testserver.Server { return turns[int(outages.Add(1))%len(turns)] })(t)
+	}
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
+	if outages.Load() < int64(len(turns)) {
+		t.Errorf("%d outages, want %d at least", outages.Load(), len(turns))
+	}
+}
+
+func TestConformanceOfLeasedAsAnAssigner(t *testing.T) {
+	k := startKubernetes(t)
+	var namespaces atomic.Int64
+	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
+		name := fmt.Sprint("namespace-", namespaces.Add(1))
+		return assignertest.AssignerFixture{
+			Assigner:  func(string) assigner.Assigner { return assigner.Leased(k.store(t, name), assigner.LeaseConfig{}) },
+			Guarantee: assigner.GuaranteeFenced,
+			Reusable:  true,
+			Delete:    k.fixture(name, nil)(t).Delete,
+			Pinned:    true,
+		}
+	})
+	t.Run("ProcessesAtOnceGetDifferentWorkers", func(t *testing.T) {
+		const processes = 20
+		arg := func(int) string { return k.api.Addr() + " " + k.account }
+		if got := assignertest.Processes(t, processes, arg); len(got) != processes {
+			t.Errorf("%d processes have a worker, want %d", len(got), processes)
+		}
+	})
+}
+
+// everyCall returns the errors of all methods of a store.
+func everyCall(ctx context.Context, s assigner.Store) (errs []error) {
+	_, err := s.Status(ctx)
+	_, errLoadMeta := s.LoadMeta(ctx)
+	_, errSwapMeta := s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{})
+	_, errLoad := s.Load(ctx, sample().WorkerID)
+	_, errList := s.List(ctx)
+	_, errSwap := s.Swap(ctx, assigner.Row{}, sample(), time.Hour)
+	_, errExpired := s.Expired(ctx, 1)
+	_, errNamespaces := s.(assigner.Namespaced).Namespaces(ctx)
+	return []error{err, errLoadMeta, errSwapMeta, errLoad, errList, errSwap, errExpired, errNamespaces}
+}
+
+func sample() assigner.Row {
+	return assigner.Row{WorkerID: 4007, Version: 6, Fence: 5000, Token: "T", Owner: "orders-7d9f pid 1"}
+}
+
+func create(t *testing.T, s assigner.Store, row assigner.Row, ttl time.Duration) {
+	t.Helper()
+	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, ttl); !ok || err != nil {
+		t.Fatalf("create: %v, %v", ok, err)
+	}
+}
+
+func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
+	t.Helper()
+	row, err := s.Load(t.Context(), workerID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
+	good := k8sassigner.Cluster{Client: http.DefaultClient, URL: "https://127.0.0.1:1/prefix", Namespace: "ids"}
+	for _, tt := range []struct {
+		change    func(*k8sassigner.Cluster)
+		namespace string
+		want      []string
+	}{
+		{func(c *k8sassigner.Cluster) { *c = k8sassigner.Cluster{} }, "", []string{"Client is nil", `URL ""`, `Namespace ""`, `namespace ""`}},
+		{func(c *k8sassigner.Cluster) { c.URL = "https://me:hunter2@host" }, "orders", []string{`URL "https://me:xxxxx@host"`}},
+		{func(c *k8sassigner.Cluster) { c.URL = "https://me:hunter2@host\x7f" }, "orders", []string{`URL "…"`}},
+		{func(c *k8sassigner.Cluster) { c.URL = "https://host/?token=hunter2" }, "orders", []string{"no user, query or fragment"}},
+		{func(c *k8sassigner.Cluster) { c.URL = "host:443" }, "orders", []string{`URL "host:443"`}},
+		{func(c *k8sassigner.Cluster) { c.Namespace = "Ids" }, "orders", []string{`Namespace "Ids"`}},
+		{func(c *k8sassigner.Cluster) { c.Namespace = strings.Repeat("x", 64) }, "a/b", []string{"allowed: the name of a Kubernetes namespace", `namespace "a/b", allowed: 1 to 64`}},
+	} {
+		cluster := good
+		tt.change(&cluster)
+		for i, err := range everyCall(t.Context(), k8sassigner.LeaseStore(cluster, tt.namespace)) {
+			for _, part := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "hunter2") {
+					t.Errorf("%+v, namespace %q, call %d: %v; want %q", cluster, tt.namespace, i, err, part)
+				}
+			}
+		}
+	}
+}
+
+func TestProcessOutsideAPodHasNoCluster(t *testing.T) {
+	_, err := k8sassigner.InClusterAt(func(string) string { return "" }, t.TempDir())
+	for _, part := range []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "automountServiceAccountToken"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("InCluster: %v; want %q", err, part)
+		}
+	}
+}
+
+// A server without Lease objects, and a cluster without the Kubernetes namespace, answer 404 as
+// well.
+func TestOnlyAMissingLeaseIsNotAnError(t *testing.T) {
+	for name, text := range map[string]string{
+		"another server": "404 page not found",
+		"no API group":   `{"kind":"Status","code":404,"reason":"NotFound","message":"the server could not find the requested resource","details":{}}`,
+		"no namespace":   `{"kind":"Status","code":404,"reason":"NotFound","message":"namespaces \"ids\" not found","details":{"name":"ids","kind":"namespaces"}}`,
+		"no date":        "",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if text == "" {
+				w.Header()["Date"] = nil
+				_, _ = w.Write([]byte(`{"metadata":{"uid":"1"}}`))
+				return
+			}
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(text))
+		}))
+		cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
+		for i, err := range everyCall(t.Context(), k8sassigner.LeaseStore(cluster, namespace)) {
+			if err == nil || !strings.Contains(err.Error(), "k8sassigner: ") {
+				t.Errorf("%s: call %d: %v; want an error", name, i, err)
+			}
+		}
+		server.Close()
+	}
+}
+
+// The Role of the manifest is enough, and the token is read again after it was replaced.
+func TestAccess(t *testing.T) {
+	k := startKubernetes(t)
+	s := k.store(t, namespace)
+	if err := errors.Join(everyCall(t.Context(), s)...); err != nil {
+		t.Errorf("with the Role of the manifest: %v", err)
+	}
+	k.allow(t, "secret-2")
+	want := func(code string) {
+		t.Helper()
+		for i, err := range everyCall(t.Context(), s) {
+			if err == nil || !strings.Contains(err.Error(), code) || !strings.Contains(err.Error(), "get, list, create and update") || strings.Contains(err.Error(), "secret") {
+				t.Errorf("call %d: %v; want %s with advice, without the token", i, err, code)
+			}
+		}
+	}
+	want("401 Unauthorized")
+	k.give(t, "secret-2")
+	if err := errors.Join(everyCall(t.Context(), s)...); err != nil {
+		t.Errorf("with the new token: %v", err)
+	}
+	k.give(t, "stranger-1")
+	want("403 Forbidden")
+}
+
+// People see rows with kubectl get leases, and the objects fit the types of the API.
+func TestObjects(t *testing.T) {
+	k := startKubernetes(t)
+	s := k.store(t, namespace)
+	held, free, over := sample(), sample(), sample()
+	free.WorkerID, free.Token, over.WorkerID = 0, "", 131071
+	create(t, s, held, time.Minute)
+	create(t, s, free, 0)
+	create(t, s, over, 0)
+	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "T"}); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	names := k.names(t, "app.kubernetes.io/managed-by=uidring")
+	slices.Sort(names)
+	if want := []string{"uidring", "uidring-orders-1.eu-0", "uidring-orders-1.eu-131071", "uidring-orders-1.eu-4007", "uidring-orders-1.eu-meta"}; !slices.Equal(names, want) {
+		t.Errorf("objects %q, want %q", names, want)
+	}
+	for selector, want := range map[string]int{"uidring.github.io/namespace=" + namespace: 4, "uidring.github.io/block=4": 1, "uidring.github.io/block=meta": 1} {
+		if got := k.names(t, selector); len(got) != want {
+			t.Errorf("objects with %s: %q, want %d", selector, got, want)
+		}
+	}
+	var files []string
+	for _, name := range names {
+		text := k.do(t, http.MethodGet, "/"+name, "")
+		file := filepath.Join(t.TempDir(), name+".json")
+		write(t, file, string(text))
+		files = append(files, file)
+		var l struct {
+			Spec struct {
+				HolderIdentity                         string
+				LeaseDurationSeconds, LeaseTransitions int64
+				RenewTime                              time.Time
+			}
+		}
+		if err := json.Unmarshal(text, &l); err != nil {
+			t.Fatal(err)
+		}
+		isHeld := name == "uidring-orders-1.eu-4007"
+		expires := l.Spec.RenewTime.Add(time.Duration(l.Spec.LeaseDurationSeconds) * time.Second)
+		switch row := load(t, s, 4007); {
+		case isHeld && (l.Spec.HolderIdentity != held.Owner || l.Spec.LeaseTransitions != 5 || expires.Sub(row.Expires) < 0 || expires.Sub(row.Expires) > time.Second):
+			t.Errorf("%s: %+v, want it to show %+v", name, l.Spec, row)
+		case !isHeld && (l.Spec.HolderIdentity != "" || !l.Spec.RenewTime.IsZero()):
+			t.Errorf("%s: %+v, want no holder", name, l.Spec)
+		}
+	}
+	check(t, files...)
+}
+
+// Names that Kubernetes does not allow, or that look like the hash of such a name, are kept apart.
+func TestNamesOfNamespaces(t *testing.T) {
+	k := startKubernetes(t)
+	names := []string{"orders", "Orders", "orders-", "-", "0.-_", "a..b", "a.-b", "meta", "x--1", strings.Repeat("x", 63), strings.Repeat("x", 64)}
+	sum := sha256.Sum256([]byte("Orders"))
+	names = append(names, "x--"+hex.EncodeToString(sum[:16]))
+	for i, name := range names {
+		row := sample()
+		row.Fence = int64(i)
+		create(t, k.store(t, name), row, time.Hour)
+	}
+	for i, name := range names {
+		rows, err := k.store(t, name).List(t.Context())
+		if err != nil || len(rows) != 1 || rows[0].Fence != int64(i) {
+			t.Errorf("namespace %q has rows %+v, %v; want one with fence %d", name, rows, err, i)
+		}
+	}
+}
+
+// check compares objects with the types of the Kubernetes API.
+func check(t *testing.T, files ...string) {
+	t.Helper()
+	program := testserver.KubernetesProgram(t)
+	out, err := exec.CommandContext(t.Context(), program, append([]string{"-check"}, files...)...).CombinedOutput()
+	if lines := strings.Count(string(out), "\n"); err != nil || lines < len(files) {
+		t.Errorf("%v, %d objects of %d files\n%s", err, lines, len(files), out)
+	}
+}
+
+func TestManifests(t *testing.T) {
+	files, err := filepath.Glob("../../docs/kubernetes/*.yaml")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("manifests %q, %v; want three at least", files, err)
+	}
+	check(t, files...)
+	wrong := filepath.Join(t.TempDir(), "wrong.yaml")
+	text, err := os.ReadFile("../../docs/kubernetes/deployment.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, wrong, strings.Replace(string(text), "serviceAccountName:", "serviceAcountName:", 1))
+	program := testserver.KubernetesProgram(t)
+	if out, err := exec.CommandContext(t.Context(), program, "-check", wrong).CombinedOutput(); err == nil || !strings.Contains(string(out), "serviceAcountName") {
+		t.Errorf("a field that does not exist: %v\n%s", err, out)
+	}
+}

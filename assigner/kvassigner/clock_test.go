@@ -1,0 +1,93 @@
+package kvassigner_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kvassigner"
+)
+
+// A store without a clock keeps the time of the last write, and writes it twice a second at most.
+func TestTimeOfTheLastWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.now = nil
+		s, other := kvassigner.LeaseStore(m, namespace), kvassigner.LeaseStore(m, namespace)
+		if got := status(t, other); !got.Seen.IsZero() || !got.Now.Equal(time.Now()) {
+			t.Errorf("%+v before the first write, want Seen zero and this host's clock", got)
+		}
+		writes := 0
+		m.before = func(key string) {
+			if key == "seen/"+namespace {
+				writes++
+			}
+		}
+		row := create(t, s, sample(), time.Hour)
+		for range 50 {
+			time.Sleep(100 * time.Millisecond)
+			if ok, err := s.Swap(t.Context(), row, row, time.Hour); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			got := status(t, other)
+			if behind := got.Now.Sub(got.Seen); behind < 0 || behind >= 500*time.Millisecond {
+				t.Errorf("seen %v before the last write, want less than 0.5 s", behind)
+			}
+		}
+		if writes != 11 {
+			t.Errorf("the time was written %d times in 5 s, want 11", writes)
+		}
+	})
+}
+
+// A host whose clock was wrong writes again: the time goes back.
+func TestTimeOfTheLastWriteIsLowered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.now = nil
+		s := kvassigner.LeaseStore(m, namespace)
+		tomorrow := `{"Format":1,"Value":"` + time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339) + `"}`
+		if ok, err := m.Put(t.Context(), "seen/"+namespace, []byte(tomorrow), ""); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if got := status(t, s); got.Seen.Sub(got.Now) != 24*time.Hour {
+			t.Errorf("%+v, want Seen a day ahead", got)
+		}
+		create(t, s, sample(), time.Hour)
+		if got := status(t, s); !got.Seen.Equal(got.Now) {
+			t.Errorf("%+v after a write, want Seen now", got)
+		}
+	})
+}
+
+// The adapter reads the store's clock, which is three hours ahead, at most every ten seconds.
+func TestExpiryFollowsTheStoresClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.now = func() time.Time { return time.Now().Add(3 * time.Hour) }
+		s := kvassigner.LeaseStore(m, namespace)
+		row := create(t, s, sample(), time.Hour)
+		for i := range 60 {
+			time.Sleep(time.Second)
+			if ok, err := s.Swap(t.Context(), row, row, time.Hour); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			if got, want := load(t, s, row.WorkerID).Expires, time.Now().Add(4*time.Hour); !got.Equal(want.Truncate(time.Second)) {
+				t.Fatalf("after %d s: expires %v, want %v", i, got, want)
+			}
+		}
+		if m.looks != 7 {
+			t.Errorf("%d readings of the clock in a minute, want 7", m.looks)
+		}
+	})
+}
+
+func status(t *testing.T, s assigner.Store) assigner.Status {
+	t.Helper()
+	st, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}

@@ -1,0 +1,31 @@
+// Package kvassigner turns a store of keys and values into an [assigner.Store], and so into a
+// source of worker IDs. The store needs four operations: get, put if the revision matches, list by
+// prefix, and status. A [KV] for object storage with conditional writes, or for a configuration
+// service, takes about 80 lines:
+//
+//	numbers := assigner.Leased(kvassigner.LeaseStore(bucket{client}, "orders"), assigner.LeaseConfig{})
+//
+// Check it with RunStore and RunFaults of package assignertest.
+//
+// # Keys
+//
+// Keys have the characters a-z A-Z 0-9 . _ - and slashes, which separate folders:
+//
+//   - meta/orders is the meta row of namespace orders; the name is in lower case here;
+//   - worker/orders/0000000000000004/007 is the row of worker 4,007;
+//   - seen/orders is the time of the last write, on a store without a clock only.
+//
+// Each folder of rows has at most [BlockSize] of them. A KV may map a key to any name that no other
+// key has. Values are JSON of at most [MaxValue] bytes. No key is ever deleted.
+//
+// # Cost
+//
+// A renewal takes four requests: Status, Get, Put, and Status again. On a store without a clock
+// each Status takes one more, and the write two.
+//
+// A claim lists folders, beginning with a random one, until it has found 256 expired rows. It lists
+// all folders of a namespace with up to 32,000 rows. In a larger one it gives up after about that
+// many rows and takes a new worker ID; the next claim of the process goes on with other folders.
+// When all worker IDs have been given out and few are free, [assigner.ErrWorkersExhausted] may
+// therefore come too early. Generators try again after a second.
+package kvassigner

@@ -1,0 +1,106 @@
+package kvassigner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// [assigner.Fenced]. A namespace has 1 to 64 characters: letters, digits, dot, underscore and
+// hyphen. A name that differs from an existing namespace only in letter case is rejected with
+// [assigner.ErrWorkerOverlap]. The store implements [assigner.Namespaced]. Its methods return the
+// mistakes in the arguments of LeaseStore, and wrap the errors of kv.
+//
+// Any number of goroutines may use the store at once.
+func LeaseStore(kv KV, namespace string) assigner.Store {
+	l := &leases{kv: kv, err: assigner.CheckNamespace(namespace), namespace: namespace}
+	l.block.Store(rand.Uint64())
+	if c, ok := kv.(Checker); ok {
+		l.err = errors.Join(c.Check(namespace), l.err)
+	}
+	if kv == nil {
+		l.err = errors.Join(errors.New("kvassigner: kv is nil, allowed: any"), l.err)
+	}
+	return l
+}
+
+type leases struct {
+	kv        KV
+	err       error // of the arguments of LeaseStore
+	namespace string
+	clock     clock
+	block     atomic.Uint64 // where the next call of Expired starts
+}
+
+// String names the store in log records.
+func (l *leases) String() string { return fmt.Sprintf("%T, namespace %q", l.kv, l.namespace) }
+
+func (l *leases) metaKey() string { return metas + assigner.FoldNamespace(l.namespace) }
+
+func (l *leases) seenKey() string { return "seen/" + l.namespace }
+
+// workers is the prefix of the keys of rows.
+func (l *leases) workers() string { return "worker/" + l.namespace + "/" }
+
+// folder is the prefix of the keys of the rows in a block.
+func (l *leases) folder(block int64) string { return fmt.Sprintf("%s%016d/", l.workers(), block) }
+
+func (l *leases) rowKey(workerID int64) string {
+	return fmt.Sprintf("%s%03d", l.folder(workerID/BlockSize), workerID%BlockSize)
+}
+
+func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
+	if l.err != nil {
+		return assigner.Status{}, l.err
+	}
+	status, err := l.kv.Status(ctx)
+	if err != nil {
+		return assigner.Status{}, explain(ctx, "read the status of the store", err)
+	}
+	timeless := status.Now.IsZero()
+	if timeless {
+		seen, _, err := get[time.Time](ctx, l, l.seenKey())
+		if err != nil {
+			return assigner.Status{}, err
+		}
+		status.Now, status.Seen = time.Now(), seen.Value
+	}
+	l.clock.set(status.Now, timeless)
+	return status, nil
+}
+
+func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
+	stored, _, err := get[assigner.Row](ctx, l, l.rowKey(workerID))
+	return stored.Value, err
+}
+
+func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
+	return list[assigner.Row](ctx, l, l.workers())
+}
+
+func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
+	now, err := l.startWrite(ctx)
+	if err != nil {
+		return false, err
+	}
+	next.Expires = now.Add(ttl).UTC()
+	key := l.rowKey(next.WorkerID)
+	if err := checkTexts(key, map[string]string{"Token": next.Token, "Owner": next.Owner, "Holder": next.Holder, "Identity": next.Identity}); err != nil {
+		return false, err
+	}
+	return swap(ctx, l, key, next, func(stored assigner.Row) (bool, error) { return stored.Same(old), nil })
+}
+
+// explain adds the end of the context, which the error of a KV need not mention.
+func explain(ctx context.Context, action string, err error) error {
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w (%w)", err, ended)
+	}
+	return fmt.Errorf("kvassigner: cannot %s: %w", action, err)
+}

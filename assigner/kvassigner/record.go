@@ -1,0 +1,131 @@
+package kvassigner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// format is the version of the records that this code knows.
+const format = 1
+
+// A record is the value of a key, in JSON: a namedMeta, an [assigner.Row] or a time.
+type record[T any] struct {
+	Format int
+	Swap   string // random, of the call that wrote the record
+	Value  T
+}
+
+func newRecord[T any](value T) record[T] { return record[T]{format, rand.Text(), value} }
+
+// Row returns the row in the value of a key under worker/, for a KV that shows rows to people.
+func Row(value []byte) (assigner.Row, error) {
+	r, err := decode[assigner.Row]("of a row", value)
+	return r.Value, err
+}
+
+func decode[T any](key string, value []byte) (r record[T], err error) {
+	if err := json.Unmarshal(value, &r); err != nil {
+		return record[T]{}, fmt.Errorf("kvassigner: key %s was not written by this package: %w", key, err)
+	}
+	if r.Format != format {
+		return record[T]{}, fmt.Errorf("%w: key %s of the store has format %d, here %d; use a release of this library that knows it",
+			assigner.ErrLayoutMismatch, key, r.Format, format)
+	}
+	return r, nil
+}
+
+// get returns the record of a key and its revision, or the zero record when the key does not exist.
+func get[T any](ctx context.Context, l *leases, key string) (r record[T], revision string, err error) {
+	if l.err != nil {
+		return r, "", l.err
+	}
+	value, revision, err := l.kv.Get(ctx, key)
+	if err != nil {
+		return r, "", explain(ctx, "read "+key, err)
+	}
+	if revision == "" {
+		return r, "", nil
+	}
+	r, err = decode[T](key, value)
+	return r, revision, err
+}
+
+func put[T any](ctx context.Context, l *leases, key string, r record[T], revision string) (bool, error) {
+	value, err := json.Marshal(r)
+	if err == nil && len(value) > MaxValue {
+		err = fmt.Errorf("its texts take %d bytes, allowed: %d in all", len(value), MaxValue)
+	}
+	if err != nil {
+		return false, explain(ctx, "write "+key, err)
+	}
+	ok, err := l.kv.Put(ctx, key, value, revision)
+	if err != nil {
+		return false, explain(ctx, "write "+key, err)
+	}
+	return ok, nil
+}
+
+// list returns the values of all records with a prefix.
+func list[T any](ctx context.Context, l *leases, prefix string) ([]T, error) {
+	if l.err != nil {
+		return nil, l.err
+	}
+	entries, err := l.kv.List(ctx, prefix)
+	if err != nil {
+		return nil, explain(ctx, "list "+prefix, err)
+	}
+	values := make([]T, len(entries))
+	for i, e := range entries {
+		r, err := decode[T](e.Key, e.Value)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = r.Value
+	}
+	return values, nil
+}
+
+// swap writes next if holds accepts the stored value of the key, or the zero value when the key
+// does not exist.
+func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(T) (bool, error)) (bool, error) {
+	mine := newRecord(next)
+	for {
+		stored, revision, err := get[T](ctx, l, key)
+		if err != nil {
+			return false, err
+		}
+		if stored.Swap == mine.Swap {
+			return true, nil // a client that sent the write twice got the answer to the second one
+		}
+		if ok, err := holds(stored.Value); !ok || err != nil {
+			return false, err
+		}
+		// After false, another process has written the key, perhaps only to renew the row with the
+		// same fence.
+		if ok, err := put(ctx, l, key, mine, revision); ok || err != nil {
+			return ok, err
+		}
+		if err := ctx.Err(); err != nil {
+			return false, explain(ctx, "write "+key, err)
+		}
+	}
+}
+
+// checkTexts rejects texts that are not UTF-8, since JSON would change them.
+func checkTexts(key string, texts map[string]string) error {
+	var errs []error
+	for _, field := range slices.Sorted(maps.Keys(texts)) {
+		if !utf8.ValidString(texts[field]) {
+			errs = append(errs, fmt.Errorf("kvassigner: key %s: %s %q, allowed: UTF-8", key, field, texts[field]))
+		}
+	}
+	return errors.Join(errs...)
+}

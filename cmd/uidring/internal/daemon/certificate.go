@@ -1,0 +1,43 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// newCertificate returns a certificate of two PEM files: the first has the certificate and its
+// chain, the second the key.
+func newCertificate(cert, key string) *watchedFile[tls.Certificate] {
+	return &watchedFile[tls.Certificate]{
+		name:  "certificate",
+		files: []string{cert, key},
+		parse: func(contents [][]byte) (tls.Certificate, error) {
+			pair, err := tls.X509KeyPair(contents[0], contents[1])
+			if err != nil {
+				return pair, fmt.Errorf("tls-cert %s, tls-key %s: %w", cert, key, err)
+			}
+			if end := pair.Leaf.NotAfter; time.Now().After(end) {
+				return pair, fmt.Errorf("tls-cert %s: expired at %s, allowed: a valid certificate", cert, end.UTC().Format(time.RFC3339))
+			}
+			return pair, nil
+		},
+		describe: func(pair tls.Certificate) string {
+			return fmt.Sprintf("%s, until %s", pair.Leaf.Subject, pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
+		},
+	}
+}
+
+// tlsConfig presents the current certificate to each client.
+func tlsConfig(certificate *watchedFile[tls.Certificate], lowest uint16) *tls.Config {
+	return &tls.Config{
+		MinVersion: lowest,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if c := certificate.current(); c != nil {
+				return c, nil
+			}
+			return nil, errors.New("daemon: no certificate")
+		},
+	}
+}

@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/process"
+)
+
+// programEnv has the path of the program while tests run.
+const programEnv = "TEST_UIDRING"
+
+// TestMain builds the program once, as it is built for others: static.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "uidring-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	program := filepath.Join(dir, "uidring")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-buildvcs=false", "-o", program, "github.com/uidring/uidring/cmd/uidring")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	code := 1
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v: %v\n%s", build, err, out)
+	} else if err := os.Setenv(programEnv, program); err == nil {
+		code = m.Run()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// A child is a process of the program. It belongs to the test, which kills it in the end.
+type child struct {
+	*process.Process
+	t       *testing.T
+	log     *logbook
+	address string // once it listens
+}
+
+// serve starts uidring serve on a free port with more arguments, and returns once it has a worker
+// ID.
+func serve(t *testing.T, args ...string) *child {
+	t.Helper()
+	c := launch(t, exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, args...)...))
+	c.ready()
+	return c
+}
+
+// launch starts a command in an environment without settings.
+func launch(t *testing.T, cmd *exec.Cmd) *child {
+	t.Helper()
+	if cmd.Env == nil {
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "STATE_DIRECTORY=") }),
+			"XDG_STATE_HOME="+t.TempDir()) // no store is known
+	}
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "UIDRING_") })
+	c := &child{t: t, log: new(logbook)}
+	cmd.Stderr = c.log
+	var err error
+	if c.Process, err = process.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Kill)
+	return c
+}
+
+func (c *child) ready() {
+	c.t.Helper()
+	poll.Until(c.t, "a worker ID", func() bool {
+		if c.hasEnded() {
+			c.t.Fatalf("%v: %v\n%s", c.Cmd, c.Cmd.ProcessState, c.log)
+		}
+		return c.log.find("ready") != nil
+	})
+	c.address = c.log.find("listening")["address"].(string)
+}
+
+func (c *child) hasEnded() bool {
+	select {
+	case <-c.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// worker is the worker ID that it has begun with.
+func (c *child) worker() int { return int(c.log.find("ready")["worker"].(float64)) }
+
+func (c *child) url() string { return "http://" + c.address }
+
+func (c *child) signal(s os.Signal) {
+	c.t.Helper()
+	if err := c.Cmd.Process.Signal(s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// terminate asks it to end, and wants it to do so in order.
+func (c *child) terminate() {
+	c.t.Helper()
+	c.signal(syscall.SIGTERM)
+	c.wait()
+	if code := c.Cmd.ProcessState.ExitCode(); code != 0 || c.log.find("stopped") == nil {
+		c.t.Errorf("after SIGTERM: %v, want exit status 0\n%s", c.Cmd.ProcessState, c.log)
+	}
+}
+
+func (c *child) wait() {
+	c.t.Helper()
+	select {
+	case <-c.Ended():
+	case <-time.After(patience):
+		c.t.Fatalf("%v has not ended within %v\n%s", c.Cmd, patience, c.log)
+	}
+}

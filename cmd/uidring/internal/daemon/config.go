@@ -1,0 +1,130 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+)
+
+// storeTimeout is the time limit for each call to the store of worker IDs.
+const storeTimeout = 10 * time.Second
+
+// A Config configures a Service. No field has a default. Errors use the names of the command's
+// settings for the fields.
+type Config struct {
+	// Listen is host:port. An address that other hosts reach requires TokenFile and CertFile, or
+	// Insecure.
+	Listen string
+	// Insecure allows other hosts to connect without tokens or without TLS.
+	Insecure bool
+	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no
+	// TLS.
+	CertFile, KeyFile string
+	// MinTLS is the lowest version of TLS, tls.VersionTLS12 or tls.VersionTLS13.
+	MinTLS uint16
+	// TokenFile has the tokens of clients, see httpapi.ParseTokens. Empty: clients need no token.
+	TokenFile string
+	// MaxConnections is the largest number of concurrent connections, at least 1. Others wait.
+	MaxConnections int
+
+	// MaxBatch, Rate, Burst and MaxRequests limit the IDs and requests of clients, see
+	// httpapi.Config.
+	MaxBatch, Burst, MaxRequests int
+	Rate                         float64
+
+	// StoreURL is the URL of the store of worker IDs, see package storeurl. Namespace is a
+	// namespace of it.
+	StoreURL, Namespace string
+	// CreateSchema creates the missing parts of the store.
+	CreateSchema bool
+	// KnownStores is a folder that lists the stores of this host that the service has used. With it
+	// the service notices a lost store, or a second one. The service creates the folder, which has
+	// to be outside of the stores. Empty: no list.
+	KnownStores string
+	// NewStore creates a store where Run would otherwise return ErrSecondStore.
+	NewStore bool
+	// Lease configures the lease. The service sets its Logger.
+	Lease assigner.LeaseConfig
+	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
+	Generator cached.Config
+
+	// Drain is the time from the first 503 of /readyz until the service stops listening, 0 or more.
+	Drain time.Duration
+	// Grace is the time limit for requests under way after that, more than 0.
+	Grace time.Duration
+
+	// Version of the program, for the page.
+	Version string
+	// Logger gets the records of the process; required.
+	Logger *slog.Logger
+}
+
+// check reports all mistakes that it finds without opening files or the store.
+func (cfg *Config) check() error {
+	errs := []error{cfg.checkListen()}
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check((cfg.CertFile == "") == (cfg.KeyFile == ""), "tls-cert %q and tls-key %q, allowed: both or neither", cfg.CertFile, cfg.KeyFile)
+	check(cfg.MinTLS == tls.VersionTLS12 || cfg.MinTLS == tls.VersionTLS13, "tls-min %s, allowed: 1.2, 1.3", tls.VersionName(cfg.MinTLS))
+	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
+	check(cfg.MaxRequests >= 1, "max-requests %d, allowed: 1 or more", cfg.MaxRequests)
+	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= httpapi.LargestBatch, "max-batch %d, allowed: 1 to %d", cfg.MaxBatch, httpapi.LargestBatch)
+	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", cfg.Rate, math.MaxInt32)
+	check(cfg.Burst == 0 || cfg.Burst >= cfg.MaxBatch, "burst %d, allowed: 0 (the default) or at least max-batch, %d", cfg.Burst, cfg.MaxBatch)
+	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (30s) or more", cfg.Lease.Window)
+	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
+	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
+	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
+	return errors.Join(append(errs, cfg.checkGenerator()...)...)
+}
+
+// settingNames are the names of the settings for the fields of a cached.Config.
+var settingNames = map[string]string{"DatacenterID": "datacenter", "BoostPower": "boost-power", "MaxAhead": "max-ahead"}
+
+// checkGenerator returns the mistakes in cfg.Generator, with the names of the settings.
+func (cfg *Config) checkGenerator() (errs []error) {
+	all, _ := cfg.Generator.Validate().(interface{ Unwrap() []error })
+	if all == nil {
+		return nil
+	}
+	for _, err := range all.Unwrap() {
+		mistake, ok := errors.AsType[*cached.FieldError](err)
+		switch {
+		case ok && mistake.Field == "Assigner": // the service sets it later
+		case ok && settingNames[mistake.Field] != "":
+			errs = append(errs, fmt.Errorf("%s %s, allowed: %s", settingNames[mistake.Field], mistake.Given, mistake.Allowed))
+		default:
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// withSettings adds to an error of the library the names of the settings for the fields that the
+// error mentions.
+func withSettings(err error) error {
+	for _, row := range []struct {
+		cause    error
+		settings string
+	}{
+		{assigner.ErrStoreNotDurable, "allow-undurable"},
+		{assigner.ErrLayoutMismatch, "layout, epoch, datacenter, first-worker-id"},
+		{assigner.ErrWorkerOutOfRange, "first-worker-id"},
+		{assigner.ErrWorkerAheadOfClock, "max-ahead"},
+	} {
+		if errors.Is(err, row.cause) {
+			return fmt.Errorf("%w (settings: %s)", err, row.settings)
+		}
+	}
+	return err
+}

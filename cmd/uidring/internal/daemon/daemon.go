@@ -1,0 +1,225 @@
+// Package daemon is the process of uidring serve: its listener, its generator with the lease of a
+// worker ID, the reloading of its certificate and tokens, and the order of start and shutdown.
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+)
+
+// A Service is the process of uidring serve. Create it with [New] and call Run once.
+type Service struct {
+	cfg         Config
+	logger      *slog.Logger
+	store       *storeurl.Store
+	storeID     string                        // ID of the namespace; "" if unknown
+	known       []knownStore                  // stores of this host that were used before
+	certificate *watchedFile[tls.Certificate] // nil: no TLS
+	tokens      *watchedFile[httpapi.Tokens]  // nil: clients need no token
+	readiness   readiness
+	newConns    newConns
+	ending      chan struct{} // closed when event streams have to end
+}
+
+// New checks the configuration, reads the files that it names, and opens the store, see
+// storeurl.Open. It reports all mistakes at once. Call Run afterwards.
+func New(cfg Config) (*Service, error) {
+	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
+	err := cfg.check()
+	if cfg.CertFile != "" && cfg.KeyFile != "" {
+		s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
+		err = errors.Join(err, s.certificate.load())
+	}
+	if cfg.TokenFile != "" {
+		s.tokens = newTokens(cfg.TokenFile)
+		err = errors.Join(err, s.tokens.load())
+	}
+	var errStore error
+	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)
+	if err = errors.Join(err, errStore); err != nil {
+		s.closeStore()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Run serves until ctx ends, and then returns nil. It returns an error if it cannot listen, or if
+// it gets no worker ID because the store is unreachable or refuses, and ErrSecondStore. It does not
+// retry the start: systemd and others do. On SIGHUP it reads its files again.
+func (s *Service) Run(ctx context.Context) error {
+	defer s.closeStore()
+	l, err := s.cfg.listen(ctx)
+	if err != nil {
+		return err
+	}
+	s.logger.Info("listening", "address", l.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
+
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	w := newWatch(s.files(), s.reload, s.logger)
+	group.Go(func() { w.run(background) })
+	return s.serve(ctx, l)
+}
+
+// files returns the files that may change while the process runs.
+func (s *Service) files() (files []string) {
+	if s.certificate != nil {
+		files = append(files, s.certificate.files...)
+	}
+	if s.tokens != nil {
+		files = append(files, s.tokens.files...)
+	}
+	return files
+}
+
+// reload reads the files again.
+func (s *Service) reload(asked bool) {
+	if s.certificate != nil {
+		s.certificate.refresh(asked, s.logger)
+	}
+	if s.tokens != nil {
+		s.tokens.refresh(asked, s.logger)
+	}
+}
+
+func (s *Service) closeStore() {
+	if s.store == nil {
+		return
+	}
+	if err := s.store.Close(); err != nil {
+		s.logger.Warn("store not closed", "store", s.store.String(), "error", err)
+	}
+}
+
+// serve listens on l, takes a worker ID and serves the API. When ctx ends it undoes that in
+// reverse.
+func (s *Service) serve(ctx context.Context, l net.Listener) error {
+	h := newHTTPServer(&s.readiness, s.certificate != nil, s.logger)
+	h.ConnState = s.newConns.track
+	failed := make(chan error, 1)
+	go func() { failed <- s.accept(h, l) }()
+	generator, err := s.generator(ctx)
+	if err != nil {
+		_ = h.Close() // no request was accepted yet
+		<-failed
+		if ctx.Err() != nil {
+			s.logger.Info("stopped", "issued", 0)
+			return nil
+		}
+		return err
+	}
+	api, err := s.api(generator)
+	if err != nil {
+		return errors.Join(err, h.Close(), <-failed, generator.Close())
+	}
+	s.readiness.open(api)
+	s.notify(daemon.SdNotifyReady)
+	s.logger.Info("ready", "page", s.pageURL(l.Addr()), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
+		"this_host_only", s.store.Path() != "")
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	s.stop(h, l, api, generator)
+	return err
+}
+
+// pageURL returns the URL of the page at an address.
+func (s *Service) pageURL(address net.Addr) string {
+	if s.certificate != nil {
+		return "https://" + address.String() + "/"
+	}
+	return "http://" + address.String() + "/"
+}
+
+// accept serves connections. It returns nil once h or l is closed.
+func (s *Service) accept(h *http.Server, l net.Listener) error {
+	err := error(nil)
+	if s.certificate != nil {
+		h.TLSConfig = tlsConfig(s.certificate, s.cfg.MinTLS)
+		err = h.ServeTLS(l, "", "")
+	} else {
+		err = h.Serve(l)
+	}
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return fmt.Errorf("listen %s: %w", l.Addr(), err)
+}
+
+// generator takes a worker ID and returns a generator. It waits for the end of a quarantine; other
+// waits end after storeTimeout.
+func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
+	blank, err := s.makeStore(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", s.store, err)
+	}
+	lease, cfg := s.cfg.Lease, s.cfg.Generator
+	lease.Logger, cfg.Logger = s.logger, s.logger
+	cfg.Assigner = assigner.Leased(s.store.Store, lease)
+	cfg.AssignTimeout = storeTimeout
+	g, err := cached.NewContext(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", s.store, withSettings(err))
+	}
+	if blank {
+		s.logger.Warn("new store: a server with another store gives out the same IDs",
+			"path", s.store.Path(), "namespace", s.cfg.Namespace)
+	}
+	s.noteStore(ctx)
+	return g, nil
+}
+
+// makeStore creates the missing parts of the store, unless the service expects another store. It
+// reports whether the store was blank.
+func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	if blank, err = s.checkStore(ctx); err == nil && s.cfg.CreateSchema {
+		err = s.store.Create(ctx)
+	}
+	return blank, err
+}
+
+// stop finishes the requests under way, for at most the grace, and releases the worker ID.
+func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, generator *cached.Generator) {
+	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
+	s.notify(daemon.SdNotifyStopping)
+	api.Drain()
+	s.readiness.drain()
+	time.Sleep(s.cfg.Drain)
+	close(s.ending)
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
+	defer cancel()
+	_ = l.Close() // the service is ending: an error has no consequence
+	s.newConns.wait(ctx)
+	if err := h.Shutdown(ctx); err != nil {
+		s.logger.Warn("requests were cut off", "error", err)
+		_ = h.Close()
+	}
+	_ = generator.Close() // it logs its error; the lease then expires by itself
+	s.logger.Info("stopped", "issued", generator.Stats().Issued)
+}
+
+// notify reports a state to systemd, if systemd started the process.
+func (s *Service) notify(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		s.logger.Warn("systemd not notified", "state", state, "error", err)
+	}
+}

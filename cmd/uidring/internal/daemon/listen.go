@@ -1,0 +1,96 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// Bounds of a connection. The event stream of the page sets its own.
+const (
+	headerTimeout = 5 * time.Second  // for the TLS handshake, and for the header of a request
+	readTimeout   = 10 * time.Second // for a whole request
+	writeTimeout  = 30 * time.Second // from the end of the header to the end of the answer
+	idleTimeout   = 2 * time.Minute  // between two requests
+	maxHeader     = 16 << 10         // bytes of a header; net/http adds some slack
+	maxStreams    = 250              // requests at once on a connection of HTTP/2
+)
+
+// checkListen rejects an address that other hosts reach without tokens or without TLS, unless
+// Insecure is set.
+func (cfg *Config) checkListen() error {
+	if _, _, err := net.SplitHostPort(cfg.Listen); err != nil {
+		return fmt.Errorf("listen %q, allowed: host:port, such as 127.0.0.1:8080, [::1]:8080 or :8080", cfg.Listen)
+	}
+	if cfg.Insecure || !cfg.reachable() {
+		return nil
+	}
+	var lacks []string
+	if cfg.TokenFile == "" {
+		lacks = append(lacks, "no tokens: set tokens")
+	}
+	if cfg.CertFile == "" {
+		lacks = append(lacks, "no TLS: set tls-cert and tls-key")
+	}
+	if lacks == nil {
+		return nil
+	}
+	return fmt.Errorf("listen %s can be reached from other hosts, and has %s; or set insecure if a proxy or firewall protects it",
+		cfg.Listen, strings.Join(lacks, ", and "))
+}
+
+// reachable reports whether other hosts can connect to the address.
+func (cfg *Config) reachable() bool {
+	host, _, err := net.SplitHostPort(cfg.Listen)
+	return err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback()
+}
+
+// listen opens the socket. Connections above the limit wait in the kernel's queue.
+func (cfg *Config) listen(ctx context.Context) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen %s: %w", cfg.Listen, err)
+	}
+	return netutil.LimitListener(l, cfg.MaxConnections), nil
+}
+
+// newHTTPServer returns a server of HTTP/1.1 and HTTP/2, with TLS if encrypted is true.
+func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(encrypted)
+	protocols.SetUnencryptedHTTP2(!encrypted)
+	return &http.Server{
+		Handler:           handler,
+		Protocols:         protocols,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: idleTimeout / 4},
+		ErrorLog:          log.New(&errorLog{logger}, "", 0),
+	}
+}
+
+// errorLog logs the errors of net/http. Most are mistakes of clients, such as port scans instead
+// of a TLS handshake, and appear at level DEBUG only.
+type errorLog struct{ logger *slog.Logger }
+
+func (e *errorLog) Write(p []byte) (int, error) {
+	level := slog.LevelDebug
+	if bytes.HasPrefix(p, []byte("http: Accept error")) { // such as too many open files
+		level = slog.LevelWarn
+	}
+	e.logger.Log(context.Background(), level, string(bytes.TrimSpace(p)))
+	return len(p), nil
+}

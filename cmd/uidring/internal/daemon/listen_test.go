@@ -1,0 +1,288 @@
+package daemon
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOtherHostsNeedTokensAndTLS(t *testing.T) {
+	const token, plain = "has no tokens", "no TLS"
+	for _, tt := range []struct {
+		listen   string
+		tokens   bool
+		tls      bool
+		insecure bool
+		want     []string // parts of the error; none: allowed
+	}{
+		{listen: "127.0.0.1:8080"},
+		{listen: "127.9.9.9:0"},
+		{listen: "[::1]:8080"},
+		{listen: "localhost:8080"},
+		{listen: ":8080", want: []string{token, plain}},
+		{listen: "0.0.0.0:8080", want: []string{token, plain}},
+		{listen: "[::]:8080", want: []string{token, plain}},
+		{listen: "10.0.0.1:8080", tokens: true, want: []string{plain}},
+		{listen: "ids.example.com:8080", tls: true, want: []string{token}},
+		{listen: "localhost.example.com:8080", tls: true, want: []string{token}},
+		{listen: ":8080", tokens: true, tls: true},
+		{listen: ":8080", insecure: true},
+		{listen: "8080", insecure: true, want: []string{`listen "8080", allowed: host:port`}},
+		{listen: "", want: []string{`listen "", allowed: host:port`}},
+	} {
+		cfg := Config{Listen: tt.listen, Insecure: tt.insecure}
+		if tt.tokens {
+			cfg.TokenFile = "tokens"
+		}
+		if tt.tls {
+			cfg.CertFile = "cert.pem"
+		}
+		err := cfg.checkListen()
+		if (err == nil) != (len(tt.want) == 0) {
+			t.Errorf("%+v: %v", tt, err)
+			continue
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v, want %q in it", tt, err, want)
+			}
+		}
+	}
+}
+
+// listening serves a handler with bounds that a test can wait for, and returns its address.
+func listening(t *testing.T, connections int, handler http.HandlerFunc, adapt func(*http.Server)) string {
+	t.Helper()
+	cfg := Config{Listen: "127.0.0.1:0", MaxConnections: connections}
+	l, err := cfg.listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newHTTPServer(handler, false, slog.New(slog.DiscardHandler))
+	if adapt != nil {
+		adapt(s)
+	}
+	ended := make(chan error)
+	go func() { ended <- s.Serve(l) }()
+	t.Cleanup(func() {
+		_ = s.Close()
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+func ok(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }
+
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// The server disconnects a client that sends its header byte by byte, or nothing, after the time
+// limit for a header.
+func TestSlowHeaderIsCutOff(t *testing.T) {
+	const bound = 200 * time.Millisecond
+	address := listening(t, 10, ok, func(s *http.Server) { s.ReadHeaderTimeout = bound })
+	for _, first := range []string{"", "GET / HTTP/1.1\r\nHost: a\r\nX: "} {
+		began := time.Now() // before the server knows of the connection
+		conn := dial(t, address)
+		if _, err := io.WriteString(conn, first); err != nil {
+			t.Fatal(err)
+		}
+		drip := time.NewTicker(bound / 10)
+		defer drip.Stop()
+		gone := make(chan error, 1)
+		go func() {
+			_, err := io.Copy(io.Discard, conn)
+			gone <- err
+		}()
+		for cut := false; !cut; {
+			select {
+			case <-drip.C:
+				if first != "" {
+					_, _ = io.WriteString(conn, "a") // an error shows in gone
+				}
+			case err := <-gone:
+				if errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("after %q: still connected after %v", first, time.Since(began))
+				}
+				cut = true
+			}
+		}
+		if took := time.Since(began); took < bound {
+			t.Errorf("after %q: cut off after %v, the bound is %v", first, took, bound)
+		}
+	}
+}
+
+// A body that never comes does not hold a connection either.
+func TestSlowBodyIsCutOff(t *testing.T) {
+	address := listening(t, 10, ok, func(s *http.Server) { s.ReadTimeout = 200 * time.Millisecond })
+	conn := dial(t, address)
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("still connected")
+	}
+}
+
+func TestHeaderIsBounded(t *testing.T) {
+	address := listening(t, 10, ok, nil)
+	for _, tt := range []struct{ size, want int }{{8 << 10, http.StatusOK}, {1 << 20, http.StatusRequestHeaderFieldsTooLarge}} {
+		conn := dial(t, address)
+		go func() { // the server answers before it has read all
+			_, _ = fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: a\r\nX: %s\r\n\r\n", strings.Repeat("a", tt.size))
+		}()
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("header of %d bytes: %v", tt.size, err)
+		}
+		if answer.StatusCode != tt.want {
+			t.Errorf("header of %d bytes: status %d, want %d", tt.size, answer.StatusCode, tt.want)
+		}
+	}
+}
+
+func TestConnectionsAboveTheLimitWait(t *testing.T) {
+	const limit = 2
+	address := listening(t, limit, ok, nil)
+	request := func(conn net.Conn) (status int, err error) {
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			return 0, err
+		}
+		return answer.StatusCode, nil
+	}
+	var conns []net.Conn
+	for range limit {
+		conn := dial(t, address)
+		if status, err := request(conn); status != http.StatusOK {
+			t.Fatalf("within the limit: status %d, %v", status, err)
+		}
+		conns = append(conns, conn)
+	}
+	waiting := dial(t, address)
+	if err := waiting.SetDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := request(waiting); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("above the limit: status %d, %v, want no answer yet", status, err)
+	}
+	_ = conns[0].Close()
+	if err := waiting.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := http.ReadResponse(bufio.NewReader(waiting), nil); err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("after one has left: %v", err)
+	}
+}
+
+// The bounds of requests are not for event streams, which move them on.
+func TestStreamOutlivesTheBoundsOfRequests(t *testing.T) {
+	const bound = 100 * time.Millisecond
+	const events = 10
+	stream := func(w http.ResponseWriter, r *http.Request) {
+		conn := http.NewResponseController(w)
+		if err := conn.SetReadDeadline(time.Time{}); err != nil {
+			t.Error(err)
+		}
+		for range events {
+			if err := conn.SetWriteDeadline(time.Now().Add(10 * bound)); err != nil {
+				t.Error(err)
+			}
+			fmt.Fprintln(w, "event")
+			if err := conn.Flush(); err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-time.After(bound / 2):
+			case <-r.Context().Done():
+				t.Error(context.Cause(r.Context()))
+				return
+			}
+		}
+	}
+	address := listening(t, 10, stream, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = bound, bound })
+	for name, client := range clients(t, nil) {
+		answer, err := client.Get("http://" + address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if n := strings.Count(string(body), "event\n"); err != nil || n != events {
+			t.Errorf("%s: %d events of %d, then %v", name, n, events, err)
+		}
+	}
+}
+
+// clients are one for HTTP/1.1 and one for HTTP/2.
+func clients(t *testing.T, trust *tls.Config) map[string]*http.Client {
+	t.Helper()
+	all := make(map[string]*http.Client)
+	for _, version := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		protocols := new(http.Protocols)
+		protocols.SetHTTP1(version == "HTTP/1.1")
+		protocols.SetHTTP2(version == "HTTP/2.0")
+		protocols.SetUnencryptedHTTP2(version == "HTTP/2.0")
+		transport := &http.Transport{
+			Protocols:           protocols,
+			TLSClientConfig:     trust.Clone(),
+			MaxIdleConnsPerHost: 100,
+			HTTP2:               &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}, // bytes that a server can send to a client that does not read
+		}
+		t.Cleanup(transport.CloseIdleConnections)
+		all[version] = &http.Client{Transport: transport, Timeout: patience}
+	}
+	return all
+}
+
+func TestBothVersionsOfHTTPAreSpokenInPlainText(t *testing.T) {
+	address := listening(t, 10, ok, nil)
+	for version, client := range clients(t, nil) {
+		answer, err := client.Get("http://" + address)
+		if err != nil {
+			t.Fatalf("%s: %v", version, err)
+		}
+		_ = answer.Body.Close()
+		if answer.Proto != version {
+			t.Errorf("asked in %s, answered in %s", version, answer.Proto)
+		}
+	}
+}
+
+// Mistakes of clients would fill the log, but errors that concern the operator must be in it.
+func TestComplaintsOfHTTPAreToldApart(t *testing.T) {
+	for text, want := range map[string]string{
+		"http: TLS handshake error from 10.0.0.1:1: EOF\n":                       "",
+		"http: Accept error: accept tcp: too many open files; retrying in 5ms\n": "level=WARN",
+	} {
+		var log bytes.Buffer
+		s := newHTTPServer(http.HandlerFunc(ok), false, slog.New(slog.NewTextHandler(&log, nil)))
+		s.ErrorLog.Print(text)
+		if (want == "") != (log.Len() == 0) || !strings.Contains(log.String(), want) {
+			t.Errorf("%q is logged as %q, want %q", text, &log, want)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+)
+
+// ErrSecondStore: the store is new although another store is expected, or a copy of another store.
+// Servers with separate stores give out the same IDs. Starting again does not help.
+var ErrSecondStore = errors.New("second store of worker IDs")
+
+// checkStore rejects a store on this host that must not be used, and reports whether it is blank.
+// Call it before the store is created.
+func (s *Service) checkStore(ctx context.Context) (blank bool, err error) {
+	path := s.store.Path()
+	if path == "" {
+		return false, nil
+	}
+	if s.known, err = knownStores(s.cfg.KnownStores, s.cfg.Namespace); err != nil {
+		s.logger.Warn("not all stores of this host are known: a second one may go unnoticed", "error", err)
+	}
+	if blank, err = s.store.Blank(ctx); err != nil {
+		return false, err
+	}
+	id := ""
+	if !blank {
+		meta, err := s.store.LoadMeta(ctx)
+		if err != nil && !errors.Is(err, sqlassigner.ErrTableMissing) {
+			return false, err
+		}
+		id = meta.Namespace
+	}
+	if id != "" {
+		if err := s.copied(path, id); err != nil {
+			return false, err
+		}
+	}
+	err = s.unexpected(path, id, blank)
+	if s.cfg.NewStore {
+		if err == nil && !blank {
+			s.logger.Warn("new-store is set and not needed: remove it, since a store that is lost would be replaced unnoticed")
+		}
+		err = nil
+	}
+	return blank, err
+}
+
+// copied rejects the copy of a store whose original still exists. A moved store is not a copy.
+func (s *Service) copied(path, id string) error {
+	for _, k := range s.known {
+		if k.ID == id && !k.isAt(path) && k.exists() {
+			return fmt.Errorf("%w: %s is a copy of %s, which is still there: both give out the same IDs; use the original, or delete it "+
+				"if the copy takes its place", ErrSecondStore, path, k.Path)
+		}
+	}
+	return nil
+}
+
+// unexpected rejects a store if a store of this namespace with another ID is known, and a blank
+// store on an address that other hosts reach. The id "" means that the store has no namespace.
+func (s *Service) unexpected(path, id string, blank bool) error {
+	const remedy = "set new-store for one start, see docs/SERVING.md#one-store"
+	for _, k := range s.known {
+		since := k.Since.Format(time.DateOnly)
+		switch {
+		case k.ID == id:
+		case k.isAt(path) && id == "":
+			return fmt.Errorf("%w: the store of namespace %q at %s, in use since %s, is gone or empty: a new one gives out its IDs again; "+
+				"bring it back, or %s", ErrSecondStore, k.Namespace, path, since, remedy)
+		case k.isAt(path):
+			return fmt.Errorf("%w: the store of namespace %q at %s, in use since %s, was replaced: its ID is %s and was %s; "+
+				"bring the old one back, or %s", ErrSecondStore, k.Namespace, path, since, id, k.ID, remedy)
+		case id == "" && k.exists():
+			return fmt.Errorf("%w: this host has a store of namespace %q at %s, in use since %s: a new one at %s gives out the same IDs; "+
+				"use that one, or %s", ErrSecondStore, k.Namespace, k.Path, since, path, remedy)
+		case id == "":
+			return fmt.Errorf("%w: this host had a store of namespace %q at %s, in use since %s, which is gone: a new one at %s gives out "+
+				"its IDs again; bring it back, or %s", ErrSecondStore, k.Namespace, k.Path, since, path, remedy)
+		}
+	}
+	if blank && s.cfg.reachable() {
+		return fmt.Errorf("%w: %s would be created, and listen %s can be reached from other hosts: servers with separate stores give out "+
+			"the same IDs; set store to a store that all servers of namespace %q share; if this is the only one, %s",
+			ErrSecondStore, s.store, s.cfg.Listen, s.cfg.Namespace, remedy)
+	}
+	return nil
+}
+
+// noteStore reads the ID of the store, and adds a store of this host to the known ones. It logs
+// errors and goes on: the worker ID is valid all the same.
+func (s *Service) noteStore(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	meta, err := s.store.LoadMeta(ctx)
+	if err != nil || meta.Namespace == "" {
+		s.logger.Warn("ID of the store not read: metrics lack it", "store", s.store.String(), "error", err)
+		return
+	}
+	s.storeID = meta.Namespace
+	if s.store.Path() != "" && s.cfg.KnownStores != "" {
+		s.noteLocal(meta)
+	}
+}
+
+func (s *Service) noteLocal(meta assigner.Meta) {
+	k := knownStore{Path: s.store.Path(), Namespace: s.cfg.Namespace, ID: meta.Namespace, Since: time.Now().UTC().Truncate(time.Second)}
+	for _, old := range s.known {
+		if old.ID == k.ID {
+			k.Since = old.Since
+		}
+		if old == k {
+			return
+		}
+	}
+	if err := k.note(s.cfg.KnownStores, s.known); err != nil {
+		s.logger.Warn("store not noted: if it is lost, a new one is made unnoticed", "store", s.store.String(), "error", err)
+	}
+}

@@ -1,0 +1,217 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// A host has the folders of a user, where serve keeps its data, and a copy of an earlier state.
+type host struct {
+	t    *testing.T
+	home string
+}
+
+func newHost(t *testing.T) host { return host{t, testserver.DiskFolder(t)} }
+
+func (h host) data() string { return filepath.Join(h.home, ".local", "share", "uidring") }
+
+func (h host) file() string { return filepath.Join(h.data(), "uidring.db") }
+
+// launch starts uidring serve with its default settings and more arguments.
+func (h host) launch(args ...string) *child {
+	h.t.Helper()
+	cmd := exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, args...)...)
+	cmd.Env = []string{"HOME=" + h.home}
+	return launch(h.t, cmd)
+}
+
+// serve does it, and returns once there is a worker ID.
+func (h host) serve(args ...string) *child {
+	h.t.Helper()
+	c := h.launch(args...)
+	c.ready()
+	return c
+}
+
+// refused wants it to end with exit code 2, which systemd takes for an answer, and texts in its
+// error.
+func (h host) refused(args []string, texts ...string) {
+	h.t.Helper()
+	c := h.launch(args...)
+	c.wait()
+	log := c.log.String()
+	for _, text := range append(texts, "second store of worker IDs: ") {
+		if !strings.Contains(log, text) {
+			h.t.Errorf("%q: no %q in\n%s", args, text, log)
+		}
+	}
+	if code := c.Cmd.ProcessState.ExitCode(); code != 2 || strings.Contains(log, "ready") {
+		h.t.Errorf("%q: exit code %d, want 2\n%s", args, code, log)
+	}
+}
+
+func (h host) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// The first start needs no setting, and logs that the store is new. The next start does not.
+func TestNewStoreIsSeen(t *testing.T) {
+	h := newHost(t)
+	for _, want := range []bool{true, false} {
+		c := h.serve()
+		record := c.log.find(newStoreMessage)
+		if (record != nil) != want || want && (record["path"] != h.file() || record["namespace"] != "default" || record["level"] != "WARN") {
+			t.Errorf("logged %v, want that: %v", record, want)
+		}
+		if ready := c.log.find("ready"); ready["this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" ||
+			ready["page"] != c.url()+"/" {
+			t.Errorf("logged %v", ready)
+		}
+		c.terminate()
+	}
+}
+
+const newStoreMessage = "new store: a server with another store gives out the same IDs"
+
+// serve does not replace a lost or moved store with a new one, which would begin at worker ID 0.
+func TestStoreThatIsGoneIsNotReplaced(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lose func(h host) error
+		want string
+	}{
+		"deleted":                {func(h host) error { return os.RemoveAll(h.data()) }, "is gone or empty"},
+		"moved":                  {func(h host) error { return os.Rename(h.data(), h.data()+"-moved") }, "is gone or empty"},
+		"emptied":                {func(h host) error { return os.Truncate(h.file(), 0) }, "is gone or empty"},
+		"replaced by a new file": {anotherStore, "was replaced: its ID is "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t)
+			h.serve().terminate()
+			h.must(tt.lose(h))
+			h.refused(nil, tt.want, h.file(), "new-store")
+			c := h.serve("--new-store")
+			if c.log.find("settings") == nil || (name != "replaced by a new file") != (c.log.find(newStoreMessage) != nil) {
+				t.Errorf("log:\n%s", c.log)
+			}
+			c.terminate()
+			h.serve().terminate() // serve expects this store from now on
+		})
+	}
+}
+
+// anotherStore puts the store of another host into the place of this one's.
+func anotherStore(h host) error {
+	other := newHost(h.t)
+	other.serve().terminate()
+	return os.Rename(other.file(), h.file())
+}
+
+func TestSecondStoreOfAHostIsRefused(t *testing.T) {
+	h := newHost(t)
+	h.serve().terminate()
+	other := "--data=" + testserver.DiskFolder(t)
+	h.refused([]string{other}, "this host has a store of namespace \"default\" at "+h.file(), "new-store")
+	h.refused([]string{"--store=file://" + testserver.DiskFolder(t)}, h.file())
+	h.serve(other, "--namespace=another").terminate() // of which there is none yet
+	h.serve(other, "--new-store").terminate()
+	h.serve(other).terminate()
+	h.serve().terminate()
+	if c := h.serve("--new-store"); c.log.find("new-store is set and not needed: remove it, since a store that is lost would be replaced unnoticed") == nil {
+		t.Errorf("log:\n%s", c.log)
+	}
+}
+
+func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
+	h := newHost(t)
+	h.serve().terminate()
+	moved, copied := filepath.Join(h.home, "moved"), filepath.Join(h.home, "copied")
+	h.must(os.Rename(h.data(), moved))
+	h.serve("--data=" + moved).terminate()
+	h.must(os.CopyFS(copied, os.DirFS(moved)))
+	h.refused([]string{"--data=" + copied}, copied, "is a copy of "+moved, "delete it if the copy takes its place")
+	h.refused([]string{"--data=" + copied, "--new-store"}, "is a copy of "+moved)
+	h.must(os.RemoveAll(moved))
+	c := h.launch("--data=" + copied) // the copy may be older than the original was
+	poll.Until(t, "a quarantine", func() bool { return c.log.find("waiting for a worker ID") != nil || c.hasEnded() })
+	if c.hasEnded() {
+		t.Errorf("log:\n%s", c.log)
+	}
+}
+
+// A second host cannot be seen from here, but a server for other hosts is one of several more often
+// than not.
+func TestServerForOtherHostsMakesNoStoreUnasked(t *testing.T) {
+	h := newHost(t)
+	reachable := []string{"--listen=0.0.0.0:0", "--insecure"}
+	h.refused(reachable, "listen 0.0.0.0:0 can be reached from other hosts", "set store", "new-store")
+	h.refused(append(reachable, "--store=file://"+testserver.DiskFolder(t)), "can be reached from other hosts")
+	if _, err := os.Stat(h.data()); err == nil {
+		t.Error("the data folder was made")
+	}
+	h.serve(append(reachable, "--new-store")...).terminate()
+	h.serve(reachable...).terminate()
+}
+
+// systemd creates two folders. The list in the second shows that the first was lost.
+func TestStoreOfAUnitThatIsGoneIsNotReplaced(t *testing.T) {
+	dir := testserver.DiskFolder(t)
+	data, known := filepath.Join(dir, "data"), filepath.Join(dir, "known")
+	start := func() *child {
+		cmd := exec.Command(os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--log-format=json")
+		cmd.Env = []string{"STATE_DIRECTORY=" + data + ":" + known}
+		return launch(t, cmd)
+	}
+	c := start()
+	c.ready()
+	c.terminate()
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
+	c = start()
+	c.wait()
+	if code := c.Cmd.ProcessState.ExitCode(); code != 2 {
+		t.Errorf("exit code %d, want 2\n%s", code, c.log)
+	}
+}
+
+// The store is renewed in a file that has another name or none, and would be lost with the process.
+func TestStoreThatMovesUnderAServerIsReported(t *testing.T) {
+	h := newHost(t)
+	c := h.serve("--window=1s")
+	h.must(os.Rename(h.data(), h.data()+"-moved"))
+	const failed = "worker ID: call to the store failed"
+	poll.Until(t, "a failed call", func() bool { return c.log.find(failed) != nil || c.hasEnded() })
+	if text := fmt.Sprint(c.log.find(failed)["error"]); !strings.Contains(text, "the file "+h.file()+" was moved, replaced or deleted while it was open") {
+		t.Errorf("logged %s", text)
+	}
+}
+
+// The metrics of two servers show whether they share a store.
+func TestMetricsTellStoresApart(t *testing.T) {
+	first, second := newHost(t), newHost(t)
+	a, b, c := first.serve(), first.serve(), second.serve()
+	ids := make(map[*child]string)
+	for _, server := range []*child{a, b, c} {
+		_, body, err := get(clients(t, nil)["HTTP/1.1"], server.url()+"/metrics")
+		line := regexp.MustCompile(`\nuidring_store_info\{datacenter="0",id="([A-Z2-7]{26})",local="true",namespace="default",store="sqlite://[^"]*"\} 1\n`).FindStringSubmatch(body)
+		if err != nil || line == nil {
+			t.Fatalf("no uidring_store_info: %v\n%s", err, body)
+		}
+		ids[server] = line[1]
+	}
+	if ids[a] != ids[b] || ids[a] == ids[c] {
+		t.Errorf("IDs of stores %q, %q of one store, %q of another", ids[a], ids[b], ids[c])
+	}
+}

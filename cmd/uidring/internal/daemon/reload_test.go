@@ -1,0 +1,239 @@
+package daemon
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/internal/testkit/poll"
+)
+
+// pemPair is a certificate that signs itself, with its key.
+func pemPair(t *testing.T, serial int64, end time.Time) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(serial),
+		Subject:               pkix.Name{CommonName: fmt.Sprint("certificate ", serial)},
+		NotBefore:             time.Now().Add(-2 * time.Hour),
+		NotAfter:              end,
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
+}
+
+// replace puts a file in the place of another at once.
+func replace(t *testing.T, path, text string) {
+	t.Helper()
+	write(t, path+".new", text)
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// load sends requests without a pause until the test calls the func that it returns, which says how
+// many there were. Each has to succeed.
+func load(t *testing.T, request func() error) (end func() int64) {
+	t.Helper()
+	var done atomic.Bool
+	var count atomic.Int64
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for !done.Load() {
+				if err := request(); err != nil {
+					t.Error(err)
+					return
+				}
+				count.Add(1)
+			}
+		})
+	}
+	return func() int64 {
+		done.Store(true)
+		group.Wait()
+		return count.Load()
+	}
+}
+
+func TestCertificateIsReplacedUnderLoad(t *testing.T) {
+	dir, later := t.TempDir(), time.Now().Add(time.Hour)
+	cert1, key1 := pemPair(t, 1, later)
+	cert2, key2 := pemPair(t, 2, later)
+	expired, expiredKey := pemPair(t, 3, time.Now().Add(-time.Hour))
+	cfg, log := testConfig(t)
+	cfg.CertFile, cfg.KeyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	write(t, cfg.CertFile, cert1)
+	write(t, cfg.KeyFile, key1)
+	r := ready(t, cfg, log)
+
+	trust := x509.NewCertPool()
+	trust.AppendCertsFromPEM([]byte(cert1 + cert2 + expired))
+	var serial atomic.Int64
+	handshake := func() error {
+		conn, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: trust})
+		if err != nil {
+			return err
+		}
+		serial.Store(conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64())
+		return conn.Close()
+	}
+	if page := r.log.find("ready")["page"]; page != "https://"+r.address+"/" {
+		t.Errorf("page %v", page)
+	}
+	endHandshakes := load(t, handshake)
+	kept := clients(t, &tls.Config{RootCAs: trust})
+	var endRequests []func() int64
+	for version, client := range kept {
+		endRequests = append(endRequests, load(t, func() error {
+			answer, err := client.Get("https://" + r.address + "/v1/id")
+			if err != nil {
+				return err
+			}
+			defer answer.Body.Close()
+			if answer.StatusCode != http.StatusOK || answer.Proto != version {
+				return fmt.Errorf("%s: %s in %s", version, answer.Status, answer.Proto)
+			}
+			return nil
+		}))
+	}
+	becomes := func(want int64) {
+		t.Helper()
+		poll.Until(t, fmt.Sprint("certificate ", want), func() bool { return serial.Load() == want })
+	}
+	refused := func(want string) {
+		t.Helper()
+		poll.Until(t, want, func() bool {
+			record := log.find("certificate not loaded, the old contents stay in use")
+			return record != nil && strings.Contains(record["error"].(string), want)
+		})
+	}
+	becomes(1)
+	replace(t, cfg.CertFile, cert2) // the key still belongs to the other certificate
+	refused("private key does not match")
+	becomes(1)
+	replace(t, cfg.KeyFile, key2)
+	becomes(2)
+	replace(t, cfg.CertFile, "no certificate")
+	refused("failed to find any PEM data")
+	replace(t, cfg.KeyFile, expiredKey)
+	replace(t, cfg.CertFile, expired)
+	refused("expired at")
+	becomes(2)
+	replace(t, cfg.CertFile, cert1)
+	replace(t, cfg.KeyFile, key1)
+	becomes(1)
+	n := endHandshakes()
+	for _, end := range endRequests {
+		n += end()
+	}
+	t.Logf("%d requests and handshakes, none failed", n)
+}
+
+func TestOldVersionsOfTLSAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := pemPair(t, 1, time.Now().Add(time.Hour))
+	for _, tt := range []struct {
+		lowest, client uint16
+		ok             bool
+	}{
+		{tls.VersionTLS12, tls.VersionTLS11, false},
+		{tls.VersionTLS12, tls.VersionTLS12, true},
+		{tls.VersionTLS13, tls.VersionTLS12, false},
+		{tls.VersionTLS13, tls.VersionTLS13, true},
+	} {
+		cfg, log := testConfig(t)
+		cfg.MinTLS = tt.lowest
+		cfg.CertFile, cfg.KeyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+		write(t, cfg.CertFile, cert)
+		write(t, cfg.KeyFile, key)
+		r := ready(t, cfg, log)
+		trust := x509.NewCertPool()
+		trust.AppendCertsFromPEM([]byte(cert))
+		conn, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS10, MaxVersion: tt.client})
+		if (err == nil) != tt.ok {
+			t.Errorf("server from %s, client up to %s: %v", tls.VersionName(tt.lowest), tls.VersionName(tt.client), err)
+		}
+		if err == nil {
+			_ = conn.Close()
+		}
+	}
+}
+
+func TestTokensAreReplacedUnderLoad(t *testing.T) {
+	const kept, old, next = "kept-0123456789abcdef", "old-0123456789abcdef", "next-0123456789abcdef"
+	cfg, log := testConfig(t)
+	cfg.TokenFile = filepath.Join(t.TempDir(), "tokens")
+	write(t, cfg.TokenFile, "a "+kept+"\nb "+old+"\n")
+	r := ready(t, cfg, log)
+	client := clients(t, nil)["HTTP/1.1"]
+	status := func(token string) int {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.address+"/v1/id", nil)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := client.Do(request)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode
+	}
+	end := load(t, func() error {
+		if got := status(kept); got != http.StatusOK {
+			return fmt.Errorf("a token that is in both files: status %d", got)
+		}
+		return nil
+	})
+	if got := status(old); got != http.StatusOK {
+		t.Errorf("before: status %d", got)
+	}
+	if got := status(next); got != http.StatusUnauthorized {
+		t.Errorf("a token that is not there yet: status %d", got)
+	}
+	replace(t, cfg.TokenFile, "a "+kept+"\nb "+next+"\n")
+	poll.Until(t, "the new token", func() bool { return status(next) == http.StatusOK })
+	if got := status(old); got != http.StatusUnauthorized {
+		t.Errorf("a token that is gone: status %d", got)
+	}
+	replace(t, cfg.TokenFile, "short x\n")
+	poll.Until(t, "a refusal", func() bool { return log.find("tokens not loaded, the old contents stay in use") != nil })
+	if got := status(next); got != http.StatusOK {
+		t.Errorf("after a bad file: status %d", got)
+	}
+	t.Logf("%d requests, none failed", end())
+	if text := log.String(); strings.Contains(text, "0123456789abcdef") {
+		t.Errorf("a token is in the log:\n%s", text)
+	}
+}

@@ -1,0 +1,67 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync/atomic"
+)
+
+// A watchedFile is parsed from files. Unreadable or invalid files leave the value unchanged. Any
+// number of goroutines may call current; call the other methods from one goroutine at a time.
+type watchedFile[T any] struct {
+	name     string   // for log records and errors
+	files    []string // in the order of parse's contents
+	parse    func(contents [][]byte) (T, error)
+	describe func(T) string
+
+	seen  [][]byte // the contents that load last read, valid or not
+	value atomic.Pointer[T]
+}
+
+// current returns the last valid value, or nil.
+func (r *watchedFile[T]) current() *T { return r.value.Load() }
+
+// load reads and parses the files.
+func (r *watchedFile[T]) load() error {
+	contents, err := r.read()
+	r.seen = contents
+	if err == nil {
+		err = r.make(contents)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	return nil
+}
+
+// refresh loads the files if they have changed, or if asked is true, as on SIGHUP. It does not log
+// the error of an unchanged file again, unless asked is true.
+func (r *watchedFile[T]) refresh(asked bool, logger *slog.Logger) {
+	if contents, _ := r.read(); !asked && slices.EqualFunc(contents, r.seen, slices.Equal) {
+		return
+	}
+	if err := r.load(); err != nil {
+		logger.Warn(r.name+" not loaded, the old contents stay in use", "files", r.files, "error", err)
+		return
+	}
+	logger.Info(r.name+" loaded", "files", r.files, "contents", r.describe(*r.current()))
+}
+
+func (r *watchedFile[T]) read() (contents [][]byte, err error) {
+	for _, file := range r.files {
+		content, errRead := os.ReadFile(file)
+		contents, err = append(contents, content), errors.Join(err, errRead)
+	}
+	return contents, err
+}
+
+func (r *watchedFile[T]) make(contents [][]byte) error {
+	value, err := r.parse(contents)
+	if err == nil {
+		r.value.Store(&value)
+	}
+	return err
+}

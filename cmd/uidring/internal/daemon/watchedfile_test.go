@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// number is a value in a file.
+func number(path string) *watchedFile[string] {
+	return &watchedFile[string]{
+		name:  "number",
+		files: []string{path},
+		parse: func(contents [][]byte) (string, error) {
+			text := string(contents[0])
+			if strings.Trim(text, "0123456789") != "" || text == "" {
+				return "", errors.New("no number")
+			}
+			return text, nil
+		},
+		describe: func(n string) string { return "the number " + n },
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBadContentsLeaveTheValueAndAreReportedOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "number")
+	write(t, path, "1")
+	r := number(path)
+	if err := r.load(); err != nil || *r.current() != "1" {
+		t.Fatalf("load: %v, value %q", err, *r.current())
+	}
+	for _, tt := range []struct {
+		name     string
+		contents string // "-": no file
+		asked    bool
+		want     string // the value
+		log      string // a part of the record; "": none
+	}{
+		{"nothing has changed", "1", false, "1", ""},
+		{"nothing has changed, and somebody asks", "1", true, "1", "number loaded"},
+		{"another", "2", false, "2", "the number 2"},
+		{"a bad one", "x", false, "2", "no number"},
+		{"still bad", "x", false, "2", ""},
+		{"still bad, and asked", "x", true, "2", "the old contents stay in use"},
+		{"no file", "-", false, "2", "no such file"},
+		{"still no file", "-", false, "2", ""},
+		{"the old one again", "2", false, "2", "number loaded"},
+		{"a third", "3", false, "3", "the number 3"},
+	} {
+		if tt.contents == "-" {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		} else {
+			write(t, path, tt.contents)
+		}
+		var log bytes.Buffer
+		r.refresh(tt.asked, slog.New(slog.NewTextHandler(&log, nil)))
+		if *r.current() != tt.want {
+			t.Errorf("%s: value %q, want %q", tt.name, *r.current(), tt.want)
+		}
+		if (tt.log == "") != (log.Len() == 0) || !strings.Contains(log.String(), tt.log) {
+			t.Errorf("%s: logged %q, want %q in it", tt.name, &log, tt.log)
+		}
+	}
+}
+
+func TestMissingFilesAreAllNamed(t *testing.T) {
+	dir := t.TempDir()
+	err := newCertificate(filepath.Join(dir, "a.pem"), filepath.Join(dir, "b.pem")).load()
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "a.pem") || !strings.Contains(err.Error(), "b.pem") {
+		t.Errorf("load: %v, want both files", err)
+	}
+}

@@ -1,0 +1,645 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// TestInChromium looks at the page as people do. Each of its tests has a tab of its own, and fails,
+// too, when the browser reports an error, an exception, a violation of the policy, or a request to
+// another host; see open.
+func TestInChromium(t *testing.T) {
+	browser := chromium(t)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, context.Context)
+	}{
+		{"charts move under load", chartsMove},
+		{"what is shown is what the generator says", factsAreShown},
+		{"an ID is decoded in all its forms", decodes},
+		{"an ID is drawn", draws},
+		{"nonsense is refused with the reason", refusesNonsense},
+		{"bits are exact in all layouts", bitsAreExact},
+		{"numbers are written for people", formats},
+		{"a token opens the page", signsIn},
+		{"a lost connection is shown and heals", reconnects},
+		{"the charts can be paused", pauses},
+		{"a tab that was opened behind others is let go", letsGo},
+		{"the charts keep five minutes, in order", keepsOrder},
+		{"silence is taken for a lost connection", noticesSilence},
+		{"an unfenced worker ID has no window", showsUnfenced},
+		{"a lease that is used up is told", tellsOfLeases},
+		{"the end of a layout is announced", announcesTheEnd},
+		{"everything is within reach of the keyboard", keyboard},
+		{"a phone needs no horizontal scrolling", fitsPhones},
+		{"paper is white", prints},
+		{"no accessibility violations", accessible},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, browser) })
+	}
+	if *pictures != "" {
+		t.Run("pictures", func(t *testing.T) { takePictures(t, browser) })
+	}
+}
+
+func chartsMove(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(live)
+	p.await("document.querySelector('#chart-rate .value').innerText === '0'")
+	// pixels returns the picture of each chart, to compare it with a later one.
+	const pixels = "[...document.querySelectorAll('.plot canvas')].map((canvas) => canvas.toDataURL())"
+	p.do(chromedp.Evaluate[chromedp.Void]("window.before = " + pixels))
+	s.load(1000, 5*time.Millisecond)
+	p.await(pixels + ".length === 4 && " + pixels + ".every((picture, i) => picture !== before[i])")
+	p.await("Number(document.querySelector('#chart-rate .value').innerText.replaceAll(',', '')) > 1000")
+	p.await("document.querySelector('#chart-rate .note').innerText !== '0 issued since the start'")
+	if got := evaluate[string](p, "document.querySelector('#chart-fill .note').innerText"); !strings.HasSuffix(got, " of 65,536 IDs are ready") {
+		t.Errorf("the ring says %q, want how many of 65,536 are ready", got)
+	}
+	p.do(chromedp.Click("#readings summary"))
+	p.await("document.querySelectorAll('#readings-body tr').length > 2")
+	// The pointer asks for a moment: every chart tells its value then.
+	p.do(chromedp.ScrollIntoView("#chart-rate"))
+	at := evaluate[[]float64](p, `(({right, top}) => [right - 14, top + 40])(document.querySelector('#chart-rate .u-over').getBoundingClientRect())`)
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
+	p.await(`[...document.querySelectorAll('.range')].every((range) => /^\d\d:\d\d:\d\d UTC: \S/.test(range.innerText))`)
+}
+
+func factsAreShown(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	facts := p.text("facts")
+	guarantee := map[assigner.Guarantee]string{
+		assigner.GuaranteeFenced: "Guarantee\nfenced\nsafe on a durable store",
+		assigner.GuaranteeLossy:  "Guarantee\nlossy\nfenced, on a store that may forget commits",
+	}[s.generator.Stats().Guarantee]
+	for _, want := range []string{
+		"Worker ID\n0\nin datacenter 0", guarantee, "Layout\n28/5/17/13\ndelta counts units of 1 s",
+		"Epoch\n2026-01-01 00:00:00 UTC", "Last ID time\n2034-07-04 21:24:16 UTC\nin ", "Store of worker IDs\nfile:///var/lib/uidring",
+	} {
+		if !strings.Contains(facts, want) {
+			t.Errorf("facts are\n%s\nwant in them\n%s", facts, want)
+		}
+	}
+	if got := p.text("version"); got != "ID service v1.2.3" {
+		t.Errorf("version %q, want that of the program", got)
+	}
+	want := evaluate[string](p, "document.querySelector('#worker-bits .bits').innerText.replace(/\\s/g, '')")
+	if delta := fmt.Sprintf("0%028b", s.generator.Stats().LastDelta); want != delta+strings.Repeat("0", 22)+strings.Repeat("·", 13) {
+		t.Errorf("bits %s, want delta %s, datacenter 0, worker 0, any sequence", want, delta)
+	}
+}
+
+// decoded is the page's box for an ID.
+type decoded struct {
+	Summary, Bits, Forms, Error string
+	Invalid                     bool
+}
+
+func (p *tab) decoded() decoded {
+	p.t.Helper()
+	return evaluate[decoded](p, `({
+		Summary: document.getElementById('decode-summary').innerText,
+		Bits: document.querySelector('#decoded-bits .bits')?.innerText.replace(/\s/g, '') ?? '',
+		Forms: document.getElementById('decoded').hidden ? '' : document.getElementById('decoded-forms').innerText,
+		Error: document.getElementById('decode-error').innerText,
+		Invalid: document.getElementById('id').ariaInvalid === 'true',
+	})`)
+}
+
+func (p *tab) decode(text string) {
+	p.t.Helper()
+	p.do(chromedp.SetValue("#id", text), chromedp.Click("#decode-form button[type=submit]"))
+}
+
+func decodes(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	number, err := s.alloc.Allocate(12_345_678, 21, 131_000, 8_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := uidring.ID(number)
+	for _, text := range []string{id.String(), id.Base32(), strings.ToLower(id.Base32()), id.Base62(), "  " + id.String() + " "} {
+		p.do(chromedp.Evaluate[chromedp.Void]("document.getElementById('decoded').hidden = true"))
+		p.decode(text)
+		p.await("!document.getElementById('decoded').hidden")
+		got := p.decoded()
+		if want := fmt.Sprintf("%064b", number); got.Bits != want {
+			t.Errorf("%q: bits\n%s, want\n%s", text, got.Bits, want)
+		}
+		if want := fmt.Sprintf("Decimal\n%s\nBase32\n%s\nBase62\n%s", id, id.Base32(), id.Base62()); got.Forms != want {
+			t.Errorf("%q: forms\n%s, want\n%s", text, got.Forms, want)
+		}
+		want := "Made by worker 131,000 in datacenter 21, with a time of 2026-05-23 21:21:18 UTC ("
+		if !strings.HasPrefix(got.Summary, want) || !strings.HasSuffix(got.Summary, "), as number 8,000 of its unit.") {
+			t.Errorf("%q: %q, want %q …", text, got.Summary, want)
+		}
+	}
+	colours := evaluate[map[string]int](p, `Object.fromEntries(['unused', 'delta', 'datacenter', 'worker', 'sequence'].map(
+		(name) => [name, document.querySelectorAll('#decoded-bits .bit.' + name).length]))`)
+	if fmt.Sprint(colours) != "map[datacenter:5 delta:28 sequence:13 unused:1 worker:17]" {
+		t.Errorf("bits by colour %v, want the widths of the layout", colours)
+	}
+}
+
+func draws(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{Layout: bitsalloc.Snowflake(), BoostPower: 10}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	p.do(chromedp.Click("#draw"))
+	p.await("!document.getElementById('decoded').hidden")
+	text := evaluate[string](p, "document.getElementById('id').value")
+	id, err := uidring.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := s.generator.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(id) != next-1 {
+		t.Errorf("drawn %d, then %d, want consecutive IDs of one generator", id, next)
+	}
+	if got, want := p.decoded().Bits, fmt.Sprintf("%064b", int64(id)); got != want {
+		t.Errorf("bits\n%s, want\n%s", got, want)
+	}
+}
+
+func refusesNonsense(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light, "400 (Bad Request)", "404 (Not Found)")
+	p.await(shown)
+	for _, text := range []string{"nonsense", "-1", "0", "9223372036854775808", "<b>1</b>", "ZZZZZZZZZZZZZ", "1/2?x=#", "1 2"} {
+		p.decode(text)
+		p.await("document.getElementById('decode-error').innerText !== '' && document.getElementById('id').ariaInvalid === 'true'")
+		got, want := p.decoded(), s.detail(text)
+		if got.Error != want || got.Forms != "" || got.Summary != "" || !got.Invalid {
+			t.Errorf("%q: the page shows %+v, want the error %q and nothing else", text, got, want)
+		}
+		p.decode("962597072630976624")
+		p.await("!document.getElementById('decoded').hidden")
+		if got := p.decoded(); got.Error != "" || got.Invalid {
+			t.Errorf("after a good ID: %+v, want no error any more", got)
+		}
+	}
+	p.decode("  ")
+	p.await("document.getElementById('decode-error').innerText === 'Paste an ID first.'")
+}
+
+// detail returns the detail of the API's answer for a text.
+func (s *service) detail(text string) string {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/v1/parse/", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.URL.Path += text
+	if strings.Contains(text, "/") {
+		r.URL.RawPath = "/v1/parse/" + strings.NewReplacer("/", "%2F", "?", "%3F", "#", "%23", "<", "%3C", ">", "%3E").Replace(text)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var problem struct{ Detail string }
+	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || problem.Detail == "" {
+		s.t.Fatalf("%q: status %d without a detail: %v", text, answer.StatusCode, err)
+	}
+	return problem.Detail
+}
+
+func bitsAreExact(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, l := range []bitsalloc.Layout{
+		bitsalloc.Default(), bitsalloc.Leased(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(),
+		{DeltaBits: 63}, {DeltaBits: 1, WorkerBits: 62}, {DeltaBits: 1, SequenceBits: 1}, {DeltaBits: 2, DatacenterBits: 61},
+	} {
+		a := allocator(t, l)
+		for range 20 {
+			number, err := a.Allocate(1+random.Int64N(a.MaxDelta()), random.Int64N(a.MaxDatacenterID()+1),
+				random.Int64N(a.MaxWorkerID()+1), random.Int64N(a.MaxSequence()+1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := a.Parse(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := evaluate[struct {
+				Bits   string
+				Values map[string]string
+			}](p, fmt.Sprintf(`import('/assets/bits.js').then(({picture, split}) => {
+				const layout = {delta: %d, datacenter: %d, worker: %d, sequence: %d};
+				const box = document.createElement('div');
+				const Values = split('%d', layout);
+				picture(box, layout)(Values);
+				return {Values, Bits: [...box.querySelectorAll('.bit')].map((bit) => bit.textContent).join('')};
+			})`, l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, number))
+			if want := fmt.Sprintf("%064b", number); got.Bits != want {
+				t.Errorf("%v: %d is drawn as\n%s, want\n%s", l, number, got.Bits, want)
+			}
+			delete(got.Values, "unused")
+			want := fmt.Sprint(map[string]int64{"delta": f.Delta, "datacenter": f.DatacenterID, "worker": f.WorkerID, "sequence": f.Sequence})
+			if fmt.Sprint(got.Values) != want {
+				t.Errorf("%v: %d has fields %v, want %v", l, number, got.Values, want)
+			}
+		}
+	}
+}
+
+func formats(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	for _, test := range []struct{ call, want string }{
+		{"integer('9223372036854775807')", "9,223,372,036,854,775,807"},
+		{"integer(0)", "0"},
+		{"rate(0)", "0"},
+		{"rate(0.25)", "0.3"},
+		{"rate(9.96)", "10.0"},
+		{"rate(12345.6)", "12,346"},
+		{"percent(99.96)", "100.0 %"},
+		{"duration(0)", "0 s"},
+		{"duration(0.0004)", "1 ms"},
+		{"duration(0.42)", "420 ms"},
+		{"duration(1)", "1 s"},
+		{"duration(12.34)", "12.3 s"},
+		{"duration(59.96)", "1 min"},
+		{"duration(0.9996)", "1 s"},
+		{"duration(60)", "1 min"},
+		{"duration(119.6)", "2 min"},
+		{"duration(245)", "4 min 5 s"},
+		{"duration(3599.7)", "1 h"},
+		{"duration(7260)", "2 h 1 min"},
+		{"duration(86399)", "1 d"},
+		{"duration(90000)", "1 d 1 h"},
+		{"duration(8.5 * 365.2425 * 86400)", "8.5 years"},
+		{"duration(292e6 * 365.2425 * 86400)", "292,000,000 years"},
+		{"signed(-12.34)", "−12.3 s"},
+		{"signed(1.5)", "+1.5 s"},
+		{"signed(0)", "0 s"},
+		{"brief(0)", "0 s"},
+		{"brief(0.005)", "5 ms"},
+		{"brief(-0.5)", "−0.5 s"},
+		{"brief(90)", "1.5 min"},
+		{"brief(-7200)", "−2 h"},
+		{"brief(172800)", "2 d"},
+		{"distance(100, 100.4)", "now"},
+		{"distance(40, 100)", "1 min ago"},
+		{"distance(190, 100)", "in 1 min 30 s"},
+		{"clock(1767225599)", "23:59:59"},
+		{"instant('2026-01-01T00:00:00Z')", "2026-01-01 00:00:00 UTC"},
+		{"instant('2026-01-01T00:00:00.042Z')", "2026-01-01 00:00:00.042 UTC"},
+		{"instant(1767225600)", "2026-01-01 00:00:00 UTC"},
+	} {
+		if got := evaluate[string](p, "import('/assets/format.js').then((format) => format."+test.call+")"); got != test.want {
+			t.Errorf("%s is %q, want %q", test.call, got, test.want)
+		}
+	}
+}
+
+const secret = "a-token-of-the-test-0123456789"
+
+// enter types a token into the box.
+func (p *tab) enter(token string) {
+	p.t.Helper()
+	p.do(chromedp.Evaluate[chromedp.Void]("document.getElementById('token').value = ''"), chromedp.SendKeys("#token", token+kb.Enter))
+}
+
+func signsIn(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "team "+secret+"\n")
+	p := open(t, browser, s, light, "401 (Unauthorized)")
+	const asking = "!document.getElementById('sign-in').hidden && document.getElementById('content').hidden"
+	p.await(asking + " && document.activeElement.id === 'token'")
+	if got := p.text("version"); got != "ID service" {
+		t.Errorf("without a token the page says %q, want no version", got)
+	}
+	if got := p.text("sign-in-error"); got != "" {
+		t.Errorf("at first the page says %q, want no error", got)
+	}
+	for text, want := range map[string]string{
+		"not the token": "A token has letters, digits and signs of ASCII only, no spaces.",
+		"pässword":      "A token has letters, digits and signs of ASCII only, no spaces.",
+		"not-the-token": "The service does not accept this token.",
+	} {
+		p.enter(text)
+		p.await(fmt.Sprintf("document.getElementById('sign-in-error').innerText === %q && !document.getElementById('sign-in').hidden", want))
+	}
+	if got := evaluate[int](p, "sessionStorage.length"); got != 0 {
+		t.Errorf("%d entries are kept after a token that was refused, want none", got)
+	}
+	p.enter(secret)
+	p.await(live + " && " + shown)
+	p.await("document.getElementById('sign-in').hidden && document.activeElement.id === 'main'")
+	p.do(chromedp.Click("#draw"))
+	p.await("!document.getElementById('decoded').hidden")
+	p.do(chromedp.Reload())
+	p.await(live + " && " + shown)
+	if kept := evaluate[string](p, "cookieStore.getAll().then((cookies) => JSON.stringify([{...sessionStorage}, {...localStorage}, cookies, location.href]))"); kept !=
+		fmt.Sprintf(`[{"uidring.token":%q},{},[],"%s/"]`, secret, s.url()) {
+		t.Errorf("kept are %s, want the token in sessionStorage and nothing else", kept)
+	}
+	p.do(chromedp.Click("#sign-out"))
+	p.await("document.readyState === 'complete' && " + asking + " && sessionStorage.length === 0 && document.getElementById('sign-out').hidden")
+	if bits := evaluate[int](p, "document.querySelectorAll('.bit').length"); bits != 0 || p.text("version") != "ID service" {
+		t.Errorf("after signing out there are %d bits and %q, want nothing of what was shown", bits, p.text("version"))
+	}
+}
+
+// offline are the errors that Chromium logs when a service is down. A page cannot prevent them.
+var offline = []string{"net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_INCOMPLETE_CHUNKED_ENCODING"}
+
+func reconnects(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light, offline...)
+	p.await(live + " && " + shown)
+	s.stop()
+	p.await("document.getElementById('state').innerText === 'Disconnected' && !document.getElementById('trouble').hidden")
+	p.await("document.getElementById('trouble-text').innerText === 'The service cannot be reached.'") // at the second try
+	p.do(chromedp.Evaluate[chromedp.Void]("scrollTo(0, document.body.scrollHeight)"))
+	p.await("(({top, bottom}) => top >= 0 && bottom < innerHeight)(document.getElementById('trouble').getBoundingClientRect())") // at the foot, too
+	if got := p.text("trouble-since"); !strings.HasPrefix(got, "What is shown is of ") {
+		t.Errorf("the page says %q, want how old it is", got)
+	}
+	p.decode("962597072630976624")
+	p.await("document.getElementById('decode-error').innerText === 'The service cannot be reached.' && document.getElementById('id').ariaInvalid === 'false'")
+	s.start()
+	p.do(chromedp.Click("#retry"))
+	p.await(live + " && document.getElementById('trouble').hidden && document.activeElement.id === 'main'")
+	p.do(chromedp.Evaluate[chromedp.Void]("window.before = document.querySelector('#chart-rate canvas').toDataURL()"))
+	p.await("document.querySelector('#chart-rate canvas').toDataURL() !== before")
+
+	p.decode("962597072630976624")
+	p.await("!document.getElementById('decoded').hidden")
+	s.stop() // again: the page reconnects by itself, and keeps the decoded ID
+	p.await("document.getElementById('trouble-text').innerText === 'The service has ended the connection.'")
+	s.start()
+	p.await(live + " && document.getElementById('trouble').hidden && !document.getElementById('decoded').hidden")
+
+	s.stop() // not so with another epoch, which makes another ID of it
+	var err error
+	if s.alloc, err = bitsalloc.New(bitsalloc.Default(), time.Date(2025, time.June, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	p.await(live + " && document.getElementById('decoded').hidden && document.getElementById('decode-summary').innerText === ''")
+}
+
+func pauses(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(live + " && " + shown)
+	p.do(chromedp.Click("#pause"))
+	p.await("document.getElementById('state').innerText === 'Paused' && document.activeElement.id === 'retry' && document.activeElement.innerText === 'Resume'")
+	p.await("document.getElementById('pause').hidden")
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.await(live + " && document.getElementById('trouble').hidden")
+	// Hidden for a minute, the page pauses by itself, and resumes when it is seen again. Its timers
+	// run at 1,000 times the speed here.
+	p.do(chromedp.Evaluate[chromedp.Void](`{
+		const timer = window.setTimeout;
+		window.setTimeout = (f, ms) => timer(f, ms / 1000);
+		Object.defineProperty(document, 'hidden', {get: () => window.unseen, configurable: true});
+		window.unseen = true;
+		document.dispatchEvent(new Event('visibilitychange'));
+	}`))
+	p.await("document.getElementById('trouble-text').innerText === 'The page was out of sight.'")
+	p.do(chromedp.Evaluate[chromedp.Void]("window.unseen = false; document.dispatchEvent(new Event('visibilitychange'))"))
+	p.await(live + " && document.getElementById('trouble').hidden")
+}
+
+func letsGo(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.do(enable(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+		const timer = window.setTimeout;
+		window.setTimeout = (f, ms) => timer(f, ms === 60_000 ? 100 : ms);
+		Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});
+	}`}), chromedp.Reload())
+	p.await("document.getElementById('trouble-text').innerText === 'The page was out of sight.'")
+	p.do(chromedp.Evaluate[chromedp.Void](`
+		Object.defineProperty(document, 'hidden', {get: () => false, configurable: true});
+		document.dispatchEvent(new Event('visibilitychange'))`))
+	p.await(live + " && document.getElementById('trouble').hidden")
+}
+
+func keepsOrder(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	// Charts of their own, which no picture shows.
+	times := func(name, readings string) []string {
+		return evaluate[[]string](p, fmt.Sprintf(`import('/assets/charts.js?%s').then(({add, interrupt, rows}) => {
+			const read = (time) => add({time, rate: 1, remaining: '1', capacity: '2', ahead: 0, windowLasts: 30});
+			%s
+			return rows(10_000).map(([time]) => time);
+		})`, name, readings))
+	}
+	if got := times("long", "for (let time = 0; time < 86_400; time++) read(time)"); len(got) != 301 || got[0] != "23:59:59" || got[300] != "23:54:59" {
+		t.Errorf("after a day there are %d readings, want those of the last 300 s", len(got))
+	}
+	if got := times("again", "read(9); read(10); interrupt(); read(10); read(11)"); !slices.Equal(got, []string{"00:00:11", "00:00:10", "00:00:09"}) {
+		t.Errorf("a reading that comes again after an interruption: %q, want each once", got)
+	}
+	if got := times("back", "read(3600); read(3601); read(10); read(11)"); !slices.Equal(got, []string{"00:00:11", "00:00:10"}) {
+		t.Errorf("a clock that was set back: %q, want what came after that", got)
+	}
+}
+
+func noticesSilence(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	s.stop()
+	s.around = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/events" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = w.Write([]byte(`event: about
+data: {"heartbeat":0.1,"layout":{"delta":28,"datacenter":5,"worker":17,"sequence":13,"unit":1}}
+
+`))
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		})
+	}
+	s.start()
+	p := open(t, browser, s, light)
+	p.await("document.getElementById('trouble-text').innerText === 'The service has fallen silent.'")
+	p.await(live) // the next try
+}
+
+func showsUnfenced(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{Assigner: assigner.Static(1403), AllowReuse: true, Layout: bitsalloc.Baidu()}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	if got := evaluate[string](p, "document.querySelector('#chart-lease .value').innerText"); got != "no fence" {
+		t.Errorf("the lease window is %q, want none", got)
+	}
+	if facts := p.text("facts"); !strings.HasPrefix(facts, "Worker ID\n1,403\nGuarantee\nderived\na number from configuration or from the host; nothing checks it") {
+		t.Errorf("facts are %s, want a derived worker ID 1,403 without a datacenter", facts)
+	}
+}
+
+func tellsOfLeases(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	for left, want := range map[float64]string{
+		30:  "30 s: real time left at this rate; 30 s of ID time",
+		0.1: "100 ms: real time left at this rate; 100 ms of ID time",
+		0:   "0 s: used up: when the ring is empty there are no IDs until the store of worker IDs answers",
+	} {
+		if got := evaluate[string](p, fmt.Sprintf(`import('/assets/charts.js?left=%[1]v').then(({mount, add}) => {
+			const box = document.body.appendChild(document.createElement('div'));
+			mount(box);
+			add({time: 1, rate: 0, issued: '0', remaining: '0', capacity: '65536', ahead: 0, window: %[1]v, windowLasts: %[1]v});
+			const told = (part) => box.querySelector('#chart-lease ' + part).innerText;
+			const text = told('.value') + ': ' + told('.note');
+			box.remove();
+			return text;
+		})`, left)); got != want {
+			t.Errorf("the page says %q, want %q", got, want)
+		}
+	}
+}
+
+func announcesTheEnd(t *testing.T, browser context.Context) {
+	epoch := time.Now().Add(-time.Hour).Truncate(time.Second)
+	layout := bitsalloc.Layout{DeltaBits: 20, WorkerBits: 10, SequenceBits: 13} // twelve days
+	s := newService(t, cached.Config{Layout: layout, Epoch: epoch}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	want := "Less than a year is left: the layout ends on " + epoch.UTC().Add(1<<20*time.Second).Format("2006-01-02 15:04:05 UTC") + "."
+	if got := p.text("expiring"); got != want {
+		t.Errorf("the page says %q, want %q", got, want)
+	}
+}
+
+func keyboard(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	var got []string
+	for range 8 {
+		p.do(chromedp.KeyEvent(kb.Tab))
+		got = append(got, evaluate[string](p, "document.activeElement.id || document.activeElement.innerText"))
+		if outline := evaluate[string](p, "getComputedStyle(document.activeElement).outlineStyle"); outline != "solid" {
+			t.Errorf("%s has outline %s in focus, want solid", got[len(got)-1], outline)
+		}
+		if got[len(got)-1] == "id" {
+			p.do(chromedp.KeyEvent("962597072630976624" + kb.Enter))
+			p.await("!document.getElementById('decoded').hidden")
+		}
+	}
+	want := []string{"Skip to content", "pause", "Last readings as a table", "id", "Decode", "draw", "uPlot", "eventsource-parser"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Tab goes to %q, want %q", got, want)
+	}
+	p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('.skip').focus()"), chromedp.KeyEvent(kb.Enter))
+	p.await("document.activeElement.id === 'main'")
+}
+
+func fitsPhones(t *testing.T, browser context.Context) {
+	for _, l := range []bitsalloc.Layout{bitsalloc.Default(), bitsalloc.Snowflake(), {DeltaBits: 50, SequenceBits: 13, Unit: time.Millisecond}} {
+		s := newService(t, cached.Config{Layout: l}, "")
+		p := open(t, browser, s, phone, "400 (Bad Request)")
+		p.await(shown)
+		p.do(chromedp.Click("#readings summary"))
+		check := func(when string) {
+			wide := evaluate[[]string](p, `[...document.querySelectorAll('body *:not(.scroll *, .plot *, .skip)')]
+				.filter((e) => e.getBoundingClientRect().right > 360.5).map((e) => e.tagName + '.' + e.className + ' ' + e.id)`)
+			if width := evaluate[int](p, "document.documentElement.scrollWidth"); width > 360 || len(wide) > 0 {
+				t.Errorf("%v, %s: the page is %d pixels wide, want 360; too wide are %q", l, when, width, wide)
+			}
+		}
+		p.do(chromedp.Click("#draw"))
+		p.await("!document.getElementById('decoded').hidden")
+		check("decoded")
+		p.decode(strings.Repeat("9", 100))
+		p.await("document.getElementById('decode-error').innerText !== ''")
+		check("error")
+	}
+}
+
+func prints(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, dark)
+	p.await(shown)
+	// Browsers print no backgrounds, except for elements with print-color-adjust: exact.
+	const style = "[getComputedStyle(document.body).color, getComputedStyle(document.querySelector('.bit')).printColorAdjust].join(' ')"
+	for medium, want := range map[string]string{"screen": "rgb(231, 236, 243) exact", "print": "rgb(22, 32, 46) exact"} {
+		p.do(enable(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+		}))
+		if got := evaluate[string](p, style); got != want {
+			t.Errorf("on %s, where the screen is dark, text is %s, want %s", medium, got, want)
+		}
+	}
+}
+
+func accessible(t *testing.T, browser context.Context) {
+	axe, err := os.ReadFile("testdata/npm/axe-core/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scan := func(p *tab, when string) {
+		p.do(chromedp.Evaluate[chromedp.Void](string(axe) + "\n;void 0"))
+		for _, violation := range evaluate[[]string](p, `axe.run(document, {resultTypes: ['violations']}).then(({violations}) =>
+			violations.flatMap(({id, help, nodes}) => nodes.map((node) => id + ': ' + help + ': ' + node.html + ' ' + node.failureSummary)))`) {
+			t.Errorf("%s: %s", when, violation)
+		}
+	}
+	public := newService(t, cached.Config{}, "")
+	for _, on := range []device{light, dark, phone} {
+		p := open(t, browser, public, on, slices.Concat(offline, []string{"400 (Bad Request)"})...)
+		p.await(shown)
+		p.do(chromedp.Click("#draw"), chromedp.Click("#readings summary"))
+		p.await("!document.getElementById('decoded').hidden && document.querySelector('#readings-body tr') !== null")
+		scan(p, on.name+", decoded")
+		if on == phone {
+			continue // the rest is as above, in the colours of light
+		}
+		p.decode("nonsense")
+		p.await("document.getElementById('decode-error').innerText !== ''")
+		public.stop()
+		p.await("!document.getElementById('trouble').hidden")
+		scan(p, on.name+", refused and disconnected")
+		public.start()
+	}
+	private := newService(t, cached.Config{}, "team "+secret+"\n")
+	for _, on := range []device{light, dark} {
+		p := open(t, browser, private, on, "401 (Unauthorized)")
+		p.await("!document.getElementById('sign-in').hidden")
+		p.enter("not-the-token")
+		p.await("document.getElementById('sign-in-error').innerText !== ''")
+		scan(p, on.name+", sign in")
+	}
+}

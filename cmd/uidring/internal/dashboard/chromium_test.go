@@ -1,0 +1,207 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// chromium starts a browser with a profile of its own; it ends with the test.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	program := testserver.Program(t, "chromium", "chromium")
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program),
+		chromedp.UserDataDir(filepath.Join(t.TempDir(), "profile")),
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.WSURLReadTimeout(60*time.Second),
+	)
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses to run as root with it
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("chromium: %v", err)
+	}
+	return ctx
+}
+
+// A tab is a page in a browser, with the errors that the browser has logged.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	host string // the only host that it may send requests to
+
+	mu         sync.Mutex
+	complaints []string // console errors, exceptions, violations, requests to others
+	expected   []string // parts of complaints that the test brings about
+}
+
+// open opens a tab with the page of a service. At the end of the test it reports all logged errors
+// but the expected ones.
+func open(t *testing.T, browser context.Context, s *service, on device, expected ...string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	p := &tab{t: t, ctx: ctx, host: s.addr, expected: expected}
+	if err := chromedp.Listen(ctx, p.listen); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.check)
+	p.do(
+		enable(network.Enable, network.EnableParams{}), enable(log.Enable, cdp.Empty{}),
+		enable(runtime.Enable, cdp.Empty{}), enable(audits.Enable, cdp.Empty{}),
+		on.action(),
+		chromedp.Navigate(s.url()+"/"),
+	)
+	return p
+}
+
+func enable[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, command, params)
+		return err
+	})
+}
+
+// A device is a screen to show the page on.
+type device struct {
+	name          string
+	scheme        string // "light" or "dark"
+	width, height int64
+}
+
+var (
+	light = device{"light", "light", 1180, 900}
+	dark  = device{"dark", "dark", 1180, 900}
+	phone = device{"phone", "light", 360, 740}
+)
+
+func (l device) action() chromedp.Action[chromedp.Void] {
+	return chromedp.Steps(
+		chromedp.EmulateViewport(l.width, l.height),
+		enable(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}},
+		}),
+	)
+}
+
+func (p *tab) listen(ev any) {
+	switch ev := ev.(type) {
+	case *runtime.EventExceptionThrown:
+		p.complain("exception: %v", &chromedp.ExceptionError{ExceptionDetails: ev.ExceptionDetails})
+	case *runtime.EventConsoleAPICalled:
+		p.complain("console.%s: %s", ev.Type, fmt.Sprint(ev.Args))
+	case *log.EventEntryAdded:
+		p.complain("log %s: %s %s", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL)
+	case *audits.EventIssueAdded:
+		details, _ := json.Marshal(ev.Issue.Details)
+		p.complain("issue %s: %s", ev.Issue.Code, details)
+	case *network.EventRequestWillBeSent:
+		if to, err := url.Parse(ev.Request.URL); err != nil || to.Host != p.host {
+			p.complain("a request to another host: %s", ev.Request.URL)
+		}
+	}
+}
+
+func (p *tab) complain(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := fmt.Sprintf(format, args...)
+	for _, part := range p.expected {
+		if strings.Contains(text, part) {
+			return
+		}
+	}
+	p.complaints = append(p.complaints, text)
+}
+
+func (p *tab) check() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range p.complaints {
+		p.t.Errorf("the browser complains of %s", text)
+	}
+}
+
+// do runs actions, each of which has to succeed in time.
+func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx); err != nil { // opens the tab, which is to outlive the limit below
+		p.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// evaluate returns the value of an expression, or the resolved value of a promise.
+func evaluate[T any](p *tab, expression string) T {
+	p.t.Helper()
+	value, err := ask[T](p, expression)
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+func ask[T any](p *tab, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// await asks until an expression is true. A page that is navigating, as it does at signing out,
+// answers with an error, and is asked again.
+func (p *tab) await(expression string) {
+	p.t.Helper()
+	deadline := time.After(40 * time.Second)
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		is, err := ask[bool](p, expression)
+		if is && err == nil {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			p.t.Fatalf("never true: %s (%v)\nthe page says:\n%s", expression, err, evaluate[string](p, "document.body.innerText"))
+		}
+	}
+}
+
+// text returns the inner text of an element.
+func (p *tab) text(id string) string {
+	p.t.Helper()
+	return evaluate[string](p, fmt.Sprintf("document.getElementById(%q).innerText", id))
+}
+
+const (
+	live  = "document.getElementById('state').dataset.state === 'live'"
+	shown = "document.querySelector('#worker-bits .bit') !== null"
+)

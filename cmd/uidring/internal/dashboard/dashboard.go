@@ -1,0 +1,104 @@
+// Package dashboard is the web page of a running ID service: live charts, a picture of the ID's
+// bits, and a box that parses IDs.
+//
+// "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of
+// server-sent events with the data of the page: an event "about", once, and then an event "stats"
+// per interval. The caller of [New] decides which clients may read it; the page asks for a bearer
+// token when it gets 401.
+//
+// The page parses IDs and draws one through the API of the same server: GET /v1/parse/{id} and
+// GET /v1/id. It sends no request to other hosts; its Content-Security-Policy forbids them.
+package dashboard
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// A Config configures the page.
+type Config struct {
+	// Stats reads the generator; required. The page calls it from one goroutine at a time, at most
+	// once per Interval, and only while a viewer is connected.
+	Stats func() cached.Stats
+	// Allocator has the layout and epoch of the generator; required.
+	Allocator *bitsalloc.Allocator
+	// Version is the version of the program.
+	Version string
+	// StoreName describes the store of worker IDs, without secrets.
+	StoreName string
+	// Interval is the time from one reading to the next, 100 ms to 1 min; zero: 1 s.
+	Interval time.Duration
+	// Viewers is the largest number of concurrent event streams, at least 1; zero: 64. Further
+	// requests get status 503.
+	Viewers int
+	// Done ends the event streams when it is closed. Close it when the service begins to shut down,
+	// since http.Server.Shutdown waits for the streams. nil: they end with their requests.
+	Done <-chan struct{}
+}
+
+// New returns the handler of "/", "/assets/…" and "/events". It panics with all mistakes of the
+// Config: its values never come from outside the program.
+func New(cfg Config) http.Handler {
+	cfg.Interval = cmp.Or(cfg.Interval, time.Second)
+	cfg.Viewers = cmp.Or(cfg.Viewers, 64)
+	if err := cfg.check(); err != nil {
+		panic(fmt.Sprintf("bug: %v", err))
+	}
+	mux := http.NewServeMux()
+	serveFiles(mux)
+	mux.Handle("GET /events", newStream(cfg))
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
+		problem(w, http.StatusNotFound, "The page has no such file.")
+	})
+	return secure(mux)
+}
+
+// check reports all mistakes at once.
+func (cfg Config) check() error {
+	var errs []error
+	if cfg.Stats == nil {
+		errs = append(errs, errors.New("dashboard: Stats nil, allowed: the generator's Stats"))
+	}
+	if cfg.Allocator == nil {
+		errs = append(errs, errors.New("dashboard: Allocator nil, allowed: an allocator with the generator's layout and epoch"))
+	}
+	if cfg.Interval < 100*time.Millisecond || cfg.Interval > time.Minute {
+		errs = append(errs, fmt.Errorf("dashboard: Interval %v, allowed: 0 (1s) or 100ms to 1m", cfg.Interval))
+	}
+	if cfg.Viewers < 1 {
+		errs = append(errs, fmt.Errorf("dashboard: Viewers %d, allowed: 0 (64) or at least 1", cfg.Viewers))
+	}
+	return errors.Join(errs...)
+}
+
+// policy allows the page only its own files and requests to its own server.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// secure sets the security headers of every answer.
+func secure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// problem answers with a problem of RFC 9457, as the API does.
+func problem(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// An error means that the client has disconnected.
+	_ = json.NewEncoder(w).Encode(map[string]any{"title": http.StatusText(status), "status": status, "detail": detail})
+}

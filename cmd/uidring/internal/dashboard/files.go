@@ -1,0 +1,66 @@
+package dashboard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"time"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// mediaType does not ask the mime package, whose answers depend on files of the machine.
+func mediaType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return "text/plain; charset=utf-8" // licences
+}
+
+// serveFiles gives every embedded file its path: assets/index.html is "/", the others have the path
+// they are stored at.
+func serveFiles(mux *http.ServeMux) {
+	err := fs.WalkDir(assets, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := assets.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		pattern := "GET /" + name
+		if name == "assets/index.html" {
+			pattern = "GET /{$}"
+		}
+		mux.Handle(pattern, file(name, content))
+		return nil
+	})
+	if err != nil {
+		panic(fmt.Sprintf("bug: dashboard: embedded files: %v", err))
+	}
+}
+
+// file serves a file that browsers keep but ask about each time, so that a new version of the
+// program is seen at once.
+func file(name string, content []byte) http.HandlerFunc {
+	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(content))
+	return func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", mediaType(name))
+		h.Set("Cache-Control", "no-cache")
+		h.Set("ETag", tag)
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+	}
+}

@@ -1,0 +1,234 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
+)
+
+func allocator(t *testing.T, l bitsalloc.Layout) *bitsalloc.Allocator {
+	t.Helper()
+	a, err := bitsalloc.New(l, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func noStats() cached.Stats { return cached.Stats{} }
+
+func get(t *testing.T, h http.Handler, method, path, tag string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	if tag != "" {
+		r.Header.Set("If-None-Match", tag)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestFilesAreServedWithTheirHeaders(t *testing.T) {
+	h := dashboard.New(dashboard.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default())})
+	for _, file := range []struct{ path, stored, mediaType string }{
+		{"/", "index.html", "text/html; charset=utf-8"},
+		{"/assets/page.css", "page.css", "text/css; charset=utf-8"},
+		{"/assets/main.js", "main.js", "text/javascript; charset=utf-8"},
+		{"/assets/icon.svg", "icon.svg", "image/svg+xml"},
+		{"/assets/npm/uplot/uPlot.iife.min.js", "npm/uplot/uPlot.iife.min.js", "text/javascript; charset=utf-8"},
+		{"/assets/npm/uplot/LICENSE", "npm/uplot/LICENSE", "text/plain; charset=utf-8"},
+	} {
+		content, err := os.ReadFile(filepath.Join("assets", filepath.FromSlash(file.stored)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := get(t, h, "GET", file.path, "")
+		if w.Code != 200 || !bytes.Equal(w.Body.Bytes(), content) {
+			t.Errorf("%s: status %d, %d bytes, want 200 and the %d bytes of %s", file.path, w.Code, w.Body.Len(), len(content), file.stored)
+		}
+		tag := fmt.Sprintf(`"%x"`, sha256.Sum256(content))
+		for name, want := range map[string]string{
+			"Content-Type": file.mediaType,
+			"ETag":         tag,
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+			"Cache-Control":                "no-cache",
+			"X-Content-Type-Options":       "nosniff",
+			"Referrer-Policy":              "no-referrer",
+			"Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := w.Header().Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", file.path, name, got, want)
+			}
+		}
+		if w := get(t, h, "GET", file.path, tag); w.Code != 304 || w.Body.Len() != 0 {
+			t.Errorf("%s, known: status %d with %d bytes, want 304 without", file.path, w.Code, w.Body.Len())
+		}
+		if w := get(t, h, "GET", file.path, `"of an earlier version"`); w.Code != 200 {
+			t.Errorf("%s, changed: status %d, want 200", file.path, w.Code)
+		}
+		if w := get(t, h, "HEAD", file.path, ""); w.Code != 200 || w.Body.Len() != 0 {
+			t.Errorf("HEAD %s: status %d with %d bytes, want 200 without", file.path, w.Code, w.Body.Len())
+		}
+	}
+}
+
+func TestNothingElseIsServed(t *testing.T) {
+	h := dashboard.New(dashboard.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default())})
+	for _, try := range []struct {
+		method, path string
+		want         int
+	}{
+		{"GET", "/index.html", 404},
+		{"GET", "/assets/", 404},
+		{"GET", "/assets/npm/", 404},
+		{"GET", "/assets/index.html", 404},
+		{"GET", "/assets/page.go", 404},
+		{"GET", "/npm.sh", 404},
+		{"POST", "/", 405},
+		{"DELETE", "/assets/main.js", 405},
+		{"POST", "/events", 405},
+	} {
+		if w := get(t, h, try.method, try.path, ""); w.Code != try.want {
+			t.Errorf("%s %s: status %d, want %d", try.method, try.path, w.Code, try.want)
+		} else if kind := w.Header().Get("Content-Type"); w.Code == 404 && kind != "application/problem+json" {
+			t.Errorf("%s %s: %s, want a problem", try.method, try.path, kind)
+		}
+	}
+}
+
+// TestFilesKeepToThePolicy: the files contain no construct that the policy blocks, and every file
+// that they refer to exists.
+func TestFilesKeepToThePolicy(t *testing.T) {
+	h := dashboard.New(dashboard.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default())})
+	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script(>|[^>]*>[^<])|javascript:`)
+	outside := regexp.MustCompile(`https?://[^\s'"]+`)
+	asks := regexp.MustCompile(`(?:(?:src|href)="|from ')([^'"#]+)['"]`)
+	err := filepath.WalkDir("assets", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		for _, address := range outside.FindAllString(string(content), -1) {
+			if !strings.Contains(name, "/npm/") && address != "http://www.w3.org/2000/svg" {
+				t.Errorf("%s has an address of another host: %s", name, address)
+			}
+		}
+		if found := inline.FindString(string(content)); strings.HasSuffix(name, ".html") && found != "" {
+			t.Errorf("%s has %q, which the policy blocks", name, found)
+		}
+		if strings.HasSuffix(name, ".min.js") || !regexp.MustCompile(`\.(html|js)$`).MatchString(name) {
+			return nil
+		}
+		base := "/" + name[:strings.LastIndex(name, "/")+1]
+		if name == "assets/index.html" {
+			base = "/"
+		}
+		for _, found := range asks.FindAllStringSubmatch(string(content), -1) {
+			if path := filepath.ToSlash(filepath.Join(base, found[1])); get(t, h, "GET", path, "").Code != 200 {
+				t.Errorf("%s asks for %s, which is not there", name, path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNpmFilesAreUnchanged: they are as published, in the versions of the lock file; see npm.sh.
+func TestNpmFilesAreUnchanged(t *testing.T) {
+	sums, err := os.ReadFile("npm.sha256")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, dir := range []string{"assets/npm", "testdata/npm"} {
+		err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			content, err := os.ReadFile(name)
+			got = append(got, fmt.Sprintf("%x  %s", sha256.Sum256(content), filepath.ToSlash(name)))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := strings.Split(strings.TrimSpace(string(sums)), "\n")
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("files are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestNpmVersionsAreLocked(t *testing.T) {
+	var asked struct{ Dependencies, DevDependencies map[string]string }
+	var locked struct {
+		Packages map[string]struct{ Version, Integrity, License string }
+	}
+	for name, into := range map[string]any{"package.json": &asked, "package-lock.json": &locked} {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(content, into); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	if len(asked.Dependencies) != 2 || len(asked.DevDependencies) != 1 {
+		t.Errorf("package.json asks for %v and %v, want two packages and one for tests", asked.Dependencies, asked.DevDependencies)
+	}
+	for _, packages := range []map[string]string{asked.Dependencies, asked.DevDependencies} {
+		for name, version := range packages {
+			if p := locked.Packages["node_modules/"+name]; p.Version != version || !strings.HasPrefix(p.Integrity, "sha512-") || p.License == "" {
+				t.Errorf("%s %s is locked as %+v, want that version, a checksum and a licence", name, version, p)
+			}
+		}
+	}
+}
+
+func TestAWrongConfigPanicsWithAllMistakes(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		cfg  dashboard.Config
+		want string
+	}{
+		{"nothing", dashboard.Config{}, "bug: dashboard: Stats nil, allowed: the generator's Stats\n" +
+			"dashboard: Allocator nil, allowed: an allocator with the generator's layout and epoch"},
+		{"numbers", dashboard.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default()), Interval: time.Millisecond, Viewers: -1},
+			"bug: dashboard: Interval 1ms, allowed: 0 (1s) or 100ms to 1m\ndashboard: Viewers -1, allowed: 0 (64) or at least 1"},
+		{"too long", dashboard.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default()), Interval: time.Hour},
+			"bug: dashboard: Interval 1h0m0s, allowed: 0 (1s) or 100ms to 1m"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			defer func() {
+				if got := recover(); got != test.want {
+					t.Errorf("panic %q, want %q", got, test.want)
+				}
+			}()
+			dashboard.New(test.cfg)
+		})
+	}
+}

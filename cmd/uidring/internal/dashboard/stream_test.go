@@ -1,0 +1,367 @@
+package dashboard_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
+)
+
+// A viewer is an http.ResponseWriter that records its output, and decides when a write may go on.
+type viewer struct {
+	header    http.Header
+	status    int
+	body      bytes.Buffer
+	deadlines []time.Duration // of writes, from their beginning on
+	hold      chan struct{}   // a write waits for it; nil: none does
+	broken    bool            // writes fail
+	leave     context.CancelFunc
+	gone      chan struct{} // closed when the handler has returned
+}
+
+func (v *viewer) Header() http.Header             { return v.header }
+func (v *viewer) WriteHeader(status int)          { v.status = status }
+func (v *viewer) SetReadDeadline(time.Time) error { return nil }
+func (v *viewer) FlushError() error               { return nil }
+
+func (v *viewer) SetWriteDeadline(t time.Time) error {
+	v.deadlines = append(v.deadlines, time.Until(t))
+	return nil
+}
+
+func (v *viewer) Write(p []byte) (int, error) {
+	if v.hold != nil {
+		<-v.hold
+	}
+	if v.broken {
+		return 0, errors.New("broken")
+	}
+	return v.body.Write(p)
+}
+
+// look sends a request for /events, which goes on.
+func look(h http.Handler, v *viewer) *viewer {
+	ctx, cancel := context.WithCancel(context.Background())
+	v.header, v.leave, v.gone = http.Header{}, cancel, make(chan struct{})
+	go func() {
+		defer close(v.gone)
+		h.ServeHTTP(v, httptest.NewRequestWithContext(ctx, "GET", "/events", nil))
+	}()
+	synctest.Wait()
+	return v
+}
+
+func (v *viewer) end(t *testing.T) {
+	t.Helper()
+	v.leave()
+	synctest.Wait()
+	select {
+	case <-v.gone:
+	default:
+		t.Error("the stream goes on after its request has ended")
+	}
+}
+
+func (v *viewer) count(part string) int { return strings.Count(v.body.String(), part) }
+
+// counted is a Config whose Stats have issued 1,000 IDs more at each call.
+func counted(t *testing.T) (dashboard.Config, *atomic.Int64) {
+	var calls atomic.Int64
+	return dashboard.Config{
+		Allocator: allocator(t, bitsalloc.Default()),
+		Stats:     func() cached.Stats { return cached.Stats{Issued: 1000 * calls.Add(1), Limit: assigner.Unlimited} },
+	}, &calls
+}
+
+func TestEventsAreExact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := int64(0)
+		h := dashboard.New(dashboard.Config{
+			Allocator: allocator(t, bitsalloc.Snowflake()),
+			Version:   "v1.2.3",
+			StoreName: "file:///ids",
+			Stats: func() cached.Stats {
+				calls++
+				return cached.Stats{
+					WorkerID: 7, DatacenterID: 0, Guarantee: assigner.GuaranteeFenced, Limit: 9, Window: time.Minute, WindowLasts: 1500 * time.Millisecond,
+					Capacity: 65536, Remaining: 40000, Issued: 1<<60 + calls*500, Retired: 3,
+					PaddingPasses: 5, InlinePads: 6, RejectedTakes: 8, RejectedPuts: 10, Renewals: 11, RenewFailures: 12,
+					LastDelta: 1<<60 + 1, Ahead: -2500 * time.Millisecond, Expiring: true,
+				}
+			},
+		})
+		v := look(h, &viewer{})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		v.end(t)
+		stats := `"worker":"7","datacenter":"0","guarantee":"fenced","window":60,"windowLasts":1.5,` +
+			`"capacity":"65536","remaining":"40000","issued":"%d","retired":"3",` +
+			`"paddingPasses":"5","inlinePads":"6","rejectedTakes":"8","rejectedPuts":"10","renewals":"11","renewFailures":"12",` +
+			`"lastDelta":"1152921504606846977","ahead":-2.5,"expiring":true}` + "\n\n"
+		want := "event: about\n" +
+			`data: {"version":"v1.2.3","store":"file:///ids","layout":{"delta":41,"datacenter":0,"worker":10,"sequence":12,"unit":0.001},` +
+			`"epoch":"2026-01-01T00:00:00Z","expires":"2095-09-07T15:47:35.552Z","interval":1,"heartbeat":5}` + "\n\n" +
+			"event: stats\n" + `data: {"time":946684800,"rate":null,` + fmt.Sprintf(stats, 1<<60+500) +
+			"event: stats\n" + `data: {"time":946684801,"rate":500,` + fmt.Sprintf(stats, 1<<60+1000)
+		if got := v.body.String(); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+		for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"} {
+			if got := v.header.Get(name); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+	})
+}
+
+func TestWithoutAFenceThereIsNoWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, _ := counted(t)
+		v := look(dashboard.New(cfg), &viewer{})
+		v.end(t)
+		if v.count(`"window":null,"windowLasts":null`) != 1 {
+			t.Errorf("got %s, want a reading without a window", v.body.String())
+		}
+	})
+}
+
+// A worker ID that is lost is no longer held up to a limit, but has not become one without a fence.
+func TestALostWorkerIDHasNoTimeLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, _ := counted(t)
+		cfg.Stats = func() cached.Stats { return cached.Stats{Limit: 9} }
+		v := look(dashboard.New(cfg), &viewer{})
+		v.end(t)
+		if v.count(`"window":0,"windowLasts":0`) != 1 {
+			t.Errorf("got %s, want a reading with a window of nothing", v.body.String())
+		}
+	})
+}
+
+func TestViewersShareOneReadingPerInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, calls := counted(t)
+		h := dashboard.New(cfg)
+		var viewers []*viewer
+		for range 5 {
+			viewers = append(viewers, look(h, &viewer{}))
+			time.Sleep(300 * time.Millisecond) // they do not begin together
+		}
+		time.Sleep(10*time.Second - 5*300*time.Millisecond)
+		synctest.Wait()
+		if got := calls.Load(); got != 11 {
+			t.Errorf("%d readings from 0 s to 10 s, want 11", got)
+		}
+		// The fifth began at 1.2 s: with the reading of 1 s.
+		for i, want := range []int{11, 11, 11, 11, 10} {
+			viewers[i].end(t)
+			if got := viewers[i].count("event: stats"); got != want {
+				t.Errorf("viewer %d got %d readings, want %d", i, got, want)
+			}
+		}
+	})
+}
+
+func TestNobodyReadsWhileNobodyLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, calls := counted(t)
+		h := dashboard.New(cfg)
+		if time.Sleep(time.Hour); calls.Load() != 0 {
+			t.Errorf("%d readings before the first viewer, want none", calls.Load())
+		}
+		v := look(h, &viewer{})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		v.end(t)
+		if time.Sleep(time.Hour); calls.Load() != 3 {
+			t.Errorf("%d readings after a look of 2 s, want 3", calls.Load())
+		}
+		again := look(h, &viewer{})
+		again.end(t)
+		if again.count(`"rate":null`) != 1 {
+			t.Errorf("got %s, want no rate: it would be that of the hour", again.body.String())
+		}
+	})
+}
+
+func TestASlowViewerMissesReadingsAndHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, _ := counted(t)
+		h := dashboard.New(cfg)
+		slow, quick := &viewer{hold: make(chan struct{}, 2)}, &viewer{}
+		slow.hold <- struct{}{} // "about"
+		slow.hold <- struct{}{} // the first reading
+		look(h, slow)
+		look(h, quick)
+		time.Sleep(60 * time.Second)
+		synctest.Wait()
+		if got := quick.count("event: stats"); got != 61 {
+			t.Errorf("the quick viewer got %d readings, want 61", got)
+		}
+		close(slow.hold)
+		synctest.Wait()
+		// One was being written all the time; then comes the newest.
+		for number, want := range map[int]int{1000: 1, 2000: 1, 3000: 0, 60000: 0, 61000: 1} {
+			if got := slow.count(fmt.Sprintf(`"issued":"%d"`, number)); got != want {
+				t.Errorf("the slow viewer got reading %d %d times, want %d", number/1000, got, want)
+			}
+		}
+		slow.end(t)
+		quick.end(t)
+	})
+}
+
+func TestTheStreamIsNeverSilentForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, _ := counted(t)
+		cfg.Interval = 12 * time.Second
+		v := look(dashboard.New(cfg), &viewer{})
+		for range 5 {
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+		}
+		v.end(t)
+		var got []string
+		for line := range strings.SplitSeq(v.body.String(), "\n") {
+			if line == ":" || strings.HasPrefix(line, "event: ") {
+				got = append(got, line)
+			}
+		}
+		// At 0, 5, 10, 12, 17, 22, 24 s.
+		want := "event: about event: stats : : event: stats : : event: stats"
+		if strings.Join(got, " ") != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	})
+}
+
+func TestAWriteHasTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, _ := counted(t)
+		v := look(dashboard.New(cfg), &viewer{})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		v.end(t)
+		if fmt.Sprint(v.deadlines) != "[10s 10s 10s 10s]" {
+			t.Errorf("deadlines of writes %v, want 10s for each of four", v.deadlines)
+		}
+		failing := look(dashboard.New(cfg), &viewer{broken: true})
+		select {
+		case <-failing.gone:
+		default:
+			t.Error("the stream goes on after a write has failed")
+		}
+	})
+}
+
+func TestThereIsALimitOnViewers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, calls := counted(t)
+		cfg.Viewers = 2
+		h := dashboard.New(cfg)
+		first, second := look(h, &viewer{}), look(h, &viewer{})
+		third := look(h, &viewer{})
+		third.end(t)
+		want := `{"detail":"2 viewers are connected, which is the limit; close one or try again later","status":503,"title":"Service Unavailable"}` + "\n"
+		if third.status != 503 || third.body.String() != want || third.header.Get("Content-Type") != "application/problem+json" || third.header.Get("Retry-After") != "10" {
+			t.Errorf("the third got %d %v %s, want 503 and %s", third.status, third.header, third.body.String(), want)
+		}
+		first.end(t)
+		fourth := look(h, &viewer{})
+		if fourth.count("event: stats") != 1 {
+			t.Errorf("the fourth got %q, want a stream: a place is free", fourth.body.String())
+		}
+		second.end(t)
+		fourth.end(t)
+		if calls.Load() != 1 {
+			t.Errorf("%d readings, want one: no time has passed", calls.Load())
+		}
+	})
+}
+
+func TestDoneEndsStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, _ := counted(t)
+		done := make(chan struct{})
+		cfg.Done = done
+		h := dashboard.New(cfg)
+		viewers := []*viewer{look(h, &viewer{}), look(h, &viewer{})}
+		close(done)
+		synctest.Wait()
+		viewers = append(viewers, look(h, &viewer{})) // comes too late
+		for i, v := range viewers {
+			select {
+			case <-v.gone:
+			default:
+				t.Errorf("viewer %d is still there", i)
+				v.end(t)
+			}
+		}
+	})
+}
+
+// TestTimeoutsOfTheServerDoNotCutStreams: they are made for requests that end.
+func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
+	for _, secure := range []bool{false, true} { // HTTP/1.1 and HTTP/2
+		t.Run(fmt.Sprintf("TLS %v", secure), func(t *testing.T) {
+			cfg, _ := counted(t)
+			cfg.Interval = 100 * time.Millisecond
+			done := make(chan struct{})
+			cfg.Done = done
+			web := httptest.NewUnstartedServer(dashboard.New(cfg))
+			web.Config.ReadTimeout, web.Config.WriteTimeout = 150*time.Millisecond, 150*time.Millisecond
+			web.EnableHTTP2 = secure
+			if secure {
+				web.StartTLS()
+			} else {
+				web.Start()
+			}
+			defer web.Close()
+			answer, err := web.Client().Get(web.URL + "/events")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = answer.Body.Close() }()
+			if got, want := answer.ProtoMajor, map[bool]int{false: 1, true: 2}[secure]; got != want {
+				t.Errorf("HTTP/%d, want HTTP/%d", got, want)
+			}
+			readings := 0
+			for lines := bufio.NewScanner(answer.Body); readings < 6; { // 500 ms
+				if !lines.Scan() {
+					t.Fatalf("the stream ended after %d readings: %v", readings, lines.Err())
+				}
+				if lines.Text() == "event: stats" {
+					readings++
+				}
+			}
+			// Shutdown would wait for the stream, had Done not ended it.
+			close(done)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if err := web.Config.Shutdown(ctx); err != nil {
+				t.Errorf("shutdown with a viewer: %v", err)
+			}
+		})
+	}
+}
+
+func TestHeadOfEventsEndsAtOnce(t *testing.T) {
+	cfg, calls := counted(t)
+	w := get(t, dashboard.New(cfg), "HEAD", "/events", "")
+	if w.Code != 200 || w.Header().Get("Content-Type") != "text/event-stream" || w.Body.Len() != 0 || calls.Load() != 0 {
+		t.Errorf("status %d, %v, %d bytes, %d readings; want 200, the headers, and nothing read", w.Code, w.Header(), w.Body.Len(), calls.Load())
+	}
+}

@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// A shortage is the error with which the generator rejected the last request for IDs.
+type shortage struct{ err error }
+
+// alive handles GET /healthz. It always answers 200.
+func alive(w http.ResponseWriter, _ *http.Request, _ client) *problem {
+	return writeText(w, "ok\n")
+}
+
+// ready handles GET /readyz.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ client) *problem {
+	if s.draining.Load() {
+		return stopping
+	}
+	if p := s.readiness.look(s.usable); p != nil {
+		return p
+	}
+	return writeText(w, "ready\n")
+}
+
+// usable returns the problem that a request for an ID would get now, or nil. An empty ring alone is
+// not a problem, because the next request fills it. It is a problem if the window of the lease is
+// used up, or if the generator rejected the last request.
+func (s *Server) usable() *problem {
+	short := s.shortage.Load() // before Stats: IDs that arrive after the shortage count
+	stats := s.cfg.Generator.Stats()
+	if stats.Remaining > 0 {
+		return nil
+	}
+	if short != nil {
+		if p := ofTake(short.err); p == stopping || p == timeExhausted || p == noLease {
+			return p
+		}
+	}
+	if stats.Limit != assigner.Unlimited && stats.Window <= 0 {
+		return noLease
+	}
+	return nil
+}
+
+// readiness caches the answer of /readyz. The route needs no token, and reading the ring's state
+// delays padding.
+type readiness struct {
+	mu     sync.Mutex
+	at     time.Time
+	answer *problem
+}
+
+func (r *readiness) look(usable func() *problem) *problem {
+	const fresh = 100 * time.Millisecond
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.at.IsZero() || time.Since(r.at) >= fresh {
+		r.answer = usable()
+		r.at = time.Now()
+	}
+	return r.answer
+}
+
+func writeText(w http.ResponseWriter, text string) *problem {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, text)
+	return nil
+}

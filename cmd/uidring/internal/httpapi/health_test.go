@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/poll"
+)
+
+// wantReady asks /readyz; name is the problem, or empty.
+func wantReady(t *testing.T, s *Server, name string) {
+	t.Helper()
+	w := call(s, "/readyz")
+	if name == "" {
+		if w.Code != 200 || w.Body.String() != "ready\n" {
+			t.Errorf("%d, %s; want ready", w.Code, w.Body)
+		}
+		return
+	}
+	answer := w.Result()
+	body, _ := io.ReadAll(answer.Body)
+	wantProblem(t, answer, string(body), name)
+}
+
+func TestReadyWhileIDsCanBeDrawn(t *testing.T) {
+	s := newServer(t, Config{})
+	wantReady(t, s, "")
+	s.Drain()
+	wantReady(t, s, "shutting-down")
+	for _, path := range []string{"/healthz", "/v1/id"} {
+		if w := call(s, path); w.Code != 200 {
+			t.Errorf("%s while draining: %d, want 200", path, w.Code)
+		}
+	}
+}
+
+// TestReadyAgainWhenTheStoreIsBack has no request that would tell: a load balancer sends none to a
+// server that is not ready.
+func TestReadyAgainWhenTheStoreIsBack(t *testing.T) {
+	g, restore := cutOff(t)
+	s := newServer(t, Config{Generator: g})
+	wantReady(t, s, "no-lease")
+	if w := call(s, "/healthz"); w.Code != 200 || w.Body.String() != "ok\n" {
+		t.Errorf("/healthz: %d, %s; want ok: a restart would not help", w.Code, w.Body)
+	}
+	if w := call(s, "/v1/id"); w.Code != 503 {
+		t.Errorf("/v1/id: %d, want 503", w.Code)
+	}
+	restore()
+	poll.Until(t, "ready", func() bool { return call(s, "/readyz").Code == 200 })
+	if s.shortage.Load() == nil {
+		t.Error("the refusal is forgotten, so the test shows nothing")
+	}
+	if w := call(s, "/v1/id"); w.Code != 200 {
+		t.Errorf("/v1/id once ready: %d, want 200", w.Code)
+	}
+	if short := s.shortage.Load(); short != nil {
+		t.Errorf("%v is remembered after a success", short.err)
+	}
+}
+
+func TestNotReadyAfterARefusal(t *testing.T) {
+	for name, g := range map[string]*cached.Generator{"shutting-down": stopped(t), "time-exhausted": ended(t)} {
+		s := newServer(t, Config{Generator: g})
+		if w := call(s, "/v1/id"); w.Code < 500 {
+			t.Errorf("%s: /v1/id: %d, want an error", name, w.Code)
+		}
+		wantReady(t, s, name)
+	}
+}
+
+// TestReadyWhenRequestsAskForTooMuch has shortages that the next moment ends.
+func TestReadyWhenRequestsAskForTooMuch(t *testing.T) {
+	for name, cfg := range map[string]cached.Config{
+		"none-ready":    {Layout: small(40), BoostPower: 1, OnEmpty: cached.Reject},
+		"too-far-ahead": {Layout: small(40), BoostPower: 1, MaxAhead: time.Second},
+	} {
+		s := newServer(t, Config{Generator: newGenerator(t, cfg)})
+		if w := call(s, "/v1/ids?n=100000"); w.Code != 503 {
+			t.Errorf("%s: %d, want 503", name, w.Code)
+		}
+		wantReady(t, s, "")
+	}
+}
+
+func TestAStateIsLookedAtTenTimesASecondAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r readiness
+		looks := 0
+		usable := func() *problem {
+			looks++
+			if looks%2 == 0 {
+				return noLease
+			}
+			return nil
+		}
+		for i := range 1000 { // every 10 ms
+			if p := r.look(usable); (p != nil) != (i/10%2 == 1) {
+				t.Fatalf("after %d ms: %v", 10*i, p)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if looks != 100 {
+			t.Errorf("%d looks in 10 s, want 100", looks)
+		}
+	})
+}

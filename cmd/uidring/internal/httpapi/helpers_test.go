@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/testgen"
+)
+
+// workers counts the worker IDs that have been used in this process: each generator has another.
+var workers atomic.Int64
+
+// newGenerator makes a generator. If cfg does not say otherwise its epoch was an hour ago, by the
+// clock of the test, and its worker ID is new.
+func newGenerator(t testing.TB, cfg cached.Config) *cached.Generator {
+	t.Helper()
+	if cfg.Assigner == nil {
+		cfg.Assigner, cfg.AllowReuse = assigner.Static(workers.Add(1)), true
+	}
+	if cfg.Epoch.IsZero() {
+		cfg.Epoch = time.Now().Add(-time.Hour).Truncate(time.Second)
+	}
+	return testgen.Cached(t, cfg)
+}
+
+// newServer makes the API, of a new generator if cfg has none.
+func newServer(t testing.TB, cfg Config) *Server {
+	t.Helper()
+	if cfg.Generator == nil {
+		cfg.Generator = newGenerator(t, cached.Config{})
+	}
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newTokens parses a token file without mistakes.
+func newTokens(t testing.TB, file string) Tokens {
+	t.Helper()
+	tokens, err := ParseTokens([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
+
+// listen serves h on loopback.
+func listen(t testing.TB, h http.Handler) *httptest.Server {
+	t.Helper()
+	l := httptest.NewServer(h)
+	t.Cleanup(l.Close)
+	return l
+}
+
+// request makes one; headers are "Name: value".
+func request(t testing.TB, method, url string, headers ...string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Add(name, value)
+	}
+	return r
+}
+
+// do sends a request and reads the body.
+func do(t testing.TB, c *http.Client, r *http.Request) (*http.Response, string) {
+	t.Helper()
+	answer, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(body)
+}

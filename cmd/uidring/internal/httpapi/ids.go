@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/cached"
+)
+
+// id handles GET /v1/id.
+func (s *Server) id(w http.ResponseWriter, r *http.Request, c client) *problem {
+	query, p := parameters(r, "form")
+	if p != nil {
+		return p
+	}
+	l, p := negotiate(r, query, one)
+	if p != nil {
+		return p
+	}
+	return s.draw(w, r, c, l, 1)
+}
+
+// ids handles GET /v1/ids?n=…
+func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem {
+	query, p := parameters(r, "n", "form")
+	if p != nil {
+		return p
+	}
+	n, err := strconv.Atoi(query.Get("n"))
+	if err != nil || n < 1 || n > s.cfg.MaxBatch || query.Get("n") != strconv.Itoa(n) {
+		return badRequest.because("Parameter n is %q, allowed: 1 to %d.", excerpt(query.Get("n")), s.cfg.MaxBatch)
+	}
+	l, p := negotiate(r, query, many)
+	if p != nil {
+		return p
+	}
+	return s.draw(w, r, c, l, n)
+}
+
+// draw answers with all n IDs, or with a problem. HEAD draws no IDs, so its answer has no
+// Content-Length.
+func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout, n int) *problem {
+	if r.Method == http.MethodHead {
+		if p := c.spend(1); p != nil {
+			return p
+		}
+		w.Header().Set("Content-Type", l.contentType)
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if p := c.spend(n); p != nil {
+		return p
+	}
+	b := s.batches.Get().(*batch)
+	defer s.batches.Put(b)
+	if err := s.reserve(r.Context(), b, n); err != nil {
+		return ofTake(err)
+	}
+	w.Header().Set("Content-Type", l.contentType)
+	if n > 1 { // net/http sets the length of a short body
+		w.Header().Set("Content-Length", strconv.Itoa(b.length(l)))
+	}
+	b.write(w, l)
+	return nil
+}
+
+// patience is how long a request waits for the renewal of the lease. A burst may use up the window
+// before the renewal is done. If the store is down, clients must not wait longer: they can ask
+// another server.
+const patience = 500 * time.Millisecond
+
+// reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a
+// problem.
+func (s *Server) reserve(ctx context.Context, b *batch, n int) error {
+	var patient context.Context // from the first shortage on
+	b.spans = b.spans[:0]
+	for n > 0 {
+		first, got, err := s.cfg.Generator.Reserve(n)
+		if errors.Is(err, cached.ErrLeaseExhausted) && s.shortage.Load() == nil { // else an earlier request has waited in vain
+			if patient == nil {
+				var cancel context.CancelFunc
+				patient, cancel = context.WithTimeout(ctx, patience)
+				defer cancel()
+			}
+			got = 1
+			first, err = s.cfg.Generator.NextContext(patient)
+		}
+		if err != nil {
+			if ctx.Err() == nil { // a client that disconnected while it waited proves no shortage
+				s.shortage.Store(&shortage{err})
+			}
+			return err
+		}
+		b.spans = append(b.spans, span{first, got})
+		n -= got
+	}
+	if s.shortage.Load() != nil {
+		s.shortage.Store(nil)
+	}
+	return nil
+}
+
+// parameters parses a query. It rejects unknown and repeated parameters: a misspelled name must not
+// select a default unnoticed.
+func parameters(r *http.Request, known ...string) (url.Values, *problem) {
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badRequest.because("The query of the URL cannot be parsed.")
+	}
+	left := len(query)
+	for _, name := range known {
+		if values, ok := query[name]; ok {
+			left--
+			if len(values) > 1 {
+				return nil, badRequest.because("Parameter %s is given %d times, allowed: once.", name, len(values))
+			}
+		}
+	}
+	if left > 0 {
+		return nil, badRequest.because("The query has an unknown parameter, allowed: %s.", strings.Join(known, ", "))
+	}
+	return query, nil
+}

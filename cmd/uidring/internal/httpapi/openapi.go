@@ -1,0 +1,18 @@
+package httpapi
+
+import (
+	_ "embed"
+	"net/http"
+	"strconv"
+)
+
+//go:embed openapi.json
+var openAPI []byte
+
+// describe answers GET /openapi.json.
+func describe(w http.ResponseWriter, _ *http.Request, _ client) *problem {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(openAPI)))
+	_, _ = w.Write(openAPI)
+	return nil
+}

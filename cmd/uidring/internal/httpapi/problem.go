@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/cached"
+)
+
+// problemPage has a heading for each type.
+const problemPage = "https://github.com/uidring/uidring/blob/main/docs/SERVICE.md#"
+
+// A problem is an error response of RFC 9457. It is immutable.
+type problem struct {
+	name       string // the last part of the type
+	title      string
+	status     int
+	detail     string
+	retryAfter time.Duration // 0: not known
+}
+
+// The problems of the API. because and after return modified copies.
+var (
+	badRequest   = &problem{name: "bad-request", title: "Bad request", status: http.StatusBadRequest}
+	invalidID    = &problem{name: "invalid-id", title: "Not an ID", status: http.StatusBadRequest}
+	notFound     = &problem{name: "not-found", title: "Not found", status: http.StatusNotFound}
+	badMethod    = &problem{name: "method-not-allowed", title: "Method not allowed", status: http.StatusMethodNotAllowed}
+	unacceptable = &problem{name: "not-acceptable", title: "Not acceptable", status: http.StatusNotAcceptable}
+	hasBody      = &problem{name: "content-too-large", title: "A request has no body", status: http.StatusRequestEntityTooLarge,
+		detail: "No route reads a body; parameters go into the URL."}
+	longURL = &problem{name: "uri-too-long", title: "URL too long", status: http.StatusRequestURITooLong,
+		detail: fmt.Sprintf("A URL may have %d bytes.", longestURL)}
+	unauthorized = &problem{name: "unauthorized", title: "Unauthorized", status: http.StatusUnauthorized,
+		detail: "Send a header Authorization: Bearer with a valid token."}
+	tooManyIDs = &problem{name: "too-many-requests", title: "Too many IDs drawn", status: http.StatusTooManyRequests}
+	overloaded = &problem{name: "overloaded", title: "Too many requests under way", status: http.StatusServiceUnavailable,
+		detail: "Try again, or another server.", retryAfter: time.Second}
+	noneReady = &problem{name: "none-ready", title: "No ID is ready", status: http.StatusServiceUnavailable,
+		detail: "IDs are drawn faster than they are prepared. Try again, or another server.", retryAfter: time.Second}
+	tooFarAhead = &problem{name: "too-far-ahead", title: "ID time is too far ahead", status: http.StatusServiceUnavailable,
+		detail: "More IDs were drawn than the clock allows. Try again, or another server.", retryAfter: time.Second}
+	noLease = &problem{name: "no-lease", title: "No worker ID is held", status: http.StatusServiceUnavailable,
+		detail: "The store of worker IDs has not renewed the lease. Use another server; this one goes on by itself when its store answers."}
+	stopping = &problem{name: "shutting-down", title: "Shutting down", status: http.StatusServiceUnavailable,
+		detail: "This server is about to stop. Use another one."}
+	timeExhausted = &problem{name: "time-exhausted", title: "The layout has ended", status: http.StatusInternalServerError,
+		detail: "The time field of the IDs is used up. No server with this layout and epoch issues IDs any more."}
+	internal = &problem{name: "internal", title: "Internal error", status: http.StatusInternalServerError,
+		detail: "The log of the server says more."}
+)
+
+// because returns a copy with a detail.
+func (p *problem) because(format string, args ...any) *problem {
+	q := *p
+	q.detail = fmt.Sprintf(format, args...)
+	return &q
+}
+
+// after returns a copy with the time after which to try again.
+func (p *problem) after(wait time.Duration) *problem {
+	q := *p
+	q.retryAfter = wait
+	return &q
+}
+
+// ofTake returns the problem for an error of the generator. Errors of the store appear in the log
+// only.
+func ofTake(err error) *problem {
+	ahead, isAhead := errors.AsType[*cached.AheadError](err)
+	switch {
+	case errors.Is(err, cached.ErrClosed):
+		return stopping
+	case errors.Is(err, cached.ErrTimeExhausted):
+		return timeExhausted
+	case errors.Is(err, cached.ErrLeaseExhausted):
+		return noLease
+	case isAhead:
+		return tooFarAhead.after(ahead.RetryIn)
+	case errors.Is(err, cached.ErrEmpty):
+		return noneReady
+	}
+	panic(fmt.Sprintf("bug: httpapi: an error that the generator does not document: %v", err)) // logged, and answered with 500
+}
+
+// write answers with the problem. It replaces headers that the handler has set.
+func (p *problem) write(w http.ResponseWriter) {
+	body, err := json.Marshal(struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+	}{problemPage + p.name, p.title, p.status, p.detail})
+	if err != nil {
+		panic("bug: httpapi: a problem is not valid JSON: " + err.Error())
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("X-Content-Type-Options", "nosniff") // some details quote the request
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if p.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
+	}
+	w.WriteHeader(p.status)
+	_, _ = w.Write(body) // the client may have disconnected
+}
+
+// excerpt shortens a text of a request for an answer.
+func excerpt(given string) string {
+	const most = 64
+	if len(given) > most {
+		given = given[:most] + "…"
+	}
+	return strings.ToValidUTF8(given, "\uFFFD")
+}

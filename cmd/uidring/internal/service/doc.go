@@ -1,3 +1,0 @@
-// Package service is the process of uidring serve: its listener, its generator with the lease of a
-// worker ID, the reloading of its certificate and tokens, and the order of start and shutdown.
-package service

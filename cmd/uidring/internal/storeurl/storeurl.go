@@ -1,0 +1,187 @@
+// Package storeurl opens a store of worker IDs by URL: a database, Redis, etcd, or a folder. The
+// function kinds lists the URLs; docs/COMMAND.md describes them and their parameters.
+package storeurl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
+)
+
+// A kind is a kind of store.
+type kind struct {
+	schemes []string // of the URL
+	forms   string   // of the URL, for errors
+	path    bool     // a path follows the scheme, without host and parameters
+	open    func(s *Store, u *url.URL, namespace string) error
+}
+
+// kinds is the only list of the kinds of stores: errors, help texts and tests take it from here.
+// open does not keep the URL.
+func kinds() []kind {
+	return []kind{
+		{[]string{"sqlite"}, "sqlite:///path/ids.db, sqlite:ids.db", true, openSQLite},
+		{[]string{"mysql"}, "mysql://user:password@host:3306/database", false, openMySQL},
+		{[]string{"postgres", "postgresql"}, "postgres://user:password@host:5432/database", false, openPostgres},
+		{[]string{"redis", "rediss"}, "redis://user:password@host:6379/0", false, openRedis},
+		{[]string{"redis-sentinel", "rediss-sentinel"}, "redis-sentinel://host:26379,host2:26379/0?master_name=name", false, openRedis},
+		{[]string{"redis-cluster", "rediss-cluster"}, "redis-cluster://user:password@host:6379,host2:6379", false, openRedis},
+		{[]string{"etcd"}, "etcd://user:password@host:2379,host2:2379", false, openEtcd},
+		{[]string{"file"}, "file:///folder", true, openFile},
+	}
+}
+
+// Forms returns the forms of the URLs, for texts.
+func Forms() (forms []string) {
+	for _, k := range kinds() {
+		forms = append(forms, k.forms)
+	}
+	return forms
+}
+
+// kindOf returns the kind of a scheme; ok is false if no kind has it.
+func kindOf(scheme string) (_ kind, ok bool) {
+	for _, k := range kinds() {
+		if slices.Contains(k.schemes, scheme) {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// ErrNoLogin is in the error of Open if the URL is valid, but the server does not answer or rejects
+// user and password.
+var ErrNoLogin = errors.New("cannot log in")
+
+// A Store keeps the leases of a namespace. Any number of goroutines may use it.
+type Store struct {
+	assigner.Store
+
+	name   string // the URL without user, password and parameters
+	path   string // of the file or folder, "" for a server
+	create func(context.Context) error
+	blank  func(context.Context) (bool, error)
+	close  func() error
+}
+
+// Open returns the store of a namespace by URL. It creates nothing. It connects only to an etcd
+// with a user, which has five seconds to answer. Close the store after use. A folder is a single
+// namespace: Open ignores name for it.
+//
+// Errors name the fault of the URL and the allowed form. No error contains a password, or a part of
+// an unescaped password.
+func Open(rawURL, name string) (*Store, error) {
+	if err := assigner.CheckNamespace(name); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	u, k, err := parse(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w, allowed: %s", err, strings.Join(Forms(), ", "))
+	}
+	s := &Store{name: (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()}
+	if err := k.open(s, u, name); err != nil {
+		return nil, fmt.Errorf("store: %s URL: %w", u.Scheme, err)
+	}
+	return s, nil
+}
+
+// Create creates the missing parts of a store: the tables of a database, and with SQLite the file
+// and the folders above it. It leaves existing tables alone. Redis and etcd need nothing. The
+// operator creates the folder of a file URL, so that Create does not hide an unmounted disk. Any
+// number of processes may call Create at once.
+func (s *Store) Create(ctx context.Context) error {
+	if s.create == nil {
+		return nil
+	}
+	return s.create(ctx)
+}
+
+// String returns the URL without user, password and parameters.
+func (s *Store) String() string { return s.name }
+
+// Path returns the absolute path of the file or folder of the store, or "" for a server.
+func (s *Store) Path() string { return s.path }
+
+// Blank reports whether the store was never used: the file is missing or empty, or the folder has
+// no namespace. It returns false for a server.
+func (s *Store) Blank(ctx context.Context) (bool, error) {
+	if s.blank == nil {
+		return false, nil
+	}
+	return s.blank(ctx)
+}
+
+// Close ends the connections. A second call does nothing, or returns an error of the driver.
+func (s *Store) Close() error {
+	if s.close == nil {
+		return nil
+	}
+	return s.close()
+}
+
+// parse reads a URL. An unescaped @ after the host shows that url.Parse took a part of the password
+// for the host or path. The errors for such a URL and for an unreadable URL do not quote it.
+func parse(rawURL string) (*url.URL, kind, error) {
+	const hidden = "(it is not shown, since it may hold a password); write / ? # % @ in a user name or password as %2F %3F %23 %25 %40; " +
+		"a DSN of a driver is not a URL"
+	fail := func(text string) (*url.URL, kind, error) { return nil, kind{}, errors.New(text) }
+	if rawURL == "" {
+		return fail("URL is empty")
+	}
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return fail("URL cannot be read " + hidden)
+	}
+	k, known := kindOf(u.Scheme)
+	switch {
+	case u.Scheme == "":
+		return fail("URL has no scheme, such as sqlite: or mysql:")
+	case k.path && (u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != ""):
+		return fail(u.Scheme + " URL has a host or parameters; write the path after three slashes")
+	case k.path:
+	case strings.Contains(u.Opaque+u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@"):
+		return fail("URL has an @ after the host " + hidden)
+	case u.Fragment != "":
+		return fail("URL has a part after # " + hidden)
+	case !known:
+		return fail(fmt.Sprintf("URL begins with %q", u.Scheme+":"))
+	case u.Hostname() == "":
+		return fail(u.Scheme + " URL has no host")
+	}
+	return u, k, nil
+}
+
+// endpoints returns host and port of each host.
+func endpoints(hosts, port string) []string {
+	list := strings.Split(hosts, ",")
+	for i, host := range list {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			list[i] = net.JoinHostPort(strings.Trim(host, "[]"), port)
+		}
+	}
+	return list
+}
+
+func openFile(s *Store, u *url.URL, _ string) error {
+	if u.Path == "" || u.Opaque != "" {
+		return errors.New("no folder, allowed: file:///folder, with an absolute path")
+	}
+	path := u.Path
+	if filepath.VolumeName(path[1:]) != "" { // Windows: /C:/folder
+		path = path[1:]
+	}
+	s.Store, s.path = fileassigner.LeaseStore(path), filepath.Clean(path)
+	s.blank = func(ctx context.Context) (bool, error) {
+		meta, err := s.LoadMeta(ctx)
+		return err == nil && meta.Version == 0, err
+	}
+	return nil
+}

@@ -1,0 +1,387 @@
+package storeurl_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// password has every character that means something in a URL or in a driver's own form.
+const password = "p/a:s?s#w@o(r)d%=&+ "
+
+func open(t *testing.T, url, namespace string) *storeurl.Store {
+	t.Helper()
+	s, err := storeurl.Open(url, namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// at returns a URL with the user ids and a password.
+func at(scheme, host, rest, password string) string {
+	return scheme + "://" + url.UserPassword("ids", password).String() + "@" + host + rest
+}
+
+func mariaDB(t *testing.T) (*testserver.Server, func(password string) string) {
+	server := testserver.MariaDB(t)
+	db, err := sqlassigner.OpenMySQL(server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY '"+password+"'")
+	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
+	return server, func(password string) string { return at("mysql", server.Addr(), "/uidring?timeout=1s", password) }
+}
+
+// The server trusts this host: PostgreSQL asks for a password only where its pg_hba.conf says so.
+func postgreSQL(t *testing.T) (*testserver.Server, func(password string) string) {
+	server := testserver.PostgreSQL(t)
+	db, err := sqlx.Open("pgx", server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.MustExecContext(t.Context(), "SET password_encryption = 'scram-sha-256'")
+	db.MustExecContext(t.Context(), "CREATE ROLE ids SUPERUSER LOGIN PASSWORD '"+password+"'")
+	var hba string
+	if err := db.GetContext(t.Context(), &hba, "SHOW hba_file"); err != nil {
+		t.Fatal(err)
+	}
+	rules, err := os.ReadFile(hba)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(hba, append([]byte("host all ids 127.0.0.1/32 scram-sha-256\n"), rules...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db.MustExecContext(t.Context(), "SELECT pg_reload_conf()")
+	return server, func(password string) string {
+		return at("postgres", server.Addr(), "/postgres?sslmode=disable", password)
+	}
+}
+
+func redisServer(t *testing.T) (*testserver.Server, func(password string) string) {
+	server := testserver.Redis(t)
+	addUser(t, server)
+	return server, func(password string) string {
+		return at("redis", server.Addr(), "/0?max_retries=1&dial_timeout=1s", password)
+	}
+}
+
+// addUser adds the user ids to a Redis server, with the rights that the package needs.
+func addUser(t *testing.T, server *testserver.Server) {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer client.Close()
+	if err := client.ACLSetUser(t.Context(), "ids", "on", ">"+password,
+		"~uidring:*", "~{uidring:orders}:expiry", "~{uidring}:namespaces", "+@all").Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The first Sentinel of the URL does not answer.
+func sentinel(t *testing.T) (*testserver.Server, func(password string) string) {
+	primary := testserver.Redis(t, "--min-replicas-to-write", "1") // its absence is a fault
+	addUser(t, primary)
+	addUser(t, testserver.RedisReplica(t, primary))
+	server := testserver.RedisSentinel(t, primary)
+	return server, func(password string) string {
+		return strings.Replace(server.DSN(), "//", "//127.0.0.1:1,", 1) + "&max_retries=1&dial_timeout=1s&username=ids&password=" + url.QueryEscape(password)
+	}
+}
+
+func etcd(t *testing.T) (*testserver.Server, func(password string) string) {
+	server := testserver.Etcd(t)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.DSN()}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, user := range []string{"root", "ids"} {
+		if _, err := client.UserAdd(t.Context(), user, password); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.UserGrantRole(t.Context(), user, "root"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client.AuthEnable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return server, func(password string) string { return at("etcd", server.Addr(), "", password) }
+}
+
+func TestAGeneratorDrawsFromEveryServerAndNoTextHoldsThePassword(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) (*testserver.Server, func(string) string){
+		"MariaDB": mariaDB, "PostgreSQL": postgreSQL, "Redis": redisServer, "Sentinel": sentinel, "etcd": etcd,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, urlWith := start(t)
+			s := open(t, urlWith(password), "orders")
+			draw(t, s)
+			if text := s.String(); !strings.Contains(text, server.Addr()) || strings.Contains(text, "ids") || strings.Contains(text, "?") {
+				t.Errorf("String = %q, want scheme, host and path", text)
+			}
+			refuses(t, urlWith("another word"), "another word")
+			server.Kill9()
+			refuses(t, urlWith(password), password)
+		})
+	}
+}
+
+// refuses opens a store and uses it, and wants an error without the password.
+func refuses(t *testing.T, url, password string) {
+	t.Helper()
+	s, err := storeurl.Open(url, "orders")
+	if err == nil {
+		defer s.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err = s.LoadMeta(ctx)
+	}
+	if err == nil {
+		t.Error("no error")
+		return
+	}
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err)} {
+		if strings.Contains(text, password) || strings.Contains(text, password[:4]) {
+			t.Errorf("%q holds the password", text)
+		}
+	}
+}
+
+// draw creates the tables twice and takes IDs with two generators, one after the other.
+func draw(t *testing.T, s *storeurl.Store) {
+	t.Helper()
+	for range 2 {
+		if err := s.Create(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := int64(0)
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		g, err := cached.NewContext(ctx, cached.Config{
+			// Redis quarantines each claim for Window and MaxSkew.
+			Assigner: assigner.Leased(s, assigner.LeaseConfig{Window: time.Second, MaxSkew: time.Second}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 10_000 {
+			id, err := g.NextContext(ctx)
+			if err != nil || id <= last {
+				t.Fatalf("Next = %d, %v after %d", id, err, last)
+			}
+			last = id
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := s.List(t.Context())
+	if err != nil || len(rows) == 0 || rows[0].Version == 0 {
+		t.Errorf("List = %+v, %v, want the row that was used", rows, err)
+	}
+}
+
+func TestAGeneratorDrawsFromSQLite(t *testing.T) {
+	path := filepath.Join(testserver.DiskFolder(t), "new", "folder?", "100% ids#.db")
+	s := open(t, (&url.URL{Scheme: "sqlite", Path: path}).String(), "orders")
+	if _, err := s.LoadMeta(t.Context()); err == nil {
+		t.Error("LoadMeta: no error before Create")
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err == nil {
+		t.Error("the folder is there before Create")
+	}
+	draw(t, s)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("Stat = %v, %v, want a file that is its owner's", info, err)
+	}
+	status, err := s.Status(t.Context())
+	if err != nil || len(status.Faults) > 0 {
+		t.Errorf("Status = %+v, %v, want no faults", status, err)
+	}
+}
+
+func TestARelativeSQLiteFileLiesInTheWorkingFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := open(t, "sqlite:a%20b.db", "orders")
+	if err := s.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("a b.db"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAGeneratorDrawsFromAFolder(t *testing.T) {
+	dir := testserver.DiskFolder(t)
+	draw(t, open(t, "file://"+dir, "orders"))
+	if err := open(t, "file://"+dir+"/missing", "orders").Create(t.Context()); err != nil {
+		t.Errorf("Create = %v, want nothing done", err)
+	}
+	if _, err := os.Stat(dir + "/missing"); err == nil {
+		t.Error("Create made the folder")
+	}
+}
+
+func TestBlankIsAStoreWithoutANamespace(t *testing.T) {
+	dir := testserver.DiskFolder(t)
+	for _, tt := range []struct{ url, path string }{
+		{"sqlite://" + dir + "/new/ids.db", dir + "/new/ids.db"},
+		{"file://" + dir + "/", dir},
+	} {
+		s := open(t, tt.url, "orders")
+		if s.Path() != tt.path {
+			t.Errorf("%s: path %q, want %q", tt.url, s.Path(), tt.path)
+		}
+		for _, want := range []bool{true, false} {
+			if blank, err := s.Blank(t.Context()); err != nil || blank != want {
+				t.Errorf("%s: Blank = %v, %v, want %v", tt.url, blank, err, want)
+			}
+			draw(t, s)
+		}
+	}
+	s := open(t, "mysql://ids@127.0.0.1:1/ids", "orders")
+	if blank, err := s.Blank(t.Context()); blank || err != nil || s.Path() != "" {
+		t.Errorf("of a server: path %q, Blank = %v, %v", s.Path(), blank, err)
+	}
+}
+
+func TestOpenSaysWhatIsAllowed(t *testing.T) {
+	const secret = "sesame"
+	empty := filepath.Join(t.TempDir(), "empty.pem")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	authority := newPKI(t).ca
+	for _, tt := range []struct{ url, want string }{
+		{"", "store: URL is empty, allowed: sqlite:///path/ids.db"},
+		{"ids.db", "store: URL has no scheme, such as sqlite: or mysql:, allowed: sqlite:///path/ids.db"},
+		{"oracle://ids:sesame@h/db", `store: URL begins with "oracle:", allowed:`},
+		{"ids:sesame@tcp(h:3306)/db", "a DSN of a driver is not a URL, allowed: sqlite:///path/ids.db, sqlite:ids.db, mysql://user:password@host:3306/database,"},
+		{"ids@tcp(h:3306)/db", "a DSN of a driver is not a URL, allowed: "},
+		{"://sesame", "cannot be read"},
+		{"mysql://ids:sesame#@h/db", "write / ? # % @ in a user name or password as %2F %3F %23 %25 %40"},
+		{"mysql://ids:1/sesame@h/db", "URL has an @ after the host"},
+		{"mysql://ids:1?sesame@h/db", "URL has an @ after the host"},
+		{"mysql://ids:1#sesame@h/db", "URL has an @ after the host"},
+		{"mysql://ids:ses%ame@h/db", "cannot be read"},
+		{"mysql://ids:x@h/db#sesame", "URL has a part after #"},
+		{"mysql://h", "mysql URL: no database"},
+		{"mysql:///db", "mysql URL has no host"},
+		{"mysql:db", "mysql URL has no host"},
+		{"mysql://ids:sesame@h/db?timeout=sesame", "mysql URL: sqlassigner: URL: the driver rejects"},
+		{"mysql://ids:sesame@h/db?tls=other", "mysql URL: sqlassigner: URL: the driver rejects"},
+		{"mysql://h/db?cert=c.pem", "only one of cert and key, allowed: both or neither"},
+		{"mysql://h/db?ca=" + empty, "ca: no certificate in "},
+		{"mysql://h/db?ca=" + empty + ".missing", "no such file"},
+		{"postgres://ids:sesame@h", "no database"},
+		{"postgres://h/db?password=sesame", "parameter password, allowed: the password before the @"},
+		{"postgres://ids:sesame@h/db?sslmode=of", "store: postgres URL: failed to configure TLS (sslmode is invalid)"},
+		{"redis://:sesame@h/x", "redis URL: redis: invalid database number"},
+		{"redis://:sesame@h/0?ca=x&cert=y&key=z", "no such file"},
+		{"redis://:sesame@h/0?db_=1", "unexpected option: db_"},
+		{"redis://h/0?ca=" + authority, "ca, cert or key without TLS, allowed: with rediss://"},
+		{"redis-cluster://h?ca=x", "no such file"},
+		{"redis-cluster://h?ca=" + authority, "ca, cert or key without TLS, allowed: with rediss-cluster://"},
+		{"redis://h,h2/0", "redis URL: several hosts, allowed: one, or redis-sentinel://"},
+		{"redis-cluster://:sesame@h?db=1", "unexpected option: db"},
+		{"redis-cluster://:sesame@h/0", "redis-cluster URL: a path, allowed: none"},
+		{"redis-cluster://:sesame@h?read_only=true", "parameter read_only, allowed: none that reads from replicas"},
+		{"redis-sentinel://h?master_name=ids&route_randomly=true", "parameter route_randomly, allowed: none that reads"},
+		{"redis-sentinel://:sesame@h/0", "no master_name, allowed: the name of the primary in the Sentinels"},
+		{"redis-sentinel://h/0?master_name=ids&retries=1", "unexpected option: retries"},
+		{"redis-sentinel://h/0?master_name=ids&password=x&sesame", "go-redis rejects the path or a parameter (not shown"},
+		{"redis-sentinel:///0?master_name=ids", "redis-sentinel URL has no host"},
+		{"etcd://ids:sesame@h?tls=maybe", `tls="maybe", allowed: true`},
+		{"etcd://h?ttl=1&a=b", "parameters a, ttl, allowed with etcd: tls, ca, cert, key"},
+		{"etcd://h/orders", "etcd URL: a path, allowed: none"},
+		{"file:relative", "no folder, allowed: file:///folder"},
+		{"file://host/folder", "file URL has a host or parameters; write the path after three slashes"},
+		{"sqlite://ids.db", "sqlite URL has a host or parameters"},
+		{"sqlite:ids.db?mode=memory", "sqlite URL has a host or parameters"},
+		{"sqlite::memory:", "no file, allowed:"},
+		{"sqlite:", "no file, allowed:"},
+	} {
+		s, err := storeurl.Open(tt.url, "orders")
+		if err == nil {
+			t.Errorf("Open(%q): no error", tt.url)
+			_ = s.Close()
+			continue
+		}
+		if text := err.Error(); !strings.Contains(text, tt.want) || !strings.HasPrefix(text, "store: ") || strings.Contains(text, secret) ||
+			strings.Contains(text, "\n") {
+			t.Errorf("Open(%q) = %q, want one line with %q", tt.url, text, tt.want)
+		}
+	}
+	if _, err := storeurl.Open("sqlite:ids.db", "a b"); err == nil || !strings.Contains(err.Error(), `"a b", allowed: 1 to 64`) {
+		t.Errorf("Open with namespace %q: %v", "a b", err)
+	}
+}
+
+func TestEveryURLIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/COMMAND.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scheme := range storeurl.Schemes() {
+		if !bytes.Contains(text, []byte("`"+scheme+":")) {
+			t.Errorf("docs/COMMAND.md has no URL that begins with %s:", scheme)
+		}
+	}
+}
+
+func TestStringShowsNoUserAndNoParameters(t *testing.T) {
+	for url, want := range map[string]string{
+		"mysql://ids:sesame@h:1/db?timeout=1s":                               "mysql://h:1/db",
+		"postgres://ids:sesame@h/db?application_name=ids":                    "postgres://h/db",
+		"redis://sesame@h/0":                                                 "redis://h/0",
+		"rediss://:sesame@h":                                                 "rediss://h",
+		"redis-sentinel://:sesame@a:1,b:2/0?master_name=ids&password=sesame": "redis-sentinel://a:1,b:2/0",
+		"rediss-cluster://ids:sesame@a:1,b,c:3":                              "rediss-cluster://a:1,b,c:3",
+		"etcd://a:1,b:2":                                                     "etcd://a:1,b:2",
+		"sqlite:a%20b.db":                                                    "sqlite:a%20b.db",
+		"sqlite:///var/ids.db":                                               "sqlite:///var/ids.db",
+		"file:///var/ids":                                                    "file:///var/ids",
+	} {
+		if got := open(t, url, "orders").String(); got != want {
+			t.Errorf("String of %s = %s, want %s", url, got, want)
+		}
+	}
+}
+
+// The first host of the URL does not answer.
+func TestAGeneratorDrawsFromACluster(t *testing.T) {
+	t.Parallel()
+	servers := testserver.RedisCluster(t, 3)
+	draw(t, open(t, "redis-cluster://127.0.0.1:1,"+servers[2].Addr(), "orders"))
+}

@@ -1,0 +1,121 @@
+package storeurl_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// pki is the PEM files of an authority, and of a certificate for 127.0.0.1 by it.
+type pki struct{ ca, cert, key string }
+
+func newPKI(t *testing.T) pki {
+	t.Helper()
+	dir := t.TempDir()
+	files := pki{filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
+	authority := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "host"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	authorityKey, key := newKey(t), newKey(t)
+	write := func(path, kind string, der []byte, err error) {
+		t.Helper()
+		if err == nil {
+			err = os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, authority, authority, authorityKey.Public(), authorityKey)
+	write(files.ca, "CERTIFICATE", der, err)
+	der, err = x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), authorityKey)
+	write(files.cert, "CERTIFICATE", der, err)
+	der, err = x509.MarshalPKCS8PrivateKey(key)
+	write(files.key, "PRIVATE KEY", der, err)
+	return files
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// connects opens a URL and reads from it.
+func connects(t *testing.T, url string) error {
+	t.Helper()
+	s, err := storeurl.Open(url, "orders")
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	_, err = s.Status(t.Context())
+	return err
+}
+
+// wantConnections tries a server that its own authority vouches for: with that one, with another
+// one, and with the system's.
+func wantConnections(t *testing.T, files pki, plain, secure string) {
+	t.Helper()
+	if err := connects(t, secure+url.Values{"ca": {files.ca}, "cert": {files.cert}, "key": {files.key}}.Encode()); err != nil {
+		t.Error(err)
+	}
+	other := newPKI(t)
+	for name, url := range map[string]string{
+		"without TLS":                  plain,
+		"with the system's authority":  strings.TrimRight(secure, "&?"),
+		"with another one's authority": secure + url.Values{"ca": {other.ca}}.Encode(),
+	} {
+		if err := connects(t, url); err == nil {
+			t.Errorf("%s: connected", name)
+		}
+	}
+}
+
+func TestMySQLWithAnAuthorityOfItsOwn(t *testing.T) {
+	files := newPKI(t)
+	server := testserver.MariaDB(t, "--ssl-cert="+files.cert, "--ssl-key="+files.key, "--ssl-ca="+files.ca)
+	db, err := sqlassigner.OpenMySQL(server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.MustExecContext(t.Context(), "CREATE USER ids@'%' REQUIRE X509")
+	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
+	base := "mysql://ids@" + server.Addr() + "/uidring"
+	wantConnections(t, files, base, base+"?tls=true&")
+}
+
+func TestRedisWithAnAuthorityOfItsOwn(t *testing.T) {
+	files := newPKI(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(addr)
+	testserver.Redis(t, "--tls-port", port, "--tls-cert-file", files.cert, "--tls-key-file", files.key, "--tls-ca-cert-file", files.ca)
+	wantConnections(t, files, "redis://"+addr+"/0?max_retries=-1", "rediss://"+addr+"/0?max_retries=-1&")
+}

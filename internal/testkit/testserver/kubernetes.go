@@ -1,0 +1,89 @@
+package testserver
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// adminToken is the token of the user that may do everything.
+const adminToken = "admin"
+
+// Kubernetes starts a Kubernetes API server with Lease objects, over an etcd. It builds the server,
+// which takes minutes the first time. The folder has the server's certificate, in the file
+// certificate/apiserver.crt, and the file tokens: each line is a token and a user. The token admin
+// belongs to the user admin, who has all rights; the user ids has the rights of the Role in a
+// manifest, in the namespace ids.
+func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
+	t.Helper()
+	return start(t, recipe{
+		name:    "Kubernetes",
+		program: KubernetesProgram(t),
+		prepare: func(*Server) error {
+			return os.WriteFile(filepath.Join(folder, "tokens"), []byte(adminToken+" admin\n"), 0o600)
+		},
+		command: func(s *Server) []string {
+			return []string{"-etcd", etcd.DSN(), "-listen", s.addr, "-folder", folder, "-role", role}
+		},
+		ready: serving,
+		dsn:   func(addr string) string { return "https://" + addr },
+		stop:  syscall.SIGTERM,
+	}, nil)
+}
+
+// KubernetesProgram builds the API server and returns its path. It skips a test that is to be
+// short.
+func KubernetesProgram(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the API server of Kubernetes takes minutes to build")
+	}
+	program, err := buildKubernetes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// buildKubernetes leaves the program in the user's cache, where the next test finds it. It has no
+// race detector, which would take many minutes.
+var buildKubernetes = sync.OnceValues(func() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(cache, "uidring", "kubeapi")
+	out, err := exec.Command("go", "build", "-tags", "kubeapi", "-o", program, "github.com/uidring/uidring/internal/testkit/kubeapi").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("testserver: build the API server: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+// serving asks whether the server has started, and serves Lease objects.
+func serving(addr string) error {
+	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	request, err := http.NewRequest(http.MethodGet, "https://"+addr+"/healthz", strings.NewReader(""))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+adminToken)
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("healthz: %s", answer.Status)
+	}
+	return nil
+}
