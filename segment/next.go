@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/uidring/uidring/internal/generator"
@@ -128,6 +129,9 @@ func (g *Generator) refill(ctx context.Context) error {
 // grace is the time in which a source must return after its context has ended.
 const grace = time.Second
 
+// patience returns how long a caller waits for a range at most.
+func (g *Generator) patience() time.Duration { return min(g.cfg.Timeout, math.MaxInt64-grace) + grace }
+
 // wait waits until a part has IDs, and returns the reason if there will be none for now: all
 // sources have failed, a source does not return in time, the generator is closed, or ctx has ended.
 func (g *Generator) wait(ctx context.Context) error {
@@ -144,12 +148,12 @@ func (g *Generator) wait(ctx context.Context) error {
 			return err
 		}
 		if late == nil {
-			late = time.After(g.cfg.Timeout + grace)
+			late = time.After(g.patience())
 		}
 		select {
 		case <-changed:
 		case <-late:
-			return fmt.Errorf("%w: no range has come within %v", err, g.cfg.Timeout+grace)
+			return fmt.Errorf("%w: no range has come within %v", err, g.patience())
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", err, ctx.Err())
 		}

@@ -105,12 +105,13 @@ func (p *part) fill() error {
 // first ranges. During an outage only a retry calls it, and no range has ended: the present range
 // goes on, or the next one begins when the store answers.
 func (p *part) adapt() {
-	if p.failed.Load() != nil && p.ring.Free() < p.ring.Slots() {
+	retry := p.failed.Load() != nil
+	if retry && p.ring.Free() < p.ring.Slots() {
 		return
 	}
 	before := p.began
 	p.began = time.Now()
-	if before.IsZero() || p.failed.Load() != nil {
+	if retry || before.IsZero() {
 		return
 	}
 	switch lasted, step := p.began.Sub(before), p.step.Load(); {
