@@ -6,9 +6,10 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // The numbers of a claim by memDomain at the delta 1000: 8 prepared, a window of 30.
@@ -84,18 +85,14 @@ func TestStartsAtOnceGetDifferentNumbers(t *testing.T) {
 			s := newMemStore()
 			s.put(Row{WorkerID: 0, Fence: 1}, Row{WorkerID: 1, Fence: 2})
 			workers := make([]int64, 4)
-			var wg sync.WaitGroup
-			for i := range workers {
-				wg.Go(func() {
-					l, err := assigner(s, LeaseConfig{}).Assign(t.Context(), memDomain())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					workers[i] = l.Grant().WorkerID
-				})
-			}
-			wg.Wait()
+			together.Run(len(workers), func(i int) {
+				l, err := assigner(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				workers[i] = l.Grant().WorkerID
+			})
 			seen := make(map[int64]bool)
 			for _, worker := range workers {
 				seen[worker] = true

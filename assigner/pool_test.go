@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // A start without the right to INSERT costs no worker ID, however often it is tried.
@@ -222,22 +223,18 @@ func TestManyFirstStartsAtOnce(t *testing.T) {
 			s := newMemStore()
 			d := memDomain()
 			d.Layout = bitsalloc.Default()
-			var wg sync.WaitGroup
 			var mu sync.Mutex
 			seen := make(map[int64]bool)
-			for range starts {
-				wg.Go(func() {
-					l, err := clocked(open(s, LeaseConfig{})).Assign(t.Context(), d)
-					mu.Lock()
-					defer mu.Unlock()
-					if err != nil || seen[l.Grant().WorkerID] {
-						t.Errorf("Assign = %+v, %v", l, err)
-						return
-					}
-					seen[l.Grant().WorkerID] = true
-				})
-			}
-			wg.Wait()
+			together.Run(starts, func(int) {
+				l, err := clocked(open(s, LeaseConfig{})).Assign(t.Context(), d)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil || seen[l.Grant().WorkerID] {
+					t.Errorf("Assign = %+v, %v", l, err)
+					return
+				}
+				seen[l.Grant().WorkerID] = true
+			})
 			if n := int64(len(s.rows)); n != s.meta.NextWorkerID || n > 2*starts {
 				t.Errorf("%d rows, %d counted; want as many, and %d at most", n, s.meta.NextWorkerID, 2*starts)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/recorder"
 )
@@ -45,17 +46,15 @@ func TestNewDoesNotWaitForAFreshOrFencedWorkerID(t *testing.T) {
 		"fresh":  &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh},
 		"fenced": &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(300 * time.Millisecond)
-				var g *defaultgen.Generator
-				if d := elapsed(func() { g = open(t, defaultgen.Config{Assigner: a}) }); d != 0 {
-					t.Errorf("New took %v", d)
-				}
-				if f := next(t, g); !f.Time.Equal(bubbleStart) {
-					t.Errorf("first ID %v, want one of the current unit", f)
-				}
-			})
+		bubble.Run(t, name, func(t *testing.T) {
+			time.Sleep(300 * time.Millisecond)
+			var g *defaultgen.Generator
+			if d := elapsed(func() { g = open(t, defaultgen.Config{Assigner: a}) }); d != 0 {
+				t.Errorf("New took %v", d)
+			}
+			if f := next(t, g); !f.Time.Equal(bubbleStart) {
+				t.Errorf("first ID %v, want one of the current unit", f)
+			}
 		})
 	}
 }

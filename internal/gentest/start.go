@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/recorder"
 )
@@ -154,30 +155,28 @@ func (s *suite) lastYear(t *testing.T) {
 		"a year":           {ends.AddDate(-1, 0, 0), true},
 		"a day":            {ends.AddDate(0, 0, -1), true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var events, log recorder.Recorder
-				g := s.open(t, keeper.Settings{
-					Layout: bitsalloc.Baidu(), Epoch: time.Unix(1463673600, 0), Assigner: assigner.Assigner(&fakeassigner.Assigner{
-						OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-							return fakeassigner.Fresh(ctx, int(epochs.Add(1)), d) // the epoch is not the test's own
-						}}),
-					Now: func() time.Time { return row.now }, Logger: log.Logger(),
-					Trace: keeper.Trace{Expiring: func(expires time.Time) { events.Note("%v", expires.Equal(ends)) }},
-				})
-				take(t, g, 1000)
-				synctest.Wait()
-				if st := s.Stats(g); st.Expiring != row.warn || !st.Expires.Equal(ends) {
-					t.Errorf("Stats: Expiring %v, Expires %v, want %v, %v", st.Expiring, st.Expires, row.warn, ends)
-				}
-				want := "0, 0"
-				if row.warn {
-					want = "1, 1"
-				}
-				if got := announcements(&events, &log); got != want {
-					t.Errorf("announced: %s, want %s", got, want)
-				}
+		bubble.Run(t, name, func(t *testing.T) {
+			var events, log recorder.Recorder
+			g := s.open(t, keeper.Settings{
+				Layout: bitsalloc.Baidu(), Epoch: time.Unix(1463673600, 0), Assigner: assigner.Assigner(&fakeassigner.Assigner{
+					OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+						return fakeassigner.Fresh(ctx, int(epochs.Add(1)), d) // the epoch is not the test's own
+					}}),
+				Now: func() time.Time { return row.now }, Logger: log.Logger(),
+				Trace: keeper.Trace{Expiring: func(expires time.Time) { events.Note("%v", expires.Equal(ends)) }},
 			})
+			take(t, g, 1000)
+			synctest.Wait()
+			if st := s.Stats(g); st.Expiring != row.warn || !st.Expires.Equal(ends) {
+				t.Errorf("Stats: Expiring %v, Expires %v, want %v, %v", st.Expiring, st.Expires, row.warn, ends)
+			}
+			want := "0, 0"
+			if row.warn {
+				want = "1, 1"
+			}
+			if got := announcements(&events, &log); got != want {
+				t.Errorf("announced: %s, want %s", got, want)
+			}
 		})
 	}
 }

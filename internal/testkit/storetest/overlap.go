@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // from returns an assigner for a namespace that begins at a worker ID.
@@ -147,21 +147,14 @@ func nodesAndLeasesAtOnce(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	handles := []*sqlx.DB{b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn)}
 	for round := range 12 {
-		var wg sync.WaitGroup
 		errs := make([]error, len(handles))
-		start := make(chan struct{})
-		for i, handle := range handles {
-			a := disposable(handle)
+		together.Run(len(handles), func(i int) {
+			a := disposable(handles[i])
 			if i%2 == 1 {
-				a = from(handle, "orders", 0)
+				a = from(handles[i], "orders", 0)
 			}
-			wg.Go(func() {
-				<-start
-				_, errs[i] = TryAssign(t, a, time.Minute)
-			})
-		}
-		close(start)
-		wg.Wait()
+			_, errs[i] = TryAssign(t, a, time.Minute)
+		})
 		if (errs[0] == nil || errs[2] == nil) && (errs[1] == nil || errs[3] == nil) {
 			t.Errorf("round %d: Disposable and Leased both have worker IDs: %v", round, errs)
 		}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jmoiron/sqlx"
@@ -16,6 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // Run runs all tests that need no particular server.
@@ -149,15 +149,11 @@ func javaRows(t *testing.T, b Database) {
 
 func applyAtOnce(t *testing.T, b Database) {
 	db, _ := b.Empty(t)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
+	together.Run(8, func(int) {
+		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+			t.Error(err)
+		}
+	})
 	l := Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
 	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
