@@ -18,6 +18,7 @@ import (
 
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/testgen"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -30,15 +31,7 @@ func open(t *testing.T, cfg segment.Config) *segment.Generator {
 		cfg.Step, cfg.MaxStep = 10, 10
 	}
 	g, err := segment.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return testgen.Closed(t, g, err)
 }
 
 // take returns the next n IDs, which must be there.

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 // A Database is a database under test.
@@ -128,7 +129,7 @@ func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 	t.Helper()
 	l := Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
 	down()
-	log := NewLog()
+	log := recorder.Recorder{First: make(chan struct{})}
 	done := make(chan error, 1)
 	go func() {
 		_, err := TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}), 60*time.Second)
@@ -136,7 +137,7 @@ func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 		close(done)
 	}()
 	select {
-	case <-log.First():
+	case <-log.First:
 	case err := <-done:
 		t.Errorf("Assign returned %v while the server was away", err)
 	}
@@ -160,16 +161,16 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 		_, err := TryAssign(t, a, 60*time.Second)
 		checkText(t, err, assigner.ErrStoreNotDurable, " has "+want+":", "AllowUndurable")
 	}
-	log := NewLog()
-	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.Logger()}))
+	var log recorder.Recorder
+	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.TextLogger()}))
 	checkUndurableLeases(t, db, faults)
-	texts := log.Texts()
+	texts := log.Read()
 	if len(texts) != len(faults) {
 		t.Errorf("log %q, want %d warnings", texts, len(faults))
 		return
 	}
 	for i, fault := range faults {
-		if !strings.HasPrefix(texts[i], "WARN sqlassigner: ") || !strings.Contains(texts[i], fault) {
+		if !strings.HasPrefix(texts[i], `level=WARN msg="sqlassigner: `) || !strings.Contains(texts[i], fault) {
 			t.Errorf("log %q, want a warning of %q", texts[i], fault)
 		}
 	}

@@ -20,14 +20,14 @@ func Cached(t testing.TB, cfg cached.Config) *cached.Generator {
 		cfg.Assigner = assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
 	}
 	g, err := cached.NewContext(t.Context(), cfg)
-	return closed(t, g, err)
+	return Closed(t, g, err)
 }
 
 // Default makes a generator of package defaultgen.
 func Default(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
 	g, err := defaultgen.NewContext(t.Context(), cfg)
-	return closed(t, g, err)
+	return Closed(t, g, err)
 }
 
 // Used makes a leased generator of package cached that has issued n IDs.
@@ -40,7 +40,9 @@ func Used(t testing.TB, n int) *cached.Generator {
 	return g
 }
 
-func closed[G io.Closer](t testing.TB, g G, err error) G {
+// Closed returns g, and closes it when the test ends. It ends the test if err is not nil, and fails it
+// if Close does.
+func Closed[G io.Closer](t testing.TB, g G, err error) G {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
