@@ -154,17 +154,14 @@ func TestAQuarantineCoversTheLargestPrepared(t *testing.T) {
 	s.status.Identity = "A"
 	large := memDomain()
 	large.Prepared = 500
-	l, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), large)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := takeIn(t, clocked(Leased(s, LeaseConfig{})), large)
 	if err := l.Release(t.Context(), 0); err != nil || s.meta.Prepared != 500 {
 		t.Fatalf("Release: %v; meta %+v, want Prepared 500", err, s.meta)
 	}
 	s.status.Identity = "B"
 	small := memDomain()
 	small.Prepared = 1
-	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), small)
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), small)
 	wantRetry(t, err, (2*30+500+500+500+1+60)*time.Second)
 }
 
