@@ -65,8 +65,10 @@ func mysqlDialect() dialect {
 		idle:      mysqlIdle,
 		status:    mysqlStatus,
 		// A timestamp column converts from the time zone of the session; a datetime column does
-		// not.
-		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
+		// not. Without the hint, an UPDATE of a row of a small table may scan the index of
+		// EXPIRES_AT, and misses the row if another UPDATE moves its entry back meanwhile, at an
+		// isolation level without gap locks.
+		times: strings.NewReplacer("{key}", "FORCE INDEX (PRIMARY)", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
 			"{later}", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND",
 			"{clock}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 			"{expires}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', EXPIRES_AT)"),
@@ -91,7 +93,7 @@ func sqliteDialect() dialect {
 		idle:      sqliteIdle,
 		status:    sqliteStatus,
 		file:      new(sqliteFile),
-		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
+		times: strings.NewReplacer("{key}", "", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
 			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.
 			"{later}", "strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))",
@@ -115,7 +117,7 @@ func postgresDialect() dialect {
 		relations: postgresRelations,
 		idle:      postgresIdle,
 		status:    postgresStatus,
-		times: strings.NewReplacer("{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
+		times: strings.NewReplacer("{key}", "", "{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
 			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
 			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
 			"{clock}", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
