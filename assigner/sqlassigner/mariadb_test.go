@@ -163,9 +163,7 @@ func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 			t.Errorf("Assign: %v, want ErrStoreNotDurable naming read_only", err)
 		}
 	}
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew on a read-only server: %v", err)
-	}
+	storetest.Renew(t, l)
 	storetest.Exec(t, db, "SET GLOBAL read_only = OFF")
 	storetest.ComesBack(t, db, func() { storetest.Exec(t, db, "SET GLOBAL read_only = ON") },
 		func() { storetest.Exec(t, db, "SET GLOBAL read_only = OFF") })

@@ -130,9 +130,7 @@ func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
 		storetest.Exec(t, db, "SET default_transaction_read_only = off")
 		set("off")()
 	})
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew: %v", err)
-	}
+	storetest.Renew(t, l)
 }
 
 // awaitSetting returns when new sessions have a setting: the server reads its configuration in its

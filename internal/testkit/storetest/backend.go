@@ -59,10 +59,24 @@ type Database struct {
 func (b Database) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 	t.Helper()
 	db, dsn = b.Empty(t)
+	Apply(t, db)
+	return db, dsn
+}
+
+// Apply creates the tables, and ends the test on an error.
+func Apply(t *testing.T, db *sqlx.DB) {
+	t.Helper()
 	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	return db, dsn
+}
+
+// Renew checks that a lease without a fence can be renewed.
+func Renew(t *testing.T, l assigner.Lease) {
+	t.Helper()
+	if err := l.Renew(t.Context(), 1, 1); err != nil {
+		t.Errorf("Renew of worker %d: %v", l.Grant().WorkerID, err)
+	}
 }
 
 // Assign takes a worker ID with a generous deadline, and ends the test on an error.
@@ -145,9 +159,7 @@ func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 	if err := <-done; err != nil {
 		t.Errorf("Assign when the server is back: %v", err)
 	}
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew when the server is back: %v", err)
-	}
+	Renew(t, l)
 }
 
 // CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns
