@@ -10,14 +10,14 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/testkit/bubble"
-	"github.com/uidring/uidring/internal/testkit/testgen"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 )
 
 // openCarried is open with cfg.Now in place of the system's clock.
 func openCarried(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
 	g, err := defaultgen.NewCarried(complete(cfg))
-	return testgen.Closed(t, g, err)
+	return cleanup.Close(t, g, err)
 }
 
 var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute}

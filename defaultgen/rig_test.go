@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
-	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
 // bubbleStart is the moment at which time starts in a synctest bubble.
@@ -52,7 +52,7 @@ func skewed(by *atomic.Int64) func() time.Time { // the bubble's clock, wrong by
 func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
 	g, err := defaultgen.New(complete(cfg))
-	return testgen.Closed(t, g, err)
+	return cleanup.Close(t, g, err)
 }
 
 func complete(cfg defaultgen.Config) defaultgen.Config {

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/testkit/bubble"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/idset"
-	"github.com/uidring/uidring/internal/testkit/testgen"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -31,7 +31,7 @@ func open(t *testing.T, cfg segment.Config) *segment.Generator {
 		cfg.Step, cfg.MaxStep = 10, 10
 	}
 	g, err := segment.New(cfg)
-	return testgen.Closed(t, g, err)
+	return cleanup.Close(t, g, err)
 }
 
 // take returns the next n IDs, which must be there.

@@ -55,8 +55,8 @@ func differentWorkersAtOnce(t *testing.T, s AssignerFixture) {
 	assignAtOnce(t, assigners, patience)
 }
 
-// assignAtOnce takes a worker ID from each assigner at once, within a time, and checks that they are
-// all different.
+// assignAtOnce takes a worker ID from each assigner at once, within a time, and checks that all
+// differ.
 func assignAtOnce(t *testing.T, assigners []assigner.Assigner, within time.Duration) {
 	t.Helper()
 	var taken sync.Map

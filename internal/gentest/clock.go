@@ -11,9 +11,9 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/idset"
-	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
 const year = 365 * 24 * time.Hour
@@ -192,7 +192,7 @@ func (s *suite) wrongReading(t *testing.T) {
 			if errors.Is(err, assigner.ErrClockSkew) {
 				return
 			}
-			testgen.Closed(t, g, err)
+			cleanup.Close(t, g, err)
 			started++
 			s.keepsTime(t, w, g)
 			for range 4 {

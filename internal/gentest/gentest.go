@@ -13,8 +13,8 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
-	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
 // A Generator is a generator under test.
@@ -170,7 +170,7 @@ func (s *suite) open(t testing.TB, c keeper.Settings) Generator {
 func (s *suite) openWith(t testing.TB, c Config) Generator {
 	t.Helper()
 	g, err := s.make(t, c)
-	return testgen.Closed(t, g, err)
+	return cleanup.Close(t, g, err)
 }
 
 // Parse returns the fields of the ID that a call has returned without an error.

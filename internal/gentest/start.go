@@ -128,13 +128,12 @@ func (s *suite) contextOfNew(t *testing.T) {
 	}
 }
 
-// announced are the call of Expiring and the record that announce the end of the layout.
-var announced = []string{"true", "WARN the delta field is used up within a year"}
+// expiring is the record that announces the end of the layout.
+const expiring = "WARN the delta field is used up within a year"
 
-// announcements returns the calls of Expiring and the records since it was last called.
+// announcements returns the calls of Expiring and the records of the end since the last call.
 func announcements(events, log *recorder.Recorder) []string {
-	isOther := func(line string) bool { return line != announced[1] }
-	return append(events.Read(), slices.DeleteFunc(log.Read(), isOther)...)
+	return append(events.Read(), slices.DeleteFunc(log.Read(), func(line string) bool { return line != expiring })...)
 }
 
 // lastYear starts generators at some distance from the end of the layout.
@@ -170,7 +169,7 @@ func (s *suite) lastYear(t *testing.T) {
 			}
 			var want []string
 			if row.warn {
-				want = announced
+				want = []string{"true", expiring}
 			}
 			if got := announcements(&events, &log); !slices.Equal(got, want) {
 				t.Errorf("announced: %q, want %q", got, want)
@@ -205,7 +204,7 @@ func (s *suite) lastYearInService(t *testing.T) {
 				synctest.Wait()
 				var want []string
 				if off >= 0 {
-					want = announced
+					want = []string{"true", expiring}
 				}
 				lines = append(lines, announcements(&events, &log)...)
 				// A generator that prepares IDs notices it with the next ones.
