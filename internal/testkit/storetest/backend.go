@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -182,7 +183,8 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 		return
 	}
 	for i, fault := range faults {
-		if !strings.HasPrefix(texts[i], `level=WARN msg="sqlassigner: `) || !strings.Contains(texts[i], fault) {
+		quoted := strconv.Quote(fault)
+		if !strings.HasPrefix(texts[i], `level=WARN msg="sqlassigner: `) || !strings.Contains(texts[i], quoted[1:len(quoted)-1]) {
 			t.Errorf("log %q, want a warning of %q", texts[i], fault)
 		}
 	}
