@@ -1,14 +1,14 @@
 package assigner
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testkit/recorder"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // The numbers of a claim by memDomain at the delta 1000: 8 prepared, a window of 30.
@@ -84,18 +84,14 @@ func TestStartsAtOnceGetDifferentNumbers(t *testing.T) {
 			s := newMemStore()
 			s.put(Row{WorkerID: 0, Fence: 1}, Row{WorkerID: 1, Fence: 2})
 			workers := make([]int64, 4)
-			var wg sync.WaitGroup
-			for i := range workers {
-				wg.Go(func() {
-					l, err := assigner(s, LeaseConfig{}).Assign(t.Context(), memDomain())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					workers[i] = l.Grant().WorkerID
-				})
-			}
-			wg.Wait()
+			together.Run(len(workers), func(i int) {
+				l, err := assigner(s, LeaseConfig{}).Assign(t.Context(), memDomain())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				workers[i] = l.Grant().WorkerID
+			})
 			seen := make(map[int64]bool)
 			for _, worker := range workers {
 				seen[worker] = true
@@ -269,14 +265,14 @@ func TestAStoreThatForgetsIsRefusedOrWarnedOf(t *testing.T) {
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrStoreNotDurable, "sync_binlog is 0; read_only is on", "AllowUndurable")
 
-	var log bytes.Buffer
-	l := take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})))
+	var log recorder.Recorder
+	l := take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: log.TextLogger()})))
 	want := Grant{WorkerID: 0, First: 1, Limit: 1038, Guarantee: GuaranteeLossy, Reusable: true}
 	if g := l.Grant(); g != want {
 		t.Errorf("Grant = %+v, want %+v", g, want)
 	}
-	if text := log.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "sync_binlog is 0") {
-		t.Errorf("log %q, want one warning that names the settings", text)
+	if lines := log.Read(); len(lines) != 1 || !strings.HasPrefix(lines[0], "level=WARN ") || !strings.Contains(lines[0], "sync_binlog is 0") {
+		t.Errorf("log %q, want one warning that names the settings", lines)
 	}
 }
 

@@ -1,11 +1,12 @@
 package assigner
 
 import (
-	"bytes"
-	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 // TestLogRecords pins level, message and keys down: people search and alert for them.
@@ -13,17 +14,12 @@ func TestLogRecords(t *testing.T) {
 	s := &namedStore{memStore: newMemStore()}
 	s.pin(0)
 	s.status.Faults = []string{"sync_binlog is 0", "read_only is on"}
-	var log bytes.Buffer
-	handler := slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}})
-	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: slog.New(handler)})))
+	var log recorder.Recorder
+	logger := log.TextLogger()
+	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
 	s.others = map[string]Meta{"users": s.meta}
 	s.meta = Meta{}
-	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: slog.New(handler)})))
+	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
 	records := []struct{ message, values, keys string }{
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
 		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`, "namespace, error"},
@@ -35,14 +31,14 @@ func TestLogRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want strings.Builder
+	var want []string
 	for _, r := range records {
-		want.WriteString(`level=WARN msg="` + r.message + `" ` + r.values + "\n")
+		want = append(want, `level=WARN msg="`+r.message+`" `+r.values)
 		if row := "| WARN | `" + r.message + "` | " + r.keys + " |"; !strings.Contains(string(text), row) {
 			t.Errorf("docs/OPERATIONS.md lacks %s", row)
 		}
 	}
-	if log.String() != want.String() {
-		t.Errorf("log:\n%swant:\n%s", &log, want.String())
+	if got := log.Read(); !slices.Equal(got, want) {
+		t.Errorf("log:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -142,7 +142,13 @@ func held(worker, fence int64, owner string, expires int64) Row {
 // take assigns a lease and fails the test where there is none.
 func take(t *testing.T, a Assigner) Lease {
 	t.Helper()
-	l, err := a.Assign(t.Context(), memDomain())
+	return takeIn(t, a, memDomain())
+}
+
+// takeIn is take with another domain.
+func takeIn(t *testing.T, a Assigner, d Domain) Lease {
+	t.Helper()
+	l, err := a.Assign(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // A start without the right to INSERT costs no worker ID, however often it is tried.
@@ -153,17 +154,14 @@ func TestAQuarantineCoversTheLargestPrepared(t *testing.T) {
 	s.status.Identity = "A"
 	large := memDomain()
 	large.Prepared = 500
-	l, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), large)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := takeIn(t, clocked(Leased(s, LeaseConfig{})), large)
 	if err := l.Release(t.Context(), 0); err != nil || s.meta.Prepared != 500 {
 		t.Fatalf("Release: %v; meta %+v, want Prepared 500", err, s.meta)
 	}
 	s.status.Identity = "B"
 	small := memDomain()
 	small.Prepared = 1
-	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), small)
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), small)
 	wantRetry(t, err, (2*30+500+500+500+1+60)*time.Second)
 }
 
@@ -222,22 +220,18 @@ func TestManyFirstStartsAtOnce(t *testing.T) {
 			s := newMemStore()
 			d := memDomain()
 			d.Layout = bitsalloc.Default()
-			var wg sync.WaitGroup
 			var mu sync.Mutex
 			seen := make(map[int64]bool)
-			for range starts {
-				wg.Go(func() {
-					l, err := clocked(open(s, LeaseConfig{})).Assign(t.Context(), d)
-					mu.Lock()
-					defer mu.Unlock()
-					if err != nil || seen[l.Grant().WorkerID] {
-						t.Errorf("Assign = %+v, %v", l, err)
-						return
-					}
-					seen[l.Grant().WorkerID] = true
-				})
-			}
-			wg.Wait()
+			together.Run(starts, func(int) {
+				l, err := clocked(open(s, LeaseConfig{})).Assign(t.Context(), d)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil || seen[l.Grant().WorkerID] {
+					t.Errorf("Assign = %+v, %v", l, err)
+					return
+				}
+				seen[l.Grant().WorkerID] = true
+			})
 			if n := int64(len(s.rows)); n != s.meta.NextWorkerID || n > 2*starts {
 				t.Errorf("%d rows, %d counted; want as many, and %d at most", n, s.meta.NextWorkerID, 2*starts)
 			}

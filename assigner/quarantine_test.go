@@ -42,10 +42,7 @@ func TestALossyStoreGrantsNothingBeforeTheQuarantineEnds(t *testing.T) {
 	if s.rows[0] != row {
 		t.Errorf("row %+v while it waits, was %+v", s.rows[0], row)
 	}
-	l, err := a.Assign(t.Context(), s.at(memStart+90))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := takeIn(t, a, s.at(memStart+90))
 	want := Grant{WorkerID: 0, First: memStart + 91, Limit: memStart + 90 + 30, Guarantee: GuaranteeLossy, Reusable: true}
 	if g := l.Grant(); g != want {
 		t.Errorf("grant %+v, want %+v: above what was forgotten, up to the store's clock and a window", g, want)
@@ -73,10 +70,7 @@ func lossyLease(t *testing.T) (*memStore, Lease) {
 	s.status.Lossy = true
 	a := clocked(Leased(s, LeaseConfig{MaxSkew: time.Hour}))
 	wantQuarantine(t, a, 0, time.Hour+30*time.Second)
-	l, err := a.Assign(t.Context(), s.at(memStart+3630))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := takeIn(t, a, s.at(memStart+3630))
 	return s, l
 }
 
@@ -117,10 +111,7 @@ func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	if row := s.rows[0]; row.Identity != "A timeline 1" || row.Fence != 1038 {
 		t.Errorf("row %+v, want the old identity until the quarantine ends", row)
 	}
-	l, err := a.Assign(t.Context(), s.at(memStart+197))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := takeIn(t, a, s.at(memStart+197))
 	if g := l.Grant(); g.First != memStart+198 || g.Limit < memStart+198+38 || g.Guarantee != GuaranteeFenced {
 		t.Errorf("grant %+v, want it above what may have been lost", g)
 	}
@@ -131,10 +122,7 @@ func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+197 {
 		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+197)
 	}
-	l, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), s.at(memStart+197))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l = takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+197))
 	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+198 {
 		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+198)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // epochs numbers the domains that the tests have taken, since the registry lives as long as the
@@ -179,28 +180,21 @@ func TestOfManyAtOnceExactlyOneWins(t *testing.T) {
 	d := ownDomain()
 	for round := range int64(50) {
 		holds := make(chan *assigner.Registration, 64)
-		start := make(chan struct{})
 		var refused atomic.Int64
-		var wg sync.WaitGroup
-		for range 64 {
-			wg.Go(func() {
-				<-start
-				hold, g, err := assigner.Register(d, unfenced(9))
-				switch {
-				case errors.Is(err, assigner.ErrWorkerInUse):
-					refused.Add(1)
-				case err != nil:
-					t.Error(err)
-				default:
-					if g.First != round+1 {
-						t.Errorf("round %d: First = %d, want %d", round, g.First, round+1)
-					}
-					holds <- hold
+		together.Run(64, func(int) {
+			hold, g, err := assigner.Register(d, unfenced(9))
+			switch {
+			case errors.Is(err, assigner.ErrWorkerInUse):
+				refused.Add(1)
+			case err != nil:
+				t.Error(err)
+			default:
+				if g.First != round+1 {
+					t.Errorf("round %d: First = %d, want %d", round, g.First, round+1)
 				}
-			})
-		}
-		close(start)
-		wg.Wait()
+				holds <- hold
+			}
+		})
 		if len(holds) != 1 || refused.Load() != 63 {
 			t.Fatalf("round %d: %d won and %d were refused, want 1 and 63", round, len(holds), refused.Load())
 		}
@@ -214,23 +208,19 @@ func TestSuccessiveHoldersNeverOverlap(t *testing.T) {
 	d := ownDomain()
 	var mu sync.Mutex
 	var spans []span
-	var wg sync.WaitGroup
-	for i := range int64(8) {
-		wg.Go(func() {
-			for range 500 {
-				hold, g, err := assigner.Register(d, unfenced(9))
-				if err != nil {
-					continue
-				}
-				s := span{g.First, g.First + i}
-				hold.End(s.last)
-				mu.Lock()
-				spans = append(spans, s)
-				mu.Unlock()
+	together.Run(8, func(i int) {
+		for range 500 {
+			hold, g, err := assigner.Register(d, unfenced(9))
+			if err != nil {
+				continue
 			}
-		})
-	}
-	wg.Wait()
+			s := span{g.First, g.First + int64(i)}
+			hold.End(s.last)
+			mu.Lock()
+			spans = append(spans, s)
+			mu.Unlock()
+		}
+	})
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	next := int64(1)
 	for _, s := range spans {

@@ -22,11 +22,7 @@ func newTenant(t *testing.T) *tenant {
 	h.s.put(Row{WorkerID: 0})
 	d := memDomain()
 	d.Now = func() int64 { return h.now }
-	l, err := clocked(Leased(h.s, LeaseConfig{Owner: "tenant"})).Assign(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.l = l
+	h.l = takeIn(t, clocked(Leased(h.s, LeaseConfig{Owner: "tenant"})), d)
 	return h
 }
 
@@ -323,10 +319,7 @@ func TestSlicesOfOneRowFollowEachOther(t *testing.T) {
 		h.s.status.Now = h.s.status.Now.Add(time.Hour) // all before are late
 		offset := i*37%101 - 50
 		d.Now = func() int64 { return memStart + 3600*(i+1) + offset }
-		l, err := clocked(Leased(h.s, LeaseConfig{})).Assign(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := takeIn(t, clocked(Leased(h.s, LeaseConfig{})), d)
 		if got := l.Grant(); got.WorkerID != 0 || got.First != last.Limit+1 || got.Limit < got.First {
 			t.Fatalf("%+v after %+v, want it to begin where that ends", got, last)
 		}

@@ -219,11 +219,7 @@ func TestARenewalThatComesBetweenIsSeenByRevoke(t *testing.T) {
 	d.Now = func() int64 { return now }
 	pass := func(n int64) { now += n; s.status.Now = memTime(now) }
 	assign := func() Lease {
-		l, err := clocked(Leased(s, LeaseConfig{MaxLead: 2 * time.Hour})).Assign(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
+		return takeIn(t, clocked(Leased(s, LeaseConfig{MaxLead: 2 * time.Hour})), d)
 	}
 	first := assign()
 	used := first.Grant().First

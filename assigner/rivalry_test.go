@@ -41,14 +41,8 @@ func TestLossesFarApartDoNotCountTogether(t *testing.T) {
 	a := clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}))
 	for i := range int64(4) { // four deployments, each beside the old process for a moment
 		d := s.at(memStart + 1000*i)
-		mine, err := a.Assign(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})).Assign(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mine := takeIn(t, a, d)
+		other := takeIn(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})), d)
 		wantError(t, mine.Renew(t.Context(), d.Now(), d.Now()), ErrWorkerRowLost)
 		if err := other.Release(t.Context(), 0); err != nil {
 			t.Fatal(err)

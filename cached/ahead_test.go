@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 )
 
 // eachPolicy runs a test in a bubble for PadInline and for Reject.
 func eachPolicy(t *testing.T, test func(*testing.T, cached.EmptyPolicy)) {
 	for name, policy := range map[string]cached.EmptyPolicy{"PadInline": cached.PadInline, "Reject": cached.Reject} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { test(t, policy) })
-		})
+		bubble.Run(t, name, func(t *testing.T) { test(t, policy) })
 	}
 }
 
@@ -25,13 +24,11 @@ func TestRingIsFilledAsFarAsMaxAheadAllows(t *testing.T) {
 		bound time.Duration
 		runs  int
 	}{{time.Second, 1}, {3 * time.Second, 3}, {3999 * time.Millisecond, 3}, {8 * time.Second, 8}, {time.Hour, 8}} {
-		t.Run(row.bound.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := inBubble(t, cached.Config{MaxAhead: row.bound})
-				if s := g.Stats(); s.Remaining != row.runs*16 || s.Ahead != time.Duration(row.runs)*time.Second {
-					t.Errorf("%d IDs, the newest %v ahead, want %d, %ds", s.Remaining, s.Ahead, row.runs*16, row.runs)
-				}
-			})
+		bubble.Run(t, row.bound.String(), func(t *testing.T) {
+			g := inBubble(t, cached.Config{MaxAhead: row.bound})
+			if s := g.Stats(); s.Remaining != row.runs*16 || s.Ahead != time.Duration(row.runs)*time.Second {
+				t.Errorf("%d IDs, the newest %v ahead, want %d, %ds", s.Remaining, s.Ahead, row.runs*16, row.runs)
+			}
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -13,26 +14,24 @@ import (
 // gone by.
 func TestSteppedClockChangesNothing(t *testing.T) {
 	for name, step := range map[string]time.Duration{"back": -time.Hour, "forth": time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var offset time.Duration
-				now := func() time.Time { return time.Now().Add(offset).Round(0) }
-				g := inBubble(t, cached.Config{Now: now, MaxAhead: 10 * time.Second})
-				before := next(t, g)
-				offset = step
-				if got := g.Stats().Ahead; got != 8*time.Second-step {
-					t.Errorf("Stats().Ahead = %v, want the distance to the stepped clock", got)
+		bubble.Run(t, name, func(t *testing.T) {
+			var offset time.Duration
+			now := func() time.Time { return time.Now().Add(offset).Round(0) }
+			g := inBubble(t, cached.Config{Now: now, MaxAhead: 10 * time.Second})
+			before := next(t, g)
+			offset = step
+			if got := g.Stats().Ahead; got != 8*time.Second-step {
+				t.Errorf("Stats().Ahead = %v, want the distance to the stepped clock", got)
+			}
+			last := before.ID
+			for range 100 {
+				time.Sleep(30 * time.Second)
+				f := next(t, g)
+				if off := time.Until(f.Time).Abs(); f.ID <= last || off > time.Minute {
+					t.Fatalf("%v after %d, %v off the clock as it went on", f, last, off)
 				}
-				last := before.ID
-				for range 100 {
-					time.Sleep(30 * time.Second)
-					f := next(t, g)
-					if off := time.Until(f.Time).Abs(); f.ID <= last || off > time.Minute {
-						t.Fatalf("%v after %d, %v off the clock as it went on", f, last, off)
-					}
-					last = f.ID
-				}
-			})
+				last = f.ID
+			}
 		})
 	}
 }
@@ -41,24 +40,22 @@ func TestSteppedClockChangesNothing(t *testing.T) {
 // behind it.
 func TestTheClockDoesNotGoBackWithAnotherWorkerID(t *testing.T) {
 	for name, row := range map[string]struct{ step, off time.Duration }{"back": {-time.Hour, 0}, "forth": {time.Hour, time.Hour}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var offset time.Duration
-				now := func() time.Time { return time.Now().Add(offset).Round(0) }
-				g := inBubble(t, cached.Config{Now: now, MaxAhead: 10 * time.Second, Assigner: &fakeassigner.Assigner{OnAssign: fresh}})
-				last := next(t, g).ID
-				offset = row.step
-				g.Invalidate()
-				synctest.Wait()
-				for range 100 {
-					time.Sleep(30 * time.Second)
-					f := next(t, g)
-					if off := (time.Until(f.Time) - row.off).Abs(); f.ID <= last || off > time.Minute {
-						t.Fatalf("%v after %d, %v off the clock as it went on", f, last, off)
-					}
-					last = f.ID
+		bubble.Run(t, name, func(t *testing.T) {
+			var offset time.Duration
+			now := func() time.Time { return time.Now().Add(offset).Round(0) }
+			g := inBubble(t, cached.Config{Now: now, MaxAhead: 10 * time.Second, Assigner: &fakeassigner.Assigner{OnAssign: fresh}})
+			last := next(t, g).ID
+			offset = row.step
+			g.Invalidate()
+			synctest.Wait()
+			for range 100 {
+				time.Sleep(30 * time.Second)
+				f := next(t, g)
+				if off := (time.Until(f.Time) - row.off).Abs(); f.ID <= last || off > time.Minute {
+					t.Fatalf("%v after %d, %v off the clock as it went on", f, last, off)
 				}
-			})
+				last = f.ID
+			}
 		})
 	}
 }

@@ -15,17 +15,11 @@ import (
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
-// mistakes are Configs with one mistake each and the parts of the expected error: the field and the
-// value given, and the values allowed.
-func mistakes() map[string]struct {
-	spoil func(*cached.Config)
-	want  []string
-} {
-	type row = struct {
+func TestEachMistakeIsNamed(t *testing.T) {
+	for name, row := range map[string]struct {
 		spoil func(*cached.Config)
-		want  []string
-	}
-	return map[string]row{
+		want  []string // the field and the value given, the values allowed
+	}{
 		"boost 21":           {func(c *cached.Config) { c.BoostPower = 21 }, []string{"BoostPower 21", "1 to 20"}},
 		"boost -1":           {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 20"}},
 		"padding 100":        {func(c *cached.Config) { c.PaddingFactor = 100 }, []string{"PaddingFactor 100", "1 to 99"}},
@@ -38,11 +32,7 @@ func mistakes() map[string]struct {
 		"negative policy":    {func(c *cached.Config) { c.OnEmpty = -1 }, []string{"OnEmpty -1", "PadInline, Reject"}},
 		"lanes -2":           {func(c *cached.Config) { c.Lanes = -2 }, []string{"Lanes -2", "-1 (LanePerCPU), 0 to 4096"}},
 		"lanes 4097":         {func(c *cached.Config) { c.Lanes = 4097 }, []string{"Lanes 4097", "-1 (LanePerCPU), 0 to 4096"}},
-	}
-}
-
-func TestEachMistakeIsNamed(t *testing.T) {
-	for name, row := range mistakes() {
+	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := cached.Config{Assigner: assigner.Static(worker()), AllowReuse: true}
 			cfg.Epoch = time.Now().Add(-time.Hour).Truncate(time.Second)
@@ -193,14 +183,6 @@ func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
 		"fresh":      {Assigner: &fakeassigner.Assigner{OnAssign: fresh}},
 		"fenced":     {Assigner: &fakeassigner.Assigner{OnAssign: fenced(1000)}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			g, err := cached.New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := g.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Run(name, func(t *testing.T) { open(t, cfg) })
 	}
 }

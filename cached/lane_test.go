@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -52,31 +53,29 @@ func TestALaneTakesUnitsWhole(t *testing.T) {
 
 func TestAnIdleLaneIsNoStalerThanMaxStaleness(t *testing.T) {
 	for name, lanes := range map[string]int{"own": 0, "of CPUs": cached.LanePerCPU} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				put := int64(0)
-				g := inBubble(t, cached.Config{Lanes: lanes, Trace: cached.Trace{
-					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
-				}})
-				take := g.Next
-				if lanes == 0 {
-					take = g.Lane().Next
+		bubble.Run(t, name, func(t *testing.T) {
+			put := int64(0)
+			g := inBubble(t, cached.Config{Lanes: lanes, Trace: cached.Trace{
+				Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
+			}})
+			take := g.Next
+			if lanes == 0 {
+				take = g.Lane().Next
+			}
+			issued := int64(0)
+			for range 500 {
+				id, err := take()
+				if err != nil {
+					t.Fatal(err)
 				}
-				issued := int64(0)
-				for range 500 {
-					id, err := take()
-					if err != nil {
-						t.Fatal(err)
-					}
-					issued++
-					if f := parse(t, g, id); time.Since(f.Time) > time.Minute {
-						t.Fatalf("at %v: %v is more than a minute old", time.Now(), f)
-					}
-					time.Sleep(17 * time.Second)
+				issued++
+				if f := parse(t, g, id); time.Since(f.Time) > time.Minute {
+					t.Fatalf("at %v: %v is more than a minute old", time.Now(), f)
 				}
-				synctest.Wait()
-				checkSum(t, g.Stats(), put, issued)
-			})
+				time.Sleep(17 * time.Second)
+			}
+			synctest.Wait()
+			checkSum(t, g.Stats(), put, issued)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -24,25 +25,23 @@ func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
 		88: 1*16 + 1,
 		99: 1*16 + 1,
 	} {
-		t.Run(strconv.Itoa(factor), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := inBubble(t, cached.Config{PaddingFactor: factor, MaxStaleness: -1})
+		bubble.Run(t, strconv.Itoa(factor), func(t *testing.T) {
+			g := inBubble(t, cached.Config{PaddingFactor: factor, MaxStaleness: -1})
+			synctest.Wait()
+			for n := 1; ; n++ {
+				next(t, g)
 				synctest.Wait()
-				for n := 1; ; n++ {
-					next(t, g)
-					synctest.Wait()
-					if g.Stats().PaddingPasses == 1 {
-						continue // the pass of New
-					}
-					if n != takes {
-						t.Fatalf("padded after %d takes, want %d", n, takes)
-					}
-					if got := g.Stats().Remaining; got != 8*16-1 {
-						t.Fatalf("a ring of %d after padding, want a full one less the ID just taken", got)
-					}
-					return
+				if g.Stats().PaddingPasses == 1 {
+					continue // the pass of New
 				}
-			})
+				if n != takes {
+					t.Fatalf("padded after %d takes, want %d", n, takes)
+				}
+				if got := g.Stats().Remaining; got != 8*16-1 {
+					t.Fatalf("a ring of %d after padding, want a full one less the ID just taken", got)
+				}
+				return
+			}
 		})
 	}
 }
@@ -120,24 +119,22 @@ func TestAPassPutsABoundedNumberOfBlocks(t *testing.T) {
 		9:  {256, 256},
 		12: slices.Repeat([]int{256}, 16),
 	} {
-		t.Run(strconv.Itoa(1<<boost)+" slots", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var passes []int
-				g := inBubble(t, cached.Config{BoostPower: boost, Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
-					Padded: func(p cached.PaddedInfo) { passes = append(passes, p.Blocks) },
-				}})
-				for _, end := range []func(){func() {}, g.Invalidate} {
-					end()
-					synctest.Wait()
-					if !slices.Equal(passes, want) {
-						t.Errorf("passes of %v blocks, want %v", passes, want)
-					}
-					if s := g.Stats(); s.Remaining != 16<<boost {
-						t.Errorf("%d IDs in the ring, want %d", s.Remaining, 16<<boost)
-					}
-					passes = nil
+		bubble.Run(t, strconv.Itoa(1<<boost)+" slots", func(t *testing.T) {
+			var passes []int
+			g := inBubble(t, cached.Config{BoostPower: boost, Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
+				Padded: func(p cached.PaddedInfo) { passes = append(passes, p.Blocks) },
+			}})
+			for _, end := range []func(){func() {}, g.Invalidate} {
+				end()
+				synctest.Wait()
+				if !slices.Equal(passes, want) {
+					t.Errorf("passes of %v blocks, want %v", passes, want)
 				}
-			})
+				if s := g.Stats(); s.Remaining != 16<<boost {
+					t.Errorf("%d IDs in the ring, want %d", s.Remaining, 16<<boost)
+				}
+				passes = nil
+			}
 		})
 	}
 }

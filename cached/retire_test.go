@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -42,27 +43,25 @@ func checkAfterEnd(t *testing.T, g *cached.Generator, before int64, take func() 
 func TestALaneWithTheNewestBlockIsRetired(t *testing.T) {
 	for name, lanes := range map[string]int{"own": 0, "of CPUs": 2} {
 		for end, call := range ends() {
-			t.Run(name+"/"+end, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fenced(2)}, BoostPower: 1, Lanes: lanes, MaxStaleness: -1})
-					take := g.Next
-					if lanes == 0 {
-						take = g.Lane().Next
-					} else {
-						defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single lane is in use
-					}
-					before := g.WorkerID()
-					for range 16 + 1 {
-						if _, err := take(); err != nil {
-							t.Fatal(err)
-						}
-					}
-					if err := call(g); err != nil {
+			bubble.Run(t, name+"/"+end, func(t *testing.T) {
+				g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fenced(2)}, BoostPower: 1, Lanes: lanes, MaxStaleness: -1})
+				take := g.Next
+				if lanes == 0 {
+					take = g.Lane().Next
+				} else {
+					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single lane is in use
+				}
+				before := g.WorkerID()
+				for range 16 + 1 {
+					if _, err := take(); err != nil {
 						t.Fatal(err)
 					}
-					synctest.Wait()
-					checkAfterEnd(t, g, before, take)
-				})
+				}
+				if err := call(g); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				checkAfterEnd(t, g, before, take)
 			})
 		}
 	}
@@ -72,25 +71,23 @@ func TestALaneWithTheNewestBlockIsRetired(t *testing.T) {
 // no more and in the lane not yet.
 func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 	for end, call := range ends() {
-		t.Run(end, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				put := int64(0)
-				g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
-					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
-				}})
-				lane, before := g.Lane(), g.WorkerID()
-				resume := lane.StallBeforeBegin()
-				if err := call(g); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				if resume() {
-					t.Error("the lane has begun a block that was retired")
-				}
-				checkAfterEnd(t, g, before, lane.Next)
-				lane.Close()
-				checkSum(t, g.Stats(), put, map[string]int64{"Invalidate": 1}[end])
-			})
+		bubble.Run(t, end, func(t *testing.T) {
+			put := int64(0)
+			g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
+				Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
+			}})
+			lane, before := g.Lane(), g.WorkerID()
+			resume := lane.StallBeforeBegin()
+			if err := call(g); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if resume() {
+				t.Error("the lane has begun a block that was retired")
+			}
+			checkAfterEnd(t, g, before, lane.Next)
+			lane.Close()
+			checkSum(t, g.Stats(), put, map[string]int64{"Invalidate": 1}[end])
 		})
 	}
 }

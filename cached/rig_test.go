@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -56,15 +57,7 @@ func open(t testing.TB, cfg cached.Config) *cached.Generator {
 		cfg.Assigner, cfg.AllowReuse = assigner.Static(worker()), true
 	}
 	g, err := cached.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return cleanup.Close(t, g, err)
 }
 
 // inBubble is open with the narrow layout, unless cfg has another, and an epoch that suits a

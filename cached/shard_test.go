@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -50,17 +51,15 @@ func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
 		{100 * time.Millisecond, 16_000},
 	} {
 		for _, boost := range []int{1, 3, 8} {
-			t.Run(fmt.Sprintf("every %v, 2^%d blocks", row.every, boost), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					g := inBubble(t, cached.Config{Layout: bitsalloc.Default(), BoostPower: boost})
-					time.Sleep(time.Millisecond) // not at the instants at which the padding goroutine looks for stale blocks
-					ids := make([]int64, scaled(row.ids))
-					for i := range ids {
-						ids[i] = next(t, g).ID
-						time.Sleep(row.every)
-					}
-					checkSpread(t, ids, 1, 0.03)
-				})
+			bubble.Run(t, fmt.Sprintf("every %v, 2^%d blocks", row.every, boost), func(t *testing.T) {
+				g := inBubble(t, cached.Config{Layout: bitsalloc.Default(), BoostPower: boost})
+				time.Sleep(time.Millisecond) // not at the instants at which the padding goroutine looks for stale blocks
+				ids := make([]int64, scaled(row.ids))
+				for i := range ids {
+					ids[i] = next(t, g).ID
+					time.Sleep(row.every)
+				}
+				checkSpread(t, ids, 1, 0.03)
 			})
 		}
 	}
@@ -71,22 +70,20 @@ func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
 func TestIDsOfLanesSpreadEvenlyOverShards(t *testing.T) {
 	for _, every := range []time.Duration{5 * time.Minute, 20 * time.Second, 3 * time.Second} {
 		for _, lanes := range []int{1, 3} {
-			t.Run(fmt.Sprintf("every %v, %d lanes", every, lanes), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					g := inBubble(t, cached.Config{Layout: bitsalloc.Default()})
-					all := make([]*cached.Lane, lanes)
-					for i := range all {
-						all[i] = g.Lane()
-						defer all[i].Close()
-					}
-					time.Sleep(time.Millisecond)
-					ids := make([]int64, scaled(2*3*1024))
-					for i := range ids {
-						ids[i] = laneNext(t, all[i%lanes])
-						time.Sleep(every)
-					}
-					checkSpread(t, ids, lanes, 0.2)
-				})
+			bubble.Run(t, fmt.Sprintf("every %v, %d lanes", every, lanes), func(t *testing.T) {
+				g := inBubble(t, cached.Config{Layout: bitsalloc.Default()})
+				all := make([]*cached.Lane, lanes)
+				for i := range all {
+					all[i] = g.Lane()
+					defer all[i].Close()
+				}
+				time.Sleep(time.Millisecond)
+				ids := make([]int64, scaled(2*3*1024))
+				for i := range ids {
+					ids[i] = laneNext(t, all[i%lanes])
+					time.Sleep(every)
+				}
+				checkSpread(t, ids, lanes, 0.2)
 			})
 		}
 	}

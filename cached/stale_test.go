@@ -7,6 +7,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 )
 
 // TestNoIDIsStalerThanMaxStaleness takes IDs through hours at rates from one in 20 minutes up.
@@ -28,27 +29,25 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 		{"two units", narrow(), 2 * time.Second, 2 * time.Second, 333 * time.Millisecond, 1},
 		{"milliseconds", milli, 2 * time.Second, 2 * time.Second, 777 * time.Millisecond, 1},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				put := int64(0)
-				g := inBubble(t, cached.Config{Layout: row.layout, MaxStaleness: row.bound, Trace: cached.Trace{
-					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
-				}})
-				issued, last := int64(0), int64(0)
-				for end := time.Now().Add(row.hours * time.Hour); time.Now().Before(end); time.Sleep(row.every) {
-					f := next(t, g)
-					issued++
-					if behind := time.Since(f.Time); behind > row.want {
-						t.Fatalf("at %v: %v lies %v behind, allowed: %v", time.Now(), f, behind, row.want)
-					}
-					if f.ID <= last {
-						t.Fatalf("%d after %d", f.ID, last)
-					}
-					last = f.ID
+		bubble.Run(t, row.name, func(t *testing.T) {
+			put := int64(0)
+			g := inBubble(t, cached.Config{Layout: row.layout, MaxStaleness: row.bound, Trace: cached.Trace{
+				Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
+			}})
+			issued, last := int64(0), int64(0)
+			for end := time.Now().Add(row.hours * time.Hour); time.Now().Before(end); time.Sleep(row.every) {
+				f := next(t, g)
+				issued++
+				if behind := time.Since(f.Time); behind > row.want {
+					t.Fatalf("at %v: %v lies %v behind, allowed: %v", time.Now(), f, behind, row.want)
 				}
-				synctest.Wait()
-				checkSum(t, g.Stats(), put, issued)
-			})
+				if f.ID <= last {
+					t.Fatalf("%d after %d", f.ID, last)
+				}
+				last = f.ID
+			}
+			synctest.Wait()
+			checkSum(t, g.Stats(), put, issued)
 		})
 	}
 }

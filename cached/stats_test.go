@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -20,30 +21,28 @@ import (
 // go down.
 func TestStatsBesideAStalledLane(t *testing.T) {
 	for _, taken := range []int{1, 5, 15} {
-		t.Run(fmt.Sprint(taken, " taken"), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				put := int64(0)
-				g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
-					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
-				}})
-				lane := g.Lane()
-				for range taken {
-					laneNext(t, lane)
-				}
-				resume := lane.StallInNext()
-				g.Invalidate()
-				synctest.Wait()
-				checkSum(t, g.Stats(), put, int64(taken))
-				resume()
-				checkSum(t, g.Stats(), put, int64(taken+1))
+		bubble.Run(t, fmt.Sprint(taken, " taken"), func(t *testing.T) {
+			put := int64(0)
+			g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
+				Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
+			}})
+			lane := g.Lane()
+			for range taken {
 				laneNext(t, lane)
-				s := g.Stats()
-				checkSum(t, s, put, int64(taken+2))
-				skipped := (taken + 1) % 16 // where the lane goes on in the next block
-				if want := int64(8*16 - taken - 1 + skipped); s.Retired != want {
-					t.Errorf("Retired = %d, want %d", s.Retired, want)
-				}
-			})
+			}
+			resume := lane.StallInNext()
+			g.Invalidate()
+			synctest.Wait()
+			checkSum(t, g.Stats(), put, int64(taken))
+			resume()
+			checkSum(t, g.Stats(), put, int64(taken+1))
+			laneNext(t, lane)
+			s := g.Stats()
+			checkSum(t, s, put, int64(taken+2))
+			skipped := (taken + 1) % 16 // where the lane goes on in the next block
+			if want := int64(8*16 - taken - 1 + skipped); s.Retired != want {
+				t.Errorf("Retired = %d, want %d", s.Retired, want)
+			}
 		})
 	}
 }

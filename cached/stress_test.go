@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // A tally accepts each ID once. It counts pairs of delta and sequence, since a generator uses no
@@ -229,22 +230,18 @@ func checkOriginal(t *testing.T, goroutines int) {
 	n := scaled(originalCount) / goroutines
 	g := open(t, cached.Config{})
 	tally := &tally{t: t, g: g}
-	var wg sync.WaitGroup
-	for range goroutines {
-		wg.Go(func() {
-			for last, i := int64(0), 0; i < n; i++ {
-				id, err := g.Next()
-				if err != nil {
-					t.Errorf("Next: %v", err)
-					return
-				}
-				if last = tally.add(last, id); t.Failed() {
-					return
-				}
+	together.Run(goroutines, func(int) {
+		for last, i := int64(0), 0; i < n; i++ {
+			id, err := g.Next()
+			if err != nil {
+				t.Errorf("Next: %v", err)
+				return
 			}
-		})
-	}
-	wg.Wait()
+			if last = tally.add(last, id); t.Failed() {
+				return
+			}
+		}
+	})
 	if got := tally.Len(); got != n*goroutines {
 		t.Errorf("%d IDs, want %d", got, n*goroutines)
 	}

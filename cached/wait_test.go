@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 func TestNextContextWakesWhenThereIsAnID(t *testing.T) {
@@ -39,15 +40,11 @@ func TestWaitersDoNotSpin(t *testing.T) {
 		drain(t, g)
 		before := g.Stats()
 		start := time.Now()
-		var wg sync.WaitGroup
-		for range 10 * 16 {
-			wg.Go(func() {
-				if _, err := g.NextContext(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		together.Run(10*16, func(int) {
+			if _, err := g.NextContext(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 		if got := time.Since(start); got != 10*time.Second {
 			t.Errorf("160 IDs took %v, want 10s", got)
 		}

@@ -9,21 +9,15 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/bubble"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 )
 
 // openCarried is open with cfg.Now in place of the system's clock.
 func openCarried(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
 	g, err := defaultgen.NewCarried(complete(cfg))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return cleanup.Close(t, g, err)
 }
 
 var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute}
@@ -32,30 +26,28 @@ func TestAStepBackIsNoticedWithinAMillisecond(t *testing.T) {
 	for _, unit := range units {
 		for _, after := range []time.Duration{0, 1, 300 * time.Microsecond, time.Millisecond - 1} { // of the last reading
 			for policy := range defaultgen.GoOn {
-				t.Run(fmt.Sprintf("units of %v, %v after a reading, policy %d", unit, after, policy), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						var by atomic.Int64
-						g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: skewed(&by)})
-						last := next(t, g)
-						time.Sleep(after)
-						by.Add(int64(-time.Hour))
-						stepped := time.Now()
-						for time.Since(stepped) < time.Millisecond {
-							id, err := g.Next()
-							if err != nil {
-								break
-							}
-							if id <= last.ID {
-								t.Fatalf("ID %d after %v", id, last)
-							}
-							last = parse(t, g, id)
-							time.Sleep(50 * time.Microsecond)
+				bubble.Run(t, fmt.Sprintf("units of %v, %v after a reading, policy %d", unit, after, policy), func(t *testing.T) {
+					var by atomic.Int64
+					g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: skewed(&by)})
+					last := next(t, g)
+					time.Sleep(after)
+					by.Add(int64(-time.Hour))
+					stepped := time.Now()
+					for time.Since(stepped) < time.Millisecond {
+						id, err := g.Next()
+						if err != nil {
+							break
 						}
-						_, err := g.Next()
-						checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
-						_, err = g.Fill(make([]int64, 2))
-						checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
-					})
+						if id <= last.ID {
+							t.Fatalf("ID %d after %v", id, last)
+						}
+						last = parse(t, g, id)
+						time.Sleep(50 * time.Microsecond)
+					}
+					_, err := g.Next()
+					checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
+					_, err = g.Fill(make([]int64, 2))
+					checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
 				})
 			}
 		}

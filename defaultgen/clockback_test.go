@@ -3,7 +3,6 @@ package defaultgen_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // checkBack asks for a ClockBackError of exactly this distance.
@@ -179,15 +179,11 @@ func TestEveryPolicyHoldsUnderClocksThatDifferBetweenReaders(t *testing.T) {
 		}
 		g := open(t, cfg)
 		var log gentest.Ledger
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				for range 2000 {
-					log.Take(t, g.Next, defaultgen.ErrClockBack, defaultgen.ErrSequenceExhausted)
-				}
-			})
-		}
-		wg.Wait()
+		together.Run(8, func(int) {
+			for range 2000 {
+				log.Take(t, g.Next, defaultgen.ErrClockBack, defaultgen.ErrSequenceExhausted)
+			}
+		})
 		log.Check(t, 2000)
 	}
 }

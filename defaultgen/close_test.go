@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -46,34 +47,32 @@ func TestCloseWakesAllWhoWait(t *testing.T) {
 			return g
 		}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := c.setUp(t, new(atomic.Int64))
-				if _, err := g.Next(); !errors.Is(err, c.reason) {
-					t.Fatalf("Next: %v, want %v", err, c.reason)
-				}
-				var woken atomic.Int64
-				for range 8 {
-					go func() {
-						if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, defaultgen.ErrClosed) {
-							t.Errorf("NextContext = %d, %v, want ErrClosed", id, err)
-						}
-						woken.Add(1)
-					}()
-				}
-				time.Sleep(10 * time.Millisecond)
-				if woken.Load() != 0 {
-					t.Errorf("%d waiters came back before Close", woken.Load())
-				}
-				if d := elapsed(func() {
-					if err := g.Close(); err != nil {
-						t.Error(err)
+		bubble.Run(t, c.name, func(t *testing.T) {
+			g := c.setUp(t, new(atomic.Int64))
+			if _, err := g.Next(); !errors.Is(err, c.reason) {
+				t.Fatalf("Next: %v, want %v", err, c.reason)
+			}
+			var woken atomic.Int64
+			for range 8 {
+				go func() {
+					if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, defaultgen.ErrClosed) {
+						t.Errorf("NextContext = %d, %v, want ErrClosed", id, err)
 					}
-					synctest.Wait()
-				}); d != 0 || woken.Load() != 8 {
-					t.Errorf("after Close and %v %d of 8 waiters are back", d, woken.Load())
+					woken.Add(1)
+				}()
+			}
+			time.Sleep(10 * time.Millisecond)
+			if woken.Load() != 0 {
+				t.Errorf("%d waiters came back before Close", woken.Load())
+			}
+			if d := elapsed(func() {
+				if err := g.Close(); err != nil {
+					t.Error(err)
 				}
-			})
+				synctest.Wait()
+			}); d != 0 || woken.Load() != 8 {
+				t.Errorf("after Close and %v %d of 8 waiters are back", d, woken.Load())
+			}
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -87,13 +88,11 @@ func TestBordersOfTheConfigAreAllowed(t *testing.T) {
 			Epoch: bubbleStart.Add(-time.Minute),
 		}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := open(t, c.cfg)
-				if f := next(t, g); f.DatacenterID != c.cfg.DatacenterID {
-					t.Errorf("datacenter %d, want %d", f.DatacenterID, c.cfg.DatacenterID)
-				}
-			})
+		bubble.Run(t, c.name, func(t *testing.T) {
+			g := open(t, c.cfg)
+			if f := next(t, g); f.DatacenterID != c.cfg.DatacenterID {
+				t.Errorf("datacenter %d, want %d", f.DatacenterID, c.cfg.DatacenterID)
+			}
 		})
 	}
 }

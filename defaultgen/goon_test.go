@@ -15,7 +15,9 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // checkTime asks that an ID is of the unit that at lies in.
@@ -62,27 +64,25 @@ func drain(t testing.TB, g *defaultgen.Generator, last bitsalloc.Fields, units i
 func TestGoOnIsAheadByExactlyTheStep(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
 		for _, step := range []time.Duration{1, unit / 3, unit, 10 * unit, time.Hour, 500 * 24 * time.Hour} { // at last: before the epoch
-			t.Run(fmt.Sprintf("%v in units of %v", step, unit), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var by atomic.Int64
-					into := unit / 4
-					time.Sleep(into)
-					g := open(t, defaultgen.Config{Layout: narrow(unit), OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
-					first := next(t, g)
-					by.Add(int64(-step))
-					if took := elapsed(func() { drain(t, g, first, 50, unit, 0) }); took != 49*unit-into {
-						t.Errorf("50 units took %v, want %v", took, 49*unit-into)
-					}
-					if ahead := g.Stats().Ahead; ahead != step {
-						t.Errorf("Stats: %v ahead, want %v", ahead, step)
-					}
-					for _, forward := range []time.Duration{step / 2, step - step/2, 10 * unit} {
-						by.Add(int64(forward))
-						time.Sleep(unit)
-						ahead := max(0, time.Duration(by.Load())) // once it has caught up, the clock leads
-						drain(t, g, wait(t, g), 3, unit, ahead)
-					}
-				})
+			bubble.Run(t, fmt.Sprintf("%v in units of %v", step, unit), func(t *testing.T) {
+				var by atomic.Int64
+				into := unit / 4
+				time.Sleep(into)
+				g := open(t, defaultgen.Config{Layout: narrow(unit), OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+				first := next(t, g)
+				by.Add(int64(-step))
+				if took := elapsed(func() { drain(t, g, first, 50, unit, 0) }); took != 49*unit-into {
+					t.Errorf("50 units took %v, want %v", took, 49*unit-into)
+				}
+				if ahead := g.Stats().Ahead; ahead != step {
+					t.Errorf("Stats: %v ahead, want %v", ahead, step)
+				}
+				for _, forward := range []time.Duration{step / 2, step - step/2, 10 * unit} {
+					by.Add(int64(forward))
+					time.Sleep(unit)
+					ahead := max(0, time.Duration(by.Load())) // once it has caught up, the clock leads
+					drain(t, g, wait(t, g), 3, unit, ahead)
+				}
 			})
 		}
 	}
@@ -126,17 +126,15 @@ func TestGoOnKeepsAtLeastThePaceOfTheMonotonicClock(t *testing.T) {
 		"as fast":        {1, 1},
 		"twice as fast":  {2, 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				at := func(pace float64) time.Time {
-					return bubbleStart.Add(time.Duration(float64(time.Since(bubbleStart)) * pace))
-				}
-				g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: func() time.Time { return at(c.pace) }})
-				for range 20 {
-					checkTime(t, next(t, g), at(c.want), time.Second)
-					time.Sleep(700 * time.Millisecond)
-				}
-			})
+		bubble.Run(t, name, func(t *testing.T) {
+			at := func(pace float64) time.Time {
+				return bubbleStart.Add(time.Duration(float64(time.Since(bubbleStart)) * pace))
+			}
+			g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: func() time.Time { return at(c.pace) }})
+			for range 20 {
+				checkTime(t, next(t, g), at(c.want), time.Second)
+				time.Sleep(700 * time.Millisecond)
+			}
 		})
 	}
 }
@@ -150,18 +148,14 @@ func TestGoOnIssuesNoMoreThanTheSequencePerElapsedUnit(t *testing.T) {
 		steps := []time.Duration{-time.Second, -time.Hour, 0, -time.Millisecond, -48 * time.Hour, -2 * time.Second}
 		var log gentest.Ledger
 		for u := range 100 {
-			var wg sync.WaitGroup
-			for i := range 8 {
-				wg.Go(func() {
-					for n := range 1000 {
-						by.Store(int64(steps[(u+i*n)%len(steps)]))
-						if !log.Take(t, g.Next, defaultgen.ErrSequenceExhausted) {
-							return
-						}
+			together.Run(8, func(i int) {
+				for n := range 1000 {
+					by.Store(int64(steps[(u+i*n)%len(steps)]))
+					if !log.Take(t, g.Next, defaultgen.ErrSequenceExhausted) {
+						return
 					}
-				})
-			}
-			wg.Wait()
+				}
+			})
 			if n := log.Len(); n != 16*(u+1) {
 				t.Fatalf("%d IDs in %d units, want 16 in each", n, u+1)
 			}
@@ -182,22 +176,18 @@ func TestGoOnIsNotAheadOfTimeWhileTheClockStepsUnderLoad(t *testing.T) {
 		Now: func() time.Time { return time.Now().Add(-time.Duration(reads.Add(1)*7919%5) * time.Minute) },
 	})
 	var log gentest.Ledger
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 5000 {
-				log.Take(t, func() (int64, error) {
-					id, err := g.NextContext(t.Context())
-					// The clocks of the machine need not agree to the nanosecond.
-					if f, _ := g.Parse(id); time.Until(f.Time) >= unit {
-						t.Errorf("ID %v, %v ahead of time", f, time.Until(f.Time))
-					}
-					return id, err
-				})
-			}
-		})
-	}
-	wg.Wait()
+	together.Run(8, func(int) {
+		for range 5000 {
+			log.Take(t, func() (int64, error) {
+				id, err := g.NextContext(t.Context())
+				// The clocks of the machine need not agree to the nanosecond.
+				if f, _ := g.Parse(id); time.Until(f.Time) >= unit {
+					t.Errorf("ID %v, %v ahead of time", f, time.Until(f.Time))
+				}
+				return id, err
+			})
+		}
+	})
 	log.Check(t, 40_000)
 }
 
@@ -215,23 +205,21 @@ func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 		"a century ahead":   {absurdAt.AddDate(100, 0, 0), absurdAt.AddDate(100, 0, 0).Sub(absurdAt)},
 		"year 9999":         {time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC), 1<<63 - 1}, // no further than a Duration reaches
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var absurd atomic.Bool
-				g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: func() time.Time {
-					if absurd.Load() {
-						return c.reading
-					}
-					return time.Now()
-				}})
-				next(t, g)
-				time.Sleep(time.Until(absurdAt))
-				absurd.Store(true)
-				next(t, g)
-				absurd.Store(false)
-				time.Sleep(time.Second)
-				drain(t, g, wait(t, g), 5, time.Second, c.ahead)
-			})
+		bubble.Run(t, name, func(t *testing.T) {
+			var absurd atomic.Bool
+			g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: func() time.Time {
+				if absurd.Load() {
+					return c.reading
+				}
+				return time.Now()
+			}})
+			next(t, g)
+			time.Sleep(time.Until(absurdAt))
+			absurd.Store(true)
+			next(t, g)
+			absurd.Store(false)
+			time.Sleep(time.Second)
+			drain(t, g, wait(t, g), 5, time.Second, c.ahead)
 		})
 	}
 }
@@ -263,43 +251,41 @@ func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 		},
 	} {
 		for policy := range defaultgen.GoOn + 1 {
-			t.Run(fmt.Sprintf("%s, policy %d", name, policy), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var by atomic.Int64
-					cfg := complete(defaultgen.Config{Assigner: a(), OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: skewed(&by)})
-					predecessor := open(t, cfg)
-					last := next(t, predecessor)
-					by.Add(-distance * int64(time.Second))
-					time.Sleep(10 * time.Second)
-					if f := next(t, predecessor); f.Delta != last.Delta+10 {
-						t.Fatalf("the predecessor ended with %v, want ten units after %v", f, last)
-					}
-					if err := predecessor.Close(); err != nil {
-						t.Fatal(err)
-					}
+			bubble.Run(t, fmt.Sprintf("%s, policy %d", name, policy), func(t *testing.T) {
+				var by atomic.Int64
+				cfg := complete(defaultgen.Config{Assigner: a(), OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: skewed(&by)})
+				predecessor := open(t, cfg)
+				last := next(t, predecessor)
+				by.Add(-distance * int64(time.Second))
+				time.Sleep(10 * time.Second)
+				if f := next(t, predecessor); f.Delta != last.Delta+10 {
+					t.Fatalf("the predecessor ended with %v, want ten units after %v", f, last)
+				}
+				if err := predecessor.Close(); err != nil {
+					t.Fatal(err)
+				}
 
-					cfg.OnClockBack = policy
-					var g *defaultgen.Generator
-					if d := elapsed(func() { g = open(t, cfg) }); d > time.Second {
-						t.Errorf("New took %v, want a unit at most", d)
-					}
-					first := last.Delta + 11
-					if policy == defaultgen.GoOn {
-						f := next(t, g)
-						checkAt(t, f, first, 0)
-						drain(t, g, f, 20, time.Second, time.Until(f.Time))
-						return
-					}
-					behind := distance*time.Second - time.Second // New has waited for a unit
-					_, err := g.Next()
-					checkBack(t, err, behind)
-					_, err = g.NextContext(t.Context())
-					checkBack(t, err, behind)
-					time.Sleep(behind)
-					checkUsedUp(t, g) // the predecessor's last unit
-					time.Sleep(time.Second)
-					checkAt(t, next(t, g), first, 0)
-				})
+				cfg.OnClockBack = policy
+				var g *defaultgen.Generator
+				if d := elapsed(func() { g = open(t, cfg) }); d > time.Second {
+					t.Errorf("New took %v, want a unit at most", d)
+				}
+				first := last.Delta + 11
+				if policy == defaultgen.GoOn {
+					f := next(t, g)
+					checkAt(t, f, first, 0)
+					drain(t, g, f, 20, time.Second, time.Until(f.Time))
+					return
+				}
+				behind := distance*time.Second - time.Second // New has waited for a unit
+				_, err := g.Next()
+				checkBack(t, err, behind)
+				_, err = g.NextContext(t.Context())
+				checkBack(t, err, behind)
+				time.Sleep(behind)
+				checkUsedUp(t, g) // the predecessor's last unit
+				time.Sleep(time.Second)
+				checkAt(t, next(t, g), first, 0)
 			})
 		}
 	}
@@ -322,22 +308,18 @@ func TestGoOnRaisesTheClockOnceForAWorkerThatIsReplaced(t *testing.T) {
 		var mu sync.Mutex
 		var ids []int64
 		var log gentest.Ledger
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				for log.Take(t, func() (int64, error) {
-					id, err := g.Next()
-					if err == nil {
-						mu.Lock()
-						defer mu.Unlock()
-						ids = append(ids, id)
-					}
-					return id, err
-				}, defaultgen.ErrSequenceExhausted) {
+		together.Run(8, func(int) {
+			for log.Take(t, func() (int64, error) {
+				id, err := g.Next()
+				if err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					ids = append(ids, id)
 				}
-			})
-		}
-		wg.Wait()
+				return id, err
+			}, defaultgen.ErrSequenceExhausted) {
+			}
+		})
 		log.Check(t, 16)
 		slices.Sort(ids)
 		for i, id := range ids {

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -152,55 +153,53 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 		{"unit used up, others at work", 16, true, false},
 		{"unit used up, no other worker", 16, false, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var stop atomic.Bool
-				reading, goOn := make(chan struct{}), make(chan struct{})
-				store := losing()
-				give := store.OnAssign
-				store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-					if nth > 1 && c.exhausted {
-						return assigner.Grant{}, assigner.ErrWorkersExhausted
-					}
-					return give(ctx, nth, d)
+		bubble.Run(t, c.name, func(t *testing.T) {
+			var stop atomic.Bool
+			reading, goOn := make(chan struct{}), make(chan struct{})
+			store := losing()
+			give := store.OnAssign
+			store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+				if nth > 1 && c.exhausted {
+					return assigner.Grant{}, assigner.ErrWorkersExhausted
 				}
-				g := open(t, defaultgen.Config{Assigner: store, Now: func() time.Time {
-					if stop.CompareAndSwap(true, false) {
-						close(reading)
-						<-goOn
-					}
-					return time.Now()
-				}})
-				time.Sleep(heartbeat - 500*time.Millisecond)
-				fill(t, g, c.used)
-				stop.Store(true)
-				type result struct {
-					id  int64
-					err error
+				return give(ctx, nth, d)
+			}
+			g := open(t, defaultgen.Config{Assigner: store, Now: func() time.Time {
+				if stop.CompareAndSwap(true, false) {
+					close(reading)
+					<-goOn
 				}
-				inFlight := make(chan result)
-				go func() {
-					id, err := g.Next()
-					inFlight <- result{id, err}
-				}()
-				<-reading
-				time.Sleep(10 * time.Second) // lost at the heartbeat
-				other := int64(0)
-				if c.others {
-					other = wait(t, g).ID
+				return time.Now()
+			}})
+			time.Sleep(heartbeat - 500*time.Millisecond)
+			fill(t, g, c.used)
+			stop.Store(true)
+			type result struct {
+				id  int64
+				err error
+			}
+			inFlight := make(chan result)
+			go func() {
+				id, err := g.Next()
+				inFlight <- result{id, err}
+			}()
+			<-reading
+			time.Sleep(10 * time.Second) // lost at the heartbeat
+			other := int64(0)
+			if c.others {
+				other = wait(t, g).ID
+			}
+			close(goOn)
+			got := <-inFlight
+			if c.exhausted {
+				if got.id != 0 || !errors.Is(got.err, defaultgen.ErrLeaseExhausted) {
+					t.Errorf("the caller in flight got %d, %v, want ErrLeaseExhausted", got.id, got.err)
 				}
-				close(goOn)
-				got := <-inFlight
-				if c.exhausted {
-					if got.id != 0 || !errors.Is(got.err, defaultgen.ErrLeaseExhausted) {
-						t.Errorf("the caller in flight got %d, %v, want ErrLeaseExhausted", got.id, got.err)
-					}
-					return
-				}
-				if f := parse(t, g, got.id); got.err != nil || f.WorkerID != 999 || f.ID <= other {
-					t.Errorf("the caller in flight got %v, %v, want worker 999 and more than %d", f, got.err, other)
-				}
-			})
+				return
+			}
+			if f := parse(t, g, got.id); got.err != nil || f.WorkerID != 999 || f.ID <= other {
+				t.Errorf("the caller in flight got %v, %v, want worker 999 and more than %d", f, got.err, other)
+			}
 		})
 	}
 }

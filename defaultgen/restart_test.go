@@ -17,6 +17,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -103,28 +104,26 @@ func TestASuccessorInTheProcessStartsAbove(t *testing.T) {
 			return assigner.Grant{WorkerID: 9, First: 1, Limit: assigner.Unlimited}, nil
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var by atomic.Int64
-				cfg := complete(defaultgen.Config{Assigner: a, OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: skewed(&by)})
-				last := int64(0)
-				for _, step := range []time.Duration{0, 0, -10 * time.Second, 0, time.Minute, -time.Hour, 0} {
-					g, err := defaultgen.New(cfg)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if id := wait(t, g).ID; id <= last {
-						t.Errorf("after a step of %v: ID %d, but its predecessor had %d", step, id, last)
-					}
-					by.Add(int64(step))
-					for range 40 {
-						last = wait(t, g).ID
-					}
-					if err := g.Close(); err != nil {
-						t.Fatal(err)
-					}
+		bubble.Run(t, name, func(t *testing.T) {
+			var by atomic.Int64
+			cfg := complete(defaultgen.Config{Assigner: a, OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: skewed(&by)})
+			last := int64(0)
+			for _, step := range []time.Duration{0, 0, -10 * time.Second, 0, time.Minute, -time.Hour, 0} {
+				g, err := defaultgen.New(cfg)
+				if err != nil {
+					t.Fatal(err)
 				}
-			})
+				if id := wait(t, g).ID; id <= last {
+					t.Errorf("after a step of %v: ID %d, but its predecessor had %d", step, id, last)
+				}
+				by.Add(int64(step))
+				for range 40 {
+					last = wait(t, g).ID
+				}
+				if err := g.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -51,15 +52,7 @@ func skewed(by *atomic.Int64) func() time.Time { // the bubble's clock, wrong by
 func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
 	g, err := defaultgen.New(complete(cfg))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return cleanup.Close(t, g, err)
 }
 
 func complete(cfg defaultgen.Config) defaultgen.Config {

@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
-	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
@@ -45,17 +45,15 @@ func TestNewDoesNotWaitForAFreshOrFencedWorkerID(t *testing.T) {
 		"fresh":  &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh},
 		"fenced": &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(300 * time.Millisecond)
-				var g *defaultgen.Generator
-				if d := elapsed(func() { g = open(t, defaultgen.Config{Assigner: a}) }); d != 0 {
-					t.Errorf("New took %v", d)
-				}
-				if f := next(t, g); !f.Time.Equal(bubbleStart) {
-					t.Errorf("first ID %v, want one of the current unit", f)
-				}
-			})
+		bubble.Run(t, name, func(t *testing.T) {
+			time.Sleep(300 * time.Millisecond)
+			var g *defaultgen.Generator
+			if d := elapsed(func() { g = open(t, defaultgen.Config{Assigner: a}) }); d != 0 {
+				t.Errorf("New took %v", d)
+			}
+			if f := next(t, g); !f.Time.Equal(bubbleStart) {
+				t.Errorf("first ID %v, want one of the current unit", f)
+			}
 		})
 	}
 }
@@ -134,51 +132,5 @@ func TestTheLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
 			t.Errorf("Next at the end: %v, want ErrTimeExhausted and the instant", err)
 		}
 		clock.move(time.Hour)
-	}
-}
-
-// TestTheLastYearIsAnnouncedToARunningGenerator moves the clock of a generator across the beginning
-// of the last year.
-func TestTheLastYearIsAnnouncedToARunningGenerator(t *testing.T) {
-	ids := make([]int64, 20) // more than a unit has
-	for name, row := range map[string]struct {
-		policy defaultgen.ClockBackPolicy
-		take   func(context.Context, *defaultgen.Generator) error
-	}{
-		"Next":          {defaultgen.Fail, func(_ context.Context, g *defaultgen.Generator) error { _, err := g.Next(); return err }},
-		"Next, GoOn":    {defaultgen.GoOn, func(_ context.Context, g *defaultgen.Generator) error { _, err := g.Next(); return err }},
-		"NextContext":   {defaultgen.Wait, func(ctx context.Context, g *defaultgen.Generator) error { _, err := g.NextContext(ctx); return err }},
-		"Fill of a few": {defaultgen.Fail, func(_ context.Context, g *defaultgen.Generator) error { _, err := g.Fill(ids[:3]); return err }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var log recorder.Recorder
-			var seen []time.Time
-			cfg := complete(defaultgen.Config{
-				OnClockBack: row.policy,
-				Logger:      log.TextLogger(),
-				Trace:       defaultgen.Trace{Expiring: func(expires time.Time) { seen = append(seen, expires) }},
-			})
-			cfg.Layout.DeltaBits = 26
-			expires := cfg.Epoch.Add(1 << 26 * time.Second)
-			clock := newDial(expires.AddDate(-1, 0, 0).Add(-2 * time.Second))
-			cfg.Now = clock.now
-			g, warnings := open(t, cfg), 0
-			for i, want := range []int{0, 0, 1, 1, 1} { // the clock moves by a unit each time
-				if err := row.take(t.Context(), g); err != nil {
-					t.Fatal(err)
-				}
-				warnings += strings.Count(strings.Join(log.Read(), ""), "the delta field is used up within a year")
-				if len(seen) != want || warnings != want {
-					t.Errorf("unit %d: %d calls of Expiring, %d records, want %d of each", i, len(seen), warnings, want)
-				}
-				if s := g.Stats(); s.Expiring != (want == 1) {
-					t.Errorf("unit %d: Stats().Expiring is %v", i, s.Expiring)
-				}
-				clock.move(time.Second)
-			}
-			if len(seen) > 0 && !seen[0].Equal(expires) {
-				t.Errorf("Expiring(%v), want %v", seen[0], expires)
-			}
-		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +13,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // Each ID is issued exactly once and none is left out: IDs of a unit are numbered without a gap.
@@ -44,31 +44,27 @@ func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) ma
 	t.Helper()
 	var highest atomic.Int64
 	taken := make([][]int64, goroutines)
-	var wg sync.WaitGroup
-	for i := range goroutines {
-		wg.Go(func() {
-			ids := make([]int64, batch)
-			for len(taken[i]) < n {
-				before := highest.Load()
-				got, err := g.Fill(ids)
-				if err != nil && !errors.Is(err, defaultgen.ErrSequenceExhausted) && !errors.Is(err, defaultgen.ErrClockBack) {
-					t.Error(err)
+	together.Run(goroutines, func(i int) {
+		ids := make([]int64, batch)
+		for len(taken[i]) < n {
+			before := highest.Load()
+			got, err := g.Fill(ids)
+			if err != nil && !errors.Is(err, defaultgen.ErrSequenceExhausted) && !errors.Is(err, defaultgen.ErrClockBack) {
+				t.Error(err)
+				return
+			}
+			for _, id := range ids[:got] {
+				if id <= before {
+					t.Errorf("ID %d, but %d was returned before", id, before)
 					return
 				}
-				for _, id := range ids[:got] {
-					if id <= before {
-						t.Errorf("ID %d, but %d was returned before", id, before)
-						return
-					}
-					before = id
-				}
-				for high := highest.Load(); before > high && !highest.CompareAndSwap(high, before); high = highest.Load() {
-				}
-				taken[i] = append(taken[i], ids[:got]...)
+				before = id
 			}
-		})
-	}
-	wg.Wait()
+			for high := highest.Load(); before > high && !highest.CompareAndSwap(high, before); high = highest.Load() {
+			}
+			taken[i] = append(taken[i], ids[:got]...)
+		}
+	})
 	perUnit := make(map[int64][]int64)
 	for _, id := range slices.Concat(taken...) {
 		f := parse(t, g, id)
@@ -94,15 +90,11 @@ func TestIDsTakeTheTimeOfTheirUnits(t *testing.T) {
 			var taken atomic.Int64
 			var log gentest.Ledger
 			d := elapsed(func() {
-				var wg sync.WaitGroup
-				for range goroutines {
-					wg.Go(func() {
-						for taken.Add(1) <= total {
-							log.Take(t, func() (int64, error) { return g.NextContext(t.Context()) })
-						}
-					})
-				}
-				wg.Wait()
+				together.Run(goroutines, func(int) {
+					for taken.Add(1) <= total {
+						log.Take(t, func() (int64, error) { return g.NextContext(t.Context()) })
+					}
+				})
 			})
 			log.Check(t, total)
 			if want := total / 8192 * time.Second; d != want {

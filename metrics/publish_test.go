@@ -29,20 +29,11 @@ func newName() string { return fmt.Sprintf("ids %d", published.Add(1)) }
 
 func vars(t *testing.T) map[string]map[string]float64 {
 	t.Helper()
-	server := httptest.NewServer(expvar.Handler())
-	defer server.Close()
-	response, err := server.Client().Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("GET: %s, %v", response.Status, err)
-	}
+	response := httptest.NewRecorder()
+	expvar.Handler().ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(body, &raw); err != nil {
-		t.Fatalf("%v: %s", err, body)
+	if err := json.Unmarshal(response.Body.Bytes(), &raw); err != nil || response.Code != http.StatusOK {
+		t.Fatalf("GET: %d, %v: %s", response.Code, err, response.Body)
 	}
 	all := make(map[string]map[string]float64)
 	for name, text := range raw {

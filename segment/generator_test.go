@@ -17,6 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/bubble"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/segment"
 )
@@ -30,15 +32,7 @@ func open(t *testing.T, cfg segment.Config) *segment.Generator {
 		cfg.Step, cfg.MaxStep = 10, 10
 	}
 	g, err := segment.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return cleanup.Close(t, g, err)
 }
 
 // take returns the next n IDs, which must be there.
@@ -119,54 +113,52 @@ func TestIDsAreDenseAndIncrease(t *testing.T) {
 // The store stops answering once, when two ranges of 10 are in hand.
 func TestAnOutageCostsNothingWhileRangesLast(t *testing.T) {
 	for name, policy := range map[string]segment.EmptyPolicy{"FetchInline": segment.FetchInline, "Reject": segment.Reject} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var down atomic.Bool
-				lost := errors.New("connection lost")
-				var failures, rejected atomic.Int64
-				g := open(t, segment.Config{OnEmpty: policy,
-					Source: &scripted{before: func(context.Context, string, int64) error {
-						if down.Load() {
-							return lost
-						}
-						return nil
-					}},
-					Trace: segment.Trace{
-						FetchFailed:  func(int, error) { failures.Add(1); panic("in a func of Trace") },
-						TakeRejected: func(error) { rejected.Add(1) },
-					}})
-				synctest.Wait()
-				down.Store(true)
-				if got := take(t, g, 20); !slices.Equal(got, upTo(1, 20, 1)) {
-					t.Errorf("IDs %v, want 1 to 20", got)
-				}
-				synctest.Wait()
-				for range 3 {
-					if id, err := g.Next(); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, lost) {
-						t.Errorf("Next = %d, %v, want ErrEmpty with the error of the store", id, err)
+		bubble.Run(t, name, func(t *testing.T) {
+			var down atomic.Bool
+			lost := errors.New("connection lost")
+			var failures, rejected atomic.Int64
+			g := open(t, segment.Config{OnEmpty: policy,
+				Source: &scripted{before: func(context.Context, string, int64) error {
+					if down.Load() {
+						return lost
 					}
+					return nil
+				}},
+				Trace: segment.Trace{
+					FetchFailed:  func(int, error) { failures.Add(1); panic("in a func of Trace") },
+					TakeRejected: func(error) { rejected.Add(1) },
+				}})
+			synctest.Wait()
+			down.Store(true)
+			if got := take(t, g, 20); !slices.Equal(got, upTo(1, 20, 1)) {
+				t.Errorf("IDs %v, want 1 to 20", got)
+			}
+			synctest.Wait()
+			for range 3 {
+				if id, err := g.Next(); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, lost) {
+					t.Errorf("Next = %d, %v, want ErrEmpty with the error of the store", id, err)
 				}
-				if s := g.Stats(); s.RejectedTakes != 3 || rejected.Load() != 3 || s.FetchFailures < 1 || s.FetchFailures != failures.Load() ||
-					!errors.Is(s.Sources[0].Err, lost) || s.Remaining != 0 || s.Issued != 20 {
-					t.Errorf("Stats %+v", s)
+			}
+			if s := g.Stats(); s.RejectedTakes != 3 || rejected.Load() != 3 || s.FetchFailures < 1 || s.FetchFailures != failures.Load() ||
+				!errors.Is(s.Sources[0].Err, lost) || s.Remaining != 0 || s.Issued != 20 {
+				t.Errorf("Stats %+v", s)
+			}
+			waited := make(chan int64)
+			go func() {
+				id, err := g.NextContext(t.Context())
+				if err != nil {
+					t.Error(err)
 				}
-				waited := make(chan int64)
-				go func() {
-					id, err := g.NextContext(t.Context())
-					if err != nil {
-						t.Error(err)
-					}
-					waited <- id
-				}()
-				time.Sleep(time.Minute)
-				down.Store(false)
-				if id := <-waited; id != 21 {
-					t.Errorf("after the outage: ID %d, want 21", id)
-				}
-				if s := g.Stats(); s.Sources[0].Err != nil {
-					t.Errorf("Stats %+v: an error after the outage", s)
-				}
-			})
+				waited <- id
+			}()
+			time.Sleep(time.Minute)
+			down.Store(false)
+			if id := <-waited; id != 21 {
+				t.Errorf("after the outage: ID %d, want 21", id)
+			}
+			if s := g.Stats(); s.Sources[0].Err != nil {
+				t.Errorf("Stats %+v: an error after the outage", s)
+			}
 		})
 	}
 }
@@ -233,30 +225,28 @@ func TestPoliciesForASlowStore(t *testing.T) {
 		"the longest Timeout": {segment.FetchInline, math.MaxInt64, nil, time.Second},
 		"Reject":              {segment.Reject, 0, segment.ErrEmpty, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := open(t, segment.Config{Source: &scripted{before: slow}, OnEmpty: tt.policy, Timeout: tt.timeout})
-				time.Sleep(10 * time.Second) // until the second range is there
-				take(t, g, 20)
-				began := time.Now()
-				_, err := g.Next()
-				if waited := time.Since(began); !errors.Is(err, tt.want) || waited > tt.waits {
-					t.Errorf("Next: %v after %v, want %v within %v", err, waited, tt.want, tt.waits)
+		bubble.Run(t, name, func(t *testing.T) {
+			g := open(t, segment.Config{Source: &scripted{before: slow}, OnEmpty: tt.policy, Timeout: tt.timeout})
+			time.Sleep(10 * time.Second) // until the second range is there
+			take(t, g, 20)
+			began := time.Now()
+			_, err := g.Next()
+			if waited := time.Since(began); !errors.Is(err, tt.want) || waited > tt.waits {
+				t.Errorf("Next: %v after %v, want %v within %v", err, waited, tt.want, tt.waits)
+			}
+			if n, err := g.Fill(make([]int64, 15)); tt.want == nil && n != 15 || !errors.Is(err, tt.want) {
+				t.Errorf("Fill: %d, %v", n, err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			for range 20 {
+				if _, err = g.NextContext(ctx); err != nil {
+					break
 				}
-				if n, err := g.Fill(make([]int64, 15)); tt.want == nil && n != 15 || !errors.Is(err, tt.want) {
-					t.Errorf("Fill: %d, %v", n, err)
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-				defer cancel()
-				for range 20 {
-					if _, err = g.NextContext(ctx); err != nil {
-						break
-					}
-				}
-				if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, segment.ErrEmpty) {
-					t.Errorf("NextContext after its context: %v", err)
-				}
-			})
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, segment.ErrEmpty) {
+				t.Errorf("NextContext after its context: %v", err)
+			}
 		})
 	}
 }
@@ -411,25 +401,23 @@ func TestWrongRangesEndTheGenerator(t *testing.T) {
 		"used up":     {[]segment.Range{{First: 100, Last: 109}}, segment.ErrExhausted},
 		"the largest": {[]segment.Range{{First: 9223372036854775798, Last: 9223372036854775807}}, segment.ErrExhausted},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &listed{ranges: tt.ranges}
-				g := open(t, segment.Config{Source: s})
-				first := tt.ranges[0]
-				if got := take(t, g, 10); !slices.Equal(got, upTo(first.First, first.Last-1, max(first.Delta, 1))) && got[9] != first.Last {
-					t.Errorf("IDs %v of range %v", got, first)
+		bubble.Run(t, name, func(t *testing.T) {
+			s := &listed{ranges: tt.ranges}
+			g := open(t, segment.Config{Source: s})
+			first := tt.ranges[0]
+			if got := take(t, g, 10); !slices.Equal(got, upTo(first.First, first.Last-1, max(first.Delta, 1))) && got[9] != first.Last {
+				t.Errorf("IDs %v of range %v", got, first)
+			}
+			synctest.Wait()
+			for range 2 {
+				if id, err := g.NextContext(t.Context()); !errors.Is(err, tt.want) || errors.Is(err, segment.ErrEmpty) {
+					t.Errorf("NextContext = %d, %v, want %v", id, err, tt.want)
 				}
-				synctest.Wait()
-				for range 2 {
-					if id, err := g.NextContext(t.Context()); !errors.Is(err, tt.want) || errors.Is(err, segment.ErrEmpty) {
-						t.Errorf("NextContext = %d, %v, want %v", id, err, tt.want)
-					}
-					time.Sleep(time.Hour)
-				}
-				if calls := s.calls.Load(); calls != 2 {
-					t.Errorf("the source was called %d times, want 2", calls)
-				}
-			})
+				time.Sleep(time.Hour)
+			}
+			if calls := s.calls.Load(); calls != 2 {
+				t.Errorf("the source was called %d times, want 2", calls)
+			}
 		})
 	}
 }
@@ -507,26 +495,24 @@ func TestSourcesWithTheSameNumbersAreRefused(t *testing.T) {
 		"dense and half": {&scripted{delta: 2}, &scripted{}},
 		"other delta":    {&scripted{delta: 2, remainder: 1}, &scripted{delta: 4, remainder: 3}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g, err := segment.New(segment.Config{Name: "a", Source: tt.a, Others: []segment.Source{tt.b}})
-				if err != nil {
-					if !errors.Is(err, segment.ErrInvalidRange) {
-						t.Error(err)
-					}
-					return
+		bubble.Run(t, name, func(t *testing.T) {
+			g, err := segment.New(segment.Config{Name: "a", Source: tt.a, Others: []segment.Source{tt.b}})
+			if err != nil {
+				if !errors.Is(err, segment.ErrInvalidRange) {
+					t.Error(err)
 				}
-				defer g.Close()
-				for range 3 * 1000 {
-					synctest.Wait()
-					if _, err = g.Next(); err != nil {
-						break
-					}
+				return
+			}
+			defer g.Close()
+			for range 3 * 1000 {
+				synctest.Wait()
+				if _, err = g.Next(); err != nil {
+					break
 				}
-				if !errors.Is(err, segment.ErrInvalidRange) || errors.Is(err, segment.ErrEmpty) {
-					t.Errorf("after the ranges in hand: %v, want ErrInvalidRange", err)
-				}
-			})
+			}
+			if !errors.Is(err, segment.ErrInvalidRange) || errors.Is(err, segment.ErrEmpty) {
+				t.Errorf("after the ranges in hand: %v, want ErrInvalidRange", err)
+			}
 		})
 	}
 }

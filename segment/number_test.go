@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/together"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -220,21 +221,17 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 	}
 	defer n.Close()
 	seen := make(map[string]bool)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 1000 {
-				number, err := n.Next(t.Context())
-				mu.Lock()
-				if err != nil || seen[number] {
-					t.Errorf("%q, %v: twice, or an error", number, err)
-				}
-				seen[number] = true
-				mu.Unlock()
+	together.Run(4, func(int) {
+		for range 1000 {
+			number, err := n.Next(t.Context())
+			mu.Lock()
+			if err != nil || seen[number] {
+				t.Errorf("%q, %v: twice, or an error", number, err)
 			}
-		})
-	}
-	wg.Wait()
+			seen[number] = true
+			mu.Unlock()
+		}
+	})
 	for day := 22; day < 26; day++ {
 		first := time.Date(2026, time.November, day, 0, 0, 0, 0, time.UTC).Format("20060102") + "1"
 		if !seen[first] {

@@ -1,7 +1,6 @@
 package assignertest
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -41,6 +40,18 @@ func Domain() assigner.Domain {
 	}
 }
 
+// domainChanges returns a change of each field of the layout, and of the epoch, by name.
+func domainChanges() map[string]func(*assigner.Domain) {
+	return map[string]func(*assigner.Domain){
+		"DeltaBits":      func(d *assigner.Domain) { d.Layout.DeltaBits-- },
+		"DatacenterBits": func(d *assigner.Domain) { d.Layout.DatacenterBits-- },
+		"WorkerBits":     func(d *assigner.Domain) { d.Layout.WorkerBits-- },
+		"SequenceBits":   func(d *assigner.Domain) { d.Layout.SequenceBits-- },
+		"Unit":           func(d *assigner.Domain) { d.Layout.Unit /= 2 },
+		"Epoch":          func(d *assigner.Domain) { d.Epoch = d.Epoch.Add(time.Millisecond) },
+	}
+}
+
 // withClock returns a domain with a clock for its layout and epoch.
 func withClock(t *testing.T, d assigner.Domain) assigner.Domain {
 	t.Helper()
@@ -67,7 +78,7 @@ func assign(t *testing.T, a assigner.Assigner, keep ...assigner.Lease) assigner.
 // within its field, and at least one delta.
 func tryAssign(t *testing.T, a assigner.Assigner, d assigner.Domain, keep ...assigner.Lease) (assigner.Lease, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := bounded(t)
 	defer cancel()
 	l, err := settle(ctx, a, d, func() {
 		for _, kept := range keep {
@@ -95,15 +106,25 @@ func tryAssign(t *testing.T, a assigner.Assigner, d assigner.Domain, keep ...ass
 
 func renew(t *testing.T, l assigner.Lease) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := bounded(t)
 	defer cancel()
 	first := l.Grant().First
 	return l.Renew(ctx, first, first+1)
 }
 
+// wantRenewed checks that leases can be renewed.
+func wantRenewed(t *testing.T, leases ...assigner.Lease) {
+	t.Helper()
+	for _, l := range leases {
+		if err := renew(t, l); err != nil {
+			t.Errorf("Renew of worker %d: %v", l.Grant().WorkerID, err)
+		}
+	}
+}
+
 func release(t *testing.T, l assigner.Lease) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := bounded(t)
 	defer cancel()
 	if err := l.Release(ctx, l.Grant().First); err != nil {
 		t.Fatalf("Release: %v", err)

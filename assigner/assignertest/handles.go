@@ -3,12 +3,12 @@ package assignertest
 import (
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // sampleRow returns a row with a holder.
@@ -90,16 +90,7 @@ func race(t *testing.T, n int, handle func() assigner.Store, f func(s assigner.S
 	// A few handles stand for processes, with several goroutines each.
 	handles := []assigner.Store{handle(), handle(), handle(), handle()}
 	won := make([]bool, n)
-	start := make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			won[i] = f(handles[i%len(handles)], i)
-		})
-	}
-	close(start)
-	wg.Wait()
+	together.Run(n, func(i int) { won[i] = f(handles[i%len(handles)], i) })
 	winner, winners := 0, 0
 	for i, ok := range won {
 		if ok {

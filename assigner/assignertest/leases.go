@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -100,30 +99,14 @@ func firstStarts(t *testing.T, n namespace) {
 // startAtOnce takes many leases at once, each on a handle of its own.
 func startAtOnce(t *testing.T, n namespace, starts int) {
 	t.Helper()
-	var wg sync.WaitGroup
-	var owners sync.Map
-	start := make(chan struct{})
-	for i := range starts {
-		a := n.leased()
+	assigners := make([]assigner.Assigner, starts)
+	for i := range assigners {
+		assigners[i] = n.leased()
 		if i%2 == 1 {
-			a = n.auto()
+			assigners[i] = n.auto()
 		}
-		wg.Go(func() {
-			<-start
-			ctx, cancel := context.WithTimeout(t.Context(), 4*patience) // a hundred share the machine with their store
-			defer cancel()
-			l, err := settle(ctx, a, Domain(), nil)
-			if err != nil {
-				t.Errorf("Assign for holder %d: %v", i, err)
-				return
-			}
-			if j, twice := owners.LoadOrStore(l.Grant().WorkerID, i); twice {
-				t.Errorf("holders %v and %d both have worker %d", j, i, l.Grant().WorkerID)
-			}
-		})
 	}
-	close(start)
-	wg.Wait()
+	assignAtOnce(t, assigners, 4*patience) // a hundred share the machine with their store
 }
 
 func releasedReused(t *testing.T, n namespace) {
@@ -141,11 +124,7 @@ func releasedReused(t *testing.T, n namespace) {
 	again := assign(t, n.leased(), kept)
 	wantAbove(t, released.Grant(), again.Grant())
 	release(t, released) // another holder has the row
-	for _, l := range []assigner.Lease{kept, again} {
-		if err := renew(t, l); err != nil {
-			t.Errorf("Renew: %v", err)
-		}
-	}
+	wantRenewed(t, kept, again)
 }
 
 func expiredReused(t *testing.T, n namespace) {
@@ -154,9 +133,7 @@ func expiredReused(t *testing.T, n namespace) {
 	expired := assign(t, a, held)
 	n.expire(t, expired)
 	wantAbove(t, expired.Grant(), assign(t, n.leased(), held).Grant())
-	if err := renew(t, held); err != nil {
-		t.Errorf("Renew: %v", err)
-	}
+	wantRenewed(t, held)
 }
 
 func autoNewFirst(t *testing.T, n namespace) {
@@ -226,9 +203,7 @@ func zombie(t *testing.T, n namespace) {
 	if got := n.row(t, successor); !sameRow(got, row) {
 		t.Errorf("the old lease changed the row to %+v, was %+v", got, row)
 	}
-	if err := renew(t, successor); err != nil {
-		t.Errorf("Renew of the new lease: %v", err)
-	}
+	wantRenewed(t, successor)
 }
 
 func fencedRefuses(t *testing.T, n namespace) {
@@ -245,9 +220,7 @@ func fencedRefuses(t *testing.T, n namespace) {
 	if got := n.row(t, l); !sameRow(got, row) {
 		t.Errorf("the refused owner changed the row to %+v, was %+v", got, row)
 	}
-	if err := renew(t, l); err != nil {
-		t.Errorf("Renew: %v", err)
-	}
+	wantRenewed(t, l)
 	release(t, l)
 	wantAbove(t, l.Grant(), assign(t, theirs).Grant())
 	if _, err := tryAssign(t, n.fenced(131072, "x"), Domain()); !errors.Is(err, assigner.ErrWorkerOutOfRange) {
@@ -260,9 +233,7 @@ func fencedTakesOver(t *testing.T, n namespace) {
 	second := assign(t, n.fenced(7, "orders-7"))
 	wantAbove(t, first.Grant(), second.Grant())
 	wantLost(t, first)
-	if err := renew(t, second); err != nil {
-		t.Errorf("Renew of the second lease: %v", err)
-	}
+	wantRenewed(t, second)
 }
 
 // namespacesApart checks that operations on one namespace, above all Recover, do not affect
@@ -300,15 +271,8 @@ func anotherLayout(t *testing.T, n namespace) {
 	a := n.leased()
 	assign(t, a)
 	meta := loadMeta(t, n.Handle())
-	changes := map[string]func(*assigner.Domain){
-		"DeltaBits":      func(d *assigner.Domain) { d.Layout.DeltaBits-- },
-		"DatacenterBits": func(d *assigner.Domain) { d.Layout.DatacenterBits-- },
-		"WorkerBits":     func(d *assigner.Domain) { d.Layout.WorkerBits-- },
-		"SequenceBits":   func(d *assigner.Domain) { d.Layout.SequenceBits-- },
-		"Unit":           func(d *assigner.Domain) { d.Layout.Unit /= 2 },
-		"Epoch":          func(d *assigner.Domain) { d.Epoch = d.Epoch.Add(time.Millisecond) },
-		"DatacenterID":   func(d *assigner.Domain) { d.DatacenterID = 3 },
-	}
+	changes := domainChanges()
+	changes["DatacenterID"] = func(d *assigner.Domain) { d.DatacenterID = 3 }
 	all := Domain()
 	for name, change := range changes {
 		change(&all)
@@ -365,7 +329,5 @@ func leaseEnded(t *testing.T, n namespace) {
 	if err := l.Renew(ctx, before.Limit, before.Limit+1); !errors.Is(err, context.Canceled) || l.Grant() != before {
 		t.Errorf("Renew with a cancelled context: %v, want context.Canceled; grant %+v, was %+v", err, l.Grant(), before)
 	}
-	if err := renew(t, l); err != nil {
-		t.Errorf("Renew: %v", err)
-	}
+	wantRenewed(t, l)
 }

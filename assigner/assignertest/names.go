@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // nameCases check stores that hold several namespaces or create rows in bulk.
@@ -171,18 +171,12 @@ func namesAlikeAtOnce(t *testing.T, n namespace) {
 	for round := range 5 {
 		name := fmt.Sprint(own, "-twins", round)
 		spellings := []string{name, strings.Replace(name, "t", "T", 1), strings.ToUpper(name), strings.Replace(name, "-tw", "-tW", 1)}
-		won, errs := make([]bool, len(spellings)), make([]error, len(spellings))
-		var wg sync.WaitGroup
-		start := make(chan struct{})
-		for i, s := range spellings {
-			twin := n.other(t, s)
-			wg.Go(func() {
-				<-start
-				won[i], errs[i] = try(t, twin, n.config())
-			})
+		var twins []assigner.Namespaced
+		for _, s := range spellings {
+			twins = append(twins, n.other(t, s))
 		}
-		close(start)
-		wg.Wait()
+		won, errs := make([]bool, len(twins)), make([]error, len(twins))
+		together.Run(len(twins), func(i int) { won[i], errs[i] = try(t, twins[i], n.config()) })
 		winners, created := 0, 0
 		all := call(t, "Namespaces", n.Handle().(assigner.Namespaced).Namespaces)
 		for i, s := range spellings {

@@ -175,9 +175,7 @@ func deletedLease(t *testing.T, n namespace) {
 	if next := assign(t, n.leased(), kept).Grant(); next.WorkerID == worker {
 		t.Errorf("grant %+v of a worker whose fence is lost", next)
 	}
-	if err := renew(t, kept); err != nil {
-		t.Errorf("Renew of another lease: %v", err)
-	}
+	wantRenewed(t, kept)
 }
 
 func recreated(t *testing.T, n namespace) {
@@ -200,9 +198,7 @@ func recreated(t *testing.T, n namespace) {
 		wantLost(t, second, assigner.ErrNamespaceRecreated)
 	}
 	release(t, first)
-	if err := renew(t, stranger); err != nil {
-		t.Errorf("Renew in the new namespace: %v", err)
-	}
+	wantRenewed(t, stranger)
 }
 
 // wentBack resets a row to an earlier state, as a restore does.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // holders is the number of holders in a case with many of them.
@@ -47,30 +48,30 @@ func differentWorkers(t *testing.T, s AssignerFixture) {
 }
 
 func differentWorkersAtOnce(t *testing.T, s AssignerFixture) {
-	var wg sync.WaitGroup
-	var workers [holders]int64
-	for i := range workers {
-		a := s.Assigner(holder(i))
-		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			l, err := settle(ctx, a, Domain(), nil)
-			if err != nil {
-				t.Errorf("Assign for holder %d: %v", i, err)
-				workers[i] = -1 - int64(i)
-				return
-			}
-			workers[i] = l.Grant().WorkerID
-		})
+	assigners := make([]assigner.Assigner, holders)
+	for i := range assigners {
+		assigners[i] = s.Assigner(holder(i))
 	}
-	wg.Wait()
-	seen := make(map[int64]int)
-	for i, w := range workers {
-		if j, twice := seen[w]; twice {
-			t.Errorf("holders %d and %d both have worker %d", j, i, w)
+	assignAtOnce(t, assigners, patience)
+}
+
+// assignAtOnce takes a worker ID from each assigner at once, within a time, and checks that all
+// differ.
+func assignAtOnce(t *testing.T, assigners []assigner.Assigner, within time.Duration) {
+	t.Helper()
+	var taken sync.Map
+	together.Run(len(assigners), func(i int) {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		l, err := settle(ctx, assigners[i], Domain(), nil)
+		if err != nil {
+			t.Errorf("Assign for holder %d: %v", i, err)
+			return
 		}
-		seen[w] = i
-	}
+		if j, twice := taken.LoadOrStore(l.Grant().WorkerID, i); twice {
+			t.Errorf("holders %v and %d both have worker %d", j, i, l.Grant().WorkerID)
+		}
+	})
 }
 
 func grantSays(t *testing.T, s AssignerFixture) {
@@ -156,9 +157,7 @@ func deletedRow(t *testing.T, s AssignerFixture) {
 	if err := renew(t, lost); !errors.Is(err, assigner.ErrWorkerRowLost) {
 		t.Errorf("Renew of a deleted row: %v, want ErrWorkerRowLost", err)
 	}
-	if err := renew(t, other); err != nil {
-		t.Errorf("Renew of another row: %v", err)
-	}
+	wantRenewed(t, other)
 	if w := assign(t, a).Grant().WorkerID; w == lost.Grant().WorkerID || w == other.Grant().WorkerID {
 		t.Errorf("worker %d was given out again; %d was lost, %d is held", w, lost.Grant().WorkerID, other.Grant().WorkerID)
 	}
@@ -169,15 +168,9 @@ func anotherDomain(t *testing.T, s AssignerFixture) {
 		t.Skip("the store pins no domain")
 	}
 	assign(t, s.Assigner(holder(0)))
-	for name, change := range map[string]func(*assigner.Domain){
-		"DeltaBits":      func(d *assigner.Domain) { d.Layout.DeltaBits-- },
-		"DatacenterBits": func(d *assigner.Domain) { d.Layout.DatacenterBits-- },
-		"WorkerBits":     func(d *assigner.Domain) { d.Layout.WorkerBits-- },
-		"SequenceBits":   func(d *assigner.Domain) { d.Layout.SequenceBits-- },
-		"Unit":           func(d *assigner.Domain) { d.Layout.Unit = time.Millisecond },
-		"Epoch":          func(d *assigner.Domain) { d.Epoch = d.Epoch.Add(time.Millisecond) },
-		"all":            func(d *assigner.Domain) { d.Layout, d.Epoch = bitsalloc.Snowflake(), time.UnixMilli(1).UTC() },
-	} {
+	changes := domainChanges()
+	changes["all"] = func(d *assigner.Domain) { d.Layout, d.Epoch = bitsalloc.Snowflake(), time.UnixMilli(1).UTC() }
+	for name, change := range changes {
 		d := Domain()
 		change(&d)
 		if _, err := tryAssign(t, s.Assigner(holder(1)), withClock(t, d)); !errors.Is(err, assigner.ErrLayoutMismatch) {

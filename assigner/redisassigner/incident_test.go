@@ -2,7 +2,6 @@ package redisassigner_test
 
 import (
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // A service took its worker ID from a counter in Redis, modulo the number of worker IDs. The
@@ -33,17 +33,13 @@ func TestACounterThatWentPastTheMaximum(t *testing.T) {
 	}
 
 	s := redisassigner.LeaseStore(client, namespace)
-	var wg sync.WaitGroup
 	leases := make([]assigner.Lease, numbers)
-	for i := range leases {
-		wg.Go(func() {
-			var err error
-			if leases[i], err = sitOut(t, assigner.Leased(s, quick()), d); err != nil {
-				t.Errorf("start %d: %v", i, err)
-			}
-		})
-	}
-	wg.Wait()
+	together.Run(len(leases), func(i int) {
+		var err error
+		if leases[i], err = sitOut(t, assigner.Leased(s, quick()), d); err != nil {
+			t.Errorf("start %d: %v", i, err)
+		}
+	})
 	if t.Failed() {
 		t.FailNow()
 	}

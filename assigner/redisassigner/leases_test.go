@@ -29,11 +29,8 @@ func TestFaults(t *testing.T) {
 }
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
-	const processes = 20
 	s := testserver.Redis(t)
-	if got := assignertest.Processes(t, processes, func(int) string { return s.Addr() }); len(got) != processes {
-		t.Errorf("%d processes have a worker, want %d", len(got), processes)
-	}
+	assignertest.Processes(t, 20, func(int) string { return s.Addr() })
 }
 
 // sample returns a row with a holder.

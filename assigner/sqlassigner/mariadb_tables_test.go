@@ -47,9 +47,7 @@ func TestMariaDBGoesOnWithTheTableOfAJavaDeployment(t *testing.T) {
 func TestMariaDBWithoutLetterCaseHasNoTwins(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t, "--lower-case-table-names=1")).Empty(t)
 	storetest.Exec(t, db, javaTable)
-	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Apply(t, db)
 	for _, a := range []assigner.Assigner{
 		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
 		assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{FirstWorkerID: 1000}),

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/schema"
@@ -162,9 +163,7 @@ func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 			t.Errorf("Assign: %v, want ErrStoreNotDurable naming read_only", err)
 		}
 	}
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew on a read-only server: %v", err)
-	}
+	storetest.Renew(t, l)
 	storetest.Exec(t, db, "SET GLOBAL read_only = OFF")
 	storetest.ComesBack(t, db, func() { storetest.Exec(t, db, "SET GLOBAL read_only = ON") },
 		func() { storetest.Exec(t, db, "SET GLOBAL read_only = OFF") })
@@ -183,10 +182,10 @@ func TestMariaDBErrorsThatPassAreTriedAgain(t *testing.T) {
 					fmt.Sprintf("CREATE TRIGGER FAILS BEFORE INSERT ON WORKER_NODE FOR EACH ROW BEGIN "+
 						"UPDATE ATTEMPT SET N = N + 1; IF (SELECT N FROM ATTEMPT) < 4 THEN "+
 						"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'passes'; END IF; END", number))
-				log := storetest.NewLog()
+				var log recorder.Recorder
 				cfg := sqlassigner.Config{Logger: log.Logger()}
 				storetest.Assign(t, sqlassigner.Disposable(openMariaDB(t, dsn+params), cfg))
-				if got := log.Texts(); len(got) != 3 {
+				if got := log.Read(); len(got) != 3 {
 					t.Errorf("%d attempts were repeated, want 3: %q", len(got), got)
 				}
 			})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/idset"
 )
@@ -191,15 +192,8 @@ func (s *suite) wrongReading(t *testing.T) {
 			if errors.Is(err, assigner.ErrClockSkew) {
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			cleanup.Close(t, g, err)
 			started++
-			t.Cleanup(func() {
-				if err := g.Close(); err != nil {
-					t.Error(err)
-				}
-			})
 			s.keepsTime(t, w, g)
 			for range 4 {
 				s.Stats(g)

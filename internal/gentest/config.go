@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -121,19 +121,17 @@ func (s *suite) borders(t *testing.T) {
 		"last datacenter":  {DatacenterID: 31},
 		"epoch just past":  {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if name == "epoch just past" {
-					time.Sleep(time.Duration(epochs.Add(1)) * time.Second)
-					c.Epoch = time.Now()
-				}
-				if err := s.Validate(s.config(c)); err != nil {
-					t.Error(err)
-				}
-				if f := next(t, s.open(t, c)); f.DatacenterID != c.DatacenterID {
-					t.Errorf("an ID of datacenter %d, want %d", f.DatacenterID, c.DatacenterID)
-				}
-			})
+		bubble.Run(t, name, func(t *testing.T) {
+			if name == "epoch just past" {
+				time.Sleep(time.Duration(epochs.Add(1)) * time.Second)
+				c.Epoch = time.Now()
+			}
+			if err := s.Validate(s.config(c)); err != nil {
+				t.Error(err)
+			}
+			if f := next(t, s.open(t, c)); f.DatacenterID != c.DatacenterID {
+				t.Errorf("an ID of datacenter %d, want %d", f.DatacenterID, c.DatacenterID)
+			}
 		})
 	}
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/recorder"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 var errDown = errors.New("store out of reach")
@@ -105,10 +107,8 @@ func (s *suite) grantAfterLoss(t *testing.T) {
 		"row deleted":         {assigner.ErrWorkerRowMissing, 1000, false},
 		"namespace recreated": {assigner.ErrNamespaceRecreated, 1000, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s.loseAfter(t, row.left, row.goes, errors.Join(assigner.ErrWorkerRowLost, row.err))
-			})
+		bubble.Run(t, name, func(t *testing.T) {
+			s.loseAfter(t, row.left, row.goes, errors.Join(assigner.ErrWorkerRowLost, row.err))
 		})
 	}
 }
@@ -291,39 +291,33 @@ func (s *suite) otherWorker(t *testing.T) {
 // without a fence at a heartbeat, fenced ones whenever the limit is reached.
 func (s *suite) changeUnderLoad(t *testing.T) {
 	for name, assign := range map[string]fakeassigner.AssignFunc{"unfenced": fakeassigner.Fresh, "fenced": fakeassigner.Fenced(2000)} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := &fakeassigner.Assigner{OnAssign: downward(assign), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
-					runtime.Gosched()
-					return assigner.ErrWorkerRowLost
-				}}
-				g := s.open(t, keeper.Settings{Assigner: store, Layout: bitsalloc.Snowflake()})
-				var taken Ledger
-				var workers sync.Map
-				var wg sync.WaitGroup
-				for range 64 {
-					wg.Go(func() {
-						for range 20 {
-							for range 20 {
-								taken.Take(t, func() (int64, error) {
-									id, err := g.NextContext(t.Context())
-									f, _ := g.Parse(id)
-									workers.Store(f.WorkerID, true)
-									return id, err
-								})
-							}
-							time.Sleep(heartbeat - time.Since(start)%heartbeat) // all at the moment of the next loss
-						}
-					})
-				}
-				wg.Wait()
-				taken.Check(t, 64*20*20)
-				n := 0
-				workers.Range(func(any, any) bool { n++; return true })
-				if n < 10 {
-					t.Errorf("%d worker IDs, want many", n)
+		bubble.Run(t, name, func(t *testing.T) {
+			store := &fakeassigner.Assigner{OnAssign: downward(assign), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
+				runtime.Gosched()
+				return assigner.ErrWorkerRowLost
+			}}
+			g := s.open(t, keeper.Settings{Assigner: store, Layout: bitsalloc.Snowflake()})
+			var taken Ledger
+			var workers sync.Map
+			together.Run(64, func(int) {
+				for range 20 {
+					for range 20 {
+						taken.Take(t, func() (int64, error) {
+							id, err := g.NextContext(t.Context())
+							f, _ := g.Parse(id)
+							workers.Store(f.WorkerID, true)
+							return id, err
+						})
+					}
+					time.Sleep(heartbeat - time.Since(start)%heartbeat) // all at the moment of the next loss
 				}
 			})
+			taken.Check(t, 64*20*20)
+			n := 0
+			workers.Range(func(any, any) bool { n++; return true })
+			if n < 10 {
+				t.Errorf("%d worker IDs, want many", n)
+			}
 		})
 	}
 }

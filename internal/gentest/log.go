@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/recorder"
 )
@@ -98,34 +98,32 @@ level=WARN msg="worker ID not released" worker=1 error="connection refused"`},
 // logRecords pins levels, messages and keys down, since operators search and alert for them.
 func (s *suite) logRecords(t *testing.T) {
 	for name, row := range occasions() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log recorder.Recorder
-				store := &fakeassigner.Assigner{}
-				if row.answer != nil {
-					row.answer(store)
-				}
-				c := s.config(keeper.Settings{DatacenterID: 3, Assigner: store, Logger: log.TextLogger()})
-				if row.config != nil {
-					row.config(&c.Settings)
-				}
-				g, err := s.make(t, c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Minute)
-				if row.invalidate && !invalidate(g) {
-					t.Cleanup(func() { _ = g.Close() })
-					return
-				}
-				time.Sleep(2 * time.Minute)
-				if err := g.Close(); (err != nil) != row.stuck {
-					t.Fatal(err)
-				}
-				if got := "\n" + strings.Join(log.Read(), "\n"); got != row.text() {
-					t.Errorf("log:%s\nwant:%s", got, row.text())
-				}
-			})
+		bubble.Run(t, name, func(t *testing.T) {
+			var log recorder.Recorder
+			store := &fakeassigner.Assigner{}
+			if row.answer != nil {
+				row.answer(store)
+			}
+			c := s.config(keeper.Settings{DatacenterID: 3, Assigner: store, Logger: log.TextLogger()})
+			if row.config != nil {
+				row.config(&c.Settings)
+			}
+			g, err := s.make(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if row.invalidate && !invalidate(g) {
+				t.Cleanup(func() { _ = g.Close() })
+				return
+			}
+			time.Sleep(2 * time.Minute)
+			if err := g.Close(); (err != nil) != row.stuck {
+				t.Fatal(err)
+			}
+			if got := "\n" + strings.Join(log.Read(), "\n"); got != row.text() {
+				t.Errorf("log:%s\nwant:%s", got, row.text())
+			}
 		})
 	}
 	t.Run("documented", documented)

@@ -3,7 +3,7 @@ package gentest
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/recorder"
 )
@@ -127,15 +128,12 @@ func (s *suite) contextOfNew(t *testing.T) {
 	}
 }
 
-// announcements returns how often the end of the layout was traced and logged.
-func announcements(events, log *recorder.Recorder) string {
-	logged := 0
-	for _, line := range log.Read() {
-		if strings.HasPrefix(line, "WARN the delta field is used up within a year") {
-			logged++
-		}
-	}
-	return fmt.Sprintf("%d, %d", len(events.Read()), logged)
+// expiring is the record that announces the end of the layout.
+const expiring = "WARN the delta field is used up within a year"
+
+// announcements returns the calls of Expiring and the records of the end since the last call.
+func announcements(events, log *recorder.Recorder) []string {
+	return append(events.Read(), slices.DeleteFunc(log.Read(), func(line string) bool { return line != expiring })...)
 }
 
 // lastYear starts generators at some distance from the end of the layout.
@@ -154,60 +152,69 @@ func (s *suite) lastYear(t *testing.T) {
 		"a year":           {ends.AddDate(-1, 0, 0), true},
 		"a day":            {ends.AddDate(0, 0, -1), true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var events, log recorder.Recorder
-				g := s.open(t, keeper.Settings{
-					Layout: bitsalloc.Baidu(), Epoch: time.Unix(1463673600, 0), Assigner: assigner.Assigner(&fakeassigner.Assigner{
-						OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-							return fakeassigner.Fresh(ctx, int(epochs.Add(1)), d) // the epoch is not the test's own
-						}}),
-					Now: func() time.Time { return row.now }, Logger: log.Logger(),
-					Trace: keeper.Trace{Expiring: func(expires time.Time) { events.Note("%v", expires.Equal(ends)) }},
-				})
-				take(t, g, 1000)
-				synctest.Wait()
-				if st := s.Stats(g); st.Expiring != row.warn || !st.Expires.Equal(ends) {
-					t.Errorf("Stats: Expiring %v, Expires %v, want %v, %v", st.Expiring, st.Expires, row.warn, ends)
-				}
-				want := "0, 0"
-				if row.warn {
-					want = "1, 1"
-				}
-				if got := announcements(&events, &log); got != want {
-					t.Errorf("announced: %s, want %s", got, want)
-				}
+		bubble.Run(t, name, func(t *testing.T) {
+			var events, log recorder.Recorder
+			g := s.open(t, keeper.Settings{
+				Layout: bitsalloc.Baidu(), Epoch: time.Unix(1463673600, 0), Assigner: assigner.Assigner(&fakeassigner.Assigner{
+					OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+						return fakeassigner.Fresh(ctx, int(epochs.Add(1)), d) // the epoch is not the test's own
+					}}),
+				Now: func() time.Time { return row.now }, Logger: log.Logger(),
+				Trace: keeper.Trace{Expiring: func(expires time.Time) { events.Note("%v", expires.Equal(ends)) }},
 			})
+			take(t, g, 1000)
+			synctest.Wait()
+			if st := s.Stats(g); st.Expiring != row.warn || !st.Expires.Equal(ends) {
+				t.Errorf("Stats: Expiring %v, Expires %v, want %v, %v", st.Expiring, st.Expires, row.warn, ends)
+			}
+			var want []string
+			if row.warn {
+				want = []string{"true", expiring}
+			}
+			if got := announcements(&events, &log); !slices.Equal(got, want) {
+				t.Errorf("announced: %q, want %q", got, want)
+			}
 		})
 	}
 }
 
-// lastYearInService has the last year begin while a generator runs.
+// lastYearInService has the last year begin while a generator runs, in whichever way its IDs are
+// taken.
 func (s *suite) lastYearInService(t *testing.T) {
-	var events, log recorder.Recorder
-	layout := narrow()
-	layout.DeltaBits = 25 // 388 days, of which a day has gone by
-	c := s.config(keeper.Settings{Layout: layout, Logger: log.Logger()})
-	expires := c.Epoch.Add(1 << 25 * time.Second)
-	c.Trace.Expiring = func(at time.Time) { events.Note("%v", at.Equal(expires)) }
-	g := s.openWith(t, c)
-	time.Sleep(time.Until(expires.AddDate(-1, 0, 0).Add(-2 * time.Minute)))
-	next(t, g)
-	if got := announcements(&events, &log); got != "0, 0" {
-		t.Errorf("announced too early: %s", got)
-	}
-	for i := range 20 {
-		time.Sleep(15 * time.Second)
-		next(t, g)
-		synctest.Wait()
-		if st := s.Stats(g); st.Expiring != !time.Now().Before(expires.AddDate(-1, 0, 0)) && i != 7 { // IDs may be ahead by some units
-			t.Errorf("Stats at %v: Expiring is %v", time.Now(), st.Expiring)
-		}
-	}
-	if lines := events.Read(); len(lines) != 1 || lines[0] != "true" {
-		t.Errorf("Expiring was called %q, want once with %v", lines, expires)
-	}
-	if got := announcements(&events, &log); got != "0, 1" {
-		t.Errorf("announced: %s, want one record", got)
+	ids := make([]int64, 3)
+	for name, take := range map[string]func(context.Context, Generator) error{
+		"Next":        func(_ context.Context, g Generator) error { _, err := g.Next(); return err },
+		"NextContext": func(ctx context.Context, g Generator) error { _, err := g.NextContext(ctx); return err },
+		"Fill":        func(_ context.Context, g Generator) error { _, err := g.Fill(ids); return err },
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			var events, log recorder.Recorder
+			layout := narrow()
+			layout.DeltaBits = 25 // 388 days, of which a day has gone by
+			c := s.config(keeper.Settings{Layout: layout, Logger: log.Logger()})
+			expires := c.Epoch.Add(1 << 25 * time.Second)
+			c.Trace.Expiring = func(at time.Time) { events.Note("%v", at.Equal(expires)) }
+			g := s.openWith(t, c)
+			var lines []string
+			for _, off := range []time.Duration{-120, -60, -15, -2, -1, 0, 1, 15, 60, 120} {
+				time.Sleep(time.Until(expires.AddDate(-1, 0, 0).Add(off * time.Second)))
+				if err := take(t.Context(), g); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				var want []string
+				if off >= 0 {
+					want = []string{"true", expiring}
+				}
+				lines = append(lines, announcements(&events, &log)...)
+				// A generator that prepares IDs notices it with the next ones.
+				if got := s.Stats(g).Expiring; got != (off >= 0) && (!s.Gapless || off.Abs() >= 15) {
+					t.Errorf("%d s from the last year: Expiring is %v", off, got)
+				}
+				if !slices.Equal(lines, want) && (!s.Gapless || off.Abs() >= 60) {
+					t.Errorf("%d s from the last year: announced %q, want %q", off, lines, want)
+				}
+			}
+		})
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // A Ledger checks IDs that many goroutines take: each comes once, and is above all IDs that were
@@ -65,24 +65,20 @@ func (s *suite) original(t *testing.T) {
 			g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
 			var taken atomic.Int64
 			var seen idset.Set
-			var wg sync.WaitGroup
-			for range goroutines {
-				wg.Go(func() {
-					for taken.Add(1) <= total {
-						id, err := g.NextContext(t.Context())
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						if f, err := g.Parse(id); err != nil || id <= 0 || f.String() == "" || f.WorkerID != 1 {
-							t.Errorf("ID %d: %v, %v", id, f, err)
-							return
-						}
-						seen.Once(t, id)
+			together.Run(goroutines, func(int) {
+				for taken.Add(1) <= total {
+					id, err := g.NextContext(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
 					}
-				})
-			}
-			wg.Wait()
+					if f, err := g.Parse(id); err != nil || id <= 0 || f.String() == "" || f.WorkerID != 1 {
+						t.Errorf("ID %d: %v, %v", id, f, err)
+						return
+					}
+					seen.Once(t, id)
+				}
+			})
 			if int64(seen.Len()) != total {
 				t.Errorf("%d different IDs, want %d", seen.Len(), total)
 			}
@@ -96,15 +92,11 @@ func (s *suite) order(t *testing.T) {
 		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
 		n := s.share(40_000) / goroutines
 		var taken Ledger
-		var wg sync.WaitGroup
-		for range goroutines {
-			wg.Go(func() {
-				for range n {
-					taken.Take(t, func() (int64, error) { return g.NextContext(t.Context()) })
-				}
-			})
-		}
-		wg.Wait()
+		together.Run(goroutines, func(int) {
+			for range n {
+				taken.Take(t, func() (int64, error) { return g.NextContext(t.Context()) })
+			}
+		})
 		taken.Check(t, n*goroutines)
 	}
 }

@@ -2,7 +2,6 @@ package otel_test
 
 import (
 	"context"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -198,16 +197,10 @@ func TestPrometheusSeesTheSameNames(t *testing.T) {
 
 func scrape(t *testing.T, r *client.Registry) map[string]*dto.MetricFamily {
 	t.Helper()
-	server := httptest.NewServer(promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
-	defer server.Close()
-	response, err := server.Client().Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		body, err := io.ReadAll(response.Body)
-		t.Fatalf("scrape: %s, %v: %s", response.Status, err, body)
+	response := httptest.NewRecorder()
+	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
+	if response.Code != http.StatusOK {
+		t.Fatalf("scrape: %d: %s", response.Code, response.Body)
 	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(response.Body)

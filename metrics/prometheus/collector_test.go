@@ -3,7 +3,6 @@ package prometheus_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -48,18 +47,12 @@ func registry(t *testing.T, collectors ...prometheus.Collector) *prometheus.Regi
 // expose returns the text that a Prometheus server would scrape.
 func expose(t *testing.T, r *prometheus.Registry) []byte {
 	t.Helper()
-	server := httptest.NewServer(promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
-	defer server.Close()
-	response, err := server.Client().Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
+	response := httptest.NewRecorder()
+	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
+	if response.Code != http.StatusOK {
+		t.Fatalf("scrape: %d: %s", response.Code, response.Body)
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("scrape: %s, %v: %s", response.Status, err, body)
-	}
-	return body
+	return response.Body.Bytes()
 }
 
 func scrape(t *testing.T, r *prometheus.Registry) map[string]*dto.MetricFamily {

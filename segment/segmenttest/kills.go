@@ -8,11 +8,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/internal/testkit/process"
+	"github.com/uidring/uidring/internal/testkit/together"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -69,17 +69,13 @@ func Kills(t *testing.T, f Fixture, arg string) {
 	const places, kills = 3, 4
 	name := f.counter(t)
 	var all idset.Set
-	var wg sync.WaitGroup
-	for range places {
-		wg.Go(func() {
-			for range kills {
-				if err := oneLife(t, &all, role{name, arg}); err != nil {
-					t.Error(err)
-				}
+	together.Run(places, func(int) {
+		for range kills {
+			if err := oneLife(t, &all, role{name, arg}); err != nil {
+				t.Error(err)
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 	// The pipe holds 64 KiB of IDs that were issued and not read: count reads them all after the
 	// kill, so that only the ID that was being written is missing.
 	f.checkLost(t, name, &all, places*kills*(3*killStep+1))

@@ -27,17 +27,13 @@ func TestTablesInTwoSchemasOfPostgreSQL(t *testing.T) {
 	both := open(t, dsn+"&search_path=app,public")
 	storetest.Exec(t, db, "CREATE SCHEMA app")
 	first := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-	if err := sqlassigner.Apply(t.Context(), both, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Apply(t, both)
 	second := storetest.Assign(t, sqlassigner.Disposable(both, sqlassigner.Config{}))
 	if first.Grant().WorkerID == second.Grant().WorkerID {
 		t.Errorf("worker %d in public, and again with app in front", first.Grant().WorkerID)
 	}
 	app := open(t, dsn+"&search_path=app")
-	if err := sqlassigner.Apply(t.Context(), app, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Apply(t, app)
 	storetest.Assign(t, sqlassigner.Disposable(app, sqlassigner.Config{}))
 	_, err1 := storetest.TryAssign(t, sqlassigner.Disposable(both, sqlassigner.Config{}), 5*time.Second)
 	err2 := sqlassigner.Apply(t.Context(), both, sqlassigner.Config{})

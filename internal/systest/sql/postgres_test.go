@@ -16,6 +16,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/schema"
@@ -129,9 +130,7 @@ func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
 		storetest.Exec(t, db, "SET default_transaction_read_only = off")
 		set("off")()
 	})
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew: %v", err)
-	}
+	storetest.Renew(t, l)
 }
 
 // awaitSetting returns when new sessions have a setting: the server reads its configuration in its
@@ -161,9 +160,9 @@ func TestPostgreSQLErrorsThatPassAreTriedAgain(t *testing.T) {
 					"IF nextval('attempt') < 4 THEN RAISE EXCEPTION 'passes' USING ERRCODE = '%s'; END IF; "+
 					"RETURN NEW; END $$", state),
 				"CREATE TRIGGER fails BEFORE INSERT ON WORKER_NODE FOR EACH ROW EXECUTE FUNCTION fails()")
-			log := storetest.NewLog()
+			var log recorder.Recorder
 			storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}))
-			if got := log.Texts(); len(got) != 3 {
+			if got := log.Read(); len(got) != 3 {
 				t.Errorf("%d attempts were repeated, want 3: %q", len(got), got)
 			}
 		})

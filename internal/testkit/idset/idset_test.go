@@ -2,11 +2,11 @@ package idset_test
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 func TestEachIDIsNewOnce(t *testing.T) {
@@ -52,11 +52,7 @@ func TestCommonCountsTheIDsOfBothSets(t *testing.T) {
 func TestGoroutinesThatAddTheSameIDsFindEachNewOnce(t *testing.T) {
 	var s idset.Set
 	var again atomic.Int64
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() { again.Add(int64(len(s.Add(span(100, 10_000)...)))) })
-	}
-	wg.Wait()
+	together.Run(8, func(int) { again.Add(int64(len(s.Add(span(100, 10_000)...)))) })
 	if s.Len() != 10_000 || again.Load() != 70_000 {
 		t.Errorf("%d IDs, %d of them again, want 10000 and 70000", s.Len(), again.Load())
 	}

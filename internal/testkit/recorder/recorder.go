@@ -16,7 +16,10 @@ import (
 type Recorder struct {
 	// Since, unless zero, makes each line begin with the time elapsed since then.
 	Since time.Time
+	// First, unless nil, is closed at the first line.
+	First chan struct{}
 
+	once  sync.Once
 	mu    sync.Mutex
 	lines []string
 }
@@ -30,6 +33,9 @@ func (r *Recorder) Note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, line)
+	if r.First != nil {
+		r.once.Do(func() { close(r.First) })
+	}
 }
 
 // Read returns the lines since the last Read.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 // A Database is a database under test.
@@ -58,10 +60,24 @@ type Database struct {
 func (b Database) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 	t.Helper()
 	db, dsn = b.Empty(t)
+	Apply(t, db)
+	return db, dsn
+}
+
+// Apply creates the tables, and ends the test on an error.
+func Apply(t *testing.T, db *sqlx.DB) {
+	t.Helper()
 	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	return db, dsn
+}
+
+// Renew checks that a lease without a fence can be renewed.
+func Renew(t *testing.T, l assigner.Lease) {
+	t.Helper()
+	if err := l.Renew(t.Context(), 1, 1); err != nil {
+		t.Errorf("Renew of worker %d: %v", l.Grant().WorkerID, err)
+	}
 }
 
 // Assign takes a worker ID with a generous deadline, and ends the test on an error.
@@ -128,7 +144,7 @@ func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 	t.Helper()
 	l := Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
 	down()
-	log := NewLog()
+	log := recorder.Recorder{First: make(chan struct{})}
 	done := make(chan error, 1)
 	go func() {
 		_, err := TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}), 60*time.Second)
@@ -136,7 +152,7 @@ func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 		close(done)
 	}()
 	select {
-	case <-log.First():
+	case <-log.First:
 	case err := <-done:
 		t.Errorf("Assign returned %v while the server was away", err)
 	}
@@ -144,9 +160,7 @@ func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 	if err := <-done; err != nil {
 		t.Errorf("Assign when the server is back: %v", err)
 	}
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew when the server is back: %v", err)
-	}
+	Renew(t, l)
 }
 
 // CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns
@@ -160,16 +174,17 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 		_, err := TryAssign(t, a, 60*time.Second)
 		checkText(t, err, assigner.ErrStoreNotDurable, " has "+want+":", "AllowUndurable")
 	}
-	log := NewLog()
-	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.Logger()}))
+	var log recorder.Recorder
+	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.TextLogger()}))
 	checkUndurableLeases(t, db, faults)
-	texts := log.Texts()
+	texts := log.Read()
 	if len(texts) != len(faults) {
 		t.Errorf("log %q, want %d warnings", texts, len(faults))
 		return
 	}
 	for i, fault := range faults {
-		if !strings.HasPrefix(texts[i], "WARN sqlassigner: ") || !strings.Contains(texts[i], fault) {
+		quoted := strconv.Quote(fault)
+		if !strings.HasPrefix(texts[i], `level=WARN msg="sqlassigner: `) || !strings.Contains(texts[i], quoted[1:len(quoted)-1]) {
 			t.Errorf("log %q, want a warning of %q", texts[i], fault)
 		}
 	}

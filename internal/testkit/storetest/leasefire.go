@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 // wantFence checks that a row has the fence of its lease.
@@ -26,7 +27,7 @@ func wantFence(t *testing.T, s assigner.Store, l assigner.Lease, version int64) 
 // failed.
 func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 	t.Helper()
-	log := NewLog()
+	log := recorder.Recorder{First: make(chan struct{})}
 	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
 	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	limit := l.Grant().Limit
@@ -39,7 +40,7 @@ func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 		close(done)
 	}()
 	select {
-	case <-log.First():
+	case <-log.First:
 	case err := <-done:
 		t.Errorf("Renew returned while the row was locked: %v", err)
 	}
@@ -54,7 +55,7 @@ func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 // makes of its own accord.
 func SwapFails(t *testing.T, db *sqlx.DB, fail func(), repeated int, sentinel error) {
 	t.Helper()
-	log := NewLog()
+	var log recorder.Recorder
 	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
 	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	row, err := s.Load(t.Context(), l.Grant().WorkerID)
@@ -70,7 +71,7 @@ func SwapFails(t *testing.T, db *sqlx.DB, fail func(), repeated int, sentinel er
 	if ok != (sentinel == nil) || !errors.Is(err, sentinel) {
 		t.Errorf("Swap: %v, %v; want the error %v", ok, err, sentinel)
 	}
-	if got := log.Texts(); len(got) != repeated {
+	if got := log.Read(); len(got) != repeated {
 		t.Errorf("%d attempts were repeated, want %d: %q", len(got), repeated, got)
 	}
 }

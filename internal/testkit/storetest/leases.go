@@ -99,9 +99,7 @@ func missingLeaseTable(t *testing.T, b Database) {
 		Exec(t, db, "DROP TABLE "+table)
 		_, err := leased(db).Assign(t.Context(), assignertest.Domain())
 		checkWithin(t, err, sqlassigner.ErrTableMissing, "schema/"+b.LeaseFile+" ", "sqlassigner.Apply", strings.ToLower(table))
-		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-			t.Fatal(err)
-		}
+		Apply(t, db)
 		Assign(t, leased(db))
 	}
 }

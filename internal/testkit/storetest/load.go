@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // large is the suite's domain with a worker field for 4,194,304 rows.
@@ -174,28 +174,21 @@ func LoadStarts(t *testing.T, b Database, n int) {
 			}
 			workers, took := make([]int64, n), make([]time.Duration, n)
 			var failed atomic.Int64
-			var wg sync.WaitGroup
-			start := make(chan struct{})
-			for i, a := range starters {
-				wg.Go(func() {
-					<-start
-					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // cached.Config.AssignTimeout
-					defer cancel()
-					begin := time.Now()
-					l, err := a.Assign(ctx, assignertest.Domain())
-					took[i] = time.Since(begin)
-					if err != nil {
-						workers[i] = -1 - int64(i)
-						if failed.Add(1) == 1 {
-							t.Logf("the first error: %v", err)
-						}
-						return
+			together.Run(n, func(i int) {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // cached.Config.AssignTimeout
+				defer cancel()
+				begin := time.Now()
+				l, err := starters[i].Assign(ctx, assignertest.Domain())
+				took[i] = time.Since(begin)
+				if err != nil {
+					workers[i] = -1 - int64(i)
+					if failed.Add(1) == 1 {
+						t.Logf("the first error: %v", err)
 					}
-					workers[i] = l.Grant().WorkerID
-				})
-			}
-			close(start)
-			wg.Wait()
+					return
+				}
+				workers[i] = l.Grant().WorkerID
+			})
 			slices.Sort(took)
 			t.Logf("%d starts: half within %v, 99 %% within %v, all within %v", n, took[n/2].Round(time.Millisecond),
 				took[n*99/100].Round(time.Millisecond), took[n-1].Round(time.Millisecond))

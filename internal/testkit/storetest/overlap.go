@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // from returns an assigner for a namespace that begins at a worker ID.
@@ -116,9 +117,10 @@ func growIntoLeases(t *testing.T, b Database) {
 // fewLeft: both sides say so when less than a tenth of the numbers below a namespace is left.
 func fewLeft(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
-	log, leaseLog := NewLog(), NewLog()
-	nodes := sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()})
-	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{Logger: leaseLog.Logger()})
+	var log, leaseLog recorder.Recorder
+	var texts []string
+	nodes := sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.TextLogger()})
+	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{Logger: leaseLog.TextLogger()})
 	leases := assigner.Leased(store, assigner.LeaseConfig{FirstWorkerID: 21})
 	for i := range 20 {
 		Assign(t, leases)
@@ -127,13 +129,13 @@ func fewLeft(t *testing.T, b Database) {
 		if i >= 18 {
 			want = 1
 		}
-		if got := len(log.Texts()); got != want {
-			t.Fatalf("log %q with %d of 20 given out, want %d warnings", log.Texts(), i+1, want)
+		if texts = append(texts, log.Read()...); len(texts) != want {
+			t.Fatalf("log %q with %d of 20 given out, want %d warnings", texts, i+1, want)
 		}
 	}
 	Assign(t, leases)
-	for _, texts := range [][]string{log.Texts(), leaseLog.Texts()} {
-		const begin = "WARN sqlassigner: WORKER_NODE has few worker IDs left below" // in lower case on PostgreSQL
+	for _, texts := range [][]string{append(texts, log.Read()...), leaseLog.Read()} {
+		const begin = `level=WARN msg="sqlassigner: WORKER_NODE has few worker IDs left below` // in lower case on PostgreSQL
 		if len(texts) != 1 || !strings.HasPrefix(strings.ToLower(texts[0]), strings.ToLower(begin)) ||
 			!strings.Contains(texts[0], " left=1 highest=19 namespace=orders first_worker_id=21") {
 			t.Errorf("log %q, want one warning", texts)
@@ -147,21 +149,14 @@ func nodesAndLeasesAtOnce(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	handles := []*sqlx.DB{b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn)}
 	for round := range 12 {
-		var wg sync.WaitGroup
 		errs := make([]error, len(handles))
-		start := make(chan struct{})
-		for i, handle := range handles {
-			a := disposable(handle)
+		together.Run(len(handles), func(i int) {
+			a := disposable(handles[i])
 			if i%2 == 1 {
-				a = from(handle, "orders", 0)
+				a = from(handles[i], "orders", 0)
 			}
-			wg.Go(func() {
-				<-start
-				_, errs[i] = TryAssign(t, a, time.Minute)
-			})
-		}
-		close(start)
-		wg.Wait()
+			_, errs[i] = TryAssign(t, a, time.Minute)
+		})
 		if (errs[0] == nil || errs[2] == nil) && (errs[1] == nil || errs[3] == nil) {
 			t.Errorf("round %d: Disposable and Leased both have worker IDs: %v", round, errs)
 		}

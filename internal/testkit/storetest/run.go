@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jmoiron/sqlx"
@@ -16,6 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // Run runs all tests that need no particular server.
@@ -91,9 +91,7 @@ const processes = 50
 
 func fiftyProcesses(t *testing.T, b Database) {
 	_, dsn := b.Applied(t)
-	if got := assignertest.Processes(t, processes, func(int) string { return childArg("", dsn) }); len(got) != processes {
-		t.Errorf("%d processes have a worker, want %d", len(got), processes)
-	}
+	assignertest.Processes(t, processes, func(int) string { return childArg("", dsn) })
 }
 
 func fiftyProcessesWithKeys(t *testing.T, b Database) {
@@ -141,30 +139,20 @@ func javaRows(t *testing.T, b Database) {
 		if got, want := l.Grant().WorkerID, int64(2*i+2); got != want {
 			t.Errorf("worker %d beside the Java rows, want %d", got, want)
 		}
-		if err := l.Renew(t.Context(), 1, 1); err != nil {
-			t.Errorf("Renew: %v", err)
-		}
+		Renew(t, l)
 	}
 }
 
 func applyAtOnce(t *testing.T, b Database) {
 	db, _ := b.Empty(t)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
+	together.Run(8, func(int) {
+		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+			t.Error(err)
+		}
+	})
 	l := Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew after Apply: %v", err)
-	}
+	Apply(t, db)
+	Renew(t, l)
 }
 
 func missingTable(t *testing.T, b Database) {
@@ -183,9 +171,7 @@ func missingTable(t *testing.T, b Database) {
 		a := tt.use(db)
 		_, err := a.Assign(t.Context(), assignertest.Domain())
 		checkText(t, err, sqlassigner.ErrTableMissing, "schema/"+tt.file+" ", "sqlassigner.Apply", strings.ToLower(tt.table))
-		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-			t.Fatal(err)
-		}
+		Apply(t, db)
 		Assign(t, a)
 	}
 }

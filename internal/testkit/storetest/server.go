@@ -41,9 +41,7 @@ func killBetween(t *testing.T, b Database, db *sqlx.DB, _ string) {
 		}
 		b.Kill(t)
 	}
-	if err := first.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew after the server was killed: %v", err)
-	}
+	Renew(t, first)
 }
 
 func comesBack(t *testing.T, b Database, db *sqlx.DB, dsn string) {
@@ -66,8 +64,6 @@ func renewKeeps(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 	}
 	up()
 	for _, l := range leases {
-		if err := l.Renew(t.Context(), 1, 1); err != nil {
-			t.Errorf("Renew when the server is back: %v", err)
-		}
+		Renew(t, l)
 	}
 }

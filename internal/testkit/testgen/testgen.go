@@ -2,13 +2,13 @@
 package testgen
 
 import (
-	"io"
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 )
 
 // Cached makes a generator of package cached. Without an assigner it has a lease in a folder of its
@@ -20,14 +20,14 @@ func Cached(t testing.TB, cfg cached.Config) *cached.Generator {
 		cfg.Assigner = assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
 	}
 	g, err := cached.NewContext(t.Context(), cfg)
-	return closed(t, g, err)
+	return cleanup.Close(t, g, err)
 }
 
 // Default makes a generator of package defaultgen.
 func Default(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
 	g, err := defaultgen.NewContext(t.Context(), cfg)
-	return closed(t, g, err)
+	return cleanup.Close(t, g, err)
 }
 
 // Used makes a leased generator of package cached that has issued n IDs.
@@ -37,18 +37,5 @@ func Used(t testing.TB, n int) *cached.Generator {
 	if _, err := g.Fill(make([]int64, n)); err != nil {
 		t.Fatal(err)
 	}
-	return g
-}
-
-func closed[G io.Closer](t testing.TB, g G, err error) G {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return g
 }

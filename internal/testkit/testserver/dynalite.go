@@ -1,13 +1,10 @@
 package testserver
 
 import (
-	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // Dynalite starts a server with the API of DynamoDB. The script takes the arguments of the npm
@@ -29,20 +26,8 @@ func Dynalite(t testing.TB, script string) *Server {
 		command: func(s *Server) []string {
 			return []string{script, "--host", "127.0.0.1", "--port", s.port(), "--path", s.path("data"), "--createTableMs", "0"}
 		},
-		ready: reachable,
+		ready: func(addr string) error { return serves("http://"+addr, "", "") },
 		dsn:   func(addr string) string { return "http://" + addr },
 		stop:  syscall.SIGTERM,
 	}, nil)
-}
-
-func reachable(addr string) error {
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Get("http://" + addr)
-	if err != nil {
-		return err
-	}
-	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET /: %s: %w", answer.Status, err)
-	}
-	return nil
 }

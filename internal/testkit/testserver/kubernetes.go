@@ -1,17 +1,13 @@
 package testserver
 
 import (
-	"crypto/tls"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // adminToken is the token of the user that may do everything.
@@ -69,21 +65,4 @@ var buildKubernetes = sync.OnceValues(func() (string, error) {
 })
 
 // serving asks whether the server has started, and serves Lease objects.
-func serving(addr string) error {
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true,
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	request, err := http.NewRequest(http.MethodGet, "https://"+addr+"/healthz", strings.NewReader(""))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+adminToken)
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("healthz: %s", answer.Status)
-	}
-	return nil
-}
+func serving(addr string) error { return serves("https://"+addr+"/healthz", adminToken, "") }

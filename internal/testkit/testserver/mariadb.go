@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // MariaDB starts a MariaDB server with an empty database named uidring and the user root without a
@@ -97,18 +96,12 @@ func mariaDBScript(program, name string) ([]byte, error) {
 // greeting looks at the packet that a MySQL server opens with: the protocol version, 10, in its
 // fifth byte, or 255 for an error.
 func greeting(addr string) error {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
+	return dialed(addr, func(conn net.Conn) error {
+		var packet [5]byte
+		_, err := io.ReadFull(conn, packet[:])
+		if err == nil && packet[4] != 10 {
+			err = fmt.Errorf("greeting has protocol %d", packet[4])
+		}
 		return err
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Second))
-	var packet [5]byte
-	if _, err := io.ReadFull(conn, packet[:]); err != nil {
-		return err
-	}
-	if packet[4] != 10 {
-		return fmt.Errorf("greeting has protocol %d", packet[4])
-	}
-	return nil
+	})
 }

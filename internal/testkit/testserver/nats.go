@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // NATS starts a NATS server with JetStream that syncs each write to its disk before it answers.
@@ -58,15 +57,11 @@ func startNATS(t testing.TB, addr string, args []string) *Server {
 
 // informed reads the line that a NATS server opens with.
 func informed(addr string) error {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
+	return dialed(addr, func(conn net.Conn) error {
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if err == nil && !strings.Contains(line, `"jetstream":true`) {
+			err = fmt.Errorf("greeting without JetStream: %s", line)
+		}
 		return err
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Second))
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err == nil && !strings.Contains(line, `"jetstream":true`) {
-		err = fmt.Errorf("greeting without JetStream: %s", line)
-	}
-	return err
+	})
 }

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // PostgreSQL starts a PostgreSQL server whose superuser postgres needs no password from this host.
@@ -49,24 +48,18 @@ func PostgreSQL(t testing.TB, args ...string) *Server {
 // authenticate sends the message that opens a session. The answer begins with R when the user is
 // let in, and with E while the server is starting.
 func authenticate(addr string) error {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Second))
 	const parameters = "user\x00postgres\x00database\x00postgres\x00\x00"
 	message := binary.BigEndian.AppendUint32(nil, 8+uint32(len(parameters)))
 	message = binary.BigEndian.AppendUint32(message, 3<<16) // protocol 3.0
-	if _, err := conn.Write(append(message, parameters...)); err != nil {
+	return dialed(addr, func(conn net.Conn) error {
+		if _, err := conn.Write(append(message, parameters...)); err != nil {
+			return err
+		}
+		var kind [1]byte
+		_, err := io.ReadFull(conn, kind[:])
+		if err == nil && kind[0] != 'R' {
+			err = fmt.Errorf("answer %q to the start of a session", kind[0])
+		}
 		return err
-	}
-	var kind [1]byte
-	if _, err := io.ReadFull(conn, kind[:]); err != nil {
-		return err
-	}
-	if kind[0] != 'R' {
-		return fmt.Errorf("answer %q to the start of a session", kind[0])
-	}
-	return nil
+	})
 }

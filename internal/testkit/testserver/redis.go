@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/internal/testkit/poll"
 )
@@ -47,35 +46,33 @@ func ping(addr string) error {
 }
 
 // ask sends a command without quotes, and returns the answer.
-func ask(addr, command string) (string, error) {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Second))
-	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
-		return "", err
-	}
-	in := bufio.NewReader(conn)
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return "", err
-	}
-	text := strings.TrimSpace(line[1:])
-	switch line[0] {
-	case '-':
-		return "", fmt.Errorf("%s: %s", command, text)
-	case '$':
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return "", err
+func ask(addr, command string) (text string, err error) {
+	err = dialed(addr, func(conn net.Conn) error {
+		if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
+			return err
 		}
-		body := make([]byte, n)
-		_, err = io.ReadFull(in, body)
-		return string(body), err
-	}
-	return text, nil
+		in := bufio.NewReader(conn)
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		text = strings.TrimSpace(line[1:])
+		switch line[0] {
+		case '-':
+			return fmt.Errorf("%s: %s", command, text)
+		case '$':
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				return err
+			}
+			body := make([]byte, n)
+			_, err = io.ReadFull(in, body)
+			text = string(body)
+			return err
+		}
+		return nil
+	})
+	return text, err
 }
 
 // RedisReplica starts a Redis server that copies the data of another one. Arguments are as with

@@ -89,18 +89,14 @@ func alive(addr string) error     { return fourLetters(addr, "ruok", "imok") }
 func inService(addr string) error { return fourLetters(addr, "srvr", "Mode: ") }
 
 func fourLetters(addr, command, want string) error {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Second))
-	if _, err := io.WriteString(conn, command); err != nil {
-		return err
-	}
-	answer, err := io.ReadAll(conn)
-	if err != nil || !strings.Contains(string(answer), want) {
-		return fmt.Errorf("answer %q to %s: %w", answer, command, err)
-	}
-	return nil
+	return dialed(addr, func(conn net.Conn) error {
+		if _, err := io.WriteString(conn, command); err != nil {
+			return err
+		}
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.Contains(string(answer), want) {
+			return fmt.Errorf("answer %q to %s: %w", answer, command, err)
+		}
+		return nil
+	})
 }
