@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/uidring/uidring/cached"
 	generators "github.com/uidring/uidring/metrics/prometheus"
 )
 
@@ -20,7 +19,7 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-func newMetrics(stats func() cached.Stats, store Store) (*metrics, error) {
+func newMetrics(cfg Config) (*metrics, error) {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -35,16 +34,17 @@ func newMetrics(stats func() cached.Stats, store Store) (*metrics, error) {
 	}
 	for _, c := range []prometheus.Collector{
 		collectors.NewBuildInfoCollector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		generators.NewCollector(stats, nil), m.requests, m.duration,
+		generators.NewCollector(cfg.Generator.Stats, nil), m.requests, m.duration,
+		segmentCollector{cfg.Segments},
 	} {
 		if err := m.registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
-	if store.ID == "" {
+	if cfg.Store.ID == "" {
 		return m, nil
 	}
-	return m, m.registry.Register(newStoreInfo(store, stats().DatacenterID))
+	return m, m.registry.Register(newStoreInfo(cfg.Store, cfg.Generator.Stats().DatacenterID))
 }
 
 // newStoreInfo returns a metric that shows servers of one namespace and datacenter with different
