@@ -135,4 +135,3 @@ func TestNamesOfSegmentsAreChecked(t *testing.T) {
 		}
 	}
 }
-
