@@ -56,8 +56,8 @@ type Config struct {
 	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
 	Generator cached.Config
 
-	// Segments are the names of the segments to serve, kept in the same store; see package segments.
-	// Lease.AllowUndurable applies to them.
+	// Segments are the names of the segments to serve, see segments.Check. Their counters are in
+	// the same store, and Lease.AllowUndurable applies to them.
 	Segments []string
 
 	// Drain is the time from the first 503 of /readyz until the service stops listening, 0 or more.

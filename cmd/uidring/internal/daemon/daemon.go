@@ -27,9 +27,9 @@ type Service struct {
 	cfg         Config
 	logger      *slog.Logger
 	store       *storeurl.Store
-	storeID     string       // ID of the namespace; "" if unknown
-	known       []knownStore // stores of this host that were used before
-	segments    *segments.Set
+	storeID     string                        // ID of the namespace; "" if unknown
+	known       []knownStore                  // stores of this host that were used before
+	segments    *segments.Set                 // the segments of Config.Segments
 	certificate *watchedFile[tls.Certificate] // nil: no TLS
 	tokens      *watchedFile[httpapi.Tokens]  // nil: clients need no token
 	readiness   readiness

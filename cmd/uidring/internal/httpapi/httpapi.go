@@ -65,12 +65,12 @@ type Store struct {
 
 // A Server is the API. Any number of goroutines may use it.
 type Server struct {
-	cfg       Config // resolved
+	cfg       Config             // resolved
+	supply                       // of the generator
+	segments  map[string]*supply // by name
 	routes    routes
 	clients   *clients
 	batches   sync.Pool // of *batch
-	supply              // of the generator
-	segments  map[string]*supply
 	draining  atomic.Bool
 	readiness readiness
 }

@@ -74,8 +74,8 @@ func (p *problem) after(wait time.Duration) *problem {
 	return &q
 }
 
-// ofTake returns the problem for an error of the generator or of a segment. Errors of the store appear in the log
-// only.
+// ofTake returns the problem for an error of the generator or of a segment. Errors of the store
+// appear in the log only.
 func ofTake(err error) *problem {
 	ahead, isAhead := errors.AsType[*cached.AheadError](err)
 	switch {

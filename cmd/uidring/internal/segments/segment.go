@@ -11,8 +11,9 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// retryAfter is the time from a generator that got no first range to the next attempt.
-const retryAfter = 2 * time.Second
+// firstPause and longestPause bound the pause before the next attempt to make a generator. The pause
+// doubles with each failure, since each failure makes a log record.
+const firstPause, longestPause = time.Second, 15 * time.Second
 
 // A Segment issues the IDs of one counter. Any number of goroutines may use it.
 type Segment struct {
@@ -91,7 +92,7 @@ func (s *Segment) begin() {
 // open makes the generator. It tries again until the set is closed: a generator retries by itself
 // only after its first range.
 func (s *Segment) open() {
-	for {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		g, err := segment.NewContext(s.set.ctx, s.cfg)
 		s.become(&state{g, err})
 		if err == nil {
@@ -101,7 +102,7 @@ func (s *Segment) open() {
 		case <-s.set.ctx.Done():
 			s.become(&state{err: segment.ErrClosed})
 			return
-		case <-time.After(retryAfter):
+		case <-time.After(pause):
 		}
 	}
 }

@@ -121,8 +121,8 @@ func (s *Store) Blank(ctx context.Context) (bool, error) {
 	return s.blank(ctx)
 }
 
-// SegmentSource returns a source of counters that are kept beside the leases. Counters belong to the
-// store, not to the namespace. allowUndurable accepts a store that may forget ranges.
+// SegmentSource returns a source with counters beside the leases. Counters belong to the store, not
+// to the namespace. allowUndurable accepts a store that may forget ranges.
 func (s *Store) SegmentSource(allowUndurable bool) segment.Source { return s.segments(allowUndurable) }
 
 // Close ends the connections. A second call does nothing, or returns an error of the driver.
