@@ -66,5 +66,7 @@
 // ID does not hide how many were issued.
 //
 // Suspending the machine stops the monotonic clock: afterwards IDs lag behind by the time
-// suspended.
+// suspended. In a process that the platform freezes between requests (Lambda, Cloud Run), the first
+// IDs after a freeze are as old as the freeze plus up to MaxStaleness. Use package defaultgen
+// there.
 package cached

@@ -30,12 +30,14 @@
 //
 // # Restore
 //
-// The store's identity is the ID of the cluster. It stays the same when members join or leave. It
-// changes when a snapshot is restored with another --initial-cluster-token or other peer addresses;
-// claims are then quarantined, see [assigner.ErrQuarantined]. It does not change when a snapshot is
-// restored with the same token and addresses, when a data folder is put back, or with
-// --force-new-cluster: claims cannot detect these losses. Use a new token for each restore, and
-// call [assigner.Recover] before any process starts.
+// The store's identity is the ID of the cluster and a random name for each restore of a snapshot,
+// after which claims are quarantined, see [assigner.ErrQuarantined]. A restore with another
+// --initial-cluster-token or other peer addresses changes the ID. One with the same token and
+// addresses keeps it; the store recognises it all the same, since etcdctl snapshot restore starts
+// the Raft log anew and keeps the revision: uidring/life/orders records how far the index of the
+// log is ahead of the revision, and only a restore lowers that. Claims cannot recognise a data
+// folder that was put back, nor --force-new-cluster; only holders notice these losses. Call
+// [assigner.Recover] after each of them, before any process starts.
 //
 // # Operation
 //
@@ -50,6 +52,7 @@
 //
 //	etcdctl role grant-permission ids readwrite uidring/meta/orders
 //	etcdctl role grant-permission ids readwrite uidring/seen/orders
+//	etcdctl role grant-permission ids readwrite uidring/life/orders
 //	etcdctl role grant-permission ids --prefix=true readwrite uidring/worker/orders/
 //	etcdctl role grant-permission ids --prefix=true read uidring/meta/
 //	etcdctl role grant-permission ids --prefix=true readwrite uidring/segment/   # for SegmentSource

@@ -83,7 +83,7 @@ func (m *meter) option() grpc.DialOption {
 
 // Each claim may begin where few rows are free.
 func TestClaimReadsABoundedNumberOfRows(t *testing.T) {
-	const rows, others = 20_000, 10 // others: rows and requests of a claim beside its candidates
+	const rows, others = 20_000, 20 // others: rows and requests of a claim beside its candidates
 	server := testserver.Etcd(t)
 	for _, tt := range []struct {
 		name        string

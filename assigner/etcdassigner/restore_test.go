@@ -2,8 +2,10 @@ package etcdassigner_test
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,8 +23,8 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 	client := connect(t, server.DSN())
 	s := etcdassigner.LeaseStore(client, namespace)
 	first := look(t, s)
-	if !regexp.MustCompile(`^cluster [0-9a-f]{1,16}$`).MatchString(first.Identity) || first.Lossy || len(first.Faults) > 0 {
-		t.Errorf("status %+v, want the ID of the cluster, durable", first)
+	if !regexp.MustCompile(`^cluster [0-9a-f]{1,16} life [A-Z2-7]{26}$`).MatchString(first.Identity) || first.Lossy || len(first.Faults) > 0 {
+		t.Errorf("status %+v, want the ID of the cluster and its life, durable", first)
 	}
 	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if err != nil {
@@ -36,8 +38,8 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 
 	// A snapshot is restored in another cluster.
 	backup, err := client.Get(t.Context(), "uidring/", clientv3.WithPrefix())
-	if err != nil || len(backup.Kvs) != 3 {
-		t.Fatalf("%d keys, want the meta row, a row and the time: %v", len(backup.Kvs), err)
+	if err != nil || len(backup.Kvs) != 4 {
+		t.Fatalf("%d keys, want the meta row, a row, the time and the life: %v", len(backup.Kvs), err)
 	}
 	restored := connect(t, testserver.Etcd(t).DSN())
 	for _, kv := range backup.Kvs {
@@ -54,6 +56,84 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
 		t.Errorf("Assign after a restore: %v; want a quarantine that names %q", err, first.Identity)
 	}
+}
+
+// A restore with the token and the addresses of the old cluster keeps its ID. Without a quarantine
+// the next holder would be granted the deltas of the claim that the snapshot lacks.
+func TestRestoreOfASnapshotWithTheSameClusterIDIsQuarantined(t *testing.T) {
+	etcdctl := testserver.Program(t, "etcdctl", "etcd-client")
+	data := t.TempDir() + "/data"
+	server := testserver.Etcd(t, "--data-dir", data)
+	client := connect(t, server.DSN())
+	s := etcdassigner.LeaseStore(client, namespace)
+	a := assigner.Leased(s, assigner.LeaseConfig{})
+	first, err := a.Assign(t.Context(), assignertest.Domain())
+	if err == nil {
+		err = first.Release(t.Context(), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := save(t, client)
+	members, err := client.MemberList(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := look(t, s).Identity
+	for range 2 { // the second snapshot is one of a restored cluster
+		if _, err := a.Assign(t.Context(), assignertest.Domain()); err != nil && !errors.Is(err, assigner.ErrQuarantined) {
+			t.Fatal(err)
+		}
+		server.Stop()
+		if err := os.RemoveAll(data); err != nil {
+			t.Fatal(err)
+		}
+		peer := members.Members[0].PeerURLs[0]
+		restore := exec.Command(etcdctl, "snapshot", "restore", snapshot, "--data-dir", data, "--name", "n0",
+			"--initial-cluster", "n0="+peer, "--initial-advertise-peer-urls", peer)
+		restore.Env = append(os.Environ(), "ETCDCTL_API=3")
+		if out, err := restore.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		server.Restart()
+		var now string
+		if err := insist(func() error { status, err := s.Status(t.Context()); now = status.Identity; return err }); err != nil {
+			t.Fatal(err)
+		}
+		cluster, _, _ := strings.Cut(known, " life ")
+		if now == known || !strings.HasPrefix(now, cluster+" ") {
+			t.Errorf("identity %q after a restore, was %q; want another life of the same cluster", now, known)
+		}
+		_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+		if _, ok := errors.AsType[*assigner.QuarantineError](err); !ok || !strings.Contains(err.Error(), now) {
+			t.Errorf("Assign after a restore: %v; want a quarantine that names %q", err, now)
+		}
+		server.Kill9()
+		server.Restart()
+		if err := insist(func() error { _, err := s.Status(t.Context()); return err }); err != nil || look(t, s).Identity != now {
+			t.Errorf("identity %q after a crash, was %q: %v", look(t, s).Identity, now, err)
+		}
+		known, snapshot = now, save(t, client)
+	}
+}
+
+// save writes a snapshot of the cluster to a file.
+func save(t *testing.T, client *clientv3.Client) (path string) {
+	t.Helper()
+	content, err := client.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	file, err := os.Create(t.TempDir() + "/snapshot")
+	if err == nil {
+		_, err = io.Copy(file, content)
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Name()
 }
 
 // A data folder that was put back has the ID that it had.

@@ -61,6 +61,8 @@
 //   - no-appendfsync-on-rewrite is yes.
 //   - maxmemory is set, and maxmemory-policy is one of allkeys-*, which delete keys that never
 //     expire.
+//   - A replica is connected, and min-replicas-to-write is 0, the default, or min-replicas-max-lag
+//     is.
 //   - CONFIG GET is denied, as in managed services, so that appendfsync is unknown.
 //
 // Connecting to a replica is an error. Sentinel and Cluster are supported; a namespace is on one

@@ -81,6 +81,11 @@ func faults(facts map[string]string, config *redis.MapStringStringCmd) (faults [
 	if rewrite := settings["no-appendfsync-on-rewrite"]; rewrite == "yes" {
 		faults = append(faults, "no-appendfsync-on-rewrite=yes (allowed: no)")
 	}
+	// INFO has this fact only if both min-replicas-to-write and min-replicas-max-lag are set.
+	if _, waits := facts["min_slaves_good_slaves"]; facts["connected_slaves"] != "0" && !waits {
+		faults = append(faults, "min-replicas-to-write or min-replicas-max-lag is 0 with connected_slaves="+facts["connected_slaves"]+" (allowed: 1 or more, and "+
+			"10): a primary that was replaced goes on taking writes")
+	}
 	if policy := facts["maxmemory_policy"]; facts["maxmemory"] != "0" && strings.HasPrefix(policy, "allkeys-") {
 		faults = append(faults, "maxmemory-policy="+policy+" (allowed: noeviction, volatile-*): it deletes keys when memory is short")
 	}

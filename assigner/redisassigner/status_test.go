@@ -68,6 +68,42 @@ func TestUndurableRedisIsRefusedUnlessAllowed(t *testing.T) {
 	}
 }
 
+// Without min-replicas-to-write a primary that lost its replicas goes on as a second primary.
+func TestReplicasThatThePrimaryDoesNotWaitForAreAFault(t *testing.T) {
+	primary := testserver.Redis(t)
+	host, port, err := net.SplitHostPort(primary.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	testserver.Redis(t, "--replicaof", host+" "+port)
+	admin := connect(t, options(primary.Addr()))
+	for connected := false; !connected; {
+		info, err := admin.Info(t.Context(), "replication").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		connected = strings.Contains(info, "state=online")
+	}
+	s := redisassigner.LeaseStore(admin, namespace)
+	for _, tt := range []struct {
+		replicas, lag string
+		want          []string
+	}{
+		{"0", "10", []string{"min-replicas-to-write or min-replicas-max-lag is 0 with connected_slaves=1 (allowed: 1 or more, and 10)"}},
+		{"1", "0", []string{"min-replicas-to-write or min-replicas-max-lag is 0 with connected_slaves=1"}},
+		{"1", "10", nil},
+	} {
+		t.Run(tt.replicas+" "+tt.lag, func(t *testing.T) {
+			err := errors.Join(admin.ConfigSet(t.Context(), "min-replicas-to-write", tt.replicas).Err(),
+				admin.ConfigSet(t.Context(), "min-replicas-max-lag", tt.lag).Err())
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkFaults(t, s, tt.want)
+		})
+	}
+}
+
 // rights are the rights in the documentation, without CONFIG GET.
 func rights() []any {
 	return []any{"~" + hash, "~" + expiry, "~" + names, "%R~uidring:*", "+eval", "+evalsha", "+time", "+info",

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -19,6 +20,11 @@ import (
 func unreachable() diagnosis {
 	return diagnosis{sentinel: ErrUnreachable, passes: true,
 		advice: "check that the server runs and that the address is right"}
+}
+
+func leftCluster() diagnosis {
+	return diagnosis{sentinel: ErrUnreachable, passes: true, elsewhere: true,
+		advice: "the node has left the majority of its cluster: use the address of another node, or wait"}
 }
 
 func collision() diagnosis { return diagnosis{passes: true, undone: true} }
@@ -66,6 +72,10 @@ func diagnoseAny(err error) (diagnosis, bool) {
 }
 
 func diagnoseMySQL(err error) diagnosis {
+	if unknownVariable(err) {
+		return diagnosis{sentinel: assigner.ErrStoreNotDurable,
+			advice: "this server lacks a variable that the check reads: use MySQL 5.7.20 or later, or MariaDB"}
+	}
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return diagnoseMySQLNumber(e.Number)
 	}
@@ -78,12 +88,17 @@ func diagnoseMySQL(err error) diagnosis {
 
 func diagnoseMySQLNumber(number uint16) diagnosis {
 	switch number {
-	case 1213, 1205, 1020: // deadlock, lock wait timeout, row changed since it was read
+	case 1213, 1020: // deadlock, row changed since it was read
 		return collision()
+	case 1205: // lock wait timeout; with wsrep_sync_wait also a node of Galera that has left its cluster
+		return diagnosis{passes: true, elsewhere: true, undone: true,
+			advice: "another session holds a lock, or a node of Galera has left the majority of its cluster"}
 	case 1290, 1792, 1836: // the server, the transaction, or the server while it is switched over, is read-only
 		return readOnly()
-	case 1040, 1047, 1053, 1927: // too many connections, cluster not ready, shutting down, connection killed
+	case 1040, 1053, 1927: // too many connections, shutting down, connection killed
 		return unreachable()
+	case 1047, 1180: // a node of Galera has left its cluster, before the statement or at its commit
+		return leftCluster()
 	case 1044, 1045, 1142, 1143, 1698: // database, password, table, column, plugin
 		return denied()
 	case 1049:
@@ -104,8 +119,20 @@ func diagnosePostgres(err error) diagnosis {
 	}](err); ok {
 		return diagnoseSQLState(e.SQLState())
 	}
-	d, _ := diagnoseAny(err)
+	d, known := diagnoseAny(err)
+	// target_session_attrs lets pgx reject the connection itself.
+	if text := fmt.Sprint(err); !known && (strings.Contains(text, "read only connection") || strings.Contains(text, "server is in standby mode")) {
+		return readOnly()
+	}
 	return d
+}
+
+// unknownVariable reports whether a server lacks a variable of MySQL; Dolt has the number 1105 for
+// many errors.
+func unknownVariable(err error) bool {
+	const unknown, dolt = 1193, 1105
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (e.Number == unknown || e.Number == dolt && strings.Contains(strings.ToLower(e.Message), "unknown system variable"))
 }
 
 func diagnoseSQLState(state string) diagnosis {
@@ -123,6 +150,10 @@ func diagnoseSQLState(state string) diagnosis {
 		return noDatabase()
 	case "42P01":
 		return diagnosis{sentinel: ErrTableMissing}
+	case "42P05", "26000": // a prepared statement exists already, or does not exist
+		return diagnosis{advice: "a pooler such as pgbouncer gives each transaction another connection, and prepared statements " +
+			"stay with the old one: add default_query_exec_mode=simple_protocol to the URL for pgx, or binary_parameters=yes for " +
+			"lib/pq, or let the pooler keep prepared statements (max_prepared_statements of pgbouncer 1.21)"}
 	case "23505":
 		return duplicate()
 	}
@@ -135,9 +166,17 @@ func diagnoseSQLState(state string) diagnosis {
 // diagnoseSQLite classifies errors by their result code if the driver provides it as a method, and
 // otherwise by SQLite's own text, which is the same in all drivers.
 func diagnoseSQLite(err error) diagnosis {
-	if d, ok := diagnoseAny(err); ok {
+	d, known := diagnoseAny(err)
+	if known && d.sentinel != ErrUnreachable {
 		return d
 	}
+	if own := diagnoseSQLiteCode(err); own != (diagnosis{}) {
+		return own // errors of ncruces/go-sqlite3 look like errors of a network as well
+	}
+	return d
+}
+
+func diagnoseSQLiteCode(err error) diagnosis {
 	code, extended, text := 0, 0, err.Error()
 	if e, ok := errors.AsType[interface {
 		error

@@ -25,6 +25,13 @@ type codeError int
 func (e codeError) Error() string { return fmt.Sprintf("SQLite error (%d)", int(e)) }
 func (e codeError) Code() int     { return int(e) }
 
+// A lockedError looks like an error of a network, as errors of ncruces/go-sqlite3 do.
+type lockedError struct{}
+
+func (lockedError) Error() string   { return "sqlite3: database is locked" }
+func (lockedError) Timeout() bool   { return false }
+func (lockedError) Temporary() bool { return true }
+
 type closedError bool
 
 func (e closedError) Error() string     { return "conn closed" }
@@ -86,6 +93,29 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
+// Dolt reports an unknown variable with its number for errors of any kind.
+func TestUnknownVariable(t *testing.T) {
+	for _, tt := range []struct {
+		number  uint16
+		message string
+		want    bool
+	}{
+		{1193, "Unknown system variable 'sync_binlog'", true},
+		{1105, "Unknown system variable 'innodb_flush_log_at_trx_commit'", true},
+		{1105, "unknown system variable 'in_transaction'", true},
+		{1105, "unknown error", false},
+		{1064, "Unknown system variable", false},
+	} {
+		err := fmt.Errorf("wrapped: %w", &mysql.MySQLError{Number: tt.number, Message: tt.message})
+		if got := unknownVariable(err); got != tt.want {
+			t.Errorf("%v: %v, want %v", err, got, tt.want)
+		}
+		if refused := diagnoseMySQL(err).sentinel == assigner.ErrStoreNotDurable; refused != tt.want {
+			t.Errorf("%v: not durable: %v, want %v", err, refused, tt.want)
+		}
+	}
+}
+
 // A statement that may have taken effect must not count as undone: a swap would be repeated.
 func TestDiagnosisOfWhatIsSurelyUndone(t *testing.T) {
 	for _, tt := range []struct {
@@ -97,7 +127,7 @@ func TestDiagnosisOfWhatIsSurelyUndone(t *testing.T) {
 		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("25006")},
 			[]error{stateError("40003"), stateError("57P01"), stateError("57014"), stateError("08006"), driver.ErrBadConn,
 				io.ErrUnexpectedEOF, context.Canceled, errors.New("x"), nil}},
-		{"sqlite", []error{codeError(5), codeError(6), errors.New("database is locked")},
+		{"sqlite", []error{codeError(5), codeError(6), errors.New("database is locked"), lockedError{}},
 			[]error{codeError(9), codeError(10), codeError(13), driver.ErrBadConn, context.Canceled, errors.New("x"), nil}},
 	} {
 		d, err := dialectOf(tt.dialect)

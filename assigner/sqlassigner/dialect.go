@@ -7,6 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/schema"
 )
 
@@ -29,13 +30,10 @@ type dialect struct {
 	idle func(ctx context.Context, conn *sqlx.Conn) error
 	// relations returns the tables with the given names and their twins, in any letter case.
 	relations func(ctx context.Context, conn *sqlx.Conn, names []string) ([]relation, error)
-	// faults returns the settings of the server and of tables that let it forget commits, or
-	// errReadOnly when it accepts no commits.
-	faults func(ctx context.Context, conn *sqlx.Conn, names []string) ([]string, error)
-	// identity returns a text that changes when the data of the server is replaced, or "". Nil if
-	// file provides the identity.
-	identity func(ctx context.Context, conn *sqlx.Conn) (string, error)
-	file     *sqliteFile // nil: the database is a server
+	// status sets the identity of a server, and the settings and tables that let it forget commits.
+	// It returns errReadOnly when the server accepts no commits. file sets the identity of a file.
+	status func(ctx context.Context, conn *sqlx.Conn, names []string, status *assigner.Status) error
+	file   *sqliteFile // nil: the database is a server
 }
 
 // dialectOf returns the dialect for a driver name.
@@ -65,11 +63,12 @@ func mysqlDialect() dialect {
 		fold:      asItIs,
 		relations: mysqlRelations,
 		idle:      mysqlIdle,
-		faults:    mysqlFaults,
-		identity:  mysqlIdentity,
+		status:    mysqlStatus,
 		// A timestamp column converts from the time zone of the session; a datetime column does
-		// not.
-		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
+		// not. Without the hint, an UPDATE of a row of a small table may scan the index of
+		// EXPIRES_AT, and misses the row if another UPDATE moves its entry back meanwhile, at an
+		// isolation level without gap locks.
+		times: strings.NewReplacer("{key}", "FORCE INDEX (PRIMARY)", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
 			"{later}", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND",
 			"{clock}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 			"{expires}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', EXPIRES_AT)"),
@@ -92,9 +91,9 @@ func sqliteDialect() dialect {
 		fold:      asItIs,
 		relations: sqliteRelations,
 		idle:      sqliteIdle,
-		faults:    sqliteFaults,
+		status:    sqliteStatus,
 		file:      new(sqliteFile),
-		times: strings.NewReplacer("{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
+		times: strings.NewReplacer("{key}", "", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
 			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.
 			"{later}", "strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))",
@@ -117,9 +116,8 @@ func postgresDialect() dialect {
 		fold:      strings.ToLower,
 		relations: postgresRelations,
 		idle:      postgresIdle,
-		faults:    postgresFaults,
-		identity:  postgresIdentity,
-		times: strings.NewReplacer("{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
+		status:    postgresStatus,
+		times: strings.NewReplacer("{key}", "", "{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
 			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
 			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
 			"{clock}", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",

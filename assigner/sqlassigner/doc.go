@@ -25,9 +25,9 @@
 // # Databases
 //
 // The dialect follows from the driver name of the handle: mysql; sqlite or sqlite3; pgx or
-// postgres. This package links go-sql-driver/mysql only; the caller imports other drivers. The
-// package neither closes the handle nor changes its settings. Each call uses one connection until
-// it returns.
+// postgres. [Wrap] takes a handle of database/sql with any other name. This package links
+// go-sql-driver/mysql only; the caller imports other drivers. The package neither closes the handle
+// nor changes its settings. Each call uses one connection until it returns.
 //
 // Each call that reads or writes rows first checks that its connection is not inside a transaction
 // and that autocommit is on: other connections would not see its changes. Otherwise the call
@@ -51,7 +51,8 @@
 //
 //   - MySQL, MariaDB: innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 where log_bin is on
 //     (MariaDB's default is 0 even then); the tables' engine is InnoDB; read_only is off, and with
-//     it super_read_only.
+//     it super_read_only. With wsrep_on, the node belongs to a cluster of Galera, and
+//     wsrep_sync_wait of the session is 7 or 15.
 //   - PostgreSQL: synchronous_commit is not off; fsync is on; the tables are not UNLOGGED; the
 //     server is not in recovery and transactions are not read-only.
 //   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL;

@@ -16,11 +16,11 @@ import (
 // names, or logs a warning with AllowUndurable. things are the rows' contents, for the texts. The
 // package documentation lists the settings.
 func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn, names []string, things string) error {
-	faults, err := s.dialect.faults(ctx, conn, names)
-	if err != nil {
+	var status assigner.Status
+	if err := s.dialect.status(ctx, conn, names, &status); err != nil {
 		return err
 	}
-	return s.judge(ctx, faults, things)
+	return s.judge(ctx, status.Faults, things)
 }
 
 // judge returns an error for faults, or logs a warning for each with AllowUndurable.
@@ -37,6 +37,13 @@ func (s *store) judge(ctx context.Context, faults []string, things string) error
 	return nil
 }
 
+func mysqlStatus(ctx context.Context, conn *sqlx.Conn, names []string, status *assigner.Status) (err error) {
+	if status.Faults, err = mysqlFaults(ctx, conn, names); err != nil {
+		return err
+	}
+	return mysqlIdentity(ctx, conn, status)
+}
+
 func mysqlFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults []string, err error) {
 	var flush, binlog, sync, readOnly string
 	columns := []string{"@@global.innodb_flush_log_at_trx_commit", "@@global.log_bin", "@@global.sync_binlog", "@@global.read_only"}
@@ -47,7 +54,12 @@ func mysqlFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults [
 			"WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '"+name+"')")
 		fields = append(fields, &engines[i])
 	}
-	if err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...); err != nil {
+	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
+	if unknownVariable(err) {
+		return []string{"settings that are unknown (" + err.Error() + "; allowed: a server with InnoDB, binary log and read_only, such " +
+			"as MySQL and MariaDB): accept the risk only if acknowledged commits survive a crash, and only one server takes writes"}, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	if isOn(readOnly) {
@@ -69,6 +81,14 @@ func mysqlFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults [
 
 // isOn parses a boolean variable of MySQL, which is a number or a word, depending on the version.
 func isOn(value string) bool { return value != "0" && !strings.EqualFold(value, "OFF") }
+
+func postgresStatus(ctx context.Context, conn *sqlx.Conn, names []string, status *assigner.Status) (err error) {
+	if status.Faults, err = postgresFaults(ctx, conn, names); err != nil {
+		return err
+	}
+	status.Identity, err = postgresIdentity(ctx, conn)
+	return err
+}
 
 func postgresFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults []string, err error) {
 	var commit, fsync, readOnly string
@@ -104,7 +124,7 @@ func postgresFaults(ctx context.Context, conn *sqlx.Conn, names []string) (fault
 	return faults, nil
 }
 
-func sqliteFaults(ctx context.Context, conn *sqlx.Conn, _ []string) (faults []string, err error) {
+func sqliteStatus(ctx context.Context, conn *sqlx.Conn, _ []string, status *assigner.Status) error {
 	var synchronous, queryOnly int
 	var journal string
 	for _, pragma := range [...]struct {
@@ -112,13 +132,14 @@ func sqliteFaults(ctx context.Context, conn *sqlx.Conn, _ []string) (faults []st
 		value any
 	}{{"query_only", &queryOnly}, {"synchronous", &synchronous}, {"journal_mode", &journal}} {
 		if err := conn.QueryRowxContext(ctx, "PRAGMA "+pragma.name).Scan(pragma.value); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if queryOnly != 0 {
-		return nil, final("%w: cannot take a worker ID: PRAGMA query_only is on", ErrAccessDenied)
+		return final("%w: cannot take a worker ID: PRAGMA query_only is on", ErrAccessDenied)
 	}
-	return sqliteSettings(synchronous, strings.ToLower(journal)), nil
+	status.Faults = sqliteSettings(synchronous, strings.ToLower(journal))
+	return nil
 }
 
 // sqliteSettings returns the faults in the settings of SQLite. With DELETE a commit removes the

@@ -56,7 +56,7 @@ const (
 	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
 		"VALUES " + rowValues
 	rowValues = "(?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
-	updateRow = "UPDATE WORKER_LEASE SET VERSION = ?, FENCE = ?, TOKEN = ?, OWNER = ?, HOLDER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
+	updateRow = "UPDATE WORKER_LEASE {key} SET VERSION = ?, FENCE = ?, TOKEN = ?, OWNER = ?, HOLDER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
 		"SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"
 )
 
@@ -99,7 +99,7 @@ func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int6
 		if err != nil || row == (assigner.Row{}) {
 			return row, err
 		}
-		result, err := conn.ExecContext(ctx, l.store.sql("UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1 "+
+		result, err := conn.ExecContext(ctx, l.store.sql("UPDATE WORKER_LEASE {key} SET SWAPS = SWAPS + 1 "+
 			"WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"),
 			l.namespace, workerID, row.Version, row.Fence, row.Token)
 		if err != nil {

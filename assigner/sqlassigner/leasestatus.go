@@ -1,8 +1,12 @@
 package sqlassigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -16,10 +20,7 @@ func (l *leases) Status(ctx context.Context) (status assigner.Status, err error)
 		return status, l.err
 	}
 	err = l.store.look(ctx, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (err error) {
-		if status.Faults, err = l.store.dialect.faults(ctx, conn, l.store.tables.names(leaseTables())); err != nil {
-			return err
-		}
-		if err = l.store.dialect.look(ctx, conn, &status); err != nil {
+		if status, err = l.store.status(ctx, conn, l.store.tables.names(leaseTables())); err != nil {
 			return err
 		}
 		var clock int64
@@ -33,33 +34,58 @@ func (l *leases) Status(ctx context.Context) (status assigner.Status, err error)
 	return status, nil
 }
 
-// mysqlIdentity returns the UUID of the Galera cluster, or else the server_uuid of MySQL. MariaDB
-// has no such identity: its server_uid depends on host and port, not on the data.
-func mysqlIdentity(ctx context.Context, conn *sqlx.Conn) (string, error) {
-	known := make(map[string]string)
-	for _, query := range [...]string{
-		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'wsrep_on')",
-		"SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'",
-	} {
-		rows, err := conn.QueryxContext(ctx, query)
-		if err != nil {
-			return "", err
-		}
-		for rows.Next() {
-			var name, value string
-			if err := rows.Scan(&name, &value); err != nil {
-				return "", errors.Join(err, rows.Close())
-			}
-			known[name] = value
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return "", err
-		}
-		if on, ok := known["wsrep_on"]; !ok || !isOn(on) {
-			return known["server_uuid"], nil
-		}
+// status returns the identity of the server or file, and all faults.
+func (s *store) status(ctx context.Context, conn *sqlx.Conn, names []string) (status assigner.Status, err error) {
+	err = s.dialect.status(ctx, conn, names, &status)
+	if err == nil && s.dialect.file != nil {
+		err = s.dialect.file.look(ctx, conn, &status)
 	}
-	return known["wsrep_cluster_state_uuid"], nil
+	return status, err
+}
+
+// mysqlIdentity sets the UUID of the Galera cluster, the server_uuid of MySQL or the server_id of
+// MariaDB. server_id does not change with a restore, but with a promotion: servers that replicate
+// from each other need different ones. The server_uid of MariaDB follows host and port, so a
+// restart in another container would change it.
+func mysqlIdentity(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) error {
+	known, err := mysqlVariables(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN "+
+		"('server_id', 'server_uuid', 'wsrep_on', 'wsrep_sync_wait')")
+	if on, ok := known["wsrep_on"]; err != nil || !ok || !isOn(on) {
+		status.Identity = cmp.Or(known["server_uuid"], "server_id "+known["server_id"])
+		return err
+	}
+	// A node that lags would return a row from before an acknowledged write to another node.
+	if wait, _ := strconv.Atoi(known["wsrep_sync_wait"]); wait&needSync != needSync {
+		status.Faults = append(status.Faults, fmt.Sprintf("wsrep_sync_wait=%d (allowed: 7, 15; add wsrep_sync_wait=15 to the DSN)", wait))
+	}
+	known, err = mysqlVariables(ctx, conn, "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'")
+	status.Identity = known["wsrep_cluster_state_uuid"]
+	if err == nil && strings.Trim(status.Identity, "0-") == "" {
+		status.Faults = append(status.Faults, fmt.Sprintf("wsrep_on=ON and wsrep_cluster_state_uuid=%q (allowed: the UUID of a cluster; "+
+			"the node has joined none: correct wsrep_provider and wsrep_cluster_address)", status.Identity))
+	}
+	return err
+}
+
+// needSync are the bits of wsrep_sync_wait for SELECT, for UPDATE and for INSERT.
+const needSync = 1 | 2 | 4
+
+// mysqlVariables returns the results of a SHOW statement by name.
+func mysqlVariables(ctx context.Context, conn *sqlx.Conn, show string) (map[string]string, error) {
+	rows, err := conn.QueryxContext(ctx, show)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	known := make(map[string]string)
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		known[name] = value
+	}
+	return known, rows.Err()
 }
 
 // postgresIdentity returns the system identifier, which initdb has set, and the timeline, which
@@ -76,13 +102,4 @@ func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, er
 		return "", nil
 	}
 	return identity, err
-}
-
-// look sets the identity of the data, and adds the faults of the disk of a database file.
-func (d *dialect) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) (err error) {
-	if d.file != nil {
-		return d.file.look(ctx, conn, status)
-	}
-	status.Identity, err = d.identity(ctx, conn)
-	return err
 }

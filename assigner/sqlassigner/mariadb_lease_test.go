@@ -85,6 +85,7 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 		{1213, "", 3, nil}, {1205, "", 3, nil}, {1020, "", 3, nil}, {1290, "", 3, nil}, {1836, "", 3, nil},
 		{1290, "?rejectReadOnly=false", 3, nil},
 		{1053, "", 0, sqlassigner.ErrUnreachable}, {1927, "", 0, sqlassigner.ErrUnreachable},
+		{1047, "", 0, sqlassigner.ErrUnreachable}, {1180, "", 0, sqlassigner.ErrUnreachable},
 		{1142, "", 0, sqlassigner.ErrAccessDenied},
 	} {
 		t.Run(fmt.Sprint(tt.number, tt.params), func(t *testing.T) {
@@ -210,12 +211,13 @@ func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
 	}
 }
 
-// MariaDB has no identity that distinguishes its data from a copy of an earlier state.
-func TestMariaDBHasNoIdentity(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
-	status, err := storetest.LeaseStore(db).Status(t.Context())
-	if err != nil || status.Identity != "" || status.Lossy {
-		t.Errorf("status %+v, want no identity: %v", status, err)
+// A server without InnoDB lacks its variables, as relatives of MySQL do.
+func TestServerWithUnknownSettingsIsAFault(t *testing.T) {
+	s := testserver.MariaDB(t, "--skip-innodb", "--default-storage-engine=Aria")
+	status, err := storetest.LeaseStore(openMariaDB(t, s.DSN())).Status(t.Context())
+	if err != nil || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "innodb_flush_log_at_trx_commit") ||
+		!strings.Contains(status.Faults[0], "accept the risk only if") {
+		t.Errorf("status %+v, %v; want a fault that names the variable", status, err)
 	}
 }
 

@@ -91,18 +91,11 @@ func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment
 
 // checkStore checks that the database keeps commits and has one table of the name.
 func (c *counters) checkStore(ctx context.Context, conn *sqlx.Conn) error {
-	faults, err := c.store.dialect.faults(ctx, conn, []string{c.table})
+	status, err := c.store.status(ctx, conn, []string{c.table})
 	if err != nil {
 		return err
 	}
-	if c.store.dialect.file != nil {
-		var status assigner.Status
-		if err := c.store.dialect.file.look(ctx, conn, &status); err != nil {
-			return err
-		}
-		faults = append(faults, status.Faults...)
-	}
-	if err := c.store.judge(ctx, faults, "ranges"); err != nil {
+	if err := c.store.judge(ctx, status.Faults, "ranges"); err != nil {
 		return err
 	}
 	if !slices.Contains(c.store.tables.names(segmentTables()), c.table) {

@@ -179,7 +179,7 @@ func (s *store) tx(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error)
 // value, {now} for the time of a timestamp column of WORKER_NODE, {today} for its date, {utc} for
 // the time of our own columns, {later} for that time and a value of microseconds; {clock} and
 // {expires} read the time and the column EXPIRES_AT as microseconds since 1970; {folded} is the
-// column NAMESPACE in lower case.
+// column NAMESPACE in lower case; {key} after a table makes the statement use its primary key.
 func (s *store) sql(text string) string {
 	return sqlx.Rebind(s.dialect.bind, s.dialect.times.Replace(s.tables.inSQL(text)))
 }

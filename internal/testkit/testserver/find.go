@@ -2,6 +2,7 @@ package testserver
 
 import (
 	"cmp"
+	"go/build"
 	"os"
 	"os/exec"
 	"os/user"
@@ -48,7 +49,7 @@ func find(names ...string) (path string, ok bool) {
 		for _, pattern := range [...]string{
 			"/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin",
 			"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
-			"/opt/homebrew/bin", "/opt/homebrew/opt/*/bin",
+			"/opt/homebrew/bin", "/opt/homebrew/opt/*/bin", filepath.Join(build.Default.GOPATH, "bin"),
 		} {
 			found, _ := filepath.Glob(filepath.Join(pattern, name))
 			slices.SortFunc(found, newestFirst)

@@ -18,11 +18,16 @@ import (
 // password. Arguments are added to the server's command line, such as "--sync-binlog=0".
 func MariaDB(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return start(t, mariaDB(t), args)
+}
+
+func mariaDB(t testing.TB) recipe {
+	t.Helper()
 	program, ok := find("mariadbd", "mysqld")
 	if !ok || !isMariaDB(program) {
 		missing(t, "MariaDB", "no mariadbd", "mariadb-server-core")
 	}
-	return start(t, recipe{
+	return recipe{
 		name:    "MariaDB",
 		program: program,
 		prepare: bootstrapMariaDB,
@@ -33,7 +38,7 @@ func MariaDB(t testing.TB, args ...string) *Server {
 		ready: greeting,
 		dsn:   func(addr string) string { return "root@tcp(" + addr + ")/uidring" },
 		stop:  syscall.SIGTERM,
-	}, args)
+	}
 }
 
 // isMariaDB reports whether a mysqld is MariaDB's. MySQL's needs another setup.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -49,10 +50,23 @@ type recipe struct {
 	stop    syscall.Signal           // asks for an orderly end without waiting for clients
 }
 
-// start prepares and starts a server, and has the test stop it in the end.
+// start prepares and starts a server on a free port, and has the test stop it in the end.
 func start(t testing.TB, r recipe, args []string) *Server {
 	t.Helper()
-	s := &Server{t: t, recipe: r, args: args}
+	return startAt(t, freeAddrOf(t), r, args)
+}
+
+func startAt(t testing.TB, addr string, r recipe, args []string) *Server {
+	t.Helper()
+	s := prepared(t, addr, r, args)
+	s.up()
+	return s
+}
+
+// prepared is startAt without starting the server.
+func prepared(t testing.TB, addr string, r recipe, args []string) *Server {
+	t.Helper()
+	s := &Server{t: t, recipe: r, addr: addr, args: args}
 	if err := s.makeDir(); err != nil {
 		t.Fatalf("testserver: %s: %v", r.name, err)
 	}
@@ -62,15 +76,9 @@ func start(t testing.TB, r recipe, args []string) *Server {
 			t.Errorf("testserver: %s: %v", r.name, err)
 		}
 	})
-	addr, err := freeAddr()
-	if err != nil {
-		t.Fatalf("testserver: %s: %v", r.name, err)
-	}
-	s.addr = addr
 	if err := r.prepare(s); err != nil {
 		t.Fatalf("testserver: prepare %s: %v", r.name, err)
 	}
-	s.up()
 	return s
 }
 
@@ -94,6 +102,9 @@ func (s *Server) makeDir() error {
 
 // Addr returns host and port, "127.0.0.1:40123". They stay the same over restarts.
 func (s *Server) Addr() string { return s.addr }
+
+// Dir returns the folder that holds the server's data.
+func (s *Server) Dir() string { return s.dir }
 
 // DSN returns the address for clients: for MariaDB a DSN of go-sql-driver/mysql (user root, no
 // password, database uidring), for the others a URL.
@@ -234,6 +245,20 @@ func (s *Server) log() []byte {
 		return []byte(err.Error())
 	}
 	return text[max(0, len(text)-4096):]
+}
+
+// freeAddrOf returns a loopback address with a free port, apart from some addresses.
+func freeAddrOf(t testing.TB, taken ...string) string {
+	t.Helper()
+	for {
+		addr, err := freeAddr()
+		if err != nil {
+			t.Fatal("testserver: ", err)
+		}
+		if !slices.Contains(taken, addr) {
+			return addr
+		}
+	}
 }
 
 // freeAddr returns a loopback address with a port that was free a moment ago. The port is below the

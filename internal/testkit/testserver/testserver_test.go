@@ -17,7 +17,8 @@ import (
 )
 
 var starters = map[string]func(testing.TB, ...string) *Server{
-	"MariaDB": MariaDB, "PostgreSQL": PostgreSQL, "Redis": Redis, "etcd": Etcd,
+	"MariaDB": MariaDB, "PostgreSQL": PostgreSQL, "Redis": Redis, "etcd": Etcd, "NATS": NATS,
+	"ZooKeeper": func(t testing.TB, _ ...string) *Server { return ZooKeeper(t) },
 }
 
 const childEnv = "UIDRING_TESTSERVER_CHILD"

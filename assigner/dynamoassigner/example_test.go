@@ -1,0 +1,32 @@
+package dynamoassigner_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/dynamoassigner"
+	"github.com/uidring/uidring/cached"
+)
+
+// A generator that bridges a minute without DynamoDB.
+func ExampleLeaseStore() {
+	var cfg aws.Config // of config.LoadDefaultConfig in github.com/aws/aws-sdk-go-v2/config
+	client := dynamodb.NewFromConfig(cfg)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	leases := dynamoassigner.LeaseStore(client, "uidring", "orders")
+	numbers := assigner.Leased(leases, assigner.LeaseConfig{Window: time.Minute})
+	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer generator.Close()
+	id, err := generator.Next()
+	fmt.Println(id, err)
+}

@@ -1,0 +1,132 @@
+package dynamoassigner
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kvassigner"
+)
+
+// The attributes of an item.
+const (
+	partition = "pk"
+	sort      = "sk"
+	valueOf   = "value"
+	revisions = "revision" // random, new at each write
+)
+
+// items is a table as a [kvassigner.KV].
+type items struct {
+	client *dynamodb.Client
+	table  string
+}
+
+type item = map[string]types.AttributeValue
+
+// split returns the partition key and the sort key of a key or a prefix. All rows of a namespace
+// share a partition, and so do all meta rows.
+func split(key string) (pk, sk string) {
+	folder, name, _ := strings.Cut(key, "/")
+	if space, row, ok := strings.Cut(name, "/"); ok {
+		return folder + "/" + space, row
+	}
+	return folder, name
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// read returns an attribute, or "" if the item has no such text.
+func read(i item, attribute string) string {
+	if s, ok := i[attribute].(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+// Get implements [kvassigner.KV].
+func (t *items) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
+	pk, sk := split(key)
+	answer, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &t.table, Key: item{partition: text(pk), sort: text(sk)}, ConsistentRead: aws.Bool(true)})
+	if err != nil || answer.Item == nil {
+		return nil, "", err
+	}
+	if revision = read(answer.Item, revisions); revision == "" {
+		return nil, "", fmt.Errorf("item %s of table %s was not written by this package", key, t.table)
+	}
+	return []byte(read(answer.Item, valueOf)), revision, nil
+}
+
+// Put implements [kvassigner.KV].
+func (t *items) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	pk, sk := split(key)
+	in := &dynamodb.PutItemInput{
+		TableName:                &t.table,
+		Item:                     item{partition: text(pk), sort: text(sk), valueOf: text(string(value)), revisions: text(rand.Text())},
+		ConditionExpression:      aws.String("attribute_not_exists(#key)"),
+		ExpressionAttributeNames: map[string]string{"#key": partition},
+	}
+	if revision != "" {
+		in.ConditionExpression = aws.String("#revision = :revision")
+		in.ExpressionAttributeNames = map[string]string{"#revision": revisions}
+		in.ExpressionAttributeValues = item{":revision": text(revision)}
+	}
+	_, err := t.client.PutItem(ctx, in)
+	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// List implements [kvassigner.KV]. An answer has up to 1 MB.
+func (t *items) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
+	pk, sk := split(prefix)
+	in := &dynamodb.QueryInput{
+		TableName:                 &t.table,
+		ConsistentRead:            aws.Bool(true),
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": partition},
+		ExpressionAttributeValues: item{":pk": text(pk)},
+	}
+	if sk != "" {
+		in.KeyConditionExpression = aws.String("#pk = :pk AND begins_with(#sk, :sk)")
+		in.ExpressionAttributeNames["#sk"], in.ExpressionAttributeValues[":sk"] = sort, text(sk)
+	}
+	for pages := dynamodb.NewQueryPaginator(t.client, in); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range page.Items {
+			entries = append(entries, kvassigner.Entry{Key: pk + "/" + read(i, sort), Value: []byte(read(i, valueOf))})
+		}
+	}
+	return entries, nil
+}
+
+// Status implements [kvassigner.KV]. The clock of the servers counts whole seconds.
+func (t *items) Status(ctx context.Context) (assigner.Status, error) {
+	answer, err := t.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.table})
+	if err != nil {
+		return assigner.Status{}, err
+	}
+	now, ok := middleware.GetServerTime(answer.ResultMetadata)
+	if !ok {
+		return assigner.Status{}, errors.New("the answer has no Date")
+	}
+	status := assigner.Status{Now: now, Identity: "table " + aws.ToString(answer.Table.TableId)}
+	if n := len(answer.Table.Replicas); n > 0 {
+		status.Faults = append(status.Faults, fmt.Sprintf("table %s is a global table with %d replicas, which accept conflicting writes: "+
+			"use a table of one region", t.table, n))
+	}
+	return status, nil
+}

@@ -1,0 +1,66 @@
+package dynamoassigner
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kvassigner"
+)
+
+// LeaseStore returns the store of a namespace in a table, for [assigner.Leased], [assigner.Auto]
+// and [assigner.Fenced]:
+//
+//	numbers := assigner.Leased(dynamoassigner.LeaseStore(client, "uidring", "orders"), assigner.LeaseConfig{})
+//
+// The table exists: create it with [Table]. It holds any number of namespaces. It may hold items of
+// other programs, whose partition keys do not begin with meta or worker.
+//
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet in one table or message use the same namespace. A name that differs from an existing
+// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
+// [assigner.Namespaced]. The keys of its items are
+//
+//   - pk meta, sk orders: the meta row; the name is in lower case here;
+//   - pk worker/orders, sk 0000000000000004/007: the row of worker 4,007.
+//
+// The items are never deleted. Their attributes are strings, which a time to live cannot expire.
+// The store returns an error when a write may have taken effect. Any number of goroutines may use
+// it at once.
+func LeaseStore(client *dynamodb.Client, table, namespace string) assigner.Store {
+	return kvassigner.LeaseStore(&items{client, table}, namespace)
+}
+
+// Check implements [kvassigner.Checker].
+func (t *items) Check(string) error {
+	var errs []error
+	if t.client == nil {
+		errs = append(errs, errors.New("dynamoassigner: client is nil, allowed: any"))
+	}
+	if t.table == "" {
+		errs = append(errs, fmt.Errorf("dynamoassigner: table %q, allowed: the name or the ARN of a table", t.table))
+	}
+	return errors.Join(errs...)
+}
+
+// Table returns the request that creates a table, billed by request:
+//
+//	_, err := client.CreateTable(ctx, dynamoassigner.Table("uidring"))
+//
+// The table is ready a few seconds later.
+func Table(name string) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest}
+	for _, key := range []struct {
+		name string
+		kind types.KeyType
+	}{{partition, types.KeyTypeHash}, {sort, types.KeyTypeRange}} {
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(key.name), KeyType: key.kind})
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(key.name), AttributeType: types.ScalarAttributeTypeS})
+	}
+	return in
+}

@@ -1,0 +1,114 @@
+package dynamoassigner_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/dynamoassigner"
+)
+
+func look(t *testing.T, s assigner.Store) assigner.Status {
+	t.Helper()
+	status, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+func TestTableIsKnownByItsID(t *testing.T) {
+	server := serve(t)
+	client := connect(server.DSN())
+	s := dynamoassigner.LeaseStore(client, table, "orders")
+	first := look(t, s)
+	if age := time.Since(first.Now); age.Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !regexp.MustCompile(`^table [0-9a-f-]{32,36}$`).MatchString(first.Identity) {
+		t.Errorf("status %+v", first)
+	}
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Kill9()
+	server.Restart()
+	if got := look(t, s); got.Identity != first.Identity {
+		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
+	}
+
+	// A backup is restored as a new table, under the old name.
+	backup, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table)})
+	if err != nil || len(backup.Items) != 2 {
+		t.Fatalf("%d items, want the meta row and a row: %v", len(backup.Items), err)
+	}
+	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(table)}); err != nil {
+		t.Fatal(err)
+	}
+	gone := dynamodb.NewTableNotExistsWaiter(client, func(o *dynamodb.TableNotExistsWaiterOptions) { o.MinDelay = 100 * time.Millisecond })
+	if err := gone.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(table)}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	makeTable(t, server)
+	for _, item := range backup.Items {
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	held, ok := errors.AsType[*assigner.QuarantineError](err)
+	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
+		t.Errorf("Assign after a restore: %v; want a quarantine that names %q", err, first.Identity)
+	}
+}
+
+// A rewriter changes the answers to DescribeTable, since dynalite has no global tables and always
+// sends a Date.
+type rewriter func(*http.Response, []byte) []byte
+
+func (r rewriter) Do(request *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil || !strings.HasSuffix(request.Header.Get("X-Amz-Target"), ".DescribeTable") {
+		return answer, err
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		return nil, err
+	}
+	answer.Header.Del("X-Amz-Crc32") // of the answer as it was
+	body = r(answer, body)
+	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return answer, nil
+}
+
+func TestGlobalTablesAreAFault(t *testing.T) {
+	client := connect(serve(t).DSN(), func(o *dynamodb.Options) {
+		o.HTTPClient = rewriter(func(_ *http.Response, body []byte) []byte {
+			return bytes.Replace(body, []byte(`{"Table":{`), []byte(`{"Table":{"Replicas":[{"RegionName":"eu-west-1"}],`), 1)
+		})
+	})
+	_, err := assigner.Leased(dynamoassigner.LeaseStore(client, table, "orders"), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "global table with 1 replicas") {
+		t.Errorf("Assign: %v, want ErrStoreNotDurable", err)
+	}
+}
+
+func TestAnswerWithoutADateIsAnError(t *testing.T) {
+	client := connect(serve(t).DSN(), func(o *dynamodb.Options) {
+		o.HTTPClient = rewriter(func(answer *http.Response, body []byte) []byte {
+			answer.Header.Del("Date")
+			return body
+		})
+	})
+	if got, err := dynamoassigner.LeaseStore(client, table, "orders").Status(t.Context()); err == nil || !strings.Contains(err.Error(), "no Date") {
+		t.Errorf("status %+v, %v; want an error", got, err)
+	}
+}

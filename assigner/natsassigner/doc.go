@@ -1,0 +1,63 @@
+// Package natsassigner keeps the leases of worker IDs in a key-value bucket of NATS JetStream 2.10
+// or later.
+//
+//	stream, err := js.CreateOrUpdateStream(ctx, natsassigner.StreamConfig("uidring", 3)) // once
+//	…
+//	leases := natsassigner.LeaseStore(js, "uidring", "orders", natsassigner.Config{SyncAlways: true})
+//	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
+//
+// It is a module of its own, which keeps the client out of the library's dependencies.
+//
+// A write states the sequence number of the last message of its key, which the leader of the stream
+// compares. It is acknowledged by a majority of the replicas. With the settings below, grants are
+// [assigner.GuaranteeFenced]: wrong clocks, pauses and crashes cannot cause duplicate IDs.
+//
+// # Settings
+//
+// Run each server with
+//
+//	jetstream { store_dir: /var/lib/nats, sync_interval: always }
+//
+// and set [Config.SyncAlways], which no client can check. With the default of two minutes, a server
+// acknowledges writes that are not on disk. If its host crashes, a single server loses them; so may
+// a cluster, even if the other hosts stay up. Each claim and each renewal checks the stream, and
+// fails with [assigner.ErrStoreNotDurable] if
+//
+//   - allow_direct is on, as in all buckets that were created by nats kv add or CreateKeyValue: any
+//     replica would answer reads. [StreamConfig] has it off; turn it off in an existing bucket with
+//     nats stream edit KV_uidring --no-allow-direct;
+//   - the storage is memory, or persist_mode is async;
+//   - rows may be deleted: by max_age, by max_msgs or max_bytes with discard old, or by a retention
+//     other than limits;
+//   - the stream is a mirror or has sources;
+//   - no_ack is on.
+//
+// # Limits
+//
+//   - A leader that was cut off from the other servers may answer reads for about ten seconds. It
+//     cannot acknowledge writes, and a row that was read from it cannot be swapped.
+//   - A server that finds damaged records at its start drops them and does not report it. Leases
+//     whose rows are gone end with [assigner.ErrWorkerRowMissing].
+//   - A write whose context ends while the connection is down may be sent later. It then states an
+//     old sequence number, or takes effect as a write without an answer does.
+//
+// # Restore
+//
+// The store's identity is the time at which its stream was created. It changes when a stream is
+// created anew and filled with a copy of the keys; claims are then quarantined, see
+// [assigner.ErrQuarantined]. It does not change when nats stream restore or an older data folder is
+// used: claims cannot detect these losses. Call [assigner.Recover] after them, before any process
+// starts.
+//
+// # Operation
+//
+// The leader reports its clock, and rows expire by it. A renewal makes four requests: the status
+// twice, a read and a write. A claim lists the subjects of up to 32 folders of 1,000 worker IDs,
+// and reads their rows in parallel, until it has found 256 expired rows. A row takes about 500
+// bytes.
+//
+// A user needs these permissions; replies arrive at _INBOX.> or a prefix of your own:
+//
+//	publish: [ "$JS.API.STREAM.INFO.KV_uidring", "$JS.API.STREAM.MSG.GET.KV_uidring", "$KV.uidring.>" ]
+//	subscribe: [ "_INBOX.>" ]
+package natsassigner

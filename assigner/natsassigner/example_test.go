@@ -1,0 +1,43 @@
+package natsassigner_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/natsassigner"
+	"github.com/uidring/uidring/cached"
+)
+
+// A generator that bridges a minute without NATS.
+func ExampleLeaseStore() {
+	conn, err := nats.Connect("tls://nats.example.org:4222", nats.MaxReconnects(-1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if _, err := js.CreateOrUpdateStream(ctx, natsassigner.StreamConfig("uidring", 3)); err != nil {
+		log.Fatal(err)
+	}
+	// All servers run with sync_interval: always.
+	leases := natsassigner.LeaseStore(js, "uidring", "orders", natsassigner.Config{SyncAlways: true})
+	numbers := assigner.Leased(leases, assigner.LeaseConfig{Window: time.Minute})
+	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer generator.Close()
+	id, err := generator.Next()
+	fmt.Println(id, err)
+}

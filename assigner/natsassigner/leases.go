@@ -1,0 +1,82 @@
+package natsassigner
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kvassigner"
+)
+
+// A Config asserts settings that the servers of NATS do not report.
+type Config struct {
+	// SyncAlways asserts that every server which keeps the bucket runs with sync_interval: always
+	// in the jetstream block of its configuration. The default, two minutes, lets a server forget
+	// writes that it has acknowledged. No client can read the setting: if SyncAlways is false,
+	// Status reports a fault, and claims fail with [assigner.ErrStoreNotDurable].
+	SyncAlways bool
+}
+
+var bucketName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// LeaseStore returns the store of a namespace in a key-value bucket, for [assigner.Leased],
+// [assigner.Auto] and [assigner.Fenced]. The bucket exists: create its stream with [StreamConfig].
+// A bucket holds any number of namespaces, and no keys of other programs.
+//
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet in one table or message use the same namespace. A name that differs from an existing
+// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
+// [assigner.Namespaced]. Its keys are, with = in place of the dots of the name,
+//
+//   - meta.orders, the meta row; the name is in lower case here;
+//   - worker.orders.0000000000000004.007, the row of worker 4,007.
+//
+// The keys are never deleted. The store returns an error when a write may have taken effect. A
+// request ends with its context or its connection, or after three seconds. The caller closes the
+// connection. Any number of goroutines may use the store at once.
+func LeaseStore(js jetstream.JetStream, bucket, namespace string, cfg Config) assigner.Store {
+	return kvassigner.LeaseStore(&keys{js: js, bucket: bucket, cfg: cfg}, namespace)
+}
+
+// Check implements [kvassigner.Checker].
+func (k *keys) Check(string) error {
+	var errs []error
+	if k.js == nil {
+		errs = append(errs, errors.New("natsassigner: js is nil, allowed: any"))
+	}
+	if !bucketName.MatchString(k.bucket) {
+		errs = append(errs, fmt.Errorf("natsassigner: bucket %q, allowed: one or more of the characters a-z A-Z 0-9 _ -", k.bucket))
+	}
+	return errors.Join(errs...)
+}
+
+// StreamConfig returns the configuration of the stream of a bucket that keeps all rows, on disk,
+// and reads them from the leader. Create the stream once:
+//
+//	stream, err := js.CreateOrUpdateStream(ctx, natsassigner.StreamConfig("uidring", 3))
+//
+// A cluster has 3 or 5 replicas, a single server has 1.
+func StreamConfig(bucket string, replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:              stream(bucket),
+		Subjects:          []string{subjects(bucket) + ">"},
+		Description:       "worker IDs of uidring",
+		Storage:           jetstream.FileStorage,
+		Replicas:          replicas,
+		Discard:           jetstream.DiscardNew,
+		MaxMsgsPerSubject: 1,
+		MaxMsgs:           -1,
+		MaxBytes:          -1,
+		MaxConsumers:      -1,
+		AllowRollup:       true,
+		DenyDelete:        true,
+	}
+}
+
+func stream(bucket string) string { return "KV_" + bucket }
+
+// subjects is the prefix of the subjects of all keys.
+func subjects(bucket string) string { return "$KV." + bucket + "." }

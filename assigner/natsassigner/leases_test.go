@@ -1,0 +1,148 @@
+package natsassigner_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/natsassigner"
+	"github.com/uidring/uidring/internal/testkit/faultconn"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+func TestConformance(t *testing.T) {
+	open := fixture(t, new(net.Dialer).DialContext, testserver.NATS(t))
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
+}
+
+// Handles are on the leader and on the followers. An outage cuts their connections, since the
+// servers would take ten seconds to elect another leader.
+func TestConformanceOfACluster(t *testing.T) {
+	wire := new(faultconn.Wire)
+	open := fixture(t, wire.Dial, testserver.NATSCluster(t, 3)...)
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
+		f := open(t)
+		f.Down = func(*testing.T) (up func()) { return wire.Down() }
+		return f
+	})
+}
+
+func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
+	servers := testserver.NATSCluster(t, 3)
+	info, err := create(t, connect(t, servers[0]), natsassigner.StreamConfig(bucket, 3)).Info(t.Context())
+	if err != nil || info.Cluster == nil || len(info.Cluster.Leader) != len("n0") {
+		t.Fatalf("stream %+v, %v; want a leader", info, err)
+	}
+	leader := int(info.Cluster.Leader[1] - '0')
+	s := natsassigner.LeaseStore(connect(t, servers[(leader+1)%3]), bucket, "orders", durable)
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := look(t, s).Identity
+	for i := range 3 {
+		limit := l.Grant().Limit
+		if i == 1 {
+			servers[leader].Kill9()
+		}
+		eventually(t, func() error { return l.Renew(t.Context(), limit, limit+100) })
+		row, err := s.Load(t.Context(), l.Grant().WorkerID)
+		if err != nil || row.Fence != l.Grant().Limit || row.Fence < limit+100 {
+			t.Errorf("row %+v, %v; want fence %d, above %d", row, err, l.Grant().Limit, limit)
+		}
+	}
+	if got := look(t, s).Identity; got != identity {
+		t.Errorf("identity %q on another leader, was %q", got, identity)
+	}
+}
+
+func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
+	const processes = 20
+	server, _ := serve(t)
+	if got := assignertest.Processes(t, processes, func(int) string { return server.DSN() }); len(got) != processes {
+		t.Errorf("%d processes have a worker, want %d", len(got), processes)
+	}
+}
+
+func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
+	_, js := serve(t)
+	for _, tt := range []struct {
+		js                jetstream.JetStream
+		bucket, namespace string
+		want              []string
+	}{
+		{nil, "a.b", "a/b", []string{"js is nil", `bucket "a.b"`, `namespace "a/b"`}},
+		{js, "", "orders", []string{`bucket ""`}},
+		{js, "missing", "orders", []string{"bucket not found"}},
+	} {
+		_, err := natsassigner.LeaseStore(tt.js, tt.bucket, tt.namespace, durable).Status(t.Context())
+		for _, part := range tt.want {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("bucket %q, namespace %q: %v; want %q", tt.bucket, tt.namespace, err, part)
+			}
+		}
+	}
+}
+
+// The rows are in several folders, and the names of the neighbours begin or end alike.
+func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
+	_, js := serve(t)
+	const name = "orders.eu"
+	for _, other := range []string{"orders", "orders.eu0", "eu", "orders.eu.x"} {
+		swap(t, natsassigner.LeaseStore(js, bucket, other, durable), assigner.Row{WorkerID: 7, Version: 1})
+	}
+	s := natsassigner.LeaseStore(js, bucket, name, durable)
+	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
+	for workerID := range want {
+		swap(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID)})
+	}
+	rows, err := s.List(t.Context())
+	if err != nil || len(rows) != len(want) {
+		t.Fatalf("List: %+v, %v; want the workers %v", rows, err, want)
+	}
+	for _, row := range rows {
+		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID) {
+			t.Errorf("List: row %+v", row)
+		}
+	}
+}
+
+func swap(t *testing.T, s assigner.Store, row assigner.Row) {
+	t.Helper()
+	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
+		t.Fatalf("create row %d: %v, %v", row.WorkerID, ok, err)
+	}
+}
+
+// A key that was deleted with the tools of NATS leaves a marker.
+func TestDeletedKeysAreCreatedAgain(t *testing.T) {
+	_, js := serve(t)
+	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
+	kv, err := js.KeyValue(t.Context(), bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, remove := range []func() error{
+		func() error { return kv.Delete(t.Context(), "worker.orders.0000000000000000.007") },
+		func() error { return kv.Purge(t.Context(), "worker.orders.0000000000000000.007") },
+	} {
+		swap(t, s, assigner.Row{WorkerID: 7, Version: 1})
+		if err := remove(); err != nil {
+			t.Fatal(err)
+		}
+		row, errLoad := s.Load(t.Context(), 7)
+		rows, errList := s.List(t.Context())
+		if err := errors.Join(errLoad, errList); err != nil || row != (assigner.Row{}) || len(rows) > 0 {
+			t.Errorf("row %+v, rows %+v after a delete: %v", row, rows, err)
+		}
+	}
+	swap(t, s, assigner.Row{WorkerID: 7, Version: 1})
+}

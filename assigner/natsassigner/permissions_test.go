@@ -1,0 +1,53 @@
+package natsassigner_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/natsassigner"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// The documentation of the package has these permissions.
+func TestDocumentedPermissionsSuffice(t *testing.T) {
+	conf := t.TempDir() + "/conf"
+	text := fmt.Appendf(nil, `
+jetstream { store_dir: %q, sync_interval: always }
+authorization { users: [ { user: admin, password: "x" }, { user: ids, password: "x", permissions: {
+	publish: [ "$JS.API.STREAM.INFO.KV_uidring", "$JS.API.STREAM.MSG.GET.KV_uidring", "$KV.uidring.>" ]
+	subscribe: [ "_INBOX.>" ]
+} } ] }
+`, t.TempDir())
+	if err := os.WriteFile(conf, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := testserver.NATS(t, "-c", conf)
+	as := func(user string) (*nats.Conn, jetstream.JetStream) {
+		js, conn, err := dial("nats://" + user + ":x@" + server.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		return conn, js
+	}
+	_, admin := as("admin")
+	create(t, admin, natsassigner.StreamConfig(bucket, 1))
+	conn, js := as("ids")
+	l, err := assigner.Leased(natsassigner.LeaseStore(js, bucket, "orders", durable), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, limit := conn.Stats().OutMsgs, l.Grant().Limit
+	if err := l.Renew(t.Context(), limit, limit+100); err != nil {
+		t.Fatal(err)
+	}
+	if got := conn.Stats().OutMsgs - before; got != 4 {
+		t.Errorf("%d requests of a renewal, want 4, as documented", got)
+	}
+}

@@ -1,0 +1,140 @@
+package natsassigner_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/natsassigner"
+)
+
+func TestFaultsOfABucket(t *testing.T) {
+	_, js := serve(t)
+	for _, tt := range []struct {
+		want   string // "": durable
+		change func(*jetstream.StreamConfig)
+	}{
+		{"", func(*jetstream.StreamConfig) {}},
+		{"", func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject, c.MaxBytes = 64, 1<<20 }},
+		{"nats stream edit KV_b --no-allow-direct", func(c *jetstream.StreamConfig) { c.AllowDirect = true }},
+		{"storage is memory", func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }},
+		{"persist_mode is async", func(c *jetstream.StreamConfig) { c.PersistMode = jetstream.AsyncPersistMode }},
+		{"max_age 1h0m0s deletes rows", func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }},
+		{"discard old", func(c *jetstream.StreamConfig) { c.Discard, c.MaxMsgs = jetstream.DiscardOld, 100 }},
+		{"discard old", func(c *jetstream.StreamConfig) { c.Discard, c.MaxBytes = jetstream.DiscardOld, 1<<20 }},
+		{"retention Interest", func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy }},
+		{"retention WorkQueue", func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }},
+		{"copy of another", func(c *jetstream.StreamConfig) { c.Sources = []*jetstream.StreamSource{{Name: "KV_" + bucket}} }},
+		{"copy of another", func(c *jetstream.StreamConfig) {
+			c.Mirror, c.Subjects, c.AllowRollup, c.Discard = &jetstream.StreamSource{Name: "KV_" + bucket}, nil, false, jetstream.DiscardOld
+		}},
+		{"no_ack", func(c *jetstream.StreamConfig) { c.NoAck = true }},
+	} {
+		cfg := natsassigner.StreamConfig("b", 1)
+		tt.change(&cfg)
+		if _, err := js.CreateStream(t.Context(), cfg); err != nil {
+			t.Errorf("create the stream with %s: %v", tt.want, err)
+			continue
+		}
+		got := look(t, natsassigner.LeaseStore(js, "b", "orders", durable))
+		if text := strings.Join(got.Faults, "; "); tt.want == "" && text != "" || !strings.Contains(text, tt.want) || len(got.Faults) > 1 || got.Lossy {
+			t.Errorf("faults %q, want %q", got.Faults, tt.want)
+		}
+		if err := js.DeleteStream(t.Context(), cfg.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSyncIntervalIsAsserted(t *testing.T) {
+	_, js := serve(t)
+	s := natsassigner.LeaseStore(js, bucket, "orders", natsassigner.Config{})
+	_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "sync_interval: always") {
+		t.Errorf("Assign: %v, want ErrStoreNotDurable, and the setting", err)
+	}
+}
+
+// A handle that was opened before must not read from a replica.
+func TestDirectGetsAreNoticedWhileTheStoreIsInUse(t *testing.T) {
+	_, js := serve(t)
+	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := natsassigner.StreamConfig(bucket, 1)
+	for _, direct := range []bool{true, false} {
+		cfg.AllowDirect = direct
+		if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		limit := l.Grant().Limit
+		if err := l.Renew(t.Context(), limit, limit+100); errors.Is(err, assigner.ErrStoreNotDurable) != direct || (err != nil) != direct {
+			t.Errorf("Renew with allow_direct %v: %v", direct, err)
+		}
+	}
+}
+
+func TestBucketIsKnownByTheBirthOfItsStream(t *testing.T) {
+	server, js := serve(t)
+	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
+	first := look(t, s)
+	if age := time.Since(first.Now); age.Abs() > 10*time.Second || !strings.HasPrefix(first.Identity, "stream KV_uidring created 20") {
+		t.Errorf("status %+v", first)
+	}
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Kill9()
+	server.Restart()
+	if got := look(t, s); got.Identity != first.Identity {
+		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
+	}
+
+	// The keys are copied to another bucket.
+	from, err := js.KeyValue(t.Context(), bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, js, natsassigner.StreamConfig("copy", 1))
+	to, err := js.KeyValue(t.Context(), "copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := from.Keys(t.Context())
+	if err != nil || len(names) != 2 {
+		t.Fatalf("keys %q, want the meta row and a row: %v", names, err)
+	}
+	for _, name := range names {
+		entry, err := from.Get(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := to.Put(t.Context(), name, entry.Value()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = natsassigner.LeaseStore(js, "copy", "orders", durable)
+	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	held, ok := errors.AsType[*assigner.QuarantineError](err)
+	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
+		t.Errorf("Assign after the copy: %v; want a quarantine that names %q", err, first.Identity)
+	}
+}
+
+// look waits for the client to connect again after a restart.
+func look(t *testing.T, s assigner.Store) (status assigner.Status) {
+	t.Helper()
+	eventually(t, func() (err error) {
+		status, err = s.Status(t.Context())
+		return err
+	})
+	return status
+}

@@ -1,0 +1,38 @@
+package zkassigner_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/zkassigner"
+	"github.com/uidring/uidring/cached"
+)
+
+// A generator that bridges a minute without ZooKeeper. Only clients of the user ids may use its
+// znodes.
+func ExampleLeaseStore() {
+	conn, _, err := zk.Connect([]string{"zk-0.example.org:2181", "zk-1.example.org:2181", "zk-2.example.org:2181"}, 10*time.Second)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.AddAuth("digest", []byte("ids:secret")); err != nil {
+		log.Fatal(err)
+	}
+	leases := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/services/uidring", ACL: zk.AuthACL(zk.PermAll)})
+	numbers := assigner.Leased(leases, assigner.LeaseConfig{Window: time.Minute})
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer generator.Close()
+	id, err := generator.Next()
+	fmt.Println(id, err)
+}

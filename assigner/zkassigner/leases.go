@@ -1,0 +1,69 @@
+package zkassigner
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kvassigner"
+)
+
+// A Config says where a store is in ZooKeeper, and who may use it.
+type Config struct {
+	// Root is the path of the znode below which all others are, in place of a chroot, which the
+	// client does not have. It begins with a slash and does not end with one. Empty: /uidring.
+	Root string
+	// ACL is given to each znode that the store creates. Empty: every client has all permissions.
+	// With zk.AuthACL(zk.PermAll) only clients of the same user have them.
+	ACL []zk.ACL
+}
+
+// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
+// [assigner.Fenced]:
+//
+//	numbers := assigner.Leased(zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}), assigner.LeaseConfig{})
+//
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen, except for the
+// names . and .. which ZooKeeper rejects. Services whose IDs meet in one table or message use the
+// same namespace. A name that differs from an existing namespace only in letter case is rejected
+// with [assigner.ErrWorkerOverlap]. The store implements [assigner.Namespaced]. Its znodes are
+//
+//   - /uidring/meta/orders, the meta row; the name is in lower case here;
+//   - /uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
+//   - /uidring/clock, which is written to read the clock of the servers.
+//
+// They are persistent and never deleted, and the store creates missing ones. A folder has at most
+// 1,000 rows, so that no answer is larger than the servers allow.
+//
+// The store returns an error when a write may have taken effect. The caller closes the connection.
+// A call ends with its context; without a deadline it waits for a server as long as the client
+// does. Any number of goroutines may use the store at once.
+func LeaseStore(conn *zk.Conn, namespace string, cfg Config) assigner.Store {
+	if cfg.Root == "" {
+		cfg.Root = "/uidring"
+	}
+	if len(cfg.ACL) == 0 {
+		cfg.ACL = zk.WorldACL(zk.PermAll)
+	}
+	return kvassigner.LeaseStore(&ensemble{conn, cfg.Root, slices.Clone(cfg.ACL)}, namespace)
+}
+
+// Check implements [kvassigner.Checker].
+func (e *ensemble) Check(namespace string) error {
+	var errs []error
+	if e.conn == nil {
+		errs = append(errs, errors.New("zkassigner: conn is nil, allowed: any"))
+	}
+	if !strings.HasPrefix(e.root, "/") || e.root == "/" || path.Clean(e.root) != e.root {
+		errs = append(errs, fmt.Errorf("zkassigner: Root %q, allowed: a path such as /services/uidring", e.root))
+	}
+	if namespace == "." || namespace == ".." {
+		errs = append(errs, fmt.Errorf("zkassigner: namespace %q, allowed: a name that ZooKeeper allows in a path", namespace))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,108 @@
+package zkassigner_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/zkassigner"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// Handles are on the leader and on the followers.
+func TestConformance(t *testing.T) {
+	open := fixture(testserver.ZooKeeperEnsemble(t, 3)...)
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
+}
+
+func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
+	const processes = 20
+	server := testserver.ZooKeeper(t)
+	if got := assignertest.Processes(t, processes, func(int) string { return server.DSN() }); len(got) != processes {
+		t.Errorf("%d processes have a worker, want %d", len(got), processes)
+	}
+}
+
+func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
+	conn := connect(t, testserver.ZooKeeper(t))
+	for _, tt := range []struct {
+		conn            *zk.Conn
+		namespace, root string
+		want            []string
+	}{
+		{nil, "a/b", "ids/", []string{"conn is nil", `namespace "a/b"`, `Root "ids/"`}},
+		{conn, "orders", "/", []string{`Root "/"`}},
+		{conn, "orders", "/a//b", []string{`Root "/a//b"`}},
+		{conn, "orders", "/a/../b", []string{`Root "/a/../b"`}},
+		{conn, "..", "", []string{`zkassigner: namespace ".."`}},
+		{conn, "...", "", nil},
+	} {
+		_, err := zkassigner.LeaseStore(tt.conn, tt.namespace, zkassigner.Config{Root: tt.root}).Load(t.Context(), 7)
+		if err != nil && tt.want == nil {
+			t.Errorf("namespace %q: %v", tt.namespace, err)
+		}
+		for _, part := range tt.want {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("namespace %q, root %q: %v; want %q", tt.namespace, tt.root, err, part)
+			}
+		}
+	}
+}
+
+func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
+	conn := connect(t, testserver.ZooKeeper(t))
+	swap := func(s assigner.Store, row assigner.Row) {
+		t.Helper()
+		if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
+			t.Fatalf("create row %d: %v, %v", row.WorkerID, ok, err)
+		}
+	}
+	s := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
+	if rows, err := s.List(t.Context()); err != nil || len(rows) > 0 {
+		t.Errorf("List of a new store: %+v, %v", rows, err)
+	}
+	swap(zkassigner.LeaseStore(conn, "orders0", zkassigner.Config{}), assigner.Row{WorkerID: 7, Version: 1})
+	swap(zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/other/place"}), assigner.Row{WorkerID: 7, Version: 1})
+	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
+	for workerID := range want {
+		swap(s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID)})
+	}
+	rows, err := s.List(t.Context())
+	if err != nil || len(rows) != len(want) {
+		t.Fatalf("List: %+v, %v; want the workers %v", rows, err, want)
+	}
+	for _, row := range rows {
+		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID) {
+			t.Errorf("List: row %+v", row)
+		}
+	}
+}
+
+func TestZnodesHaveTheACLAndArePersistent(t *testing.T) {
+	server := testserver.ZooKeeper(t)
+	mine, other := connect(t, server), connect(t, server)
+	if err := mine.AddAuth("digest", []byte("ids:secret")); err != nil {
+		t.Fatal(err)
+	}
+	cfg := zkassigner.Config{Root: "/ids", ACL: zk.AuthACL(zk.PermAll)}
+	s := zkassigner.LeaseStore(mine, "orders", cfg)
+	if _, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := zkassigner.LeaseStore(other, "orders", cfg).Load(t.Context(), 0)
+	if err == nil || !strings.Contains(err.Error(), "not authenticated") {
+		t.Errorf("Load by another user: %v, want an error", err)
+	}
+	for _, name := range []string{"/ids", "/ids/clock", "/ids/meta/orders", "/ids/worker/orders/0000000000000000/000"} {
+		acl, stat, err := mine.GetACL(name)
+		if err != nil || len(acl) != 1 || acl[0].Scheme != "digest" || stat.EphemeralOwner != 0 {
+			t.Errorf("%s: %+v, %+v, %v; want a persistent znode of one user", name, acl, stat, err)
+		}
+	}
+}

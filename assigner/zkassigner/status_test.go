@@ -1,0 +1,110 @@
+package zkassigner_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/zkassigner"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+func TestStoreIsKnownByTheBirthOfItsClock(t *testing.T) {
+	server := testserver.ZooKeeper(t)
+	conn := connect(t, server)
+	s := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
+	first := look(t, s)
+	if age := time.Since(first.Now); age.Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !strings.HasPrefix(first.Identity, "/uidring/clock created in") {
+		t.Errorf("status %+v", first)
+	}
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Kill9()
+	server.Restart()
+	if got := look(t, s); got.Identity != first.Identity {
+		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
+	}
+
+	copyTree(t, conn, "/uidring", "/copy")
+	s = zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/copy"})
+	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	held, ok := errors.AsType[*assigner.QuarantineError](err)
+	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
+		t.Errorf("Assign on a copy: %v; want a quarantine that names %q", err, first.Identity)
+	}
+
+	// The documented way to have a restore noticed.
+	remove(t, conn, "/uidring/clock")
+	s = zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
+	if got := look(t, s); got.Identity == first.Identity {
+		t.Errorf("identity %q, although the clock was deleted", got.Identity)
+	}
+}
+
+func copyTree(t *testing.T, conn *zk.Conn, from, to string) {
+	t.Helper()
+	value, _, errGet := conn.Get(from)
+	names, _, errList := conn.Children(from)
+	_, errCreate := conn.Create(to, value, 0, zk.WorldACL(zk.PermAll))
+	if err := errors.Join(errGet, errList, errCreate); err != nil {
+		t.Fatalf("copy %s: %v", from, err)
+	}
+	for _, name := range names {
+		copyTree(t, conn, path.Join(from, name), path.Join(to, name))
+	}
+}
+
+// look waits for the client to connect again after a restart.
+func look(t *testing.T, s assigner.Store) assigner.Status {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		status, err := s.Status(t.Context())
+		if err == nil {
+			return status
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The server rejects sessions that have seen later transactions, so that a restored server serves
+// new processes only.
+func TestServerThatWasPutBackServesNoOldSession(t *testing.T) {
+	server := testserver.ZooKeeper(t)
+	s := zkassigner.LeaseStore(connect(t, server), "orders", zkassigner.Config{})
+	identity := look(t, s).Identity
+	server.Stop()
+	data, backup := server.Dir()+"/data", t.TempDir()+"/backup"
+	if err := os.CopyFS(backup, os.DirFS(data)); err != nil {
+		t.Fatal(err)
+	}
+	server.Restart()
+	for range 3 {
+		look(t, s)
+	}
+	server.Stop()
+	if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup))); err != nil {
+		t.Fatal(err)
+	}
+	server.Restart()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if got, err := s.Status(ctx); err == nil {
+		t.Errorf("status %+v in a session that has seen more, want an error", got)
+	}
+	s = zkassigner.LeaseStore(connect(t, server), "orders", zkassigner.Config{})
+	if got := look(t, s); got.Identity != identity {
+		t.Errorf("identity %q after the folder was put back, was %q", got.Identity, identity)
+	}
+}

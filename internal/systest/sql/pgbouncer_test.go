@@ -1,0 +1,47 @@
+package sql_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// In pgbouncer's transaction mode the statements of a session run on different connections.
+func TestLeasesThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	server := testserver.PostgreSQL(t)
+	pooler := testserver.PgBouncer(t, server)
+	b := postgres(server)
+	empty := b.Empty
+	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
+		_, dsn := empty(t)
+		dsn = strings.Replace(dsn, server.Addr(), pooler.Addr(), 1) + "&default_query_exec_mode=simple_protocol"
+		return open(t, dsn), dsn
+	}
+	b.Starts = 20
+	storetest.LeasesConform(t, b)
+}
+
+// pgx prepares statements by default, and meets the prepared statements of other sessions.
+func TestPreparedStatementsThroughPgBouncerGetAdvice(t *testing.T) {
+	t.Parallel()
+	server := testserver.PostgreSQL(t)
+	pooler := testserver.PgBouncer(t, server, "default_pool_size = 1", "ignore_startup_parameters = extra_float_digits")
+	_, dsn := postgres(server).Applied(t)
+	dsn = strings.Replace(dsn, server.Addr(), pooler.Addr(), 1)
+	var err error
+	for range 3 { // sessions share one connection to the server
+		if err == nil {
+			_, err = assigner.Leased(storetest.LeaseStore(open(t, dsn)), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "default_query_exec_mode=simple_protocol") || !strings.Contains(err.Error(), "42P05") {
+		t.Errorf("Assign with prepared statements: %v; want error 42P05 with advice", err)
+	}
+}
