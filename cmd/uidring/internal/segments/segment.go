@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// firstPause and longestPause bound the pause before the next attempt to make a generator. The pause
-// doubles with each failure, since each failure makes a log record.
+// firstPause and longestPause bound the pause before the next attempt to make a generator. The
+// pause doubles with each failure, since each failure makes a log record.
 const firstPause, longestPause = time.Second, 15 * time.Second
 
 // A Segment issues the IDs of one counter. Any number of goroutines may use it.
