@@ -21,6 +21,9 @@ func Outages(t *testing.T, f Fixture, kill, restart func()) {
 	var wg sync.WaitGroup
 	stop, wants, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	end := sync.OnceFunc(func() { close(ended) })
+	halt := sync.OnceFunc(func() { close(stop) })
+	defer wg.Wait() // no goroutine reports after the end of the test
+	defer halt()
 	for range generators {
 		g, err := segment.New(segment.Config{Name: name, Source: f.Open(t), Step: step, MaxStep: step, Timeout: patience})
 		if err != nil {
@@ -74,7 +77,7 @@ func Outages(t *testing.T, f Fixture, kill, restart func()) {
 	if !issue(200, patience) {
 		t.Error("the generators have stopped after an outage")
 	}
-	close(stop)
+	halt()
 	wg.Wait()
 	f.checkLost(t, name, &all, generators*step*(2+kills))
 }
