@@ -32,7 +32,7 @@ func visits(t *testing.T) (list []visit) {
 	without, _ := cutOff(t)
 	const normal, closed, limited, over, cut, full, absent = "", "closed", "limited", "over", "cut off", "used up", "no folder"
 	servers := map[string]*Server{
-		normal:  newServer(t, Config{Segments: newSegments(t, t.TempDir())}),
+		normal:  newServer(t, Config{Segments: begunSegments(t)}),
 		closed:  newServer(t, Config{Tokens: func() Tokens { return tokens }, Segments: newSegments(t, t.TempDir())}),
 		limited: newServer(t, Config{Rate: 0.001, MaxBatch: 1, Segments: newSegments(t, t.TempDir())}),
 		over:    newServer(t, Config{Generator: ended(t)}),
