@@ -35,8 +35,8 @@ func newSegments(t *testing.T, dir string) *segments.Set {
 	return set
 }
 
-// begunSegments is newSegments after the ID 1 of orders, however slow the machine is: a request waits
-// for the first range only so long.
+// begunSegments is newSegments after the ID 1 of orders. It waits for the first range longer than a
+// request does.
 func begunSegments(t *testing.T) *segments.Set {
 	t.Helper()
 	set := newSegments(t, t.TempDir())
