@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"internal/disk":       {},
 	"internal/original":   {},
 	"defaultgen":          {module + "/bitsalloc", module + "/assigner", module + "/internal/generator", module + "/internal/keeper"},
-	"metrics":             {module + "/assigner", module + "/cached", module + "/defaultgen"},
+	"metrics":             {module + "/assigner", module + "/cached", module + "/defaultgen", module + "/segment"},
 	"cached":              {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/generator", module + "/internal/keeper", module + "/internal/take"},
 	"segment":             {module + "/ringbuffer", module + "/internal/generator", module + "/internal/take"},
 	"segment/segmenttest": {module + "/segment", module + "/internal/testkit/idset", module + "/internal/testkit/process"},
@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/process":      {},
 	"internal/testkit/poll":         {},
 	"internal/testkit/recorder":     {},
-	"internal/testkit/storetest":    {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/internal/testkit/idset", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},
+	"internal/testkit/storetest":    {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/idset", module + "/internal/testkit/poll", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},
 	"internal/testkit/testgen":      {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/defaultgen"},
 	"internal/testkit/testserver":   {module + "/internal/disk", module + "/internal/testkit/poll", module + "/internal/testkit/process"},
 }

@@ -6,7 +6,8 @@
 //
 // The names follow the fields of Stats, in the form of Prometheus: WindowLasts is
 // uidring_window_lasts_seconds, RejectedTakes is uidring_rejected_takes_total. They do not change
-// within a major version. docs/OPERATIONS.md lists the metrics to watch.
+// within a major version. The names for package segment begin with uidring_segment_.
+// docs/OPERATIONS.md lists the metrics to watch.
 //
 // metrics is a package of its own because expvar links net/http and registers a handler; programs
 // that import only a generator link neither.
@@ -16,11 +17,12 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/segment"
 )
 
-// Stats is a snapshot of a generator of either kind.
+// Stats is a snapshot of a generator of any kind.
 type Stats interface {
-	cached.Stats | defaultgen.Stats
+	cached.Stats | defaultgen.Stats | segment.Stats
 }
 
 // A Metric describes one number of a generator.
@@ -36,9 +38,12 @@ type Metric[S Stats] struct {
 }
 
 // All returns the metrics of the generators that have these Stats, in the order of their
-// documentation. cached has the metrics of defaultgen and more.
+// documentation. cached has the metrics of defaultgen and more; segment has its own.
 func All[S Stats]() []Metric[S] {
 	var none S
+	if list, ok := any(segmentMetrics()).([]Metric[S]); ok {
+		return list
+	}
 	_, ring := any(none).(cached.Stats)
 	var list []Metric[S]
 	for _, r := range rows() {
@@ -56,7 +61,7 @@ func All[S Stats]() []Metric[S] {
 	return list
 }
 
-// widen returns the Stats of either kind as cached.Stats, which has all fields.
+// widen returns the Stats of cached or defaultgen as cached.Stats, which has all fields.
 func widen[S Stats](s S) cached.Stats {
 	switch s := any(s).(type) {
 	case cached.Stats:
@@ -69,5 +74,5 @@ func widen[S Stats](s S) cached.Stats {
 			LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires, Expiring: s.Expiring,
 		}
 	}
-	panic("bug: metrics: Stats of a third kind")
+	panic("bug: metrics: Stats of another kind")
 }

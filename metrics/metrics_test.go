@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/metrics"
+	"github.com/uidring/uidring/segment"
 )
 
 // untold are the fields of Stats that are no metric, because other metrics convey them.
@@ -29,17 +30,22 @@ var untold = []string{
 func TestEveryFieldOfStatsIsReadByItsMetric(t *testing.T) {
 	t.Run("cached", checkFields[cached.Stats])
 	t.Run("defaultgen", checkFields[defaultgen.Stats])
+	t.Run("segment", checkFields[segment.Stats])
 }
 
 // checkFields gives each field a number of its own, and looks for it under the name that follows
 // from the field's.
 func checkFields[S metrics.Stats](t *testing.T) {
 	var stats S
+	prefix := "uidring"
+	if _, ok := any(stats).(segment.Stats); ok {
+		prefix += "_segment"
+	}
 	want := make(map[string]float64)
 	v := reflect.ValueOf(&stats).Elem()
 	for i := range v.NumField() {
 		field, n := v.Type().Field(i).Name, int64(1000+i)
-		name := "uidring" + snake(field)
+		name := prefix + snake(field)
 		switch f := v.Field(i); f.Interface().(type) {
 		case time.Duration:
 			f.SetInt(n * int64(time.Millisecond))
@@ -50,6 +56,9 @@ func checkFields[S metrics.Stats](t *testing.T) {
 		case int, int64:
 			f.SetInt(n)
 			want[name] = float64(n)
+		case []segment.SourceStats:
+			f.Set(reflect.ValueOf(slices.Repeat([]segment.SourceStats{{Err: segment.ErrWentBack}, {}}, i)))
+			want[prefix+"_failed"+snake(field)] = float64(i)
 		case assigner.Guarantee, bool:
 		default:
 			t.Fatalf("%s has a type that this test does not know", field)
@@ -112,11 +121,23 @@ func TestWindowIsAbsentWithoutAFence(t *testing.T) {
 
 func TestHelpIsASentence(t *testing.T) {
 	sentence := regexp.MustCompile(`^[A-Z0-9][^\n|]*\.$`)
-	for _, m := range metrics.All[cached.Stats]() {
-		if !sentence.MatchString(m.Help) {
-			t.Errorf("%s: help %q", m.Name, m.Help)
+	for _, row := range slices.Concat(table[cached.Stats](), table[segment.Stats]()) {
+		if help := strings.TrimSuffix(strings.SplitN(row, " | ", 3)[2], " |"); !sentence.MatchString(help) {
+			t.Errorf("%s: help %q", row, help)
 		}
 	}
+}
+
+// table returns the rows of the documentation.
+func table[S metrics.Stats]() (rows []string) {
+	for _, m := range metrics.All[S]() {
+		kind := "gauge"
+		if m.Counter {
+			kind = "counter"
+		}
+		rows = append(rows, "| `"+m.Name+"` | "+kind+" | "+m.Help+" |")
+	}
+	return rows
 }
 
 // TestOperationsListsEveryMetric holds the tables of the documentation to the metrics: each, no
@@ -126,20 +147,13 @@ func TestOperationsListsEveryMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got, want []string
+	var got []string
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "| `uidring_") {
 			got = append(got, strings.TrimSpace(line))
 		}
 	}
-	for _, m := range metrics.All[cached.Stats]() {
-		kind := "gauge"
-		if m.Counter {
-			kind = "counter"
-		}
-		want = append(want, "| `"+m.Name+"` | "+kind+" | "+m.Help+" |")
-	}
-	if !slices.Equal(got, want) {
+	if want := slices.Concat(table[cached.Stats](), table[segment.Stats]()); !slices.Equal(got, want) {
 		t.Errorf("docs/OPERATIONS.md has these rows:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -147,7 +161,7 @@ func TestOperationsListsEveryMetric(t *testing.T) {
 // TestGeneratorsDoNotLinkExpvar keeps net/http, and its handler of /debug/vars, out of programs
 // that do not import package metrics.
 func TestGeneratorsDoNotLinkExpvar(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cached", "../defaultgen")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cached", "../defaultgen", "../segment")
 	cmd.Env = append(cmd.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
 	if err != nil {

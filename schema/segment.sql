@@ -9,8 +9,8 @@
 -- Never delete a row, never TRUNCATE the table, never lower NEXT_ID, never change DELTA or
 -- REMAINDER: generators would repeat IDs. After any restore, and after any failover that may have
 -- lost commits, raise NEXT_ID above every ID ever issued before a generator can reach the database:
--- segment.Recover does that. Rows of counters with a date in their name may be deleted when the date
--- has passed.
+-- segment.Recover does that. Rows of counters with a date in their name may be deleted days
+-- after that date.
 CREATE TABLE IF NOT EXISTS ID_SEGMENT (
     NAME      varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- exact
     NEXT_ID   bigint NOT NULL                                           , -- no ID from here on was given out

@@ -15,7 +15,8 @@ type EmptyPolicy int
 
 const (
 	// FetchInline: the caller waits for the range that is being fetched. It waits at most Timeout,
-	// and not at all when the call of the store before has failed.
+	// or 1 s longer if the source ignores its context, and not at all when the call of the store
+	// before has failed.
 	FetchInline EmptyPolicy = iota
 	// Reject: the caller gets ErrEmpty at once.
 	Reject

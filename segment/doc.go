@@ -15,9 +15,10 @@
 // # Ranges
 //
 // While a process uses one range, the next one is ready. The generator fetches another as soon as
-// it begins a range, in the background. The size of the ranges follows the rate, so that a range
-// lasts about Config.RangeLasts. A store that does not answer for less than that costs no caller
-// anything. After that, callers get [ErrEmpty], and the generator retries until the store answers.
+// it begins a range, in the background. The size of the ranges follows the rate: once it has grown
+// from Config.Step, a range lasts about Config.RangeLasts, unless MaxStep bounds it. An outage of
+// the store that is shorter than that costs no caller anything. After that, callers get [ErrEmpty],
+// and the generator retries until the store answers.
 //
 // # Guarantees
 //

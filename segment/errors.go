@@ -9,7 +9,8 @@ var (
 	// ErrClosed is returned by every method that issues IDs once Close was called.
 	ErrClosed = errors.New("segment: generator closed")
 	// ErrEmpty is returned when all ranges are used up: at once under the policy Reject, or when
-	// the store does not answer. It wraps the error of the store, if there was one. It passes.
+	// the store does not answer. It wraps the error of the store, if there was one. It passes, also
+	// if it wraps a permanent error of one of several sources.
 	ErrEmpty = errors.New("segment: no range left")
 	// ErrExhausted is returned when the ranges are used up and the counter has too few IDs left up
 	// to 2^63 - 1. It is permanent.

@@ -45,6 +45,27 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 // first range. It reports all mistakes in cfg together, as [ErrInvalidConfig]. If all sources fail,
 // or ctx ends first, it returns their errors, and does not retry. It does not use ctx afterwards.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
+	g, err := start(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.wait(ctx); err != nil {
+		_ = g.Close() // always nil
+		return nil, g.noRange(err)
+	}
+	if p := g.parts[0]; len(g.parts) == 1 && p.delta == 1 {
+		g.only = p.ring
+	}
+	return g, nil
+}
+
+// noRange explains an error of wait before the first range.
+func (g *Generator) noRange(err error) error {
+	return fmt.Errorf("segment: counter %q: no first range: %w", g.cfg.Name, err)
+}
+
+// start makes a Generator that may have no range yet.
+func start(cfg Config) (*Generator, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
 		return nil, err
@@ -62,13 +83,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	g.claims = make([]claim, len(g.parts))
 	for _, p := range g.parts {
 		g.loops.Go(p.run)
-	}
-	if err := g.wait(ctx); err != nil {
-		_ = g.Close() // always nil
-		return nil, fmt.Errorf("segment: counter %q: no first range: %w", cfg.Name, err)
-	}
-	if p := g.parts[0]; len(g.parts) == 1 && p.delta == 1 {
-		g.only = p.ring
 	}
 	return g, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -223,16 +224,18 @@ func TestPoliciesForASlowStore(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		policy segment.EmptyPolicy
-		want   error
-		waits  time.Duration
+		policy  segment.EmptyPolicy
+		timeout time.Duration
+		want    error
+		waits   time.Duration
 	}{
-		"FetchInline": {segment.FetchInline, nil, time.Second},
-		"Reject":      {segment.Reject, segment.ErrEmpty, 0},
+		"FetchInline":         {segment.FetchInline, 0, nil, time.Second},
+		"the longest Timeout": {segment.FetchInline, math.MaxInt64, nil, time.Second},
+		"Reject":              {segment.Reject, 0, segment.ErrEmpty, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := open(t, segment.Config{Source: &scripted{before: slow}, OnEmpty: tt.policy})
+				g := open(t, segment.Config{Source: &scripted{before: slow}, OnEmpty: tt.policy, Timeout: tt.timeout})
 				time.Sleep(10 * time.Second) // until the second range is there
 				take(t, g, 20)
 				began := time.Now()
@@ -272,6 +275,85 @@ func TestACallOfTheSourceEndsAfterTimeout(t *testing.T) {
 		_, err = segment.NewContext(ctx, segment.Config{Name: "a", Source: &scripted{before: hangs}})
 		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != time.Second {
 			t.Errorf("NewContext: %v after %v", err, waited)
+		}
+	})
+}
+
+// The source ignores the end of its context, as a call does that waits for a dead disk.
+func TestCallersDoNotWaitForASourceThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hung := make(chan struct{})
+		var calls atomic.Int64
+		g := open(t, segment.Config{Timeout: 3 * time.Second, Source: &scripted{before: func(context.Context, string, int64) error {
+			if calls.Add(1) > 2 {
+				<-hung
+			}
+			return nil
+		}}})
+		defer close(hung)
+		synctest.Wait()
+		take(t, g, 20)
+		began := time.Now()
+		id, err := g.Next()
+		if waited := time.Since(began); !errors.Is(err, segment.ErrEmpty) || waited > 4*time.Second {
+			t.Errorf("Next = %d, %v after %v, want ErrEmpty soon after Timeout", id, err, waited)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if id, err := g.NextContext(ctx); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) < time.Minute {
+			t.Errorf("NextContext = %d, %v, want an error when its context ends", id, err)
+		}
+	})
+}
+
+// The store forgets commits during an outage: callers will not get IDs again, so the log has both
+// errors.
+func TestAPermanentErrorDuringAnOutageIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		source := &scripted{}
+		var down atomic.Bool
+		source.before = func(context.Context, string, int64) error {
+			if down.Load() {
+				return errors.New("down")
+			}
+			return nil
+		}
+		g := open(t, segment.Config{Source: source, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		synctest.Wait()
+		down.Store(true)
+		take(t, g, 20)
+		time.Sleep(time.Minute)
+		source.restore("a", 1)
+		down.Store(false)
+		if id, err := g.NextContext(t.Context()); !errors.Is(err, segment.ErrWentBack) {
+			t.Errorf("NextContext = %d, %v, want ErrWentBack", id, err)
+		}
+		synctest.Wait()
+		if records := strings.Count(log.String(), "level=WARN"); records != 2 || !strings.Contains(log.String(), "went back") {
+			t.Errorf("%d records, want one of the outage and one of the permanent error:\n%s", records, log.String())
+		}
+	})
+}
+
+// Ranges last 16 minutes, and the store is down for 14 of them.
+func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		s := &scripted{before: func(context.Context, string, int64) error {
+			if down.Load() {
+				return errors.New("down")
+			}
+			return nil
+		}}
+		g := open(t, segment.Config{Source: s, Step: 16, MaxStep: 1600})
+		for id := range 160 {
+			down.Store(id%16 < 14)
+			take(t, g, 1)
+			time.Sleep(time.Minute)
+		}
+		if n := g.Stats().Sources[0].Step; n != 16 {
+			t.Errorf("a range has %d IDs, want 16 as before", n)
 		}
 	})
 }
@@ -494,6 +576,45 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 			if !errors.Is(err, segment.ErrClosed) {
 				t.Errorf("after Close: %v", err)
 			}
+		}
+	})
+}
+
+// A counter may issue all numbers up to 2^63 - 1.
+func TestALaneIssuesTheLargestIDs(t *testing.T) {
+	const largest = 1<<63 - 1
+	g := open(t, segment.Config{Source: &listed{ranges: []segment.Range{{First: largest - 99, Last: largest}}}})
+	l := g.Lane()
+	defer l.Close()
+	for want := int64(largest - 99); want > 0; want++ { // until it overflows
+		if id, err := l.Next(); id != want || err != nil {
+			t.Fatalf("Next = %d, %v, want %d", id, err, want)
+		}
+	}
+	for range 2 {
+		if id, err := l.Next(); id != 0 || !errors.Is(err, segment.ErrExhausted) {
+			t.Errorf("Next = %d, %v, want ErrExhausted", id, err)
+		}
+	}
+}
+
+// Close waits for a call of the source, whose range it drops.
+func TestStatsCountARangeThatComesDuringClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
+			if calls.Add(1) == 2 {
+				<-ctx.Done() // the answer is on its way
+			}
+			return nil
+		}}})
+		synctest.Wait()
+		take(t, g, 3)
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s := g.Stats(); s.Fetches != 2 || s.Issued != 3 || s.Dropped != 17 {
+			t.Errorf("Stats %+v, want two ranges with 3 IDs issued and 17 dropped", s)
 		}
 	})
 }

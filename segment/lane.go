@@ -10,9 +10,10 @@ const laneBlock = 1024
 // block is lost. Two goroutines must not call its methods at once: they would get the same IDs. The
 // race detector reports such calls.
 type Lane struct {
-	next, end int64 // the IDs of the block that are left: from next to end-1
-	g         *Generator
-	closed    bool
+	next   int64 // the next ID of the block
+	left   int   // IDs from next on
+	g      *Generator
+	closed bool
 }
 
 // Lane returns a new lane.
@@ -20,26 +21,25 @@ func (g *Generator) Lane() *Lane { return &Lane{g: g} }
 
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
-	if l.next >= l.end {
+	if l.left <= 0 {
 		err = l.more()
 	}
 	id = l.next
 	l.next++
+	l.left--
 	return id, err
 }
 
-// more reserves another block. With an error it leaves next so that Next returns 0 and the lane
-// stays empty.
-func (l *Lane) more() error {
+// more reserves another block. With an error it sets next and left to 0, so that Next returns 0.
+func (l *Lane) more() (err error) {
 	if l.closed {
-		l.next, l.end = 0, 0
+		l.next, l.left = 0, 0
 		return ErrClosed
 	}
-	first, got, err := l.g.Reserve(laneBlock)
-	l.next, l.end = first, first+int64(got)
+	l.next, l.left, err = l.g.Reserve(laneBlock)
 	return err
 }
 
 // Close drops the rest of the lane's block. Afterwards Next returns ErrClosed. Closing again does
 // nothing.
-func (l *Lane) Close() { l.next, l.end, l.closed = 0, 0, true }
+func (l *Lane) Close() { l.left, l.closed = 0, true }

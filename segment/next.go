@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/take"
@@ -11,8 +13,9 @@ import (
 
 // Next returns a new ID. While ranges last, it waits for nothing. When they are used up,
 // Config.OnEmpty decides: under FetchInline the caller waits for the call of the source that is
-// under way, at most Timeout; under Reject it gets ErrEmpty at once. ErrEmpty passes; ErrExhausted,
-// ErrWentBack, ErrInvalidRange and ErrClosed are permanent.
+// under way, at most Timeout, or 1 s longer if the source ignores its context; under Reject it gets
+// ErrEmpty at once. ErrEmpty passes; ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are
+// permanent.
 func (g *Generator) Next() (int64, error) {
 	if g.only != nil {
 		if id, ok := g.only.Current().Take(); ok {
@@ -123,9 +126,16 @@ func (g *Generator) refill(ctx context.Context) error {
 	return g.wait(ctx)
 }
 
+// grace is the time in which a source must return after its context has ended.
+const grace = time.Second
+
+// patience returns how long a caller waits for a range at most.
+func (g *Generator) patience() time.Duration { return min(g.cfg.Timeout, math.MaxInt64-grace) + grace }
+
 // wait waits until a part has IDs, and returns the reason if there will be none for now: all
-// sources have failed, the generator is closed, or ctx has ended.
+// sources have failed, a source does not return in time, the generator is closed, or ctx has ended.
 func (g *Generator) wait(ctx context.Context) error {
+	var late <-chan time.Time
 	for {
 		changed := g.path.Filled.Wait() // before the checks, so that no change is missed
 		failed, err := g.shortage()
@@ -137,8 +147,13 @@ func (g *Generator) wait(ctx context.Context) error {
 		case failed:
 			return err
 		}
+		if late == nil {
+			late = time.After(g.patience())
+		}
 		select {
 		case <-changed:
+		case <-late:
+			return fmt.Errorf("%w: no range has come within %v", err, g.patience())
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", err, ctx.Err())
 		}

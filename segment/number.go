@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -49,6 +50,13 @@ type NumbersConfig struct {
 	Now func() time.Time
 }
 
+// Validate checks a NumbersConfig as [NewNumbers] does. It reports all mistakes together, as
+// [Config.Validate] does.
+func (cfg NumbersConfig) Validate() error {
+	_, err := cfg.resolve()
+	return err
+}
+
 func (cfg NumbersConfig) resolve() (NumbersConfig, error) {
 	cfg.Location = cmp.Or(cfg.Location, time.UTC)
 	if cfg.Now == nil {
@@ -59,7 +67,7 @@ func (cfg NumbersConfig) resolve() (NumbersConfig, error) {
 	const suffix = len("-20060102")
 	c.Check(len(cfg.Name) <= maxName-suffix, "Name", strconv.Quote(cfg.Name), "with a date: up to %d bytes", maxName-suffix)
 	c.Check(cfg.Width >= 0 && cfg.Width <= 19, "Width", cfg.Width, "0 to 19")
-	return cfg, errors.Join(cfg.Validate(), c.Err())
+	return cfg, errors.Join(cfg.Config.Validate(), c.Err())
 }
 
 // Numbers issues numbers for people, such as ORD-20261122-000042: unique within their period, and
@@ -72,7 +80,8 @@ type Numbers struct {
 	mu      sync.Mutex
 	closed  bool
 	date    string
-	current *Generator // of date; nil before the first call
+	current *Generator     // of date; nil before the first call
+	ended   sync.WaitGroup // of the goroutines that close former generators
 }
 
 // NewNumbers returns Numbers, without a call of the source. It reports all mistakes in cfg
@@ -85,17 +94,18 @@ func NewNumbers(cfg NumbersConfig) (*Numbers, error) {
 	return &Numbers{cfg: cfg}, nil
 }
 
-// Next returns the next number of the present period. The first call in a period fetches a range:
-// it and the calls at the same time wait for that, at most Timeout, and get the error of the store
-// if it fails. Later calls wait where [Generator.NextContext] does. The clock decides only about
-// the period: if it goes back over midnight, the numbers go on in the earlier day.
+// Next returns the next number of the present period. The first call in a period begins to fetch a
+// range. All calls before the range is there wait for it, at most Timeout and until ctx ends, and
+// get the error of the store if it fails; unless the error is permanent, the fetch is retried
+// meanwhile. Later calls wait where [Generator.NextContext] does. The clock decides only about the
+// period: if it goes back over midnight, the numbers go on in the earlier day.
 func (n *Numbers) Next(ctx context.Context) (string, error) {
 	for {
-		g, date, err := n.generator(ctx)
+		g, date, err := n.generator()
 		if err != nil {
 			return "", err
 		}
-		id, err := g.NextContext(ctx)
+		id, err := g.early(ctx)
 		switch {
 		case err == nil:
 			return n.format(date, id), nil
@@ -114,9 +124,20 @@ func (n *Numbers) format(date string, id int64) string {
 	return fmt.Sprintf("%s%s%s%0*d", n.cfg.Prefix, date, separator, n.cfg.Width, id)
 }
 
+// early is NextContext, but returns the errors of the sources while there was no range yet.
+func (g *Generator) early(ctx context.Context) (int64, error) {
+	begun := func(p *part) bool { return p.fetches.Load() > 0 }
+	if !slices.ContainsFunc(g.parts, begun) {
+		if err := g.wait(ctx); err != nil {
+			return 0, g.reject(g.noRange(err))
+		}
+	}
+	return g.NextContext(ctx)
+}
+
 // generator returns the generator of the present period, and its date. It makes the generator if
-// the period has changed; other callers wait for that, since they need the same generator.
-func (n *Numbers) generator(ctx context.Context) (*Generator, string, error) {
+// the period has changed, and calls no source: callers wait in the generator.
+func (n *Numbers) generator() (*Generator, string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
@@ -130,25 +151,27 @@ func (n *Numbers) generator(ctx context.Context) (*Generator, string, error) {
 	if date != "" {
 		cfg.Name += "-" + date
 	}
-	next, err := NewContext(ctx, cfg)
+	next, err := start(cfg)
 	if err != nil {
 		return nil, "", err
 	}
-	if n.current != nil {
-		_ = n.current.Close() // always nil
+	if former := n.current; former != nil {
+		n.ended.Go(func() { _ = former.Close() }) // always nil
 	}
 	n.current, n.date = next, date
 	return next, date, nil
 }
 
-// Close ends the generator of the present period. Afterwards Next returns ErrClosed. Closing again
-// does nothing.
+// Close ends the generator of the present period, and waits for its goroutines. Afterwards, and in
+// calls that wait, Next returns ErrClosed. Closing again does nothing.
 func (n *Numbers) Close() error {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.closed = true
-	if n.current == nil {
-		return nil
+	last := n.current
+	n.mu.Unlock()
+	if last != nil {
+		_ = last.Close() // always nil
 	}
-	return n.current.Close()
+	n.ended.Wait()
+	return nil
 }

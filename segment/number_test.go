@@ -1,12 +1,16 @@
 package segment_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/segment"
@@ -101,6 +105,9 @@ func TestNumbersReportMistakesAndErrors(t *testing.T) {
 			t.Errorf("no %q in\n%v", want, err)
 		}
 	}
+	if err := (segment.NumbersConfig{Config: segment.Config{Name: "a", Source: new(scripted)}, Period: 4}).Validate(); !errors.Is(err, segment.ErrInvalidConfig) {
+		t.Errorf("Validate: %v, want the mistake in Period", err)
+	}
 	down := errors.New("down")
 	n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a",
 		Source: &scripted{before: func(context.Context, string, int64) error { return down }}}})
@@ -118,6 +125,83 @@ func TestNumbersReportMistakesAndErrors(t *testing.T) {
 	if number, err := n.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
 		t.Errorf("after Close: %q, %v", number, err)
 	}
+}
+
+// The store hangs when a day begins. Callers wait together, each as long as its context, and get
+// numbers when the store answers.
+func TestNumbersOfADayThatBeginsInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var down atomic.Bool
+		source := &scripted{before: func(ctx context.Context, _ string, _ int64) error {
+			if down.Load() {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		}}
+		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: source, Timeout: 5 * time.Second,
+			Logger: slog.New(slog.NewTextHandler(&log, nil))}}) // synctest begins at midnight in UTC
+		if err != nil {
+			t.Fatal(err)
+		}
+		if number, err := n.Next(t.Context()); number != "200001011" {
+			t.Fatal(number, err)
+		}
+		time.Sleep(24 * time.Hour)
+		down.Store(true)
+		began := time.Now()
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				ctx, most := t.Context(), 5*time.Second
+				if i%2 == 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, time.Second)
+					defer cancel()
+					most = time.Second
+				}
+				number, err := n.Next(ctx)
+				if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != most {
+					t.Errorf("%q, %v after %v, want an error after %v", number, err, waited, most)
+				}
+			})
+		}
+		wg.Wait()
+		down.Store(false)
+		time.Sleep(10 * time.Second)
+		if number, err := n.Next(t.Context()); number != "200001021" {
+			t.Errorf("after the outage: %q, %v", number, err)
+		}
+		if warnings := strings.Count(log.String(), "level=WARN"); warnings != 1 {
+			t.Errorf("%d warnings, want 1 of the outage:\n%s", warnings, log.String())
+		}
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Close does not wait for a caller, which gets ErrClosed.
+func TestNumbersCloseDuringAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Timeout: time.Hour,
+			Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error { <-ctx.Done(); return ctx.Err() }}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began, ended := time.Now(), make(chan error)
+		go func() {
+			_, err := n.Next(t.Context())
+			ended <- err
+		}()
+		synctest.Wait()
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, segment.ErrClosed) || time.Since(began) > 0 {
+			t.Errorf("Next: %v after %v, want ErrClosed at once", err, time.Since(began))
+		}
+	})
 }
 
 // Goroutines take numbers while the day changes.

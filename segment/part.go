@@ -102,11 +102,16 @@ func (p *part) fill() error {
 
 // adapt doubles the size of the ranges if the range that has just ended lasted less than
 // RangeLasts, and halves it if the range lasted more than twice as long. It leaves the size for the
-// first ranges, and after an outage, which says nothing about the rate.
+// first ranges. During an outage only a retry calls it, and no range has ended: the present range
+// goes on, or the next one begins when the store answers.
 func (p *part) adapt() {
+	retry := p.failed.Load() != nil
+	if retry && p.ring.Free() < p.ring.Slots() {
+		return
+	}
 	before := p.began
 	p.began = time.Now()
-	if before.IsZero() || p.failed.Load() != nil {
+	if retry || before.IsZero() {
 		return
 	}
 	switch lasted, step := p.began.Sub(before), p.step.Load(); {
@@ -124,10 +129,10 @@ func (p *part) fetch() error {
 	if err == nil {
 		err = p.put(r)
 	}
-	if p.g.ctx.Err() != nil {
-		return ErrClosed
-	}
 	if err != nil {
+		if p.g.ctx.Err() != nil {
+			return ErrClosed
+		}
 		p.fail(err)
 		return err
 	}
@@ -181,10 +186,11 @@ func (p *part) put(r Range) error {
 	return nil
 }
 
-// fail records an error of the source. Only the first of several makes a log record.
+// fail records an error of the source. Of several only the first makes a log record, and the
+// permanent one, after which there is no other.
 func (p *part) fail(err error) {
 	p.fails.Add(1)
-	if p.failed.Swap(&err) == nil {
+	if p.failed.Swap(&err) == nil || permanent(err) {
 		p.g.cfg.Logger.Warn("segment: the source has failed", append(p.attrs(), slog.Any("error", err))...)
 	}
 	p.g.path.Filled.Wake() // callers that wait for this call get the error

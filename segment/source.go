@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // A Source keeps named counters in a store that several processes share. The packages sqlassigner,
@@ -55,8 +57,11 @@ func (r Range) check() error {
 // after the store was restored from a backup or has lost commits in a failover, and before any
 // process uses the counter. Several databases of one counter need a call each, with the same ID.
 func Recover(ctx context.Context, source Source, name string, above int64) error {
-	if above < 0 || above == math.MaxInt64 {
-		return fmt.Errorf("%w: above %d, allowed: 0 to %d", ErrInvalidConfig, above, int64(math.MaxInt64-1))
+	c := &generator.Checker{Invalid: ErrInvalidConfig}
+	c.Check(source != nil, "source", "nil", "any")
+	c.Check(above >= 0 && above < math.MaxInt64, "above", above, "0 to %d", int64(math.MaxInt64-1))
+	if err := c.Err(); err != nil {
+		return err
 	}
 	for n, last := int64(1), int64(0); ; {
 		r, err := source.Advance(ctx, name, n)

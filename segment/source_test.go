@@ -49,6 +49,13 @@ func (s *scripted) Advance(ctx context.Context, name string, n int64) (segment.R
 	return segment.Range{First: first, Last: first + (n-1)*delta, Delta: delta}, nil
 }
 
+// restore sets a counter to its next ID, as a backup does that is restored.
+func (s *scripted) restore(name string, next int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next[name] = next
+}
+
 // calls returns the sizes of all ranges.
 func (s *scripted) calls() []int64 {
 	s.mu.Lock()
@@ -73,6 +80,7 @@ func TestRecoverReportsErrors(t *testing.T) {
 	}{
 		"negative":  {new(scripted), -1, segment.ErrInvalidConfig},
 		"too large": {new(scripted), math.MaxInt64, segment.ErrInvalidConfig},
+		"no source": {nil, 1, segment.ErrInvalidConfig},
 		"store":     {&scripted{before: func(context.Context, string, int64) error { return down }}, 1, down},
 		"range":     {fixed{segment.Range{First: 5, Last: 4}}, 1, segment.ErrInvalidRange},
 		"no move":   {fixed{segment.Range{First: 5, Last: 5}}, 6, segment.ErrInvalidRange},

@@ -98,4 +98,10 @@ func TestFolderInMemoryIsAFault(t *testing.T) {
 	if _, err := risk.Assign(t.Context(), assignertest.Domain()); err != nil {
 		t.Errorf("Assign with AllowUndurable: %v", err)
 	}
+	if r, err := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}).Advance(t.Context(), "a", 1); !errors.Is(err, assigner.ErrStoreNotDurable) {
+		t.Errorf("range %v, %v, want ErrStoreNotDurable", r, err)
+	}
+	if r, err := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{AllowUndurable: true}).Advance(t.Context(), "a", 1); err != nil || r.First != 1 {
+		t.Errorf("with AllowUndurable: range %v, %v, want 1: a call that was refused has moved the counter", r, err)
+	}
 }

@@ -57,6 +57,9 @@ func (c *counters) foreign(err error, column, name string) error {
 	return err
 }
 
+// lowest is how far below 0 a max_id of Leaf may be, far enough from overflows.
+const lowest = 1 << 62
+
 func advanceLeaf(ctx context.Context, c *counters, conn *sqlx.Conn, name string, n int64) (segment.Range, error) {
 	for {
 		var next int64
@@ -64,7 +67,9 @@ func advanceLeaf(ctx context.Context, c *counters, conn *sqlx.Conn, name string,
 		switch {
 		case err != nil:
 			return segment.Range{}, c.foreign(err, "biz_tag", name)
-		case n > math.MaxInt64-max(next, 1):
+		case next < -lowest:
+			return segment.Range{}, invalidRow(c, name, "max_id %d (allowed: %d or more)", next, int64(-lowest))
+		case n > math.MaxInt64-max(next, 1-next):
 			return segment.Range{}, exhausted(c, name, next)
 		}
 		after, err := c.add(ctx, conn, "max_id", "biz_tag = ?", n+max(1-next, 0), name)
@@ -79,6 +84,7 @@ func advanceLeaf(ctx context.Context, c *counters, conn *sqlx.Conn, name string,
 }
 
 // advanceTinyID changes the row as TinyId does: only if max_id and version are as they were read.
+// delta and remainder must be so, too: an operator who changes them need not change the version.
 func advanceTinyID(ctx context.Context, c *counters, conn *sqlx.Conn, name string, n int64) (segment.Range, error) {
 	for {
 		var id, last, delta, remainder, version int64
@@ -94,7 +100,8 @@ func advanceTinyID(ctx context.Context, c *counters, conn *sqlx.Conn, name strin
 			return segment.Range{}, exhausted(c, name, last)
 		}
 		result, err := conn.ExecContext(ctx, c.store.sql("UPDATE tiny_id_info SET max_id = ?, update_time = CURRENT_TIMESTAMP, version = version + 1 "+
-			"WHERE id = ? AND max_id = ? AND version = ? AND biz_type = ?"), last+n*delta, id, last, version, name)
+			"WHERE id = ? AND max_id = ? AND version = ? AND biz_type = ? AND delta = ? AND remainder = ?"),
+			last+n*delta, id, last, version, name, delta, remainder)
 		if err != nil {
 			return segment.Range{}, err
 		}

@@ -19,12 +19,14 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/testkit/testgen"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/metrics"
 	generators "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/segment"
 )
 
 func static(t *testing.T) *defaultgen.Generator {
@@ -108,6 +110,33 @@ func TestScrapeShowsStats(t *testing.T) {
 	}
 	if want := len(metrics.All[cached.Stats]()); len(families) != want {
 		t.Errorf("%d families, want %d", len(families), want)
+	}
+}
+
+// A generator of segment shares a registry with one of cached, without labels.
+func TestScrapeShowsSegments(t *testing.T) {
+	source := fileassigner.SegmentSource(t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true})
+	g, err := segment.New(segment.Config{Name: "orders", Source: source, Step: 10, MaxStep: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Close(); err != nil { // no fetch is under way then
+		t.Fatal(err)
+	}
+	families := scrape(t, registry(t, generators.NewCollector(testgen.Used(t, 1).Stats, nil), generators.NewCollector(g.Stats, nil)))
+	for _, m := range metrics.All[segment.Stats]() {
+		want, _ := m.Value(g.Stats())
+		if f := families[m.Name]; f == nil || len(f.Metric) != 1 || f.GetHelp() != m.Help || value(f.Metric[0]) != want {
+			t.Errorf("%s is scraped as %v, want %v", m.Name, f, want)
+		}
+	}
+	if got := value(families["uidring_segment_issued_ids_total"].Metric[0]); got != 3 {
+		t.Errorf("%v IDs issued, want 3", got)
 	}
 }
 

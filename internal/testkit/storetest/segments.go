@@ -1,9 +1,12 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +15,9 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/faultconn"
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -90,6 +95,10 @@ func RunSegments(t *testing.T, b Database) {
 	})
 	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, segments, dsn) })
 	t.Run("Restore", func(t *testing.T) { segmentRestore(t, db) })
+	if b.Addr != "" {
+		t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, b, db, dsn) })
+		t.Run("DeltaOfTinyIDChanges", func(t *testing.T) { deltaChanges(t, db) })
+	}
 	t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
 	t.Run("Refusals", func(t *testing.T) { segmentRefusals(t, b, db, dsn) })
 }
@@ -127,6 +136,70 @@ func segmentRestore(t *testing.T, db *sqlx.DB) {
 	}
 	if last, err := issue(); err != nil {
 		t.Errorf("after Recover: %v after %d", err, last)
+	}
+}
+
+// lostAnswers cuts the connection after the database has committed a range and before the source
+// knows that. The source wastes that range and takes the next one.
+func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
+	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('lost', 1, 50)")
+	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (3000, 'lost', 0, 1, 0)")
+	// This number is on the wire when a row is changed, and not before: in decimal on MySQL and
+	// MariaDB, in binary on PostgreSQL, where COMMIT ends the transaction of the first two sources.
+	const n = 0x0102030405060708
+	change, commit := strconv.FormatInt(n, 10), ""
+	if db.DriverName() == "pgx" {
+		change, commit = "\x01\x02\x03\x04\x05\x06\x07\x08", "commit\x00"
+	}
+	for name, tt := range map[string]struct {
+		open   func(*sqlx.DB, sqlassigner.Config) segment.Source
+		marker string
+	}{
+		"ID_SEGMENT":   {sqlassigner.SegmentSource, cmp.Or(commit, change)},
+		"leaf_alloc":   {sqlassigner.LeafSource, cmp.Or(commit, change)},
+		"tiny_id_info": {sqlassigner.TinyIDSource, change},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := faultconn.Start(t, b.Addr)
+			source := tt.open(b.Open(t, strings.Replace(dsn, b.Addr, proxy.Addr(), 1)), sqlassigner.Config{})
+			cut := proxy.CutAfter(tt.marker, nil)
+			r, err := source.Advance(t.Context(), "lost", n)
+			if err != nil || r.First != n+1 || r.Last != 2*n || !cut.Done() {
+				t.Errorf("range %v, %v, want %d to %d, since the first range is lost; cut: %v", r, err, int64(n+1), int64(2*n), cut.Done())
+			}
+		})
+	}
+}
+
+// deltaChanges changes the delta of a row while a source waits for the row, after it has read it.
+func deltaChanges(t *testing.T, db *sqlx.DB) {
+	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (4000, 'changes', 0, 1, 0)")
+	waiting := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'UPDATE tiny_id_info SET max_id%'"
+	if db.DriverName() == "pgx" {
+		waiting = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted"
+	}
+	tx := db.MustBegin()
+	tx.MustExec("UPDATE tiny_id_info SET delta = 2, remainder = 1 WHERE biz_type = 'changes'")
+	done := make(chan segment.Range, 1)
+	go func() {
+		r, err := sqlassigner.TinyIDSource(db, sqlassigner.Config{}).Advance(t.Context(), "changes", 10)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	poll.Until(t, "the source waits for the row", func() bool {
+		var n int
+		if err := db.GetContext(t.Context(), &n, waiting); err != nil {
+			t.Fatal(err)
+		}
+		return n > 0
+	})
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-done; r != (segment.Range{First: 1, Last: 19, Delta: 2}) {
+		t.Errorf("range %v, want 1 to 19 in steps of 2, as the row says now", r)
 	}
 }
 
@@ -198,6 +271,7 @@ func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		t.Fatal(r, err)
 	}
 	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, delta, remainder) VALUES (2000, 'wrong', 2, 2)")
+	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('lowest', ?, 50)", int64(math.MinInt64))
 	empty, _ := b.Empty(t)
 	for name, tt := range map[string]struct {
 		source  segment.Source
@@ -215,6 +289,7 @@ func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		"no row of TinyId":    {sqlassigner.TinyIDSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `tiny_id_info has no row with biz_type "absent"`},
 		"no table of Leaf":    {sqlassigner.LeafSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
 		"no table of TinyId":  {sqlassigner.TinyIDSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
+		"lowest of Leaf":      {sqlassigner.LeafSource(db, cfg), "lowest", segment.ErrInvalidRange, "max_id -9223372036854775808 (allowed:"},
 		"remainder of TinyId": {sqlassigner.TinyIDSource(db, cfg), "wrong", segment.ErrInvalidRange, "remainder 2 (allowed:"},
 		"open transaction":    {sqlassigner.SegmentSource(b.Inside(t, dsn), cfg), "a", assigner.ErrStoreNotDurable, "inside a transaction"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	generators "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/segment"
 )
 
 // metrics holds the metrics of the process, the generator and the requests.
@@ -32,11 +33,14 @@ func newMetrics(cfg Config) (*metrics, error) {
 			Buckets: []float64{50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3, 500e-3, 2},
 		}, []string{"route"}),
 	}
-	for _, c := range []prometheus.Collector{
+	all := []prometheus.Collector{
 		collectors.NewBuildInfoCollector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		generators.NewCollector(cfg.Generator.Stats, nil), m.requests, m.duration,
-		segmentCollector{cfg.Segments},
-	} {
+	}
+	for _, s := range cfg.Segments.All() {
+		all = append(all, generators.NewCollector(func() segment.Stats { return s.Stats().Stats }, prometheus.Labels{"segment": s.Name()}))
+	}
+	for _, c := range all {
 		if err := m.registry.Register(c); err != nil {
 			return nil, err
 		}

@@ -167,6 +167,9 @@ func TestASegmentWithoutItsStore(t *testing.T) {
 		}
 	}
 	wantReady(t, s, "")
+	if body := call(s, "/metrics").Body.String(); !strings.Contains(body, `uidring_segment_failed_sources{segment="orders"} 1`+"\n") {
+		t.Errorf("no failed source in\n%s", body)
+	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +216,7 @@ func TestSegmentsHaveMetricsByName(t *testing.T) {
 		`uidring_segment_issued_ids_total{segment="orders"} 11`,
 		`uidring_segment_issued_ids_total{segment="unused"} 0`,
 		`uidring_segment_remaining_ids{segment="orders"} 1989`,
-		`uidring_segment_range_size_ids{segment="orders"} 1000`,
-		`uidring_segment_range_size_ids{segment="unused"} 0`,
+		`uidring_segment_failed_sources{segment="orders"} 0`,
 		`uidring_segment_fetches_total{segment="orders"} 2`,
 		`uidring_segment_fetch_failures_total{segment="orders"} 0`,
 	} {

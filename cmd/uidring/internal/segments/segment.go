@@ -147,6 +147,8 @@ func (s *Segment) Stats() Stats {
 	if b := s.state.Load(); b != nil && b.generator != nil {
 		stats.Stats = b.generator.Stats()
 		stats.Step = stats.Sources[0].Step
+	} else if b != nil {
+		stats.Sources = []segment.SourceStats{{Err: b.err}}
 	}
 	stats.Last = s.last.Load()
 	s.mu.Lock()
