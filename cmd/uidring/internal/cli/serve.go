@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -62,6 +63,7 @@ type serveFlags struct {
 	config    daemon.Config
 	format    idFormat
 	data, url string
+	segments  string
 	lowest    choice // version of TLS
 	logLevel  slog.Level
 	logFormat choice
@@ -113,6 +115,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes: duplicates are possible")
 	flags.DurationVar(&c.Lease.Window, "window", 30*time.Second, "how far ahead a lease reaches: how long the server goes on without the store")
 	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, if WORKER_NODE of the database uses the lower ones")
+	flags.StringVar(&f.segments, "segments", "", "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")
@@ -165,6 +168,9 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	c.Version = version()
 	c.KnownStores = knownFolder(os.Getenv)
 	c.Generator.Layout, c.Generator.Epoch = f.format.layout.Layout, f.format.epoch.Time
+	if f.segments != "" {
+		c.Segments = strings.Split(f.segments, ",")
+	}
 	c.MinTLS = tls.VersionTLS12
 	if f.lowest.value == "1.3" {
 		c.MinTLS = tls.VersionTLS13

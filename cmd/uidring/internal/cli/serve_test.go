@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,6 +207,19 @@ func TestStoreIsInTheDataFolderOrElsewhere(t *testing.T) {
 		err = f.finish(settings)
 		if (err == nil) != (tt.want != "") || err == nil && f.config.StoreURL != tt.want {
 			t.Errorf("%q: %q, %v, want %q", tt.args, f.config.StoreURL, err, tt.want)
+		}
+	}
+}
+
+func TestSegmentsAreNamesWithCommas(t *testing.T) {
+	for value, want := range map[string][]string{"": nil, "orders": {"orders"}, "orders,invoices": {"orders", "invoices"}, "orders,": {"orders", ""}} {
+		cmd, f := serveCommand(t, "--segments="+value)
+		settings, err := resolve(cmd.Flags())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.finish(settings); err != nil || !slices.Equal(f.config.Segments, want) {
+			t.Errorf("%q: %q, %v; want %q", value, f.config.Segments, err, want)
 		}
 	}
 }

@@ -31,9 +31,11 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 		Rate:          s.cfg.Rate,
 		Burst:         s.cfg.Burst,
 		MaxConcurrent: s.cfg.MaxRequests,
+		Segments:      s.segments,
 		Page: dashboard.New(dashboard.Config{
 			Stats:     g.Stats,
 			Allocator: alloc,
+			Segments:  s.segments,
 			Version:   s.cfg.Version,
 			StoreName: s.storeName(),
 			Done:      s.ending,

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
 
 // storeTimeout is the time limit for each call to the store of worker IDs.
@@ -55,6 +56,10 @@ type Config struct {
 	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
 	Generator cached.Config
 
+	// Segments are the names of the segments to serve, see segments.Check. Their counters are in
+	// the same store, and Lease.AllowUndurable applies to them.
+	Segments []string
+
 	// Drain is the time from the first 503 of /readyz until the service stops listening, 0 or more.
 	Drain time.Duration
 	// Grace is the time limit for requests under way after that, more than 0.
@@ -83,6 +88,7 @@ func (cfg *Config) check() error {
 	check(cfg.Burst == 0 || cfg.Burst >= cfg.MaxBatch, "burst %d, allowed: 0 (the default) or at least max-batch, %d", cfg.Burst, cfg.MaxBatch)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (30s) or more", cfg.Lease.Window)
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
+	errs = append(errs, segments.Check(cfg.Segments))
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)

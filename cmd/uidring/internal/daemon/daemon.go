@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
@@ -28,6 +29,7 @@ type Service struct {
 	store       *storeurl.Store
 	storeID     string                        // ID of the namespace; "" if unknown
 	known       []knownStore                  // stores of this host that were used before
+	segments    *segments.Set                 // the segments of Config.Segments
 	certificate *watchedFile[tls.Certificate] // nil: no TLS
 	tokens      *watchedFile[httpapi.Tokens]  // nil: clients need no token
 	readiness   readiness
@@ -54,6 +56,7 @@ func New(cfg Config) (*Service, error) {
 		s.closeStore()
 		return nil, err
 	}
+	s.segments = segments.New(cfg.Segments, s.store.SegmentSource(cfg.Lease.AllowUndurable), cfg.Logger)
 	return s, nil
 }
 
@@ -197,7 +200,8 @@ func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 	return blank, err
 }
 
-// stop finishes the requests under way, for at most the grace, and releases the worker ID.
+// stop finishes the requests under way, for at most the grace, ends the segments, and releases the
+// worker ID.
 func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, generator *cached.Generator) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
 	s.notify(daemon.SdNotifyStopping)
@@ -213,6 +217,7 @@ func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, gene
 		s.logger.Warn("requests were cut off", "error", err)
 		_ = h.Close()
 	}
+	s.segments.Close()
 	_ = generator.Close() // it logs its error; the lease then expires by itself
 	s.logger.Info("stopped", "issued", generator.Stats().Issued)
 }

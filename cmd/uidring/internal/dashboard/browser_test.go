@@ -46,6 +46,7 @@ func TestInChromium(t *testing.T) {
 		{"a tab that was opened behind others is let go", letsGo},
 		{"the charts keep five minutes, in order", keepsOrder},
 		{"silence is taken for a lost connection", noticesSilence},
+		{"segments have a table", showsSegments},
 		{"an unfenced worker ID has no window", showsUnfenced},
 		{"a lease that is used up is told", tellsOfLeases},
 		{"the end of a layout is announced", announcesTheEnd},
@@ -531,6 +532,33 @@ func tellsOfLeases(t *testing.T, browser context.Context) {
 	}
 }
 
+func showsSegments(t *testing.T, browser context.Context) {
+	s := newService(t, cached.Config{}, "")
+	p := open(t, browser, s, light)
+	p.await(shown)
+	if !evaluate[bool](p, "document.getElementById('segments').hidden") {
+		t.Error("a service without segments shows their table")
+	}
+	s.withSegments("orders", "invoices")
+	p = open(t, browser, s, light)
+	const rows = "[...document.querySelectorAll('#segments-body tr')].map((row) => row.innerText.replaceAll('\\t', ' | ')).join(', ')"
+	p.await(rows + " === 'invoices | – | 0 | –, orders | – | 0 | –'")
+	orders := s.segments.All()[1]
+	if _, err := orders.NextContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.await(rows + " === 'invoices | – | 0 | –, orders | 1 | 2 | 1,000'")
+	for orders.Stats().Last < 1000 { // the end of the first range
+		if _, err := orders.NextContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := orders.NextContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.await(rows + " === 'invoices | – | 0 | –, orders | 1,001 | 2 | 2,000'")
+}
+
 func announcesTheEnd(t *testing.T, browser context.Context) {
 	epoch := time.Now().Add(-time.Hour).Truncate(time.Second)
 	layout := bitsalloc.Layout{DeltaBits: 20, WorkerBits: 10, SequenceBits: 13} // twelve days
@@ -570,6 +598,7 @@ func keyboard(t *testing.T, browser context.Context) {
 func fitsPhones(t *testing.T, browser context.Context) {
 	for _, l := range []bitsalloc.Layout{bitsalloc.Default(), bitsalloc.Snowflake(), {DeltaBits: 50, SequenceBits: 13, Unit: time.Millisecond}} {
 		s := newService(t, cached.Config{Layout: l}, "")
+		s.withSegments(strings.Repeat("n", 64))
 		p := open(t, browser, s, phone, "400 (Bad Request)")
 		p.await(shown)
 		p.do(chromedp.Click("#readings summary"))
@@ -618,6 +647,7 @@ func accessible(t *testing.T, browser context.Context) {
 		}
 	}
 	public := newService(t, cached.Config{}, "")
+	public.withSegments("orders", "invoices")
 	for _, on := range []device{light, dark, phone} {
 		p := open(t, browser, public, on, slices.Concat(offline, []string{"400 (Bad Request)"})...)
 		p.await(shown)

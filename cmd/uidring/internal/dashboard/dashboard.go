@@ -20,6 +20,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
 
 // A Config configures the page.
@@ -29,6 +30,8 @@ type Config struct {
 	Stats func() cached.Stats
 	// Allocator has the layout and epoch of the generator; required.
 	Allocator *bitsalloc.Allocator
+	// Segments are shown in a table; nil: no table.
+	Segments *segments.Set
 	// Version is the version of the program.
 	Version string
 	// StoreName describes the store of worker IDs, without secrets.

@@ -9,6 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
 
 // A feed reads the generator once per interval for all viewers. It has no goroutine: the first
@@ -16,6 +17,7 @@ import (
 // there are no readings.
 type feed struct {
 	stats    func() cached.Stats
+	segments *segments.Set
 	interval time.Duration
 
 	mu   sync.Mutex // held while a reading is taken
@@ -52,6 +54,9 @@ func (f *feed) read() *reading {
 		rate := float64(r.issued-f.last.issued) / r.at.Sub(f.last.at).Seconds()
 		values.Rate = &rate
 	}
+	for _, s := range f.segments.All() {
+		values.Segments = append(values.Segments, newSegment(s.Stats()))
+	}
 	r.event = event("stats", values)
 	return r
 }
@@ -81,6 +86,19 @@ type stats struct {
 	LastDelta int64   `json:"lastDelta,string"`
 	Ahead     float64 `json:"ahead"`
 	Expiring  bool    `json:"expiring"`
+
+	Segments []segmentStats `json:"segments,omitempty"`
+}
+
+type segmentStats struct {
+	Name   string `json:"name"`
+	Last   int64  `json:"last,string"` // 0: none yet
+	Ranges int    `json:"ranges"`
+	Step   int64  `json:"step,string"`
+}
+
+func newSegment(s segments.Stats) segmentStats {
+	return segmentStats{s.Name, s.Last, s.Ranges, s.Step}
 }
 
 func newStats(s cached.Stats, at time.Time) *stats {

@@ -3,16 +3,19 @@ package dashboard_test
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
@@ -23,6 +26,7 @@ type service struct {
 	generator *cached.Generator
 	alloc     *bitsalloc.Allocator
 	tokens    httpapi.Tokens
+	segments  *segments.Set // nil: none; applies when it starts
 	interval  time.Duration
 	addr      string
 	around    func(page http.Handler) http.Handler // takes the place of the page when it starts
@@ -57,9 +61,10 @@ func (s *service) start() {
 	done := make(chan struct{})
 	api, err := httpapi.New(httpapi.Config{
 		Generator: s.generator,
+		Segments:  s.segments,
 		Tokens:    func() httpapi.Tokens { return s.tokens },
 		Page: s.around(dashboard.New(dashboard.Config{
-			Stats: s.generator.Stats, Allocator: s.alloc, Version: "v1.2.3", StoreName: "file:///var/lib/uidring", Interval: s.interval, Done: done,
+			Stats: s.generator.Stats, Segments: s.segments, Allocator: s.alloc, Version: "v1.2.3", StoreName: "file:///var/lib/uidring", Interval: s.interval, Done: done,
 		})),
 	})
 	if err != nil {
@@ -83,6 +88,16 @@ func (s *service) start() {
 		}
 		<-ended
 	}
+}
+
+// withSegments starts the service again with segments, whose counters are in a folder.
+func (s *service) withSegments(names ...string) {
+	s.t.Helper()
+	source := fileassigner.SegmentSource(s.t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true})
+	s.segments = segments.New(names, source, slog.New(slog.DiscardHandler))
+	s.t.Cleanup(s.segments.Close)
+	s.stop()
+	s.start()
 }
 
 // load draws up to n IDs at a time until the test ends.

@@ -25,7 +25,7 @@ type stream struct {
 
 func newStream(cfg Config) *stream {
 	return &stream{
-		feed:   feed{stats: cfg.Stats, interval: cfg.Interval},
+		feed:   feed{stats: cfg.Stats, segments: cfg.Segments, interval: cfg.Interval},
 		about:  event("about", newAbout(cfg)),
 		places: make(chan struct{}, cfg.Viewers),
 		done:   cfg.Done,

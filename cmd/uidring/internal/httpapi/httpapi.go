@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/segments"
+	"github.com/uidring/uidring/segment"
 )
 
 // LargestBatch is the upper bound of Config.MaxBatch, in IDs. openapi.json repeats it.
@@ -41,6 +43,9 @@ type Config struct {
 	// requests to routes without a token, 1 or more; zero: 1,024. Probes, scrapes of metrics and
 	// /events do not count.
 	MaxConcurrent int
+	// Segments are the segments under /v1/segments/; nil: the route does not exist. The server does
+	// not close them.
+	Segments *segments.Set
 	// Page serves /, /assets/ and /events; nil: these routes do not exist. It limits the number of
 	// event streams itself. The files need no token, /events does.
 	Page http.Handler
@@ -60,11 +65,12 @@ type Store struct {
 
 // A Server is the API. Any number of goroutines may use it.
 type Server struct {
-	cfg       Config // resolved
+	cfg       Config             // resolved
+	supply                       // of the generator
+	segments  map[string]*supply // by name
 	routes    routes
 	clients   *clients
 	batches   sync.Pool // of *batch
-	shortage  atomic.Pointer[shortage]
 	draining  atomic.Bool
 	readiness readiness
 }
@@ -75,9 +81,15 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, clients: newClients(cfg.Rate, cfg.Burst)}
+	s := &Server{
+		cfg: cfg, clients: newClients(cfg.Rate, cfg.Burst),
+		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted}, segments: make(map[string]*supply),
+	}
+	for _, each := range cfg.Segments.All() {
+		s.segments[each.Name()] = &supply{issuer: each, passing: segment.ErrEmpty}
+	}
 	s.batches.New = func() any { return newBatch() }
-	metrics, err := newMetrics(cfg.Generator.Stats, cfg.Store)
+	metrics, err := newMetrics(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}

@@ -7,9 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
-
-	"github.com/uidring/uidring/cached"
 )
 
 // id handles GET /v1/id.
@@ -18,11 +17,7 @@ func (s *Server) id(w http.ResponseWriter, r *http.Request, c client) *problem {
 	if p != nil {
 		return p
 	}
-	l, p := negotiate(r, query, one)
-	if p != nil {
-		return p
-	}
-	return s.draw(w, r, c, l, 1)
+	return s.drawOne(w, r, c, query, &s.supply)
 }
 
 // ids handles GET /v1/ids?n=…
@@ -31,6 +26,34 @@ func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem 
 	if p != nil {
 		return p
 	}
+	return s.drawMany(w, r, c, query, &s.supply)
+}
+
+// segment handles GET /v1/segments/{name}: without n like id, with n like ids.
+func (s *Server) segment(w http.ResponseWriter, r *http.Request, c client) *problem {
+	from := s.segments[strings.TrimPrefix(r.URL.Path, segmentsPath)]
+	if from == nil {
+		return notFound.because("This server has no such segment.")
+	}
+	query, p := parameters(r, "n", "form")
+	switch {
+	case p != nil:
+		return p
+	case query.Has("n"):
+		return s.drawMany(w, r, c, query, from)
+	}
+	return s.drawOne(w, r, c, query, from)
+}
+
+func (s *Server) drawOne(w http.ResponseWriter, r *http.Request, c client, query url.Values, from *supply) *problem {
+	l, p := negotiate(r, query, one)
+	if p != nil {
+		return p
+	}
+	return s.draw(w, r, c, l, from, 1)
+}
+
+func (s *Server) drawMany(w http.ResponseWriter, r *http.Request, c client, query url.Values, from *supply) *problem {
 	n, err := strconv.Atoi(query.Get("n"))
 	if err != nil || n < 1 || n > s.cfg.MaxBatch || query.Get("n") != strconv.Itoa(n) {
 		return badRequest.because("Parameter n is %q, allowed: 1 to %d.", excerpt(query.Get("n")), s.cfg.MaxBatch)
@@ -39,12 +62,12 @@ func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem 
 	if p != nil {
 		return p
 	}
-	return s.draw(w, r, c, l, n)
+	return s.draw(w, r, c, l, from, n)
 }
 
 // draw answers with all n IDs, or with a problem. HEAD draws no IDs, so its answer has no
 // Content-Length.
-func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout, n int) *problem {
+func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout, from *supply, n int) *problem {
 	if r.Method == http.MethodHead {
 		if p := c.spend(1); p != nil {
 			return p
@@ -58,7 +81,7 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout
 	}
 	b := s.batches.Get().(*batch)
 	defer s.batches.Put(b)
-	if err := s.reserve(r.Context(), b, n); err != nil {
+	if err := from.reserve(r.Context(), b, n); err != nil {
 		return ofTake(err)
 	}
 	w.Header().Set("Content-Type", l.contentType)
@@ -69,26 +92,39 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout
 	return nil
 }
 
-// patience is how long a request waits for the renewal of the lease. A burst may use up the window
-// before the renewal is done. If the store is down, clients must not wait longer: they can ask
-// another server.
+// An issuer issues IDs: the generator, or a segment.
+type issuer interface {
+	Reserve(n int) (first int64, got int, err error)
+	NextContext(ctx context.Context) (int64, error)
+}
+
+// A supply is an issuer and its last shortage.
+type supply struct {
+	issuer   issuer
+	passing  error // the error of Reserve that a request waits for
+	shortage atomic.Pointer[shortage]
+}
+
+// patience is how long a request waits for the renewal of the lease, or for a range of a segment. A
+// burst may use up the window or the ranges before the next one is there. If the store is down,
+// clients must not wait longer: they can ask another server.
 const patience = 500 * time.Millisecond
 
 // reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a
 // problem.
-func (s *Server) reserve(ctx context.Context, b *batch, n int) error {
+func (s *supply) reserve(ctx context.Context, b *batch, n int) error {
 	var patient context.Context // from the first shortage on
 	b.spans = b.spans[:0]
 	for n > 0 {
-		first, got, err := s.cfg.Generator.Reserve(n)
-		if errors.Is(err, cached.ErrLeaseExhausted) && s.shortage.Load() == nil { // else an earlier request has waited in vain
+		first, got, err := s.issuer.Reserve(n)
+		if errors.Is(err, s.passing) && s.shortage.Load() == nil { // else an earlier request has waited in vain
 			if patient == nil {
 				var cancel context.CancelFunc
 				patient, cancel = context.WithTimeout(ctx, patience)
 				defer cancel()
 			}
 			got = 1
-			first, err = s.cfg.Generator.NextContext(patient)
+			first, err = s.issuer.NextContext(patient)
 		}
 		if err != nil {
 			if ctx.Err() == nil { // a client that disconnected while it waited proves no shortage

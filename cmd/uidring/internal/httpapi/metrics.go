@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/uidring/uidring/cached"
 	generators "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/segment"
 )
 
 // metrics holds the metrics of the process, the generator and the requests.
@@ -20,7 +20,7 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-func newMetrics(stats func() cached.Stats, store Store) (*metrics, error) {
+func newMetrics(cfg Config) (*metrics, error) {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -33,18 +33,22 @@ func newMetrics(stats func() cached.Stats, store Store) (*metrics, error) {
 			Buckets: []float64{50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3, 500e-3, 2},
 		}, []string{"route"}),
 	}
-	for _, c := range []prometheus.Collector{
+	all := []prometheus.Collector{
 		collectors.NewBuildInfoCollector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		generators.NewCollector(stats, nil), m.requests, m.duration,
-	} {
+		generators.NewCollector(cfg.Generator.Stats, nil), m.requests, m.duration,
+	}
+	for _, s := range cfg.Segments.All() {
+		all = append(all, generators.NewCollector(func() segment.Stats { return s.Stats().Stats }, prometheus.Labels{"segment": s.Name()}))
+	}
+	for _, c := range all {
 		if err := m.registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
-	if store.ID == "" {
+	if cfg.Store.ID == "" {
 		return m, nil
 	}
-	return m, m.registry.Register(newStoreInfo(store, stats().DatacenterID))
+	return m, m.registry.Register(newStoreInfo(cfg.Store, cfg.Generator.Stats().DatacenterID))
 }
 
 // newStoreInfo returns a metric that shows servers of one namespace and datacenter with different

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,20 +30,22 @@ type visit struct {
 func visits(t *testing.T) (list []visit) {
 	tokens := newTokens(t, "alice "+alice)
 	without, _ := cutOff(t)
-	const normal, closed, limited, over, cut = "", "closed", "limited", "over", "cut off"
+	const normal, closed, limited, over, cut, full, absent = "", "closed", "limited", "over", "cut off", "used up", "no folder"
 	servers := map[string]*Server{
-		normal:  newServer(t, Config{}),
-		closed:  newServer(t, Config{Tokens: func() Tokens { return tokens }}),
-		limited: newServer(t, Config{Rate: 0.001, MaxBatch: 1}),
+		normal:  newServer(t, Config{Segments: begunSegments(t)}),
+		closed:  newServer(t, Config{Tokens: func() Tokens { return tokens }, Segments: newSegments(t, t.TempDir())}),
+		limited: newServer(t, Config{Rate: 0.001, MaxBatch: 1, Segments: newSegments(t, t.TempDir())}),
 		over:    newServer(t, Config{Generator: ended(t)}),
 		cut:     newServer(t, Config{Generator: without}),
+		full:    newServer(t, Config{Segments: newSegments(t, usedUp(t))}),
+		absent:  newServer(t, Config{Segments: newSegments(t, filepath.Join(t.TempDir(), "none"))}),
 	}
 	call(servers[limited], "/v1/id")
 	add := func(name, route, path string, status int, headers ...string) {
 		list = append(list, visit{path: path, route: route, status: status, headers: headers, server: servers[name]})
 	}
 	for path, route := range map[string]string{
-		"/v1/id": "/v1/id", "/v1/ids?n=1": "/v1/ids", "/v1/parse/1": "/v1/parse/{id}",
+		"/v1/id": "/v1/id", "/v1/ids?n=1": "/v1/ids", ordersPath + "?n=1": segmentRoute, "/v1/parse/1": "/v1/parse/{id}",
 		"/healthz": "/healthz", "/readyz": "/readyz", "/metrics": "/metrics", "/openapi.json": "/openapi.json",
 	} {
 		add(normal, route, path, 200)
@@ -55,16 +58,24 @@ func visits(t *testing.T) (list []visit) {
 			add(normal, route, strings.TrimSuffix(path, "?n=1")+"?wrong=1", 400)
 			add(limited, route, path, 429)
 		}
-		if strings.HasPrefix(path, "/v1/id") {
+		if path != "/v1/parse/1" && strings.HasPrefix(path, "/v1") {
 			add(normal, route, path, 200, "Accept", "text/plain")
 			add(normal, route, path, 200, "Accept", "application/octet-stream")
 			add(normal, route, path, 406, "Accept", "image/png")
+		}
+		if strings.HasPrefix(path, "/v1/id") {
 			add(over, route, path, 500)
 			add(cut, route, path, 503)
 		}
 	}
 	add(normal, "/v1/ids", "/v1/ids?n=1000&form=base32", 200)
 	add(normal, "/v1/ids", "/v1/ids?n=1000&form=base62", 200)
+	for _, accept := range []string{"application/json", "text/plain", "application/octet-stream"} {
+		add(normal, segmentRoute, ordersPath, 200, "Accept", accept)
+	}
+	add(normal, segmentRoute, "/v1/segments/invoices", 404)
+	add(full, segmentRoute, ordersPath, 500)
+	add(absent, segmentRoute, ordersPath, 503)
 	add(normal, "/v1/parse/{id}", "/v1/parse/x", 400)
 	add(cut, "/readyz", "/readyz", 503)
 	for _, path := range []string{"/v1/id", "/v1/ids", "/v1/parse/{id}", "/metrics", "/openapi.json"} {

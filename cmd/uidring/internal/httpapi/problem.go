@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/segment"
 )
 
 // problemPage has a heading for each type.
@@ -47,10 +48,14 @@ var (
 		detail: "More IDs were drawn than the clock allows. Try again, or another server.", retryAfter: time.Second}
 	noLease = &problem{name: "no-lease", title: "No worker ID is held", status: http.StatusServiceUnavailable,
 		detail: "The store of worker IDs has not renewed the lease. Use another server; this one goes on by itself when its store answers."}
+	noRange = &problem{name: "no-range", title: "No range is left", status: http.StatusServiceUnavailable,
+		detail: "The store has given the segment no further range. Try again, or another server.", retryAfter: time.Second}
 	stopping = &problem{name: "shutting-down", title: "Shutting down", status: http.StatusServiceUnavailable,
 		detail: "This server is about to stop. Use another one."}
 	timeExhausted = &problem{name: "time-exhausted", title: "The layout has ended", status: http.StatusInternalServerError,
 		detail: "The time field of the IDs is used up. No server with this layout and epoch issues IDs any more."}
+	segmentEnded = &problem{name: "segment-ended", title: "The segment has ended", status: http.StatusInternalServerError,
+		detail: "The counter is used up, or its store has repeated or changed ranges. The log of the server says more."}
 	internal = &problem{name: "internal", title: "Internal error", status: http.StatusInternalServerError,
 		detail: "The log of the server says more."}
 )
@@ -69,17 +74,21 @@ func (p *problem) after(wait time.Duration) *problem {
 	return &q
 }
 
-// ofTake returns the problem for an error of the generator. Errors of the store appear in the log
-// only.
+// ofTake returns the problem for an error of the generator or of a segment. Errors of the store
+// appear in the log only.
 func ofTake(err error) *problem {
 	ahead, isAhead := errors.AsType[*cached.AheadError](err)
 	switch {
-	case errors.Is(err, cached.ErrClosed):
+	case errors.Is(err, cached.ErrClosed), errors.Is(err, segment.ErrClosed):
 		return stopping
 	case errors.Is(err, cached.ErrTimeExhausted):
 		return timeExhausted
 	case errors.Is(err, cached.ErrLeaseExhausted):
 		return noLease
+	case errors.Is(err, segment.ErrEmpty):
+		return noRange
+	case errors.Is(err, segment.ErrExhausted), errors.Is(err, segment.ErrWentBack), errors.Is(err, segment.ErrInvalidRange):
+		return segmentEnded
 	case isAhead:
 		return tooFarAhead.after(ahead.RetryIn)
 	case errors.Is(err, cached.ErrEmpty):

@@ -264,7 +264,7 @@ func TestProblemsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unacceptable, hasBody, longURL, unauthorized,
-		tooManyIDs, overloaded, noneReady, tooFarAhead, noLease, stopping, timeExhausted, internal} {
+		tooManyIDs, overloaded, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
 		if !strings.Contains(string(page), "\n#### "+p.name+"\n") {
 			t.Errorf("SERVICE.md has no heading %s", p.name)
 		}

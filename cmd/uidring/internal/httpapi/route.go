@@ -10,6 +10,8 @@ import (
 )
 
 const (
+	segmentsPath = "/v1/segments/"
+
 	longestURL  = 2048 // bytes
 	mostScrapes = 4    // at once
 
@@ -35,6 +37,7 @@ type route struct {
 type routes struct {
 	exact         map[string]*route // by path
 	parse, assets *route            // by prefix of the path; assets is nil without a page
+	segment       *route            // by prefix of the path; nil without segments
 	unknown       *route
 }
 
@@ -47,6 +50,8 @@ func (t *routes) find(path string) *route {
 		return t.parse
 	case strings.HasPrefix(path, "/assets/") && t.assets != nil:
 		return t.assets
+	case strings.HasPrefix(path, segmentsPath) && t.segment != nil:
+		return t.segment
 	}
 	return t.unknown
 }
@@ -69,6 +74,9 @@ func (s *Server) newRoutes(m *metrics) routes {
 		},
 		parse:   add(parsePath+"{id}", route{handle: s.parse, limiter: api}),
 		unknown: add("unknown", route{handle: unknownPath, limiter: public, open: true}),
+	}
+	if len(s.segments) > 0 {
+		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, limiter: api})
 	}
 	if page := s.cfg.Page; page != nil {
 		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public, open: true})

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/segment"
 )
 
 func openEtcd(s *Store, u *url.URL, namespace string) error {
@@ -48,5 +49,6 @@ func openEtcd(s *Store, u *url.URL, namespace string) error {
 		return fmt.Errorf("%w at %s: %w; check that the servers run, and address, user and password", ErrNoLogin, u.Host, err)
 	}
 	s.Store, s.close = etcdassigner.LeaseStore(client, namespace), client.Close
+	s.segments = func(bool) segment.Source { return etcdassigner.SegmentSource(client) }
 	return nil
 }

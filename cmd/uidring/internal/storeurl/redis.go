@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/uidring/uidring/assigner/redisassigner"
+	"github.com/uidring/uidring/segment"
 )
 
 // openRedis opens a server, a primary that Sentinels watch, or a cluster. The parsers of go-redis
@@ -34,6 +35,9 @@ func openRedis(s *Store, u *url.URL, namespace string) error {
 		return err
 	}
 	s.Store, s.close = redisassigner.LeaseStore(client, namespace), client.Close
+	s.segments = func(allowUndurable bool) segment.Source {
+		return redisassigner.SegmentSource(client, redisassigner.SegmentConfig{AllowUndurable: allowUndurable})
+	}
 	return nil
 }
 

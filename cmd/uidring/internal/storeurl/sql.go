@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/segment"
 )
 
 // dialTimeout is the time limit for a new connection, unless the URL has another.
@@ -22,6 +23,9 @@ const dialTimeout = 5 * time.Second
 func (s *Store) use(db *sqlx.DB, namespace string) {
 	s.Store = sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 	s.create = func(ctx context.Context) error { return sqlassigner.Apply(ctx, db, sqlassigner.Config{}) }
+	s.segments = func(allowUndurable bool) segment.Source {
+		return sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: allowUndurable})
+	}
 	s.close = db.Close
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/segment"
 )
 
 // A kind is a kind of store.
@@ -65,11 +66,12 @@ var ErrNoLogin = errors.New("cannot log in")
 type Store struct {
 	assigner.Store
 
-	name   string // the URL without user, password and parameters
-	path   string // of the file or folder, "" for a server
-	create func(context.Context) error
-	blank  func(context.Context) (bool, error)
-	close  func() error
+	name     string // the URL without user, password and parameters
+	path     string // of the file or folder, "" for a server
+	create   func(context.Context) error
+	blank    func(context.Context) (bool, error)
+	segments func(allowUndurable bool) segment.Source
+	close    func() error
 }
 
 // Open returns the store of a namespace by URL. It creates nothing. It connects only to an etcd
@@ -118,6 +120,10 @@ func (s *Store) Blank(ctx context.Context) (bool, error) {
 	}
 	return s.blank(ctx)
 }
+
+// SegmentSource returns a source with counters beside the leases. Counters belong to the store, not
+// to the namespace. allowUndurable accepts a store that may forget ranges.
+func (s *Store) SegmentSource(allowUndurable bool) segment.Source { return s.segments(allowUndurable) }
 
 // Close ends the connections. A second call does nothing, or returns an error of the driver.
 func (s *Store) Close() error {
@@ -179,6 +185,9 @@ func openFile(s *Store, u *url.URL, _ string) error {
 		path = path[1:]
 	}
 	s.Store, s.path = fileassigner.LeaseStore(path), filepath.Clean(path)
+	s.segments = func(allowUndurable bool) segment.Source {
+		return fileassigner.SegmentSource(path, fileassigner.SegmentConfig{AllowUndurable: allowUndurable})
+	}
 	s.blank = func(ctx context.Context) (bool, error) {
 		meta, err := s.LoadMeta(ctx)
 		return err == nil && meta.Version == 0, err

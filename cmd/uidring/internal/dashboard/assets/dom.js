@@ -19,6 +19,14 @@ export function show(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// rows fills a <tbody>; the first text of a row is its head. It changes texts in place, as list does.
+export function rows(body, texts) {
+  if (body.children.length !== texts.length) {
+    body.replaceChildren(...texts.map((row) => make('tr', {}, ...row.map((_, i) => make(i ? 'td' : 'th', i ? {class: 'number'} : {scope: 'row'})))));
+  }
+  texts.forEach((row, y) => row.forEach((text, x) => show(body.children[y].children[x], text)));
+}
+
 // list fills a <dl> with [term, value, note?]. It changes texts in place: what somebody has marked, or is having read to
 // them, stays.
 export function list(dl, rows) {

@@ -3,7 +3,7 @@
 import {Refusal, request, token} from './api.js';
 import {picture, split} from './bits.js';
 import * as charts from './charts.js';
-import {$, list, make, show} from './dom.js';
+import {$, list, rows, show} from './dom.js';
 import {clock, distance, duration, instant, integer} from './format.js';
 import {Stream} from './stream.js';
 
@@ -167,15 +167,21 @@ function update(stats) {
   charts.add(stats);
   worker(stats);
   table();
+  segments(stats.segments ?? []);
   list($('counters'), counters.map(([key, name, meaning]) => [name, integer(stats[key]), meaning]));
 }
 
 function table() {
   if (!$('readings').open) return;
-  $('readings-body').replaceChildren(...charts.rows(20).map((row) => make('tr', {},
-    ...row.map((text, i) => make(i ? 'td' : 'th', i ? {class: 'number'} : {scope: 'row'}, text)))));
+  rows($('readings-body'), charts.rows(20));
 }
 $('readings').addEventListener('toggle', table);
+
+function segments(all) {
+  $('segments').hidden = all.length === 0;
+  rows($('segments-body'), all.map(({name, last, ranges, step}) =>
+    [name, last === '0' ? '–' : integer(last), integer(ranges), step === '0' ? '–' : integer(step)]));
+}
 
 function worker(stats) {
   const {layout} = about;

@@ -1,0 +1,251 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"math"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/cmd/uidring/internal/segments"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/segment"
+)
+
+const (
+	segmentRoute = segmentsPath + "{name}"
+	ordersPath   = segmentsPath + "orders"
+)
+
+func folder(dir string) segment.Source {
+	return fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{AllowUndurable: true})
+}
+
+// newSegments returns the segments orders and unused, with counters in a folder.
+func newSegments(t *testing.T, dir string) *segments.Set {
+	t.Helper()
+	set := segments.New([]string{"unused", "orders"}, folder(dir), slog.New(slog.DiscardHandler))
+	t.Cleanup(set.Close)
+	return set
+}
+
+// begunSegments is newSegments after the ID 1 of orders. It waits for the first range longer than a
+// request does.
+func begunSegments(t *testing.T) *segments.Set {
+	t.Helper()
+	set := newSegments(t, t.TempDir())
+	if id, err := set.All()[0].NextContext(t.Context()); err != nil || id != 1 {
+		t.Fatalf("the first ID is %d, %v; want 1", id, err)
+	}
+	return set
+}
+
+// usedUp returns a folder whose counter orders has reached its end.
+func usedUp(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := segment.Recover(t.Context(), folder(dir), "orders", math.MaxInt64-10); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestSegmentsCountInAllForms(t *testing.T) {
+	s := newServer(t, Config{Segments: begunSegments(t)})
+	for _, row := range []struct{ query, accept, contentType, body string }{
+		{"", "", "application/json", `{"id":"2"}` + "\n"},
+		{"?n=1", "", "application/json", `{"ids":["3"]}` + "\n"},
+		{"?n=3", "", "application/json", `{"ids":["4","5","6"]}` + "\n"},
+		{"?form=base32", "text/plain", "text/plain; charset=utf-8", "0000000000007\n"},
+		{"?n=2&form=decimal", "text/plain", "text/plain; charset=utf-8", "8\n9\n"},
+		{"?n=2", "application/octet-stream", "application/octet-stream", "\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x0b"},
+	} {
+		w := call(s, ordersPath+row.query, "Accept", row.accept)
+		if w.Code != 200 || w.Body.String() != row.body || w.Header().Get("Content-Type") != row.contentType {
+			t.Errorf("%s as %q: %d, %s, %q; want 200, %s, %q", row.query, row.accept, w.Code, w.Header().Get("Content-Type"), w.Body, row.contentType, row.body)
+		}
+	}
+	head := httptest.NewRecorder()
+	s.ServeHTTP(head, request(t, "HEAD", ordersPath+"?n=100"))
+	if head.Code != 200 || head.Body.Len() > 0 {
+		t.Errorf("HEAD: %d, %q; want 200 without a body", head.Code, head.Body)
+	}
+	if body := call(s, ordersPath).Body.String(); body != `{"id":"12"}`+"\n" {
+		t.Errorf("after HEAD: %s, want the ID 12", body)
+	}
+}
+
+// TestABatchOfASegmentSpansRanges draws more IDs than the first ranges have. A slow machine has
+// them at a later attempt, since the ranges grow.
+func TestABatchOfASegmentSpansRanges(t *testing.T) {
+	s := newServer(t, Config{Segments: begunSegments(t)})
+	var w *httptest.ResponseRecorder
+	poll.Until(t, "a batch", func() bool {
+		w = call(s, ordersPath+"?n=100000", "Accept", "text/plain")
+		return w.Code != 503
+	})
+	ids := decode(t, "text/plain", w.Body.String())
+	if w.Code != 200 || len(ids) != 100_000 {
+		t.Fatalf("%d, %d IDs: %.200s", w.Code, len(ids), w.Body)
+	}
+	for i, id := range ids {
+		if id != ids[0]+int64(i) {
+			t.Fatalf("ID %d of the batch from %d is %d, want consecutive IDs", i+1, ids[0], id)
+		}
+	}
+}
+
+func TestWrongRequestsForSegments(t *testing.T) {
+	dir := t.TempDir()
+	s := newServer(t, Config{MaxBatch: 50, Segments: newSegments(t, dir)})
+	for _, row := range []struct{ url, accept, name, detail string }{
+		{"/v1/segments/invoices", "", "not-found", "This server has no such segment."},
+		{"/v1/segments/", "", "not-found", "This server has no such segment."},
+		{"/v1/segments/orders/1", "", "not-found", "This server has no such segment."},
+		{"/v1/segments", "", "not-found", "There is nothing under this path; see /openapi.json."},
+		{ordersPath + "?n=", "", "bad-request", `Parameter n is "", allowed: 1 to 50.`},
+		{ordersPath + "?n=51", "", "bad-request", `Parameter n is "51", allowed: 1 to 50.`},
+		{ordersPath + "?n=1&n=2", "", "bad-request", "Parameter n is given 2 times, allowed: once."},
+		{ordersPath + "?m=1", "", "bad-request", "The query has an unknown parameter, allowed: n, form."},
+		{ordersPath + "?form=hex", "", "bad-request", `Parameter form is "hex", allowed: decimal, base32, base62.`},
+		{ordersPath, "text/html", "not-acceptable", "Accept allows none of application/json, text/plain, application/octet-stream."},
+	} {
+		var headers []string
+		if row.accept != "" {
+			headers = []string{"Accept", row.accept}
+		}
+		answer := call(s, row.url, headers...).Result()
+		body, _ := io.ReadAll(answer.Body)
+		if p := wantProblem(t, answer, string(body), row.name); p.Detail != row.detail {
+			t.Errorf("%s: %q, want %q", row.url, p.Detail, row.detail)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("the folder has %v, %v; want no counter without a valid request", files, err)
+	}
+	without := call(newServer(t, Config{}), ordersPath)
+	if without.Code != 404 || !strings.Contains(without.Body.String(), "nothing under this path") {
+		t.Errorf("a server without segments: %d, %s; want 404", without.Code, without.Body)
+	}
+}
+
+// TestSegmentsHaveTheLimitsOfIDs: the token and the rate are common to all routes.
+func TestSegmentsHaveTheLimitsOfIDs(t *testing.T) {
+	tokens := newTokens(t, "alice "+alice)
+	s := newServer(t, Config{Tokens: func() Tokens { return tokens }, Rate: 0.001, Burst: 10, MaxBatch: 10, Segments: begunSegments(t)})
+	if w := call(s, ordersPath); w.Code != 401 {
+		t.Errorf("without a token: %d, want 401", w.Code)
+	}
+	bearer := []string{"Authorization", "Bearer " + alice}
+	for _, row := range []struct {
+		url    string
+		status int
+	}{{ordersPath + "?n=4", 200}, {"/v1/ids?n=4", 200}, {ordersPath + "?n=3", 429}, {ordersPath + "?n=2", 200}, {ordersPath, 429}} {
+		if w := call(s, row.url, bearer...); w.Code != row.status {
+			t.Errorf("%s: %d, want %d: %s", row.url, w.Code, row.status, w.Body)
+		}
+	}
+}
+
+// TestASegmentWithoutItsStore answers with an error that names no folder, leaves the service ready,
+// and serves when the store is there.
+func TestASegmentWithoutItsStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "counters")
+	s := newServer(t, Config{Segments: newSegments(t, dir)})
+	for range 2 {
+		answer := call(s, ordersPath).Result()
+		body, _ := io.ReadAll(answer.Body)
+		wantProblem(t, answer, string(body), "no-range")
+		if answer.Header.Get("Retry-After") != "1" || strings.Contains(string(body), dir) {
+			t.Errorf("Retry-After %q, %s; want 1, and no path", answer.Header.Get("Retry-After"), body)
+		}
+	}
+	wantReady(t, s, "")
+	if body := call(s, "/metrics").Body.String(); !strings.Contains(body, `uidring_segment_failed_sources{segment="orders"} 1`+"\n") {
+		t.Errorf("no failed source in\n%s", body)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	poll.Until(t, "an ID", func() bool { return call(s, ordersPath).Code == 200 })
+}
+
+func TestASegmentThatHasEnded(t *testing.T) {
+	s := newServer(t, Config{Segments: newSegments(t, usedUp(t))})
+	answer := call(s, ordersPath).Result()
+	body, _ := io.ReadAll(answer.Body)
+	if p := wantProblem(t, answer, string(body), "segment-ended"); p.Status != 500 {
+		t.Errorf("%d, want 500", p.Status)
+	}
+	wantReady(t, s, "")
+}
+
+// TestClosedSegmentsAreShuttingDown, also a segment without a request before.
+func TestClosedSegmentsAreShuttingDown(t *testing.T) {
+	set := begunSegments(t)
+	s := newServer(t, Config{Segments: set})
+	if w := call(s, ordersPath); w.Code != 200 {
+		t.Fatal(w.Body)
+	}
+	set.Close()
+	for _, path := range []string{ordersPath, segmentsPath + "unused"} {
+		answer := call(s, path).Result()
+		body, _ := io.ReadAll(answer.Body)
+		wantProblem(t, answer, string(body), "shutting-down")
+	}
+}
+
+func TestSegmentsHaveMetricsByName(t *testing.T) {
+	s := newServer(t, Config{Segments: begunSegments(t)})
+	for path, times := range map[string]int{ordersPath: 3, ordersPath + "?n=7": 1, segmentsPath + "a": 1, segmentsPath + "b": 1} {
+		for range times {
+			call(s, path)
+		}
+	}
+	poll.Until(t, "the second range", func() bool { return s.cfg.Segments.All()[0].Stats().Ranges == 2 })
+	body := call(s, "/metrics").Body.String()
+	for _, line := range []string{
+		`uidring_http_requests_total{code="200",route="/v1/segments/{name}"} 4`,
+		`uidring_http_requests_total{code="404",route="/v1/segments/{name}"} 2`,
+		`uidring_segment_issued_ids_total{segment="orders"} 11`,
+		`uidring_segment_issued_ids_total{segment="unused"} 0`,
+		`uidring_segment_remaining_ids{segment="orders"} 1989`,
+		`uidring_segment_failed_sources{segment="orders"} 0`,
+		`uidring_segment_fetches_total{segment="orders"} 2`,
+		`uidring_segment_fetch_failures_total{segment="orders"} 0`,
+	} {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			t.Errorf("no %s in\n%s", line, body)
+		}
+	}
+	if stats := s.cfg.Segments.All()[0].Stats(); stats.Last != 11 {
+		t.Errorf("the last ID is %d, want 11", stats.Last)
+	}
+}
+
+// silent is a source whose store does not answer.
+type silent struct{}
+
+func (silent) Advance(ctx context.Context, _ string, _ int64) (segment.Range, error) {
+	<-ctx.Done()
+	return segment.Range{}, ctx.Err()
+}
+
+// TestOneRequestForASegmentWaits: the requests after it are refused at once until a range arrives.
+func TestOneRequestForASegmentWaits(t *testing.T) {
+	s := newServer(t, Config{Segments: segments.New([]string{"orders"}, silent{}, slog.New(slog.DiscardHandler))})
+	t.Cleanup(s.cfg.Segments.Close)
+	for i := range 5 {
+		started := time.Now()
+		w := call(s, ordersPath)
+		if took := time.Since(started); w.Code != 503 || (took >= patience) != (i == 0) {
+			t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, patience)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package segments
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// firstPause and longestPause bound the pause before the next attempt to make a generator. The
+// pause doubles with each failure, since each failure makes a log record.
+const firstPause, longestPause = time.Second, 15 * time.Second
+
+// A Segment issues the IDs of one counter. Any number of goroutines may use it.
+type Segment struct {
+	set      *Set
+	cfg      segment.Config
+	begun    bool                  // guarded by set.mu
+	answered chan struct{}         // closed when state is set for the first time
+	state    atomic.Pointer[state] // nil: the first attempt has not ended
+	last     atomic.Int64          // the largest ID issued
+
+	mu   sync.Mutex
+	ends []int64 // the last IDs of the ranges that may have IDs left
+}
+
+// A state is a generator, or the error of the last attempt to make it.
+type state struct {
+	generator *segment.Generator
+	err       error
+}
+
+// Name returns the name of the counter.
+func (s *Segment) Name() string { return s.cfg.Name }
+
+// Reserve is the method of segment.Generator. It returns segment.ErrEmpty until the generator has
+// its first range.
+func (s *Segment) Reserve(n int) (first int64, got int, err error) {
+	b := s.state.Load()
+	if b == nil {
+		s.begin()
+		return 0, 0, segment.ErrEmpty
+	}
+	if b.err != nil {
+		return 0, 0, b.err
+	}
+	if first, got, err = b.generator.Reserve(n); err == nil {
+		s.issued(first + int64(got) - 1)
+	}
+	return first, got, err
+}
+
+// NextContext is the method of segment.Generator. It waits for the first attempt to make the
+// generator, but not for later ones.
+func (s *Segment) NextContext(ctx context.Context) (int64, error) {
+	s.begin()
+	select {
+	case <-s.answered:
+	case <-ctx.Done():
+		return 0, fmt.Errorf("%w: %w", segment.ErrEmpty, ctx.Err())
+	}
+	b := s.state.Load()
+	if b.err != nil {
+		return 0, b.err
+	}
+	id, err := b.generator.NextContext(ctx)
+	if err == nil {
+		s.issued(id)
+	}
+	return id, err
+}
+
+// begin starts the generator, unless that was done before.
+func (s *Segment) begin() {
+	s.set.mu.Lock()
+	defer s.set.mu.Unlock()
+	if s.begun {
+		return
+	}
+	s.begun = true
+	if s.set.ctx.Err() != nil {
+		s.become(&state{err: segment.ErrClosed})
+		return
+	}
+	s.set.attempts.Go(s.open)
+}
+
+// open makes the generator. It tries again until the set is closed: a generator retries by itself
+// only after its first range.
+func (s *Segment) open() {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		g, err := segment.NewContext(s.set.ctx, s.cfg)
+		s.become(&state{g, err})
+		if err == nil {
+			return
+		}
+		select {
+		case <-s.set.ctx.Done():
+			s.become(&state{err: segment.ErrClosed})
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (s *Segment) become(next *state) {
+	if s.state.Swap(next) == nil {
+		close(s.answered)
+	}
+}
+
+// issued raises last to id.
+func (s *Segment) issued(id int64) {
+	for last := s.last.Load(); id > last && !s.last.CompareAndSwap(last, id); last = s.last.Load() {
+	}
+}
+
+// fetched notes a range.
+func (s *Segment) fetched(info segment.FetchedInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ends = append(s.left(), info.Range.Last)
+}
+
+// left returns the ends above the last ID.
+func (s *Segment) left() []int64 {
+	last := s.last.Load()
+	return slices.DeleteFunc(s.ends, func(end int64) bool { return end <= last })
+}
+
+// Stats is the state of a segment.
+type Stats struct {
+	Name   string
+	Last   int64 // the largest ID that this process has issued; 0: none yet
+	Ranges int   // ranges that have IDs left
+	Step   int64 // size of the next range; 0 before the first range
+	segment.Stats
+}
+
+// Stats returns a snapshot.
+func (s *Segment) Stats() Stats {
+	stats := Stats{Name: s.cfg.Name}
+	if b := s.state.Load(); b != nil && b.generator != nil {
+		stats.Stats = b.generator.Stats()
+		stats.Step = stats.Sources[0].Step
+	} else if b != nil {
+		stats.Sources = []segment.SourceStats{{Err: b.err}}
+	}
+	stats.Last = s.last.Load()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ends = s.left()
+	stats.Ranges = len(s.ends)
+	return stats
+}

@@ -1,0 +1,80 @@
+// Package segments holds the generators of package segment that the ID service offers by name. A
+// generator begins with the first request for its segment, so that a segment without requests takes
+// no range and needs no store.
+package segments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/segment"
+)
+
+// Most is the largest number of segments of a service: each has metrics of its own.
+const Most = 64
+
+// Check reports all mistakes in the names of segments.
+func Check(names []string) error {
+	var errs []error
+	if len(names) > Most {
+		errs = append(errs, fmt.Errorf("segments has %d names, allowed: up to %d", len(names), Most))
+	}
+	for i, name := range names {
+		if err := assigner.CheckNamespace(name); err != nil {
+			errs = append(errs, fmt.Errorf("segments: %w", err))
+		}
+		if slices.Contains(names[:i], name) {
+			errs = append(errs, fmt.Errorf("segments has %q twice, allowed: once", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A Set holds the segments of a service. Any number of goroutines may use it. A nil Set has none.
+type Set struct {
+	list   []*Segment // in the order of names
+	ctx    context.Context
+	cancel context.CancelFunc // ends ctx
+
+	mu       sync.Mutex // guards Segment.begun, and group against a Close at the same time
+	attempts sync.WaitGroup
+}
+
+// New returns the segments with names that Check accepts, from one source. It does not call the
+// source.
+func New(names []string, source segment.Source, logger *slog.Logger) *Set {
+	t := new(Set)
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		s := &Segment{set: t, answered: make(chan struct{})}
+		s.cfg = segment.Config{Name: name, Source: source, OnEmpty: segment.Reject, Logger: logger, Trace: segment.Trace{Fetched: s.fetched}}
+		t.list = append(t.list, s)
+	}
+	return t
+}
+
+// All returns the segments in the order of their names.
+func (t *Set) All() []*Segment {
+	if t == nil {
+		return nil
+	}
+	return t.list
+}
+
+// Close ends the generators. Requests after it get segment.ErrClosed.
+func (t *Set) Close() {
+	t.cancel()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.attempts.Wait()
+	for _, s := range t.list {
+		if b := s.state.Load(); b != nil && b.generator != nil {
+			_ = b.generator.Close() // always nil
+		}
+	}
+}
