@@ -20,7 +20,7 @@ const (
 	// lossyWindow is the window of leases on a lossy store. A claim takes lossyWindow and
 	// clockBound. A lease ends a window after its last renewal, so a busy machine may delay a case
 	// by at most that.
-	lossyWindow = 2 * time.Second
+	lossyWindow = 4 * time.Second
 	// clockBound is the MaxSkew of cases that wait for a quarantine.
 	clockBound = time.Second
 )

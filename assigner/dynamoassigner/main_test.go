@@ -51,7 +51,13 @@ func serve(t *testing.T) *testserver.Server {
 
 func makeTable(t *testing.T, server *testserver.Server) {
 	t.Helper()
-	if _, err := connect(server.DSN()).CreateTable(t.Context(), dynamoassigner.Table(table)); err != nil {
+	client := connect(server.DSN())
+	_, err := client.CreateTable(t.Context(), dynamoassigner.Table(table))
+	if err == nil { // the table takes no items before it is active
+		wait := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 10 * time.Millisecond })
+		err = wait.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: new(table)}, time.Minute)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
