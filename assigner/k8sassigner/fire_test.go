@@ -141,7 +141,10 @@ func insist(ctx context.Context, f func() error) (err error) {
 		if err = f(); err == nil || errors.Is(err, assigner.ErrWorkerRowLost) {
 			return err
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -75,15 +76,7 @@ func create(t *testing.T, js jetstream.JetStream, cfg jetstream.StreamConfig) je
 // eventually repeats a call until it succeeds, as it does once the servers have elected a leader.
 func eventually(t *testing.T, call func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		err := call()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+	poll.Succeeds(t, "an answer of NATS", call)
 }
 
 // fixture returns a function that opens empty namespaces on some servers. Each handle is connected

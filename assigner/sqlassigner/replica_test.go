@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
@@ -67,17 +68,15 @@ func follow(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
 	storetest.Exec(t, db, "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT="+port+", MASTER_USER='root', MASTER_USE_GTID=slave_pos",
 		"START SLAVE")
 	const equalIDs = 1593
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	poll.Succeeds(t, "a replica refused for its server_id", func() error {
 		state := make(map[string]any)
 		if err := db.QueryRowx("SHOW SLAVE STATUS").MapScan(state); err != nil {
-			t.Fatal(err)
+			return err
 		}
-		if state["Last_IO_Errno"] == int64(equalIDs) {
-			break
+		if state["Last_IO_Errno"] != int64(equalIDs) {
+			return fmt.Errorf("state %v, want error %d", state, equalIDs)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("state %v, want error %d", state, equalIDs)
-		}
-	}
+		return nil
+	})
 	storetest.Exec(t, db, "STOP SLAVE", "SET GLOBAL server_id = 12", "START SLAVE")
 }

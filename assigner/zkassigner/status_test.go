@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/zkassigner"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -65,17 +66,13 @@ func copyTree(t *testing.T, conn *zk.Conn, from, to string) {
 }
 
 // look waits for the client to connect again after a restart.
-func look(t *testing.T, s assigner.Store) assigner.Status {
+func look(t *testing.T, s assigner.Store) (status assigner.Status) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		status, err := s.Status(t.Context())
-		if err == nil {
-			return status
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+	poll.Succeeds(t, "an answer of ZooKeeper", func() (err error) {
+		status, err = s.Status(t.Context())
+		return err
+	})
+	return status
 }
 
 // The server rejects sessions that have seen later transactions, so that a restored server serves

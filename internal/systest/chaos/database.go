@@ -37,7 +37,7 @@ func openDatabase(ctx context.Context, dsn string, alloc *bitsalloc.Allocator) (
 	return &database{db: db, store: sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{}), alloc: alloc}, nil
 }
 
-// occupy takes all worker IDs of the layout but the ones that the processes share.
+// occupy takes all worker IDs of the layout except the IDs for the processes.
 func (d *database) occupy(ctx context.Context, o options) error {
 	const forever = 1000 * time.Hour
 	domain := assigner.Domain{Layout: o.layout(), Epoch: d.alloc.Epoch(), Now: func() int64 { return d.alloc.Delta(time.Now()) }}
