@@ -127,10 +127,15 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 		}
 		return err
 	}
-	api, err := s.api(generator)
+	api, page, err := s.api(generator)
 	if err != nil {
 		return errors.Join(err, h.Close(), <-failed, generator.Close())
 	}
+	shown, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the page lives until the process stops
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() { page.Run(shown) })
 	s.readiness.open(api)
 	s.notify(daemon.SdNotifyReady)
 	s.logger.Info("ready", "page", s.pageURL(l.Addr()), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,

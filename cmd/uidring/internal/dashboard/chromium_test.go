@@ -222,3 +222,8 @@ const (
 	live  = "document.getElementById('state').dataset.state === 'live'"
 	shown = "document.querySelector('#worker-bits .bit') !== null"
 )
+
+// verdictIs is an expression for the title of the verdict.
+func verdictIs(title string) string {
+	return fmt.Sprintf("document.getElementById('verdict-title').innerText === %q", title)
+}
