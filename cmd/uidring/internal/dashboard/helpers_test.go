@@ -59,7 +59,7 @@ func newServiceWith(t *testing.T, cfg cached.Config, tokens string, window time.
 		t.Fatal(err)
 	}
 	if cfg.Assigner == nil {
-		cfg.Assigner = s.leased("")
+		cfg.Assigner = s.leased("ids-1 pid 33")
 	}
 	s.generator = testgen.Cached(t, cfg)
 	var err error
@@ -82,7 +82,8 @@ func (s *service) leased(owner string) assigner.Assigner {
 	return assigner.Leased(fileassigner.LeaseStore(s.folder), assigner.LeaseConfig{AllowUndurable: true, Owner: owner, Window: s.window})
 }
 
-// loseStore takes the store away, and returns a func that brings it back.
+// loseStore takes the store away, and returns a func that brings it back, at the latest when the
+// test ends.
 func (s *service) loseStore() (back func()) {
 	s.t.Helper()
 	move := func(from, to string) {
@@ -92,7 +93,9 @@ func (s *service) loseStore() (back func()) {
 		}
 	}
 	move(s.folder, s.folder+".lost")
-	return func() { move(s.folder+".lost", s.folder) }
+	back = sync.OnceFunc(func() { move(s.folder+".lost", s.folder) })
+	s.t.Cleanup(back)
+	return back
 }
 
 func (s *service) url() string { return "http://" + s.addr }

@@ -100,8 +100,9 @@ $('pause').addEventListener('click', () => {
   $('retry').focus();
 });
 
-// A page that nobody sees gives its place on the service, and its connection, back.
+// A page that nobody sees gives its place on the service, and its connection, back. Title and icon go on, by /readyz.
 const unseen = 60; // seconds
+const peekEvery = 30; // seconds; browsers may make it a minute
 let hiding;
 let hidden = false; // it is paused for that
 function look() {
@@ -118,6 +119,21 @@ function hide() {
   if (['paused', 'refused'].includes($('state').dataset.state)) return; // there is no connection
   hidden = true;
   pause('The page was out of sight.');
+  peek();
+}
+
+async function peek() {
+  let verdict = {level: 'good', title: 'Ready', more: '', detail: ''};
+  try {
+    await request('readyz', {accept: 'text/plain'});
+  } catch (error) {
+    verdict = error instanceof Refusal
+      ? {level: 'bad', title: 'Not ready', more: '', detail: error.message}
+      : {level: 'unknown', title: 'Unknown', more: unknown.disconnected, detail: ''};
+  }
+  if (!hidden) return;
+  judge(verdict);
+  hiding = setTimeout(peek, peekEvery * 1000);
 }
 
 document.addEventListener('visibilitychange', look);
