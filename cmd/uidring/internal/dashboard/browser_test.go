@@ -311,6 +311,11 @@ func formats(t *testing.T, browser context.Context) {
 		{"duration(90000)", "1 d 1 h"},
 		{"duration(8.5 * 365.2425 * 86400)", "8.5 years"},
 		{"duration(292e6 * 365.2425 * 86400)", "292,000,000 years"},
+		{"latency(0.00019)", "190 µs"},
+		{"latency(0.0000001)", "1 µs"},
+		{"latency(0.0009996)", "1 ms"},
+		{"latency(0.25)", "250 ms"},
+		{"latency(0)", "0 s"},
 		{"signed(-12.34)", "−12.3 s"},
 		{"signed(1.5)", "+1.5 s"},
 		{"signed(0)", "0 s"},
@@ -675,7 +680,7 @@ func accessible(t *testing.T, browser context.Context) {
 		p.do(chromedp.Click("#draw"), chromedp.Click("#readings summary"), chromedp.Click("#internals summary"))
 		p.await("!document.getElementById('decoded').hidden && document.querySelector('#readings-body tr') !== null")
 		p.await("document.querySelector('#servers-body tr') !== null")
-		p.scan(on.name+", decoded")
+		p.scan(on.name + ", decoded")
 		if on == phone {
 			continue // the rest is as above, in the colours of light
 		}
@@ -683,7 +688,7 @@ func accessible(t *testing.T, browser context.Context) {
 		p.await("document.getElementById('decode-error').innerText !== ''")
 		public.stop()
 		p.await("!document.getElementById('trouble').hidden")
-		p.scan(on.name+", refused and disconnected")
+		p.scan(on.name + ", refused and disconnected")
 		public.start()
 	}
 	private := newService(t, cached.Config{}, "team "+secret+"\n")
@@ -692,6 +697,6 @@ func accessible(t *testing.T, browser context.Context) {
 		p.await("!document.getElementById('sign-in').hidden")
 		p.enter("not-the-token")
 		p.await("document.getElementById('sign-in-error').innerText !== ''")
-		p.scan(on.name+", sign in")
+		p.scan(on.name + ", sign in")
 	}
 }

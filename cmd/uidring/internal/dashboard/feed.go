@@ -88,7 +88,7 @@ func (f *feed) rates(p *point, r *reading) {
 		p.Requests = perSecond(r.traffic.answered - f.last.traffic.answered)
 		p.Refused = perSecond(r.traffic.refused - f.last.traffic.refused)
 		p.Failed = perSecond(r.traffic.failed - f.last.traffic.failed)
-		p.P99 = r.traffic.p99(f.last.traffic)
+		p.P99 = r.traffic.p99(f.recent[0].traffic)
 	}
 }
 

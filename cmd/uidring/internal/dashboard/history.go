@@ -33,7 +33,7 @@ type point struct {
 	Requests    number `json:"requests"`    // per second, of /v1; null in a first reading
 	Refused     number `json:"refused"`     // of them with status 4xx
 	Failed      number `json:"failed"`      // of them with status 5xx
-	P99         number `json:"p99"`         // seconds; null without requests
+	P99         number `json:"p99"`         // seconds, of the last ten seconds; null without requests
 }
 
 // A history has the points of the last 15 minutes, oldest first, as one column per value.

@@ -38,6 +38,7 @@ func takePictures(t *testing.T, browser context.Context) {
 			testgen.Cached(t, cached.Config{DatacenterID: 21, Assigner: s.leased(owner)})
 		}
 		s.stop()
+		s.interval = time.Second
 		s.version = build.Main.Version // the pictures in docs tell no lies
 		s.start()
 		return s
@@ -55,11 +56,12 @@ func takePictures(t *testing.T, browser context.Context) {
 	show("empty", light, 2600, shown, "!document.getElementById('servers').hidden")
 	s.load(200, 20*time.Millisecond)
 	s.ask(5 * time.Millisecond)
-	for _, on := range []device{light, dark, phone} {
+	for _, on := range []device{light, dark, phone} { // the first waits longer than one await may
 		p := open(t, browser, s, on, offline...)
 		p.do(chromedp.EmulateViewport(on.width, map[device]int64{light: 2020, dark: 2020, phone: 4400}[on]))
 		p.await(shown)
 		p.await("/ in the last ([345]. s|.* min.*)$/.test(document.querySelector('#chart-rate .range').innerText)")
+		p.await("/ in the last (5. s|.* min.*)$/.test(document.querySelector('#chart-rate .range').innerText)")
 		p.do(chromedp.Click("#draw"))
 		p.await("!document.getElementById('decoded').hidden")
 		p.picture("page-" + on.name)

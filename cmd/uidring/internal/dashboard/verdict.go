@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -128,12 +129,12 @@ func refusing(s situation) (verdict, bool) {
 			v.More, v.Detail = ": "+uncapped(s.refusal.title), v.Detail+" "+s.refusal.detail
 		}
 		return v, true
-	case s.failed > 0:
-		return verdict{warn, "Issuing, with errors", "",
-			count(int(s.failed+0.5), "request") + " in the last 10 s got an answer with status 5xx. The metrics and the log say which."}, true
 	case len(s.segments) > 0:
 		return verdict{warn, "Issuing, not from all segments", ": no range for " + strings.Join(s.segments, ", "),
 			"Their counters have given no further range. The log says why."}, true
+	case s.failed > 0:
+		return verdict{warn, "Issuing, with errors", "",
+			count(int(s.failed+0.5), "request") + " in the last 10 s got an answer with status 5xx. The metrics and the log say which."}, true
 	}
 	return verdict{}, false
 }
@@ -178,12 +179,16 @@ func brief(d time.Duration) string {
 	return fmt.Sprintf("%d h", s/3600)
 }
 
-// count formats n with a noun.
+// count formats n with a noun: "1 ID", "12,345 IDs".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits + " " + noun + "s"
 }
 
 // uncapped writes the first letter small, unless the second is a capital letter.

@@ -151,7 +151,7 @@ func countsRequests(t *testing.T, browser context.Context) {
 	const value = "document.querySelector('#chart-%s .value').innerText"
 	p.await(fmt.Sprintf(value, "p99") + " === 'no requests' && " + fmt.Sprintf(value, "requests") + " === '0'")
 	s.ask(time.Millisecond)
-	p.await("Number(" + fmt.Sprintf(value, "requests") + ".replaceAll(',', '')) > 0 && / m?s$/.test(" + fmt.Sprintf(value, "p99") + ")")
+	p.await("Number(" + fmt.Sprintf(value, "requests") + ".replaceAll(',', '')) > 0 && / (m|µ)?s$/.test(" + fmt.Sprintf(value, "p99") + ")")
 	s.loseStore()
 	p.await("/^[1-9][^ ]*\\/s failed/.test(document.querySelector('#chart-requests .note').innerText) && document.querySelector('#chart-requests .value').classList.contains('bad')")
 }

@@ -1,6 +1,6 @@
 // The charts. Each has its present value as text beside it; the picture adds how it came about.
 
-import {brief, clock, duration, integer, percent, rate, short, signed} from './format.js';
+import {brief, clock, duration, integer, latency, percent, rate, short, signed} from './format.js';
 import {make} from './dom.js';
 import {Ring} from './ring.js';
 
@@ -45,9 +45,9 @@ const kinds = [
   },
   {
     id: 'p99', title: 'HTTP response time, 99 %', unit: '', none: 'no requests', requests: true,
-    of: (s) => s.p99, value: duration, axis: brief, steps, range: (low, high) => [0, Math.max(0.001, high * 1.1)],
+    of: (s) => s.p99, value: latency, axis: brief, steps, range: (low, high) => [0, Math.max(0.001, high * 1.1)],
     limits: ({p99}) => [p99], bad: (y, {p99}) => y >= p99,
-    note: ({p99}) => (p99 === null ? 'in the last second' : '99 % of the requests of the last second took no longer'),
+    note: ({p99}) => (p99 === null ? 'in the last 10 s' : '99 % of the requests of the last 10 s took no longer'),
   },
 ];
 
