@@ -58,7 +58,7 @@ func takePictures(t *testing.T, browser context.Context) {
 	s.ask(5 * time.Millisecond)
 	for _, on := range []device{light, dark, phone} { // the first waits longer than one await may
 		p := open(t, browser, s, on, offline...)
-		p.do(chromedp.EmulateViewport(on.width, map[device]int64{light: 2020, dark: 2020, phone: 4400}[on]))
+		p.do(chromedp.EmulateViewport(on.width, map[device]int64{light: 2058, dark: 2058, phone: 4400}[on]))
 		p.await(shown)
 		p.await("/ in the last ([345]. s|.* min.*)$/.test(document.querySelector('#chart-rate .range').innerText)")
 		p.await("/ in the last (5. s|.* min.*)$/.test(document.querySelector('#chart-rate .range').innerText)")
