@@ -3,8 +3,8 @@
 //
 // "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of
 // server-sent events with the data of the page: the events "about" and "history", once, then an
-// event "stats" per interval, and "servers" when the list of servers has changed. The caller of [New] decides which clients may read it; the page asks for a bearer
-// token when it gets 401.
+// event "stats" per interval, and "servers" when the list of servers has changed. The caller of
+// [New] decides which clients may read it; the page asks for a bearer token when it gets 401.
 //
 // The page parses IDs and draws one through the API of the same server: GET /v1/parse/{id} and
 // GET /v1/id. It sends no request to other hosts; its Content-Security-Policy forbids them.

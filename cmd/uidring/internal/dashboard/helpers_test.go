@@ -44,7 +44,8 @@ type service struct {
 	stop      func() // does nothing when it is stopped; closes tabs that cannot be without the service
 }
 
-// newService starts a service with a store of its own. tokens is the text of a token file; empty: no tokens are required.
+// newService starts a service with a store of its own. tokens is the text of a token file; empty:
+// no tokens are required.
 func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 	t.Helper()
 	return newServiceWith(t, cfg, tokens, 30*time.Second)
