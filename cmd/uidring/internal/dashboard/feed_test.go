@@ -43,6 +43,7 @@ func TestRunKeepsTheHistory(t *testing.T) {
 		}{{10 * time.Second, 11}, {10 * time.Minute, 611}, {time.Hour, 900}} {
 			time.Sleep(test.after)
 			synctest.Wait()
+			p.stream.feed.mu.Lock() // for the race detector
 			h := p.stream.feed.history
 			if n := len(h.Time); n != test.want || len(h.P99) != n || float64(h.Time[n-1]-h.Time[0]) != float64(n-1) {
 				t.Errorf("%d readings from %v to %v, want the last %d, one per second", n, h.Time[0], h.Time[n-1], test.want)
@@ -50,6 +51,7 @@ func TestRunKeepsTheHistory(t *testing.T) {
 			if rate, fill := h.Rate[len(h.Rate)-1], h.Fill[len(h.Fill)-1]; rate != 1000 || fill != 50 {
 				t.Errorf("the last reading has rate %v and fill %v, want 1000 and 50", rate, fill)
 			}
+			p.stream.feed.mu.Unlock()
 		}
 		cancel()
 		<-ended
