@@ -96,10 +96,10 @@ func (f *feed) rates(p *point, r *reading) {
 func (f *feed) situation(r *reading, segments []segmentStats) situation {
 	if f.last != nil {
 		switch before := f.last.stats; {
+		case r.stats.Renewals > before.Renewals || r.stats.WorkerID != before.WorkerID:
+			f.failing = false // after a failure too: a lost store fails again soon
 		case r.stats.RenewFailures > before.RenewFailures:
 			f.failing = true
-		case r.stats.Renewals > before.Renewals || r.stats.WorkerID != before.WorkerID:
-			f.failing = false
 		}
 	}
 	f.recent = append(f.recent, r)

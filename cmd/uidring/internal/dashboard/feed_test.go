@@ -106,6 +106,7 @@ func TestAFeedKnowsWhetherTheStoreFails(t *testing.T) {
 			{"renewed again", 2, 2, 7, false},
 			{"lost", 2, 3, 7, true},
 			{"another worker ID", 2, 3, 8, false},
+			{"failed and renewed between two readings", 3, 4, 8, false},
 		} {
 			now.Renewals, now.RenewFailures, now.WorkerID = test.renewals, test.failures, test.worker
 			f.latest()
