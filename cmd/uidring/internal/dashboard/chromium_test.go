@@ -219,8 +219,9 @@ func (p *tab) text(id string) string {
 }
 
 const (
-	live  = "document.getElementById('state').dataset.state === 'live'"
-	shown = "document.querySelector('#worker-bits .bit') !== null"
+	live = "document.getElementById('state').dataset.state === 'live'"
+	// shown: all that comes by itself is there, so that no later part moves a button before a click.
+	shown = "document.querySelector('#worker-bits .bit') !== null && !document.getElementById('servers').hidden"
 )
 
 // verdictIs is an expression for the title of the verdict.

@@ -166,27 +166,34 @@ func (s *service) withSegments(names ...string) {
 // load draws up to n IDs at a time until the test ends.
 func (s *service) load(n int, every time.Duration) {
 	s.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		dst := make([]int64, n)
-		ticker := time.NewTicker(every)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				_, _ = s.generator.Fill(dst[:1+rand.IntN(n)]) // there may be no IDs, which the page shows
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	s.t.Cleanup(func() { cancel(); <-ended })
+	dst := make([]int64, n)
+	s.repeat(every, func(context.Context, int) {
+		_, _ = s.generator.Fill(dst[:1+rand.IntN(n)]) // there may be no IDs, which the page shows
+	})
 }
 
 // ask sends requests to the API until the test ends, one in fifty of them wrong.
 func (s *service) ask(every time.Duration) {
+	s.t.Helper()
+	s.repeat(every, func(ctx context.Context, n int) {
+		path := "/v1/ids?n=10"
+		if n%50 == 49 {
+			path = "/v1/ids?n=0"
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+path, nil)
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		if answer, err := http.DefaultClient.Do(r); err == nil { // else the service is stopped
+			_, _ = io.Copy(io.Discard, answer.Body)
+			_ = answer.Body.Close()
+		}
+	})
+}
+
+// repeat calls do with 0, 1, 2 … until the test ends, and waits for the last call.
+func (s *service) repeat(every time.Duration, do func(ctx context.Context, n int)) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -195,21 +202,9 @@ func (s *service) ask(every time.Duration) {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for n := 0; ; n++ {
-			path := "/v1/ids?n=10"
-			if n%50 == 49 {
-				path = "/v1/ids?n=0"
-			}
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+path, nil)
-			if err != nil {
-				s.t.Error(err)
-				return
-			}
-			if answer, err := http.DefaultClient.Do(r); err == nil { // else the service is stopped
-				_, _ = io.Copy(io.Discard, answer.Body)
-				_ = answer.Body.Close()
-			}
 			select {
 			case <-ticker.C:
+				do(ctx, n)
 			case <-ctx.Done():
 				return
 			}

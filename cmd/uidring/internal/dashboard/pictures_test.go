@@ -53,7 +53,7 @@ func takePictures(t *testing.T, browser context.Context) {
 		p.picture(name)
 		p.close()
 	}
-	show("empty", light, 2600, shown, "!document.getElementById('servers').hidden")
+	show("empty", light, 2600, shown)
 	s.load(200, 20*time.Millisecond)
 	s.ask(5 * time.Millisecond)
 	for _, on := range []device{light, dark, phone} { // the first waits longer than one await may
@@ -70,7 +70,7 @@ func takePictures(t *testing.T, browser context.Context) {
 	s = prepare(5 * time.Second)
 	s.load(300, 10*time.Millisecond)
 	s.ask(5 * time.Millisecond)
-	show("servers", light, 1500, shown, "!document.getElementById('servers').hidden")
+	show("servers", light, 1500, shown)
 	back := s.loseStore()
 	show("store-lost", light, 1500, verdictIs("Store unreachable"))
 	show("store-lost-dark", dark, 1500, verdictIs("Store unreachable"))

@@ -182,7 +182,7 @@ function introduce(data) {
     show($('decode-summary'), '');
     $('decoded').hidden = true;
   }
-  $('servers').hidden = true;
+  if (!about.servers) $('servers').hidden = true;
   samples();
 }
 
