@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -44,6 +45,7 @@ func (cfg Config) resolve() (Config, error) {
 		check(isServer(server), "Servers[%d] is not a valid URL, allowed: http:// or https://, a host, and optionally a port and a path", i)
 	}
 	check(!strings.ContainsAny(cfg.Token, " \t\r\n"), "Token has white space, allowed: a token of the servers")
+	check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment), "Segment %.64q, allowed: 1 to 64 letters, digits, dots, underscores and hyphens", cfg.Segment)
 	check(cfg.Batch >= 0 && cfg.Batch <= largestBatch, "Batch %d, allowed: 0 (1,000) to %d", cfg.Batch, largestBatch)
 	check(cfg.Timeout >= 0, "Timeout %v, allowed: 0 (2s) or more", cfg.Timeout)
 	if cfg.Batch == 0 {
@@ -59,6 +61,8 @@ func (cfg Config) resolve() (Config, error) {
 }
 
 const largestBatch = 100_000
+
+var segmentName = regexp.MustCompile(`^[0-9A-Za-z._-]{1,64}$`)
 
 // isServer reports whether a text is the URL of a server. A password in it would show in errors.
 func isServer(text string) bool {
