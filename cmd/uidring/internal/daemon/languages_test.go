@@ -40,7 +40,7 @@ func TestClientsOutlastTheirServers(t *testing.T) {
 		d.succeeds(r.open(d, goodToken, time.Minute, patience))
 		d.succeeds("take 1 1")
 		if d.name == "python" {
-			d.succeeds("fork 2000") // with IDs in memory
+			d.succeeds("fork 400") // with more IDs in memory
 		}
 	})
 
