@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -102,7 +103,7 @@ func newRound(t *testing.T) *round {
 		r.servers = append(r.servers, serve(t, "--store=sqlite:"+filepath.Join(testserver.DiskFolder(t), "ids.db"),
 			fmt.Sprint("--datacenter=", i), "--layout=31/2/10/20@1s", "--tokens="+tokens))
 	}
-	r.drivers = startDrivers(t)
+	r.drivers = startDrivers(t, r.servers[well].url())
 	for _, d := range r.drivers {
 		d.t, d.issued = t, &r.issued
 		for i := range d.relays {
@@ -169,6 +170,16 @@ func (r *round) pause(i int) {
 		r.t.Skip("this system cannot stop a process")
 	} else if err != nil {
 		r.t.Fatal(err)
+	}
+}
+
+// TestTypesOfTheJavaScriptClient compiles a program that uses index.d.ts.
+func TestTypesOfTheJavaScriptClient(t *testing.T) {
+	compiler := testserver.Program(t, clientsDir+"javascript/node_modules/.bin/tsc", "nodejs, then make servers")
+	out, err := exec.Command(compiler, "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext",
+		"--lib", "es2022,dom,dom.iterable", clientsDir+"javascript/test/types.ts").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
