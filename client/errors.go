@@ -2,7 +2,8 @@ package client
 
 import (
 	"errors"
-	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -28,13 +29,8 @@ type ProblemError struct {
 }
 
 func (e *ProblemError) Error() string {
-	text := fmt.Sprintf("client: %s: status %d", e.Server, e.Status)
-	for _, part := range []string{e.Title, e.Detail} {
-		if part != "" {
-			text += ": " + part
-		}
-	}
-	return text
+	parts := []string{"client", e.Server, "status " + strconv.Itoa(e.Status), e.Title, e.Detail}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 }
 
 // rejects reports whether the request is at fault, so that the server would reject it again.
@@ -49,11 +45,11 @@ type UnavailableError struct {
 }
 
 func (e *UnavailableError) Error() string {
-	text := "client: no server gave IDs in time: " + e.Cause.Error()
+	parts := []string{"client: no server gave IDs in time: " + e.Cause.Error()}
 	for _, err := range e.Servers {
-		text += "; " + strings.TrimPrefix(err.Error(), "client: ")
+		parts = append(parts, strings.TrimPrefix(err.Error(), "client: "))
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 // Unwrap returns Cause and Servers.

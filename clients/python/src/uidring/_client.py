@@ -59,8 +59,8 @@ class Client:
         self._servers = [Server(url, query, headers, batch, timeout, context) for url in urls]
         self._closed = False
         self._reset()
-        self._start()
         _clients.add(self)
+        self._start()
 
     def _reset(self) -> None:
         """Forgets everything, as a forked child must: the parent issues the IDs in memory."""

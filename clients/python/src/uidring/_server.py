@@ -31,6 +31,7 @@ class Server:
         self._target = self._url.path + query
         self._headers, self._batch, self._timeout, self._context = headers, batch, timeout, context
         self._connection: Optional[http.client.HTTPConnection] = None
+        self._interrupted = False
         self.reset()
 
     def reset(self) -> None:
@@ -63,12 +64,13 @@ class Server:
         try:
             return self._request()
         except (ConnectionResetError, BrokenPipeError):
-            if not reused:
+            if not reused or self._interrupted:
                 raise
         return self._request()  # the server had closed the idle connection
 
     def interrupt(self) -> None:
-        """Ends the request under way, from another thread."""
+        """Ends the request under way, from another thread, and its repetition."""
+        self._interrupted = True
         connection = self._connection
         sock = connection.sock if connection else None
         if sock:
