@@ -220,7 +220,7 @@ func (p *tab) text(id string) string {
 
 const (
 	live = "document.getElementById('state').dataset.state === 'live'"
-	// shown: the parts that come by themselves are there, and no longer move a button under a click.
+	// shown: the parts that come by themselves are there, and no longer move a button.
 	shown = "document.querySelector('#worker-bits .bit') !== null && !document.getElementById('servers').hidden"
 )
 
