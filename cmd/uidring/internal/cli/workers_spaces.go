@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -136,7 +136,7 @@ type nodes struct {
 	asJSON bool
 
 	rows []node // the newest first
-	left *int64 // nil: no Go process has stored the layout
+	left *int64 // nil: the layout is unknown
 }
 
 // A node is a row of WORKER_NODE.
@@ -166,15 +166,20 @@ func (n *nodes) read(ctx context.Context, db *sqlx.DB) error {
 		return err
 	}
 	var bits int
-	err = db.QueryRowContext(ctx, fmt.Sprintf("SELECT WORKER_BITS FROM %s_PIN WHERE ID = 1", n.table)).Scan(&bits)
+	err = db.QueryRowContext(ctx, "SELECT WORKER_BITS FROM "+n.pin()+" WHERE ID = 1").Scan(&bits)
 	if err == nil && len(n.rows) > 0 {
 		left := max(0, 1<<bits-1-n.rows[0].Worker)
 		n.left = &left
 	}
-	if errors.Is(err, sql.ErrNoRows) || ctx.Err() == nil { // Java deployments have no such table
-		err = nil
+	return ctx.Err() // Java deployments have no such table
+}
+
+// pin returns the name of the table with the layout, in the letter case of WORKER_NODE.
+func (n *nodes) pin() string {
+	if n.table == strings.ToLower(n.table) {
+		return n.table + "_pin"
 	}
-	return err
+	return n.table + "_PIN"
 }
 
 func (n *nodes) print() error {
@@ -185,7 +190,7 @@ func (n *nodes) print() error {
 		}{n.left, append([]node{}, n.rows...)})
 	}
 	if n.s.tables {
-		text := "unknown: no Go process has used the table"
+		text := "unknown: no layout can be read from " + n.pin()
 		if n.left != nil {
 			text = decimalText(*n.left)
 		}

@@ -65,6 +65,10 @@ func TestNodesShowWorkerNode(t *testing.T) {
 			if out := quietly(t, "workers", "nodes"); !strings.HasPrefix(out, "LEFT  131068\n\nWORKER  HOST ") || strings.Count(out, " host ") != 3 {
 				t.Errorf("printed\n%s", out)
 			}
+			st.DB().MustExecContext(t.Context(), "DROP TABLE WORKER_NODE_PIN")
+			if out := quietly(t, "workers", "nodes"); !strings.HasPrefix(out, "LEFT  unknown: no layout can be read from WORKER_NODE_PIN\n") {
+				t.Errorf("printed\n%s", out)
+			}
 			if code, _, err := run(t, "", "workers", "nodes", "--table", "missing"); code != exitFailure || !strings.Contains(err, ": read missing: ") {
 				t.Errorf("exit code %d, %s", code, err)
 			}
