@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"metrics":             {module + "/assigner", module + "/cached", module + "/defaultgen", module + "/segment"},
 	"cached":              {module, module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/generator", module + "/internal/keeper", module + "/internal/take"},
 	"segment":             {module, module + "/ringbuffer", module + "/internal/generator", module + "/internal/take"},
+	"client":              {},
 	"segment/segmenttest": {module + "/segment", module + "/internal/testkit/idset", module + "/internal/testkit/process", module + "/internal/testkit/together"},
 
 	"internal/testkit/bubble":       {},
