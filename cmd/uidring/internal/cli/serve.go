@@ -64,6 +64,7 @@ type serveFlags struct {
 	format    idFormat
 	data, url string
 	segments  string
+	hosts     string
 	lowest    choice // version of TLS
 	logLevel  slog.Level
 	logFormat choice
@@ -87,6 +88,7 @@ func (f *serveFlags) addTo(cmd *cobra.Command) {
 func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	c := &f.config
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port`; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
+	flags.StringVar(&f.hosts, "allowed-host", "", "more `names` of the server that requests may be for, separated by commas; *: any name")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
 	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
@@ -168,6 +170,9 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	c.Version = version()
 	c.KnownStores = knownFolder(os.Getenv)
 	c.Generator.Layout, c.Generator.Epoch = f.format.layout.Layout, f.format.epoch.Time
+	if f.hosts != "" {
+		c.AllowedHosts = strings.Split(f.hosts, ",")
+	}
 	if f.segments != "" {
 		c.Segments = strings.Split(f.segments, ",")
 	}

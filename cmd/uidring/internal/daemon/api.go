@@ -14,6 +14,7 @@ func newTokens(file string) *watchedFile[httpapi.Tokens] {
 	return &watchedFile[httpapi.Tokens]{
 		name:     "tokens",
 		files:    []string{file},
+		secret:   file,
 		parse:    func(contents [][]byte) (httpapi.Tokens, error) { return httpapi.ParseTokens(contents[0]) },
 		describe: httpapi.Tokens.String,
 	}
@@ -27,6 +28,8 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 	}
 	cfg := httpapi.Config{
 		Generator:     g,
+		Listen:        s.cfg.Listen,
+		AllowedHosts:  s.cfg.AllowedHosts,
 		MaxBatch:      s.cfg.MaxBatch,
 		Rate:          s.cfg.Rate,
 		Burst:         s.cfg.Burst,

@@ -11,8 +11,9 @@ import (
 // chain, the second the key.
 func newCertificate(cert, key string) *watchedFile[tls.Certificate] {
 	return &watchedFile[tls.Certificate]{
-		name:  "certificate",
-		files: []string{cert, key},
+		name:   "certificate",
+		files:  []string{cert, key},
+		secret: key,
 		parse: func(contents [][]byte) (tls.Certificate, error) {
 			pair, err := tls.X509KeyPair(contents[0], contents[1])
 			if err != nil {
@@ -29,10 +30,19 @@ func newCertificate(cert, key string) *watchedFile[tls.Certificate] {
 	}
 }
 
+// cipherSuites of TLS 1.2 are the suites with forward secrecy and authenticated encryption. All
+// suites of TLS 1.3 have both.
+var cipherSuites = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
 // tlsConfig presents the current certificate to each client.
 func tlsConfig(certificate *watchedFile[tls.Certificate], lowest uint16) *tls.Config {
 	return &tls.Config{
-		MinVersion: lowest,
+		MinVersion:   lowest,
+		CipherSuites: cipherSuites,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if c := certificate.current(); c != nil {
 				return c, nil

@@ -23,6 +23,8 @@ type Config struct {
 	// Listen is host:port. An address that other hosts reach requires TokenFile and CertFile, or
 	// Insecure.
 	Listen string
+	// AllowedHosts are more names of the server, see httpapi.Config.
+	AllowedHosts []string
 	// Insecure allows other hosts to connect without tokens or without TLS.
 	Insecure bool
 	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no
@@ -81,6 +83,9 @@ func (cfg *Config) check() error {
 	}
 	check((cfg.CertFile == "") == (cfg.KeyFile == ""), "tls-cert %q and tls-key %q, allowed: both or neither", cfg.CertFile, cfg.KeyFile)
 	check(cfg.MinTLS == tls.VersionTLS12 || cfg.MinTLS == tls.VersionTLS13, "tls-min %s, allowed: 1.2, 1.3", tls.VersionName(cfg.MinTLS))
+	if err := httpapi.CheckHosts(cfg.AllowedHosts); err != nil {
+		errs = append(errs, fmt.Errorf("allowed-host %w", err))
+	}
 	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
 	check(cfg.MaxRequests >= 1, "max-requests %d, allowed: 1 or more", cfg.MaxRequests)
 	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= httpapi.LargestBatch, "max-batch %d, allowed: 1 to %d", cfg.MaxBatch, httpapi.LargestBatch)

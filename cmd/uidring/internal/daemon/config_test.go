@@ -15,7 +15,7 @@ import (
 func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	_, err := New(Config{
-		Listen:    "0.0.0.0:1",
+		Listen: "0.0.0.0:1", AllowedHosts: []string{"http://ids"},
 		CertFile:  filepath.Join(dir, "cert.pem"),
 		TokenFile: filepath.Join(dir, "tokens"),
 		MinTLS:    0x0301,
@@ -33,7 +33,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	}
 	for _, want := range []string{
 		"tls-cert \"" + filepath.Join(dir, "cert.pem") + "\" and tls-key \"\"",
-		"tls-min TLS 1.0, allowed: 1.2, 1.3",
+		"tls-min TLS 1.0, allowed: 1.2, 1.3", `allowed-host "http://ids", allowed: names`,
 		"max-connections 0", "max-requests 0", "max-batch 200000", "burst 1", "rate -1", "drain -1s", "grace 0s",
 		"DeltaBits 60", "boost-power 99, allowed: 1 to 20", "max-ahead -1s, allowed", "datacenter -1, allowed", "tokens: open " + filepath.Join(dir, "tokens"), "store: ",
 	} {

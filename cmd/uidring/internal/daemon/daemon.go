@@ -45,10 +45,12 @@ func New(cfg Config) (*Service, error) {
 	if cfg.CertFile != "" && cfg.KeyFile != "" {
 		s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
 		err = errors.Join(err, s.certificate.load())
+		s.certificate.checkSecret(s.logger)
 	}
 	if cfg.TokenFile != "" {
 		s.tokens = newTokens(cfg.TokenFile)
 		err = errors.Join(err, s.tokens.load())
+		s.tokens.checkSecret(s.logger)
 	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)

@@ -79,6 +79,8 @@ func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *h
 		MaxHeaderBytes:    maxHeader,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: idleTimeout / 4},
 		ErrorLog:          log.New(&errorLog{logger}, "", 0),
+
+		DisableGeneralOptionsHandler: true, // the handler answers OPTIONS *, too
 	}
 }
 

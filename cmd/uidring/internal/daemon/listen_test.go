@@ -61,6 +61,50 @@ func TestOtherHostsNeedTokensAndTLS(t *testing.T) {
 	}
 }
 
+// A page whose name was rebound to 127.0.0.1, or that embeds a picture from there, gets no ID.
+func TestPagesGetNothingFromTheDefault(t *testing.T) {
+	cfg, log := testConfig(t)
+	cfg.AllowedHosts = []string{"ids.internal"}
+	r := ready(t, cfg, log)
+	client := clients(t, nil)["HTTP/1.1"]
+	for _, tt := range []struct {
+		host, name, value string
+		want              int
+	}{
+		{r.address, "", "", http.StatusOK},
+		{"ids.internal", "", "", http.StatusOK},
+		{"evil.example", "", "", http.StatusForbidden},
+		{r.address, "Sec-Fetch-Site", "cross-site", http.StatusForbidden},
+		{r.address, "Origin", "https://evil.example", http.StatusForbidden},
+	} {
+		for _, path := range []string{"/v1/ids?n=1000", "/metrics", "/healthz"} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.address+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Host = tt.host
+			if tt.name != "" {
+				request.Header.Set(tt.name, tt.value)
+			}
+			answer, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			if answer.StatusCode != tt.want {
+				t.Errorf("%+v: %s: %s", tt, path, answer.Status)
+			}
+		}
+	}
+	r.stop()
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+	if issued := log.find("stopped")["issued"]; issued != 2000.0 {
+		t.Errorf("%v IDs were issued, want 2000", issued)
+	}
+}
+
 // listening serves a handler with bounds that a test can wait for, and returns its address.
 func listening(t *testing.T, connections int, handler http.HandlerFunc, adapt func(*http.Server)) string {
 	t.Helper()

@@ -293,7 +293,7 @@ func TestQuarantineIsNotReadyAndCanBeStopped(t *testing.T) {
 		var problem struct{ Status int }
 		if want != http.StatusOK {
 			if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || problem.Status != want || answer.Header.Get("Retry-After") == "" || answer.Header.Get("Refresh") == "" ||
-				answer.Header.Get("Content-Type") != "application/problem+json" {
+				answer.Header.Get("Content-Type") != "application/problem+json" || answer.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: %+v %v", path, answer.Header, err)
 			}
 		}

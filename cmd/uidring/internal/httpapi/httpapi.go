@@ -2,7 +2,8 @@
 // stores, files and TLS: the caller passes a generator and the tokens to a [Server], and runs it
 // behind a listener with timeouts and a limit on the size of headers.
 //
-// A request passes these checks in order: the route, the method, the length of its URL and body,
+// A request passes these checks in order: the route, the limit on connections, the site that it
+// comes from, the method, the length of its URL and body,
 // the number of requests under way, the token, and then, for /v1, the limit on IDs per second. The
 // first failed check answers the request with a problem of RFC 9457.
 package httpapi
@@ -31,6 +32,12 @@ type Config struct {
 	// Tokens returns the current set of tokens. The server calls it for every request, from many
 	// goroutines at once. With a nil func or the zero Tokens, clients need no token.
 	Tokens func() Tokens
+	// Listen is the address that the server listens on, host:port. Without tokens the server answers
+	// requests for this host, localhost, AllowedHosts and any IP address, and refuses other names.
+	Listen string
+	// AllowedHosts are more names of the server, see CheckHosts; "*" allows any name. With such
+	// names, the server also checks the names of requests with tokens.
+	AllowedHosts []string
 	// MaxBatch is the largest number of IDs per request, 1 to 100,000; zero: 100,000.
 	MaxBatch int
 	// Rate is the number of IDs per second for each name of Tokens, or, without tokens, for all
@@ -70,6 +77,7 @@ type Server struct {
 	segments  map[string]*supply // by name
 	routes    routes
 	clients   *clients
+	guard     *guard
 	batches   sync.Pool // of *batch
 	draining  atomic.Bool
 	readiness readiness
@@ -82,7 +90,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, clients: newClients(cfg.Rate, cfg.Burst),
+		cfg: cfg, clients: newClients(cfg.Rate, cfg.Burst), guard: newGuard(cfg),
 		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted}, segments: make(map[string]*supply),
 	}
 	for _, each := range cfg.Segments.All() {
@@ -133,5 +141,8 @@ func (cfg Config) resolve() (Config, error) {
 	}
 	check(cfg.Burst >= cfg.MaxBatch, "Burst %d, allowed: 0 (the default), or at least MaxBatch, %d", cfg.Burst, cfg.MaxBatch)
 	check(cfg.MaxConcurrent >= 1, "MaxConcurrent %d, allowed: 1 or more", cfg.MaxConcurrent)
+	if err := CheckHosts(cfg.AllowedHosts); err != nil {
+		errs = append(errs, fmt.Errorf("httpapi: AllowedHosts %w", err))
+	}
 	return cfg, errors.Join(errs...)
 }

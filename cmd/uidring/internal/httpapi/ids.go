@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// id handles GET /v1/id.
+// id handles GET and POST /v1/id.
 func (s *Server) id(w http.ResponseWriter, r *http.Request, c client) *problem {
 	query, p := parameters(r, "form")
 	if p != nil {
@@ -20,7 +20,7 @@ func (s *Server) id(w http.ResponseWriter, r *http.Request, c client) *problem {
 	return s.drawOne(w, r, c, query, &s.supply)
 }
 
-// ids handles GET /v1/ids?n=…
+// ids handles GET and POST /v1/ids?n=…
 func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem {
 	query, p := parameters(r, "n", "form")
 	if p != nil {
@@ -29,7 +29,7 @@ func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem 
 	return s.drawMany(w, r, c, query, &s.supply)
 }
 
-// segment handles GET /v1/segments/{name}: without n like id, with n like ids.
+// segment handles GET and POST /v1/segments/{name}: without n like id, with n like ids.
 func (s *Server) segment(w http.ResponseWriter, r *http.Request, c client) *problem {
 	from := s.segments[strings.TrimPrefix(r.URL.Path, segmentsPath)]
 	if from == nil {
