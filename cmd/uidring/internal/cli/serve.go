@@ -99,7 +99,8 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; others wait")
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; near the limit, idle ones are closed")
+	flags.IntVar(&c.MaxPerAddress, "max-per-address", 0, "concurrent connections of an address; 0: a quarter of all, or no limit with --insecure")
 	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests; others get 503")
 	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
 	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each token, or without tokens for all clients together; 0: no limit")

@@ -3,6 +3,8 @@ package daemon
 import (
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
@@ -49,7 +51,8 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 			ID:        s.storeID,
 			Local:     s.store.Path() != "",
 		},
-		Logger: s.logger,
+		Collectors: []prometheus.Collector{s.conns},
+		Logger:     s.logger,
 	}
 	if s.tokens != nil {
 		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.current() }

@@ -34,8 +34,11 @@ type Config struct {
 	MinTLS uint16
 	// TokenFile has the tokens of clients, see httpapi.ParseTokens. Empty: clients need no token.
 	TokenFile string
-	// MaxConnections is the largest number of concurrent connections, at least 1. Others wait.
+	// MaxConnections is the largest number of concurrent connections, at least 1, see conns.Config.
 	MaxConnections int
+	// MaxPerAddress is the largest number of connections from an address, see conns.Config. 0: a
+	// quarter of MaxConnections, or no limit with Insecure.
+	MaxPerAddress int
 
 	// MaxBatch, Rate, Burst and MaxRequests limit the IDs and requests of clients, see
 	// httpapi.Config.
@@ -67,6 +70,8 @@ type Config struct {
 	// Grace is the time limit for requests under way after that, more than 0.
 	Grace time.Duration
 
+	firstRequest time.Duration // see conns.Config
+
 	// Version of the program, for the page.
 	Version string
 	// Logger gets the records of the process; required.
@@ -87,6 +92,7 @@ func (cfg *Config) check() error {
 		errs = append(errs, fmt.Errorf("allowed-host %w", err))
 	}
 	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
+	check(cfg.MaxPerAddress >= 0, "max-per-address %d, allowed: 0 (the default) or more", cfg.MaxPerAddress)
 	check(cfg.MaxRequests >= 1, "max-requests %d, allowed: 1 or more", cfg.MaxRequests)
 	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= httpapi.LargestBatch, "max-batch %d, allowed: 1 to %d", cfg.MaxBatch, httpapi.LargestBatch)
 	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", cfg.Rate, math.MaxInt32)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 )
 
 func TestOtherHostsNeedTokensAndTLS(t *testing.T) {
@@ -113,7 +115,9 @@ func listening(t *testing.T, connections int, handler http.HandlerFunc, adapt fu
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newHTTPServer(handler, false, slog.New(slog.DiscardHandler))
+	set := conns.New(conns.Config{Max: connections, Logger: slog.New(slog.DiscardHandler)})
+	l = set.Limit(l)
+	s := newHTTPServer(handler, false, set, slog.New(slog.DiscardHandler))
 	if adapt != nil {
 		adapt(s)
 	}
@@ -207,41 +211,6 @@ func TestHeaderIsBounded(t *testing.T) {
 	}
 }
 
-func TestConnectionsAboveTheLimitWait(t *testing.T) {
-	const limit = 2
-	address := listening(t, limit, ok, nil)
-	request := func(conn net.Conn) (status int, err error) {
-		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			return 0, err
-		}
-		return answer.StatusCode, nil
-	}
-	var conns []net.Conn
-	for range limit {
-		conn := dial(t, address)
-		if status, err := request(conn); status != http.StatusOK {
-			t.Fatalf("within the limit: status %d, %v", status, err)
-		}
-		conns = append(conns, conn)
-	}
-	waiting := dial(t, address)
-	if err := waiting.SetDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if status, err := request(waiting); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("above the limit: status %d, %v, want no answer yet", status, err)
-	}
-	_ = conns[0].Close()
-	if err := waiting.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	if answer, err := http.ReadResponse(bufio.NewReader(waiting), nil); err != nil || answer.StatusCode != http.StatusOK {
-		t.Errorf("after one has left: %v", err)
-	}
-}
-
 // The bounds of requests are not for event streams, which move them on.
 func TestStreamOutlivesTheBoundsOfRequests(t *testing.T) {
 	const bound = 100 * time.Millisecond
@@ -323,7 +292,7 @@ func TestComplaintsOfHTTPAreToldApart(t *testing.T) {
 		"http: Accept error: accept tcp: too many open files; retrying in 5ms\n": "level=WARN",
 	} {
 		var log bytes.Buffer
-		s := newHTTPServer(http.HandlerFunc(ok), false, slog.New(slog.NewTextHandler(&log, nil)))
+		s := newHTTPServer(http.HandlerFunc(ok), false, nil, slog.New(slog.NewTextHandler(&log, nil)))
 		s.ErrorLog.Print(text)
 		if (want == "") != (log.Len() == 0) || !strings.Contains(log.String(), want) {
 			t.Errorf("%q is logged as %q, want %q", text, &log, want)

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+
+	"github.com/uidring/uidring/cmd/uidring/internal/throttle"
 )
 
 // A guard refuses requests that the pages of other sites make browsers send: a page may send any
@@ -18,7 +20,7 @@ type guard struct {
 	any     bool            // any name is the server's
 	always  bool            // names are checked with tokens, too
 	origins *http.CrossOriginProtection
-	refused episode // of unknown hosts
+	refused throttle.Episode // of unknown hosts
 }
 
 var hostName = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$`)
@@ -71,7 +73,7 @@ func hostOf(host string) string {
 // other sites may lead to the page of the service, which changes nothing.
 func (g *guard) check(s *Server, r *http.Request) *problem {
 	if (g.always || s.cfg.Tokens().Len() == 0) && !g.knows(r.Host) {
-		if g.refused.begins() {
+		if g.refused.Begins() {
 			s.cfg.Logger.Warn("requests are refused: their Host is no name of this server", "host", excerpt(r.Host), "remote", r.RemoteAddr,
 				"setting", "allowed-host")
 		}

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/segment"
@@ -59,7 +61,9 @@ type Config struct {
 	// Store is the store of the worker ID, for the metric uidring_store_info. Without Store.ID
 	// there is no such metric.
 	Store Store
-	// Logger gets a record for each panic of a handler; nil: none.
+	// Collectors are more metrics for /metrics.
+	Collectors []prometheus.Collector
+	// Logger gets a record for each panic of a handler, and for refusals; nil: none.
 	Logger *slog.Logger
 }
 
