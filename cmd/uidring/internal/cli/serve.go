@@ -104,7 +104,7 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests; others get 503")
 	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
 	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each token, or without tokens for all clients together; 0: no limit")
-	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate; 0: the IDs of one second, or max-batch if that is more")
+	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate, which bound --max-batch; 0: the IDs of one second")
 }
 
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
@@ -122,7 +122,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")
-	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", 24*time.Hour, "how far the time in an ID may run ahead of the clock; 0: unbounded")
+	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", time.Hour, "how far the time in an ID may run ahead of the clock; 0: unbounded")
 }
 
 // serve resolves the settings and runs the service.

@@ -35,6 +35,8 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 		MaxBatch:      s.cfg.MaxBatch,
 		Rate:          s.cfg.Rate,
 		Burst:         s.cfg.Burst,
+		MaxAhead:      s.cfg.Generator.MaxAhead,
+		IDsPerSecond:  float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds(),
 		MaxConcurrent: s.cfg.MaxRequests,
 		Segments:      s.segments,
 		Page: dashboard.New(dashboard.Config{

@@ -96,7 +96,7 @@ func (cfg *Config) check() error {
 	check(cfg.MaxRequests >= 1, "max-requests %d, allowed: 1 or more", cfg.MaxRequests)
 	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= httpapi.LargestBatch, "max-batch %d, allowed: 1 to %d", cfg.MaxBatch, httpapi.LargestBatch)
 	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", cfg.Rate, math.MaxInt32)
-	check(cfg.Burst == 0 || cfg.Burst >= cfg.MaxBatch, "burst %d, allowed: 0 (the default) or at least max-batch, %d", cfg.Burst, cfg.MaxBatch)
+	check(cfg.Burst >= 0, "burst %d, allowed: 0 (the default) or more", cfg.Burst)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (30s) or more", cfg.Lease.Window)
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, segments.Check(cfg.Segments))

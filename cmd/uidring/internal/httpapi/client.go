@@ -93,13 +93,10 @@ func (c client) spend(n int) *problem {
 	if c.limiter == nil {
 		return nil
 	}
-	now := time.Now()
-	if c.limiter.AllowN(now, n) {
+	wait := take(c.limiter, n)
+	if wait == 0 {
 		return nil
 	}
-	missing := float64(n) - c.limiter.TokensAt(now)
-	seconds := min(missing/float64(c.limiter.Limit()), 1e9) // a Duration ends at 9e9
-	wait := max(time.Duration(seconds*float64(time.Second)), time.Millisecond)
 	allowed := strconv.FormatFloat(float64(c.limiter.Limit()), 'f', -1, 64)
 	return tooManyIDs.because("%d may be drawn after %v; allowed are %s a second.", n, wait.Round(time.Millisecond), allowed).after(wait)
 }

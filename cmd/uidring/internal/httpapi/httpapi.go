@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -45,9 +46,14 @@ type Config struct {
 	// Rate is the number of IDs per second for each name of Tokens, or, without tokens, for all
 	// clients together. Under /v1 a request without IDs counts as one ID. Zero: no limit.
 	Rate float64
-	// Burst is the number of IDs that a client may draw at once after a pause, at least MaxBatch;
-	// zero: Rate, or MaxBatch if that is more.
+	// Burst is the number of IDs that a client with a Rate may draw at once after a pause, 1 or more;
+	// zero: the IDs of a second. It bounds MaxBatch.
 	Burst int
+	// MaxAhead is MaxAhead of the Generator, and IDsPerSecond the number of IDs that its layout has
+	// for each second. The server refuses requests above them without spending IDs, and is not ready
+	// then. Zero: no such bound.
+	MaxAhead     time.Duration
+	IDsPerSecond float64
 	// MaxConcurrent is the largest number of concurrent requests under /v1, and separately of
 	// requests to routes without a token, 1 or more; zero: 1,024. Probes, scrapes of metrics and
 	// /events do not count.
@@ -95,10 +101,10 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, clients: newClients(cfg.Rate, cfg.Burst), guard: newGuard(cfg),
-		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted}, segments: make(map[string]*supply),
+		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)}, segments: make(map[string]*supply),
 	}
 	for _, each := range cfg.Segments.All() {
-		s.segments[each.Name()] = &supply{issuer: each, passing: segment.ErrEmpty}
+		s.segments[each.Name()] = &supply{issuer: each, passing: segment.ErrEmpty, pace: new(pace)}
 	}
 	s.batches.New = func() any { return newBatch() }
 	metrics, err := newMetrics(cfg)
@@ -140,10 +146,13 @@ func (cfg Config) resolve() (Config, error) {
 	check(cfg.Generator != nil, "Generator is missing")
 	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= LargestBatch, "MaxBatch %d, allowed: 1 to %d", cfg.MaxBatch, LargestBatch)
 	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "Rate %v, allowed: 0 (no limit) to %d IDs a second", cfg.Rate, math.MaxInt32)
-	if cfg.Burst == 0 {
-		cfg.Burst = max(cfg.MaxBatch, int(min(cfg.Rate, math.MaxInt32)))
+	check(cfg.Burst >= 0, "Burst %d, allowed: 0 (the default) or more", cfg.Burst)
+	if cfg.Rate > 0 {
+		if cfg.Burst == 0 {
+			cfg.Burst = int(math.Ceil(min(cfg.Rate, math.MaxInt32)))
+		}
+		cfg.MaxBatch = min(cfg.MaxBatch, cfg.Burst)
 	}
-	check(cfg.Burst >= cfg.MaxBatch, "Burst %d, allowed: 0 (the default), or at least MaxBatch, %d", cfg.Burst, cfg.MaxBatch)
 	check(cfg.MaxConcurrent >= 1, "MaxConcurrent %d, allowed: 1 or more", cfg.MaxConcurrent)
 	if err := CheckHosts(cfg.AllowedHosts); err != nil {
 		errs = append(errs, fmt.Errorf("httpapi: AllowedHosts %w", err))

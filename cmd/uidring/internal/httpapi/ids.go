@@ -102,6 +102,7 @@ type issuer interface {
 type supply struct {
 	issuer   issuer
 	passing  error // the error of Reserve that a request waits for
+	pace     *pace
 	shortage atomic.Pointer[shortage]
 }
 
@@ -115,6 +116,10 @@ const patience = 500 * time.Millisecond
 func (s *supply) reserve(ctx context.Context, b *batch, n int) error {
 	var patient context.Context // from the first shortage on
 	b.spans = b.spans[:0]
+	if err := s.pace.spend(n); err != nil {
+		s.pace.note(err)
+		return err
+	}
 	for n > 0 {
 		first, got, err := s.issuer.Reserve(n)
 		if errors.Is(err, s.passing) && s.shortage.Load() == nil { // else an earlier request has waited in vain
@@ -128,7 +133,8 @@ func (s *supply) reserve(ctx context.Context, b *batch, n int) error {
 		}
 		if err != nil {
 			if ctx.Err() == nil { // a client that disconnected while it waited proves no shortage
-				s.shortage.Store(&shortage{err})
+				s.shortage.Store(&shortage{err, time.Now()})
+				s.pace.note(err)
 			}
 			return err
 		}
