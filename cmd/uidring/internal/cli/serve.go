@@ -116,7 +116,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "create missing tables")
 	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes: duplicates are possible")
-	flags.DurationVar(&c.Lease.Window, "window", 30*time.Second, "how far ahead a lease reaches: how long the server goes on without the store")
+	flags.DurationVar(&c.Lease.Window, "window", 0, "how far ahead a lease reaches: how long the server goes on without the store; 0: 5m, on Redis 30s")
 	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, if WORKER_NODE of the database uses the lower ones")
 	flags.StringVar(&f.segments, "segments", "", "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
 	f.format.addTo(cmd)

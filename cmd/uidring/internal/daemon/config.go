@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -56,7 +57,8 @@ type Config struct {
 	KnownStores string
 	// NewStore creates a store where Run would otherwise return ErrSecondStore.
 	NewStore bool
-	// Lease configures the lease. The service sets its Logger.
+	// Lease configures the lease. The service sets its Logger, and a Window of 0 to 5 min, or on Redis
+	// to 30 s.
 	Lease assigner.LeaseConfig
 	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
 	Generator cached.Config
@@ -97,12 +99,27 @@ func (cfg *Config) check() error {
 	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= httpapi.LargestBatch, "max-batch %d, allowed: 1 to %d", cfg.MaxBatch, httpapi.LargestBatch)
 	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", cfg.Rate, math.MaxInt32)
 	check(cfg.Burst >= 0, "burst %d, allowed: 0 (the default) or more", cfg.Burst)
-	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (30s) or more", cfg.Lease.Window)
+	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (the default) or more", cfg.Lease.Window)
+	// A worker ID that is used again begins up to two windows ahead.
+	ahead := cfg.Generator.MaxAhead
+	check(ahead <= 0 || ahead >= 2*cfg.window(), "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, cfg.window())
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, segments.Check(cfg.Segments))
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)
+}
+
+// window returns the window of the lease. The default bridges an outage of several minutes, in which
+// an operator can act. On Redis each start waits for a window.
+func (cfg *Config) window() time.Duration {
+	switch {
+	case cfg.Lease.Window != 0:
+		return cfg.Lease.Window
+	case strings.HasPrefix(cfg.StoreURL, "redis"): // rediss, redis-sentinel and others, too
+		return 30 * time.Second
+	}
+	return 5 * time.Minute
 }
 
 // settingNames are the names of the settings for the fields of a cached.Config.

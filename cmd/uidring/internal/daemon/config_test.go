@@ -8,9 +8,45 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 )
+
+func TestDefaultWindow(t *testing.T) {
+	for _, tt := range []struct {
+		url         string
+		given, want time.Duration
+	}{
+		{"sqlite:a", 0, 5 * time.Minute},
+		{"mysql://a/b", 0, 5 * time.Minute},
+		{"redis://a", 0, 30 * time.Second},
+		{"rediss-cluster://a", 0, 30 * time.Second},
+		{"redis://a", time.Minute, time.Minute},
+		{"mysql://a/b", time.Second, time.Second},
+	} {
+		cfg := Config{StoreURL: tt.url, Lease: assigner.LeaseConfig{Window: tt.given}}
+		if got := cfg.window(); got != tt.want {
+			t.Errorf("%s, window %v: %v, want %v", tt.url, tt.given, got, tt.want)
+		}
+	}
+}
+
+func TestMaxAheadCoversARestart(t *testing.T) {
+	for _, tt := range []struct {
+		window, ahead time.Duration
+		ok            bool
+	}{
+		{0, 0, true}, {0, time.Hour, true}, {0, 10 * time.Minute, true}, {0, 9 * time.Minute, false},
+		{time.Hour, time.Hour, false}, {time.Hour, 2 * time.Hour, true}, {time.Second, time.Minute, true},
+	} {
+		cfg, _ := testConfig(t)
+		cfg.Lease.Window, cfg.Generator.MaxAhead = tt.window, tt.ahead
+		if err := cfg.check(); (err == nil) != tt.ok {
+			t.Errorf("window %v, max-ahead %v: %v, want allowed: %v", tt.window, tt.ahead, err, tt.ok)
+		}
+	}
+}
 
 func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	dir := t.TempDir()

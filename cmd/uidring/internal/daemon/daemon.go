@@ -43,6 +43,7 @@ type Service struct {
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
+	s.cfg.Lease.Window = cfg.window()
 	s.conns = conns.New(conns.Config{Max: cfg.MaxConnections, PerAddress: cfg.perAddress(), FirstRequest: cfg.firstRequest, Logger: s.logger})
 	if cfg.CertFile != "" && cfg.KeyFile != "" {
 		s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
