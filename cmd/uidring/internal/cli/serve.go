@@ -82,6 +82,7 @@ func (f *serveFlags) addTo(cmd *cobra.Command) {
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "lowest `level` of log records: debug, info, warn or error")
 	f.logFormat = choice{"text", []string{"text", "json"}}
 	flags.Var(&f.logFormat, "log-format", "`format` of the log on stderr: text or json")
+	flags.Float64Var(&f.config.AccessLog, "access-log", 0, "fraction of requests to log, chosen at random: 0 (none) to 1 (all)")
 	flags.VisitAll(func(flag *pflag.Flag) { addSetting(flags, flag.Name) })
 }
 

@@ -14,11 +14,16 @@ import (
 // newTokens returns the tokens of a file.
 func newTokens(file string) *watchedFile[httpapi.Tokens] {
 	return &watchedFile[httpapi.Tokens]{
-		name:     "tokens",
-		files:    []string{file},
-		secret:   file,
-		parse:    func(contents [][]byte) (httpapi.Tokens, error) { return httpapi.ParseTokens(contents[0]) },
-		describe: httpapi.Tokens.String,
+		name:   "tokens",
+		files:  []string{file},
+		secret: file,
+		parse:  func(contents [][]byte) (httpapi.Tokens, error) { return httpapi.ParseTokens(contents[0]) },
+		describe: func(earlier *httpapi.Tokens, now httpapi.Tokens) string {
+			if earlier == nil {
+				earlier = new(httpapi.Tokens)
+			}
+			return now.Changes(*earlier)
+		},
 	}
 }
 
@@ -53,8 +58,13 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 			ID:        s.storeID,
 			Local:     s.store.Path() != "",
 		},
+		AccessLog:  s.cfg.AccessLog,
+		Version:    s.cfg.Version,
 		Collectors: []prometheus.Collector{s.conns},
 		Logger:     s.logger,
+	}
+	if s.certificate != nil {
+		cfg.Collectors = append(cfg.Collectors, expiry(s.certificate))
 	}
 	if s.tokens != nil {
 		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.current() }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // newCertificate returns a certificate of two PEM files: the first has the certificate and its
@@ -24,10 +26,18 @@ func newCertificate(cert, key string) *watchedFile[tls.Certificate] {
 			}
 			return pair, nil
 		},
-		describe: func(pair tls.Certificate) string {
+		describe: func(_ *tls.Certificate, pair tls.Certificate) string {
 			return fmt.Sprintf("%s, until %s", pair.Leaf.Subject, pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
 		},
 	}
+}
+
+// expiry is a metric of the certificate in use.
+func expiry(certificate *watchedFile[tls.Certificate]) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "uidring_certificate_expires_timestamp_seconds",
+		Help: "When the certificate in use expires, in seconds since 1970.",
+	}, func() float64 { return float64(certificate.current().Leaf.NotAfter.Unix()) })
 }
 
 // cipherSuites of TLS 1.2 are the suites with forward secrecy and authenticated encryption. All

@@ -74,6 +74,8 @@ type Config struct {
 
 	firstRequest time.Duration // see conns.Config
 
+	// AccessLog is the fraction of requests that are logged, 0 to 1.
+	AccessLog float64
 	// Version of the program, for the page.
 	Version string
 	// Logger gets the records of the process; required.
@@ -105,6 +107,7 @@ func (cfg *Config) check() error {
 	check(ahead <= 0 || ahead >= 2*cfg.window(), "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, cfg.window())
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, segments.Check(cfg.Segments))
+	check(cfg.AccessLog >= 0 && cfg.AccessLog <= 1, "access-log %v, allowed: 0 (none) to 1 (all)", cfg.AccessLog)
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)

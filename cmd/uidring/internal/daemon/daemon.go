@@ -76,6 +76,12 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	s.logger.Info("listening", "address", l.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
 
+	if s.certificate != nil {
+		s.certificate.logStart(s.logger)
+	}
+	if s.tokens != nil {
+		s.tokens.logStart(s.logger)
+	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	defer group.Wait()

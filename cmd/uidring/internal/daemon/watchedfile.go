@@ -17,7 +17,7 @@ type watchedFile[T any] struct {
 	files    []string // in the order of parse's contents
 	secret   string   // the file that other users must not read
 	parse    func(contents [][]byte) (T, error)
-	describe func(T) string
+	describe func(earlier *T, now T) string // earlier is nil at the start
 
 	seen  [][]byte // the contents that load last read, valid or not
 	value atomic.Pointer[T]
@@ -52,19 +52,25 @@ func (r *watchedFile[T]) checkSecret(logger *slog.Logger) {
 	}
 }
 
+// logStart logs the contents at the start.
+func (r *watchedFile[T]) logStart(logger *slog.Logger) {
+	logger.Info(r.name+" loaded", "files", r.files, "contents", r.describe(nil, *r.current()))
+}
+
 // refresh loads the files if they have changed, or if asked is true, as on SIGHUP. It does not log
 // the error of an unchanged file again, unless asked is true.
 func (r *watchedFile[T]) refresh(asked bool, logger *slog.Logger) {
 	if contents, _ := r.read(); !asked && slices.EqualFunc(contents, r.seen, slices.Equal) {
 		return
 	}
+	earlier := r.current()
 	err := r.load()
 	r.checkSecret(logger)
 	if err != nil {
 		logger.Warn(r.name+" not loaded, the old contents stay in use", "files", r.files, "error", err)
 		return
 	}
-	logger.Info(r.name+" loaded", "files", r.files, "contents", r.describe(*r.current()))
+	logger.Info(r.name+" loaded", "files", r.files, "contents", r.describe(earlier, *r.current()))
 }
 
 func (r *watchedFile[T]) read() (contents [][]byte, err error) {

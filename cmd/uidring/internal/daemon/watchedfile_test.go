@@ -23,7 +23,7 @@ func number(path string) *watchedFile[string] {
 			}
 			return text, nil
 		},
-		describe: func(n string) string { return "the number " + n },
+		describe: func(_ *string, n string) string { return "the number " + n },
 	}
 }
 

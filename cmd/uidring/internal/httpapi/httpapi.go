@@ -22,6 +22,7 @@ import (
 
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
+	"github.com/uidring/uidring/cmd/uidring/internal/throttle"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -67,6 +68,11 @@ type Config struct {
 	// Store is the store of the worker ID, for the metric uidring_store_info. Without Store.ID
 	// there is no such metric.
 	Store Store
+	// AccessLog is the fraction of the requests, chosen at random, that Logger gets a record for, 0
+	// (none) to 1.
+	AccessLog float64
+	// Version of the program, for the metric uidring_build_info.
+	Version string
 	// Collectors are more metrics for /metrics.
 	Collectors []prometheus.Collector
 	// Logger gets a record for each panic of a handler, and for refusals; nil: none.
@@ -88,7 +94,8 @@ type Server struct {
 	routes    routes
 	clients   *clients
 	guard     *guard
-	batches   sync.Pool // of *batch
+	refused   throttle.Tally // tokens
+	batches   sync.Pool      // of *batch
 	draining  atomic.Bool
 	readiness readiness
 }
@@ -100,7 +107,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, clients: newClients(cfg.Rate, cfg.Burst), guard: newGuard(cfg),
+		cfg: cfg, guard: newGuard(cfg),
 		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)}, segments: make(map[string]*supply),
 	}
 	for _, each := range cfg.Segments.All() {
@@ -111,6 +118,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
+	s.clients = newClients(cfg.Rate, cfg.Burst, metrics.tokenIDs)
 	s.routes = s.newRoutes(metrics)
 	return s, nil
 }
@@ -153,6 +161,7 @@ func (cfg Config) resolve() (Config, error) {
 		}
 		cfg.MaxBatch = min(cfg.MaxBatch, cfg.Burst)
 	}
+	check(cfg.AccessLog >= 0 && cfg.AccessLog <= 1, "AccessLog %v, allowed: 0 to 1", cfg.AccessLog)
 	check(cfg.MaxConcurrent >= 1, "MaxConcurrent %d, allowed: 1 or more", cfg.MaxConcurrent)
 	if err := CheckHosts(cfg.AllowedHosts); err != nil {
 		errs = append(errs, fmt.Errorf("httpapi: AllowedHosts %w", err))

@@ -84,6 +84,7 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout
 	if err := from.reserve(r.Context(), b, n); err != nil {
 		return ofTake(err)
 	}
+	c.drew(n)
 	w.Header().Set("Content-Type", l.contentType)
 	if n > 1 { // net/http sets the length of a short body
 		w.Header().Set("Content-Length", strconv.Itoa(b.length(l)))

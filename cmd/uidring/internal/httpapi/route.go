@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -126,7 +128,7 @@ func unknownPath(http.ResponseWriter, *http.Request, client) *problem {
 func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	a := &statusWriter{ResponseWriter: w}
-	defer func() { t.usage.count(a.status, time.Since(started)) }()
+	defer func() { t.done(a, r, time.Since(started)) }()
 	defer t.recover(a, r)
 	SetHeaders(w.Header(), r)
 	if p := t.answer(a, r); p != nil {
@@ -134,7 +136,16 @@ func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (t *route) answer(w http.ResponseWriter, r *http.Request) *problem {
+// done counts a request, and logs it if it is chosen for the access log.
+func (t *route) done(a *statusWriter, r *http.Request, took time.Duration) {
+	t.usage.count(a.status, took, a.token)
+	if fraction := t.server.cfg.AccessLog; fraction > 0 && rand.Float64() < fraction {
+		t.server.cfg.Logger.Info("request", "method", r.Method, "path", excerpt(r.URL.Path), "route", t.usage.route, "status", cmp.Or(a.status, http.StatusOK),
+			"bytes", a.bytes, "took", took, "remote", r.RemoteAddr, "token", a.token, "protocol", r.Proto)
+	}
+}
+
+func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 	if isSurplus(r) {
 		w.Header().Set("Connection", "close") // net/http sends GOAWAY on HTTP/2
 		if !t.probe {
@@ -162,7 +173,10 @@ func (t *route) answer(w http.ResponseWriter, r *http.Request) *problem {
 	var c client
 	if !t.open {
 		var ok bool
-		if c, ok = t.server.clients.find(t.server.cfg.Tokens(), r); !ok {
+		c, ok = t.server.clients.find(t.server.cfg.Tokens(), r)
+		w.token = c.name
+		if !ok {
+			t.server.audit(r, c.name)
 			return denied(w, r)
 		}
 	}
@@ -200,6 +214,16 @@ func checkSize(w http.ResponseWriter, r *http.Request) *problem {
 		return hasBody
 	}
 	return nil
+}
+
+// audit logs refused tokens, at most once a minute.
+func (s *Server) audit(r *http.Request, name string) {
+	if name == noToken {
+		return
+	}
+	if n := s.refused.Add(); n > 0 {
+		s.cfg.Logger.Warn("tokens refused", "refused", n, "last_token", name, "last_remote", r.RemoteAddr, "last_path", excerpt(r.URL.Path))
+	}
 }
 
 // denied answers an invalid or missing token as RFC 6750 requires.

@@ -16,3 +16,18 @@ func (e *Episode) Begins() bool {
 	last := e.last.Swap(now)
 	return last == 0 || now-last > int64(time.Minute)
 }
+
+// A Tally counts something for log records of at most one a minute. Any number of goroutines may
+// use it.
+type Tally struct{ count, last atomic.Int64 }
+
+// Add counts once. It returns the number since the last record if a record is due, and else 0.
+func (t *Tally) Add() int64 {
+	t.count.Add(1)
+	now := time.Now().UnixNano()
+	last := t.last.Load()
+	if last != 0 && now-last < int64(time.Minute) || !t.last.CompareAndSwap(last, now) {
+		return 0
+	}
+	return t.count.Swap(0)
+}
