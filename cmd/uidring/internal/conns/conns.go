@@ -23,11 +23,11 @@ type Config struct {
 	// Max is the largest number of connections, at least 1. An eighth of them, at most 64, are
 	// reserved, see Set.Surplus.
 	Max int
-	// PerAddress is the largest number of connections from an IPv4 address or a /64 network of IPv6,
-	// other than loopback; 0: no limit.
+	// PerAddress is the largest number of connections from an IPv4 address or a /64 network of
+	// IPv6, other than loopback; 0: no limit.
 	PerAddress int
-	// FirstRequest is how long a new connection may take to send a request before it counts as idle;
-	// zero: 1 s.
+	// FirstRequest is how long a new connection may take to send a request before it counts as
+	// idle; zero: 1 s.
 	FirstRequest time.Duration
 	// Logger gets a record when a limit is reached; required.
 	Logger *slog.Logger

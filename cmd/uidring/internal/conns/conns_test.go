@@ -203,8 +203,8 @@ uidring_connections_limit %d
 	poll.Succeeds(t, "the metrics", func() error { return testutil.CollectAndCompare(s.Set, strings.NewReader(want)) })
 }
 
-// More clients than there are places keep their connections without a request. The longest idle ones make room,
-// one for each newcomer, and no newcomer waits.
+// More clients than there are places keep their connections without a request. The longest idle
+// ones make room, one for each newcomer, and no newcomer waits.
 func TestLongestIdleConnectionsMakeRoom(t *testing.T) {
 	const most, clients = 1024, 1500
 	const kept = most - mostReserved

@@ -57,8 +57,8 @@ type Config struct {
 	KnownStores string
 	// NewStore creates a store where Run would otherwise return ErrSecondStore.
 	NewStore bool
-	// Lease configures the lease. The service sets its Logger, and a Window of 0 to 5 min, or on Redis
-	// to 30 s.
+	// Lease configures the lease. The service sets its Logger, and a Window of 0 to 5 min, or on
+	// Redis to 30 s.
 	Lease assigner.LeaseConfig
 	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
 	Generator cached.Config
@@ -113,8 +113,8 @@ func (cfg *Config) check() error {
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)
 }
 
-// window returns the window of the lease. The default bridges an outage of several minutes, in which
-// an operator can act. On Redis each start waits for a window.
+// window returns the window of the lease. The default bridges an outage of several minutes, in
+// which an operator can act. On Redis each start waits for a window.
 func (cfg *Config) window() time.Duration {
 	switch {
 	case cfg.Lease.Window != 0:

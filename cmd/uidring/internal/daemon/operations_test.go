@@ -19,8 +19,8 @@ import (
 
 const operations = "../../../../docs/operations/"
 
-// scraped returns the metrics of a server with TLS and tokens, after a request that was answered and
-// one that was refused.
+// scraped returns the metrics of a server with TLS and tokens, after an answered request and a
+// refused request.
 func scraped(t *testing.T) string {
 	t.Helper()
 	const token = "0123456789abcdef"

@@ -33,8 +33,8 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ client) *proble
 
 // usable returns the problem that a request for an ID would get now, or nil. An empty ring alone is
 // not a problem, because the next request fills it. It is a problem if the window of the lease is
-// used up, if the generator rejected the last request, or if ID time is as far ahead of the clock as
-// it may be.
+// used up, if the generator rejected the last request, or if ID time is as far ahead of the clock
+// as it may be.
 func (s *Server) usable() *problem {
 	if p := s.pace.unready(); p != nil {
 		return p

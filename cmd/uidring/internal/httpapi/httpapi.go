@@ -36,8 +36,9 @@ type Config struct {
 	// Tokens returns the current set of tokens. The server calls it for every request, from many
 	// goroutines at once. With a nil func or the zero Tokens, clients need no token.
 	Tokens func() Tokens
-	// Listen is the address that the server listens on, host:port. Without tokens the server answers
-	// requests for this host, localhost, AllowedHosts and any IP address, and refuses other names.
+	// Listen is the address that the server listens on, host:port. Without tokens the server
+	// answers requests for this host, localhost, AllowedHosts and any IP address, and refuses other
+	// names.
 	Listen string
 	// AllowedHosts are more names of the server, see CheckHosts; "*" allows any name. With such
 	// names, the server also checks the names of requests with tokens.
@@ -47,12 +48,12 @@ type Config struct {
 	// Rate is the number of IDs per second for each name of Tokens, or, without tokens, for all
 	// clients together. Under /v1 a request without IDs counts as one ID. Zero: no limit.
 	Rate float64
-	// Burst is the number of IDs that a client with a Rate may draw at once after a pause, 1 or more;
-	// zero: the IDs of a second. It bounds MaxBatch.
+	// Burst is the number of IDs that a client with a Rate may draw at once after a pause, 1 or
+	// more; zero: the IDs of a second. It bounds MaxBatch.
 	Burst int
 	// MaxAhead is MaxAhead of the Generator, and IDsPerSecond the number of IDs that its layout has
-	// for each second. The server refuses requests above them without spending IDs, and is not ready
-	// then. Zero: no such bound.
+	// for each second. The server refuses requests above them without spending IDs, and is not
+	// ready then. Zero: no such bound.
 	MaxAhead     time.Duration
 	IDsPerSecond float64
 	// MaxConcurrent is the largest number of concurrent requests under /v1, and separately of

@@ -124,16 +124,17 @@ func (t Tokens) names() (names []string) {
 // Changes describes the tokens for the log, and the names whose tokens differ from earlier ones. It
 // returns no secrets.
 func (t Tokens) Changes(earlier Tokens) string {
-	text := t.String()
+	var text strings.Builder
+	text.WriteString(t.String())
 	for _, change := range []struct {
 		kind  string
 		names []string
 	}{{"added", t.without(earlier).names()}, {"removed", earlier.without(t).names()}} {
 		if len(change.names) > 0 {
-			text += "; " + change.kind + ": " + strings.Join(change.names, ", ")
+			text.WriteString("; " + change.kind + ": " + strings.Join(change.names, ", "))
 		}
 	}
-	return text
+	return text.String()
 }
 
 // same reports whether t and u are the same set, not only equal sets.
