@@ -48,7 +48,7 @@ func (c *claim) suspicion(row Row) string {
 	case c.status.Lossy:
 		return "the store may have forgotten the last holder"
 	case c.status.Identity != "" && c.status.Identity != known:
-		return fmt.Sprintf("the server is now %q and was %q, and may have lost commits", c.status.Identity, known)
+		return fmt.Sprintf("the store is another server or another copy of its file, now %q and before %q, and may have lost commits", c.status.Identity, known)
 	}
 	return ""
 }

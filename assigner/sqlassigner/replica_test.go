@@ -48,7 +48,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	storetest.Exec(t, standby, "RESET SLAVE ALL", "SET GLOBAL read_only = OFF")
 	_, err = b.Assign(t.Context(), assignertest.Domain())
 	held, ok := errors.AsType[*assigner.QuarantineError](err)
-	if !ok || held.WorkerID != lost.WorkerID || held.Reason != `the server is now "server_id 12" and was "server_id 11", and may have lost commits` {
+	if !ok || held.WorkerID != lost.WorkerID || held.Reason != `the store is another server or another copy of its file, now "server_id 12" and before "server_id 11", and may have lost commits` {
 		t.Fatalf("Assign after the promotion: %v, want worker %d in quarantine, since the server is another one", err, lost.WorkerID)
 	}
 	if end := assignertest.Domain().Now() + int64(held.Remaining/time.Second); end <= lost.Limit {

@@ -72,7 +72,7 @@ func (f *sqliteFile) check(now sqlitePlace) error {
 	case first.path != now.path:
 		return moved(first.path, "a new connection leads to "+now.path)
 	case first.identity != now.identity:
-		return moved(now.path, "it is "+now.identity+" and was "+first.identity)
+		return moved(now.path, "another file is in its place")
 	}
 	return nil
 }

@@ -141,6 +141,9 @@ func TestEveryAlertIsExplained(t *testing.T) {
 	}
 }
 
+// ofServe matches the metrics that uidring serve adds; a test of its own looks them up.
+var ofServe = regexp.MustCompile(`\buidring_(http|token|connections|certificate|build|store)_?`)
+
 // TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of a real generator,
 // except for the metrics of uidring serve.
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
@@ -155,7 +158,7 @@ func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 			t.Errorf("%s names no metric", file)
 		}
 		for _, name := range names {
-			if families[name] == nil && name != "uidring_store_info" {
+			if families[name] == nil && !ofServe.MatchString(name) {
 				t.Errorf("%s: no generator exposes %s", file, name)
 			}
 		}

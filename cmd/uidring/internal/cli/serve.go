@@ -64,6 +64,7 @@ type serveFlags struct {
 	format    idFormat
 	data, url string
 	segments  string
+	hosts     string
 	lowest    choice // version of TLS
 	logLevel  slog.Level
 	logFormat choice
@@ -81,12 +82,14 @@ func (f *serveFlags) addTo(cmd *cobra.Command) {
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "lowest `level` of log records: debug, info, warn or error")
 	f.logFormat = choice{"text", []string{"text", "json"}}
 	flags.Var(&f.logFormat, "log-format", "`format` of the log on stderr: text or json")
+	flags.Float64Var(&f.config.AccessLog, "access-log", 0, "fraction of requests to log, chosen at random: 0 (none) to 1 (all)")
 	flags.VisitAll(func(flag *pflag.Flag) { addSetting(flags, flag.Name) })
 }
 
 func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	c := &f.config
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port`; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
+	flags.StringVar(&f.hosts, "allowed-host", "", "more `names` of the server that requests may be for, separated by commas; *: any name")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
 	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
@@ -97,11 +100,12 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; others wait")
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; near the limit, idle ones are closed")
+	flags.IntVar(&c.MaxPerAddress, "max-per-address", 0, "concurrent connections of an address; 0: a quarter of all, or no limit with --insecure")
 	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests; others get 503")
 	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
 	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each token, or without tokens for all clients together; 0: no limit")
-	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate; 0: the IDs of one second, or max-batch if that is more")
+	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate, which bound --max-batch; 0: the IDs of one second")
 }
 
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
@@ -113,13 +117,13 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "create missing tables")
 	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes: duplicates are possible")
-	flags.DurationVar(&c.Lease.Window, "window", 30*time.Second, "how far ahead a lease reaches: how long the server goes on without the store")
+	flags.DurationVar(&c.Lease.Window, "window", 0, "how far ahead a lease reaches: how long the server goes on without the store; 0: 5m, on Redis 30s")
 	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, if WORKER_NODE of the database uses the lower ones")
 	flags.StringVar(&f.segments, "segments", "", "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")
-	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", 24*time.Hour, "how far the time in an ID may run ahead of the clock; 0: unbounded")
+	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", time.Hour, "how far the time in an ID may run ahead of the clock; 0: unbounded")
 }
 
 // serve resolves the settings and runs the service.
@@ -168,6 +172,9 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	c.Version = version()
 	c.KnownStores = knownFolder(os.Getenv)
 	c.Generator.Layout, c.Generator.Epoch = f.format.layout.Layout, f.format.epoch.Time
+	if f.hosts != "" {
+		c.AllowedHosts = strings.Split(f.hosts, ",")
+	}
 	if f.segments != "" {
 		c.Segments = strings.Split(f.segments, ",")
 	}

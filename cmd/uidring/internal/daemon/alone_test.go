@@ -55,6 +55,10 @@ func TestServeAlone(t *testing.T) {
 			t.Errorf("%s: status %d, %v, want %q in the body", path, status, err, want)
 		}
 	}
+	// It goes on for minutes without its store.
+	if lasts := first.metric("uidring_window_lasts_seconds"); lasts < 200 {
+		t.Errorf("the window lasts %.0f s, want about 300", lasts)
+	}
 	first.Kill()
 	second := begin()
 	draw(second, 20_000)

@@ -15,10 +15,16 @@ import (
 // newTokens returns the tokens of a file.
 func newTokens(file string) *watchedFile[httpapi.Tokens] {
 	return &watchedFile[httpapi.Tokens]{
-		name:     "tokens",
-		files:    []string{file},
-		parse:    func(contents [][]byte) (httpapi.Tokens, error) { return httpapi.ParseTokens(contents[0]) },
-		describe: httpapi.Tokens.String,
+		name:   "tokens",
+		files:  []string{file},
+		secret: file,
+		parse:  func(contents [][]byte) (httpapi.Tokens, error) { return httpapi.ParseTokens(contents[0]) },
+		describe: func(earlier *httpapi.Tokens, now httpapi.Tokens) string {
+			if earlier == nil {
+				earlier = new(httpapi.Tokens)
+			}
+			return now.Changes(*earlier)
+		},
 	}
 }
 
@@ -48,9 +54,13 @@ func (s *Service) api(g *cached.Generator) (api *httpapi.Server, page *dashboard
 	})
 	cfg := httpapi.Config{
 		Generator:     g,
+		Listen:        s.cfg.Listen,
+		AllowedHosts:  s.cfg.AllowedHosts,
 		MaxBatch:      s.cfg.MaxBatch,
 		Rate:          s.cfg.Rate,
 		Burst:         s.cfg.Burst,
+		MaxAhead:      s.cfg.Generator.MaxAhead,
+		IDsPerSecond:  float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds(),
 		MaxConcurrent: s.cfg.MaxRequests,
 		Segments:      s.segments,
 		Page:          page,
@@ -60,7 +70,13 @@ func (s *Service) api(g *cached.Generator) (api *httpapi.Server, page *dashboard
 			ID:        s.storeID,
 			Local:     s.store.Path() != "",
 		},
-		Logger: s.logger,
+		AccessLog:  s.cfg.AccessLog,
+		Version:    s.cfg.Version,
+		Collectors: []prometheus.Collector{s.conns},
+		Logger:     s.logger,
+	}
+	if s.certificate != nil {
+		cfg.Collectors = append(cfg.Collectors, expiry(s.certificate))
 	}
 	if s.tokens != nil {
 		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.current() }

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // newCertificate returns a certificate of two PEM files: the first has the certificate and its
 // chain, the second the key.
 func newCertificate(cert, key string) *watchedFile[tls.Certificate] {
 	return &watchedFile[tls.Certificate]{
-		name:  "certificate",
-		files: []string{cert, key},
+		name:   "certificate",
+		files:  []string{cert, key},
+		secret: key,
 		parse: func(contents [][]byte) (tls.Certificate, error) {
 			pair, err := tls.X509KeyPair(contents[0], contents[1])
 			if err != nil {
@@ -23,16 +26,33 @@ func newCertificate(cert, key string) *watchedFile[tls.Certificate] {
 			}
 			return pair, nil
 		},
-		describe: func(pair tls.Certificate) string {
+		describe: func(_ *tls.Certificate, pair tls.Certificate) string {
 			return fmt.Sprintf("%s, until %s", pair.Leaf.Subject, pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
 		},
 	}
 }
 
+// expiry is a metric of the certificate in use.
+func expiry(certificate *watchedFile[tls.Certificate]) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "uidring_certificate_expires_timestamp_seconds",
+		Help: "When the certificate in use expires, in seconds since 1970.",
+	}, func() float64 { return float64(certificate.current().Leaf.NotAfter.Unix()) })
+}
+
+// cipherSuites of TLS 1.2 are the suites with forward secrecy and authenticated encryption. All
+// suites of TLS 1.3 have both.
+var cipherSuites = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
 // tlsConfig presents the current certificate to each client.
 func tlsConfig(certificate *watchedFile[tls.Certificate], lowest uint16) *tls.Config {
 	return &tls.Config{
-		MinVersion: lowest,
+		MinVersion:   lowest,
+		CipherSuites: cipherSuites,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if c := certificate.current(); c != nil {
 				return c, nil

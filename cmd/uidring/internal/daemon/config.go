@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -23,6 +24,8 @@ type Config struct {
 	// Listen is host:port. An address that other hosts reach requires TokenFile and CertFile, or
 	// Insecure.
 	Listen string
+	// AllowedHosts are more names of the server, see httpapi.Config.
+	AllowedHosts []string
 	// Insecure allows other hosts to connect without tokens or without TLS.
 	Insecure bool
 	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no
@@ -32,8 +35,11 @@ type Config struct {
 	MinTLS uint16
 	// TokenFile has the tokens of clients, see httpapi.ParseTokens. Empty: clients need no token.
 	TokenFile string
-	// MaxConnections is the largest number of concurrent connections, at least 1. Others wait.
+	// MaxConnections is the largest number of concurrent connections, at least 1, see conns.Config.
 	MaxConnections int
+	// MaxPerAddress is the largest number of connections from an address, see conns.Config. 0: a
+	// quarter of MaxConnections, or no limit with Insecure.
+	MaxPerAddress int
 
 	// MaxBatch, Rate, Burst and MaxRequests limit the IDs and requests of clients, see
 	// httpapi.Config.
@@ -51,7 +57,8 @@ type Config struct {
 	KnownStores string
 	// NewStore creates a store where Run would otherwise return ErrSecondStore.
 	NewStore bool
-	// Lease configures the lease. The service sets its Logger.
+	// Lease configures the lease. The service sets its Logger, and a Window of 0 to 5 min, or on
+	// Redis to 30 s.
 	Lease assigner.LeaseConfig
 	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
 	Generator cached.Config
@@ -65,6 +72,10 @@ type Config struct {
 	// Grace is the time limit for requests under way after that, more than 0.
 	Grace time.Duration
 
+	firstRequest time.Duration // see conns.Config
+
+	// AccessLog is the fraction of requests that are logged, 0 to 1.
+	AccessLog float64
 	// Version of the program, for the page.
 	Version string
 	// Logger gets the records of the process; required.
@@ -81,17 +92,37 @@ func (cfg *Config) check() error {
 	}
 	check((cfg.CertFile == "") == (cfg.KeyFile == ""), "tls-cert %q and tls-key %q, allowed: both or neither", cfg.CertFile, cfg.KeyFile)
 	check(cfg.MinTLS == tls.VersionTLS12 || cfg.MinTLS == tls.VersionTLS13, "tls-min %s, allowed: 1.2, 1.3", tls.VersionName(cfg.MinTLS))
+	if err := httpapi.CheckHosts(cfg.AllowedHosts); err != nil {
+		errs = append(errs, fmt.Errorf("allowed-host %w", err))
+	}
 	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
+	check(cfg.MaxPerAddress >= 0, "max-per-address %d, allowed: 0 (the default) or more", cfg.MaxPerAddress)
 	check(cfg.MaxRequests >= 1, "max-requests %d, allowed: 1 or more", cfg.MaxRequests)
 	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= httpapi.LargestBatch, "max-batch %d, allowed: 1 to %d", cfg.MaxBatch, httpapi.LargestBatch)
 	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", cfg.Rate, math.MaxInt32)
-	check(cfg.Burst == 0 || cfg.Burst >= cfg.MaxBatch, "burst %d, allowed: 0 (the default) or at least max-batch, %d", cfg.Burst, cfg.MaxBatch)
-	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (30s) or more", cfg.Lease.Window)
+	check(cfg.Burst >= 0, "burst %d, allowed: 0 (the default) or more", cfg.Burst)
+	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (the default) or more", cfg.Lease.Window)
+	// A worker ID that is used again begins up to two windows ahead.
+	ahead := cfg.Generator.MaxAhead
+	check(ahead <= 0 || ahead >= 2*cfg.window(), "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, cfg.window())
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, segments.Check(cfg.Segments))
+	check(cfg.AccessLog >= 0 && cfg.AccessLog <= 1, "access-log %v, allowed: 0 (none) to 1 (all)", cfg.AccessLog)
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)
+}
+
+// window returns the window of the lease. The default bridges an outage of several minutes, in
+// which an operator can act. On Redis each start waits for a window.
+func (cfg *Config) window() time.Duration {
+	switch {
+	case cfg.Lease.Window != 0:
+		return cfg.Lease.Window
+	case strings.HasPrefix(cfg.StoreURL, "redis"): // rediss, redis-sentinel and others, too
+		return 30 * time.Second
+	}
+	return 5 * time.Minute
 }
 
 // settingNames are the names of the settings for the fields of a cached.Config.

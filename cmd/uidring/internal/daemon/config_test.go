@@ -8,19 +8,55 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 )
 
+func TestDefaultWindow(t *testing.T) {
+	for _, tt := range []struct {
+		url         string
+		given, want time.Duration
+	}{
+		{"sqlite:a", 0, 5 * time.Minute},
+		{"mysql://a/b", 0, 5 * time.Minute},
+		{"redis://a", 0, 30 * time.Second},
+		{"rediss-cluster://a", 0, 30 * time.Second},
+		{"redis://a", time.Minute, time.Minute},
+		{"mysql://a/b", time.Second, time.Second},
+	} {
+		cfg := Config{StoreURL: tt.url, Lease: assigner.LeaseConfig{Window: tt.given}}
+		if got := cfg.window(); got != tt.want {
+			t.Errorf("%s, window %v: %v, want %v", tt.url, tt.given, got, tt.want)
+		}
+	}
+}
+
+func TestMaxAheadCoversARestart(t *testing.T) {
+	for _, tt := range []struct {
+		window, ahead time.Duration
+		ok            bool
+	}{
+		{0, 0, true}, {0, time.Hour, true}, {0, 10 * time.Minute, true}, {0, 9 * time.Minute, false},
+		{time.Hour, time.Hour, false}, {time.Hour, 2 * time.Hour, true}, {time.Second, time.Minute, true},
+	} {
+		cfg, _ := testConfig(t)
+		cfg.Lease.Window, cfg.Generator.MaxAhead = tt.window, tt.ahead
+		if err := cfg.check(); (err == nil) != tt.ok {
+			t.Errorf("window %v, max-ahead %v: %v, want allowed: %v", tt.window, tt.ahead, err, tt.ok)
+		}
+	}
+}
+
 func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	_, err := New(Config{
-		Listen:    "0.0.0.0:1",
+		Listen: "0.0.0.0:1", AllowedHosts: []string{"http://ids"},
 		CertFile:  filepath.Join(dir, "cert.pem"),
 		TokenFile: filepath.Join(dir, "tokens"),
 		MinTLS:    0x0301,
 		MaxBatch:  200_000,
-		Burst:     1,
+		Burst:     -1,
 		Rate:      -1,
 		StoreURL:  "oracle://ids:geheim@db/ids",
 		Namespace: "a b",
@@ -33,8 +69,8 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	}
 	for _, want := range []string{
 		"tls-cert \"" + filepath.Join(dir, "cert.pem") + "\" and tls-key \"\"",
-		"tls-min TLS 1.0, allowed: 1.2, 1.3",
-		"max-connections 0", "max-requests 0", "max-batch 200000", "burst 1", "rate -1", "drain -1s", "grace 0s",
+		"tls-min TLS 1.0, allowed: 1.2, 1.3", `allowed-host "http://ids", allowed: names`,
+		"max-connections 0", "max-requests 0", "max-batch 200000", "burst -1", "rate -1", "drain -1s", "grace 0s",
 		"DeltaBits 60", "boost-power 99, allowed: 1 to 20", "max-ahead -1s, allowed", "datacenter -1, allowed", "tokens: open " + filepath.Join(dir, "tokens"), "store: ",
 	} {
 		if !strings.Contains(err.Error(), want) {

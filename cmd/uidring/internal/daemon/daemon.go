@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
@@ -34,7 +35,7 @@ type Service struct {
 	certificate *watchedFile[tls.Certificate] // nil: no TLS
 	tokens      *watchedFile[httpapi.Tokens]  // nil: clients need no token
 	readiness   readiness
-	newConns    newConns
+	conns       *conns.Set
 	ending      chan struct{} // closed when event streams have to end
 }
 
@@ -43,13 +44,17 @@ type Service struct {
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
+	s.cfg.Lease.Window = cfg.window()
+	s.conns = conns.New(conns.Config{Max: cfg.MaxConnections, PerAddress: cfg.perAddress(), FirstRequest: cfg.firstRequest, Logger: s.logger})
 	if cfg.CertFile != "" && cfg.KeyFile != "" {
 		s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
 		err = errors.Join(err, s.certificate.load())
+		s.certificate.checkSecret(s.logger)
 	}
 	if cfg.TokenFile != "" {
 		s.tokens = newTokens(cfg.TokenFile)
 		err = errors.Join(err, s.tokens.load())
+		s.tokens.checkSecret(s.logger)
 	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)
@@ -72,6 +77,12 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	s.logger.Info("listening", "address", l.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
 
+	if s.certificate != nil {
+		s.certificate.logStart(s.logger)
+	}
+	if s.tokens != nil {
+		s.tokens.logStart(s.logger)
+	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -114,8 +125,8 @@ func (s *Service) closeStore() {
 // serve listens on l, takes a worker ID and serves the API. When ctx ends it undoes that in
 // reverse.
 func (s *Service) serve(ctx context.Context, l net.Listener) error {
-	h := newHTTPServer(&s.readiness, s.certificate != nil, s.logger)
-	h.ConnState = s.newConns.track
+	l = s.conns.Limit(l)
+	h := newHTTPServer(&s.readiness, s.certificate != nil, s.conns, s.logger)
 	failed := make(chan error, 1)
 	go func() { failed <- s.accept(h, l) }()
 	generator, err := s.generator(ctx)
@@ -222,7 +233,7 @@ func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, gene
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
 	defer cancel()
 	_ = l.Close() // the service is ending: an error has no consequence
-	s.newConns.wait(ctx)
+	s.conns.EndNew(ctx)
 	if err := h.Shutdown(ctx); err != nil {
 		s.logger.Warn("requests were cut off", "error", err)
 		_ = h.Close()

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/netutil"
+	"github.com/uidring/uidring/cmd/uidring/internal/conns"
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 // Bounds of a connection. The event stream of the page sets its own.
@@ -53,18 +54,28 @@ func (cfg *Config) reachable() bool {
 	return err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback()
 }
 
-// listen opens the socket. Connections above the limit wait in the kernel's queue.
+// perAddress returns the limit on the connections of an address. By default it is a quarter of all,
+// or none behind a proxy, whose address all connections have.
+func (cfg *Config) perAddress() int {
+	if cfg.MaxPerAddress == 0 && !cfg.Insecure {
+		return max(cfg.MaxConnections/4, 1)
+	}
+	return cfg.MaxPerAddress
+}
+
+// listen opens the socket.
 func (cfg *Config) listen(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", cfg.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("listen %s: %w", cfg.Listen, err)
 	}
-	return netutil.LimitListener(l, cfg.MaxConnections), nil
+	return l, nil
 }
 
-// newHTTPServer returns a server of HTTP/1.1 and HTTP/2, with TLS if encrypted is true.
-func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *http.Server {
+// newHTTPServer returns a server of HTTP/1.1 and HTTP/2, with TLS if encrypted is true, for the
+// connections of a set.
+func newHTTPServer(handler http.Handler, encrypted bool, set *conns.Set, logger *slog.Logger) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(encrypted)
@@ -79,6 +90,15 @@ func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *h
 		MaxHeaderBytes:    maxHeader,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: idleTimeout / 4},
 		ErrorLog:          log.New(&errorLog{logger}, "", 0),
+
+		ConnState: set.Track,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			if set.Surplus(conn) {
+				return httpapi.Surplus(ctx)
+			}
+			return ctx
+		},
+		DisableGeneralOptionsHandler: true, // the handler answers OPTIONS *, too
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 )
 
 func TestOtherHostsNeedTokensAndTLS(t *testing.T) {
@@ -61,6 +63,50 @@ func TestOtherHostsNeedTokensAndTLS(t *testing.T) {
 	}
 }
 
+// A page whose name was rebound to 127.0.0.1, or that embeds a picture from there, gets no ID.
+func TestPagesGetNothingFromTheDefault(t *testing.T) {
+	cfg, log := testConfig(t)
+	cfg.AllowedHosts = []string{"ids.internal"}
+	r := ready(t, cfg, log)
+	client := clients(t, nil)["HTTP/1.1"]
+	for _, tt := range []struct {
+		host, name, value string
+		want              int
+	}{
+		{r.address, "", "", http.StatusOK},
+		{"ids.internal", "", "", http.StatusOK},
+		{"evil.example", "", "", http.StatusForbidden},
+		{r.address, "Sec-Fetch-Site", "cross-site", http.StatusForbidden},
+		{r.address, "Origin", "https://evil.example", http.StatusForbidden},
+	} {
+		for _, path := range []string{"/v1/ids?n=1000", "/metrics", "/healthz"} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.address+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Host = tt.host
+			if tt.name != "" {
+				request.Header.Set(tt.name, tt.value)
+			}
+			answer, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			if answer.StatusCode != tt.want {
+				t.Errorf("%+v: %s: %s", tt, path, answer.Status)
+			}
+		}
+	}
+	r.stop()
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+	if issued := log.find("stopped")["issued"]; issued != 2000.0 {
+		t.Errorf("%v IDs were issued, want 2000", issued)
+	}
+}
+
 // listening serves a handler with bounds that a test can wait for, and returns its address.
 func listening(t *testing.T, connections int, handler http.HandlerFunc, adapt func(*http.Server)) string {
 	t.Helper()
@@ -69,7 +115,9 @@ func listening(t *testing.T, connections int, handler http.HandlerFunc, adapt fu
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newHTTPServer(handler, false, slog.New(slog.DiscardHandler))
+	set := conns.New(conns.Config{Max: connections, Logger: slog.New(slog.DiscardHandler)})
+	l = set.Limit(l)
+	s := newHTTPServer(handler, false, set, slog.New(slog.DiscardHandler))
 	if adapt != nil {
 		adapt(s)
 	}
@@ -163,41 +211,6 @@ func TestHeaderIsBounded(t *testing.T) {
 	}
 }
 
-func TestConnectionsAboveTheLimitWait(t *testing.T) {
-	const limit = 2
-	address := listening(t, limit, ok, nil)
-	request := func(conn net.Conn) (status int, err error) {
-		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			return 0, err
-		}
-		return answer.StatusCode, nil
-	}
-	var conns []net.Conn
-	for range limit {
-		conn := dial(t, address)
-		if status, err := request(conn); status != http.StatusOK {
-			t.Fatalf("within the limit: status %d, %v", status, err)
-		}
-		conns = append(conns, conn)
-	}
-	waiting := dial(t, address)
-	if err := waiting.SetDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if status, err := request(waiting); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("above the limit: status %d, %v, want no answer yet", status, err)
-	}
-	_ = conns[0].Close()
-	if err := waiting.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	if answer, err := http.ReadResponse(bufio.NewReader(waiting), nil); err != nil || answer.StatusCode != http.StatusOK {
-		t.Errorf("after one has left: %v", err)
-	}
-}
-
 // The bounds of requests are not for event streams, which move them on.
 func TestStreamOutlivesTheBoundsOfRequests(t *testing.T) {
 	const bound = 100 * time.Millisecond
@@ -279,7 +292,7 @@ func TestComplaintsOfHTTPAreToldApart(t *testing.T) {
 		"http: Accept error: accept tcp: too many open files; retrying in 5ms\n": "level=WARN",
 	} {
 		var log bytes.Buffer
-		s := newHTTPServer(http.HandlerFunc(ok), false, slog.New(slog.NewTextHandler(&log, nil)))
+		s := newHTTPServer(http.HandlerFunc(ok), false, nil, slog.New(slog.NewTextHandler(&log, nil)))
 		s.ErrorLog.Print(text)
 		if (want == "") != (log.Len() == 0) || !strings.Contains(log.String(), want) {
 			t.Errorf("%q is logged as %q, want %q", text, &log, want)

@@ -112,6 +112,9 @@ func (s *Service) noteLocal(meta assigner.Meta) {
 	for _, old := range s.known {
 		if old.ID == k.ID {
 			k.Since = old.Since
+			if old.Path != k.Path && !old.exists() {
+				s.logger.Info("store was moved", "from", old.Path, "to", k.Path, "namespace", k.Namespace)
+			}
 		}
 		if old == k {
 			return

@@ -186,6 +186,22 @@ func TestStoreOfAUnitThatIsGoneIsNotReplaced(t *testing.T) {
 	}
 }
 
+// A store that moves between two runs is the same store.
+func TestStoreThatMovesBetweenRunsIsLogged(t *testing.T) {
+	h := newHost(t)
+	h.serve().terminate()
+	from, to := h.file(), filepath.Join(h.data()+"-moved", filepath.Base(h.file()))
+	h.must(os.Rename(h.data(), filepath.Dir(to)))
+	c := h.serve("--data=" + filepath.Dir(to))
+	if record := c.log.find("store was moved"); record == nil || record["from"] != from || record["to"] != to {
+		t.Errorf("record %v, want from %s to %s", record, from, to)
+	}
+	c.terminate()
+	if c = h.serve("--data=" + filepath.Dir(to)); c.log.find("store was moved") != nil {
+		t.Error("the store was not moved again")
+	}
+}
+
 // The store is renewed in a file that has another name or none, and would be lost with the process.
 func TestStoreThatMovesUnderAServerIsReported(t *testing.T) {
 	h := newHost(t)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"sync/atomic"
+
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 // readiness answers requests until the API is ready, which needs a worker ID: the process is alive,
@@ -26,7 +28,7 @@ func (s *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		(*api).ServeHTTP(w, r)
 		return
 	}
-	w.Header().Set("Cache-Control", "no-store")
+	httpapi.SetHeaders(w.Header(), r)
 	if r.URL.Path == "/healthz" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")

@@ -188,6 +188,36 @@ func TestOldVersionsOfTLSAreRefused(t *testing.T) {
 	}
 }
 
+// Suites with CBC have a history of padding oracles.
+func TestCipherSuitesOfTLS12(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := pemPair(t, 1, time.Now().Add(time.Hour))
+	cfg, log := testConfig(t)
+	cfg.CertFile, cfg.KeyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	write(t, cfg.CertFile, cert)
+	write(t, cfg.KeyFile, key)
+	r := ready(t, cfg, log)
+	trust := x509.NewCertPool()
+	trust.AppendCertsFromPEM([]byte(cert))
+	agreed := 0
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if !strings.Contains(suite.Name, "ECDHE_ECDSA") { // the key of the certificate
+			continue
+		}
+		conn, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: trust, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}})
+		if safe := strings.Contains(suite.Name, "GCM") || strings.Contains(suite.Name, "CHACHA20"); (err == nil) != safe {
+			t.Errorf("%s: %v, want agreed: %v", suite.Name, err, safe)
+		}
+		if err == nil {
+			agreed++
+			_ = conn.Close()
+		}
+	}
+	if agreed != 3 {
+		t.Errorf("%d suites were agreed on, want 3", agreed)
+	}
+}
+
 func TestTokensAreReplacedUnderLoad(t *testing.T) {
 	const kept, old, next = "kept-0123456789abcdef", "old-0123456789abcdef", "next-0123456789abcdef"
 	cfg, log := testConfig(t)

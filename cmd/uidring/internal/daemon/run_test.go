@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -180,7 +181,7 @@ func TestRequestsUnderWayAreFinishedAndStreamsEnd(t *testing.T) {
 	const n = 100_000
 	slow := draw(t, r, n)
 	events := dial(t, r.address)
-	fmt.Fprint(events, "GET /events HTTP/1.1\r\nHost: a\r\n\r\n")
+	fmt.Fprint(events, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	stream, err := http.ReadResponse(bufio.NewReader(events), nil)
 	if err != nil || stream.StatusCode != http.StatusOK {
 		t.Fatalf("event stream: %v", err)
@@ -206,6 +207,7 @@ func TestRequestsUnderWayAreFinishedAndStreamsEnd(t *testing.T) {
 // the shutdown. The answer closes the connection.
 func TestNewcomersAreAnsweredAtTheEnd(t *testing.T) {
 	cfg, log := testConfig(t)
+	cfg.firstRequest = time.Hour
 	r := ready(t, cfg, log)
 	var conns []net.Conn
 	for range 20 {
@@ -224,7 +226,7 @@ func TestNewcomersAreAnsweredAtTheEnd(t *testing.T) {
 		return err != nil
 	})
 	for i, conn := range conns {
-		fmt.Fprint(conn, "GET /v1/id HTTP/1.1\r\nHost: a\r\n\r\n")
+		fmt.Fprint(conn, "GET /v1/id HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatalf("connection %d: %v", i, err)
@@ -232,6 +234,25 @@ func TestNewcomersAreAnsweredAtTheEnd(t *testing.T) {
 		if answer.StatusCode != http.StatusOK || !answer.Close {
 			t.Errorf("connection %d: %s, closes: %v", i, answer.Status, answer.Close)
 		}
+	}
+}
+
+// Browsers and pools connect in advance. Such connections do not delay the end: it waits for none
+// of the time limits, which are longer than the test.
+func TestSilentConnectionsDoNotDelayTheEnd(t *testing.T) {
+	cfg, log := testConfig(t)
+	cfg.Grace, cfg.firstRequest = time.Hour, time.Nanosecond
+	r := ready(t, cfg, log)
+	silent := dial(t, r.address)
+	if status, _, err := get(clients(t, nil)["HTTP/1.1"], "http://"+r.address+"/healthz"); status != http.StatusOK {
+		t.Fatal(err) // a later connection is answered, so the server has accepted the silent one
+	}
+	r.stop()
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+	if _, err := silent.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the silent connection: %v, want closed", err)
 	}
 }
 
@@ -293,7 +314,7 @@ func TestQuarantineIsNotReadyAndCanBeStopped(t *testing.T) {
 		var problem struct{ Status int }
 		if want != http.StatusOK {
 			if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || problem.Status != want || answer.Header.Get("Retry-After") == "" || answer.Header.Get("Refresh") == "" ||
-				answer.Header.Get("Content-Type") != "application/problem+json" {
+				answer.Header.Get("Content-Type") != "application/problem+json" || answer.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: %+v %v", path, answer.Header, err)
 			}
 		}

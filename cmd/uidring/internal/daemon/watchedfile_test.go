@@ -23,7 +23,7 @@ func number(path string) *watchedFile[string] {
 			}
 			return text, nil
 		},
-		describe: func(n string) string { return "the number " + n },
+		describe: func(_ *string, n string) string { return "the number " + n },
 	}
 }
 
@@ -31,6 +31,26 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestSecretFilesOfOtherUsersAreReported(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	write(t, path, "alice 0123456789abcdef")
+	for mode, want := range map[os.FileMode]string{0o600: "", 0o640: "", 0o660: "", 0o644: "mode=0644", 0o602: "mode=0602", 0o666: "mode=0666"} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		tokens := newTokens(path)
+		tokens.refresh(true, logger)
+		if reported := strings.Contains(log.String(), "other users of this host can read or change"); reported != (want != "") || !strings.Contains(log.String(), want) {
+			t.Errorf("mode %v: %s, want %q", mode, &log, want)
+		}
+		if tokens.current() == nil || tokens.current().Len() != 1 {
+			t.Errorf("mode %v: the tokens are not in use", mode)
+		}
 	}
 }
 

@@ -8,17 +8,29 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 )
 
-// A client is the limiter of a token's name, or the common limiter of all clients without tokens.
-type client struct{ limiter *rate.Limiter }
+// A client is a name of the tokens with its limiter and metrics, or all clients without tokens.
+type client struct {
+	name    string // "" without tokens
+	limiter *rate.Limiter
+	ids     prometheus.Counter // nil without tokens
+}
+
+// Names of clients without a valid token, for metrics and the log. They are no names of tokens.
+const (
+	noToken      = "(missing)"
+	unknownToken = "(unknown)"
+)
 
 // clients holds a client for each current token. A name keeps its limiter when the tokens change.
 type clients struct {
 	rate     float64 // IDs per second; 0: no limit
 	burst    int
-	everyone client // without tokens
+	ids      *prometheus.CounterVec // by token
+	everyone client                 // without tokens
 
 	present   atomic.Pointer[clientSet]
 	replacing sync.Mutex // held while present is replaced
@@ -28,33 +40,38 @@ type clients struct {
 type clientSet struct {
 	tokens  Tokens
 	ofToken []client
+	former  Tokens // that were removed since the start, the last mostTokens
 }
 
-func newClients(rate float64, burst int) *clients {
-	c := &clients{rate: rate, burst: burst}
-	c.everyone = c.newClient()
+func newClients(rate float64, burst int, ids *prometheus.CounterVec) *clients {
+	c := &clients{rate: rate, burst: burst, ids: ids}
+	c.everyone = client{limiter: c.newLimiter()}
 	c.present.Store(&clientSet{})
 	return c
 }
 
-// find returns the client of a request; ok is false if its token is unknown.
+// find returns the client of a request. ok is false if its token is unknown; the client then has
+// the name of the removed token, or unknownToken or noToken.
 func (c *clients) find(tokens Tokens, r *http.Request) (_ client, ok bool) {
 	if tokens.Len() == 0 {
 		return c.everyone, true
 	}
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return client{}, false
+		return client{name: noToken}, false
 	}
-	i := tokens.find(strings.TrimLeft(secret, " "))
-	if i < 0 {
-		return client{}, false
-	}
+	secret = strings.TrimLeft(secret, " ")
 	set := c.present.Load()
 	if !set.tokens.same(tokens) {
 		set = c.replace(tokens)
 	}
-	return set.ofToken[i], true
+	if i := tokens.find(secret); i >= 0 {
+		return set.ofToken[i], true
+	}
+	if i := set.former.find(secret); i >= 0 {
+		return client{name: set.former.known[i].name}, false
+	}
+	return client{name: unknownToken}, false
 }
 
 // replace creates the clients of new tokens. A name that had a token before keeps its limiter.
@@ -69,10 +86,10 @@ func (c *clients) replace(tokens Tokens) *clientSet {
 	for i, t := range last.tokens.known {
 		byName[t.name] = last.ofToken[i]
 	}
-	set := &clientSet{tokens: tokens}
+	set := &clientSet{tokens: tokens, former: last.former.with(last.tokens.without(tokens)).without(tokens)}
 	for _, t := range tokens.known {
 		if _, ok := byName[t.name]; !ok {
-			byName[t.name] = c.newClient()
+			byName[t.name] = client{t.name, c.newLimiter(), c.ids.WithLabelValues(t.name)}
 		}
 		set.ofToken = append(set.ofToken, byName[t.name])
 	}
@@ -80,11 +97,18 @@ func (c *clients) replace(tokens Tokens) *clientSet {
 	return set
 }
 
-func (c *clients) newClient() client {
+func (c *clients) newLimiter() *rate.Limiter {
 	if c.rate == 0 {
-		return client{}
+		return nil
 	}
-	return client{rate.NewLimiter(rate.Limit(c.rate), c.burst)}
+	return rate.NewLimiter(rate.Limit(c.rate), c.burst)
+}
+
+// drew counts n IDs that the client gets.
+func (c client) drew(n int) {
+	if c.ids != nil {
+		c.ids.Add(float64(n))
+	}
 }
 
 // spend takes n IDs, at most the burst, from the client's limit. It returns nil if the limit allows
@@ -93,13 +117,10 @@ func (c client) spend(n int) *problem {
 	if c.limiter == nil {
 		return nil
 	}
-	now := time.Now()
-	if c.limiter.AllowN(now, n) {
+	wait := take(c.limiter, n)
+	if wait == 0 {
 		return nil
 	}
-	missing := float64(n) - c.limiter.TokensAt(now)
-	seconds := min(missing/float64(c.limiter.Limit()), 1e9) // a Duration ends at 9e9
-	wait := max(time.Duration(seconds*float64(time.Second)), time.Millisecond)
 	allowed := strconv.FormatFloat(float64(c.limiter.Limit()), 'f', -1, 64)
 	return tooManyIDs.because("%d may be drawn after %v; allowed are %s a second.", n, wait.Round(time.Millisecond), allowed).after(wait)
 }

@@ -11,7 +11,7 @@ func TestNewReportsAllMistakesAtOnce(t *testing.T) {
 	want := `httpapi: Generator is missing
 httpapi: MaxBatch -1, allowed: 1 to 100000
 httpapi: Rate -1, allowed: 0 (no limit) to 2147483647 IDs a second
-httpapi: Burst -2, allowed: 0 (the default), or at least MaxBatch, -1
+httpapi: Burst -2, allowed: 0 (the default) or more
 httpapi: MaxConcurrent -1, allowed: 1 or more`
 	if err == nil || err.Error() != want {
 		t.Errorf("New:\n%v\nwant:\n%s", err, want)
@@ -27,19 +27,26 @@ func TestNewRefusesARateThatIsNoNumber(t *testing.T) {
 	}
 }
 
-func TestBurstIsRateOrMaxBatch(t *testing.T) {
+// TestARateBoundsBurstAndBatch: without a burst of its own, a rate admits the IDs of a second.
+func TestARateBoundsBurstAndBatch(t *testing.T) {
 	for _, c := range []struct {
-		cfg  Config
-		want int
+		cfg          Config
+		burst, batch int
 	}{
-		{Config{}, 100_000},
-		{Config{MaxBatch: 10}, 10},
-		{Config{MaxBatch: 10, Rate: 3}, 10},
-		{Config{MaxBatch: 10, Rate: 2000}, 2000},
-		{Config{MaxBatch: 10, Rate: 2000, Burst: 10}, 10},
+		{Config{}, 0, 100_000},
+		{Config{MaxBatch: 10}, 0, 10},
+		{Config{Rate: 100}, 100, 100},
+		{Config{Rate: 0.001}, 1, 1},
+		{Config{Rate: 2.5}, 3, 3},
+		{Config{MaxBatch: 10, Rate: 3}, 3, 3},
+		{Config{MaxBatch: 10, Rate: 2000}, 2000, 10},
+		{Config{MaxBatch: 10, Rate: 2000, Burst: 10}, 10, 10},
+		{Config{Rate: 100, Burst: 1000}, 1000, 1000},
+		{Config{Rate: 100, Burst: 1_000_000}, 1_000_000, 100_000},
 	} {
-		if s := newServer(t, c.cfg); s.cfg.Burst != c.want {
-			t.Errorf("MaxBatch %d, Rate %v, Burst %d: a burst of %d, want %d", c.cfg.MaxBatch, c.cfg.Rate, c.cfg.Burst, s.cfg.Burst, c.want)
+		if s := newServer(t, c.cfg); s.cfg.Burst != c.burst || s.cfg.MaxBatch != c.batch {
+			t.Errorf("MaxBatch %d, Rate %v, Burst %d: a burst of %d and batches of %d, want %d and %d",
+				c.cfg.MaxBatch, c.cfg.Rate, c.cfg.Burst, s.cfg.Burst, s.cfg.MaxBatch, c.burst, c.batch)
 		}
 	}
 }

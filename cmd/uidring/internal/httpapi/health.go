@@ -10,7 +10,10 @@ import (
 )
 
 // A shortage is the error with which the generator rejected the last request for IDs.
-type shortage struct{ err error }
+type shortage struct {
+	err error
+	at  time.Time
+}
 
 // alive handles GET /healthz. It always answers 200.
 func alive(w http.ResponseWriter, _ *http.Request, _ client) *problem {
@@ -35,15 +38,23 @@ func (s *Server) unready() *problem {
 
 // usable returns the problem that a request for an ID would get now, or nil. An empty ring alone is
 // not a problem, because the next request fills it. It is a problem if the window of the lease is
-// used up, or if the generator rejected the last request.
+// used up, if the generator rejected the last request, or if ID time is as far ahead of the clock
+// as it may be.
 func (s *Server) usable() *problem {
+	if p := s.pace.unready(); p != nil {
+		return p
+	}
 	short := s.shortage.Load() // before Stats: IDs that arrive after the shortage count
 	stats := s.cfg.Generator.Stats()
 	if stats.Remaining > 0 {
 		return nil
 	}
 	if short != nil {
-		if p := ofTake(short.err); p == stopping || p == timeExhausted || p == noLease {
+		p := ofTake(short.err)
+		if p == stopping || p == timeExhausted || p == noLease {
+			return p
+		}
+		if p.name == tooFarAhead.name && time.Since(short.at) < p.retryAfter {
 			return p
 		}
 	}

@@ -75,18 +75,30 @@ func TestNotReadyAfterARefusal(t *testing.T) {
 	}
 }
 
-// TestReadyWhenRequestsAskForTooMuch has shortages that the next moment ends.
+// TestReadyWhenRequestsAskForTooMuch has a shortage that the next moment ends.
 func TestReadyWhenRequestsAskForTooMuch(t *testing.T) {
-	for name, cfg := range map[string]cached.Config{
-		"none-ready":    {Layout: small(40), BoostPower: 1, OnEmpty: cached.Reject},
-		"too-far-ahead": {Layout: small(40), BoostPower: 1, MaxAhead: time.Second},
-	} {
-		s := newServer(t, Config{Generator: newGenerator(t, cfg)})
-		if w := call(s, "/v1/ids?n=100000"); w.Code != 503 {
-			t.Errorf("%s: %d, want 503", name, w.Code)
-		}
-		wantReady(t, s, "")
+	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, OnEmpty: cached.Reject})})
+	if w := call(s, "/v1/ids?n=100000"); w.Code != 503 {
+		t.Errorf("%d, want 503", w.Code)
 	}
+	wantReady(t, s, "")
+}
+
+// TestNotReadyUntilTheClockHasCaughtUp has a generator that refuses by itself.
+func TestNotReadyUntilTheClockHasCaughtUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, MaxAhead: 10 * time.Second})
+		s := newServer(t, Config{Generator: g})
+		if w := call(s, "/v1/ids?n=100000"); w.Code != 503 {
+			t.Errorf("%d, want 503", w.Code)
+		}
+		wantReady(t, s, "too-far-ahead")
+		time.Sleep(2 * time.Second)
+		wantReady(t, s, "")
+		if err := g.Close(); err != nil { // in the bubble
+			t.Error(err)
+		}
+	})
 }
 
 func TestAStateIsLookedAtTenTimesASecondAtMost(t *testing.T) {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,7 @@ func newServer(t testing.TB, cfg Config) *Server {
 	if cfg.Generator == nil {
 		cfg.Generator = newGenerator(t, cached.Config{})
 	}
+	cfg.Listen = cmp.Or(cfg.Listen, "example.com:80") // the Host of requests that httptest makes
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

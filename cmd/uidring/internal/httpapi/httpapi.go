@@ -2,7 +2,8 @@
 // stores, files and TLS: the caller passes a generator and the tokens to a [Server], and runs it
 // behind a listener with timeouts and a limit on the size of headers.
 //
-// A request passes these checks in order: the route, the method, the length of its URL and body,
+// A request passes these checks in order: the route, the limit on connections, the site that it
+// comes from, the method, the length of its URL and body,
 // the number of requests under way, the token, and then, for /v1, the limit on IDs per second. The
 // first failed check answers the request with a problem of RFC 9457.
 package httpapi
@@ -15,9 +16,13 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
+	"github.com/uidring/uidring/cmd/uidring/internal/throttle"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -31,14 +36,26 @@ type Config struct {
 	// Tokens returns the current set of tokens. The server calls it for every request, from many
 	// goroutines at once. With a nil func or the zero Tokens, clients need no token.
 	Tokens func() Tokens
+	// Listen is the address that the server listens on, host:port. Without tokens the server
+	// answers requests for this host, localhost, AllowedHosts and any IP address, and refuses other
+	// names.
+	Listen string
+	// AllowedHosts are more names of the server, see CheckHosts; "*" allows any name. With such
+	// names, the server also checks the names of requests with tokens.
+	AllowedHosts []string
 	// MaxBatch is the largest number of IDs per request, 1 to 100,000; zero: 100,000.
 	MaxBatch int
 	// Rate is the number of IDs per second for each name of Tokens, or, without tokens, for all
 	// clients together. Under /v1 a request without IDs counts as one ID. Zero: no limit.
 	Rate float64
-	// Burst is the number of IDs that a client may draw at once after a pause, at least MaxBatch;
-	// zero: Rate, or MaxBatch if that is more.
+	// Burst is the number of IDs that a client with a Rate may draw at once after a pause, 1 or
+	// more; zero: the IDs of a second. It bounds MaxBatch.
 	Burst int
+	// MaxAhead is MaxAhead of the Generator, and IDsPerSecond the number of IDs that its layout has
+	// for each second. The server refuses requests above them without spending IDs, and is not
+	// ready then. Zero: no such bound.
+	MaxAhead     time.Duration
+	IDsPerSecond float64
 	// MaxConcurrent is the largest number of concurrent requests under /v1, and separately of
 	// requests to routes without a token, 1 or more; zero: 1,024. Probes, scrapes of metrics and
 	// /events do not count.
@@ -52,7 +69,14 @@ type Config struct {
 	// Store is the store of the worker ID, for the metric uidring_store_info. Without Store.ID
 	// there is no such metric.
 	Store Store
-	// Logger gets a record for each panic of a handler; nil: none.
+	// AccessLog is the fraction of the requests, chosen at random, that Logger gets a record for, 0
+	// (none) to 1.
+	AccessLog float64
+	// Version of the program, for the metric uidring_build_info.
+	Version string
+	// Collectors are more metrics for /metrics.
+	Collectors []prometheus.Collector
+	// Logger gets a record for each panic of a handler, and for refusals; nil: none.
 	Logger *slog.Logger
 }
 
@@ -70,7 +94,9 @@ type Server struct {
 	segments  map[string]*supply // by name
 	routes    routes
 	clients   *clients
-	batches   sync.Pool // of *batch
+	guard     *guard
+	refused   throttle.Tally // tokens
+	batches   sync.Pool      // of *batch
 	draining  atomic.Bool
 	readiness readiness
 	metrics   *metrics
@@ -83,17 +109,18 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, clients: newClients(cfg.Rate, cfg.Burst),
-		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted}, segments: make(map[string]*supply),
+		cfg: cfg, guard: newGuard(cfg),
+		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)}, segments: make(map[string]*supply),
 	}
 	for _, each := range cfg.Segments.All() {
-		s.segments[each.Name()] = &supply{issuer: each, passing: segment.ErrEmpty}
+		s.segments[each.Name()] = &supply{issuer: each, passing: segment.ErrEmpty, pace: new(pace)}
 	}
 	s.batches.New = func() any { return newBatch() }
 	metrics, err := newMetrics(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
+	s.clients = newClients(cfg.Rate, cfg.Burst, metrics.tokenIDs)
 	s.metrics, s.routes = metrics, s.newRoutes(metrics)
 	return s, nil
 }
@@ -129,10 +156,17 @@ func (cfg Config) resolve() (Config, error) {
 	check(cfg.Generator != nil, "Generator is missing")
 	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= LargestBatch, "MaxBatch %d, allowed: 1 to %d", cfg.MaxBatch, LargestBatch)
 	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "Rate %v, allowed: 0 (no limit) to %d IDs a second", cfg.Rate, math.MaxInt32)
-	if cfg.Burst == 0 {
-		cfg.Burst = max(cfg.MaxBatch, int(min(cfg.Rate, math.MaxInt32)))
+	check(cfg.Burst >= 0, "Burst %d, allowed: 0 (the default) or more", cfg.Burst)
+	if cfg.Rate > 0 {
+		if cfg.Burst == 0 {
+			cfg.Burst = int(math.Ceil(min(cfg.Rate, math.MaxInt32)))
+		}
+		cfg.MaxBatch = min(cfg.MaxBatch, cfg.Burst)
 	}
-	check(cfg.Burst >= cfg.MaxBatch, "Burst %d, allowed: 0 (the default), or at least MaxBatch, %d", cfg.Burst, cfg.MaxBatch)
+	check(cfg.AccessLog >= 0 && cfg.AccessLog <= 1, "AccessLog %v, allowed: 0 to 1", cfg.AccessLog)
 	check(cfg.MaxConcurrent >= 1, "MaxConcurrent %d, allowed: 1 or more", cfg.MaxConcurrent)
+	if err := CheckHosts(cfg.AllowedHosts); err != nil {
+		errs = append(errs, fmt.Errorf("httpapi: AllowedHosts %w", err))
+	}
 	return cfg, errors.Join(errs...)
 }

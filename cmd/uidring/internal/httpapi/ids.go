@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// id handles GET /v1/id.
+// id handles GET and POST /v1/id.
 func (s *Server) id(w http.ResponseWriter, r *http.Request, c client) *problem {
 	query, p := parameters(r, "form")
 	if p != nil {
@@ -20,7 +20,7 @@ func (s *Server) id(w http.ResponseWriter, r *http.Request, c client) *problem {
 	return s.drawOne(w, r, c, query, &s.supply)
 }
 
-// ids handles GET /v1/ids?n=…
+// ids handles GET and POST /v1/ids?n=…
 func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem {
 	query, p := parameters(r, "n", "form")
 	if p != nil {
@@ -29,7 +29,7 @@ func (s *Server) ids(w http.ResponseWriter, r *http.Request, c client) *problem 
 	return s.drawMany(w, r, c, query, &s.supply)
 }
 
-// segment handles GET /v1/segments/{name}: without n like id, with n like ids.
+// segment handles GET and POST /v1/segments/{name}: without n like id, with n like ids.
 func (s *Server) segment(w http.ResponseWriter, r *http.Request, c client) *problem {
 	from := s.segments[strings.TrimPrefix(r.URL.Path, segmentsPath)]
 	if from == nil {
@@ -84,6 +84,7 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout
 	if err := from.reserve(r.Context(), b, n); err != nil {
 		return ofTake(err)
 	}
+	c.drew(n)
 	w.Header().Set("Content-Type", l.contentType)
 	if n > 1 { // net/http sets the length of a short body
 		w.Header().Set("Content-Length", strconv.Itoa(b.length(l)))
@@ -102,6 +103,7 @@ type issuer interface {
 type supply struct {
 	issuer   issuer
 	passing  error // the error of Reserve that a request waits for
+	pace     *pace
 	shortage atomic.Pointer[shortage]
 }
 
@@ -115,6 +117,10 @@ const patience = 500 * time.Millisecond
 func (s *supply) reserve(ctx context.Context, b *batch, n int) error {
 	var patient context.Context // from the first shortage on
 	b.spans = b.spans[:0]
+	if err := s.pace.spend(n); err != nil {
+		s.pace.note(err)
+		return err
+	}
 	for n > 0 {
 		first, got, err := s.issuer.Reserve(n)
 		if errors.Is(err, s.passing) && s.shortage.Load() == nil { // else an earlier request has waited in vain
@@ -128,7 +134,8 @@ func (s *supply) reserve(ctx context.Context, b *batch, n int) error {
 		}
 		if err != nil {
 			if ctx.Err() == nil { // a client that disconnected while it waited proves no shortage
-				s.shortage.Store(&shortage{err})
+				s.shortage.Store(&shortage{err, time.Now()})
+				s.pace.note(err)
 			}
 			return err
 		}

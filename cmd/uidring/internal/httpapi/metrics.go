@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -19,6 +20,8 @@ type metrics struct {
 	http     *prometheus.Registry // of requests and duration only
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	tokens   *prometheus.CounterVec
+	tokenIDs *prometheus.CounterVec
 }
 
 func newMetrics(cfg Config) (*metrics, error) {
@@ -35,15 +38,23 @@ func newMetrics(cfg Config) (*metrics, error) {
 			Buckets: []float64{50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3, 500e-3, 2},
 		}, []string{"route"}),
 	}
+	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "uidring_token_requests_total",
+		Help: "Requests to routes that require a token, by the name of the token and status code. 401 with a name: the token was removed.",
+	}, []string{"token", "code"})
+	m.tokenIDs = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "uidring_token_ids_total",
+		Help: "IDs answered, by the name of the token.",
+	}, []string{"token"})
 	m.http.MustRegister(m.requests, m.duration) // a new registry has no other collectors
 	all := []prometheus.Collector{
 		collectors.NewBuildInfoCollector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		generators.NewCollector(cfg.Generator.Stats, nil), m.requests, m.duration,
+		generators.NewCollector(cfg.Generator.Stats, nil), m.requests, m.duration, m.tokens, m.tokenIDs, newBuildInfo(cfg.Version),
 	}
 	for _, s := range cfg.Segments.All() {
 		all = append(all, generators.NewCollector(func() segment.Stats { return s.Stats().Stats }, prometheus.Labels{"segment": s.Name()}))
 	}
-	for _, c := range all {
+	for _, c := range append(all, cfg.Collectors...) {
 		if err := m.registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -52,6 +63,16 @@ func newMetrics(cfg Config) (*metrics, error) {
 		return m, nil
 	}
 	return m, m.registry.Register(newStoreInfo(cfg.Store, cfg.Generator.Stats().DatacenterID))
+}
+
+func newBuildInfo(version string) prometheus.Collector {
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "uidring_build_info",
+		Help:        "1, with the version of the program and of Go.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	info.Set(1)
+	return info
 }
 
 // newStoreInfo returns a metric that shows servers of one namespace and datacenter with different
@@ -75,6 +96,7 @@ func (m *metrics) handler() http.Handler {
 type usage struct {
 	route    string
 	requests *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
 	ok       prometheus.Counter // requests with status 200, looked up once
 	duration prometheus.Observer
 }
@@ -83,15 +105,22 @@ func (m *metrics) usage(route string) usage {
 	return usage{
 		route:    route,
 		requests: m.requests,
+		tokens:   m.tokens,
 		ok:       m.requests.WithLabelValues(route, "200"),
 		duration: m.duration.WithLabelValues(route),
 	}
 }
 
 // count counts a request. Status 0 means that the handler wrote nothing; net/http then sends 200.
-func (u usage) count(status int, took time.Duration) {
+func (u usage) count(status int, took time.Duration, token string) {
 	u.duration.Observe(took.Seconds())
-	if status == 0 || status == http.StatusOK {
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if token != "" {
+		u.tokens.WithLabelValues(token, strconv.Itoa(status)).Inc()
+	}
+	if status == http.StatusOK {
 		u.ok.Inc()
 		return
 	}

@@ -49,6 +49,7 @@ func visits(t *testing.T) (list []visit) {
 		"/healthz": "/healthz", "/readyz": "/readyz", "/metrics": "/metrics", "/openapi.json": "/openapi.json",
 	} {
 		add(normal, route, path, 200)
+		add(normal, route, path, 403, "Sec-Fetch-Site", "cross-site")
 		add(normal, route, path+"?"+strings.Repeat("x", longestURL), 414)
 		list = append(list, visit{path: path, route: route, status: 413, body: "x", server: servers[normal]})
 		if strings.HasPrefix(path, "/v1") || path == "/metrics" {
@@ -88,6 +89,9 @@ func visits(t *testing.T) (list []visit) {
 	return list
 }
 
+// drawing are the routes that draw IDs.
+var drawing = []string{"/v1/id", "/v1/ids", segmentRoute}
+
 // TestEveryAnswerIsAsDescribed exercises each status of each route, and no other.
 func TestEveryAnswerIsAsDescribed(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(call(newServer(t, Config{}), "/openapi.json").Body.Bytes())
@@ -107,12 +111,15 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, v := range visits(t) {
 		seen[v.route+" "+strconv.Itoa(v.status)] = true
-		v.check(t, router)
+		v.check(t, router, "GET")
+		if slices.Contains(drawing, v.route) {
+			v.check(t, router, "POST")
+		}
 	}
 	described := make(map[string]bool)
 	for path, item := range doc.Paths.Map() {
-		if methods := item.Operations(); len(methods) != 1 || methods["GET"] == nil {
-			t.Errorf("%s: operations %v, want GET alone", path, methods)
+		if methods := item.Operations(); methods["GET"] == nil || (methods["POST"] != nil) != slices.Contains(drawing, path) || len(methods) > 2 {
+			t.Errorf("%s: operations %v, want GET, and POST if it draws IDs", path, methods)
 		}
 		for status := range item.Get.Responses.Map() {
 			described[path+" "+status] = true
@@ -130,9 +137,9 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 	}
 }
 
-func (v visit) check(t *testing.T, router routers.Router) {
+func (v visit) check(t *testing.T, router routers.Router, method string) {
 	t.Helper()
-	r := httptest.NewRequest("GET", v.path, strings.NewReader(v.body))
+	r := httptest.NewRequest(method, v.path, strings.NewReader(v.body))
 	if slices.Contains(v.headers, "full") {
 		defer fill(v.server, r)()
 	} else if len(v.headers) == 2 {
@@ -140,7 +147,7 @@ func (v visit) check(t *testing.T, router routers.Router) {
 	}
 	w := httptest.NewRecorder()
 	v.server.ServeHTTP(w, r)
-	name := fmt.Sprintf("%s %v", v.path[:min(len(v.path), 40)], v.headers)
+	name := fmt.Sprintf("%s %s %v", method, v.path[:min(len(v.path), 40)], v.headers)
 	if w.Code != v.status {
 		t.Errorf("%s: %d, want %d: %s", name, w.Code, v.status, w.Body)
 		return

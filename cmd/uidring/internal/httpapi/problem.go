@@ -28,10 +28,13 @@ type problem struct {
 
 // The problems of the API. because and after return modified copies.
 var (
-	badRequest   = &problem{name: "bad-request", title: "Bad request", status: http.StatusBadRequest}
-	invalidID    = &problem{name: "invalid-id", title: "Not an ID", status: http.StatusBadRequest}
-	notFound     = &problem{name: "not-found", title: "Not found", status: http.StatusNotFound}
-	badMethod    = &problem{name: "method-not-allowed", title: "Method not allowed", status: http.StatusMethodNotAllowed}
+	badRequest  = &problem{name: "bad-request", title: "Bad request", status: http.StatusBadRequest}
+	invalidID   = &problem{name: "invalid-id", title: "Not an ID", status: http.StatusBadRequest}
+	notFound    = &problem{name: "not-found", title: "Not found", status: http.StatusNotFound}
+	badMethod   = &problem{name: "method-not-allowed", title: "Method not allowed", status: http.StatusMethodNotAllowed}
+	unknownHost = &problem{name: "unknown-host", title: "Unknown host", status: http.StatusForbidden}
+	crossSite   = &problem{name: "cross-site", title: "A request from another site", status: http.StatusForbidden,
+		detail: "Sec-Fetch-Site or Origin shows that a page of another site sent the request."}
 	unacceptable = &problem{name: "not-acceptable", title: "Not acceptable", status: http.StatusNotAcceptable}
 	hasBody      = &problem{name: "content-too-large", title: "A request has no body", status: http.StatusRequestEntityTooLarge,
 		detail: "No route reads a body; parameters go into the URL."}
@@ -42,6 +45,8 @@ var (
 	tooManyIDs = &problem{name: "too-many-requests", title: "Too many IDs drawn", status: http.StatusTooManyRequests}
 	overloaded = &problem{name: "overloaded", title: "Too many requests under way", status: http.StatusServiceUnavailable,
 		detail: "Try again, or another server.", retryAfter: time.Second}
+	crowded = &problem{name: "overloaded", title: "Too many connections", status: http.StatusServiceUnavailable,
+		detail: "The server has reached its limit of connections. Try another server, or again later.", retryAfter: time.Second}
 	noneReady = &problem{name: "none-ready", title: "No ID is ready", status: http.StatusServiceUnavailable,
 		detail: "IDs are drawn faster than they are prepared. Try again, or another server.", retryAfter: time.Second}
 	tooFarAhead = &problem{name: "too-far-ahead", title: "ID time is too far ahead", status: http.StatusServiceUnavailable,
@@ -110,7 +115,6 @@ func (p *problem) write(w http.ResponseWriter) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
-	h.Set("X-Content-Type-Options", "nosniff") // some details quote the request
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if p.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))

@@ -263,8 +263,8 @@ func TestProblemsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unacceptable, hasBody, longURL, unauthorized,
-		tooManyIDs, overloaded, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
+	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, unacceptable, hasBody, longURL, unauthorized,
+		tooManyIDs, overloaded, crowded, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
 		if !strings.Contains(string(page), "\n#### "+p.name+"\n") {
 			t.Errorf("SERVICE.md has no heading %s", p.name)
 		}

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -15,7 +17,8 @@ const (
 	longestURL  = 2048 // bytes
 	mostScrapes = 4    // at once
 
-	allowed = "GET, HEAD, OPTIONS" // methods of all routes
+	allowed       = "GET, HEAD, OPTIONS" // methods
+	allowedToDraw = "GET, HEAD, POST, OPTIONS"
 )
 
 // A handler answers a request in full, or writes nothing and returns a problem.
@@ -26,10 +29,10 @@ type route struct {
 	server  *Server
 	handle  handler
 	open    bool     // needs no token
+	draws   bool     // allows POST
+	probe   bool     // answers on surplus connections, too
 	limiter *limiter // limits requests under way; nil: none
 	usage   usage
-
-	noStore []string // value of Cache-Control, allocated once
 }
 
 // routes replaces http.ServeMux, which redirects unclean paths and answers some errors in plain
@@ -60,23 +63,23 @@ func (s *Server) newRoutes(m *metrics) routes {
 	// Routes without a token have their own limiter: a few stalled HTTP/2 connections can fill it.
 	api, public, scrapes := &limiter{most: s.cfg.MaxConcurrent}, &limiter{most: s.cfg.MaxConcurrent}, &limiter{most: mostScrapes}
 	add := func(name string, r route) *route {
-		r.server, r.usage, r.noStore = s, m.usage(name), []string{"no-store"}
+		r.server, r.usage = s, m.usage(name)
 		return &r
 	}
 	all := routes{
 		exact: map[string]*route{
-			"/v1/id":        add("/v1/id", route{handle: s.id, limiter: api}),
-			"/v1/ids":       add("/v1/ids", route{handle: s.ids, limiter: api}),
+			"/v1/id":        add("/v1/id", route{handle: s.id, limiter: api, draws: true}),
+			"/v1/ids":       add("/v1/ids", route{handle: s.ids, limiter: api, draws: true}),
 			"/openapi.json": add("/openapi.json", route{handle: describe, limiter: public, open: true}),
-			"/healthz":      add("/healthz", route{handle: alive, open: true}),
-			"/readyz":       add("/readyz", route{handle: s.ready, open: true}),
-			"/metrics":      add("/metrics", route{handle: adapt(m.handler()), limiter: scrapes}),
+			"/healthz":      add("/healthz", route{handle: alive, open: true, probe: true}),
+			"/readyz":       add("/readyz", route{handle: s.ready, open: true, probe: true}),
+			"/metrics":      add("/metrics", route{handle: adapt(m.handler()), limiter: scrapes, probe: true}),
 		},
 		parse:   add(parsePath+"{id}", route{handle: s.parse, limiter: api}),
 		unknown: add("unknown", route{handle: unknownPath, limiter: public, open: true}),
 	}
 	if len(s.segments) > 0 {
-		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, limiter: api})
+		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, limiter: api, draws: true})
 	}
 	if page := s.cfg.Page; page != nil {
 		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public, open: true})
@@ -125,24 +128,40 @@ func unknownPath(http.ResponseWriter, *http.Request, client) *problem {
 func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	a := &statusWriter{ResponseWriter: w}
-	defer func() { t.usage.count(a.status, time.Since(started)) }()
+	defer func() { t.done(a, r, time.Since(started)) }()
 	defer t.recover(a, r)
-	w.Header()["Cache-Control"] = t.noStore // the page's files replace it
+	SetHeaders(w.Header(), r)
 	if p := t.answer(a, r); p != nil {
 		p.write(a)
 	}
 }
 
-func (t *route) answer(w http.ResponseWriter, r *http.Request) *problem {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-	case http.MethodOptions:
-		w.Header().Set("Allow", allowed)
+// done counts a request, and logs it if it is chosen for the access log.
+func (t *route) done(a *statusWriter, r *http.Request, took time.Duration) {
+	t.usage.count(a.status, took, a.token)
+	if fraction := t.server.cfg.AccessLog; fraction > 0 && rand.Float64() < fraction {
+		t.server.cfg.Logger.Info("request", "method", r.Method, "path", excerpt(r.URL.Path), "route", t.usage.route, "status", cmp.Or(a.status, http.StatusOK),
+			"bytes", a.bytes, "took", took, "remote", r.RemoteAddr, "token", a.token, "protocol", r.Proto)
+	}
+}
+
+func (t *route) answer(w *statusWriter, r *http.Request) *problem {
+	if isSurplus(r) {
+		w.Header().Set("Connection", "close") // net/http sends GOAWAY on HTTP/2
+		if !t.probe {
+			return crowded
+		}
+	}
+	if p := t.server.guard.check(t.server, r); p != nil {
+		return p
+	}
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Allow", t.methods())
 		w.WriteHeader(http.StatusNoContent)
 		return nil
-	default:
-		w.Header().Set("Allow", allowed)
-		return badMethod.because("The method is %s, allowed: %s.", excerpt(r.Method), allowed)
+	}
+	if p := t.checkMethod(w, r); p != nil {
+		return p
 	}
 	if p := checkSize(w, r); p != nil {
 		return p
@@ -154,11 +173,34 @@ func (t *route) answer(w http.ResponseWriter, r *http.Request) *problem {
 	var c client
 	if !t.open {
 		var ok bool
-		if c, ok = t.server.clients.find(t.server.cfg.Tokens(), r); !ok {
+		c, ok = t.server.clients.find(t.server.cfg.Tokens(), r)
+		w.token = c.name
+		if !ok {
+			t.server.audit(r, c.name)
 			return denied(w, r)
 		}
 	}
 	return t.handle(w, r, c)
+}
+
+func (t *route) methods() string {
+	if t.draws {
+		return allowedToDraw
+	}
+	return allowed
+}
+
+func (t *route) checkMethod(w http.ResponseWriter, r *http.Request) *problem {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return nil
+	case http.MethodPost:
+		if t.draws {
+			return nil
+		}
+	}
+	w.Header().Set("Allow", t.methods())
+	return badMethod.because("The method is %s, allowed: %s.", excerpt(r.Method), t.methods())
 }
 
 // checkSize rejects long URLs and bodies. It closes the connection of a request with a body,
@@ -172,6 +214,16 @@ func checkSize(w http.ResponseWriter, r *http.Request) *problem {
 		return hasBody
 	}
 	return nil
+}
+
+// audit logs refused tokens, at most once a minute.
+func (s *Server) audit(r *http.Request, name string) {
+	if name == noToken {
+		return
+	}
+	if n := s.refused.Add(); n > 0 {
+		s.cfg.Logger.Warn("tokens refused", "refused", n, "last_token", name, "last_remote", r.RemoteAddr, "last_path", excerpt(r.URL.Path))
+	}
 }
 
 // denied answers an invalid or missing token as RFC 6750 requires.
@@ -200,6 +252,6 @@ func (t *route) recover(a *statusWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // part of the response is sent: abort, so that the client sees it is truncated
 	}
 	clear(a.Header())
-	a.Header()["Cache-Control"] = t.noStore
+	SetHeaders(a.Header(), r)
 	internal.write(a)
 }

@@ -6,6 +6,8 @@ import "net/http"
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	bytes  int64  // of the body
+	token  string // name of the client
 }
 
 // WriteHeader records the final status. A status below 200 is informational.
@@ -21,7 +23,9 @@ func (w *statusWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	return w.ResponseWriter.Write(p)
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
 }
 
 // Unwrap is for http.ResponseController.

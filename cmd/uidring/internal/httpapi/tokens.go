@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -98,6 +99,42 @@ func (t Tokens) find(secret string) int {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], t.known[i].hash[:]), i, found)
 	}
 	return found
+}
+
+// with returns the tokens of t and u, the last mostTokens of them.
+func (t Tokens) with(u Tokens) Tokens {
+	all := slices.Concat(t.known, u.known)
+	return Tokens{all[max(0, len(all)-mostTokens):]}
+}
+
+// without returns the tokens of t that u does not have.
+func (t Tokens) without(u Tokens) Tokens {
+	return Tokens{slices.DeleteFunc(slices.Clone(t.known), func(one token) bool { return slices.Contains(u.known, one) })}
+}
+
+// names returns the names of the tokens once each, in order.
+func (t Tokens) names() (names []string) {
+	for _, one := range t.known {
+		names = append(names, one.name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Changes describes the tokens for the log, and the names whose tokens differ from earlier ones. It
+// returns no secrets.
+func (t Tokens) Changes(earlier Tokens) string {
+	var text strings.Builder
+	text.WriteString(t.String())
+	for _, change := range []struct {
+		kind  string
+		names []string
+	}{{"added", t.without(earlier).names()}, {"removed", earlier.without(t).names()}} {
+		if len(change.names) > 0 {
+			text.WriteString("; " + change.kind + ": " + strings.Join(change.names, ", "))
+		}
+	}
+	return text.String()
 }
 
 // same reports whether t and u are the same set, not only equal sets.

@@ -1,0 +1,108 @@
+package daemon
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// Greedy clients draw from a server with default settings as much as they can. ID time runs an hour
+// ahead at most. Then the server refuses them, logs that once, and is not ready; a modest client
+// still gets its IDs.
+func TestGreedyClientsDoNotTakeAllIDTime(t *testing.T) {
+	c := serve(t, "--data="+testserver.DiskFolder(t))
+	tooFar := refusal{http.StatusServiceUnavailable, "too-far-ahead"}
+	greedy := clients(t, nil)["HTTP/1.1"]
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for requests := 0; ; requests++ {
+				answer, err := greedy.Get(c.url() + "/v1/ids?n=100000")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = io.Copy(io.Discard, answer.Body)
+				_ = answer.Body.Close()
+				if answer.StatusCode == http.StatusServiceUnavailable {
+					return
+				}
+				if err != nil || answer.StatusCode != http.StatusOK || requests > 1000 {
+					t.Errorf("request %d: %s, %v", requests, answer.Status, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	for range 100 {
+		for range 20 {
+			if _, err := fetch(t.Context(), greedy, c.url(), 100_000); !errors.Is(err, tooFar) {
+				t.Fatalf("above the bound: %v", err)
+			}
+		}
+		if _, err := fetch(t.Context(), greedy, c.url(), 1); err != nil {
+			t.Fatalf("a modest client: %v", err)
+		}
+	}
+	poll.Until(t, "not ready", func() bool {
+		status, body, err := get(greedy, c.url()+"/readyz")
+		return err == nil && status == http.StatusServiceUnavailable && strings.Contains(body, "too-far-ahead")
+	})
+	if n := strings.Count(c.log.String(), "requests are refused: clients draw more IDs"); n != 1 {
+		t.Errorf("%d records of 2,000 refusals, want 1\n%s", n, c.log)
+	}
+	if ahead := c.metric("uidring_ahead_seconds"); ahead < 3000 || ahead > 3600 {
+		t.Errorf("ID time is %.0f s ahead of the clock, want 3000 to 3600", ahead)
+	}
+}
+
+// A rate admits the IDs of a second at once, and no more than the rate later.
+func TestRateAdmitsTheIDsOfASecond(t *testing.T) {
+	c := serve(t, "--data="+testserver.DiskFolder(t), "--rate=100")
+	client := clients(t, nil)["HTTP/1.1"]
+	if _, err := fetch(t.Context(), client, c.url(), 100_000); !errors.Is(err, refusal{http.StatusBadRequest, "bad-request"}) {
+		t.Errorf("100,000 IDs at once: %v", err)
+	}
+	const requests = 5000
+	drawn, began := 0, time.Now()
+	for range requests {
+		switch _, err := fetch(t.Context(), client, c.url(), 10); {
+		case err == nil:
+			drawn += 10
+		case !errors.Is(err, refusal{http.StatusTooManyRequests, "too-many-requests"}):
+			t.Fatal(err)
+		}
+	}
+	if most := 100 + int(100*time.Since(began).Seconds()) + 1; drawn < 100 || drawn > most {
+		t.Errorf("%d IDs, want 100 to %d", drawn, most)
+	}
+}
+
+// metric returns a metric without labels.
+func (c *child) metric(name string) float64 {
+	c.t.Helper()
+	_, body, err := get(clients(c.t, nil)["HTTP/1.1"], c.url()+"/metrics")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for line := range strings.Lines(body) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			number, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			return number
+		}
+	}
+	c.t.Fatalf("no metric %s", name)
+	return 0
+}

@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"github.com/uidring/uidring/cmd/uidring/internal/throttle"
+)
+
+// A guard refuses requests that the pages of other sites make browsers send: a page may send any
+// request without reading the answer, and reads answers once its own name leads to the address of
+// the server (DNS rebinding).
+type guard struct {
+	names   map[string]bool // of the server, in lower case
+	any     bool            // any name is the server's
+	always  bool            // names are checked with tokens, too
+	origins *http.CrossOriginProtection
+	refused throttle.Episode // of unknown hosts
+}
+
+var hostName = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$`)
+
+// CheckHosts reports all mistakes in the names for Config.AllowedHosts.
+func CheckHosts(names []string) error {
+	for _, name := range names {
+		if name != "*" && !hostName.MatchString(name) {
+			return fmt.Errorf("%q, allowed: names of hosts without scheme and port, or * for any", name)
+		}
+	}
+	return nil
+}
+
+func newGuard(cfg Config) *guard {
+	g := &guard{names: map[string]bool{"localhost": true}, origins: http.NewCrossOriginProtection(), always: len(cfg.AllowedHosts) > 0}
+	for _, name := range cfg.AllowedHosts {
+		g.names[strings.ToLower(name)] = true
+	}
+	g.any = g.names["*"]
+	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && host != "" {
+		g.names[strings.ToLower(host)] = true
+	}
+	return g
+}
+
+// knows reports whether the header Host is a name of the server or an address. An address in the
+// URL proves that no name was rebound. Requests of HTTP/1.0 have no Host; browsers always send it.
+func (g *guard) knows(host string) bool {
+	if g.any || host == "" {
+		return true
+	}
+	name := hostOf(host)
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	return g.names[name] || strings.HasSuffix(name, ".localhost")
+}
+
+// hostOf returns the name or address of a header Host, without its port.
+func hostOf(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		host = host[:i]
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+// check returns the problem of a request that a page of another site may have caused. Links from
+// other sites may lead to the page of the service, which changes nothing.
+func (g *guard) check(s *Server, r *http.Request) *problem {
+	if (g.always || s.cfg.Tokens().Len() == 0) && !g.knows(r.Host) {
+		if g.refused.Begins() {
+			s.cfg.Logger.Warn("requests are refused: their Host is no name of this server", "host", excerpt(r.Host), "remote", r.RemoteAddr,
+				"setting", "allowed-host")
+		}
+		return unknownHost.because("The server has no name %q. Its operator can add it with allowed-host.", excerpt(r.Host))
+	}
+	if r.Header["Sec-Fetch-Site"] == nil && r.Header["Origin"] == nil { // no browser
+		return nil
+	}
+	if r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		return nil
+	}
+	checked := *r
+	checked.Method = http.MethodPost // CrossOriginProtection allows GET, which draws IDs here
+	if g.origins.Check(&checked) != nil {
+		return crossSite
+	}
+	return nil
+}
+
+// Values of headers, allocated once.
+var (
+	noStore    = []string{"no-store"}
+	noSniff    = []string{"nosniff"}
+	sameOrigin = []string{"same-origin"}
+	oneYear    = []string{"max-age=31536000"}
+)
+
+// SetHeaders sets the headers that every answer has; a handler may replace Cache-Control. Over TLS
+// it asks browsers to use nothing else, except on localhost, whose other ports have other servers.
+func SetHeaders(h http.Header, r *http.Request) {
+	h["Cache-Control"] = noStore
+	h["X-Content-Type-Options"] = noSniff
+	h["Cross-Origin-Resource-Policy"] = sameOrigin
+	if r.TLS != nil && hostOf(r.Host) != "localhost" {
+		h["Strict-Transport-Security"] = oneYear
+	}
+}
+
+type surplusKey struct{}
+
+// Surplus marks the context of a connection above the limit of the service. Requests on it reach
+// only probes and metrics, and the answer closes the connection.
+func Surplus(ctx context.Context) context.Context {
+	return context.WithValue(ctx, surplusKey{}, true)
+}
+
+func isSurplus(r *http.Request) bool { return r.Context().Value(surplusKey{}) != nil }

@@ -1,0 +1,221 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// allPaths are one path of every route.
+var allPaths = []string{"/v1/id", "/v1/ids?n=2", "/v1/parse/1", "/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/assets/a", "/events", "/nowhere"}
+
+func newPage() http.Handler { return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}) }
+
+// ask answers a request for a host.
+func ask(s *Server, method, host, path string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	r.Host = host
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func wantRefusal(t *testing.T, w *httptest.ResponseRecorder, name, given string) {
+	t.Helper()
+	answer := w.Result()
+	body, _ := io.ReadAll(answer.Body)
+	if answer.StatusCode != http.StatusForbidden {
+		t.Errorf("%s: %d, want 403: %s", given, answer.StatusCode, body)
+		return
+	}
+	wantProblem(t, answer, string(body), name)
+}
+
+// TestAnotherNameIsRefusedEverywhere has the requests of a page whose name was rebound to the
+// address of the server.
+func TestAnotherNameIsRefusedEverywhere(t *testing.T) {
+	s := newServer(t, Config{Page: newPage()})
+	before := last(t, s)
+	for _, path := range allPaths {
+		for _, method := range []string{"GET", "HEAD", "POST", "OPTIONS"} {
+			w := ask(s, method, "evil.example:8080", path)
+			if method == "HEAD" {
+				w.Body.Reset()
+				if w.Code != http.StatusForbidden {
+					t.Errorf("HEAD %s: %d, want 403", path, w.Code)
+				}
+				continue
+			}
+			wantRefusal(t, w, "unknown-host", method+" "+path)
+		}
+	}
+	if after := last(t, s); after != before+1 {
+		t.Errorf("%d IDs were drawn, want 0", after-before-1)
+	}
+}
+
+func TestNamesOfTheServer(t *testing.T) {
+	tokens := newTokens(t, "alice "+alice)
+	none, with := Config{Listen: "ids.example:8080"}, Config{Tokens: func() Tokens { return tokens }}
+	more, any, strict := none, none, with
+	more.AllowedHosts, any.AllowedHosts, strict.AllowedHosts = []string{"IDs.Internal", "b"}, []string{"*"}, []string{"ids.internal"}
+	for _, tt := range []struct {
+		cfg     Config
+		allowed []string
+		refused []string
+	}{
+		{none, []string{"", "localhost", "LOCALHOST:80", "localhost.", "a.localhost:80", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:8080", "10.1.2.3:1", "[fe80::1%25eth0]:1", "ids.example", "IDS.example:9"},
+			[]string{"evil.example", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example:8080", "ids.example.evil.example", "ids", "localhost:80:80", "x[::1]", ":80"}},
+		{more, []string{"ids.internal:8080", "IDS.INTERNAL", "b.", "localhost"}, []string{"evil.example", "c"}},
+		{any, []string{"evil.example", "c:80"}, nil},
+		{with, []string{"evil.example"}, nil},
+		{strict, []string{"ids.internal", "127.0.0.1"}, []string{"evil.example"}},
+	} {
+		s := newServer(t, tt.cfg)
+		for _, host := range tt.allowed {
+			if w := ask(s, "GET", host, "/v1/id", "Authorization", "Bearer "+alice); w.Code != http.StatusOK {
+				t.Errorf("allowed %q, Host %q: %d, want 200", tt.cfg.AllowedHosts, host, w.Code)
+			}
+		}
+		for _, host := range tt.refused {
+			wantRefusal(t, ask(s, "GET", host, "/v1/id", "Authorization", "Bearer "+alice), "unknown-host", "Host "+host)
+		}
+	}
+}
+
+func TestPagesOfOtherSitesAreRefusedEverywhere(t *testing.T) {
+	tokens := newTokens(t, "alice "+alice)
+	for name, cfg := range map[string]Config{"without tokens": {Page: newPage()}, "with tokens": {Page: newPage(), Tokens: func() Tokens { return tokens }}} {
+		s := newServer(t, cfg)
+		get := func(path string, headers ...string) *httptest.ResponseRecorder {
+			return ask(s, "GET", "example.com:8080", path, append(headers, "Authorization", "Bearer "+alice)...)
+		}
+		for _, path := range allPaths {
+			for _, headers := range [][]string{
+				{"Sec-Fetch-Site", "cross-site"},
+				{"Sec-Fetch-Site", "same-site"}, // another port of the host, such as a development server
+				{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"},
+				{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
+				{"Origin", "http://evil.example"},
+				{"Origin", "http://example.com:8081"},
+				{"Origin", "null"},
+			} {
+				wantRefusal(t, get(path, headers...), "cross-site", name+" "+path+" "+strings.Join(headers, " "))
+			}
+			for _, headers := range [][]string{
+				{"Sec-Fetch-Site", "same-origin"},
+				{"Sec-Fetch-Site", "same-origin", "Origin", "https://behind.a.proxy"},
+				{"Sec-Fetch-Site", "none"}, // an address that the user has typed
+				{"Origin", "http://example.com:8080"},
+			} {
+				if w := get(path, headers...); w.Code == http.StatusForbidden {
+					t.Errorf("%s: %s with %q: 403", name, path, headers)
+				}
+			}
+			link := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
+			if w := get(path, link...); (w.Code == http.StatusForbidden) != (path != "/") {
+				t.Errorf("%s: a link of another site to %s: %d, want 200 for the page alone", name, path, w.Code)
+			}
+		}
+	}
+}
+
+func TestHeadersOfEveryAnswer(t *testing.T) {
+	tokens := newTokens(t, "alice "+alice)
+	page := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the page") })
+	s := newServer(t, Config{Page: page, Tokens: func() Tokens { return tokens }})
+	for _, encrypted := range []bool{false, true} {
+		for _, host := range []string{"example.com", "localhost:8443"} {
+			for _, path := range allPaths {
+				for _, method := range []string{"GET", "HEAD", "POST", "OPTIONS", "BREW"} {
+					r := httptest.NewRequest(method, path, nil)
+					r.Host, r.TLS = host, nil
+					want := map[string]string{"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store"}
+					if encrypted {
+						r.TLS = new(tls.ConnectionState)
+						if host == "example.com" {
+							want["Strict-Transport-Security"] = "max-age=31536000"
+						}
+					}
+					w := httptest.NewRecorder()
+					s.ServeHTTP(w, r)
+					for _, name := range []string{"X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Cache-Control", "Strict-Transport-Security"} {
+						if got := w.Header().Get(name); got != want[name] {
+							t.Errorf("%s %s of %s, TLS %v: %s %q, want %q", method, path, host, encrypted, name, got, want[name])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestPostDrawsIDs(t *testing.T) {
+	eachProtocol(t, Config{}, func(t *testing.T, s *Server, c *http.Client, url string) {
+		before := last(t, s)
+		for path, n := range map[string]int{"/v1/id": 1, "/v1/ids?n=3": 3} {
+			answer, body := do(t, c, request(t, "POST", url+path, "Accept: text/plain"))
+			if answer.StatusCode != http.StatusOK || strings.Count(body, "\n") != n {
+				t.Errorf("POST %s: %d, %q; want %d IDs", path, answer.StatusCode, body, n)
+			}
+		}
+		if after := last(t, s); after != before+5 {
+			t.Errorf("%d IDs were drawn, want 4", after-before-1)
+		}
+	})
+}
+
+// TestSurplusConnectionsReachProbesAlone: the answer closes them.
+func TestSurplusConnectionsReachProbesAlone(t *testing.T) {
+	s := newServer(t, Config{Page: newPage()})
+	for _, path := range allPaths {
+		r := httptest.NewRequest("GET", path, nil)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r.WithContext(Surplus(r.Context())))
+		want := http.StatusServiceUnavailable
+		if path == "/healthz" || path == "/readyz" || path == "/metrics" {
+			want = http.StatusOK
+		}
+		if w.Code != want || w.Header().Get("Connection") != "close" {
+			t.Errorf("%s: %d, Connection %q; want %d, close", path, w.Code, w.Header().Get("Connection"), want)
+		}
+	}
+}
+
+func TestUnknownHostsAreLoggedOncePerEpisode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := newServer(t, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for episode := 1; episode <= 3; episode++ {
+			for range 100 {
+				ask(s, "GET", "evil.example", "/v1/id")
+				time.Sleep(time.Minute)
+			}
+			if n := strings.Count(log.String(), "host=evil.example"); n != episode {
+				t.Errorf("%d records after %d episodes:\n%s", n, episode, &log)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+func TestHostsAreChecked(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"ids": true, "ids.example.com": true, "my_host-1": true, "*": true,
+		"": false, "http://ids": false, "ids:80": false, "*.example.com": false, ".ids": false, "a b": false,
+	} {
+		if err := CheckHosts([]string{"good", name}); (err == nil) != ok {
+			t.Errorf("%q: %v, want allowed: %v", name, err, ok)
+		}
+	}
+}
