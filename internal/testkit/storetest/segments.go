@@ -89,11 +89,10 @@ func RunSegments(t *testing.T, b Database) {
 	} {
 		t.Run(name, func(t *testing.T) { segmenttest.Run(t, f) })
 	}
-	t.Run("Outages", func(t *testing.T) {
-		var up func()
-		segmenttest.Outages(t, segments, func() { up = b.Down(t, dsn) }, func() { up() })
-	})
-	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, segments, dsn) })
+	var up func()
+	down, restart := func() { up = b.Down(t, dsn) }, func() { up() }
+	t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, segments, down, restart) })
+	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, segments, dsn, down, restart) })
 	t.Run("Restore", func(t *testing.T) { segmentRestore(t, db) })
 	if b.Addr != "" {
 		t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, b, db, dsn) })
