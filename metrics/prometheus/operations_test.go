@@ -141,10 +141,11 @@ func TestEveryAlertIsExplained(t *testing.T) {
 	}
 }
 
-// TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of a real generator,
+// TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of real generators,
 // except for the metrics of uidring serve.
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
-	families := scrape(t, registry(t, generators.NewCollector(testgen.Used(t, 1).Stats, prometheus.Labels{"generator": "orders"})))
+	families := scrape(t, registry(t, generators.NewCollector(testgen.Used(t, 1).Stats, prometheus.Labels{"generator": "orders"}),
+		generators.NewCollector(segments(t).Stats, nil)))
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json"} {
 		text, err := os.ReadFile(operations + file)
 		if err != nil {
