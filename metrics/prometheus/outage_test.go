@@ -29,7 +29,7 @@ const (
 	outage    = 20 * time.Minute // when it begins
 	recovered = 30 * time.Minute
 	end       = 40 * time.Minute
-	rate      = 8 // IDs a second: half of those that the clock allows
+	rate      = 8 // IDs a second, half as many as the clock allows
 )
 
 // A store that can be cut off.
