@@ -37,7 +37,7 @@ func openDynamoDB(s *Store, u *url.URL, namespace string) error {
 	defer cancel()
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		return err
+		return allOf(err)
 	}
 	if cfg.Region == "" {
 		return errors.New("no region, allowed: dynamodb://region/table, or a region in AWS_REGION or ~/.aws/config")

@@ -17,9 +17,6 @@ func openEtcd(s *Store, u *url.URL, namespace string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkParams(u, "tls, ca, cert, key"); err != nil {
-		return err
-	}
 	if strings.Trim(u.Path, "/") != "" {
 		return errors.New("a path, allowed: none; the namespace is a setting of its own")
 	}

@@ -14,7 +14,7 @@ import (
 // openKubernetes uses the service account of the pod, or with a host the program kubectl proxy on
 // this computer, which adds the credentials of its user.
 func openKubernetes(s *Store, u *url.URL, namespace string) error {
-	if err := allOf(noUser(u, "the service account of the pod, or from kubectl proxy"), checkParams(u, "none")); err != nil {
+	if err := allOf(noUser(u, "the service account of the pod, or from kubectl proxy"), checkParams(u)); err != nil {
 		return err
 	}
 	cluster, err := clusterOf(u)

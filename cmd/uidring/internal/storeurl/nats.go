@@ -17,11 +17,8 @@ import (
 // openNATS connects, since the client does not tell a server that is down from a wrong password
 // afterwards. A user without a password is a token.
 func openNATS(s *Store, u *url.URL, namespace string) error {
-	config, err := secured(u)
+	config, err := secured(u, "sync", "replicas", "creds")
 	if err != nil {
-		return err
-	}
-	if err := checkParams(u, "sync, replicas, creds, tls, ca, cert, key"); err != nil {
 		return err
 	}
 	bucket, err := pathName(u, "a bucket")

@@ -1,6 +1,7 @@
 package storeurl
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -11,8 +12,12 @@ import (
 )
 
 // secured removes the parameters tls, ca, cert and key from a URL, and returns the TLS
-// configuration that they describe. It returns nil if they are absent.
-func secured(u *url.URL) (*tls.Config, error) {
+// configuration that they describe. It returns nil if they are absent. Other parameters than these
+// and the allowed ones are rejected.
+func secured(u *url.URL, allowed ...string) (*tls.Config, error) {
+	if err := checkParams(u, append(allowed, "tls", "ca", "cert", "key")...); err != nil {
+		return nil, err
+	}
 	config, err := tlsConfig(u)
 	if err != nil {
 		return nil, err
@@ -30,16 +35,13 @@ func secured(u *url.URL) (*tls.Config, error) {
 	return config, nil
 }
 
-// checkParams rejects a parameter that remains in a URL and is not known. allowed names all
-// parameters of the kind of store.
-func checkParams(u *url.URL, allowed string) error {
-	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(u.Query())), func(name string) bool {
-		return slices.Contains(strings.Split(allowed, ", "), name)
-	})
-	if len(unknown) > 0 {
-		return fmt.Errorf("parameters %s, allowed: %s", strings.Join(unknown, ", "), allowed)
+// checkParams rejects the parameters of a URL that are not allowed.
+func checkParams(u *url.URL, allowed ...string) error {
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(u.Query())), func(name string) bool { return slices.Contains(allowed, name) })
+	if len(unknown) == 0 {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("parameters %s, allowed: %s", strings.Join(unknown, ", "), cmp.Or(strings.Join(allowed, ", "), "none"))
 }
 
 // pathName returns the path of a URL, which is a single name.

@@ -81,7 +81,7 @@ type Store struct {
 }
 
 // Open returns the store of a namespace by URL. It creates nothing. It connects only to NATS, and
-// to an etcd or ZooKeeper with a user, which have five seconds to answer. Close the store after
+// to an etcd or ZooKeeper with a user, which have some seconds to answer. Close the store after
 // use. A folder is a single namespace: Open ignores name for it.
 //
 // Errors name the fault of the URL and the allowed form. No error contains a password, or a part of

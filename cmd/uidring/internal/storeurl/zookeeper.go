@@ -22,9 +22,6 @@ func openZooKeeper(s *Store, u *url.URL, namespace string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkParams(u, "tls, ca, cert, key"); err != nil {
-		return err
-	}
 	hosts := endpoints(u.Host, "2181")
 	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	conn, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogger(silent{}), zk.WithHostProvider(new(inTurn)), zk.WithDialer(zkDialer(config)))
