@@ -36,8 +36,9 @@ fuzz: ## each fuzz target for FUZZTIME
 simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/IDENTITY.md
 	UIDRING_SEEDS=$(or $(SEEDS),20000) go test ./assigner -count=1 -v -timeout 0 -run '^(TestSimulationHasNoDuplicates|TestNobodyStarves)'
 
-chaos: ## processes, a MariaDB and faults for TIME, every ID counted; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
+chaos: ## processes, a MariaDB and faults for TIME, every ID counted, then the same for segments; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
 	cd internal/systest && go test ./chaos -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)
+	UIDRING_KILLS=$(or $(TIME),60s) go test ./assigner/sqlassigner -count=1 -v -timeout 0 -run '^TestSegmentsOnMariaDB$$/^Kills'
 
 soak: ## uidring serve under load for TIME, its database killed now and then, every ID counted
 	cd cmd/uidring && go test ./internal/daemon -count=1 -v -timeout 0 -run '^TestSoak$$' -soak $(or $(TIME),3m)

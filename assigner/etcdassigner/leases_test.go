@@ -13,23 +13,53 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
+// Handles are on the leader and on the followers, and each member is killed.
 func TestConformance(t *testing.T) {
-	assignertest.RunStore(t, backends(t))
+	t.Parallel()
+	open := namespaces(testserver.EtcdCluster(t, 3)...)
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
 }
 
-func TestFaults(t *testing.T) {
-	assignertest.RunFaults(t, backends(t))
+func TestFaultsOfASingleServer(t *testing.T) {
+	t.Parallel()
+	assignertest.RunFaults(t, namespaces(testserver.Etcd(t)))
 }
 
-// backends returns namespaces of one server.
-func backends(t *testing.T) func(t *testing.T) assignertest.StoreFixture {
-	server := testserver.Etcd(t)
-	var namespaces atomic.Int64
-	return func(t *testing.T) assignertest.StoreFixture {
-		return backend(t, server, fmt.Sprint("namespace-", namespaces.Add(1)))
+// namespaces returns a function that opens empty namespaces.
+func namespaces(servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+	open := fixture(servers...)
+	var names atomic.Int64
+	return func(t *testing.T) assignertest.StoreFixture { return open(t, fmt.Sprint("namespace-", names.Add(1))) }
+}
+
+func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
+	t.Parallel()
+	servers := testserver.EtcdCluster(t, 3)
+	first := leader(t, servers)
+	s := etcdassigner.LeaseStore(connect(t, servers[(first+1)%3].DSN()), namespace)
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := look(t, s).Identity
+	for i := range 3 {
+		limit := l.Grant().Limit
+		if i == 1 {
+			servers[first].Kill9()
+		}
+		poll.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+100) })
+		row, err := s.Load(t.Context(), l.Grant().WorkerID)
+		if err != nil || row.Fence != l.Grant().Limit || row.Fence < limit+100 {
+			t.Errorf("row %+v, %v; want fence %d, above %d", row, err, l.Grant().Limit, limit)
+		}
+	}
+	if got := look(t, s).Identity; got != identity {
+		t.Errorf("identity %q under another leader, was %q", got, identity)
 	}
 }
 
@@ -44,7 +74,7 @@ func TestConformanceOfLeasedAsAnAssigner(t *testing.T) {
 			},
 			Guarantee: assigner.GuaranteeFenced,
 			Reusable:  true,
-			Delete:    backend(t, server, name).Delete,
+			Delete:    fixture(server)(t, name).Delete,
 			Pinned:    true,
 		}
 	})

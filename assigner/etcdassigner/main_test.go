@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,36 +72,68 @@ func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client
 	return client
 }
 
-// backend is a namespace on a server that the cases share, one after the other.
-func backend(t *testing.T, server *testserver.Server, name string) assignertest.StoreFixture {
-	admin := connect(t, server.DSN())
-	remove := func(t *testing.T, key string, opts ...clientv3.OpOption) {
-		t.Helper()
-		answer, err := admin.Delete(t.Context(), key, opts...)
-		if err != nil || answer.Deleted == 0 {
-			t.Fatalf("delete %s: %v, %v", key, answer, err)
+// fixture returns a function that opens a namespace on the members of a cluster. Each handle is
+// connected to the next member. Kill kills the leader at first, and followers in turn.
+func fixture(servers ...*testserver.Server) func(t *testing.T, name string) assignertest.StoreFixture {
+	var handles, kills atomic.Int64
+	open := func(t *testing.T, name string, opts ...grpc.DialOption) assigner.Store {
+		server := servers[int(handles.Add(1))%len(servers)]
+		return etcdassigner.LeaseStore(connect(t, server.DSN(), opts...), name)
+	}
+	return func(t *testing.T, name string) assignertest.StoreFixture {
+		remove := func(t *testing.T, key string, opts ...clientv3.OpOption) {
+			t.Helper()
+			answer, err := connect(t, servers[0].DSN()).Delete(t.Context(), key, opts...)
+			if err != nil || answer.Deleted == 0 {
+				t.Fatalf("delete %s: %v, %v", key, answer, err)
+			}
+		}
+		return assignertest.StoreFixture{
+			Handle: func() assigner.Store { return open(t, name) },
+			Other:  func(other string) assigner.Store { return open(t, other) },
+			Through: func(w *assignertest.Wire) assigner.Store {
+				dial := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return w.Dial(ctx, "tcp", addr) })
+				soon := grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}})
+				return open(t, name, dial, soon)
+			},
+			Kill: func(t *testing.T) {
+				server := servers[(leader(t, servers)+int(kills.Add(1))-1)%len(servers)]
+				server.Kill9()
+				server.Restart()
+				testserver.AwaitEtcd(t, servers...)
+			},
+			Delete: func(t *testing.T, workerID int64) { remove(t, strings.Replace(rowKey(workerID), namespace, name, 1)) },
+			Clear: func(t *testing.T) {
+				remove(t, "uidring/worker/"+name+"/", clientv3.WithPrefix())
+				remove(t, "uidring/meta/"+name)
+			},
+			Down: func(t *testing.T) (up func()) {
+				for _, server := range servers {
+					server.Kill9()
+				}
+				return func() {
+					for _, server := range servers {
+						server.Restart()
+					}
+					testserver.AwaitEtcd(t, servers...)
+				}
+			},
 		}
 	}
-	return assignertest.StoreFixture{
-		Handle: func() assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), name) },
-		Other:  func(other string) assigner.Store { return etcdassigner.LeaseStore(connect(t, server.DSN()), other) },
-		Through: func(w *assignertest.Wire) assigner.Store {
-			dial := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return w.Dial(ctx, "tcp", addr) })
-			soon := grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}})
-			return etcdassigner.LeaseStore(connect(t, server.DSN(), dial, soon), name)
-		},
-		Kill: func(t *testing.T) {
-			server.Kill9()
-			server.Restart()
-		},
-		Delete: func(t *testing.T, workerID int64) { remove(t, strings.Replace(rowKey(workerID), namespace, name, 1)) },
-		Clear: func(t *testing.T) {
-			remove(t, "uidring/worker/"+name+"/", clientv3.WithPrefix())
-			remove(t, "uidring/meta/"+name)
-		},
-		Down: func(*testing.T) (up func()) {
-			server.Kill9()
-			return func() { server.Restart() }
-		},
+}
+
+// leader returns the index of the member that leads.
+func leader(t *testing.T, servers []*testserver.Server) int {
+	t.Helper()
+	for i, s := range servers {
+		answer, err := connect(t, s.DSN()).Status(t.Context(), s.DSN())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Leader == answer.Header.MemberId {
+			return i
+		}
 	}
+	t.Fatal("no member leads")
+	return 0
 }

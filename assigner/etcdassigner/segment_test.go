@@ -15,7 +15,7 @@ func TestSegments(t *testing.T) {
 	f := segmenttest.Fixture{Open: func(t *testing.T) segment.Source { return etcdassigner.SegmentSource(connect(t, s.DSN())) }}
 	t.Run("Suite", func(t *testing.T) { segmenttest.Run(t, f) })
 	t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, f, s.Kill9, func() { s.Restart() }) })
-	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, s.DSN()) })
+	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, s.DSN(), s.Kill9, func() { s.Restart() }) })
 	t.Run("Refusals", func(t *testing.T) {
 		client := connect(t, s.DSN())
 		for _, value := range []string{"", "x", "-1", "1.5"} {

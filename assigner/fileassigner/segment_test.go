@@ -17,7 +17,7 @@ func TestSegments(t *testing.T) {
 	dir := diskFolder(t)
 	f := segmenttest.Fixture{Open: func(*testing.T) segment.Source { return fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}) }}
 	t.Run("Suite", func(t *testing.T) { segmenttest.Run(t, f) })
-	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, dir) })
+	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, dir, nil, nil) })
 }
 
 // Leases and counters of one folder leave each other alone.

@@ -41,7 +41,7 @@ func (k *keys) faults(c jetstream.StreamConfig) (faults []string) {
 		text  string
 	}{
 		{!k.cfg.SyncAlways, "sync_interval is not known: a server with the default forgets acknowledged writes of two minutes when its host crashes; " +
-			"run all servers with jetstream { sync_interval: always }, then set Config.SyncAlways"},
+			"run all servers with jetstream { sync_interval: always }, then set Config.SyncAlways, or sync=always in the URL of the command"},
 		{c.AllowDirect, "allow_direct is on, so that a replica which lags may answer reads: nats stream edit " + c.Name + " --no-allow-direct"},
 		{c.Storage != jetstream.FileStorage, "storage is memory: create the stream with storage file"},
 		{c.PersistMode != jetstream.DefaultPersistMode, "persist_mode is async, so that writes are acknowledged before they are on disk: create the stream without it"},

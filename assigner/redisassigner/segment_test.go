@@ -24,7 +24,7 @@ func TestSegments(t *testing.T) {
 	}}
 	t.Run("Suite", func(t *testing.T) { segmenttest.Run(t, f) })
 	t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, f, s.Kill9, func() { s.Restart() }) })
-	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, s.Addr()) })
+	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, s.Addr(), s.Kill9, func() { s.Restart() }) })
 }
 
 // The client sends a call again when the connection ends, or returns an error. The range is lost.

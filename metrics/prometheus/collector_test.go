@@ -108,6 +108,22 @@ func TestScrapeShowsStats(t *testing.T) {
 
 // A generator of segment shares a registry with one of cached, without labels.
 func TestScrapeShowsSegments(t *testing.T) {
+	g := segments(t)
+	families := scrape(t, registry(t, generators.NewCollector(testgen.Used(t, 1).Stats, nil), generators.NewCollector(g.Stats, nil)))
+	for _, m := range metrics.All[segment.Stats]() {
+		want, _ := m.Value(g.Stats())
+		if f := families[m.Name]; f == nil || len(f.Metric) != 1 || f.GetHelp() != m.Help || value(f.Metric[0]) != want {
+			t.Errorf("%s is scraped as %v, want %v", m.Name, f, want)
+		}
+	}
+	if got := value(families["uidring_segment_issued_ids_total"].Metric[0]); got != 3 {
+		t.Errorf("%v IDs issued, want 3", got)
+	}
+}
+
+// segments returns a closed generator of segment that has issued three IDs.
+func segments(t *testing.T) *segment.Generator {
+	t.Helper()
 	source := fileassigner.SegmentSource(t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true})
 	g, err := segment.New(segment.Config{Name: "orders", Source: source, Step: 10, MaxStep: 10})
 	if err != nil {
@@ -121,16 +137,7 @@ func TestScrapeShowsSegments(t *testing.T) {
 	if err := g.Close(); err != nil { // no fetch is under way then
 		t.Fatal(err)
 	}
-	families := scrape(t, registry(t, generators.NewCollector(testgen.Used(t, 1).Stats, nil), generators.NewCollector(g.Stats, nil)))
-	for _, m := range metrics.All[segment.Stats]() {
-		want, _ := m.Value(g.Stats())
-		if f := families[m.Name]; f == nil || len(f.Metric) != 1 || f.GetHelp() != m.Help || value(f.Metric[0]) != want {
-			t.Errorf("%s is scraped as %v, want %v", m.Name, f, want)
-		}
-	}
-	if got := value(families["uidring_segment_issued_ids_total"].Metric[0]); got != 3 {
-		t.Errorf("%v IDs issued, want 3", got)
-	}
+	return g
 }
 
 func TestGeneratorsShareARegistry(t *testing.T) {

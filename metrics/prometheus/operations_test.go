@@ -144,10 +144,11 @@ func TestEveryAlertIsExplained(t *testing.T) {
 // ofServe matches the metrics that uidring serve adds; a test of its own looks them up.
 var ofServe = regexp.MustCompile(`\buidring_(http|token|connections|certificate|build|store)_?`)
 
-// TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of a real generator,
+// TestAlertsAndDashboardNameMetricsThatExist looks each name up in the metrics of real generators,
 // except for the metrics of uidring serve.
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
-	families := scrape(t, registry(t, generators.NewCollector(testgen.Used(t, 1).Stats, prometheus.Labels{"generator": "orders"})))
+	families := scrape(t, registry(t, generators.NewCollector(testgen.Used(t, 1).Stats, prometheus.Labels{"generator": "orders"}),
+		generators.NewCollector(segments(t).Stats, nil)))
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json"} {
 		text, err := os.ReadFile(operations + file)
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	generators "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/segment"
 )
 
 const (
@@ -28,6 +29,7 @@ const (
 	outage    = 20 * time.Minute // when it begins
 	recovered = 30 * time.Minute
 	end       = 40 * time.Minute
+	rate      = 8 // IDs a second, half as many as the clock allows
 )
 
 // A store that can be cut off.
@@ -43,8 +45,21 @@ func (s *store) Status(ctx context.Context) (assigner.Status, error) { // with w
 	return s.Store.Status(ctx)
 }
 
-// live runs a generator through an outage of its store, and returns the scraped values by series,
-// in the notation of Prometheus's tests.
+// A source that fails while the store is down.
+type source struct {
+	segment.Source
+	store *store
+}
+
+func (s source) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
+	if s.store.down.Load() {
+		return segment.Range{}, errors.New("connection refused")
+	}
+	return s.Source.Advance(ctx, name, n)
+}
+
+// live runs a generator, and a segment whose ranges last for the window, through an outage of their
+// store, and returns the scraped values by series, in the notation of Prometheus's tests.
 func live(t *testing.T, window time.Duration) map[string][]string {
 	t.Helper()
 	values := make(map[string][]string)
@@ -59,11 +74,20 @@ func live(t *testing.T, window time.Duration) map[string][]string {
 			t.Fatal(err)
 		}
 		defer g.Close()
-		r := registry(t, generators.NewCollector(g.Stats, prometheus.Labels{"job": "ids", "instance": "a"}))
+		step := rate * int64(window/time.Second)
+		counters := source{fileassigner.SegmentSource(t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true}), s}
+		numbers, err := segment.New(segment.Config{Name: "orders", Source: counters, Step: step, MaxStep: step})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer numbers.Close()
+		labels := prometheus.Labels{"job": "ids", "instance": "a"}
+		r := registry(t, generators.NewCollector(g.Stats, labels), generators.NewCollector(numbers.Stats, labels))
 		for start := time.Now(); time.Since(start) <= end; time.Sleep(scrapes) {
 			s.down.Store(time.Since(start) >= outage && time.Since(start) < recovered)
-			for range 8 * int(scrapes/time.Second) { // half of the IDs that the clock allows
+			for range rate * int(scrapes/time.Second) {
 				_, _ = g.Next() // the alerts report errors
+				_, _ = numbers.Next()
 			}
 			families, err := r.Gather()
 			if err != nil {
@@ -86,14 +110,14 @@ func TestAlertsFireInAnOutage(t *testing.T) {
 	}{
 		{30 * time.Second, map[time.Duration]string{
 			outage:                  "",
-			29 * time.Minute:        "UidringLeaseWindowLow UidringRejectedTakes UidringStoreUnreachable",
-			recovered + time.Minute: "UidringRejectedTakes",
+			29 * time.Minute:        "UidringLeaseWindowLow UidringRejectedTakes UidringSegmentRejectedTakes UidringSegmentSourceFails UidringStoreUnreachable",
+			recovered + time.Minute: "UidringRejectedTakes UidringSegmentRejectedTakes",
 			end:                     "",
 		}},
 		{5 * time.Minute, map[time.Duration]string{ // which leaves time to act
 			outage:                           "",
-			outage + 3*time.Minute:           "UidringStoreUnreachable",
-			outage + 4*time.Minute + scrapes: "UidringStoreUnreachable",
+			outage + 3*time.Minute:           "UidringSegmentSourceFails UidringStoreUnreachable",
+			outage + 4*time.Minute + scrapes: "UidringSegmentSourceFails UidringStoreUnreachable",
 			end:                              "",
 		}},
 	} {

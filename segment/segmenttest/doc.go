@@ -7,6 +7,6 @@
 //		})
 //	}
 //
-// [Run] checks a source. [Outages] kills its store, and [Kills] kills processes that use it; both
-// count every ID.
+// [Run] checks a source. [Outages] kills its store, and [Kills] kills its store together with
+// processes that use it; both count every ID.
 package segmenttest

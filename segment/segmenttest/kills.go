@@ -1,18 +1,20 @@
 package segmenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/internal/testkit/process"
-	"github.com/uidring/uidring/internal/testkit/together"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -46,7 +48,11 @@ func (r role) issue(open func(arg string) (segment.Source, error)) error {
 	if err != nil {
 		return err
 	}
-	g, err := segment.New(segment.Config{Name: r.Counter, Source: source, Step: killStep, MaxStep: killStep, Timeout: patience})
+	cfg := segment.Config{Name: r.Counter, Source: source, Step: killStep, MaxStep: killStep, Timeout: patience}
+	g, err := segment.New(cfg)
+	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); g, err = segment.New(cfg) {
+		pause(20 * time.Millisecond) // the store may be down
+	}
 	if err != nil {
 		return err
 	}
@@ -61,57 +67,137 @@ func (r role) issue(open func(arg string) (segment.Source, error)) error {
 	}
 }
 
-// Kills runs processes that share a counter and issue IDs, kills each after a random number of IDs,
-// and starts another in its place. It counts every ID and checks the number of lost IDs: two ranges
-// and one range being fetched for each kill. arg is the argument of the children's sources. The
-// package's TestMain must call [Child].
-func Kills(t *testing.T, f Fixture, arg string) {
-	const places, kills = 3, 4
-	name := f.counter(t)
-	var all idset.Set
-	together.Run(places, func(int) {
-		for range kills {
-			if err := oneLife(t, &all, role{name, arg}); err != nil {
-				t.Error(err)
-			}
+// Kills runs processes that share a counter and issue IDs. It kills each after a random time or
+// number of IDs, freezes some before, and starts another in its place. Meanwhile it kills and
+// restarts the store, as [Outages] does, unless kill is nil. It counts every ID and checks the
+// number of lost IDs: three ranges for each process, two of them in its hands and one being
+// fetched, and for each outage a range of each process that was running. arg is the argument of the
+// children's sources. The package's TestMain must call [Child].
+//
+// The faults go on for a second, or as long as the environment variable UIDRING_KILLS says, such as
+// 10m.
+func Kills(t *testing.T, f Fixture, arg string, kill, restart func()) {
+	const places = 3
+	lasts, err := time.ParseDuration(cmp.Or(os.Getenv("UIDRING_KILLS"), "1s"))
+	if err != nil {
+		t.Fatalf("UIDRING_KILLS: %v", err)
+	}
+	k := &killing{t: t, role: role{f.counter(t), arg}, calm: make(chan struct{})}
+	outages := func() int64 {
+		defer k.places.Wait()
+		defer close(k.calm)
+		for range places {
+			k.places.Go(k.lead)
 		}
-	})
-	// The pipe holds 64 KiB of IDs that were issued and not read: count reads them all after the
+		return killStore(lasts, kill, restart)
+	}()
+	t.Logf("%d processes, %d outages", k.lives.Load(), outages)
+	// The pipe holds 64 KiB of IDs that were issued and not read: live reads them all after the
 	// kill, so that only the ID that was being written is missing.
-	f.checkLost(t, name, &all, places*kills*(3*killStep+1))
+	f.checkLost(t, k.role.Counter, &k.all, k.lives.Load()*(3*killStep+1)+outages*places*killStep)
 }
 
-// oneLife starts a child, kills it after it has issued some IDs, and counts all its IDs.
-func oneLife(t *testing.T, all *idset.Set, r role) error {
-	cmd, err := process.Again(childEnv, r)
+// killStore kills and restarts the store for a time, twice at least, and returns how often.
+func killStore(lasts time.Duration, kill, restart func()) (outages int64) {
+	if kill == nil {
+		pause(lasts)
+		return 0
+	}
+	for end := time.Now().Add(lasts); outages < 2 || time.Now().Before(end); outages++ {
+		pause(rand.N(300 * time.Millisecond))
+		kill()
+		if rand.IntN(2) == 0 {
+			pause(rand.N(300 * time.Millisecond))
+		}
+		restart()
+	}
+	return outages
+}
+
+// A killing is a call of Kills.
+type killing struct {
+	t      *testing.T
+	role   role
+	all    idset.Set
+	lives  atomic.Int64
+	calm   chan struct{} // closed after the last fault
+	places sync.WaitGroup
+}
+
+// lead runs one process after another. The last one begins after the faults, and issues IDs without
+// intervention.
+func (k *killing) lead() {
+	const least = 200
+	for {
+		select {
+		case <-k.calm:
+			if n := k.live(least, patience, 0); n < least {
+				k.t.Errorf("the last process issued %d IDs within %v, want %d at least", n, patience, least)
+			}
+			return
+		default:
+		}
+		limit, frozen := patience, time.Duration(0)
+		if rand.IntN(2) == 0 {
+			limit = rand.N(500 * time.Millisecond)
+		}
+		if rand.IntN(4) == 0 {
+			frozen = rand.N(200 * time.Millisecond)
+		}
+		k.live(1+rand.IntN(1000), limit, frozen)
+	}
+}
+
+// live starts a process, kills it after it has issued most IDs or when the limit is over, and
+// returns the number of its IDs, all of which it counts. It freezes the process for a while at half
+// of the IDs.
+func (k *killing) live(most int, limit, frozen time.Duration) (n int) {
+	k.lives.Add(1)
+	cmd, err := process.Again(childEnv, k.role)
 	if err != nil {
-		return err
+		k.t.Error(err)
+		return 0
 	}
 	c, err := process.StartChild(cmd)
 	if err != nil {
-		return err
+		k.t.Error(err)
+		return 0
 	}
-	defer func() {
+	var killed atomic.Bool
+	kill := func() {
+		killed.Store(true)
 		c.Kill()
+	}
+	timer := time.AfterFunc(limit, kill)
+	defer func() {
+		timer.Stop()
+		kill()
 		_, _ = c.Stdin.Close(), c.Stdout.Close() // all output has been read
 	}()
 	var last int64
-	var word [8]byte
-	for n, end := 0, 100+rand.IntN(1000); ; n++ {
+	for word := [8]byte{}; ; n++ {
 		if _, err := io.ReadFull(c.Stdout, word[:]); err != nil {
-			if n < end {
-				return errors.Join(fmt.Errorf("the child ended after %d IDs: %w", n, err), c.Wait())
+			if !killed.Load() {
+				k.t.Errorf("the process ended after %d IDs: %v, %v", n, err, c.Wait())
 			}
-			return nil
+			return n
 		}
 		id := int64(binary.BigEndian.Uint64(word[:]))
 		if id <= last {
-			t.Errorf("a process issued ID %d after %d", id, last)
+			k.t.Errorf("a process issued ID %d after %d", id, last)
 		}
 		last = id
-		all.Once(t, id)
-		if n == end {
-			c.Kill()
+		k.all.Once(k.t, id)
+		switch n {
+		case most:
+			kill()
+		case most / 2:
+			if frozen > 0 && c.Pause() == nil {
+				pause(frozen)
+				_ = c.Continue() // an error says that it was killed meanwhile
+			}
 		}
 	}
 }
+
+func pause(d time.Duration) { <-time.After(d) }

@@ -24,13 +24,23 @@ import (
 
 // SegmentChild runs a child process of RunSegments. Call it first in TestMain.
 func SegmentChild(open func(dsn string) (*sqlx.DB, error)) {
-	segmenttest.Child(func(dsn string) (segment.Source, error) {
+	segmenttest.Child(func(arg string) (segment.Source, error) {
+		table, dsn, _ := strings.Cut(arg, " ")
 		db, err := open(dsn)
 		if err != nil {
 			return nil, err
 		}
-		return sqlassigner.SegmentSource(db, sqlassigner.Config{}), nil
+		return sources()[table](db, sqlassigner.Config{}), nil
 	})
+}
+
+// sources are the sources of child processes, by table.
+func sources() map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source {
+	return map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source{
+		"ID_SEGMENT":   sqlassigner.SegmentSource,
+		"leaf_alloc":   sqlassigner.LeafSource,
+		"tiny_id_info": sqlassigner.TinyIDSource,
+	}
 }
 
 // javaTables create the tables of Leaf and TinyId with their columns.
@@ -75,7 +85,7 @@ func RunSegments(t *testing.T, b Database) {
 		}}
 	}
 	segments := segmenttest.Fixture{Open: source(sqlassigner.SegmentSource)}
-	for name, f := range map[string]segmenttest.Fixture{
+	fixtures := map[string]segmenttest.Fixture{
 		"ID_SEGMENT": segments,
 		"part 1 of 3": {Delta: 3, Open: source(func(db *sqlx.DB, cfg sqlassigner.Config) segment.Source {
 			return sqlassigner.SegmentPart(db, 1, 3, cfg)
@@ -86,14 +96,16 @@ func RunSegments(t *testing.T, b Database) {
 		"tiny_id_info":        tinyID(1, 0),
 		"tiny_id_info 0 of 2": tinyID(2, 0),
 		"tiny_id_info 1 of 2": tinyID(2, 1),
-	} {
+	}
+	for name, f := range fixtures {
 		t.Run(name, func(t *testing.T) { segmenttest.Run(t, f) })
 	}
-	t.Run("Outages", func(t *testing.T) {
-		var up func()
-		segmenttest.Outages(t, segments, func() { up = b.Down(t, dsn) }, func() { up() })
-	})
-	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, segments, dsn) })
+	var up func()
+	down, restart := func() { up = b.Down(t, dsn) }, func() { up() }
+	t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, segments, down, restart) })
+	for table := range sources() {
+		t.Run("Kills of "+table, func(t *testing.T) { segmenttest.Kills(t, fixtures[table], table+" "+dsn, down, restart) })
+	}
 	t.Run("Restore", func(t *testing.T) { segmentRestore(t, db) })
 	if b.Addr != "" {
 		t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, b, db, dsn) })

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -46,4 +47,20 @@ func serves(url, token, want string) error {
 		return fmt.Errorf("GET %s: %s: %s", url, answer.Status, body)
 	}
 	return nil
+}
+
+// await waits until each server of a cluster is ready.
+func await(t testing.TB, ready func(addr string) error, servers []*Server) {
+	t.Helper()
+	for _, s := range servers {
+		for deadline := time.Now().Add(startTimeout); ; time.Sleep(pollInterval) {
+			err := ready(s.addr)
+			if err == nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("testserver: %s does not serve clients: %v\n%s", s.recipe.name, err, s.log())
+			}
+		}
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 const zookeeperJar = "/usr/share/java/zookeeper.jar"
@@ -45,17 +44,7 @@ func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 // AwaitZooKeeper waits until the servers of an ensemble have a leader and serve clients.
 func AwaitZooKeeper(t testing.TB, servers ...*Server) {
 	t.Helper()
-	for _, s := range servers {
-		for deadline := time.Now().Add(startTimeout); ; time.Sleep(pollInterval) {
-			err := inService(s.addr)
-			if err == nil {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("testserver: ZooKeeper does not serve clients: %v\n%s", err, s.log())
-			}
-		}
-	}
+	await(t, inService, servers)
 }
 
 func startZooKeeper(t testing.TB, addr, members string, id int, ready func(addr string) error) *Server {

@@ -118,13 +118,13 @@ func goesOn(t *testing.T, r migrate.Report) {
 		t.Fatal("no advice")
 	}
 	g, err := cached.New(cached.Config{
-		Assigner: assigner.Static(7), MaxAhead: time.Second, Layout: r.New.Advice.Layout, Epoch: r.New.Advice.Epoch,
+		Assigner: assigner.Static(7), MaxAhead: 2 * time.Second, Layout: r.New.Advice.Layout, Epoch: r.New.Advice.Epoch,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if id, err := g.Next(); err != nil || id <= r.Largest {
+	if id, err := g.NextContext(t.Context()); err != nil || id <= r.Largest {
 		t.Errorf("ID %d, %v, want one above %d", id, err, r.Largest)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -206,25 +207,78 @@ func TestListAndShowNameAnOverlap(t *testing.T) {
 	}
 }
 
-func TestRecoverRaisesAllFences(t *testing.T) {
-	url := mariaDB(t)
-	g, _ := generator(t, url, "before", 2*time.Second)
-	last, err := g.Next()
+// created creates the missing parts of a store, and sets the environment variables that select it.
+func created(t *testing.T, url string) string {
+	t.Helper()
+	clean(t)
+	t.Setenv("UIDRING_STORE", url)
+	t.Setenv("UIDRING_NAMESPACE", "orders")
+	st, err := storeurl.Open(url, "orders")
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
-	if out := quietly(t, "workers", "recover", "--ahead", "1h", "--yes"); out != "1 fences of namespace \"orders\" raised by 1h0m0s\n" {
-		t.Errorf("printed %q", out)
+	if err := errors.Join(st.Create(t.Context()), st.Close()); err != nil {
+		t.Fatal(err)
 	}
-	after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
-	if after.Fence < before.Fence+3600 || after.State != "free" {
-		t.Errorf("%+v, was %+v, want its fence raised by an hour", after, before)
+	return url
+}
+
+func dynamoDB(t *testing.T) string {
+	server := testserver.Dynalite(t, "../../../../assigner/dynamoassigner/testdata/dynalite/serve.js")
+	t.Setenv("AWS_ACCESS_KEY_ID", "ids")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "sesame")
+	return created(t, "dynamodb://eu-central-1/workers?endpoint="+url.QueryEscape(server.DSN()))
+}
+
+func kubernetes(t *testing.T) string {
+	role, err := filepath.Abs("../../../../docs/kubernetes/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
-	next, _ := generator(t, url, "after", 2*time.Second)
-	id, err := next.Next()
-	if err != nil || id <= last {
-		t.Errorf("ID %d, %v, want one above %d", id, err, last)
+	folder := t.TempDir()
+	api := testserver.Kubernetes(t, testserver.Etcd(t), folder, role)
+	return created(t, "kubernetes://"+testserver.KubernetesProxy(t, api, folder)+"/ids")
+}
+
+func TestTheCommandsAdministerEveryServer(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) string{
+		"MariaDB": mariaDB,
+		"etcd":    func(t *testing.T) string { return created(t, "etcd://"+testserver.Etcd(t).Addr()) },
+		"NATS": func(t *testing.T) string {
+			return created(t, testserver.NATS(t).DSN()+"/workers?sync=always&replicas=1")
+		},
+		"ZooKeeper":  func(t *testing.T) string { return created(t, "zookeeper://"+testserver.ZooKeeper(t).Addr()) },
+		"DynamoDB":   dynamoDB,
+		"Kubernetes": kubernetes,
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := open(t)
+			g, _ := generator(t, url, "before", time.Minute)
+			last, err := g.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := decode[listing](t, quietly(t, "workers", "list", "--json"))
+			if len(all.Workers) != 1 || all.Workers[0].Owner != "before" || all.Workers[0].State != "held" || len(all.Faults) > 0 {
+				t.Fatalf("%+v, want one worker ID that is held, and no faults", all)
+			}
+			before := all.Workers[0]
+			if out := quietly(t, "workers", "revoke", "0", "--yes"); !strings.HasPrefix(out, `worker ID 0 was taken from "before"; others may take it from 20`) {
+				t.Errorf("printed %q", out)
+			}
+			if out := quietly(t, "workers", "recover", "--ahead", "1h", "--yes"); out != "1 fences of namespace \"orders\" raised by 1h0m0s\n" {
+				t.Errorf("printed %q", out)
+			}
+			after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
+			if after.Fence < before.Fence+3600 || after.State != "free" {
+				t.Errorf("%+v, was %+v, want its fence raised by an hour", after, before)
+			}
+			next, _ := generator(t, url, "after", time.Minute)
+			id, err := next.Next()
+			if err != nil || id <= last {
+				t.Errorf("ID %d, %v, want one above %d", id, err, last)
+			}
+		})
 	}
 }
 
@@ -253,13 +307,15 @@ func TestAStoreThatCannotBeReachedIsOneLineWithoutThePassword(t *testing.T) {
 	}
 }
 
-// PostgreSQL's driver prints each address on its own indented line. Open logs in to an etcd with a
-// user; a failure of that is not a usage error.
+// PostgreSQL's driver prints each address on its own indented line. Open logs in to other
+// servers; a failure of that is not a usage error.
 func TestAServerThatDoesNotAnswerIsAFailureOnOneLine(t *testing.T) {
 	clean(t)
 	for url, want := range map[string]string{
 		"postgres://ids:sesame@127.0.0.1:1/ids": "uidring: postgres://127.0.0.1:1/ids: sqlassigner: database unreachable: ",
 		"etcd://ids:sesame@127.0.0.1:1":         "uidring: store: etcd URL: cannot log in at 127.0.0.1:1: ",
+		"nats://ids:sesame@127.0.0.1:1/ids":     "uidring: store: nats URL: cannot log in at 127.0.0.1:1: ",
+		"zookeeper://ids:sesame@127.0.0.1:1":    "uidring: store: zookeeper URL: cannot log in at 127.0.0.1:1: ",
 	} {
 		code, out, err := run(t, "", "workers", "list", "--store", url, "--timeout", "200ms")
 		if code != exitFailure || out != "" || !strings.HasPrefix(err, want) || strings.Count(err, "\n") != 1 || strings.ContainsAny(err, "\t\r") ||

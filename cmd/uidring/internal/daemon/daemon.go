@@ -22,6 +22,7 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/segment"
 )
 
 // A Service is the process of uidring serve. Create it with [New] and call Run once.
@@ -62,7 +63,14 @@ func New(cfg Config) (*Service, error) {
 		s.closeStore()
 		return nil, err
 	}
-	s.segments = segments.New(cfg.Segments, s.store.SegmentSource(cfg.Lease.AllowUndurable), cfg.Logger)
+	var counters segment.Source
+	if len(cfg.Segments) > 0 {
+		if counters, err = s.store.SegmentSource(cfg.Lease.AllowUndurable); err != nil {
+			s.closeStore()
+			return nil, err
+		}
+	}
+	s.segments = segments.New(cfg.Segments, counters, cfg.Logger)
 	return s, nil
 }
 

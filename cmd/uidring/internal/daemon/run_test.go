@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -292,6 +293,31 @@ func TestDrainTakesRequestsAndIsNotReady(t *testing.T) {
 	})
 	if status, body, err := get(client, "http://"+r.address+"/v1/id"); status != http.StatusOK {
 		t.Errorf("while it drains: %d %s %v", status, body, err)
+	}
+}
+
+// serve creates the bucket and the table. AWS's SDK takes the credentials from the environment.
+func TestServersWithoutSegmentsServeIDs(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "ids")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "sesame")
+	dynalite := testserver.Dynalite(t, "../../../../assigner/dynamoassigner/testdata/dynalite/serve.js")
+	for name, storeURL := range map[string]string{
+		"NATS":      testserver.NATS(t).DSN() + "/workers?sync=always&replicas=1",
+		"ZooKeeper": "zookeeper://" + testserver.ZooKeeper(t).Addr() + "/workers",
+		"DynamoDB":  "dynamodb://eu-central-1/workers?endpoint=" + url.QueryEscape(dynalite.DSN()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, log := testConfig(t)
+			cfg.StoreURL, cfg.Segments = storeURL, []string{"orders"}
+			if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "/workers: segments, allowed with a database, Redis, etcd or a folder") {
+				t.Errorf("New with a segment: %v", err)
+			}
+			cfg.Segments = nil
+			r := ready(t, cfg, log)
+			if status, body, err := get(clients(t, nil)["HTTP/1.1"], "http://"+r.address+"/v1/id"); status != http.StatusOK {
+				t.Errorf("status %d: %s %v\n%s", status, body, err, log)
+			}
+		})
 	}
 }
 

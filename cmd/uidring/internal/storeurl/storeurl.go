@@ -1,5 +1,6 @@
-// Package storeurl opens a store of worker IDs by URL: a database, Redis, etcd, or a folder. The
-// function kinds lists the URLs; docs/COMMAND.md describes them and their parameters.
+// Package storeurl opens a store of worker IDs by URL: a database, a server that keeps keys and
+// values, or a folder. The function kinds lists the URLs; docs/COMMAND.md describes them and their
+// parameters.
 package storeurl
 
 import (
@@ -24,6 +25,7 @@ type kind struct {
 	schemes []string // of the URL
 	forms   string   // of the URL, for errors
 	path    bool     // a path follows the scheme, without host and parameters
+	noHost  bool     // the host may be missing
 	open    func(s *Store, u *url.URL, namespace string) error
 }
 
@@ -31,14 +33,18 @@ type kind struct {
 // open does not keep the URL.
 func kinds() []kind {
 	return []kind{
-		{[]string{"sqlite"}, "sqlite:///path/ids.db, sqlite:ids.db", true, openSQLite},
-		{[]string{"mysql"}, "mysql://user:password@host:3306/database", false, openMySQL},
-		{[]string{"postgres", "postgresql"}, "postgres://user:password@host:5432/database", false, openPostgres},
-		{[]string{"redis", "rediss"}, "redis://user:password@host:6379/0", false, openRedis},
-		{[]string{"redis-sentinel", "rediss-sentinel"}, "redis-sentinel://host:26379,host2:26379/0?master_name=name", false, openRedis},
-		{[]string{"redis-cluster", "rediss-cluster"}, "redis-cluster://user:password@host:6379,host2:6379", false, openRedis},
-		{[]string{"etcd"}, "etcd://user:password@host:2379,host2:2379", false, openEtcd},
-		{[]string{"file"}, "file:///folder", true, openFile},
+		{[]string{"sqlite"}, "sqlite:///path/ids.db, sqlite:ids.db", true, false, openSQLite},
+		{[]string{"mysql"}, "mysql://user:password@host:3306/database", false, false, openMySQL},
+		{[]string{"postgres", "postgresql"}, "postgres://user:password@host:5432/database", false, false, openPostgres},
+		{[]string{"redis", "rediss"}, "redis://user:password@host:6379/0", false, false, openRedis},
+		{[]string{"redis-sentinel", "rediss-sentinel"}, "redis-sentinel://host:26379,host2:26379/0?master_name=name", false, false, openRedis},
+		{[]string{"redis-cluster", "rediss-cluster"}, "redis-cluster://user:password@host:6379,host2:6379", false, false, openRedis},
+		{[]string{"etcd"}, "etcd://user:password@host:2379,host2:2379", false, false, openEtcd},
+		{[]string{"zookeeper"}, "zookeeper://user:password@host:2181,host2:2181/root", false, false, openZooKeeper},
+		{[]string{"nats"}, "nats://user:password@host:4222,host2:4222/bucket?sync=always", false, false, openNATS},
+		{[]string{"dynamodb"}, "dynamodb://region/table", false, true, openDynamoDB},
+		{[]string{"kubernetes"}, "kubernetes:///namespace", false, true, openKubernetes},
+		{[]string{"file"}, "file:///folder", true, false, openFile},
 	}
 }
 
@@ -77,9 +83,9 @@ type Store struct {
 	close    func() error
 }
 
-// Open returns the store of a namespace by URL. It creates nothing. It connects only to an etcd
-// with a user, which has five seconds to answer. Close the store after use. A folder is a single
-// namespace: Open ignores name for it.
+// Open returns the store of a namespace by URL. It creates nothing. It connects only to NATS, and
+// to an etcd or ZooKeeper with a user, which have some seconds to answer. Close the store after
+// use. A folder is a single namespace: Open ignores name for it.
 //
 // Errors name the fault of the URL and the allowed form. No error contains a password, or a part of
 // an unescaped password.
@@ -98,10 +104,11 @@ func Open(rawURL, name string) (*Store, error) {
 	return s, nil
 }
 
-// Create creates the missing parts of a store: the tables of a database, and with SQLite the file
-// and the folders above it. It leaves existing tables alone. Redis and etcd need nothing. The
-// operator creates the folder of a file URL, so that Create does not hide an unmounted disk. Any
-// number of processes may call Create at once.
+// Create creates the missing parts of a store: the tables of a database, with SQLite the file and
+// the folders above it, the table of DynamoDB, and the bucket of NATS if the URL has its number of
+// replicas. It leaves existing parts alone. The other servers need nothing. The operator creates
+// the folder of a file URL, so that Create does not hide an unmounted disk. Any number of processes
+// may call Create at once.
 func (s *Store) Create(ctx context.Context) error {
 	if s.create == nil {
 		return nil
@@ -127,9 +134,15 @@ func (s *Store) Blank(ctx context.Context) (bool, error) {
 	return s.blank(ctx)
 }
 
-// SegmentSource returns a source with counters beside the leases. Counters belong to the store, not
-// to the namespace. allowUndurable accepts a store that may forget ranges.
-func (s *Store) SegmentSource(allowUndurable bool) segment.Source { return s.segments(allowUndurable) }
+// SegmentSource returns a source with counters beside the leases, or an error if no source for this
+// kind of store exists. Counters belong to the store, not to the namespace. allowUndurable accepts
+// a store that may forget ranges.
+func (s *Store) SegmentSource(allowUndurable bool) (segment.Source, error) {
+	if s.segments == nil {
+		return nil, fmt.Errorf("store %s: segments, allowed with a database, Redis, etcd or a folder", s)
+	}
+	return s.segments(allowUndurable), nil
+}
 
 // Close ends the connections. A second call does nothing, or returns an error of the driver.
 func (s *Store) Close() error {
@@ -165,10 +178,15 @@ func parse(rawURL string) (*url.URL, kind, error) {
 		return fail("URL has a part after # " + hidden)
 	case !known:
 		return fail(fmt.Sprintf("URL begins with %q", u.Scheme+":"))
-	case u.Hostname() == "":
+	case u.Opaque != "" || u.Hostname() == "" && !k.noHost:
 		return fail(u.Scheme + " URL has no host")
 	}
 	return u, k, nil
+}
+
+// noLogin is the error for a server that does not answer, or rejects the user.
+func noLogin(u *url.URL, err error) error {
+	return fmt.Errorf("%w at %s: %w; check that the servers run, and address, user and password", ErrNoLogin, u.Host, err)
 }
 
 // endpoints returns host and port of each host.

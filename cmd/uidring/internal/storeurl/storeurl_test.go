@@ -135,9 +135,25 @@ func etcd(t *testing.T) (*testserver.Server, func(password string) string) {
 	return server, func(password string) string { return at("etcd", server.Addr(), "", password) }
 }
 
+func natsServer(t *testing.T) (*testserver.Server, func(password string) string) {
+	server := testserver.NATS(t, "--user", "ids", "--pass", password)
+	return server, func(password string) string {
+		return at("nats", server.Addr()+",127.0.0.1:1", "/workers?sync=always&replicas=1", password)
+	}
+}
+
+// The znodes are for the user that has created them.
+func zooKeeper(t *testing.T) (*testserver.Server, func(password string) string) {
+	server := testserver.ZooKeeper(t)
+	return server, func(password string) string {
+		return at("zookeeper", "127.0.0.1:1,"+server.Addr(), "/services/uidring", password)
+	}
+}
+
 func TestAGeneratorDrawsFromEveryServerAndNoTextHoldsThePassword(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) (*testserver.Server, func(string) string){
 		"MariaDB": mariaDB, "PostgreSQL": postgreSQL, "Redis": redisServer, "Sentinel": sentinel, "etcd": etcd,
+		"NATS": natsServer, "ZooKeeper": zooKeeper,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -172,6 +188,70 @@ func refuses(t *testing.T, url, password string) {
 		if strings.Contains(text, password) || strings.Contains(text, password[:4]) {
 			t.Errorf("%q holds the password", text)
 		}
+	}
+}
+
+// AWS's SDK takes the credentials from the environment.
+func TestAGeneratorDrawsFromDynamoDB(t *testing.T) {
+	server := testserver.Dynalite(t, "../../../../assigner/dynamoassigner/testdata/dynalite/serve.js")
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "ids", "AWS_SECRET_ACCESS_KEY": "sesame", "AWS_REGION": "eu-central-1",
+		"AWS_CONFIG_FILE": t.TempDir() + "/none", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none",
+	} {
+		t.Setenv(name, value)
+	}
+	parameters := "?endpoint=" + url.QueryEscape(server.DSN())
+	for _, region := range []string{"", "us-east-1"} { // two tables
+		s := open(t, "dynamodb://"+region+"/worker-ids"+parameters, "orders")
+		draw(t, s)
+		if want := "dynamodb://" + region + "/worker-ids"; s.String() != want {
+			t.Errorf("String = %q, want %q", s, want)
+		}
+	}
+	t.Setenv("AWS_REGION", "")
+	if _, err := storeurl.Open("dynamodb:///worker-ids"+parameters, "orders"); err == nil || !strings.Contains(err.Error(), "no region, allowed: dynamodb://region/table") {
+		t.Errorf("Open without a region: %v", err)
+	}
+}
+
+// A pod has credentials in files and the address of its server in the environment. This process is
+// not a pod.
+func TestKubernetesWithoutAHostIsForPods(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	_, err := storeurl.Open("kubernetes:///ids", "orders")
+	for _, want := range []string{"KUBERNETES_SERVICE_HOST is not set", "kubectl proxy, allowed: kubernetes://127.0.0.1:8001/namespace"} {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Open: %v, want one line with %q", err, want)
+		}
+	}
+}
+
+func TestAMissingBucketIsCreatedOnlyWithItsReplicas(t *testing.T) {
+	t.Parallel()
+	base := "nats://" + testserver.NATS(t).Addr() + "/workers"
+	for _, tt := range []struct{ parameters, want string }{
+		{"", "bucket not found: workers; create its stream with natsassigner.StreamConfig, or add the parameter replicas"},
+		{"?replicas=3", "replicas"}, // more than there are servers
+		{"?replicas=1", ""},
+		{"", ""}, // it exists
+	} {
+		err := open(t, base+tt.parameters, "orders").Create(t.Context())
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Create with %q = %v, want %q", tt.parameters, err, tt.want)
+		}
+	}
+	for parameters, faults := range map[string]int{"": 1, "?sync=always": 0} {
+		status, err := open(t, base+parameters, "orders").Status(t.Context())
+		if err != nil || len(status.Faults) != faults {
+			t.Errorf("Status with %q = %+v, %v, want %d faults", parameters, status, err, faults)
+		}
+	}
+}
+
+func TestStoresWithoutSegmentsSaySo(t *testing.T) {
+	source, err := open(t, "zookeeper://127.0.0.1:1/ids", "orders").SegmentSource(false)
+	if source != nil || err == nil || err.Error() != "store zookeeper://127.0.0.1:1/ids: segments, allowed with a database, Redis, etcd or a folder" {
+		t.Errorf("SegmentSource = %v, %v", source, err)
 	}
 }
 
@@ -323,8 +403,26 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 		{"redis-sentinel://h/0?master_name=ids&password=x&sesame", "go-redis rejects the path or a parameter (not shown"},
 		{"redis-sentinel:///0?master_name=ids", "redis-sentinel URL has no host"},
 		{"etcd://ids:sesame@h?tls=maybe", `tls="maybe", allowed: true`},
-		{"etcd://h?ttl=1&a=b", "parameters a, ttl, allowed with etcd: tls, ca, cert, key"},
+		{"etcd://h?ttl=1&a=b", "parameters a, ttl, allowed: tls, ca, cert, key"},
 		{"etcd://h/orders", "etcd URL: a path, allowed: none"},
+		{"nats://ids:sesame@h/a/b", `path "/a/b", allowed: / and the name of a bucket`},
+		{"nats://ids:sesame@h?sync=always", `path "", allowed: / and the name of a bucket`},
+		{"nats://ids:sesame@h/b?sync=1s", `sync="1s", allowed: always`},
+		{"nats://ids:sesame@h/b?replicas=0", `replicas="0", allowed: 1 to 5`},
+		{"nats://ids:sesame@h/b?tls=maybe", `tls="maybe", allowed: true`},
+		{"nats://ids:sesame@h/b?token=x", "parameters token, allowed: sync, replicas, creds, tls, ca, cert, key"},
+		{"nats://ids:sesame@127.0.0.1:1/b", "cannot log in at 127.0.0.1:1: "},
+		{"zookeeper://ids:sesame@h/?chroot=a", "parameters chroot, allowed: tls, ca, cert, key"},
+		{"zookeeper://ids:sesame@127.0.0.1:1", "cannot log in at 127.0.0.1:1: "},
+		{"zookeeper:///root", "zookeeper URL has no host"},
+		{"dynamodb://ids:sesame@eu-central-1/t", "a user, allowed: none; credentials come from the environment, ~/.aws"},
+		{"dynamodb://localhost:8000/t", `region "localhost:8000", allowed: such as eu-central-1; the parameter endpoint`},
+		{"dynamodb://eu-central-1?region=x", "path \"\", allowed: / and the name of a table; parameters region, allowed: endpoint"},
+		{"dynamodb:table", "dynamodb URL has no host"},
+		{"kubernetes://ids:sesame@/ids?kubeconfig=x", "service account of the pod, or from kubectl proxy; parameters kubeconfig, allowed: none"},
+		{"kubernetes://10.0.0.1:8001/ids", `host "10.0.0.1:8001", allowed: none in a pod, else the address of kubectl proxy`},
+		{"kubernetes://127.0.0.1:8001", `path "", allowed: / and the name of a Kubernetes namespace`},
+		{"kubernetes:ids", "kubernetes URL has no host"},
 		{"file:relative", "no folder, allowed: file:///folder"},
 		{"file://host/folder", "file URL has a host or parameters; write the path after three slashes"},
 		{"sqlite://ids.db", "sqlite URL has a host or parameters"},
@@ -369,6 +467,9 @@ func TestStringShowsNoUserAndNoParameters(t *testing.T) {
 		"redis-sentinel://:sesame@a:1,b:2/0?master_name=ids&password=sesame": "redis-sentinel://a:1,b:2/0",
 		"rediss-cluster://ids:sesame@a:1,b,c:3":                              "rediss-cluster://a:1,b,c:3",
 		"etcd://a:1,b:2":                                                     "etcd://a:1,b:2",
+		"zookeeper://a:1,b:2/services?tls=true":                              "zookeeper://a:1,b:2/services",
+		"dynamodb://eu-central-1/ids?endpoint=http://localhost:8000":         "dynamodb://eu-central-1/ids",
+		"kubernetes://localhost:8001/ids":                                    "kubernetes://localhost:8001/ids",
 		"sqlite:a%20b.db":                                                    "sqlite:a%20b.db",
 		"sqlite:///var/ids.db":                                               "sqlite:///var/ids.db",
 		"file:///var/ids":                                                    "file:///var/ids",

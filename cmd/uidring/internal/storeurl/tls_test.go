@@ -4,15 +4,18 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,4 +121,63 @@ func TestRedisWithAnAuthorityOfItsOwn(t *testing.T) {
 	_, port, _ := net.SplitHostPort(addr)
 	testserver.Redis(t, "--tls-port", port, "--tls-cert-file", files.cert, "--tls-key-file", files.key, "--tls-ca-cert-file", files.ca)
 	wantConnections(t, files, "redis://"+addr+"/0?max_retries=-1", "rediss://"+addr+"/0?max_retries=-1&")
+}
+
+func TestNATSWithAnAuthorityOfItsOwn(t *testing.T) {
+	t.Parallel()
+	files := newPKI(t)
+	server := testserver.NATS(t, "--tlsverify", "--tlscert", files.cert, "--tlskey", files.key, "--tlscacert", files.ca)
+	base := "nats://" + server.Addr() + "/ids"
+	own := base + "?replicas=1&" + url.Values{"ca": {files.ca}, "cert": {files.cert}, "key": {files.key}}.Encode()
+	if err := open(t, own, "orders").Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantConnections(t, files, base, base+"?tls=true&")
+}
+
+// Debian's ZooKeeper has no TLS: a listener in front of it decrypts.
+func TestZooKeeperWithAnAuthorityOfItsOwn(t *testing.T) {
+	t.Parallel()
+	files := newPKI(t)
+	pair, err := tls.LoadX509KeyPair(files.cert, files.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := testserver.ZooKeeper(t)
+	var connections sync.WaitGroup
+	connections.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Go(func() { forward(client, server.Addr()) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		server.Kill9() // ends the connections
+		connections.Wait()
+	})
+	base := "zookeeper://" + l.Addr().String() + "/"
+	wantConnections(t, files, base, base+"?tls=true&")
+}
+
+// forward connects a client to a server, until one of them ends.
+func forward(client net.Conn, addr string) {
+	server, err := net.Dial("tcp", addr)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	go func() {
+		_, _ = io.Copy(server, client)
+		_ = server.Close()
+	}()
+	_, _ = io.Copy(client, server)
+	_ = client.Close()
 }
