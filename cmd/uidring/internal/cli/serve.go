@@ -64,6 +64,7 @@ type serveFlags struct {
 	format    idFormat
 	data, url string
 	segments  string
+	leases    string
 	lowest    choice // version of TLS
 	logLevel  slog.Level
 	logFormat choice
@@ -116,6 +117,8 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.DurationVar(&c.Lease.Window, "window", 30*time.Second, "how far ahead a lease reaches: how long the server goes on without the store")
 	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, if WORKER_NODE of the database uses the lower ones")
 	flags.StringVar(&f.segments, "segments", "", "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
+	flags.StringVar(&f.leases, "leases", "", "`names` of the namespaces whose leases other processes may take over HTTP, separated by commas; empty: none")
+	flags.StringVar(&c.LeaseTokenFile, "lease-tokens", "", "`file` with the tokens for leases; a token can change every lease")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")
@@ -170,6 +173,9 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	c.Generator.Layout, c.Generator.Epoch = f.format.layout.Layout, f.format.epoch.Time
 	if f.segments != "" {
 		c.Segments = strings.Split(f.segments, ",")
+	}
+	if f.leases != "" {
+		c.Leases = strings.Split(f.leases, ",")
 	}
 	c.MinTLS = tls.VersionTLS12
 	if f.lowest.value == "1.3" {

@@ -9,10 +9,10 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
-// newTokens returns the tokens of a file.
-func newTokens(file string) *watchedFile[httpapi.Tokens] {
+// newTokens returns the tokens of a file. name is the setting.
+func newTokens(name, file string) *watchedFile[httpapi.Tokens] {
 	return &watchedFile[httpapi.Tokens]{
-		name:     "tokens",
+		name:     name,
 		files:    []string{file},
 		parse:    func(contents [][]byte) (httpapi.Tokens, error) { return httpapi.ParseTokens(contents[0]) },
 		describe: httpapi.Tokens.String,
@@ -32,6 +32,7 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 		Burst:         s.cfg.Burst,
 		MaxConcurrent: s.cfg.MaxRequests,
 		Segments:      s.segments,
+		Leases:        s.leases.handler(),
 		Page: dashboard.New(dashboard.Config{
 			Stats:     g.Stats,
 			Allocator: alloc,
@@ -50,6 +51,9 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 	}
 	if s.tokens != nil {
 		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.current() }
+	}
+	if s.leaseTokens != nil {
+		cfg.LeaseTokens = func() httpapi.Tokens { return *s.leaseTokens.current() }
 	}
 	return httpapi.New(cfg)
 }

@@ -60,6 +60,12 @@ type Config struct {
 	// the same store, and Lease.AllowUndurable applies to them.
 	Segments []string
 
+	// Leases are the names of the namespaces whose leases other processes may take over HTTP, and
+	// LeaseTokenFile has their tokens, see httpapi.ParseTokens. Without a file they need no token,
+	// which requires that other clients need none either.
+	Leases         []string
+	LeaseTokenFile string
+
 	// Drain is the time from the first 503 of /readyz until the service stops listening, 0 or more.
 	Drain time.Duration
 	// Grace is the time limit for requests under way after that, more than 0.
@@ -88,7 +94,7 @@ func (cfg *Config) check() error {
 	check(cfg.Burst == 0 || cfg.Burst >= cfg.MaxBatch, "burst %d, allowed: 0 (the default) or at least max-batch, %d", cfg.Burst, cfg.MaxBatch)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (30s) or more", cfg.Lease.Window)
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
-	errs = append(errs, segments.Check(cfg.Segments))
+	errs = append(errs, segments.Check(cfg.Segments), cfg.checkLeases())
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)

@@ -32,6 +32,8 @@ type Service struct {
 	segments    *segments.Set                 // the segments of Config.Segments
 	certificate *watchedFile[tls.Certificate] // nil: no TLS
 	tokens      *watchedFile[httpapi.Tokens]  // nil: clients need no token
+	leases      leases                        // the namespaces of Config.Leases
+	leaseTokens *watchedFile[httpapi.Tokens]  // nil: clients for leases need no token
 	readiness   readiness
 	newConns    newConns
 	ending      chan struct{} // closed when event streams have to end
@@ -47,12 +49,19 @@ func New(cfg Config) (*Service, error) {
 		err = errors.Join(err, s.certificate.load())
 	}
 	if cfg.TokenFile != "" {
-		s.tokens = newTokens(cfg.TokenFile)
+		s.tokens = newTokens("tokens", cfg.TokenFile)
 		err = errors.Join(err, s.tokens.load())
+	}
+	if cfg.LeaseTokenFile != "" {
+		s.leaseTokens = newTokens("lease-tokens", cfg.LeaseTokenFile)
+		err = errors.Join(err, s.leaseTokens.load())
 	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)
-	if err = errors.Join(err, errStore); err != nil {
+	if err = errors.Join(err, errStore); err == nil {
+		s.leases, err = openLeases(cfg, s.store)
+	}
+	if err != nil {
 		s.closeStore()
 		return nil, err
 	}
@@ -85,8 +94,10 @@ func (s *Service) files() (files []string) {
 	if s.certificate != nil {
 		files = append(files, s.certificate.files...)
 	}
-	if s.tokens != nil {
-		files = append(files, s.tokens.files...)
+	for _, tokens := range []*watchedFile[httpapi.Tokens]{s.tokens, s.leaseTokens} {
+		if tokens != nil {
+			files = append(files, tokens.files...)
+		}
 	}
 	return files
 }
@@ -96,8 +107,10 @@ func (s *Service) reload(asked bool) {
 	if s.certificate != nil {
 		s.certificate.refresh(asked, s.logger)
 	}
-	if s.tokens != nil {
-		s.tokens.refresh(asked, s.logger)
+	for _, tokens := range []*watchedFile[httpapi.Tokens]{s.tokens, s.leaseTokens} {
+		if tokens != nil {
+			tokens.refresh(asked, s.logger)
+		}
 	}
 }
 
@@ -105,7 +118,7 @@ func (s *Service) closeStore() {
 	if s.store == nil {
 		return
 	}
-	if err := s.store.Close(); err != nil {
+	if err := errors.Join(s.leases.close(), s.store.Close()); err != nil {
 		s.logger.Warn("store not closed", "store", s.store.String(), "error", err)
 	}
 }

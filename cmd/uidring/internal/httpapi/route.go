@@ -26,6 +26,7 @@ type route struct {
 	server  *Server
 	handle  handler
 	open    bool     // needs no token
+	own     bool     // handle checks the method, the body and the token itself
 	limiter *limiter // limits requests under way; nil: none
 	usage   usage
 
@@ -38,6 +39,7 @@ type routes struct {
 	exact         map[string]*route // by path
 	parse, assets *route            // by prefix of the path; assets is nil without a page
 	segment       *route            // by prefix of the path; nil without segments
+	leases        *route            // by prefix of the path; nil without leases
 	unknown       *route
 }
 
@@ -52,6 +54,8 @@ func (t *routes) find(path string) *route {
 		return t.assets
 	case strings.HasPrefix(path, segmentsPath) && t.segment != nil:
 		return t.segment
+	case strings.HasPrefix(path, leasesPath) && t.leases != nil:
+		return t.leases
 	}
 	return t.unknown
 }
@@ -77,6 +81,9 @@ func (s *Server) newRoutes(m *metrics) routes {
 	}
 	if len(s.segments) > 0 {
 		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, limiter: api})
+	}
+	if s.cfg.Leases != nil {
+		all.leases = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, limiter: &limiter{most: s.cfg.MaxConcurrent}, own: true})
 	}
 	if page := s.cfg.Page; page != nil {
 		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public, open: true})
@@ -134,6 +141,9 @@ func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (t *route) answer(w http.ResponseWriter, r *http.Request) *problem {
+	if t.own {
+		return t.limited(w, r)
+	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 	case http.MethodOptions:
