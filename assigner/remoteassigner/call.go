@@ -96,7 +96,7 @@ func refused(response *http.Response, text []byte, cause error) error {
 		return fmt.Errorf("%s; set Token to a token of the server's file lease-tokens", about)
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return fmt.Errorf("%w: %s", ErrUnreachable, about)
-	case http.StatusNotFound:
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		return fmt.Errorf("%s; start the server with --leases and this namespace, and check the URL", about)
 	}
 	if to := response.Header.Get("Location"); to != "" {

@@ -118,7 +118,7 @@ func (s *Service) closeStore() {
 	if s.store == nil {
 		return
 	}
-	if err := errors.Join(s.leases.close(), s.store.Close()); err != nil {
+	if err := errors.Join(s.leases.close(s.store), s.store.Close()); err != nil {
 		s.logger.Warn("store not closed", "store", s.store.String(), "error", err)
 	}
 }

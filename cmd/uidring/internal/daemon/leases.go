@@ -56,7 +56,7 @@ func openLeases(cfg Config, own *storeurl.Store) (leases, error) {
 		}
 		s, err := storeurl.Open(cfg.StoreURL, name)
 		if err != nil {
-			return nil, errors.Join(err, opened.close())
+			return nil, errors.Join(err, opened.close(own))
 		}
 		opened[name] = s
 	}
@@ -76,10 +76,13 @@ func (l leases) handler() http.Handler {
 	})
 }
 
-func (l leases) close() error {
+// close closes the stores but the service's own.
+func (l leases) close(own *storeurl.Store) error {
 	var errs []error
 	for _, s := range l {
-		errs = append(errs, s.Close())
+		if s != own {
+			errs = append(errs, s.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
