@@ -90,6 +90,7 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port`; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
+	flags.StringVar(&c.RedisListen, "redis-listen", "", "`host:port` for the Redis protocol, with the same certificate and tokens; empty: off")
 	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
 	flags.Var(&f.lowest, "tls-min", "lowest `version` of TLS, 1.2 or 1.3")
 	flags.StringVar(&c.TokenFile, "tokens", "", "`file` with the tokens of clients, one name and token per line")

@@ -49,6 +49,9 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 		},
 		Logger: s.logger,
 	}
+	if s.redis != nil {
+		cfg.Collectors = s.redis.Collectors()
+	}
 	if s.tokens != nil {
 		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.current() }
 	}

@@ -66,6 +66,10 @@ type Config struct {
 	Leases         []string
 	LeaseTokenFile string
 
+	// RedisListen is host:port for the Redis protocol, see package respapi, with the same
+	// certificate and tokens as Listen, and as many connections. Empty: it is off.
+	RedisListen string
+
 	// Drain is the time from the first 503 of /readyz until the service stops listening, 0 or more.
 	Drain time.Duration
 	// Grace is the time limit for requests under way after that, more than 0.
@@ -94,7 +98,7 @@ func (cfg *Config) check() error {
 	check(cfg.Burst == 0 || cfg.Burst >= cfg.MaxBatch, "burst %d, allowed: 0 (the default) or at least max-batch, %d", cfg.Burst, cfg.MaxBatch)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (30s) or more", cfg.Lease.Window)
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
-	errs = append(errs, segments.Check(cfg.Segments), cfg.checkLeases())
+	errs = append(errs, segments.Check(cfg.Segments), cfg.checkLeases(), cfg.checkRedis())
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)

@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+	"github.com/uidring/uidring/cmd/uidring/internal/respapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
@@ -34,6 +35,7 @@ type Service struct {
 	tokens      *watchedFile[httpapi.Tokens]  // nil: clients need no token
 	leases      leases                        // the namespaces of Config.Leases
 	leaseTokens *watchedFile[httpapi.Tokens]  // nil: clients for leases need no token
+	redis       *respapi.Server               // nil: it is off
 	readiness   readiness
 	newConns    newConns
 	ending      chan struct{} // closed when event streams have to end
@@ -65,6 +67,9 @@ func New(cfg Config) (*Service, error) {
 		s.closeStore()
 		return nil, err
 	}
+	if cfg.RedisListen != "" {
+		s.redis = respapi.New(cfg.MaxConnections, cfg.Logger)
+	}
 	s.segments = segments.New(cfg.Segments, s.store.SegmentSource(cfg.Lease.AllowUndurable), cfg.Logger)
 	return s, nil
 }
@@ -78,6 +83,10 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	endRedis, err := s.startRedis(ctx)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	s.logger.Info("listening", "address", l.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
 
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -86,7 +95,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer cancel()
 	w := newWatch(s.files(), s.reload, s.logger)
 	group.Go(func() { w.run(background) })
-	return s.serve(ctx, l)
+	return s.serve(ctx, l, endRedis)
 }
 
 // files returns the files that may change while the process runs.
@@ -125,13 +134,14 @@ func (s *Service) closeStore() {
 
 // serve listens on l, takes a worker ID and serves the API. When ctx ends it undoes that in
 // reverse.
-func (s *Service) serve(ctx context.Context, l net.Listener) error {
+func (s *Service) serve(ctx context.Context, l net.Listener, endRedis func(context.Context)) error {
 	h := newHTTPServer(&s.readiness, s.certificate != nil, s.logger)
 	h.ConnState = s.newConns.track
 	failed := make(chan error, 1)
 	go func() { failed <- s.accept(h, l) }()
 	generator, err := s.generator(ctx)
 	if err != nil {
+		endRedis(context.Background())
 		_ = h.Close() // no request was accepted yet
 		<-failed
 		if ctx.Err() != nil {
@@ -142,9 +152,13 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	}
 	api, err := s.api(generator)
 	if err != nil {
+		endRedis(context.Background())
 		return errors.Join(err, h.Close(), <-failed, generator.Close())
 	}
 	s.readiness.open(api)
+	if s.redis != nil {
+		s.redis.Open(api)
+	}
 	s.notify(daemon.SdNotifyReady)
 	s.logger.Info("ready", "page", s.pageURL(l.Addr()), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
 		"this_host_only", s.store.Path() != "")
@@ -152,7 +166,7 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	s.stop(h, l, api, generator)
+	s.stop(h, l, api, generator, endRedis)
 	return err
 }
 
@@ -215,7 +229,7 @@ func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 
 // stop finishes the requests under way, for at most the grace, ends the segments, and releases the
 // worker ID.
-func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, generator *cached.Generator) {
+func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, generator *cached.Generator, endRedis func(context.Context)) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
 	s.notify(daemon.SdNotifyStopping)
 	api.Drain()
@@ -225,11 +239,14 @@ func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, gene
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
 	defer cancel()
 	_ = l.Close() // the service is ending: an error has no consequence
+	var group sync.WaitGroup
+	group.Go(func() { endRedis(ctx) })
 	s.newConns.wait(ctx)
 	if err := h.Shutdown(ctx); err != nil {
 		s.logger.Warn("requests were cut off", "error", err)
 		_ = h.Close()
 	}
+	group.Wait()
 	s.segments.Close()
 	_ = generator.Close() // it logs its error; the lease then expires by itself
 	s.logger.Info("stopped", "issued", generator.Stats().Issued)

@@ -39,14 +39,19 @@ func newClients(rate float64, burst int) *clients {
 
 // find returns the client of a request; ok is false if its token is unknown.
 func (c *clients) find(tokens Tokens, r *http.Request) (_ client, ok bool) {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		secret = ""
+	}
+	return c.ofSecret(tokens, strings.TrimLeft(secret, " "))
+}
+
+// ofSecret returns the client of a token.
+func (c *clients) ofSecret(tokens Tokens, secret string) (_ client, ok bool) {
 	if tokens.Len() == 0 {
 		return c.everyone, true
 	}
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return client{}, false
-	}
-	i := tokens.find(strings.TrimLeft(secret, " "))
+	i := tokens.find(secret)
 	if i < 0 {
 		return client{}, false
 	}

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/segment"
@@ -56,6 +58,8 @@ type Config struct {
 	// Store is the store of the worker ID, for the metric uidring_store_info. Without Store.ID
 	// there is no such metric.
 	Store Store
+	// Collectors are more metrics for /metrics.
+	Collectors []prometheus.Collector
 	// Logger gets a record for each panic of a handler; nil: none.
 	Logger *slog.Logger
 }

@@ -40,7 +40,7 @@ func newMetrics(cfg Config) (*metrics, error) {
 	for _, s := range cfg.Segments.All() {
 		all = append(all, generators.NewCollector(func() segment.Stats { return s.Stats().Stats }, prometheus.Labels{"segment": s.Name()}))
 	}
-	for _, c := range all {
+	for _, c := range append(all, cfg.Collectors...) {
 		if err := m.registry.Register(c); err != nil {
 			return nil, err
 		}
