@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-// everyCall returns the errors of all methods of a store. None returns true, a row or a list beside
-// an error.
+// everyCall returns the errors of all methods of a store. None returns true, a row or a list
+// beside an error.
 func everyCall(t *testing.T, s assigner.Store) (errs []error) {
 	t.Helper()
 	ctx, row, meta := t.Context(), assigner.Row{WorkerID: 7, Version: 1}, assigner.Meta{Version: 1}
@@ -50,8 +51,8 @@ func everyCall(t *testing.T, s assigner.Store) (errs []error) {
 	return errs
 }
 
-// An answer that is not the server's is an error of every method: a missing result is not false, not
-// an empty row and not an empty list.
+// An answer that is not the server's is an error of every method: a missing result is not false,
+// not an empty row and not an empty list.
 func TestAnswersOfOthersAreErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status      int
@@ -271,4 +272,27 @@ func (w waiting) Swap(ctx context.Context, _, _ assigner.Row, _ time.Duration) (
 	<-ctx.Done()
 	close(w.ended)
 	return false, ctx.Err()
+}
+
+// The number is in docs/IDENTITY.md.
+func TestRenewalTakesThreeRequests(t *testing.T) {
+	handler, _ := serveFile(t)
+	var requests []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests = append(requests, r.URL.Path)
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests = nil
+	if err := l.Renew(t.Context(), l.Grant().Limit, l.Grant().Limit+1); err != nil {
+		t.Fatal(err)
+	}
+	if len(requests) != 3 {
+		t.Errorf("%q, want 3 requests", requests)
+	}
 }

@@ -14,7 +14,8 @@ import (
 // mostBytes bounds an answer. A row takes about 250 bytes.
 const mostBytes = 1 << 30
 
-// call makes one call on one server. It returns the result beside an error if the answer has both.
+// call makes one call on one server. It returns the result beside an error if the answer has
+// both.
 func call[T any](ctx context.Context, s *store, method string, q question) (result T, err error) {
 	if s.err != nil {
 		return result, s.err
@@ -63,8 +64,8 @@ func send[T any](ctx context.Context, s *store, path string, q question) (found 
 	return read[T](response, text)
 }
 
-// read reads an answer. The server answers with status 200, or 502 if its store returned an error.
-// Other answers come from its guards or from another program.
+// read reads an answer. The server answers with status 200, or 502 if its store returned an
+// error. Other answers come from its guards or from another program.
 func read[T any](response *http.Response, text []byte) (found answer[T], err error) {
 	if code := response.StatusCode; code == http.StatusOK || code == http.StatusBadGateway {
 		if err = json.Unmarshal(text, &found); err == nil {

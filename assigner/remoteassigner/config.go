@@ -12,20 +12,20 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// ErrUnreachable is in the error of a call without an answer of the server's store: the connection
-// failed or was cut, or the server is starting, ending or overloaded. A swap with this error may
-// have taken effect.
+// ErrUnreachable is in the error of a call without an answer of the server's store: the
+// connection failed or was cut, or the server is starting, ending or overloaded. A swap with this
+// error may have taken effect.
 var ErrUnreachable = errors.New("remoteassigner: the server is unreachable")
 
 // A Config says how to reach the servers.
 type Config struct {
 	// URLs are the addresses of the servers, such as https://ids.example.com:8443; a path before
-	// /v1/leases is allowed. All servers share one store: servers with separate stores give out the
-	// same worker IDs. A call uses one server; after [ErrUnreachable] the next call uses the next
-	// server. Required.
+	// /v1/leases is allowed. All servers share one store: servers with separate stores give out
+	// the same worker IDs. A call uses one server; after [ErrUnreachable] the next call uses the
+	// next server. Required.
 	URLs []string
-	// Token is sent with each request. Empty: none, for a server that requires none. It is sent to
-	// the servers of URLs only, without encryption if the URL is http.
+	// Token is sent with each request. Empty: none, for a server that requires none. It is sent
+	// to the servers of URLs only, without encryption if the URL is http.
 	Token string
 	// Client sends the requests. Its redirects are not followed. It must not send a request again
 	// after an error, see the package comment. Nil: a client with HTTP/1.1, a limit of 30 s for a

@@ -15,14 +15,14 @@ import (
 // mostQuestion bounds a request, in bytes. The rows of CreateFree take about 100 kB.
 const mostQuestion = 1 << 20
 
-// NewHandler returns a handler that offers stores to clients of [LeaseStore]. open returns the store
-// of a namespace, or nil for a namespace that is not offered; many goroutines call it at once, for
-// each request.
+// NewHandler returns a handler that offers stores to clients of [LeaseStore]. open returns the
+// store of a namespace, or nil for a namespace that is not offered; many goroutines call it at
+// once, for each request.
 //
 // The handler expects paths that begin with /v1/leases/. It does not check tokens: a client can
 // change every lease of the offered namespaces, so wrap the handler in a check of your own, and
-// limit the requests under way. A request has up to 1 MiB; an answer has all rows of the namespace
-// if the client asks for them.
+// limit the requests under way. A request has up to 1 MiB; an answer has all rows of the
+// namespace if the client asks for them.
 func NewHandler(open func(namespace string) assigner.Store) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		namespace, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, pathPrefix), "/")
@@ -66,7 +66,7 @@ func ask(w http.ResponseWriter, r *http.Request) (q question, status int, detail
 	return q, 0, ""
 }
 
-// A do makes a call on a store. Its result is always what the client decodes: a list is not null.
+// A do makes a call on a store. Its result is never null: a client takes null for no result.
 type do func(ctx context.Context, s assigner.Store, namespace string, q question) (any, error)
 
 func methods() map[string]do {

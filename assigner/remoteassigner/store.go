@@ -14,15 +14,15 @@ import (
 // LeaseStore returns the store of a namespace that servers offer, for [assigner.Leased],
 // [assigner.Auto] and [assigner.Fenced].
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The server must
-// offer it. Layout, epoch and datacenter ID are those of all its other holders, or the claim fails
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The server
+// must offer it. A claim with another layout, epoch or datacenter ID than the other holders fails
 // with [assigner.ErrLayoutMismatch], as with the database itself. The store implements
-// [assigner.Namespaced] and [assigner.Creator]; its methods return the mistakes in the arguments of
-// LeaseStore.
+// [assigner.Namespaced] and [assigner.Creator]; its methods return the mistakes in the arguments
+// of LeaseStore.
 //
-// An error of the server's store keeps its text; of its sentinels only [assigner.ErrWorkerOverlap]
-// is kept. Errors without an answer of the store are [ErrUnreachable]. Any number of goroutines may
-// use the store at once.
+// An error of the server's store keeps its text; of its sentinels only
+// [assigner.ErrWorkerOverlap] is kept. Errors without an answer of the store are
+// [ErrUnreachable]. Any number of goroutines may use the store at once.
 func LeaseStore(cfg Config, namespace string) assigner.Store {
 	client := cfg.Client
 	if client == nil {
@@ -98,8 +98,8 @@ func (s *store) Swap(ctx context.Context, old, next assigner.Row, ttl time.Durat
 // swapped drops the result beside an error: a swap with an error is unknown.
 func swapped(ok bool, err error) (bool, error) { return ok && err == nil, err }
 
-// CreateFree implements [assigner.Creator]. If the server's store does not, the server creates the
-// rows one by one.
+// CreateFree implements [assigner.Creator]. If the server's store does not, the server creates
+// the rows one by one.
 func (s *store) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Duration) error {
 	for _, row := range rows {
 		if err := checkRow(row); err != nil {

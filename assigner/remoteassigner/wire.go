@@ -37,8 +37,8 @@ type question struct {
 	TTL      time.Duration  `json:"ttl,omitempty"` // nanoseconds
 }
 
-// An answer has a result, an error, or both. An object with neither is not an answer of the server:
-// a missing result must not count as false, as an empty row or as an empty list.
+// An answer has a result, an error, or both. An object with neither is not an answer of the
+// server: a missing result must not count as false, as an empty row or as an empty list.
 type answer[T any] struct {
 	Result *T       `json:"result,omitempty"`
 	Error  *failure `json:"error,omitempty"`

@@ -11,11 +11,12 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
-// mostLeases is the largest number of namespaces that are offered: each has connections of its own.
+// mostLeases is the largest number of namespaces that are offered: each has connections of its
+// own.
 const mostLeases = 16
 
-// checkLeases rejects wrong names, and leases without tokens unless other clients on this host need
-// none either.
+// checkLeases rejects wrong names, and leases without tokens unless other clients on this host
+// need none either.
 func (cfg *Config) checkLeases() error {
 	var errs []error
 	if len(cfg.Leases) > mostLeases {

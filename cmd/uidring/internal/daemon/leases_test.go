@@ -91,8 +91,8 @@ func (l *lessors) clear(t *testing.T) {
 	l.exec(t, "DELETE FROM WORKER_LEASE_META WHERE NAMESPACE = 'remote'")
 }
 
-// fixture is the namespace of all cases, one after the other. The servers, their database and both
-// are down in turn.
+// fixture is the namespace of all cases, one after the other. The servers, their database and
+// both are down in turn.
 func (l *lessors) fixture() func(t *testing.T) assignertest.StoreFixture {
 	var outages atomic.Int64
 	return func(t *testing.T) assignertest.StoreFixture {
@@ -141,7 +141,7 @@ func TestRemoteLeasesConform(t *testing.T) {
 }
 
 // Generators with remote leases share a namespace with the service itself. The service is killed
-// under load and comes back: the generators go on from what their leases allow, and renew them.
+// under load and comes back: the generators go on within their leases, and renew them.
 func TestRemoteGeneratorsAndTheServiceIssueNoIDTwice(t *testing.T) {
 	t.Parallel()
 	store := "--store=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db")
@@ -211,8 +211,8 @@ func TestRemoteGeneratorsAndTheServiceIssueNoIDTwice(t *testing.T) {
 	t.Logf("%d IDs", all.Len())
 }
 
-// A token for IDs is none for leases, and the other way round. A namespace that is not offered, and
-// a service without leases, have no route.
+// A token for IDs is none for leases, and the other way round. A namespace that is not offered,
+// and a service without leases, have no route.
 func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 	const idToken = "id-0123456789abcdef"
 	cfg, log := testConfig(t)

@@ -34,8 +34,8 @@ func (s *Service) listenRedis(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// startRedis serves the Redis protocol, if it is on. end stops it: it answers the commands that were
-// received, until ctx ends.
+// startRedis serves the Redis protocol, if it is on. end stops it: it answers the commands that
+// were received, until ctx ends.
 func (s *Service) startRedis(ctx context.Context) (end func(context.Context), err error) {
 	if s.redis == nil {
 		return func(context.Context) {}, nil

@@ -73,8 +73,8 @@ func TestRedisProtocolHasTheTLSAndTokensOfTheService(t *testing.T) {
 	}
 }
 
-// Without its store the service goes on for the window, then refuses, and goes on when the store is
-// back.
+// Without its store the service goes on for the window, then refuses, and goes on when the store
+// is back.
 func TestRedisProtocolWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	database := testserver.MariaDB(t)

@@ -11,8 +11,8 @@ const leasesPath = "/v1/leases/"
 // leaseTimeout is the time limit for a call on the store of leases.
 const leaseTimeout = 10 * time.Second
 
-// leases handles POST /v1/leases/{namespace}/{method}: one call on a store of leases. The handler of
-// Config.Leases checks method and body.
+// leases handles POST /v1/leases/{namespace}/{method}: one call on a store of leases. The handler
+// of Config.Leases checks method and body.
 func (s *Server) leases(w http.ResponseWriter, r *http.Request, _ client) *problem {
 	if _, ok := s.lessees.find(s.cfg.LeaseTokens(), r); !ok {
 		return denied(w, r)

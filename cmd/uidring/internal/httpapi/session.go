@@ -28,7 +28,8 @@ func (c *Session) Login(secret string) bool {
 	return ok
 }
 
-// Admitted reports whether the client may draw IDs: its token is known, and was not removed since.
+// Admitted reports whether the client may draw IDs: its token is known, and was not removed
+// since.
 func (c *Session) Admitted() bool {
 	if tokens := c.server.cfg.Tokens(); !c.known || !c.tokens.same(tokens) {
 		c.client, c.known = c.server.clients.ofSecret(tokens, c.secret)
@@ -46,8 +47,8 @@ type Refusal struct {
 // MaxBatch returns the largest number of IDs for a call of Draw.
 func (c *Session) MaxBatch() int { return c.server.cfg.MaxBatch }
 
-// Draw takes n IDs, 1 to MaxBatch, of the named segment, or of the generator if the name is "". It
-// passes them to each as consecutive IDs, or returns a refusal without a call. The session is
+// Draw takes n IDs, 1 to MaxBatch, of the named segment, or of the generator if the name is "".
+// It passes them to each as consecutive IDs, or returns a refusal without a call. The session is
 // admitted.
 func (c *Session) Draw(ctx context.Context, segment string, n int, each func(first int64, n int)) *Refusal {
 	from := &c.server.supply

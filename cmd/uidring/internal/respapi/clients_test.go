@@ -35,8 +35,8 @@ func ids(ctx context.Context, c redis.Cmdable, n int) (drawn []int64, err error)
 	return c.(*redis.Client).Do(ctx, "UID.NEXT", n).Int64Slice()
 }
 
-// Several clients of go-redis, with RESP2 and RESP3, with and without tokens, draw IDs
-// one by one, in pipelines and in batches. No ID comes twice, and the IDs of a connection increase.
+// Several clients of go-redis, with RESP2 and RESP3, with and without tokens, draw IDs one by
+// one, in pipelines and in batches. No ID comes twice, and the IDs of a connection increase.
 func TestClientsOfGoRedis(t *testing.T) {
 	for _, needsToken := range []bool{false, true} {
 		cfg, options := httpapi.Config{}, redis.Options{ClientName: "orders"}

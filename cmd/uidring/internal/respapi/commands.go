@@ -80,7 +80,8 @@ func (c *conn) incr(args []string) string {
 	return c.draw(args[1], 1, func(first int64, _ int) { c.out = appendHead(c.out, ':', first) })
 }
 
-// draw replies with IDs, or with the problem of the HTTP API: its name in capitals, and its detail.
+// draw replies with IDs, or with the problem of the HTTP API: its name in capitals, and its
+// detail.
 func (c *conn) draw(segment string, n int, each func(first int64, n int)) string {
 	if p := c.session.Draw(c.server.ctx, segment, n, each); p != nil {
 		return c.refuse(p.Name, strings.ToUpper(strings.ReplaceAll(p.Name, "-", "")), p.Detail)
@@ -165,7 +166,8 @@ func (c *conn) hello(args []string) string {
 	return done
 }
 
-// client is CLIENT SETINFO and CLIENT SETNAME, which clients send by themselves. Names are not kept.
+// client is CLIENT SETINFO and CLIENT SETNAME, which clients send by themselves. Names are not
+// kept.
 func (c *conn) client(args []string) string {
 	switch lower(args[1]) {
 	case "setinfo", "setname":

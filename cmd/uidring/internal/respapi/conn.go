@@ -45,8 +45,8 @@ func newConn(s *Server, raw net.Conn) *conn {
 	return c
 }
 
-// received are the bytes of the client. Each read first sends the replies, since the client may wait
-// for them before it sends more.
+// received are the bytes of the client. Each read first sends the replies, since the client may
+// wait for them before it sends more.
 type received struct{ *conn }
 
 func (r received) Read(p []byte) (int, error) {
@@ -80,8 +80,8 @@ func (c *conn) open() bool {
 	return c.session != nil
 }
 
-// close closes the connection. It first reads and drops more bytes of the client: the kernel would
-// otherwise drop replies that the client has not received yet.
+// close closes the connection. It first reads and drops more bytes of the client: the kernel
+// would otherwise drop replies that the client has not received yet.
 func (c *conn) close() {
 	if half, ok := c.raw.(interface{ CloseWrite() error }); ok && c.failed == nil && half.CloseWrite() == nil {
 		_ = c.raw.SetReadDeadline(time.Now().Add(100 * time.Millisecond))

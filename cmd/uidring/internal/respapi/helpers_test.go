@@ -92,8 +92,8 @@ func dial(t testing.TB, address string) net.Conn {
 	return conn
 }
 
-// exchange sends bytes on a new connection, and returns all bytes of the server once either side has
-// ended the connection.
+// exchange sends bytes on a new connection, and returns all bytes of the server once either side
+// has ended the connection.
 func exchange(t testing.TB, address, sent string) string {
 	t.Helper()
 	conn := dial(t, address)

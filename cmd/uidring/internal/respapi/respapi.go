@@ -1,5 +1,5 @@
-// Package respapi serves IDs over the Redis protocol, RESP2 and RESP3. Any client library of Redis
-// is then a client of the ID service:
+// Package respapi serves IDs over the Redis protocol, RESP2 and RESP3. Any client library of
+// Redis is then a client of the ID service:
 //
 //	UID.NEXT        an ID
 //	UID.NEXT 1000   an array of IDs
@@ -42,8 +42,8 @@ type Server struct {
 	group   sync.WaitGroup // of conns
 }
 
-// New returns a server with a bound for concurrent connections, at least 1. It answers commands with
-// the error LOADING until Open is called.
+// New returns a server with a bound for concurrent connections, at least 1. It answers commands
+// with the error LOADING until Open is called.
 func New(maxConnections int, logger *slog.Logger) *Server {
 	s := &Server{maxConnections: maxConnections, logger: logger, metrics: newMetrics(), commands: newCommands(), conns: make(map[*conn]struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

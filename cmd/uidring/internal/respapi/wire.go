@@ -22,11 +22,11 @@ type protocolError string
 
 func (e protocolError) Error() string { return "respapi: " + string(e) }
 
-// readCommand reads a command: an array of bulk strings, or words in a line. It has no words for an
-// empty array or line.
+// readCommand reads a command: an array of bulk strings, or words in a line. It has no words for
+// an empty array or line.
 //
-// The parser of redcon v1.6.4 is not used: it panics for "$9223372036854775807" and computes without
-// end for "*9223372036854775807".
+// The parser of redcon v1.6.4 is not used: it panics for "$9223372036854775807" and computes
+// without end for "*9223372036854775807".
 func (c *conn) readCommand() (args []string, inline bool, err error) {
 	first, err := c.in.Peek(1)
 	if err != nil {
