@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -296,3 +297,24 @@ func TestRenewalTakesThreeRequests(t *testing.T) {
 		t.Errorf("%q, want 3 requests", requests)
 	}
 }
+
+// A claim depends on each field of the status.
+func TestStatusIsPassedOn(t *testing.T) {
+	_, direct := serveFile(t)
+	want := assigner.Status{Now: time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC), Seen: time.Date(2026, 3, 1, 11, 0, 0, 1, time.UTC),
+		Identity: "some <server> & more", Faults: []string{"sync_binlog=0", "é"}, Lossy: true}
+	server := httptest.NewServer(remoteassigner.NewHandler(func(string) assigner.Store { return withStatus{direct, want} }))
+	defer server.Close()
+	got, err := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders").Status(t.Context())
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+// withStatus is a store with another status.
+type withStatus struct {
+	assigner.Store
+	status assigner.Status
+}
+
+func (w withStatus) Status(context.Context) (assigner.Status, error) { return w.status, nil }

@@ -63,8 +63,8 @@ func TestClientsOfGoRedis(t *testing.T) {
 						return
 					}
 					mine = append(mine, id)
-					batch, err := ids(t.Context(), c, 1000)
-					if err != nil || len(batch) != 1000 {
+					batch, err := ids(t.Context(), c, 200)
+					if err != nil || len(batch) != 200 {
 						t.Errorf("%d IDs, %v", len(batch), err)
 						return
 					}
@@ -94,7 +94,7 @@ func TestClientsOfGoRedis(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if want := 6 * 20 * 1101; all.Len() != want {
+		if want := 6 * 20 * 301; all.Len() != want {
 			t.Errorf("%d IDs, want %d", all.Len(), want)
 		}
 		c := client(t, options)
