@@ -9,10 +9,10 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
-// newTokens returns the tokens of a file. name is the setting.
-func newTokens(name, file string) *watchedFile[httpapi.Tokens] {
+// newTokens returns the tokens of a file.
+func newTokens(file string) *watchedFile[httpapi.Tokens] {
 	return &watchedFile[httpapi.Tokens]{
-		name:     name,
+		name:     "tokens",
 		files:    []string{file},
 		parse:    func(contents [][]byte) (httpapi.Tokens, error) { return httpapi.ParseTokens(contents[0]) },
 		describe: httpapi.Tokens.String,

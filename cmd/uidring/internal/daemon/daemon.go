@@ -51,11 +51,12 @@ func New(cfg Config) (*Service, error) {
 		err = errors.Join(err, s.certificate.load())
 	}
 	if cfg.TokenFile != "" {
-		s.tokens = newTokens("tokens", cfg.TokenFile)
+		s.tokens = newTokens(cfg.TokenFile)
 		err = errors.Join(err, s.tokens.load())
 	}
 	if cfg.LeaseTokenFile != "" {
-		s.leaseTokens = newTokens("lease-tokens", cfg.LeaseTokenFile)
+		s.leaseTokens = newTokens(cfg.LeaseTokenFile)
+		s.leaseTokens.name = "lease-tokens"
 		err = errors.Join(err, s.leaseTokens.load())
 	}
 	var errStore error
