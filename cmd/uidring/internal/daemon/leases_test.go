@@ -179,8 +179,12 @@ func TestRemoteGeneratorsAndTheServiceIssueNoIDTwice(t *testing.T) {
 			}
 		})
 	}
-	c := &crowd{t: t, issued: &all, servers: func() []string { return []string{url} }, failed: func(string, time.Time, time.Time, error) {}}
-	c.draw(2)
+	edge := serve(t, "--store="+url) // a service without a database of its own
+	for _, from := range []string{url, edge.url()} {
+		c := &crowd{t: t, issued: &all, servers: func() []string { return []string{from} }, failed: func(string, time.Time, time.Time, error) {}}
+		c.draw(1)
+		defer c.end()
+	}
 	renewals := func() (sum int64) {
 		for _, g := range generators {
 			sum += g.Stats().Limit
@@ -195,9 +199,9 @@ func TestRemoteGeneratorsAndTheServiceIssueNoIDTwice(t *testing.T) {
 	}
 	limit := renewals()
 	poll.Until(t, "renewals", func() bool { return renewals() > limit+3 })
-	c.end()
 	cancel()
 	group.Wait()
+	edge.terminate()
 	workers := map[int64]bool{}
 	for _, g := range generators {
 		workers[g.WorkerID()] = true

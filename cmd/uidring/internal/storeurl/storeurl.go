@@ -36,6 +36,7 @@ func kinds() []kind {
 		{[]string{"redis-sentinel", "rediss-sentinel"}, "redis-sentinel://host:26379,host2:26379/0?master_name=name", false, openRedis},
 		{[]string{"redis-cluster", "rediss-cluster"}, "redis-cluster://user:password@host:6379,host2:6379", false, openRedis},
 		{[]string{"etcd"}, "etcd://user:password@host:2379,host2:2379", false, openEtcd},
+		{[]string{"https", "http"}, "https://:token@host:8443?addr=host2:8443", false, openRemote},
 		{[]string{"file"}, "file:///folder", true, openFile},
 	}
 }
