@@ -21,13 +21,14 @@ const module = "github.com/uidring/uidring"
 // the standard library. Packages at the bottom import no other package of the module; no package
 // imports a store.
 var mayImport = map[string][]string{
-	"":                      {},
-	"bitsalloc":             {},
-	"ringbuffer":            {},
-	"schema":                {},
-	"assigner":              {module + "/bitsalloc"},
-	"assigner/kvassigner":   {module + "/assigner"},
-	"assigner/fileassigner": {module + "/assigner", module + "/segment", module + "/internal/disk"},
+	"":                        {},
+	"bitsalloc":               {},
+	"ringbuffer":              {},
+	"schema":                  {},
+	"assigner":                {module + "/bitsalloc"},
+	"assigner/kvassigner":     {module + "/assigner"},
+	"assigner/remoteassigner": {module + "/assigner"},
+	"assigner/fileassigner":   {module + "/assigner", module + "/segment", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/process",
 		module + "/internal/testkit/together"},
 	"assigner/sqlassigner": {module + "/bitsalloc", module + "/assigner", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},

@@ -247,6 +247,10 @@ func (s *Server) log() []byte {
 	return text[max(0, len(text)-4096):]
 }
 
+// FreeAddr returns a loopback address for a server of the test's own, see [Server.Addr]. It stays
+// free of outgoing connections while the server is down.
+func FreeAddr(t testing.TB) string { return freeAddrOf(t) }
+
 // freeAddrOf returns a loopback address with a free port, apart from some addresses.
 func freeAddrOf(t testing.TB, taken ...string) string {
 	t.Helper()

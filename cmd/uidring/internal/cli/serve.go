@@ -65,6 +65,7 @@ type serveFlags struct {
 	data, url string
 	segments  string
 	hosts     string
+	leases    string
 	lowest    choice // version of TLS
 	logLevel  slog.Level
 	logFormat choice
@@ -92,6 +93,7 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	flags.StringVar(&f.hosts, "allowed-host", "", "more `names` of the server that requests may be for, separated by commas; *: any name")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
+	flags.StringVar(&c.RedisListen, "redis-listen", "", "`host:port` for the Redis protocol, with the same certificate and tokens; empty: off")
 	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
 	flags.Var(&f.lowest, "tls-min", "lowest `version` of TLS, 1.2 or 1.3")
 	flags.StringVar(&c.TokenFile, "tokens", "", "`file` with the tokens of clients, one name and token per line")
@@ -120,6 +122,8 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.DurationVar(&c.Lease.Window, "window", 0, "how far ahead a lease reaches: how long the server goes on without the store; 0: 5m, on Redis 30s")
 	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, if WORKER_NODE of the database uses the lower ones")
 	flags.StringVar(&f.segments, "segments", "", "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
+	flags.StringVar(&f.leases, "leases", "", "`names` of the namespaces whose leases other processes may take over HTTP, separated by commas; empty: none")
+	flags.StringVar(&c.LeaseTokenFile, "lease-tokens", "", "`file` with the tokens for leases; a token can change every lease")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")
@@ -177,6 +181,9 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	}
 	if f.segments != "" {
 		c.Segments = strings.Split(f.segments, ",")
+	}
+	if f.leases != "" {
+		c.Leases = strings.Split(f.leases, ",")
 	}
 	c.MinTLS = tls.VersionTLS12
 	if f.lowest.value == "1.3" {

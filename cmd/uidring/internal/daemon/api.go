@@ -64,6 +64,7 @@ func (s *Service) api(g *cached.Generator) (api *httpapi.Server, page *dashboard
 		MaxConcurrent: s.cfg.MaxRequests,
 		Segments:      s.segments,
 		Page:          page,
+		Leases:        s.leases.handler(),
 		Store: httpapi.Store{
 			Name:      s.store.String(),
 			Namespace: s.cfg.Namespace,
@@ -78,8 +79,14 @@ func (s *Service) api(g *cached.Generator) (api *httpapi.Server, page *dashboard
 	if s.certificate != nil {
 		cfg.Collectors = append(cfg.Collectors, expiry(s.certificate))
 	}
+	if s.redis != nil {
+		cfg.Collectors = append(cfg.Collectors, s.redis.Collectors()...)
+	}
 	if s.tokens != nil {
 		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.current() }
+	}
+	if s.leaseTokens != nil {
+		cfg.LeaseTokens = func() httpapi.Tokens { return *s.leaseTokens.current() }
 	}
 	api, err = httpapi.New(cfg)
 	return api, page, err

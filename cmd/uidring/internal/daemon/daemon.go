@@ -20,6 +20,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+	"github.com/uidring/uidring/cmd/uidring/internal/respapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/segment"
@@ -35,6 +36,9 @@ type Service struct {
 	segments    *segments.Set                 // the segments of Config.Segments
 	certificate *watchedFile[tls.Certificate] // nil: no TLS
 	tokens      *watchedFile[httpapi.Tokens]  // nil: clients need no token
+	leases      leases                        // the namespaces of Config.Leases
+	leaseTokens *watchedFile[httpapi.Tokens]  // nil: clients for leases need no token
+	redis       *respapi.Server               // nil: it is off
 	readiness   readiness
 	conns       *conns.Set
 	ending      chan struct{} // closed when event streams have to end
@@ -57,11 +61,23 @@ func New(cfg Config) (*Service, error) {
 		err = errors.Join(err, s.tokens.load())
 		s.tokens.checkSecret(s.logger)
 	}
+	if cfg.LeaseTokenFile != "" {
+		s.leaseTokens = newTokens(cfg.LeaseTokenFile)
+		s.leaseTokens.name = "lease-tokens"
+		err = errors.Join(err, s.leaseTokens.load())
+		s.leaseTokens.checkSecret(s.logger)
+	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)
-	if err = errors.Join(err, errStore); err != nil {
+	if err = errors.Join(err, errStore); err == nil {
+		s.leases, err = openLeases(cfg, s.store)
+	}
+	if err != nil {
 		s.closeStore()
 		return nil, err
+	}
+	if cfg.RedisListen != "" {
+		s.redis = respapi.New(cfg.MaxConnections, cfg.Logger)
 	}
 	var counters segment.Source
 	if len(cfg.Segments) > 0 {
@@ -83,6 +99,10 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	endRedis, err := s.startRedis(ctx)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	s.logger.Info("listening", "address", l.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
 
 	if s.certificate != nil {
@@ -91,13 +111,16 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.tokens != nil {
 		s.tokens.logStart(s.logger)
 	}
+	if s.leaseTokens != nil {
+		s.leaseTokens.logStart(s.logger)
+	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
 	w := newWatch(s.files(), s.reload, s.logger)
 	group.Go(func() { w.run(background) })
-	return s.serve(ctx, l)
+	return s.serve(ctx, l, endRedis)
 }
 
 // files returns the files that may change while the process runs.
@@ -105,8 +128,10 @@ func (s *Service) files() (files []string) {
 	if s.certificate != nil {
 		files = append(files, s.certificate.files...)
 	}
-	if s.tokens != nil {
-		files = append(files, s.tokens.files...)
+	for _, tokens := range []*watchedFile[httpapi.Tokens]{s.tokens, s.leaseTokens} {
+		if tokens != nil {
+			files = append(files, tokens.files...)
+		}
 	}
 	return files
 }
@@ -116,8 +141,10 @@ func (s *Service) reload(asked bool) {
 	if s.certificate != nil {
 		s.certificate.refresh(asked, s.logger)
 	}
-	if s.tokens != nil {
-		s.tokens.refresh(asked, s.logger)
+	for _, tokens := range []*watchedFile[httpapi.Tokens]{s.tokens, s.leaseTokens} {
+		if tokens != nil {
+			tokens.refresh(asked, s.logger)
+		}
 	}
 }
 
@@ -125,20 +152,21 @@ func (s *Service) closeStore() {
 	if s.store == nil {
 		return
 	}
-	if err := s.store.Close(); err != nil {
+	if err := errors.Join(s.leases.close(s.store), s.store.Close()); err != nil {
 		s.logger.Warn("store not closed", "store", s.store.String(), "error", err)
 	}
 }
 
 // serve listens on l, takes a worker ID and serves the API. When ctx ends it undoes that in
 // reverse.
-func (s *Service) serve(ctx context.Context, l net.Listener) error {
+func (s *Service) serve(ctx context.Context, l net.Listener, endRedis func(context.Context)) error {
 	l = s.conns.Limit(l)
 	h := newHTTPServer(&s.readiness, s.certificate != nil, s.conns, s.logger)
 	failed := make(chan error, 1)
 	go func() { failed <- s.accept(h, l) }()
 	generator, err := s.generator(ctx)
 	if err != nil {
+		endRedis(context.Background())
 		_ = h.Close() // no request was accepted yet
 		<-failed
 		if ctx.Err() != nil {
@@ -149,6 +177,7 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	}
 	api, page, err := s.api(generator)
 	if err != nil {
+		endRedis(context.Background())
 		return errors.Join(err, h.Close(), <-failed, generator.Close())
 	}
 	shown, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the page lives until the process stops
@@ -157,6 +186,9 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	group.Go(func() { page.Run(shown) })
 	s.readiness.open(api)
+	if s.redis != nil {
+		s.redis.Open(api)
+	}
 	s.notify(daemon.SdNotifyReady)
 	s.logger.Info("ready", "page", s.pageURL(l.Addr()), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
 		"this_host_only", s.store.Path() != "")
@@ -164,7 +196,7 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	s.stop(h, l, api, generator)
+	s.stop(h, l, api, generator, endRedis)
 	return err
 }
 
@@ -231,7 +263,7 @@ func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 
 // stop finishes the requests under way, for at most the grace, ends the segments, and releases the
 // worker ID.
-func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, generator *cached.Generator) {
+func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, generator *cached.Generator, endRedis func(context.Context)) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
 	s.notify(daemon.SdNotifyStopping)
 	api.Drain()
@@ -241,11 +273,14 @@ func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, gene
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
 	defer cancel()
 	_ = l.Close() // the service is ending: an error has no consequence
+	var group sync.WaitGroup
+	group.Go(func() { endRedis(ctx) })
 	s.conns.EndNew(ctx)
 	if err := h.Shutdown(ctx); err != nil {
 		s.logger.Warn("requests were cut off", "error", err)
 		_ = h.Close()
 	}
+	group.Wait()
 	s.segments.Close()
 	_ = generator.Close() // it logs its error; the lease then expires by itself
 	s.logger.Info("stopped", "issued", generator.Stats().Issued)

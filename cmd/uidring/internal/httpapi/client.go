@@ -29,7 +29,7 @@ const (
 type clients struct {
 	rate     float64 // IDs per second; 0: no limit
 	burst    int
-	ids      *prometheus.CounterVec // by token
+	ids      *prometheus.CounterVec // by token; nil: not counted
 	everyone client                 // without tokens
 
 	present   atomic.Pointer[clientSet]
@@ -53,14 +53,21 @@ func newClients(rate float64, burst int, ids *prometheus.CounterVec) *clients {
 // find returns the client of a request. ok is false if its token is unknown; the client then has
 // the name of the removed token, or unknownToken or noToken.
 func (c *clients) find(tokens Tokens, r *http.Request) (_ client, ok bool) {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		secret = ""
+	}
+	return c.ofSecret(tokens, strings.TrimLeft(secret, " "))
+}
+
+// ofSecret returns the client of a token. ok and the name of other clients are as in find.
+func (c *clients) ofSecret(tokens Tokens, secret string) (_ client, ok bool) {
 	if tokens.Len() == 0 {
 		return c.everyone, true
 	}
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
+	if secret == "" {
 		return client{name: noToken}, false
 	}
-	secret = strings.TrimLeft(secret, " ")
 	set := c.present.Load()
 	if !set.tokens.same(tokens) {
 		set = c.replace(tokens)
@@ -89,12 +96,20 @@ func (c *clients) replace(tokens Tokens) *clientSet {
 	set := &clientSet{tokens: tokens, former: last.former.with(last.tokens.without(tokens)).without(tokens)}
 	for _, t := range tokens.known {
 		if _, ok := byName[t.name]; !ok {
-			byName[t.name] = client{t.name, c.newLimiter(), c.ids.WithLabelValues(t.name)}
+			byName[t.name] = c.newClient(t.name)
 		}
 		set.ofToken = append(set.ofToken, byName[t.name])
 	}
 	c.present.Store(set)
 	return set
+}
+
+func (c *clients) newClient(name string) client {
+	one := client{name: name, limiter: c.newLimiter()}
+	if c.ids != nil {
+		one.ids = c.ids.WithLabelValues(name)
+	}
+	return one
 }
 
 func (c *clients) newLimiter() *rate.Limiter {

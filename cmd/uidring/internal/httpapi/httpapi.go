@@ -63,6 +63,10 @@ type Config struct {
 	// Segments are the segments under /v1/segments/; nil: the route does not exist. The server does
 	// not close them.
 	Segments *segments.Set
+	// Leases serves /v1/leases/ to clients with a token of LeaseTokens; nil: the route does not
+	// exist. With a nil func or the zero Tokens, clients need no token.
+	Leases      http.Handler
+	LeaseTokens func() Tokens
 	// Page serves /, /assets/ and /events; nil: these routes do not exist. It limits the number of
 	// event streams itself. The files need no token, /events does.
 	Page http.Handler
@@ -94,6 +98,7 @@ type Server struct {
 	segments  map[string]*supply // by name
 	routes    routes
 	clients   *clients
+	lessees   *clients // clients for leases
 	guard     *guard
 	refused   throttle.Tally // tokens
 	batches   sync.Pool      // of *batch
@@ -109,7 +114,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, guard: newGuard(cfg),
+		cfg: cfg, lessees: newClients(0, 0, nil), guard: newGuard(cfg),
 		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)}, segments: make(map[string]*supply),
 	}
 	for _, each := range cfg.Segments.All() {
@@ -137,6 +142,9 @@ func (s *Server) Drain() { s.draining.Store(true) }
 func (cfg Config) resolve() (Config, error) {
 	if cfg.Tokens == nil {
 		cfg.Tokens = func() Tokens { return Tokens{} }
+	}
+	if cfg.LeaseTokens == nil {
+		cfg.LeaseTokens = func() Tokens { return Tokens{} }
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

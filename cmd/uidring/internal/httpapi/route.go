@@ -31,6 +31,7 @@ type route struct {
 	open    bool     // needs no token
 	draws   bool     // allows POST
 	probe   bool     // answers on surplus connections, too
+	own     bool     // handle checks the method, the body and the token itself
 	limiter *limiter // limits requests under way; nil: none
 	usage   usage
 }
@@ -41,6 +42,7 @@ type routes struct {
 	exact         map[string]*route // by path
 	parse, assets *route            // by prefix of the path; assets is nil without a page
 	segment       *route            // by prefix of the path; nil without segments
+	leases        *route            // by prefix of the path; nil without leases
 	unknown       *route
 }
 
@@ -55,6 +57,8 @@ func (t *routes) find(path string) *route {
 		return t.assets
 	case strings.HasPrefix(path, segmentsPath) && t.segment != nil:
 		return t.segment
+	case strings.HasPrefix(path, leasesPath) && t.leases != nil:
+		return t.leases
 	}
 	return t.unknown
 }
@@ -80,6 +84,9 @@ func (s *Server) newRoutes(m *metrics) routes {
 	}
 	if len(s.segments) > 0 {
 		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, limiter: api, draws: true})
+	}
+	if s.cfg.Leases != nil {
+		all.leases = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, limiter: &limiter{most: s.cfg.MaxConcurrent}, own: true})
 	}
 	if page := s.cfg.Page; page != nil {
 		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public, open: true})
@@ -154,6 +161,9 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 	}
 	if p := t.server.guard.check(t.server, r); p != nil {
 		return p
+	}
+	if t.own {
+		return t.limited(w, r)
 	}
 	if r.Method == http.MethodOptions {
 		w.Header().Set("Allow", t.methods())

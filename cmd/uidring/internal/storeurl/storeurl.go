@@ -44,6 +44,7 @@ func kinds() []kind {
 		{[]string{"nats"}, "nats://user:password@host:4222,host2:4222/bucket?sync=always", false, false, openNATS},
 		{[]string{"dynamodb"}, "dynamodb://region/table", false, true, openDynamoDB},
 		{[]string{"kubernetes"}, "kubernetes:///namespace", false, true, openKubernetes},
+		{[]string{"https", "http"}, "https://:token@host:8443?addr=host2:8443", false, false, openRemote},
 		{[]string{"file"}, "file:///folder", true, false, openFile},
 	}
 }

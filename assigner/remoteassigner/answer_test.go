@@ -1,0 +1,320 @@
+package remoteassigner_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/remoteassigner"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// everyCall returns the errors of all methods of a store. None returns true, a row or a list
+// beside an error.
+func everyCall(t *testing.T, s assigner.Store) (errs []error) {
+	t.Helper()
+	ctx, row, meta := t.Context(), assigner.Row{WorkerID: 7, Version: 1}, assigner.Meta{Version: 1}
+	check := func(zero bool, err error) {
+		if err == nil || !zero {
+			t.Errorf("call %d: an answer that cannot be read, with error %v; want an error alone", len(errs), err)
+		}
+		errs = append(errs, err)
+	}
+	status, err := s.Status(ctx)
+	check(status.Now.IsZero() && !status.Lossy, err)
+	got, err := s.LoadMeta(ctx)
+	check(got == assigner.Meta{}, err)
+	ok, err := s.SwapMeta(ctx, assigner.Meta{}, meta)
+	check(!ok, err)
+	found, err := s.Load(ctx, 7)
+	check(found == assigner.Row{}, err)
+	list, err := s.List(ctx)
+	check(list == nil, err)
+	list, err = s.Expired(ctx, 1)
+	check(list == nil, err)
+	ok, err = s.Swap(ctx, assigner.Row{}, row, time.Hour)
+	check(!ok, err)
+	err = s.(assigner.Creator).CreateFree(ctx, []assigner.Row{row}, time.Hour)
+	check(true, err)
+	all, err := s.(assigner.Namespaced).Namespaces(ctx)
+	check(all == nil, err)
+	return errs
+}
+
+// An answer that is not the server's is an error of every method: a missing result is not false,
+// not an empty row and not an empty list.
+func TestAnswersOfOthersAreErrors(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status      int
+		header      [2]string
+		body        string
+		unreachable bool
+		want        string
+	}{
+		"a page of a proxy":       {200, [2]string{}, "<html>Please log in</html>", false, "check the URL and proxies"},
+		"an empty answer":         {200, [2]string{}, "", false, "check the URL and proxies"},
+		"no result":               {200, [2]string{}, "{}", false, "neither a result nor an error"},
+		"a result that is null":   {200, [2]string{}, `{"result":null}`, false, "neither a result nor an error"},
+		"another type":            {200, [2]string{}, `{"result":"no"}`, false, "check the URL and proxies"},
+		"half an answer":          {200, [2]string{}, `{"result":{"Version":1`, false, "check the URL and proxies"},
+		"fewer bytes than said":   {200, [2]string{"Content-Length", "1000"}, `{"result":true}`, true, "cut off"},
+		"a redirect":              {307, [2]string{"Location", "http://127.0.0.1:1/"}, "", false, "redirects are not followed"},
+		"no token":                {401, [2]string{}, `{"detail":"Send a token."}`, false, "Send a token.; set Token"},
+		"no permission":           {403, [2]string{}, "", false, "lease-tokens"},
+		"no such namespace":       {404, [2]string{}, "", false, "--leases"},
+		"too many":                {429, [2]string{}, "", true, "429"},
+		"an error of the store":   {502, [2]string{}, `{"result":true,"error":{"text":"the disk is full"}}`, false, "the disk is full"},
+		"a proxy without servers": {502, [2]string{}, "<html>Bad gateway</html>", true, "502"},
+		"a result with 502":       {502, [2]string{}, `{"result":true}`, true, "502"},
+		"a server that starts":    {503, [2]string{}, `{"detail":"Starting."}`, true, "Starting."},
+		"a slow server":           {504, [2]string{}, "", true, "504"},
+		"a panic":                 {500, [2]string{}, "", false, "500"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if tt.header[0] != "" {
+				w.Header().Set(tt.header[0], tt.header[1])
+			}
+			w.WriteHeader(tt.status)
+			_, _ = io.WriteString(w, tt.body)
+		}))
+		s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")
+		if tt.status == http.StatusBadGateway && !tt.unreachable { // reads return the result beside the error
+			ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{}, 0)
+			if ok || err == nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, remoteassigner.ErrUnreachable) {
+				t.Errorf("%s: %v, %v; want an error with %q", name, ok, err, tt.want)
+			}
+			server.Close()
+			continue
+		}
+		for i, err := range everyCall(t, s) {
+			if err == nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, remoteassigner.ErrUnreachable) != tt.unreachable {
+				t.Errorf("%s, call %d: %v; want %q, ErrUnreachable: %v", name, i, err, tt.want, tt.unreachable)
+			}
+		}
+		server.Close()
+	}
+}
+
+func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
+	for _, tt := range []struct {
+		cfg       remoteassigner.Config
+		namespace string
+		want      []string
+	}{
+		{remoteassigner.Config{}, "", []string{"URLs is empty", `namespace ""`}},
+		{remoteassigner.Config{URLs: []string{"https://me:hunter2@host", "ids:8443"}}, "a/b", []string{`URL "https://me:xxxxx@host"`, `URL "ids:8443"`, `namespace "a/b"`}},
+		{remoteassigner.Config{URLs: []string{"https://host\x7f:hunter2"}}, "orders", []string{`URL "…"`}},
+		{remoteassigner.Config{URLs: []string{"https://host/?token=hunter2"}}, "orders", []string{`URL "https://host/"`}},
+		{remoteassigner.Config{URLs: []string{"https://host"}, Token: "hunter2\n"}, "orders", []string{"Token (not shown), allowed: printable ASCII"}},
+	} {
+		for i, err := range everyCall(t, remoteassigner.LeaseStore(tt.cfg, tt.namespace)) {
+			for _, part := range tt.want {
+				if !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "hunter2") {
+					t.Errorf("call %d: %v; want %q", i, err, part)
+				}
+			}
+		}
+	}
+}
+
+// serveFile serves a store that is neither Namespaced nor a Creator.
+func serveFile(t *testing.T) (handler http.Handler, store assigner.Store) {
+	t.Helper()
+	store = fileassigner.LeaseStore(testserver.DiskFolder(t))
+	if _, err := store.Status(t.Context()); errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	return remoteassigner.NewHandler(func(namespace string) assigner.Store {
+		if namespace != "orders" {
+			return nil
+		}
+		return store
+	}), store
+}
+
+// A server that does not answer costs one call. The client does not send that call again.
+func TestNextCallUsesTheNextServer(t *testing.T) {
+	handler, _ := serveFile(t)
+	var requests atomic.Int64
+	good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		handler.ServeHTTP(w, r)
+	}))
+	defer good.Close()
+	bad := httptest.NewServer(http.NotFoundHandler())
+	bad.Close()
+	s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{bad.URL, good.URL + "/"}}, "orders")
+	row := assigner.Row{WorkerID: 1, Version: 1, Token: "T"}
+	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); ok || !errors.Is(err, remoteassigner.ErrUnreachable) || requests.Load() != 0 {
+		t.Errorf("the first call: %v, %v, %d requests; want ErrUnreachable and none", ok, err, requests.Load())
+	}
+	for range 3 {
+		if _, err := s.Load(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+	}
+	if requests.Load() != 3 {
+		t.Errorf("%d requests, want 3", requests.Load())
+	}
+}
+
+func TestStoreWithOneNamespaceIsOffered(t *testing.T) {
+	handler, direct := serveFile(t)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")
+	rows := []assigner.Row{{WorkerID: 1, Version: 1, Fence: 5}, {WorkerID: 2, Version: 1, Fence: 5}}
+	held := assigner.Row{WorkerID: 2, Version: 3, Fence: 9, Token: "T"}
+	if ok, err := direct.Swap(t.Context(), assigner.Row{}, held, time.Hour); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := s.(assigner.Creator).CreateFree(t.Context(), rows, -time.Minute); err != nil {
+		t.Error(err)
+	}
+	found, err := s.List(t.Context())
+	slices.SortFunc(found, func(a, b assigner.Row) int { return int(a.WorkerID - b.WorkerID) })
+	if err != nil || len(found) != 2 || !found[0].Same(rows[0]) || !found[1].Same(held) {
+		t.Errorf("rows %+v, %v; want %+v and %+v", found, err, rows[0], held)
+	}
+	names := func() int {
+		all, err := s.(assigner.Namespaced).Namespaces(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		return len(all)
+	}
+	if n := names(); n != 0 {
+		t.Errorf("%d namespaces, want 0", n)
+	}
+	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "M"}); !ok || err != nil {
+		t.Error(ok, err)
+	}
+	if n := names(); n != 1 {
+		t.Errorf("%d namespaces, want 1", n)
+	}
+}
+
+func TestHandlerRefusesOtherRequests(t *testing.T) {
+	handler, _ := serveFile(t)
+	const json = "application/json"
+	for _, tt := range []struct {
+		method, path, kind, body string
+		status                   int
+	}{
+		{"POST", "/v1/leases/orders/status", json, "{}", 200},
+		{"POST", "/v1/leases/orders/load", "application/json; charset=utf-8", `{"workerID":7}`, 200},
+		{"GET", "/v1/leases/orders/status", json, "", 405},
+		{"POST", "/v1/leases/orders/status", "text/plain", "{}", 415},
+		{"POST", "/v1/leases/orders/status", "", "{}", 415},
+		{"POST", "/v1/leases/orders/status", json, "", 400},
+		{"POST", "/v1/leases/orders/load", json, `{"workerID":"x"}`, 400},
+		{"POST", "/v1/leases/orders/load", json, `{"workerID":9223372036854775808}`, 400},
+		{"POST", "/v1/leases/orders/swap", json, `{"old":{}}`, 502},
+		{"POST", "/v1/leases/orders/swap-meta", json, `{"nextMeta":{}}`, 502},
+		{"POST", "/v1/leases/orders/create-free", json, `{"rows":[` + strings.Repeat(" ", 1<<20) + `]}`, 413},
+		{"POST", "/v1/leases/others/status", json, "{}", 404},
+		{"POST", "/v1/leases/orders/", json, "{}", 404},
+		{"POST", "/v1/leases/orders/status/", json, "{}", 404},
+		{"POST", "/v1/leases//status", json, "{}", 404},
+		{"POST", "/v1/leases/a b/status", json, "{}", 404},
+		{"POST", "/", json, "{}", 404},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), tt.method, "http://host/", strings.NewReader(tt.body))
+		r.URL.Path = tt.path
+		r.Header.Set("Content-Type", tt.kind)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != tt.status || !strings.Contains(w.Header().Get("Content-Type"), "json") {
+			t.Errorf("%s %s %q: %d %s, want %d", tt.method, tt.path, tt.kind, w.Code, w.Body, tt.status)
+		}
+	}
+}
+
+// The end of a context ends the call on the server, which need not notice it in time.
+func TestContextEndsTheCallOfTheServer(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan struct{})
+	_, direct := serveFile(t)
+	server := httptest.NewServer(remoteassigner.NewHandler(func(string) assigner.Store {
+		return waiting{direct, began, ended}
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-began
+		cancel()
+	}()
+	s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")
+	if ok, err := s.Swap(ctx, assigner.Row{}, assigner.Row{Version: 1}, 0); ok || !errors.Is(err, context.Canceled) {
+		t.Errorf("Swap: %v, %v; want context.Canceled", ok, err)
+	}
+	<-ended
+}
+
+// waiting is a store whose swaps take until their context ends.
+type waiting struct {
+	assigner.Store
+	began, ended chan struct{}
+}
+
+func (w waiting) Swap(ctx context.Context, _, _ assigner.Row, _ time.Duration) (bool, error) {
+	close(w.began)
+	<-ctx.Done()
+	close(w.ended)
+	return false, ctx.Err()
+}
+
+// The number is in docs/IDENTITY.md.
+func TestRenewalTakesThreeRequests(t *testing.T) {
+	handler, _ := serveFile(t)
+	var requests []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests = append(requests, r.URL.Path)
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests = nil
+	if err := l.Renew(t.Context(), l.Grant().Limit, l.Grant().Limit+1); err != nil {
+		t.Fatal(err)
+	}
+	if len(requests) != 3 {
+		t.Errorf("%q, want 3 requests", requests)
+	}
+}
+
+// A claim depends on each field of the status.
+func TestStatusIsPassedOn(t *testing.T) {
+	_, direct := serveFile(t)
+	want := assigner.Status{Now: time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC), Seen: time.Date(2026, 3, 1, 11, 0, 0, 1, time.UTC),
+		Identity: "some <server> & more", Faults: []string{"sync_binlog=0", "é"}, Lossy: true}
+	server := httptest.NewServer(remoteassigner.NewHandler(func(string) assigner.Store { return withStatus{direct, want} }))
+	defer server.Close()
+	got, err := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders").Status(t.Context())
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+// withStatus is a store with another status.
+type withStatus struct {
+	assigner.Store
+	status assigner.Status
+}
+
+func (w withStatus) Status(context.Context) (assigner.Status, error) { return w.status, nil }

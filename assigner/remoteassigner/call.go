@@ -1,0 +1,107 @@
+package remoteassigner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// mostBytes bounds an answer. A row takes about 250 bytes.
+const mostBytes = 1 << 30
+
+// call makes one call on one server. It returns the result beside an error if the answer has
+// both.
+func call[T any](ctx context.Context, s *store, method string, q question) (result T, err error) {
+	if s.err != nil {
+		return result, s.err
+	}
+	turn := s.turn.Load()
+	base := strings.TrimSuffix(s.cfg.URLs[turn%uint64(len(s.cfg.URLs))], "/")
+	found, err := send[T](ctx, s, base+pathPrefix+s.namespace+"/"+method, q)
+	if found.Result != nil {
+		result = *found.Result
+	}
+	if errors.Is(err, ErrUnreachable) {
+		s.turn.CompareAndSwap(turn, turn+1)
+	}
+	if err != nil {
+		return result, fmt.Errorf("remoteassigner: %s of namespace %s at %s: %w", method, s.namespace, base, err)
+	}
+	return result, nil
+}
+
+func send[T any](ctx context.Context, s *store, path string, q question) (found answer[T], err error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return found, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, path, bytes.NewReader(body))
+	if err != nil {
+		return found, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "uidring")
+	if s.cfg.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+s.cfg.Token)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return found, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, mostBytes+1))
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return found, fmt.Errorf("%w: the answer was cut off: %w", ErrUnreachable, err)
+	}
+	if len(text) > mostBytes {
+		return found, fmt.Errorf("the answer has more than %d bytes", mostBytes)
+	}
+	return read[T](response, text)
+}
+
+// read reads an answer. The server answers with status 200, or 502 if its store returned an
+// error. Other answers come from its guards or from another program.
+func read[T any](response *http.Response, text []byte) (found answer[T], err error) {
+	if code := response.StatusCode; code == http.StatusOK || code == http.StatusBadGateway {
+		if err = json.Unmarshal(text, &found); err == nil {
+			switch {
+			case found.Error != nil:
+				return found, found.Error
+			case found.Result != nil && code == http.StatusOK:
+				return found, nil
+			}
+		}
+		found = answer[T]{}
+	}
+	return found, refused(response, text, err)
+}
+
+// refused returns the error for an answer that is not the store's.
+func refused(response *http.Response, text []byte, cause error) error {
+	var problem struct{ Detail string } // RFC 9457; a proxy answers in its own words
+	_ = json.Unmarshal(text, &problem)
+	about := response.Status
+	if problem.Detail != "" {
+		about += ": " + problem.Detail
+	}
+	switch response.StatusCode {
+	case http.StatusOK:
+		return fmt.Errorf("the answer is not a server's of leases; check the URL and proxies on the way (%w)",
+			errors.Join(cause, errors.New("neither a result nor an error")))
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Errorf("%s; set Token to a token of the server's file lease-tokens", about)
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return fmt.Errorf("%w: %s", ErrUnreachable, about)
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return fmt.Errorf("%s; start the server with --leases and this namespace, and check the URL", about)
+	}
+	if to := response.Header.Get("Location"); to != "" {
+		about += "; redirects are not followed: set URLs to the address itself"
+	}
+	return errors.New(about)
+}

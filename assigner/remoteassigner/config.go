@@ -1,0 +1,79 @@
+package remoteassigner
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// ErrUnreachable is in the error of a call without an answer of the server's store: the
+// connection failed or was cut, or the server is starting, ending or overloaded. A swap with this
+// error may have taken effect.
+var ErrUnreachable = errors.New("remoteassigner: the server is unreachable")
+
+// A Config says how to reach the servers.
+type Config struct {
+	// URLs are the addresses of the servers, such as https://ids.example.com:8443; a path before
+	// /v1/leases is allowed. All servers share one store: servers with separate stores give out
+	// the same worker IDs. A call uses one server; after [ErrUnreachable] the next call uses the
+	// next server. Required.
+	URLs []string
+	// Token is sent with each request. Empty: none, for a server that requires none. It is sent
+	// to the servers of URLs only, without encryption if the URL is http.
+	Token string
+	// Client sends the requests. Its redirects are not followed. It must not send a request again
+	// after an error, see the package comment. Nil: a client with HTTP/1.1, a limit of 30 s for a
+	// call, the proxy of the environment and the certificate authorities of the system.
+	Client *http.Client
+}
+
+// newClient returns the default client. Its connections are HTTP/1.1: the end of a call's context
+// closes its connection, so that no later call waits on a dead one.
+func newClient() *http.Client {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Client{
+		Timeout: 30 * time.Second,
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			Protocols:           protocols,
+			TLSHandshakeTimeout: 10 * time.Second,
+			IdleConnTimeout:     90 * time.Second, // below the 2 min of uidring serve
+		},
+	}
+}
+
+// check returns all mistakes in the arguments of LeaseStore.
+func (cfg Config) check(namespace string) error {
+	errs := []error{assigner.CheckNamespace(namespace)}
+	if len(cfg.URLs) == 0 {
+		errs = append(errs, errors.New("remoteassigner: URLs is empty, allowed: the address of a server or more"))
+	}
+	for _, text := range cfg.URLs {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			errs = append(errs, fmt.Errorf("remoteassigner: URL %q, allowed: http or https with a host, and no user, query or fragment", redact(u)))
+		}
+	}
+	if strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		errs = append(errs, errors.New("remoteassigner: Token (not shown), allowed: printable ASCII without spaces"))
+	}
+	return errors.Join(errs...)
+}
+
+// redact returns a URL without password and query; nil means that it cannot be parsed.
+func redact(u *url.URL) string {
+	if u == nil {
+		return "…"
+	}
+	bare := *u
+	bare.RawQuery, bare.Fragment = "", ""
+	return bare.Redacted()
+}

@@ -1,0 +1,29 @@
+// Package remoteassigner takes leases of worker IDs over HTTP, for processes that must not or
+// cannot reach the database themselves: an edge node, a function, a service in another network.
+// The process embeds a generator, so IDs cost no request; only the lease is renewed over HTTP.
+//
+//	leases := remoteassigner.LeaseStore(remoteassigner.Config{
+//		URLs:  []string{"https://ids.example.com:8443"},
+//		Token: token,
+//	}, "orders")
+//	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
+//
+// The server is uidring serve with --leases orders, see docs/SERVING.md in the repository, or any
+// program that serves [NewHandler]. The server makes each call on its own store and answers after
+// the store has: every swap stays one compare-and-swap in the database, and a grant has the
+// guarantee of that database. Wrong clocks, pauses, crashes, lost answers and cut connections
+// cannot cause duplicate IDs, neither of the process nor of the server.
+//
+// # Lost answers
+//
+// A call whose answer is lost, cut off or unreadable returns an error, and so does an answer that
+// is not the server's, such as the page of a proxy. The client does not send a call again: all
+// calls are POST requests, which HTTP forbids clients and proxies to repeat by themselves. Do not
+// make an exception for them in a proxy or in Config.Client: the second call would meet the
+// change of the first one, and report false for a swap that took effect.
+//
+// # Rights
+//
+// A token for leases is as powerful as a user of the database: its holder can change and revoke
+// every lease of the offered namespaces. It is not a token for IDs. Send it over HTTPS only.
+package remoteassigner

@@ -1,0 +1,53 @@
+package remoteassigner_test
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/remoteassigner"
+	"github.com/uidring/uidring/cached"
+)
+
+// A generator in a process without access to the database.
+func ExampleLeaseStore() {
+	leases := remoteassigner.LeaseStore(remoteassigner.Config{
+		URLs:  []string{"https://ids-1.example.com:8443", "https://ids-2.example.com:8443"},
+		Token: os.Getenv("IDS_LEASE_TOKEN"),
+	}, "orders")
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer generator.Close()
+	id, err := generator.Next()
+	fmt.Println(id, err)
+}
+
+// A server other than uidring serve, with a token check of its own.
+func ExampleNewHandler() {
+	store := fileassigner.LeaseStore("/var/lib/ids")
+	leases := remoteassigner.NewHandler(func(namespace string) assigner.Store {
+		if namespace != "orders" {
+			return nil
+		}
+		return store
+	})
+	secret := []byte("Bearer " + os.Getenv("IDS_LEASE_TOKEN"))
+	http.HandleFunc("/v1/leases/", func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), secret) == 0 {
+			http.Error(w, "a token is missing", http.StatusUnauthorized)
+			return
+		}
+		leases.ServeHTTP(w, r)
+	})
+	log.Fatal(http.ListenAndServeTLS(":8443", "ids.pem", "ids.key", nil))
+}

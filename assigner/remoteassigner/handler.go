@@ -1,0 +1,165 @@
+package remoteassigner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// mostQuestion bounds a request, in bytes. The rows of CreateFree take about 100 kB.
+const mostQuestion = 1 << 20
+
+// NewHandler returns a handler that offers stores to clients of [LeaseStore]. open returns the
+// store of a namespace, or nil for a namespace that is not offered; many goroutines call it at
+// once, for each request.
+//
+// The handler expects paths that begin with /v1/leases/. It does not check tokens: a client can
+// change every lease of the offered namespaces, so wrap the handler in a check of your own, and
+// limit the requests under way. A request has up to 1 MiB; an answer has all rows of the
+// namespace if the client asks for them.
+func NewHandler(open func(namespace string) assigner.Store) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		namespace, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, pathPrefix), "/")
+		do, known := methods()[method]
+		if r.Method != http.MethodPost && known {
+			w.Header().Set("Allow", http.MethodPost)
+			refuse(w, http.StatusMethodNotAllowed, "The method is not allowed, allowed: POST.")
+			return
+		}
+		s := assigner.Store(nil)
+		if known && assigner.CheckNamespace(namespace) == nil {
+			s = open(namespace)
+		}
+		if s == nil {
+			refuse(w, http.StatusNotFound, "This server offers no leases under this path.")
+			return
+		}
+		q, status, detail := ask(w, r)
+		if detail != "" {
+			refuse(w, status, detail)
+			return
+		}
+		result, err := do(r.Context(), s, namespace, q)
+		reply(w, result, err)
+	})
+}
+
+// ask reads the arguments of a call. A detail is the reason why it cannot.
+func ask(w http.ResponseWriter, r *http.Request) (q question, status int, detail string) {
+	// A page of another origin can send other types without asking the server first.
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return q, http.StatusUnsupportedMediaType, "The body has another Content-Type, allowed: application/json."
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostQuestion))
+	if err != nil {
+		return q, http.StatusRequestEntityTooLarge, fmt.Sprintf("The body was cut off or is too long, allowed: up to %d bytes.", mostQuestion)
+	}
+	if err := json.Unmarshal(text, &q); err != nil {
+		return q, http.StatusBadRequest, "The body is not the arguments of a method: " + err.Error()
+	}
+	return q, 0, ""
+}
+
+// A do makes a call on a store. Its result is never null: a client takes null for no result.
+type do func(ctx context.Context, s assigner.Store, namespace string, q question) (any, error)
+
+func methods() map[string]do {
+	return map[string]do{
+		methodStatus:   func(ctx context.Context, s assigner.Store, _ string, _ question) (any, error) { return s.Status(ctx) },
+		methodLoadMeta: func(ctx context.Context, s assigner.Store, _ string, _ question) (any, error) { return s.LoadMeta(ctx) },
+		methodSwapMeta: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+			if q.OldMeta == nil || q.NextMeta == nil {
+				return false, errIncomplete
+			}
+			return s.SwapMeta(ctx, *q.OldMeta, *q.NextMeta)
+		},
+		methodLoad: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+			return s.Load(ctx, q.WorkerID)
+		},
+		methodList: func(ctx context.Context, s assigner.Store, _ string, _ question) (any, error) {
+			rows, err := s.List(ctx)
+			return listed(rows), err
+		},
+		methodExpired: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+			rows, err := s.Expired(ctx, q.N)
+			return listed(rows), err
+		},
+		methodSwap: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+			if q.Old == nil || q.Next == nil {
+				return false, errIncomplete
+			}
+			return s.Swap(ctx, *q.Old, *q.Next, q.TTL)
+		},
+		methodCreateFree: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+			return true, createFree(ctx, s, q)
+		},
+		methodNamespaces: func(ctx context.Context, s assigner.Store, namespace string, _ question) (any, error) {
+			return namespaces(ctx, s, namespace)
+		},
+	}
+}
+
+func listed(rows []assigner.Row) []assigner.Row { return append([]assigner.Row{}, rows...) }
+
+func createFree(ctx context.Context, s assigner.Store, q question) error {
+	if several, ok := s.(assigner.Creator); ok {
+		return several.CreateFree(ctx, q.Rows, q.TTL)
+	}
+	for _, row := range q.Rows {
+		if _, err := s.Swap(ctx, assigner.Row{}, row, q.TTL); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func namespaces(ctx context.Context, s assigner.Store, own string) (map[string]assigner.Meta, error) {
+	found := map[string]assigner.Meta{}
+	if several, ok := s.(assigner.Namespaced); ok {
+		all, err := several.Namespaces(ctx)
+		if all == nil {
+			all = found
+		}
+		return all, err
+	}
+	meta, err := s.LoadMeta(ctx)
+	if meta.Version > 0 {
+		found[own] = meta
+	}
+	return found, err
+}
+
+// reply answers with the result of a store. A write error means that the client has disconnected,
+// and takes the swap for unknown.
+func reply(w http.ResponseWriter, result any, err error) {
+	status := http.StatusOK
+	if err != nil {
+		status = http.StatusBadGateway
+	}
+	body, errJSON := json.Marshal(answer[any]{&result, newFailure(err)})
+	if errJSON != nil { // a time beyond the year 9999
+		refuse(w, http.StatusInternalServerError, "The result cannot be sent: "+errJSON.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// refuse answers with a problem of RFC 9457.
+func refuse(w http.ResponseWriter, status int, detail string) {
+	body, err := json.Marshal(map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": detail})
+	if err != nil {
+		panic("bug: remoteassigner: " + err.Error())
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}

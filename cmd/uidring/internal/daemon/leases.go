@@ -1,0 +1,89 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/remoteassigner"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+)
+
+// mostLeases is the largest number of namespaces that are offered: each has connections of its
+// own.
+const mostLeases = 16
+
+// checkLeases rejects wrong names, and leases without tokens unless other clients on this host
+// need none either.
+func (cfg *Config) checkLeases() error {
+	var errs []error
+	if len(cfg.Leases) > mostLeases {
+		errs = append(errs, fmt.Errorf("leases has %d names, allowed: up to %d", len(cfg.Leases), mostLeases))
+	}
+	for i, name := range cfg.Leases {
+		if err := assigner.CheckNamespace(name); err != nil {
+			errs = append(errs, fmt.Errorf("leases: %w", err))
+		}
+		if slices.Contains(cfg.Leases[:i], name) {
+			errs = append(errs, fmt.Errorf("leases has %q twice, allowed: once", name))
+		}
+	}
+	switch {
+	case len(cfg.Leases) == 0 && cfg.LeaseTokenFile != "":
+		errs = append(errs, errors.New("lease-tokens without leases, allowed: both"))
+	case len(cfg.Leases) > 0 && cfg.LeaseTokenFile == "" && (cfg.TokenFile != "" || cfg.reachable() && !cfg.Insecure):
+		errs = append(errs, errors.New("leases without lease-tokens, allowed: on an address of this host only, without tokens; "+
+			"a client for leases can change all of them, so that the tokens for IDs do not suffice"))
+	}
+	return errors.Join(errs...)
+}
+
+// leases are the stores of the namespaces that the service offers, by name.
+type leases map[string]*storeurl.Store
+
+// openLeases opens the namespaces of the configuration in the store of the service, which it uses
+// itself for its own namespace.
+func openLeases(cfg Config, own *storeurl.Store) (leases, error) {
+	opened := make(leases)
+	for _, name := range cfg.Leases {
+		if name == cfg.Namespace {
+			opened[name] = own
+			continue
+		}
+		if _, ok := own.Store.(assigner.Namespaced); !ok {
+			return nil, fmt.Errorf("leases has %q, allowed: %q alone, since store %s has one namespace", name, cfg.Namespace, own)
+		}
+		s, err := storeurl.Open(cfg.StoreURL, name)
+		if err != nil {
+			return nil, errors.Join(err, opened.close(own))
+		}
+		opened[name] = s
+	}
+	return opened, nil
+}
+
+// handler returns the handler of the namespaces, or nil if there are none.
+func (l leases) handler() http.Handler {
+	if len(l) == 0 {
+		return nil
+	}
+	return remoteassigner.NewHandler(func(namespace string) assigner.Store {
+		if s := l[namespace]; s != nil {
+			return s.Store
+		}
+		return nil
+	})
+}
+
+// close closes the stores but the service's own.
+func (l leases) close(own *storeurl.Store) error {
+	var errs []error
+	for _, s := range l {
+		if s != own {
+			errs = append(errs, s.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

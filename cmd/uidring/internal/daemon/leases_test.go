@@ -1,0 +1,302 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/remoteassigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testgen"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+const leaseToken = "0123456789abcdef"
+
+// lessors are processes of the service that offer the leases of one database.
+type lessors struct {
+	t         *testing.T
+	database  *testserver.Server
+	db        *sqlx.DB
+	args      []string
+	processes []*child
+	handles   atomic.Int64
+}
+
+func startLessors(t *testing.T, n int) *lessors {
+	tokens := filepath.Join(t.TempDir(), "lease-tokens")
+	write(t, tokens, "edge "+leaseToken)
+	l := &lessors{t: t, database: testserver.MariaDB(t)}
+	l.args = []string{"--store=mysql://root@" + l.database.Addr() + "/uidring?timeout=1s", "--leases=remote", "--lease-tokens=" + tokens}
+	for range n {
+		l.processes = append(l.processes, serve(t, append(slices.Clone(l.args), "--listen="+testserver.FreeAddr(t))...))
+	}
+	db, err := sqlassigner.OpenMySQL(l.database.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	l.db = db
+	return l
+}
+
+// store returns the store of a new client. Clients begin with different servers.
+func (l *lessors) store() assigner.Store {
+	cfg := remoteassigner.Config{Token: leaseToken}
+	for i := range l.processes {
+		cfg.URLs = append(cfg.URLs, l.processes[(i+int(l.handles.Load()))%len(l.processes)].url())
+	}
+	l.handles.Add(1)
+	return remoteassigner.LeaseStore(cfg, "remote")
+}
+
+// kill kills all servers.
+func (l *lessors) kill() {
+	for _, c := range l.processes {
+		c.Kill()
+	}
+}
+
+// restart starts the servers again, at their addresses.
+func (l *lessors) restart() {
+	for i, c := range l.processes {
+		l.processes[i] = serve(l.t, append(slices.Clone(l.args), "--listen="+c.address)...)
+	}
+}
+
+func (l *lessors) exec(t *testing.T, statement string) {
+	t.Helper()
+	if _, err := l.db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *lessors) clear(t *testing.T) {
+	l.exec(t, "DELETE FROM WORKER_LEASE WHERE NAMESPACE = 'remote'")
+	l.exec(t, "DELETE FROM WORKER_LEASE_META WHERE NAMESPACE = 'remote'")
+}
+
+// fixture is the namespace of all cases, one after the other. The servers, their database and
+// both are down in turn.
+func (l *lessors) fixture() func(t *testing.T) assignertest.StoreFixture {
+	var outages atomic.Int64
+	return func(t *testing.T) assignertest.StoreFixture {
+		l.clear(t)
+		return assignertest.StoreFixture{
+			Handle: l.store,
+			Through: func(w *assignertest.Wire) assigner.Store {
+				url := "http://" + w.Proxy(t, l.processes[0].address)
+				return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{url}, Token: leaseToken}, "remote")
+			},
+			Delete: func(t *testing.T, workerID int64) {
+				l.exec(t, fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE NAMESPACE = 'remote' AND WORKER_ID = %d", workerID))
+			},
+			Clear: l.clear,
+			Down: func(*testing.T) (up func()) {
+				turn := outages.Add(1) % 3
+				if turn != 1 {
+					l.kill()
+				}
+				if turn != 2 {
+					l.database.Kill9()
+				}
+				return sync.OnceFunc(func() {
+					if turn != 2 {
+						l.database.Restart()
+					}
+					if turn != 1 {
+						l.restart()
+					}
+				})
+			},
+			Kill: func(*testing.T) {
+				l.kill()
+				l.restart()
+			},
+			Unreachable: remoteassigner.ErrUnreachable,
+		}
+	}
+}
+
+func TestRemoteLeasesConform(t *testing.T) {
+	t.Parallel()
+	l := startLessors(t, 2)
+	assignertest.RunStore(t, l.fixture())
+	assignertest.RunFaults(t, l.fixture())
+}
+
+// Generators with remote leases share a namespace with the service itself. The service is killed
+// under load and comes back: the generators go on within their leases, and renew them.
+func TestRemoteGeneratorsAndTheServiceIssueNoIDTwice(t *testing.T) {
+	t.Parallel()
+	store := "--store=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db")
+	launch := func(address string) *child {
+		return serve(t, store, "--leases=default", "--window=2s", "--listen="+address)
+	}
+	server := launch(testserver.FreeAddr(t))
+	leases := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.url()}}, "default")
+	var all idset.Set
+	var group sync.WaitGroup
+	defer group.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	url := server.url()
+	var generators []*cached.Generator
+	for i := range 3 {
+		numbers := assigner.Leased(leases, assigner.LeaseConfig{Window: 2 * time.Second, Owner: fmt.Sprint("edge ", i)})
+		g := testgen.Cached(t, cached.Config{Assigner: numbers})
+		generators = append(generators, g)
+		group.Go(func() {
+			ids := make([]int64, 1000)
+			for ctx.Err() == nil {
+				for j := range ids {
+					id, err := g.NextContext(ctx)
+					if err != nil && ctx.Err() == nil {
+						t.Errorf("generator %d: %v", i, err)
+					}
+					if err != nil {
+						ids = ids[:j]
+						break
+					}
+					ids[j] = id
+				}
+				all.Once(t, ids...)
+			}
+		})
+	}
+	edge := serve(t, "--store="+url) // a service without a database of its own
+	for _, from := range []string{url, edge.url()} {
+		c := &crowd{t: t, issued: &all, servers: func() []string { return []string{from} }, failed: func(string, time.Time, time.Time, error) {}}
+		c.draw(1)
+		defer c.end()
+	}
+	renewals := func() (sum int64) {
+		for _, g := range generators {
+			sum += g.Stats().Limit
+		}
+		return sum
+	}
+	for range 3 {
+		limit, issued := renewals(), all.Len()
+		poll.Until(t, "renewals", func() bool { return renewals() > limit+3 && all.Len() > issued+100_000 })
+		server.Kill()
+		server = launch(server.address)
+	}
+	limit := renewals()
+	poll.Until(t, "renewals", func() bool { return renewals() > limit+3 })
+	cancel()
+	group.Wait()
+	edge.terminate()
+	workers := map[int64]bool{}
+	for _, g := range generators {
+		workers[g.WorkerID()] = true
+		if err := g.Close(); err != nil { // while the server is there
+			t.Error(err)
+		}
+	}
+	if len(workers) != len(generators) || workers[int64(server.worker())] {
+		t.Errorf("workers %v of the generators, the service had %d; want different ones", workers, server.worker())
+	}
+	t.Logf("%d IDs", all.Len())
+}
+
+// A token for IDs is none for leases, and the other way round. A namespace that is not offered,
+// and a service without leases, have no route.
+func TestLeasesHaveTheirOwnTokens(t *testing.T) {
+	const idToken = "id-0123456789abcdef"
+	cfg, log := testConfig(t)
+	cfg.TokenFile, cfg.LeaseTokenFile = filepath.Join(t.TempDir(), "tokens"), filepath.Join(t.TempDir(), "lease-tokens")
+	cfg.Leases = []string{"test", "other"}
+	write(t, cfg.TokenFile, "shop "+idToken)
+	write(t, cfg.LeaseTokenFile, "edge "+leaseToken)
+	r := ready(t, cfg, log)
+	status := func(token, namespace string) error {
+		cfg := remoteassigner.Config{URLs: []string{"http://" + r.address}, Token: token}
+		_, err := remoteassigner.LeaseStore(cfg, namespace).Status(t.Context())
+		return err
+	}
+	for _, tt := range []struct{ token, namespace, want string }{
+		{leaseToken, "test", ""}, {leaseToken, "other", ""}, {leaseToken, "third", "404"},
+		{idToken, "test", "401"}, {"", "test", "401"}, {"", "third", "401"}, {leaseToken + "0", "test", "401"},
+	} {
+		if err := status(tt.token, tt.namespace); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("token %q, namespace %s: %v, want %q", tt.token, tt.namespace, err, tt.want)
+		}
+	}
+	client := clients(t, nil)["HTTP/1.1"]
+	for token, want := range map[string]int{leaseToken: http.StatusUnauthorized, idToken: http.StatusOK} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.address+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if line := `uidring_http_requests_total{code="401",route="/v1/leases/{namespace}/{method}"} 4`; answer.StatusCode != want ||
+			want == http.StatusOK && !strings.Contains(string(text), line) {
+			t.Errorf("token %q: status %d, want %d and %s\n%s", token, answer.StatusCode, want, line, text)
+		}
+	}
+	replace(t, cfg.LeaseTokenFile, "edge next-0123456789abcdef\n")
+	poll.Until(t, "the new token", func() bool { return status("next-0123456789abcdef", "test") == nil })
+	if err := status(leaseToken, "test"); err == nil {
+		t.Error("a token that is gone is accepted")
+	}
+
+	cfg, log = testConfig(t)
+	r = ready(t, cfg, log)
+	if err := status("", "test"); err == nil || !strings.Contains(err.Error(), "start the server with --leases") {
+		t.Errorf("a service without leases: %v, want advice", err)
+	}
+}
+
+func TestMistakesInLeasesAreReported(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lease-tokens")
+	write(t, file, "edge "+leaseToken)
+	for _, tt := range []struct {
+		change func(*Config)
+		want   string // "": no error
+	}{
+		{func(c *Config) { c.Leases = []string{"a b"} }, `leases: assigner: namespace "a b", allowed: 1 to 64`},
+		{func(c *Config) { c.Leases = []string{"a", "a"} }, `leases has "a" twice, allowed: once`},
+		{func(c *Config) { c.Leases = strings.Split("a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", ",") }, "leases has 17 names, allowed: up to 16"},
+		{func(c *Config) { c.LeaseTokenFile = file }, "lease-tokens without leases, allowed: both"},
+		{func(c *Config) { c.Leases, c.TokenFile = []string{"a"}, file }, "leases without lease-tokens, allowed: on an address of this host only"},
+		{func(c *Config) { c.Leases, c.Listen = []string{"a"}, ":0" }, "leases without lease-tokens"},
+		{func(c *Config) {
+			c.Leases, c.StoreURL = []string{"test", "b"}, "file://"+filepath.Dir(file)
+		}, `leases has "b", allowed: "test" alone`},
+		{func(c *Config) { c.Leases, c.Listen, c.Insecure = []string{"a"}, ":0", true }, ""},
+		{func(c *Config) { c.Leases, c.LeaseTokenFile = []string{"a"}, file }, ""},
+		{func(c *Config) { c.Leases = []string{"a"} }, ""},
+	} {
+		cfg, _ := testConfig(t)
+		tt.change(&cfg)
+		s, err := New(cfg)
+		if err == nil {
+			s.closeStore()
+		}
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("New: %v, want %q", err, tt.want)
+		}
+	}
+}
