@@ -53,7 +53,7 @@ soak: ## uidring serve under load for TIME, its database killed now and then, ev
 load: ## uidring serve beside a bare handler; needs wrk and an idle machine
 	cd cmd/uidring && go test ./internal/httpapi -count=1 -v -run '^TestLoad$$' -load
 
-model: ## the models of the ring and the lanes, checked exhaustively (needs spin and gcc)
+model: ## the models of the ring, the lanes and the fence, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
