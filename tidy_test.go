@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"internal/original":   {},
 	"defaultgen":          {module + "/bitsalloc", module + "/assigner", module + "/internal/generator", module + "/internal/keeper"},
 	"metrics":             {module + "/assigner", module + "/cached", module + "/defaultgen", module + "/segment"},
+	"client":              {},
 	"cached":              {module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/internal/generator", module + "/internal/keeper", module + "/internal/take"},
 	"segment":             {module + "/ringbuffer", module + "/internal/generator", module + "/internal/take"},
 	"segment/segmenttest": {module + "/segment", module + "/internal/testkit/idset", module + "/internal/testkit/process", module + "/internal/testkit/together"},
