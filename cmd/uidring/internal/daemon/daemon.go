@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
@@ -196,6 +197,10 @@ func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 	defer cancel()
 	if blank, err = s.checkStore(ctx); err == nil && s.cfg.CreateSchema {
 		err = s.store.Create(ctx)
+		if errors.Is(err, sqlassigner.ErrAccessDenied) {
+			err = fmt.Errorf("%w; a user with the right to create tables creates them by uidring schema --apply, and "+
+				"create-schema=false skips this step", err)
+		}
 	}
 	return blank, err
 }

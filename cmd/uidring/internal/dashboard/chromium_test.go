@@ -148,8 +148,8 @@ func (p *tab) complain(format string, args ...any) {
 	p.complaints = append(p.complaints, text)
 }
 
-// leave ends the requests of the page while its service still answers, so that none of them can
-// fail, and reports the complaints.
+// leave ends the requests of the page while its service still answers, so that they cannot fail,
+// and reports the complaints.
 func (p *tab) leave() {
 	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
 	defer cancel()
