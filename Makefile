@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model servers
+.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model arch servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
@@ -46,8 +46,11 @@ soak: ## uidring serve under load for TIME, its database killed now and then, ev
 load: ## uidring serve beside a bare handler; needs wrk and an idle machine
 	cd cmd/uidring && go test ./internal/httpapi -count=1 -v -run '^TestLoad$$' -load
 
-model: ## the models of the ring and the lanes, checked exhaustively (needs spin and gcc)
+model: ## the models of the ring, the lanes and the fence, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh
+
+arch: ## the ring and the generators under other architectures, runtimes and Go versions; other systems built (needs qemu-user)
+	.ci/arch
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
 	.ci/servers

@@ -31,8 +31,8 @@ func (r results) pictures() map[string]chart.Figure {
 // caption returns the command, the machine and the date.
 func caption(f report.Facts) string {
 	m := f.Machine
-	return fmt.Sprintf("go run ./%s · %s, %s, GOMAXPROCS %d · %s %s/%s · %s", f.Command, m.CPU, report.Counted(m.CPUs, "CPU"),
-		m.GOMAXPROCS, m.GoVersion, m.OS, m.Arch, f.Date.Format("2006-01-02"))
+	return fmt.Sprintf("go run ./%s · %s, %s, GOMAXPROCS %d · %s %s/%s · %s · %s", f.Command, m.CPU, report.Counted(m.CPUs, "CPU"),
+		m.GOMAXPROCS, m.GoVersion, m.OS, m.Arch, f.Date.Format("2006-01-02"), f.Measured())
 }
 
 // A series is a line of a chart.

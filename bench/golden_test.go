@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -56,6 +57,27 @@ func sameAsGoldens[R any](t *testing.T, name string, rows []R, result any, print
 
 // madeUp returns facts that do not change.
 func madeUp(command string) report.Facts {
-	return report.Facts{Command: command, Date: time.Date(2027, time.March, 4, 4, 5, 6, 0, time.UTC),
+	return report.Facts{Command: command, Date: time.Date(2027, time.March, 4, 4, 5, 6, 0, time.UTC), Commit: "0123456789ab",
 		Machine: report.Machine{GoVersion: "go1.26.0", OS: "linux", Arch: "amd64", CPU: "Some CPU 3000", CPUs: 8, GOMAXPROCS: 2}}
+}
+
+// The golden files and the committed report show every key.
+func TestJSONKeysAreLowerCaseWords(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := regexp.MustCompile(`"([^"]*)":`)
+	word := regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
+	for _, name := range append(names, "../docs/benchmarks/figures.json") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range key.FindAllSubmatch(text, -1) {
+			if !word.Match(found[1]) {
+				t.Fatalf("%s: key %q, want lower case, words parted by underscores", name, found[1])
+			}
+		}
+	}
 }

@@ -183,10 +183,10 @@ func (r results) writeMarkdown(w io.Writer) error {
 	p, m := report.NewPage(w), r.Compare.Machine
 	p.Markdown = true
 	p.Text("# Benchmarks")
-	p.Text("Written by `go run ./%s` on %s (%s, GOMAXPROCS %d), %s %s/%s, %s. Below each heading is the\n"+
-		"command that measures that part alone. The figures of one table were measured in turns, so that noise of the machine\n"+
-		"hits all of them alike. Read ratios rather than nanoseconds.",
-		r.Command, m.CPU, report.Counted(m.CPUs, "CPU"), m.GOMAXPROCS, m.GoVersion, m.OS, m.Arch, r.Compare.Date.Format("2006-01-02"))
+	p.Text("Written by `go run ./%s` on %s (%s, GOMAXPROCS %d), %s %s/%s, %s,\n"+
+		"%s. Below each heading is the command that measures that part alone. The figures of one table\n"+
+		"were measured in turns, so that noise of the machine hits all of them alike. Read ratios rather than nanoseconds.",
+		r.Command, m.CPU, report.Counted(m.CPUs, "CPU"), m.GOMAXPROCS, m.GoVersion, m.OS, m.Arch, r.Compare.Date.Format("2006-01-02"), r.Compare.Measured())
 	for _, part := range [...]struct {
 		title string
 		print func(*report.Page)

@@ -172,8 +172,8 @@ type soakRow struct {
 	IDs        int64   `json:"ids"`       // taken
 	Different  int64   `json:"different"` // counted in the bitmap
 	Seconds    float64 `json:"seconds"`
-	NsPerID    float64 `json:"nsPerID"` // wall time, counting included
-	Bitmap     int64   `json:"bitmapBytes"`
+	NsPerID    float64 `json:"ns_per_id"` // wall time, counting included
+	Bitmap     int64   `json:"bitmap_bytes"`
 	accounts
 }
 
@@ -185,8 +185,8 @@ type accounts struct {
 	Remaining int64 `json:"remaining"`
 
 	Rejected      int64 `json:"rejected"` // takes
-	InlinePads    int64 `json:"inlinePads"`
-	PaddingPasses int64 `json:"paddingPasses"`
+	InlinePads    int64 `json:"inline_pads"`
+	PaddingPasses int64 `json:"padding_passes"`
 }
 
 // settle compares the IDs taken with the bitmap and with the generator's accounts.

@@ -72,7 +72,7 @@ func (s *sweepSettings) share() time.Duration {
 type sweepReport struct {
 	report.Facts
 	Rounds      int        `json:"rounds"`
-	CellSeconds float64    `json:"cellSeconds"` // time for each row
+	CellSeconds float64    `json:"cell_seconds"` // time for each row
 	Rows        []sweepRow `json:"rows"`
 }
 
@@ -213,22 +213,22 @@ type sweepRow struct {
 	Sweep        string  `json:"sweep"`
 	Boost        int     `json:"boost"`
 	Padding      int     `json:"padding"`
-	OnEmpty      string  `json:"onEmpty"`
+	OnEmpty      string  `json:"on_empty"`
 	Goroutines   int     `json:"goroutines"`
 	Lanes        int     `json:"lanes"` // -1: one for each CPU
-	SequenceBits int     `json:"sequenceBits"`
+	SequenceBits int     `json:"sequence_bits"`
 	Layout       string  `json:"layout"`
 	IDs          int64   `json:"ids"`
-	NsPerID      float64 `json:"nsPerID"` // median of the rounds, as are AtomicAddNs and Ratio
-	AtomicAddNs  float64 `json:"atomicAddNs"`
+	NsPerID      float64 `json:"ns_per_id"` // median of the rounds, as are AtomicAddNs and Ratio
+	AtomicAddNs  float64 `json:"atomic_add_ns"`
 	Ratio        float64 `json:"ratio"` // of the two in the same round
-	RatioLow     float64 `json:"ratioLow"`
-	RatioHigh    float64 `json:"ratioHigh"`
-	Rejected     int64   `json:"rejected"`     // takes
-	InlinePads   int64   `json:"inlinePads"`   // blocks
-	P9999Ns      int64   `json:"p9999ns"`      // of single calls, without the time to read the clock
-	AheadSeconds float64 `json:"aheadSeconds"` // ID time less the clock at the end of a round, median
-	IDTimeRate   float64 `json:"idTimeRate"`   // seconds of ID time used in a second
+	RatioLow     float64 `json:"ratio_low"`
+	RatioHigh    float64 `json:"ratio_high"`
+	Rejected     int64   `json:"rejected"`      // takes
+	InlinePads   int64   `json:"inline_pads"`   // blocks
+	P9999Ns      int64   `json:"p9999_ns"`      // of single calls, without the time to read the clock
+	AheadSeconds float64 `json:"ahead_seconds"` // ID time less the clock at the end of a round, median
+	IDTimeRate   float64 `json:"id_time_rate"`  // seconds of ID time used in a second
 }
 
 // A sweeper measures cells.

@@ -188,8 +188,8 @@ func TestSweepKeepsTheKeysOfItsJSON(t *testing.T) {
 	if decoded.Command != "bench sweep" || decoded.Machine["cpu"] != "Some CPU 3000" {
 		t.Errorf("facts are missing: %+v", decoded)
 	}
-	for _, key := range []string{"boost", "padding", "onEmpty", "goroutines", "sequenceBits", "layout", "nsPerID", "ratio", "rejected",
-		"inlinePads", "p9999ns", "aheadSeconds"} {
+	for _, key := range []string{"boost", "padding", "on_empty", "goroutines", "sequence_bits", "layout", "ns_per_id", "ratio", "rejected",
+		"inline_pads", "p9999_ns", "ahead_seconds"} {
 		if _, ok := decoded.Rows[0][key]; !ok {
 			t.Errorf("no key %s", key)
 		}

@@ -61,7 +61,7 @@ func (s *tailSettings) share() time.Duration {
 // A tailReport is the result of tail.
 type tailReport struct {
 	report.Facts
-	RowSeconds float64   `json:"rowSeconds"` // time for each row
+	RowSeconds float64   `json:"row_seconds"` // time for each row
 	Rows       []tailRow `json:"rows"`
 }
 
@@ -134,20 +134,20 @@ type tailRow struct {
 	Call        string  `json:"call"`
 	Pressure    string  `json:"pressure"`
 	Goroutines  int     `json:"goroutines"`
-	Rate        float64 `json:"ratePerSecond"` // 0: flat out
+	Rate        float64 `json:"rate_per_second"` // 0: flat out
 	Samples     int64   `json:"samples"`
-	OneOf       int     `json:"oneOf"` // one of how many calls was timed
-	P50Ns       int64   `json:"p50ns"`
-	P90Ns       int64   `json:"p90ns"`
-	P99Ns       int64   `json:"p99ns"`
-	P999Ns      int64   `json:"p999ns"`
-	P9999Ns     int64   `json:"p9999ns"`  // 0: too few samples
-	P99999Ns    int64   `json:"p99999ns"` // likewise
-	MaxNs       int64   `json:"maxNs"`
-	Slow        float64 `json:"slowPerMillion"`        // samples over a microsecond
-	SlowEmpty   float64 `json:"slowEmptyPerMillion"`   // the same of an empty call: the share of the machine and the scheduler
-	SlowOwn     float64 `json:"slowOwnPerMillion"`     // the difference
-	Collections int64   `json:"collections,omitempty"` // of garbage, while the call was timed
+	OneOf       int     `json:"one_of"` // one of how many calls was timed
+	P50Ns       int64   `json:"p50_ns"`
+	P90Ns       int64   `json:"p90_ns"`
+	P99Ns       int64   `json:"p99_ns"`
+	P999Ns      int64   `json:"p999_ns"`
+	P9999Ns     int64   `json:"p9999_ns"`  // 0: too few samples
+	P99999Ns    int64   `json:"p99999_ns"` // likewise
+	MaxNs       int64   `json:"max_ns"`
+	Slow        float64 `json:"slow_per_million"`       // samples over a microsecond
+	SlowEmpty   float64 `json:"slow_empty_per_million"` // the same of an empty call: the share of the machine and the scheduler
+	SlowOwn     float64 `json:"slow_own_per_million"`   // the difference
+	Collections int64   `json:"collections,omitempty"`  // of garbage, while the call was timed
 }
 
 // slow is the bound for p99.99 of a call that the scheduler does not interrupt.

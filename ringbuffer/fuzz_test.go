@@ -251,6 +251,12 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte{0, four, four, hold, hold, takeN(5), four, resume(0, 0), resume(0, 2), takeN(8), take})
 	f.Add([]byte{4, put(8, 1), put(8, 3), take, retire(9), put(8, 0), takeBlock(32), takeN(31), four, four})
 	f.Add([]byte{1, four, retire(3), hold, retire(1), take, resume(0, 1), four, retire(2), resume(0, 0)})
+	end := []byte{5} // up to the largest ID
+	for range 7 {
+		end = append(end, put(8, 0), takeN(8))
+	}
+	f.Add(append(slices.Clone(end), put(5, 0), hold, retire(31), peek, take, one, retire(31), resume(0, 1)))
+	f.Add(append(end, put(5, 0), retire(0), retire(1), retire(3), peek, takeN(9), four, retire(30)))
 	long := []byte{2}
 	for i := range byte(200) {
 		long = append(long, two, put(i%8+1, i%4), take, takeN(i%4), hold, resume(i%3, i%2))

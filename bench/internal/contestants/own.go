@@ -31,7 +31,7 @@ func ownGenerators() []Contestant {
 	}
 	for i := range list {
 		c := &list[i]
-		c.Bits, c.Worker = 63, "worker ID, leased with a fence"
+		c.Bits, c.Worker = 63, "worker ID; a fixed one in these laps"
 		if c.Ahead == "" {
 			c.Ahead, c.Crowd = "up to MaxAhead, by default unbounded", true
 			continue

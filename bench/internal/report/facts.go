@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -14,16 +16,52 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// Facts head the results of a command: the command line, the start and the machine.
+// Facts head the results of a command: the command line, the start, the commit and the machine.
 type Facts struct {
 	Command string    `json:"command"`
 	Date    time.Time `json:"date"`
+	Commit  string    `json:"commit"` // with " and changes" unless the tree was as committed; "": unknown
 	Machine Machine   `json:"machine"`
 }
 
 // NewFacts returns the facts of a measurement that begins now.
 func NewFacts(commandLine string) Facts {
-	return Facts{commandLine, time.Now().UTC().Truncate(time.Second), thisMachine()}
+	return Facts{commandLine, time.Now().UTC().Truncate(time.Second), commit(), thisMachine()}
+}
+
+// Measured returns the commit for a heading.
+func (f Facts) Measured() string { return "commit " + cmp.Or(f.Commit, "unknown") }
+
+// commit returns the commit that the program was built from, as the build has recorded it. go run
+// records none, and the working tree tells it.
+func commit() string {
+	revision, changed := "", false
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				revision = s.Value
+			case "vcs.modified":
+				changed = s.Value == "true"
+			}
+		}
+		if revision == "" && info.Main.Sum != "" {
+			return info.Main.Version // installed by version
+		}
+	}
+	if revision == "" {
+		out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+		if err != nil {
+			return ""
+		}
+		revision = strings.TrimSpace(string(out))
+		changed = exec.Command("git", "diff", "--quiet", "HEAD").Run() != nil
+	}
+	revision = revision[:min(12, len(revision))]
+	if changed {
+		revision += " and changes"
+	}
+	return revision
 }
 
 // A Machine is the environment that the figures depend on.

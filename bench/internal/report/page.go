@@ -25,8 +25,8 @@ func (p *Page) Facts(f Facts, csv string) {
 		return
 	}
 	m := f.Machine
-	fmt.Fprintf(p, "%s\n%s, %s %s/%s, %s, %s, GOMAXPROCS %d\n", f.Command, f.Date.Format(time.RFC3339), m.GoVersion, m.OS, m.Arch, m.CPU,
-		Counted(m.CPUs, "CPU"), m.GOMAXPROCS)
+	fmt.Fprintf(p, "%s\n%s, %s %s/%s, %s, %s, GOMAXPROCS %d, %s\n", f.Command, f.Date.Format(time.RFC3339), m.GoVersion, m.OS, m.Arch, m.CPU,
+		Counted(m.CPUs, "CPU"), m.GOMAXPROCS, f.Measured())
 }
 
 // Text writes a paragraph.
