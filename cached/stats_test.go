@@ -30,11 +30,10 @@ func TestStatsBesideAStalledLane(t *testing.T) {
 			for range taken {
 				laneNext(t, lane)
 			}
-			resume := lane.StallInNext()
 			g.Invalidate()
 			synctest.Wait()
 			checkSum(t, g.Stats(), put, int64(taken))
-			resume()
+			lane.FinishNext()
 			checkSum(t, g.Stats(), put, int64(taken+1))
 			laneNext(t, lane)
 			s := g.Stats()
