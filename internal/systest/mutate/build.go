@@ -26,6 +26,7 @@ type source struct {
 
 	mu       sync.Mutex
 	programs map[stage]string
+	times    map[stage]time.Duration // CPU time of a stage without a mutant
 }
 
 // goTool runs go on the module by itself: the workspace raises the versions of its dependencies.
@@ -58,7 +59,7 @@ func (t target) read(ctx context.Context) (map[string][]body, error) {
 
 // prepare writes the chosen mutants of a package into dir, without those that do not compile.
 func prepare(ctx context.Context, dir string, t target, files map[string][]body, chosen map[string]bool) (*source, error) {
-	s := &source{target: t, overlay: filepath.Join(dir, "overlay.json"), programs: make(map[stage]string)}
+	s := &source{target: t, overlay: filepath.Join(dir, "overlay.json"), programs: make(map[stage]string), times: make(map[stage]time.Duration)}
 	for refused := make(map[string]bool); ; {
 		s.mutants = nil
 		if err := s.write(dir, files, func(m mutant) bool { return chosen[m.String()] && !refused[m.String()] }); err != nil {
@@ -143,10 +144,8 @@ func (s *source) mutate(src, file string, bodies []body, wanted func(mutant) boo
 	return []byte(text.String())
 }
 
-// program returns the test program of a stage with all mutants. It builds it once.
+// program returns the test program of a stage with all mutants. It builds it once. The caller holds mu.
 func (s *source) program(ctx context.Context, st stage) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	st.skip = ""
 	if file := s.programs[st]; file != "" {
 		return file, nil

@@ -139,9 +139,6 @@ func (r *report) tryAll(ctx context.Context, t target, files map[string][]body, 
 	if err != nil {
 		return err
 	}
-	if err := s.check(ctx); err != nil {
-		return err
-	}
 	fmt.Fprintf(r.out, "%s: %d mutants, %d of them compile\n", t.dir, len(names), len(s.mutants))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(o.parallel)
