@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	chosen := o.choose(all, match)
+	chosen := o.choose(all, match, explained)
 	if o.list {
 		for _, m := range chosen {
 			fmt.Fprintln(out, m)
@@ -98,9 +98,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return r.finish()
 }
 
-// choose returns the mutants that match, or a sample of them.
-func (o options) choose(all []mutant, match *regexp.Regexp) []mutant {
-	chosen := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool { return !match.MatchString(m.String()) })
+// choose returns the mutants that match, or a sample of those that must fail a test.
+func (o options) choose(all []mutant, match *regexp.Regexp, explained map[string]bool) []mutant {
+	chosen := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
+		return !match.MatchString(m.String()) || o.sample > 0 && explained[m.String()]
+	})
 	if o.sample > 0 && o.sample < len(chosen) {
 		random := rand.New(rand.NewPCG(o.seed, 0))
 		random.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
