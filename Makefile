@@ -7,7 +7,7 @@ MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/g
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model servers
+.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model mutate servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
@@ -55,6 +55,9 @@ load: ## uidring serve beside a bare handler; needs wrk and an idle machine
 
 model: ## the models of the ring and the lanes, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh
+
+mutate: ## breaks the packages that keep IDs unique, one change at a time: a test must fail; MUTATE takes flags, such as -sample=20 or -match=^cached
+	nice go run ./internal/systest/mutate $(MUTATE)
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
 	.ci/servers
