@@ -14,6 +14,12 @@ func (g *Generator) Pause(f func(step int)) { g.pause = func(s step) { f(int(s))
 // FinishNext is the rest of a Next that stalled after it had compared with the limit.
 func (l *Lane) FinishNext() { l.last.set(l.last.get() + 1) }
 
+// Change begins a change of several words of the lane. The returned func ends it.
+func (l *Lane) Change() (end func()) {
+	l.changing()
+	return l.changing
+}
+
 // StaleUnits is how far behind the clock a block may be.
 func StaleUnits(maxStaleness, unit time.Duration) int64 { return staleUnits(maxStaleness, unit) }
 
