@@ -234,8 +234,8 @@ func TestReserveReturnsARange(t *testing.T) {
 		if err := g.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, n, err := g.Reserve(1); n != 0 || !errors.Is(err, cached.ErrClosed) {
-			t.Errorf("Reserve after Close = %d, %v", n, err)
+		if first, n, err := g.Reserve(1); first != 0 || n != 0 || !errors.Is(err, cached.ErrClosed) {
+			t.Errorf("Reserve after Close = %d, %d, %v", first, n, err)
 		}
 	})
 }

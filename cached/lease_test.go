@@ -395,6 +395,9 @@ func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
 				if s := g.Stats(); s.Window <= 0 || s.Window > (window+8)*time.Second*2 {
 					t.Errorf("Window = %v, want about %d s", s.Window, window)
 				}
+				if s := g.Stats(); s.RejectedPuts > 0 {
+					t.Errorf("%d passes reached the fence, want none", s.RejectedPuts)
+				}
 			})
 		})
 	}
