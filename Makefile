@@ -4,8 +4,6 @@
 
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model mutate servers
 
@@ -18,13 +16,7 @@ test: ## all tests of all modules, with the servers they need
 lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck
 	@go run ./internal/systest/release tidy -diff
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }
-	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && \
-		go vet ./... && { \
-		fix=$$(go fix -diff ./...); test -z "$$fix" || { echo "$$fix"; exit 1; }; } && \
-		go run $(STATICCHECK) ./...) || exit 1; done
-	@echo govulncheck; bin=$$(mktemp -d); GOBIN=$$bin GOWORK=off go install $(GOVULNCHECK); for m in $(MODULES); do \
-		(cd $$m && $$bin/govulncheck ./...); case $$? in 0) ;; 3) echo "govulncheck: findings in $$m above" ;; \
-		*) echo "govulncheck: its database is out of reach"; break ;; esac; done; rm -rf $$bin
+	@.ci/lint $(MODULES)
 
 tidy: ## go mod tidy of all modules, against the siblings in this tree
 	@go run ./internal/systest/release tidy

@@ -91,8 +91,11 @@ func leasesAtOnce(t *testing.T, n namespace) { startAtOnce(t, n, holders) }
 func firstStarts(t *testing.T, n namespace) {
 	starts := cmp.Or(n.Starts, 100)
 	startAtOnce(t, n, starts)
-	if next, rows := loadMeta(t, n.Handle()).NextWorkerID, list(t, n.Handle()); int64(len(rows)) != next || next > 1000 {
-		t.Errorf("%d rows, %d counted after %d starts; want as many, and 1000 at most", len(rows), next, starts)
+	// A process that loses to others creates up to 256 spare rows. On a busy machine several do so
+	// at once, but the rows must stay a small part of the worker IDs.
+	most := Domain().MaxWorkerID() / 16
+	if next, rows := loadMeta(t, n.Handle()).NextWorkerID, list(t, n.Handle()); int64(len(rows)) != next || next > most {
+		t.Errorf("%d rows, %d counted after %d starts; want as many, and %d at most", len(rows), next, starts, most)
 	}
 }
 

@@ -59,6 +59,7 @@ func backendWith(t *testing.T, retries int) assignertest.StoreFixture {
 	s := testserver.Redis(t)
 	admin := connect(t, options(s.Addr()))
 	return assignertest.StoreFixture{
+		Starts: 50, // each lease must be renewed a few seconds after its claim, also on a busy machine
 		Handle: func() assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), namespace) },
 		Other:  func(name string) assigner.Store { return redisassigner.LeaseStore(connect(t, options(s.Addr())), name) },
 		Through: func(w *assignertest.Wire) assigner.Store {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -54,22 +55,28 @@ type tab struct {
 	ctx  context.Context
 	host string // the only host that it may send requests to
 
+	close    func()   // closes it; any number of calls
+	outlives bool     // it stays open while its service is stopped, and expects the errors of that
+	expected []string // parts of complaints that the test brings about
+
 	mu         sync.Mutex
 	complaints []string // console errors, exceptions, violations, requests to others
-	expected   []string // parts of complaints that the test brings about
 }
 
-// open opens a tab with the page of a service. At the end of the test it reports all logged errors
-// but the expected ones.
+// open opens a tab with the page of a service. It closes the tab when the test ends or the service
+// stops, unless the tab expects the errors that are offline. Then it reports all logged errors but
+// the expected ones.
 func open(t *testing.T, browser context.Context, s *service, on device, expected ...string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	p := &tab{t: t, ctx: ctx, host: s.addr, expected: expected}
+	p := &tab{t: t, ctx: ctx, host: s.addr, expected: expected, outlives: slices.Contains(expected, offline[0])}
+	p.close = sync.OnceFunc(func() { p.leave(); cancel() })
 	if err := chromedp.Listen(ctx, p.listen); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.check)
+	s.tabs = append(s.tabs, p)
+	t.Cleanup(p.close)
 	p.do(
 		enable(network.Enable, network.EnableParams{}), enable(log.Enable, cdp.Empty{}),
 		enable(runtime.Enable, cdp.Empty{}), enable(audits.Enable, cdp.Empty{}),
@@ -120,6 +127,9 @@ func (p *tab) listen(ev any) {
 		details, _ := json.Marshal(ev.Issue.Details)
 		p.complain("issue %s: %s", ev.Issue.Code, details)
 	case *network.EventRequestWillBeSent:
+		if ev.Request.URL == "about:blank" {
+			return
+		}
 		if to, err := url.Parse(ev.Request.URL); err != nil || to.Host != p.host {
 			p.complain("a request to another host: %s", ev.Request.URL)
 		}
@@ -138,7 +148,14 @@ func (p *tab) complain(format string, args ...any) {
 	p.complaints = append(p.complaints, text)
 }
 
-func (p *tab) check() {
+// leave ends the requests of the page while its service still answers, so that none of them can
+// fail, and reports the complaints.
+func (p *tab) leave() {
+	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		p.t.Errorf("leaving the page: %v", err)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, text := range p.complaints {

@@ -30,7 +30,8 @@ type service struct {
 	interval  time.Duration
 	addr      string
 	around    func(page http.Handler) http.Handler // takes the place of the page when it starts
-	stop      func()                               // does nothing when it is stopped
+	tabs      []*tab
+	stop      func() // does nothing when it is stopped; closes tabs that cannot be without the service
 }
 
 // newService starts a service. tokens is the text of a token file; empty: no tokens are required.
@@ -80,6 +81,11 @@ func (s *service) start() {
 	go func() { ended <- web.Serve(listener) }()
 	s.stop = func() {
 		s.stop = func() {}
+		for _, p := range s.tabs {
+			if !p.outlives {
+				p.close()
+			}
+		}
 		close(done)
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
