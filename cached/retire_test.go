@@ -67,8 +67,8 @@ func TestALaneWithTheNewestBlockIsRetired(t *testing.T) {
 	}
 }
 
-// TestABlockRetiredOnItsWayToALane stalls the owner of a lane in the middle of Next, with a block that
-// is then retired.
+// TestABlockRetiredOnItsWayToALane stalls the owner of a lane in the middle of Next, with a block
+// that is then retired.
 func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 	for end, call := range ends() {
 		for name, at := range map[string]int{"not begun": cached.LaneHasTaken, "limit published": cached.LaneHasPublished} {

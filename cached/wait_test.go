@@ -126,7 +126,7 @@ func TestNextContextDoesNotWaitForTimeThatNeverComes(t *testing.T) {
 	})
 }
 
-// A shortage that passes turns into one that does not while callers wait.
+// A passing shortage turns into a permanent one while callers wait.
 func TestTheEndOfTimeEndsEveryWait(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		layout := narrow()

@@ -37,8 +37,8 @@ func TestALeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// A padding pass that Ended waits for may use another delta. A store that learnt of the delta before
-// alone would grant it again.
+// A padding pass that Ended waits for may use another delta. A store that has learnt of the delta
+// before alone would grant it again.
 func TestTheReleaseHasTheDeltasUsedUntilTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.open(t)

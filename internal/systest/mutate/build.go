@@ -57,7 +57,7 @@ func (t target) read(ctx context.Context) (map[string][]body, error) {
 	return files, nil
 }
 
-// prepare writes the chosen mutants of a package into dir, without those that do not compile.
+// prepare writes the chosen mutants of a package into dir, except mutants that do not compile.
 func prepare(ctx context.Context, dir string, t target, files map[string][]body, chosen map[string]bool) (*source, error) {
 	s := &source{target: t, overlay: filepath.Join(dir, "overlay.json"), programs: make(map[stage]string), times: make(map[stage]time.Duration)}
 	for refused := make(map[string]bool); ; {
@@ -80,11 +80,12 @@ func prepare(ctx context.Context, dir string, t target, files map[string][]body,
 	}
 }
 
-// place finds the mutant in a message of the compiler: write gives each body a file name of its own.
+// place finds the mutant in a message of the compiler: mutate gives each body a file name of its
+// own.
 var place = regexp.MustCompile(`mutant_(\d+):`)
 
-// write writes the files of the package with the mutants that are wanted, and the overlay that makes
-// the go command read them.
+// write writes the files of the package with the mutants that are wanted, and the overlay that
+// makes the go command read them.
 func (s *source) write(dir string, files map[string][]body, wanted func(mutant) bool) error {
 	number := filepath.Join(dir, "number.go")
 	replace := map[string]string{filepath.Join(s.dir, "mutant_number.go"): number}
@@ -144,7 +145,8 @@ func (s *source) mutate(src, file string, bodies []body, wanted func(mutant) boo
 	return []byte(text.String())
 }
 
-// program returns the test program of a stage with all mutants. It builds it once. The caller holds mu.
+// program returns the test program of a stage with all mutants. It builds the program once. The
+// caller holds mu.
 func (s *source) program(ctx context.Context, st stage) (string, error) {
 	st.skip = ""
 	if file := s.programs[st]; file != "" {

@@ -7,8 +7,8 @@
 //	go run ./internal/systest/mutate -match 'cached lane'   # mutants whose name matches
 //
 // The changes are: a negated condition, an operand of && and || alone, another comparison or
-// operator, a number plus one, the other of true and false, a removed statement, and two neighboring
-// statements or calls in the other order. Run it from the top of the repository.
+// operator, a number plus one, the other of true and false, a removed statement, and two
+// neighboring statements or calls in the other order. Run it from the top of the repository.
 package main
 
 import (
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return r.finish()
 }
 
-// choose returns the mutants that match, or a sample of those that must fail a test.
+// choose returns the mutants that match, or a sample of them that must all fail a test.
 func (o options) choose(all []mutant, match *regexp.Regexp, explained map[string]bool) []mutant {
 	chosen := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
 		return !match.MatchString(m.String()) || o.sample > 0 && explained[m.String()]

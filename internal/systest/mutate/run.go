@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// limits ends tests that a mutant keeps from ending: by their own CPU time, which does not depend on
-// other work of the machine, and before they take all memory. The race detector reserves more.
+// limits ends tests that a mutant keeps from ending: by their own CPU time, which does not depend
+// on other work of the machine, and before they take all memory. The race detector reserves more.
 const limits = `ulimit -t $0; [ $1 = race ] || ulimit -v 8000000; shift; exec "$@"`
 
 // test runs a stage for a mutant, or for the unchanged package with number 0, within a CPU time.
@@ -33,8 +33,8 @@ func (s *source) test(ctx context.Context, number int, st stage, program string,
 	return true, nil, c.ProcessState.UserTime() + c.ProcessState.SystemTime(), nil
 }
 
-// ready builds the program of a stage and runs it without a mutant, once. It returns the program and
-// the CPU time that a mutant gets.
+// ready builds the program of a stage and runs it without a mutant, once. It returns the program
+// and the CPU time that a mutant gets.
 func (s *source) ready(ctx context.Context, st stage) (program string, within time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ type target struct {
 	stages []stage
 }
 
-// A stage is the tests of a package except for those that match skip.
+// A stage is the tests of a package, except for tests whose names match skip.
 type stage struct {
 	dir, skip string
 	race      bool // with the race detector, for mutants that change the order of memory
