@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,17 +21,17 @@ func TestALeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				lose(r)
-				r.open(t)
-				ends := 0
+				var ends atomic.Int64
 				r.ended = func() {
-					ends++
+					ends.Add(1)
 					if h := r.Current(); h != nil {
 						t.Errorf("worker ID %d is current in Ended", h.WorkerID-r.first)
 					}
 				}
+				r.open(t)
 				end(r)
-				if ends != 1 {
-					t.Errorf("%d calls of Ended, want 1", ends)
+				if n := ends.Load(); n != 1 {
+					t.Errorf("%d calls of Ended, want 1", n)
 				}
 			})
 		})
