@@ -240,7 +240,7 @@ func TestClocksMayDifferByAMinute(t *testing.T) {
 		{memStart - 60, true, ""},
 		{memStart + 60, true, ""},
 		{memStart - 3600, false, "this host is 1h0m0s ahead"},
-		{memStart + 3600, false, "this host is -1h0m0s ahead"},
+		{memStart + 3600, false, "this host is 1h0m0s behind the store"},
 	} {
 		s := newMemStore()
 		s.status.Now = memTime(row.store)
@@ -303,6 +303,9 @@ func TestAnotherDomainIsRefusedByField(t *testing.T) {
 	}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), all)
 	wantError(t, err, ErrLayoutMismatch, texts...)
+	if n := strings.Count(err.Error(), "correct them here"); n != 1 {
+		t.Errorf("the advice stands %d times in %v, want once", n, err)
+	}
 	if len(s.rows) != 1 {
 		t.Errorf("%d rows, want the first alone", len(s.rows))
 	}

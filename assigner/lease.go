@@ -38,8 +38,12 @@ func (t *terms) look(ctx context.Context) (Status, int64, error) {
 	now := t.domain.Now()
 	bound := t.cfg.MaxSkew + t.domain.Layout.Unit
 	if skew := t.alloc.Time(now).Sub(status.Now); skew.Abs() > bound {
-		return status, 0, fmt.Errorf("%w: this host is %v ahead of the store, allowed: %v either way; correct the clock that is wrong",
-			ErrClockSkew, skew, t.cfg.MaxSkew)
+		side := "ahead of"
+		if skew < 0 {
+			side = "behind"
+		}
+		return status, 0, fmt.Errorf("%w: this host is %v %s the store, allowed: %v either way; correct the clock that is wrong",
+			ErrClockSkew, skew.Abs(), side, t.cfg.MaxSkew)
 	}
 	if behind := status.Seen.Sub(status.Now); !status.Seen.IsZero() && behind > bound {
 		return status, 0, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+

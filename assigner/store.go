@@ -2,7 +2,6 @@ package assigner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -146,11 +145,10 @@ func (r Row) Same(other Row) bool {
 
 // mismatch returns an error that names all fields in which a namespace and a domain differ, or nil.
 func (m Meta) mismatch(d Domain, firstWorkerID int64) error {
-	var errs []error
+	var fields []string
 	field := func(name string, stored, mine any) {
 		if stored != mine {
-			errs = append(errs, fmt.Errorf("%w: %s %v in the store, here %v; services that share worker IDs use one "+
-				"Layout, Epoch and DatacenterID: correct them here, or use another namespace with another DatacenterID", ErrLayoutMismatch, name, stored, mine))
+			fields = append(fields, fmt.Sprintf("%s %v in the store, here %v", name, stored, mine))
 		}
 	}
 	field("DeltaBits", m.Layout.DeltaBits, d.Layout.DeltaBits)
@@ -161,5 +159,9 @@ func (m Meta) mismatch(d Domain, firstWorkerID int64) error {
 	field("Epoch", m.Epoch.UTC().Format(time.RFC3339Nano), d.Epoch.UTC().Format(time.RFC3339Nano))
 	field("DatacenterID", m.DatacenterID, d.DatacenterID)
 	field("FirstWorkerID", m.FirstWorkerID, firstWorkerID)
-	return errors.Join(errs...)
+	if fields == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s; services that share worker IDs use one Layout, Epoch, DatacenterID and FirstWorkerID: correct them here, "+
+		"or use another namespace with another DatacenterID", ErrLayoutMismatch, strings.Join(fields, "; "))
 }

@@ -57,7 +57,8 @@ type Config struct {
 	// 1 to 99; zero: 50. The generator compares it once per block. A single block left always wakes
 	// the padding goroutine.
 	PaddingFactor int
-	// ScheduleInterval makes the padding goroutine check the ring at this interval, too; zero: off.
+	// ScheduleInterval makes the padding goroutine check the ring at this interval, too, at least
+	// 1 ms; zero: off.
 	ScheduleInterval time.Duration
 	// MaxStaleness is how far the time in an ID may fall behind the clock, at least two units; the
 	// generator drops older IDs. Zero: 1 min, or two units if that is more; negative: unbounded.
@@ -102,7 +103,8 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	k, c := keeper.New(cfg.settings())
 	c.Check(cfg.BoostPower >= 1 && cfg.BoostPower <= 20, "BoostPower", cfg.BoostPower, "1 to 20")
 	c.Check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor", cfg.PaddingFactor, "1 to 99")
-	c.Check(cfg.ScheduleInterval >= 0, "ScheduleInterval", cfg.ScheduleInterval, "0 (off) or more")
+	c.Check(cfg.ScheduleInterval == 0 || cfg.ScheduleInterval >= time.Millisecond, "ScheduleInterval", cfg.ScheduleInterval,
+		"0 (off) or at least 1ms, such as 60 * time.Second")
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "PadInline, Reject")
 	c.Check(cfg.Lanes >= LanePerCPU && cfg.Lanes <= maxLanes, "Lanes", cfg.Lanes, "%d (LanePerCPU), 0 to %d", LanePerCPU, maxLanes)
 	c.Check(cfg.MaxAhead >= 0, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or more")

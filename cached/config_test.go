@@ -24,7 +24,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		"boost -1":           {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 20"}},
 		"padding 100":        {func(c *cached.Config) { c.PaddingFactor = 100 }, []string{"PaddingFactor 100", "1 to 99"}},
 		"padding -1":         {func(c *cached.Config) { c.PaddingFactor = -1 }, []string{"PaddingFactor -1", "1 to 99"}},
-		"schedule":           {func(c *cached.Config) { c.ScheduleInterval = -1 }, []string{"ScheduleInterval -1ns", "0 (off) or more"}},
+		"schedule":           {func(c *cached.Config) { c.ScheduleInterval = 60 }, []string{"ScheduleInterval 60ns", "0 (off) or at least 1ms, such as 60 * time.Second"}},
 		"one unit staleness": {func(c *cached.Config) { c.MaxStaleness = 2*time.Second - 1 }, []string{"MaxStaleness 1.999999999s", "2s"}},
 		"ahead below a unit": {func(c *cached.Config) { c.MaxAhead = time.Second - 1 }, []string{"MaxAhead 999.999999ms", "1s"}},
 		"ahead negative":     {func(c *cached.Config) { c.MaxAhead = -1 }, []string{"MaxAhead -1ns", "0 (unbounded)"}},

@@ -22,7 +22,7 @@ func TestNoDatabaseDriverIsLinked(t *testing.T) {
 	}
 	const module = "github.com/uidring/uidring/"
 	want := []string{
-		module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/generator",
+		"github.com/uidring/uidring", module + "assigner", module + "bitsalloc", module + "cached", module + "internal/disk", module + "internal/generator",
 		module + "internal/keeper", module + "internal/take", module + "ringbuffer", "golang.org/x/sync/errgroup",
 	}
 	for _, dep := range deps {

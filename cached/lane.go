@@ -167,7 +167,7 @@ func (g *Generator) Lane() *Lane {
 func (l *Lane) more() error {
 	if l.closed {
 		l.last.set(0)
-		return ErrClosed
+		return errLaneClosed{}
 	}
 	_, err := l.g.path.Next(l.g.taker(&l.lane))
 	return err
@@ -183,3 +183,10 @@ func (l *Lane) Close() {
 	}
 	l.owner.called()
 }
+
+// errLaneClosed is ErrClosed for a lane whose generator goes on.
+type errLaneClosed struct{}
+
+func (errLaneClosed) Error() string { return "cached: lane closed" }
+
+func (errLaneClosed) Unwrap() error { return ErrClosed }

@@ -156,8 +156,8 @@ func TestAClosedLane(t *testing.T) {
 			lane.Close()
 		}
 		for range 3 {
-			if id, err := lane.Next(); id != 0 || !errors.Is(err, cached.ErrClosed) {
-				t.Errorf("Next = %d, %v, want ErrClosed", id, err)
+			if id, err := lane.Next(); id != 0 || !errors.Is(err, cached.ErrClosed) || err.Error() != "cached: lane closed" {
+				t.Errorf("Next = %d, %v, want ErrClosed of the lane", id, err)
 			}
 		}
 		if s := g.Stats(); s.Issued != 5 || s.Retired != 11 || s.RejectedTakes != 0 {

@@ -77,7 +77,7 @@ func TestBordersOfTheConfigAreAllowed(t *testing.T) {
 		name string
 		cfg  defaultgen.Config
 	}{
-		{"least", defaultgen.Config{SequenceBound: 1, AssignTimeout: 1, MaxClockBack: 1}},
+		{"least", defaultgen.Config{SequenceBound: 1, AssignTimeout: time.Millisecond, MaxClockBack: 1}},
 		{"most", defaultgen.Config{
 			SequenceBound: 16, DatacenterID: 7, OnClockBack: defaultgen.GoOn, SequenceStart: defaultgen.Continue,
 			AssignTimeout: 1<<63 - 1, MaxClockBack: 1<<63 - 1,

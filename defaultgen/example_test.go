@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/uidringtest"
 )
 
 // One generator for the whole process. The worker ID is the operator's; package sqlassigner takes
@@ -46,18 +47,17 @@ func Example() {
 // A clock that stands still makes the fields plain: one second of 4 IDs is used up, and the clock
 // goes back.
 func ExampleGenerator_Next() {
-	now := time.Date(2026, time.March, 1, 12, 0, 0, 999e6, time.UTC)
+	clock := uidringtest.NewClock(time.Date(2026, time.March, 1, 12, 0, 1, 0, time.UTC))
 	g, err := defaultgen.New(defaultgen.Config{
 		Layout:   bitsalloc.Layout{DeltaBits: 31, WorkerBits: 10, SequenceBits: 2, Unit: time.Second},
-		Assigner: assigner.Static(12),
-		Now:      func() time.Time { return now },
+		Assigner: uidringtest.Worker(12),
+		Now:      clock.Now,
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer g.Close()
 
-	now = now.Add(time.Millisecond) // into the next second: a static worker ID may have been used in the one of the start
 	for range 5 {
 		id, err := g.Next()
 		if errors.Is(err, defaultgen.ErrSequenceExhausted) {
@@ -67,7 +67,7 @@ func ExampleGenerator_Next() {
 		fields, _ := g.Parse(id)
 		fmt.Println(fields)
 	}
-	now = now.Add(-5 * time.Second)
+	clock.Advance(-5 * time.Second)
 	_, err = g.Next()
 	if back, ok := errors.AsType[*defaultgen.ClockBackError](err); ok {
 		fmt.Println("the clock is behind by", back.Behind)
@@ -83,12 +83,12 @@ func ExampleGenerator_Next() {
 
 // With one ID a second, IDs that all have the sequence number 0 would all be even.
 func ExampleConfig_sequenceStart() {
-	now := time.Date(2026, time.March, 1, 12, 0, 0, 999e6, time.UTC)
+	clock := uidringtest.NewClock(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC))
 	g, err := defaultgen.New(defaultgen.Config{
-		Assigner:      assigner.Static(13),
+		Assigner:      uidringtest.Worker(13),
 		SequenceStart: defaultgen.Continue,
 		SequenceBound: 4,
-		Now:           func() time.Time { return now },
+		Now:           clock.Now,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -97,7 +97,7 @@ func ExampleConfig_sequenceStart() {
 
 	var shards []int64
 	for range 8 {
-		now = now.Add(time.Second)
+		clock.Advance(time.Second)
 		id, err := g.Next()
 		if err != nil {
 			log.Fatal(err)

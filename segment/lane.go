@@ -34,7 +34,7 @@ func (l *Lane) Next() (id int64, err error) {
 func (l *Lane) more() (err error) {
 	if l.closed {
 		l.next, l.left = 0, 0
-		return ErrClosed
+		return errLaneClosed{}
 	}
 	l.next, l.left, err = l.g.Reserve(laneBlock)
 	return err
@@ -43,3 +43,10 @@ func (l *Lane) more() (err error) {
 // Close drops the rest of the lane's block. Afterwards Next returns ErrClosed. Closing again does
 // nothing.
 func (l *Lane) Close() { l.left, l.closed = 0, true }
+
+// errLaneClosed is ErrClosed for a lane whose generator goes on.
+type errLaneClosed struct{}
+
+func (errLaneClosed) Error() string { return "segment: lane closed" }
+
+func (errLaneClosed) Unwrap() error { return ErrClosed }

@@ -81,8 +81,8 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 		"user name is empty": etcdassigner.LeaseStore(admin, namespace),
 	} {
 		for _, err := range everyCall(t, s, patience) {
-			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), ": etcdassigner: ") {
-				t.Errorf("%v; want %q, without the password", err, name)
+			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), ": etcdassigner: "+server.DSN()+": ") {
+				t.Errorf("%v; want %q and the endpoint, without the password", err, name)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -59,7 +60,7 @@ func (s *store) Check(string) error {
 func (s *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
 	answer, err := s.client.Get(ctx, root+key)
 	if err != nil || len(answer.Kvs) == 0 {
-		return nil, "", explain(err)
+		return nil, "", s.explain(err)
 	}
 	return answer.Kvs[0].Value, strconv.FormatInt(answer.Kvs[0].ModRevision, 10), nil
 }
@@ -70,7 +71,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 	if revision != "" {
 		var err error
 		if found, err = strconv.ParseInt(revision, 10, 64); err != nil {
-			return false, explain(err)
+			return false, s.explain(err)
 		}
 	}
 	answer, err := s.client.Txn(ctx).
@@ -78,7 +79,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 		Then(clientv3.OpPut(root+key, string(value)), clientv3.OpPut(s.seen, time.Now().UTC().Format(time.RFC3339Nano))).
 		Commit()
 	if err != nil {
-		return false, explain(err)
+		return false, s.explain(err)
 	}
 	return answer.Succeeded, nil
 }
@@ -89,7 +90,7 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 	for {
 		answer, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(kvassigner.BlockSize))
 		if err != nil {
-			return nil, explain(err)
+			return nil, s.explain(err)
 		}
 		for _, kv := range answer.Kvs {
 			entries = append(entries, kvassigner.Entry{Key: string(kv.Key), Value: kv.Value})
@@ -106,11 +107,11 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 func (s *store) Status(ctx context.Context) (assigner.Status, error) {
 	answer, err := s.client.Get(ctx, s.seen)
 	if err != nil {
-		return assigner.Status{}, explain(err)
+		return assigner.Status{}, s.explain(err)
 	}
 	identity, err := identity(ctx, s.client, s.life)
 	if err != nil {
-		return assigner.Status{}, explain(err)
+		return assigner.Status{}, s.explain(err)
 	}
 	status := assigner.Status{Now: time.Now(), Identity: identity}
 	for _, kv := range answer.Kvs {
@@ -121,9 +122,10 @@ func (s *store) Status(ctx context.Context) (assigner.Status, error) {
 	return status, nil
 }
 
-func explain(err error) error {
+// explain names the endpoints, since a client without a connection only reports a timeout.
+func (s *store) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("etcdassigner: %w", err)
+	return fmt.Errorf("etcdassigner: %s: %w", strings.Join(s.client.Endpoints(), ", "), err)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"strings"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/segment"
@@ -89,5 +90,5 @@ func (c *counters) explain(ctx context.Context, what string, err error) error {
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w (%w)", err, ended)
 	}
-	return fmt.Errorf("etcdassigner: cannot %s: %w", what, err)
+	return fmt.Errorf("etcdassigner: %s: cannot %s: %w", strings.Join(c.client.Endpoints(), ", "), what, err)
 }

@@ -33,6 +33,17 @@ type folder struct {
 	state *fileState
 }
 
+// advised adds the remedy to an error of opening the folder.
+func advised(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w; create the folder; this package does not, because a missing folder may be a disk that is not mounted", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; the user of this process needs the rights to list, read and write the folder", err)
+	}
+	return err
+}
+
 // openFolder opens the folder and waits for its lock. The caller must close the folder, which
 // releases the lock.
 func openFolder(ctx context.Context, path string) (_ *folder, err error) {
@@ -46,7 +57,7 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 		}
 	}()
 	if f.root, err = os.OpenRoot(path); err != nil {
-		return nil, fmt.Errorf("%w; create the folder; this package does not, because a missing folder may be a disk that is not mounted", err)
+		return nil, advised(err)
 	}
 	if f.dir, err = f.root.Open("."); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func readOnly() diagnosis {
 
 func denied() diagnosis {
 	return diagnosis{sentinel: ErrAccessDenied,
-		advice: "check user and password; the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE for Apply"}
+		advice: "check user and password; the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE for Apply if one is missing"}
 }
 
 func duplicate() diagnosis {

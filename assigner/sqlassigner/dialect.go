@@ -18,7 +18,7 @@ type dialect struct {
 	files     func() []schema.File  // the tables
 	quote     string                // of an identifier
 	fold      func(string) string   // the form that the database gives to an unquoted name
-	client    string                // the command that applies a schema file, with %s for its name
+	client    string                // the command that creates the tables
 	returning bool                  // INSERT … RETURNING gives the key, in place of LastInsertId
 	times     *strings.Replacer     // see store.sql
 	absent    string                // makes an INSERT skip a row that exists; "": it fails
@@ -54,7 +54,7 @@ func mysqlDialect() dialect {
 	return dialect{
 		name:      "MySQL",
 		bind:      sqlx.QUESTION,
-		client:    "mysql your_database < schema/%s",
+		client:    "uidring schema mysql | mysql your_database",
 		files:     schema.MySQL,
 		given:     givenNodes(),
 		early:     true, // InnoDB makes the commit visible and then writes its log
@@ -79,7 +79,7 @@ func sqliteDialect() dialect {
 	return dialect{
 		name:      "SQLite",
 		bind:      sqlx.QUESTION,
-		client:    "sqlite3 your.db < schema/%s",
+		client:    "uidring schema sqlite | sqlite3 your.db",
 		files:     schema.SQLite,
 		returning: true,
 		absent:    " ON CONFLICT DO NOTHING",
@@ -106,7 +106,7 @@ func postgresDialect() dialect {
 	return dialect{
 		name:      "PostgreSQL",
 		bind:      sqlx.DOLLAR,
-		client:    "psql your_database -f schema/%s",
+		client:    "uidring schema postgres | psql your_database",
 		files:     schema.PostgreSQL,
 		returning: true,
 		absent:    " ON CONFLICT DO NOTHING",

@@ -2,7 +2,7 @@
 //
 //	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db:3306)/ids")
 //	…
-//	err = sqlassigner.Apply(ctx, db, sqlassigner.Config{})            // or: mysql ids < schema/worker_node.sql
+//	err = sqlassigner.Apply(ctx, db, sqlassigner.Config{})            // or: uidring schema mysql | mysql ids
 //	numbers := sqlassigner.Disposable(db, sqlassigner.Config{})       // an assigner.Assigner
 //
 // [Disposable] gives every start of a process a worker ID that was never given out before. [Sticky]

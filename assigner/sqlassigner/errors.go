@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Errors of the database. Each is wrapped together with the driver's own error, in a text that
@@ -49,7 +48,7 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 	}
 	d := s.dialect.diagnose(err)
 	if d.sentinel == ErrTableMissing && d.advice == "" {
-		d.advice = s.missingTable(err)
+		d.advice = s.missingTable()
 	}
 	if d.advice != "" {
 		d.advice = "; " + s.tables.inText(d.advice)
@@ -75,20 +74,10 @@ func (v verdict) Unwrap() error { return v.error }
 
 func final(format string, args ...any) error { return verdict{fmt.Errorf(format, args...)} }
 
-// missingTable returns the advice to run the schema file of the table that the database's error
-// text names.
-func (s *store) missingTable(err error) string {
-	files := s.dialect.files()
-	file := files[0]
-	for _, f := range files {
-		for _, table := range created(f.SQL) {
-			if strings.Contains(strings.ToLower(err.Error()), strings.ToLower(s.tables.stored[table])) {
-				file = f
-			}
-		}
-	}
+// missingTable returns the advice for a missing table.
+func (s *store) missingTable() string {
 	if s.cfg.TableName != nil {
-		return fmt.Sprintf("create it with sqlassigner.Apply and the same Config.TableName, after schema/%s", file.Name)
+		return "create it with sqlassigner.Apply and the same Config.TableName"
 	}
-	return fmt.Sprintf("create it with "+s.dialect.client+" or with sqlassigner.Apply", file.Name)
+	return "create it with sqlassigner.Apply, or with " + s.dialect.client
 }

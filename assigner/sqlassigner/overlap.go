@@ -62,8 +62,7 @@ func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64
 			highest = max(highest, id)
 		case sentinel == ErrAccessDenied && i == 0:
 			return 0, final("%w: cannot see whether WORKER_NODE gives out the same worker IDs: %w; the user needs SELECT on "+
-				"it (where there is no such table, schema/%s or sqlassigner.Apply create it)", ErrAccessDenied, err,
-				s.dialect.files()[0].Name)
+				"it (where there is no such table, sqlassigner.Apply creates it, and %s)", ErrAccessDenied, err, s.dialect.client)
 		case sentinel != ErrTableMissing && sentinel != ErrAccessDenied:
 			return 0, err
 		}

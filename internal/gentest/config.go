@@ -26,7 +26,7 @@ func (s *suite) eachMistake(t *testing.T) {
 		want  []string // the field and the value given, the values allowed
 	}{
 		"no assigner":         {func(c *Config) { c.Assigner = nil }, s.Errors.InvalidConfig, []string{"Assigner nil", "no safe default"}},
-		"timeout":             {func(c *Config) { c.AssignTimeout = -time.Second }, s.Errors.InvalidConfig, []string{"AssignTimeout -1s", "more than 0"}},
+		"timeout":             {func(c *Config) { c.AssignTimeout = -time.Second }, s.Errors.InvalidConfig, []string{"AssignTimeout -1s", "at least 1ms"}},
 		"datacenter above":    {func(c *Config) { c.DatacenterID = 32 }, s.Errors.InvalidConfig, []string{"DatacenterID 32", "28/5/17/4@1s", "0 to 31"}},
 		"datacenter below":    {func(c *Config) { c.DatacenterID = -1 }, s.Errors.InvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
 		"epoch to come":       {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001", "not in the future"}},
@@ -116,7 +116,7 @@ func (s *suite) mistakesTogether(t *testing.T) {
 
 func (s *suite) borders(t *testing.T) {
 	for name, c := range map[string]keeper.Settings{
-		"shortest timeout": {AssignTimeout: 1},
+		"shortest timeout": {AssignTimeout: time.Millisecond},
 		"longest timeout":  {AssignTimeout: 1<<63 - 1},
 		"last datacenter":  {DatacenterID: 31},
 		"epoch just past":  {},

@@ -58,9 +58,9 @@ func New(s Settings) (*Keeper, *generator.Checker) {
 	k := &Keeper{Settings: s, wake: make(chan struct{}, 1)}
 	c.Check(s.Assigner != nil, "Assigner", "nil", "any, such as sqlassigner.Disposable, or assigner.Static with a way to be "+
 		"safe across restarts; there is no safe default worker ID")
-	c.Check(s.AssignTimeout > 0, "AssignTimeout", s.AssignTimeout, "more than 0")
+	c.Check(s.AssignTimeout >= time.Millisecond, "AssignTimeout", s.AssignTimeout, "at least 1ms, such as 10 * time.Second")
 	now := s.Now()
-	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v", now.UTC())
+	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v by the clock of this host: correct the clock if that is wrong", now.UTC())
 	var err error
 	if k.Alloc, err = bitsalloc.New(s.Layout, s.Epoch); err == nil {
 		if k.Alloc.Delta(now) > k.Alloc.MaxDelta() {
@@ -98,6 +98,6 @@ func (k *Keeper) domain() assigner.Domain {
 
 // Exhausted returns ErrTimeExhausted of the package, with the layout that has ended and its end.
 func (k *Keeper) Exhausted() error {
-	return fmt.Errorf("%w: layout %v from epoch %s ends at %s; choose more DeltaBits or a later epoch", k.Errors.TimeExhausted,
+	return fmt.Errorf("%w: layout %v from epoch %s ends at %s; choose more DeltaBits or a later epoch; uidring migrate check tells whether IDs would repeat", k.Errors.TimeExhausted,
 		k.Alloc.Layout(), k.Alloc.Epoch().Format(time.RFC3339), k.Alloc.Expires().Format(time.RFC3339))
 }

@@ -62,7 +62,7 @@ func TestStartReportsAQuarantineWhenItsContextNeverEnds(t *testing.T) {
 		quarantine(r, 0)
 		err := r.startIn(context.Background(), r.settings())
 		held, ok := errors.AsType[*assigner.QuarantineError](err)
-		if !ok || held.Remaining != 40*time.Second || time.Since(r.start) != 0 {
+		if !ok || held.Remaining != 40*time.Second || time.Since(r.start) != 0 || !strings.Contains(err.Error(), "NewContext waits") {
 			t.Fatalf("Start = %v after %v, want the time that remains, at once", err, time.Since(r.start))
 		}
 		time.Sleep(held.Remaining)

@@ -32,11 +32,9 @@ func postgres(s *testserver.Server) storetest.Database {
 			dsn := strings.Replace(s.DSN(), "/postgres?", "/"+name+"?", 1)
 			return open(t, dsn), dsn
 		},
-		NodeFile:   "worker_node_postgres.sql",
-		StickyFile: "worker_sticky_postgres.sql",
-		LeaseFile:  "worker_lease_postgres.sql",
-		Open:       open,
-		Addr:       s.Addr(),
+		NodeFile: "worker_node_postgres.sql",
+		Open:     open,
+		Addr:     s.Addr(),
 		Kill: func(*testing.T) {
 			s.Kill9()
 			s.Restart()
@@ -174,6 +172,16 @@ func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
 	admin, dsn := postgres(s).Applied(t)
 	storetest.Exec(t, admin, "CREATE USER ids PASSWORD 'hunter2'", "CREATE USER reader PASSWORD 'hunter2'",
 		"GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+	storetest.Exec(t, admin, "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ids")
+	owned := open(t, strings.Replace(dsn, "postgres@", "ids@", 1))
+	if err := sqlassigner.Apply(t.Context(), owned, sqlassigner.Config{}); err != nil {
+		t.Errorf("Apply without a missing table, by a user who may not create one: %v", err)
+	}
+	storetest.Exec(t, admin, "DROP INDEX WORKER_LEASE_EXPIRY")
+	if err := sqlassigner.Apply(t.Context(), owned, sqlassigner.Config{}); !errors.Is(err, sqlassigner.ErrAccessDenied) {
+		t.Errorf("Apply without an index: %v, want %v", err, sqlassigner.ErrAccessDenied)
+	}
+	storetest.Exec(t, admin, "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ids")
 	as := func(user, database string) string {
 		u, err := url.Parse(dsn)
 		if err != nil {

@@ -28,12 +28,10 @@ func sqlite() storetest.Database {
 			dsn := durable(filepath.Join(testserver.DiskFolder(t), "worker.db"))
 			return open(t, dsn), dsn
 		},
-		Down:       locked,
-		Starts:     20, // a commit syncs four times, and on a busy disk takes a second
-		NodeFile:   "worker_node_sqlite.sql",
-		StickyFile: "worker_sticky_sqlite.sql",
-		LeaseFile:  "worker_lease_sqlite.sql",
-		Open:       open,
+		Down:     locked,
+		Starts:   20, // a commit syncs four times, and on a busy disk takes a second
+		NodeFile: "worker_node_sqlite.sql",
+		Open:     open,
 		Numbers: "(WITH RECURSIVE c(N) AS (SELECT 0 UNION ALL SELECT N + 1 FROM c WHERE N < %d) " +
 			"SELECT N FROM c) AS NUMBERS",
 		Analyze: "ANALYZE",

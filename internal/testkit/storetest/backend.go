@@ -35,8 +35,8 @@ type Database struct {
 	Inside func(t *testing.T, dsn string) *sqlx.DB
 	// Starts is assignertest.StoreFixture's.
 	Starts int
-	// NodeFile, StickyFile and LeaseFile are the names of the files in schema/ that belong to it.
-	NodeFile, StickyFile, LeaseFile string
+	// NodeFile is the name of the file in schema/ that has its WORKER_NODE.
+	NodeFile string
 	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row.
 	Uncounted string
 	// Block keeps all others from writing to a table, not from reading it, until unblock is called;

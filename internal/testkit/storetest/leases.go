@@ -27,7 +27,7 @@ func RunLeases(t *testing.T, b Database) {
 		{"FiftyProcesses", fiftyProcessesWithLeases},
 		{"NamespacesOfAnotherSchemaAreNotListed", namespacesListed},
 		{"TwinsOfANamespaceAreNoticed", namespaceTwins},
-		{"MissingTableNamesItsFile", missingLeaseTable},
+		{"MissingTableNamesTheRemedy", missingLeaseTable},
 		{"TextThatDoesNotFitIsRefused", unfitText},
 		{"AnotherSchemaIsRefused", anotherSchema},
 		{"ClaimsInALargeNamespaceReadFewRows", boundedClaims},
@@ -98,7 +98,7 @@ func missingLeaseTable(t *testing.T, b Database) {
 		db, _ := b.Applied(t)
 		Exec(t, db, "DROP TABLE "+table)
 		_, err := leased(db).Assign(t.Context(), assignertest.Domain())
-		checkWithin(t, err, sqlassigner.ErrTableMissing, "schema/"+b.LeaseFile+" ", "sqlassigner.Apply", strings.ToLower(table))
+		checkWithin(t, err, sqlassigner.ErrTableMissing, "sqlassigner.Apply, or with uidring schema ", strings.ToLower(table))
 		Apply(t, db)
 		Assign(t, leased(db))
 	}

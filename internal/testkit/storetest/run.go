@@ -38,7 +38,7 @@ func Run(t *testing.T, b Database) {
 		{"NodesOrLeasesThatAreOvertaken", overtaken},
 		{"OneKindOfTablesIsEnough", oneKind},
 		{"ApplyAtOnceAndAgain", applyAtOnce},
-		{"MissingTableNamesItsFile", missingTable},
+		{"MissingTableNamesTheRemedy", missingTable},
 		{"KeyNotReturned", keyNotReturned},
 		{"ExhaustedSaysHowMany", exhausted},
 		{"MismatchNamesEveryField", mismatch},
@@ -157,20 +157,20 @@ func applyAtOnce(t *testing.T, b Database) {
 
 func missingTable(t *testing.T, b Database) {
 	for _, tt := range []struct {
-		table, file string
-		use         func(*sqlx.DB) assigner.Assigner
+		table string
+		use   func(*sqlx.DB) assigner.Assigner
 	}{
-		{"WORKER_NODE", b.NodeFile, disposable},
-		{"WORKER_NODE_TOKEN", b.NodeFile, disposable},
-		{"WORKER_NODE_PIN", b.NodeFile, disposable},
-		{"WORKER_NODE", b.NodeFile, sticky},
-		{"WORKER_STICKY", b.StickyFile, sticky},
+		{"WORKER_NODE", disposable},
+		{"WORKER_NODE_TOKEN", disposable},
+		{"WORKER_NODE_PIN", disposable},
+		{"WORKER_NODE", sticky},
+		{"WORKER_STICKY", sticky},
 	} {
 		db, _ := b.Applied(t)
 		Exec(t, db, "DROP TABLE "+tt.table)
 		a := tt.use(db)
 		_, err := a.Assign(t.Context(), assignertest.Domain())
-		checkText(t, err, sqlassigner.ErrTableMissing, "schema/"+tt.file+" ", "sqlassigner.Apply", strings.ToLower(tt.table))
+		checkText(t, err, sqlassigner.ErrTableMissing, "sqlassigner.Apply, or with uidring schema ", strings.ToLower(tt.table))
 		Apply(t, db)
 		Assign(t, a)
 	}

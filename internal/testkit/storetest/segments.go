@@ -284,7 +284,7 @@ func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		"part out of bounds":  {sqlassigner.SegmentPart(db, 2, 2, cfg), "shared", nil, "part 2 of 2, allowed: 0 to parts - 1"},
 		"name":                {sqlassigner.SegmentSource(db, cfg), "a b", nil, `"a b", allowed: 1 to 64 of the characters`},
 		"nil handle":          {sqlassigner.SegmentSource(nil, cfg), "a", nil, "no database handle"},
-		"no table":            {sqlassigner.SegmentSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "schema/segment"},
+		"no table":            {sqlassigner.SegmentSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "uidring schema "},
 		"no row of Leaf":      {sqlassigner.LeafSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `leaf_alloc has no row with biz_tag "absent"`},
 		"no row of TinyId":    {sqlassigner.TinyIDSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `tiny_id_info has no row with biz_type "absent"`},
 		"no table of Leaf":    {sqlassigner.LeafSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},

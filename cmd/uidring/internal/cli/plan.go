@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -87,12 +88,12 @@ func (p *planner) run(s *streams) error {
 	if p.need.Start.Before(p.format.epoch.Time) {
 		return usagef("--start %s, allowed: not before --epoch %s", rfc3339(p.need.Start), rfc3339(p.format.epoch.Time))
 	}
-	rows, err := p.judge()
+	rows, impossible, err := p.judge()
 	print := p.table
 	if p.asJSON {
 		print = p.json
 	}
-	return errors.Join(print(s, rows), err)
+	return errors.Join(print(s, rows, impossible), err)
 }
 
 // A preset is a layout with a name.
@@ -101,13 +102,20 @@ type preset struct {
 	layout bitsalloc.Layout
 }
 
-// judge returns all rows, and an error when no layout is sufficient.
-func (p *planner) judge() (rows []judged, err error) {
+// An unfit is a kind of worker IDs with which 63 bits are not enough.
+type unfit struct {
+	Source plan.Source `json:"workerIds"`
+	Reason string      `json:"reason"`
+}
+
+// judge returns all rows, the fitted layouts that there are not, and an error when no layout is
+// sufficient.
+func (p *planner) judge() (rows []judged, impossible []unfit, err error) {
 	var candidates []preset
 	for _, name := range bitsalloc.PresetNames() {
 		layout, err := bitsalloc.ParseLayout(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		candidates = append(candidates, preset{name, layout})
 	}
@@ -120,11 +128,13 @@ func (p *planner) judge() (rows []judged, err error) {
 			rows = append(rows, p.row(candidate, source))
 		}
 	}
-	var impossible []error
+	var failed error // the first; the errors are alike
 	for _, source := range sources {
 		layout, err := p.need.Fit(p.unit, p.format.epoch.Time, source)
 		if err != nil {
-			impossible = append(impossible, err)
+			failed = cmp.Or(failed, err)
+			_, reason, _ := strings.Cut(err.Error(), "worker IDs: ")
+			impossible = append(impossible, unfit{source, reason})
 			continue
 		}
 		rows = append(rows, p.row(preset{"fitted", layout}, source))
@@ -132,9 +142,9 @@ func (p *planner) judge() (rows []judged, err error) {
 	if i := preferred(rows); i >= 0 {
 		rows[i].preferred = true
 	} else if len(impossible) == len(sources) {
-		err = impossible[0] // the errors are alike
+		err = failed
 	}
-	return rows, err
+	return rows, impossible, err
 }
 
 // preferred returns the index of the row to choose, or -1 if no layout is sufficient.
@@ -159,7 +169,7 @@ func (p *planner) row(candidate preset, source plan.Source) judged {
 	return judged{name: candidate.name, Verdict: p.need.Judge(alloc, source)}
 }
 
-func (p *planner) table(s *streams, rows []judged) error {
+func (p *planner) table(s *streams, rows []judged, impossible []unfit) error {
 	t := s.table("LAYOUT", "WIDTHS", "WORKER IDS", "IDS/S A PROCESS", "WORKERS", "DATACENTERS", "ENDS", "VERDICT")
 	for _, row := range rows {
 		verdict := s.paint(s.out, green, "will do")
@@ -172,6 +182,9 @@ func (p *planner) table(s *streams, rows []judged) error {
 		t.row(row.name, row.Layout.String(), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
 			row.Ends.Format(time.DateOnly), verdict)
 	}
+	for _, u := range impossible {
+		t.row("fitted", "-", string(u.Source), "-", "-", "-", "-", s.paint(s.out, red, "no:")+" "+u.Reason)
+	}
 	return t.print()
 }
 
@@ -183,7 +196,7 @@ func room(r plan.Room) string {
 	return fmt.Sprintf("%.0f (%.0f%% left)", r.Has, math.Floor(r.Left()))
 }
 
-func (p *planner) json(s *streams, rows []judged) error {
+func (p *planner) json(s *streams, rows []judged, impossible []unfit) error {
 	type layout struct {
 		Name        string      `json:"name"`
 		Layout      string      `json:"layout"`
@@ -197,8 +210,9 @@ func (p *planner) json(s *streams, rows []judged) error {
 		Datacenters plan.Room   `json:"datacenters"`
 	}
 	answer := struct {
-		Layouts []layout `json:"layouts"`
-	}{}
+		Layouts    []layout `json:"layouts"`
+		Impossible []unfit  `json:"impossible,omitempty"`
+	}{Impossible: impossible}
 	for _, row := range rows {
 		answer.Layouts = append(answer.Layouts, layout{row.name, row.Layout.String(), row.Source,
 			row.willDo(), row.preferred, append([]string{}, row.Faults...), row.Ends, row.Rate, row.Workers, row.Datacenters})

@@ -39,7 +39,7 @@ func newRoot(s *streams) *cobra.Command {
 		}
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
-	for _, newCommand := range []func(*streams) *cobra.Command{newParse, newRange, newPlan, newSchema, newWorkers, newServe, newVersion} {
+	for _, newCommand := range []func(*streams) *cobra.Command{newParse, newRange, newPlan, newMigrate, newSchema, newWorkers, newServe, newVersion} {
 		root.AddCommand(newCommand(s))
 	}
 	checkCompletion(root)

@@ -21,14 +21,14 @@ func newWorkers(s *streams) *cobra.Command {
 		Use:   "workers",
 		Short: "List worker IDs and their holders, revoke one, recover after a restore",
 		Long: "The workers commands administer the leases of a namespace, in the store of --store or UIDRING_STORE. A lease is the right\n" +
-			"to a worker ID. Worker IDs of the table WORKER_NODE have no lease, and are not listed.",
+			"to a worker ID. Worker IDs of the table WORKER_NODE have no lease: nodes lists them.",
 		Example: "  export UIDRING_STORE=mysql://ids:secret@db/ids UIDRING_NAMESPACE=orders\n" +
 			"  uidring workers list\n" +
 			"  uidring workers show 7",
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, newCommand := range []func(*streams) *cobra.Command{newWorkersList, newWorkersShow, newWorkersRevoke, newWorkersRecover} {
+	for _, newCommand := range []func(*streams) *cobra.Command{newWorkersList, newWorkersShow, newWorkersRevoke, newWorkersRecover, newWorkersNamespaces, newWorkersNodes} {
 		cmd.AddCommand(newCommand(s))
 	}
 	return cmd
@@ -182,7 +182,7 @@ func (v *view) printStore(s *streams) error {
 	about.row("NAMESPACE", v.namespace)
 	about.row("LAYOUT", fmt.Sprintf("%s since %s, datacenter %d, until %s", v.meta.Layout.String(), rfc3339(v.alloc.Epoch()), v.meta.DatacenterID,
 		v.alloc.Expires().Format(time.DateOnly)))
-	about.row("WORKERS", fmt.Sprintf("%d given out of %d", v.meta.NextWorkerID, v.alloc.MaxWorkerID()+1))
+	about.row("WORKERS", fmt.Sprintf("%d given out of %d, %d left", v.meta.NextWorkerID, v.alloc.MaxWorkerID()+1, left(v.alloc, v.meta)))
 	about.row("GUARANTEE", v.guarantee().String())
 	for _, fault := range v.status.Faults {
 		about.row("FAULT", s.paint(s.out, yellow, fault))
@@ -245,6 +245,7 @@ func (v *view) report() any {
 		Epoch      time.Time `json:"epoch"`
 		Datacenter int64     `json:"datacenter"`
 		GivenOut   int64     `json:"givenOut"`
+		Left       int64     `json:"left"`
 		Guarantee  string    `json:"guarantee"`
 		Faults     []string  `json:"faults"`
 		Overlap    string    `json:"overlap,omitempty"`
@@ -252,7 +253,7 @@ func (v *view) report() any {
 		Now        time.Time `json:"now"`
 		Workers    []worker  `json:"workers"`
 	}{
-		v.store, v.namespace, v.meta.Layout.String(), v.alloc.Epoch(), v.meta.DatacenterID, v.meta.NextWorkerID,
+		v.store, v.namespace, v.meta.Layout.String(), v.alloc.Epoch(), v.meta.DatacenterID, v.meta.NextWorkerID, left(v.alloc, v.meta),
 		v.guarantee().String(), append([]string{}, v.status.Faults...), v.overlap, v.status.Identity, v.status.Now.UTC(), workers,
 	}
 }

@@ -26,7 +26,7 @@ import (
 type listing struct {
 	Store, Namespace, Layout, Guarantee, Server, Overlap string
 	Epoch, Now                                           time.Time
-	Datacenter, GivenOut                                 int64
+	Datacenter, GivenOut, Left                           int64
 	Faults                                               []string
 	Workers                                              []shown
 }

@@ -2,6 +2,9 @@ package daemon
 
 import (
 	"fmt"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
@@ -19,12 +22,30 @@ func newTokens(file string) *watchedFile[httpapi.Tokens] {
 	}
 }
 
-// api returns the API with the page, for a generator.
-func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
+// api returns the API and its page, for a generator.
+func (s *Service) api(g *cached.Generator) (api *httpapi.Server, page *dashboard.Page, err error) {
 	alloc, err := bitsalloc.New(s.cfg.Generator.Layout, s.cfg.Generator.Epoch)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	host, _ := os.Hostname() // without a name, the page shows none
+	page = dashboard.New(dashboard.Config{
+		Stats:     g.Stats,
+		Unready:   func() (title, detail string) { return api.Unready() },
+		Refusal:   func() (title, detail string) { return api.Refusal() },
+		Metrics:   func() prometheus.Gatherer { return api.RequestMetrics() },
+		Store:     s.store,
+		Window:    s.cfg.Lease.Window,
+		MaxAhead:  s.cfg.Generator.MaxAhead,
+		Allocator: alloc,
+		Segments:  s.segments,
+		Version:   s.cfg.Version,
+		Host:      host,
+		Namespace: s.cfg.Namespace,
+		Tokens:    s.tokens != nil,
+		StoreName: s.storeName(),
+		Done:      s.ending,
+	})
 	cfg := httpapi.Config{
 		Generator:     g,
 		MaxBatch:      s.cfg.MaxBatch,
@@ -32,14 +53,7 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 		Burst:         s.cfg.Burst,
 		MaxConcurrent: s.cfg.MaxRequests,
 		Segments:      s.segments,
-		Page: dashboard.New(dashboard.Config{
-			Stats:     g.Stats,
-			Allocator: alloc,
-			Segments:  s.segments,
-			Version:   s.cfg.Version,
-			StoreName: s.storeName(),
-			Done:      s.ending,
-		}),
+		Page:          page,
 		Store: httpapi.Store{
 			Name:      s.store.String(),
 			Namespace: s.cfg.Namespace,
@@ -51,7 +65,8 @@ func (s *Service) api(g *cached.Generator) (*httpapi.Server, error) {
 	if s.tokens != nil {
 		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.current() }
 	}
-	return httpapi.New(cfg)
+	api, err = httpapi.New(cfg)
+	return api, page, err
 }
 
 // storeName describes the store on the page.

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
@@ -127,10 +128,15 @@ func (s *Service) serve(ctx context.Context, l net.Listener) error {
 		}
 		return err
 	}
-	api, err := s.api(generator)
+	api, page, err := s.api(generator)
 	if err != nil {
 		return errors.Join(err, h.Close(), <-failed, generator.Close())
 	}
+	shown, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the page lives until the process stops
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() { page.Run(shown) })
 	s.readiness.open(api)
 	s.notify(daemon.SdNotifyReady)
 	s.logger.Info("ready", "page", s.pageURL(l.Addr()), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
@@ -196,6 +202,10 @@ func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 	defer cancel()
 	if blank, err = s.checkStore(ctx); err == nil && s.cfg.CreateSchema {
 		err = s.store.Create(ctx)
+		if errors.Is(err, sqlassigner.ErrAccessDenied) {
+			err = fmt.Errorf("%w; a user with the right to create tables creates them by uidring schema --apply, and "+
+				"create-schema=false skips this step", err)
+		}
 	}
 	return blank, err
 }

@@ -34,6 +34,14 @@ func TestInChromium(t *testing.T) {
 		run  func(*testing.T, context.Context)
 	}{
 		{"charts move under load", chartsMove},
+		{"a visit begins with the history", beginsWithHistory},
+		{"the verdict follows the service", judges},
+		{"title and icon say the verdict out of sight", judgesOutOfSight},
+		{"the ring is drawn block by block", drawsTheRing},
+		{"the servers of the namespace have a table", showsServers},
+		{"requests and failures are counted", countsRequests},
+		{"the samples draw IDs", samplesWork},
+		{"without JavaScript there is a notice", tellsOfJavaScript},
 		{"what is shown is what the generator says", factsAreShown},
 		{"an ID is decoded in all its forms", decodes},
 		{"an ID is drawn", draws},
@@ -44,7 +52,7 @@ func TestInChromium(t *testing.T) {
 		{"a lost connection is shown and heals", reconnects},
 		{"the charts can be paused", pauses},
 		{"a tab that was opened behind others is let go", letsGo},
-		{"the charts keep five minutes, in order", keepsOrder},
+		{"the charts keep 15 minutes, in order", keepsOrder},
 		{"silence is taken for a lost connection", noticesSilence},
 		{"segments have a table", showsSegments},
 		{"an unfenced worker ID has no window", showsUnfenced},
@@ -71,7 +79,8 @@ func chartsMove(t *testing.T, browser context.Context) {
 	const pixels = "[...document.querySelectorAll('.plot canvas')].map((canvas) => canvas.toDataURL())"
 	p.do(chromedp.Evaluate[chromedp.Void]("window.before = " + pixels))
 	s.load(1000, 5*time.Millisecond)
-	p.await(pixels + ".length === 4 && " + pixels + ".every((picture, i) => picture !== before[i])")
+	s.ask(time.Millisecond)
+	p.await(pixels + ".length === 6 && " + pixels + ".every((picture, i) => picture !== before[i])")
 	p.await("Number(document.querySelector('#chart-rate .value').innerText.replaceAll(',', '')) > 1000")
 	p.await("document.querySelector('#chart-rate .note').innerText !== '0 issued since the start'")
 	if got := evaluate[string](p, "document.querySelector('#chart-fill .note').innerText"); !strings.HasSuffix(got, " of 65,536 IDs are ready") {
@@ -97,14 +106,14 @@ func factsAreShown(t *testing.T, browser context.Context) {
 	}[s.generator.Stats().Guarantee]
 	for _, want := range []string{
 		"Worker ID\n0\nin datacenter 0", guarantee, "Layout\n28/5/17/13\ndelta counts units of 1 s",
-		"Epoch\n2026-01-01 00:00:00 UTC", "Last ID time\n2034-07-04 21:24:16 UTC\nin ", "Store of worker IDs\nfile:///var/lib/uidring",
+		"Epoch\n2026-01-01 00:00:00 UTC", "Layout ends\n2034-07-04 21:24:16 UTC\nin ", "Store of worker IDs\nfile:///var/lib/uidring",
 	} {
 		if !strings.Contains(facts, want) {
 			t.Errorf("facts are\n%s\nwant in them\n%s", facts, want)
 		}
 	}
-	if got := p.text("version"); got != "ID service v1.2.3" {
-		t.Errorf("version %q, want that of the program", got)
+	if got := p.text("version"); !strings.HasPrefix(got, "ids-1 · worker 0 · namespace orders · v1.2.3 · up ") {
+		t.Errorf("the head says %q, want host, worker, namespace, version and uptime", got)
 	}
 	want := evaluate[string](p, "document.querySelector('#worker-bits .bits').innerText.replace(/\\s/g, '')")
 	if delta := fmt.Sprintf("0%028b", s.generator.Stats().LastDelta); want != delta+strings.Repeat("0", 22)+strings.Repeat("·", 13) {
@@ -302,6 +311,11 @@ func formats(t *testing.T, browser context.Context) {
 		{"duration(90000)", "1 d 1 h"},
 		{"duration(8.5 * 365.2425 * 86400)", "8.5 years"},
 		{"duration(292e6 * 365.2425 * 86400)", "292,000,000 years"},
+		{"latency(0.00019)", "190 µs"},
+		{"latency(0.0000001)", "1 µs"},
+		{"latency(0.0009996)", "1 ms"},
+		{"latency(0.25)", "250 ms"},
+		{"latency(0)", "0 s"},
 		{"signed(-12.34)", "−12.3 s"},
 		{"signed(1.5)", "+1.5 s"},
 		{"signed(0)", "0 s"},
@@ -421,11 +435,11 @@ func pauses(t *testing.T, browser context.Context) {
 	p.await("document.getElementById('pause').hidden")
 	p.do(chromedp.KeyEvent(kb.Enter))
 	p.await(live + " && document.getElementById('trouble').hidden")
-	// Hidden for a minute, the page pauses by itself, and resumes when it is seen again. Its timers
-	// run at 1,000 times the speed here.
+	// Hidden for a minute, the page pauses by itself, and resumes when it is seen again. Its long
+	// timers run at 100 times the speed here.
 	p.do(chromedp.Evaluate[chromedp.Void](`{
 		const timer = window.setTimeout;
-		window.setTimeout = (f, ms) => timer(f, ms / 1000);
+		window.setTimeout = (f, ms) => timer(f, ms >= 30_000 ? ms / 100 : ms);
 		Object.defineProperty(document, 'hidden', {get: () => window.unseen, configurable: true});
 		window.unseen = true;
 		document.dispatchEvent(new Event('visibilitychange'));
@@ -456,17 +470,22 @@ func keepsOrder(t *testing.T, browser context.Context) {
 	p.await(shown)
 	// Charts of their own, which no picture shows.
 	times := func(name, readings string) []string {
-		return evaluate[[]string](p, fmt.Sprintf(`import('/assets/charts.js?%s').then(({add, interrupt, rows}) => {
-			const read = (time) => add({time, rate: 1, remaining: '1', capacity: '2', ahead: 0, windowLasts: 30});
+		return evaluate[[]string](p, fmt.Sprintf(`import('/assets/charts.js?%s').then(({add, interrupt, recall, rows}) => {
+			const point = {rate: 1, fill: 50, ahead: 0, windowLasts: 30, requests: 1, failed: 0, p99: 1};
+			const read = (time) => add({time, ...point});
+			const past = (...time) => recall({time, ...Object.fromEntries(Object.entries(point).map(([name, y]) => [name, time.map(() => y)]))});
 			%s
 			return rows(10_000).map(([time]) => time);
 		})`, name, readings))
 	}
-	if got := times("long", "for (let time = 0; time < 86_400; time++) read(time)"); len(got) != 301 || got[0] != "23:59:59" || got[300] != "23:54:59" {
-		t.Errorf("after a day there are %d readings, want those of the last 300 s", len(got))
+	if got := times("long", "for (let time = 0; time < 86_400; time++) read(time)"); len(got) != 901 || got[0] != "23:59:59" || got[900] != "23:44:59" {
+		t.Errorf("after a day there are %d readings, want the readings of the last 900 s", len(got))
 	}
 	if got := times("again", "read(9); read(10); interrupt(); read(10); read(11)"); !slices.Equal(got, []string{"00:00:11", "00:00:10", "00:00:09"}) {
 		t.Errorf("a reading that comes again after an interruption: %q, want each once", got)
+	}
+	if got := times("past", "read(9); interrupt(); past(8, 10, 11); read(11); read(12)"); !slices.Equal(got, []string{"00:00:12", "00:00:11", "00:00:10", "00:00:08"}) {
+		t.Errorf("a history after an interruption: %q, want its readings and the later ones", got)
 	}
 	if got := times("back", "read(3600); read(3601); read(10); read(11)"); !slices.Equal(got, []string{"00:00:11", "00:00:10"}) {
 		t.Errorf("a clock that was set back: %q, want what came after that", got)
@@ -515,15 +534,17 @@ func tellsOfLeases(t *testing.T, browser context.Context) {
 	p.await(shown)
 	for left, want := range map[float64]string{
 		30:  "30 s: real time left at this rate; 30 s of ID time",
-		0.1: "100 ms: real time left at this rate; 100 ms of ID time",
-		0:   "0 s: used up: when the ring is empty there are no IDs until the store of worker IDs answers",
+		0.1: "red 100 ms: real time left at this rate; 100 ms of ID time",
+		0:   "red 0 s: used up: when the ring is empty there are no IDs until the store of worker IDs answers",
 	} {
-		if got := evaluate[string](p, fmt.Sprintf(`import('/assets/charts.js?left=%[1]v').then(({mount, add}) => {
+		if got := evaluate[string](p, fmt.Sprintf(`import('/assets/charts.js?left=%[1]v').then(({introduce, mount, add}) => {
 			const box = document.body.appendChild(document.createElement('div'));
+			introduce({kept: 900, limits: {lease: 10}, layout: {sequence: 13}});
 			mount(box);
-			add({time: 1, rate: 0, issued: '0', remaining: '0', capacity: '65536', ahead: 0, window: %[1]v, windowLasts: %[1]v});
+			add({time: 1, rate: 0, issued: '0', retired: '0', remaining: '0', capacity: '65536', fill: 0, ahead: 0, window: %[1]v, windowLasts: %[1]v});
 			const told = (part) => box.querySelector('#chart-lease ' + part).innerText;
-			const text = told('.value') + ': ' + told('.note');
+			const red = box.querySelector('#chart-lease .value').classList.contains('bad') ? 'red ' : '';
+			const text = red + told('.value') + ': ' + told('.note');
 			box.remove();
 			return text;
 		})`, left)); got != want {
@@ -565,8 +586,8 @@ func announcesTheEnd(t *testing.T, browser context.Context) {
 	s := newService(t, cached.Config{Layout: layout, Epoch: epoch}, "")
 	p := open(t, browser, s, light)
 	p.await(shown)
-	want := "Less than a year is left: the layout ends on " + epoch.UTC().Add(1<<20*time.Second).Format("2006-01-02 15:04:05 UTC") + "."
-	if got := p.text("expiring"); got != want {
+	p.await(verdictIs("Issuing, layout ends soon"))
+	if got, want := p.text("verdict-more"), " on "+epoch.UTC().Add(1<<20*time.Second).Format(time.DateOnly); !strings.HasSuffix(" "+got, want) {
 		t.Errorf("the page says %q, want %q", got, want)
 	}
 }
@@ -576,7 +597,10 @@ func keyboard(t *testing.T, browser context.Context) {
 	p := open(t, browser, s, light)
 	p.await(shown)
 	var got []string
-	for range 8 {
+	p.await("document.querySelector('#servers-body tr') !== null")
+	want := []string{"Skip to content", "pause", "Last readings as a table", "servers-table", "id", "Decode", "draw", "get-curl-box", "get-python-box",
+		"/openapi.json", "/metrics", "Counters since the start", "uPlot", "eventsource-parser"}
+	for range want {
 		p.do(chromedp.KeyEvent(kb.Tab))
 		got = append(got, evaluate[string](p, "document.activeElement.id || document.activeElement.innerText"))
 		if outline := evaluate[string](p, "getComputedStyle(document.activeElement).outlineStyle"); outline != "solid" {
@@ -587,7 +611,6 @@ func keyboard(t *testing.T, browser context.Context) {
 			p.await("!document.getElementById('decoded').hidden")
 		}
 	}
-	want := []string{"Skip to content", "pause", "Last readings as a table", "id", "Decode", "draw", "uPlot", "eventsource-parser"}
 	if !slices.Equal(got, want) {
 		t.Errorf("Tab goes to %q, want %q", got, want)
 	}
@@ -634,26 +657,29 @@ func prints(t *testing.T, browser context.Context) {
 	}
 }
 
-func accessible(t *testing.T, browser context.Context) {
+// scan reports the violations of accessibility that axe finds.
+func (p *tab) scan(when string) {
+	p.t.Helper()
 	axe, err := os.ReadFile("testdata/npm/axe-core/axe.min.js")
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	scan := func(p *tab, when string) {
-		p.do(chromedp.Evaluate[chromedp.Void](string(axe) + "\n;void 0"))
-		for _, violation := range evaluate[[]string](p, `axe.run(document, {resultTypes: ['violations']}).then(({violations}) =>
-			violations.flatMap(({id, help, nodes}) => nodes.map((node) => id + ': ' + help + ': ' + node.html + ' ' + node.failureSummary)))`) {
-			t.Errorf("%s: %s", when, violation)
-		}
+	p.do(chromedp.Evaluate[chromedp.Void](string(axe) + "\n;void 0"))
+	for _, violation := range evaluate[[]string](p, `axe.run(document, {resultTypes: ['violations']}).then(({violations}) =>
+		violations.flatMap(({id, help, nodes}) => nodes.map((node) => id + ': ' + help + ': ' + node.html + ' ' + node.failureSummary)))`) {
+		p.t.Errorf("%s: %s", when, violation)
 	}
+}
+
+func accessible(t *testing.T, browser context.Context) {
 	public := newService(t, cached.Config{}, "")
 	public.withSegments("orders", "invoices")
 	for _, on := range []device{light, dark, phone} {
 		p := open(t, browser, public, on, slices.Concat(offline, []string{"400 (Bad Request)"})...)
 		p.await(shown)
-		p.do(chromedp.Click("#draw"), chromedp.Click("#readings summary"))
+		p.do(chromedp.Click("#draw"), chromedp.Click("#readings summary"), chromedp.Click("#internals summary"))
 		p.await("!document.getElementById('decoded').hidden && document.querySelector('#readings-body tr') !== null")
-		scan(p, on.name+", decoded")
+		p.scan(on.name + ", decoded")
 		if on == phone {
 			continue // the rest is as above, in the colours of light
 		}
@@ -661,7 +687,7 @@ func accessible(t *testing.T, browser context.Context) {
 		p.await("document.getElementById('decode-error').innerText !== ''")
 		public.stop()
 		p.await("!document.getElementById('trouble').hidden")
-		scan(p, on.name+", refused and disconnected")
+		p.scan(on.name + ", refused and disconnected")
 		public.start()
 	}
 	private := newService(t, cached.Config{}, "team "+secret+"\n")
@@ -670,6 +696,6 @@ func accessible(t *testing.T, browser context.Context) {
 		p.await("!document.getElementById('sign-in').hidden")
 		p.enter("not-the-token")
 		p.await("document.getElementById('sign-in-error').innerText !== ''")
-		scan(p, on.name+", sign in")
+		p.scan(on.name + ", sign in")
 	}
 }

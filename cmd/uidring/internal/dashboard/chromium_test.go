@@ -148,8 +148,8 @@ func (p *tab) complain(format string, args ...any) {
 	p.complaints = append(p.complaints, text)
 }
 
-// leave ends the requests of the page while its service still answers, so that none of them can
-// fail, and reports the complaints.
+// leave ends the requests of the page while its service still answers, so that they cannot fail,
+// and reports the complaints.
 func (p *tab) leave() {
 	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
 	defer cancel()
@@ -219,6 +219,12 @@ func (p *tab) text(id string) string {
 }
 
 const (
-	live  = "document.getElementById('state').dataset.state === 'live'"
-	shown = "document.querySelector('#worker-bits .bit') !== null"
+	live = "document.getElementById('state').dataset.state === 'live'"
+	// shown: the parts that come by themselves are there, and no longer move a button.
+	shown = "document.querySelector('#worker-bits .bit') !== null && !document.getElementById('servers').hidden"
 )
+
+// verdictIs is an expression for the title of the verdict.
+func verdictIs(title string) string {
+	return fmt.Sprintf("document.getElementById('verdict-title').innerText === %q", title)
+}

@@ -1,10 +1,10 @@
-// Package dashboard is the web page of a running ID service: live charts, a picture of the ID's
-// bits, and a box that parses IDs.
+// Package dashboard is the web page of a running ID service: whether it is all right, live charts,
+// the ring, the servers of the namespace, a picture of the ID's bits, and a box that parses IDs.
 //
 // "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of
-// server-sent events with the data of the page: an event "about", once, and then an event "stats"
-// per interval. The caller of [New] decides which clients may read it; the page asks for a bearer
-// token when it gets 401.
+// server-sent events with the data of the page: the events "about" and "history", once, then an
+// event "stats" per interval, and "servers" when the list of servers has changed. The caller of
+// [New] decides which clients may read it; the page asks for a bearer token when it gets 401.
 //
 // The page parses IDs and draws one through the API of the same server: GET /v1/parse/{id} and
 // GET /v1/id. It sends no request to other hosts; its Content-Security-Policy forbids them.
@@ -12,12 +12,17 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
@@ -25,15 +30,30 @@ import (
 
 // A Config configures the page.
 type Config struct {
-	// Stats reads the generator; required. The page calls it from one goroutine at a time, at most
-	// once per Interval, and only while a viewer is connected.
+	// Stats reads the generator; required. The page calls it, and the funcs below, from one
+	// goroutine at a time and at most once per Interval.
 	Stats func() cached.Stats
+	// Unready returns the title and detail of the problem of /readyz, and Refusal of the last
+	// request that got no ID. Both are empty if there is none. A nil func: there is never one.
+	Unready, Refusal func() (title, detail string)
+	// Metrics returns the metrics of the API's requests; nil: no charts of requests.
+	Metrics func() prometheus.Gatherer
 	// Allocator has the layout and epoch of the generator; required.
 	Allocator *bitsalloc.Allocator
 	// Segments are shown in a table; nil: no table.
 	Segments *segments.Set
-	// Version is the version of the program.
-	Version string
+	// Store lists the servers of the namespace; nil: no list. The page reads it at most every 10 s,
+	// and only while a viewer is connected.
+	Store assigner.Store
+	// Window is LeaseConfig.Window, and MaxAhead the MaxAhead of the generator. The page warns at a
+	// third of the window, and at MaxAhead or 10 min. Zero: 30 s, and no MaxAhead.
+	Window, MaxAhead time.Duration
+	// Version is the version of the program, Host the name of its host.
+	Version, Host string
+	// Namespace is the namespace of worker IDs.
+	Namespace string
+	// Tokens reports whether clients need a token.
+	Tokens bool
 	// StoreName describes the store of worker IDs, without secrets.
 	StoreName string
 	// Interval is the time from one reading to the next, 100 ms to 1 min; zero: 1 s.
@@ -46,9 +66,15 @@ type Config struct {
 	Done <-chan struct{}
 }
 
-// New returns the handler of "/", "/assets/…" and "/events". It panics with all mistakes of the
-// Config: its values never come from outside the program.
-func New(cfg Config) http.Handler {
+// A Page is the handler of "/", "/assets/…" and "/events".
+type Page struct {
+	handler http.Handler
+	stream  *stream
+}
+
+// New returns the page. It panics with all mistakes of the Config: its values never come from
+// outside the program.
+func New(cfg Config) *Page {
 	cfg.Interval = cmp.Or(cfg.Interval, time.Second)
 	cfg.Viewers = cmp.Or(cfg.Viewers, 64)
 	if err := cfg.check(); err != nil {
@@ -56,11 +82,32 @@ func New(cfg Config) http.Handler {
 	}
 	mux := http.NewServeMux()
 	serveFiles(mux)
-	mux.Handle("GET /events", newStream(cfg))
+	p := &Page{handler: secure(mux), stream: newStream(cfg)}
+	mux.Handle("GET /events", p.stream)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
 		problem(w, http.StatusNotFound, "The page has no such file.")
 	})
-	return secure(mux)
+	return p
+}
+
+// ServeHTTP answers a request.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+
+// Run keeps the history and lists the servers until ctx ends. Without it the history has the
+// readings of viewers only, and there is no list.
+func (p *Page) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	if p.stream.servers != nil {
+		group.Go(func() { p.stream.servers.run(ctx) })
+	}
+	for ctx.Err() == nil {
+		last := p.stream.feed.latest()
+		select {
+		case <-time.After(time.Until(p.stream.feed.due(last))):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // check reports all mistakes at once.

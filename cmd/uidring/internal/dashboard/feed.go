@@ -3,6 +3,7 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -12,65 +13,129 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
 
-// A feed reads the generator once per interval for all viewers. It has no goroutine: the first
-// viewer of an interval reads the generator, and the others get the same reading. Without viewers
-// there are no readings.
+// A feed reads the generator once per interval for the history and all viewers: the first to ask in
+// an interval reads the generator, and the others get the same reading.
 type feed struct {
-	stats    func() cached.Stats
-	segments *segments.Set
-	interval time.Duration
+	cfg    Config
+	limits limits
 
-	mu   sync.Mutex // held while a reading is taken
-	last *reading
+	mu      sync.Mutex // held while a reading is taken
+	last    *reading
+	recent  []*reading // of the last seconds, see recently; the oldest first
+	history history
+	failing bool // the last call to the store of worker IDs failed
 }
 
 // A reading is immutable.
 type reading struct {
-	at     time.Time
-	issued int64
-	event  []byte // in the form that viewers get
+	at      time.Time
+	stats   cached.Stats
+	traffic traffic
+	event   []byte // in the form that viewers get
 }
 
 // due returns the time of the next reading.
-func (f *feed) due(r *reading) time.Time { return r.at.Add(f.interval) }
+func (f *feed) due(r *reading) time.Time { return r.at.Add(f.cfg.Interval) }
 
 // latest returns the reading of this interval.
 func (f *feed) latest() *reading {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.current()
+}
+
+// past returns the history as an event.
+func (f *feed) past() []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.current()
+	return event("history", f.history)
+}
+
+func (f *feed) current() *reading {
 	if f.last == nil || !time.Now().Before(f.due(f.last)) {
-		f.last = f.read()
+		f.read()
 	}
 	return f.last
 }
 
-func (f *feed) read() *reading {
-	s := f.stats()
-	r := &reading{at: time.Now(), issued: s.Issued}
-	values := newStats(s, r.at)
-	// After a pause without viewers, the rate would be a mean over the pause, and look like the
-	// present rate.
-	if f.last != nil && r.at.Sub(f.last.at) < 3*f.interval {
-		rate := float64(r.issued-f.last.issued) / r.at.Sub(f.last.at).Seconds()
-		values.Rate = &rate
+func (f *feed) read() {
+	r := &reading{at: time.Now(), stats: f.cfg.Stats()}
+	if f.cfg.Metrics != nil {
+		r.traffic = readTraffic(f.cfg.Metrics())
 	}
-	for _, s := range f.segments.All() {
+	values := newStats(r)
+	// After a pause without readings, the rates would be means over the pause, and look like the
+	// present rates.
+	if f.last != nil && r.at.Sub(f.last.at) < 3*f.cfg.Interval {
+		f.rates(&values.point, r)
+	}
+	for _, s := range f.cfg.Segments.All() {
 		values.Segments = append(values.Segments, newSegment(s.Stats()))
 	}
+	values.Verdict = judge(f.situation(r, values.Segments))
 	r.event = event("stats", values)
-	return r
+	f.last = r
+	f.history.add(values.point)
+}
+
+// rates sets the values that need an earlier reading.
+func (f *feed) rates(p *point, r *reading) {
+	took := r.at.Sub(f.last.at).Seconds()
+	perSecond := func(n float64) number { return number(math.Round(n/took*10) / 10) }
+	p.Rate = perSecond(float64(r.stats.Issued - f.last.stats.Issued))
+	if f.cfg.Metrics != nil {
+		p.Requests = perSecond(r.traffic.answered - f.last.traffic.answered)
+		p.Refused = perSecond(r.traffic.refused - f.last.traffic.refused)
+		p.Failed = perSecond(r.traffic.failed - f.last.traffic.failed)
+		p.P99 = r.traffic.p99(f.recent[0].traffic)
+	}
+}
+
+// situation compares a reading with the readings before it.
+func (f *feed) situation(r *reading, segments []segmentStats) situation {
+	if f.last != nil {
+		switch before := f.last.stats; {
+		case r.stats.Renewals > before.Renewals || r.stats.WorkerID != before.WorkerID:
+			f.failing = false // after a failure too: a lost store fails again soon
+		case r.stats.RenewFailures > before.RenewFailures:
+			f.failing = true
+		}
+	}
+	f.recent = append(f.recent, r)
+	for len(f.recent) > 1 && r.at.Sub(f.recent[1].at) >= recently {
+		f.recent = f.recent[1:]
+	}
+	before := f.recent[0]
+	s := situation{
+		stats: r.stats, failing: f.failing, limits: f.limits,
+		issued:   r.stats.Issued - before.stats.Issued,
+		rejected: r.stats.RejectedTakes - before.stats.RejectedTakes,
+		failed:   r.traffic.failed - before.traffic.failed,
+	}
+	if f.cfg.Unready != nil {
+		s.unready.title, s.unready.detail = f.cfg.Unready()
+	}
+	if f.cfg.Refusal != nil {
+		s.refusal.title, s.refusal.detail = f.cfg.Refusal()
+	}
+	for _, each := range segments {
+		if each.Failing && each.Ranges == 0 {
+			s.segments = append(s.segments, each.Name)
+		}
+	}
+	return s
 }
 
 // stats is the event "stats". Integers are strings, since JavaScript rounds numbers above 2^53;
 // durations are in seconds.
 type stats struct {
-	Time         float64  `json:"time"` // seconds since 1970
-	Rate         *float64 `json:"rate"` // IDs per second; null in a first reading
-	WorkerID     int64    `json:"worker,string"`
-	DatacenterID int64    `json:"datacenter,string"`
-	Guarantee    string   `json:"guarantee"`
-	Window       *float64 `json:"window"`      // null without a fence
-	WindowLasts  *float64 `json:"windowLasts"` // null without a fence
+	Verdict verdict `json:"verdict"`
+	point
+	WorkerID     int64  `json:"worker,string"`
+	DatacenterID int64  `json:"datacenter,string"`
+	Guarantee    string `json:"guarantee"`
+	Window       number `json:"window"` // null without a fence
 
 	Capacity      int   `json:"capacity,string"`
 	Remaining     int   `json:"remaining,string"`
@@ -83,9 +148,8 @@ type stats struct {
 	Renewals      int64 `json:"renewals,string"`
 	RenewFailures int64 `json:"renewFailures,string"`
 
-	LastDelta int64   `json:"lastDelta,string"`
-	Ahead     float64 `json:"ahead"`
-	Expiring  bool    `json:"expiring"`
+	LastDelta int64 `json:"lastDelta,string"`
+	Expiring  bool  `json:"expiring"`
 
 	Segments []segmentStats `json:"segments,omitempty"`
 }
@@ -95,18 +159,26 @@ type segmentStats struct {
 	Last   int64  `json:"last,string"` // 0: none yet
 	Ranges int    `json:"ranges"`
 	Step   int64  `json:"step,string"`
+
+	Failing bool `json:"failing"` // the last call for a range failed
 }
 
 func newSegment(s segments.Stats) segmentStats {
-	return segmentStats{s.Name, s.Last, s.Ranges, s.Step}
+	return segmentStats{s.Name, s.Last, s.Ranges, s.Step, len(s.Sources) > 0 && s.Sources[0].Err != nil}
 }
 
-func newStats(s cached.Stats, at time.Time) *stats {
+// newStats returns the values of one reading. Rates need an earlier reading.
+func newStats(r *reading) *stats {
+	s := r.stats
 	values := &stats{
-		Time:          float64(at.UnixMilli()) / 1000,
+		point: point{
+			Time: seconds(r.at), Rate: none(), Fill: number(100 * float64(s.Remaining) / float64(s.Capacity)), Ahead: number(s.Ahead.Seconds()),
+			WindowLasts: none(), Requests: none(), Refused: none(), Failed: none(), P99: none(),
+		},
 		WorkerID:      s.WorkerID,
 		DatacenterID:  s.DatacenterID,
 		Guarantee:     s.Guarantee.String(),
+		Window:        none(),
 		Capacity:      s.Capacity,
 		Remaining:     s.Remaining,
 		Issued:        s.Issued,
@@ -118,12 +190,10 @@ func newStats(s cached.Stats, at time.Time) *stats {
 		Renewals:      s.Renewals,
 		RenewFailures: s.RenewFailures,
 		LastDelta:     s.LastDelta,
-		Ahead:         s.Ahead.Seconds(),
 		Expiring:      s.Expiring,
 	}
 	if s.Limit != assigner.Unlimited {
-		window, lasts := s.Window.Seconds(), s.WindowLasts.Seconds()
-		values.Window, values.WindowLasts = &window, &lasts
+		values.Window, values.WindowLasts = number(s.Window.Seconds()), number(s.WindowLasts.Seconds())
 	}
 	return values
 }
@@ -132,12 +202,20 @@ func newStats(s cached.Stats, at time.Time) *stats {
 // seconds.
 type about struct {
 	Version   string      `json:"version"`
+	Host      string      `json:"host"`
+	Namespace string      `json:"namespace"`
+	Started   number      `json:"started"` // seconds since 1970
+	Tokens    bool        `json:"tokens"`  // clients need one
 	Store     string      `json:"store"`
 	Layout    aboutLayout `json:"layout"`
 	Epoch     time.Time   `json:"epoch"`
 	Expires   time.Time   `json:"expires"` // when the delta field is used up at the pace of the clock
 	Interval  float64     `json:"interval"`
 	Heartbeat float64     `json:"heartbeat"` // the stream is never silent for longer
+	Kept      float64     `json:"kept"`      // the history reaches back so far
+	Limits    limits      `json:"limits"`
+	Requests  bool        `json:"requests"` // stats have the traffic of the API
+	Servers   bool        `json:"servers"`  // there are events "servers"
 }
 
 type aboutLayout struct {
@@ -148,15 +226,23 @@ type aboutLayout struct {
 	Unit       float64 `json:"unit"`
 }
 
-func newAbout(cfg Config) *about {
+func newAbout(cfg Config, started time.Time) *about {
 	return &about{
 		Version:   cfg.Version,
+		Host:      cfg.Host,
+		Namespace: cfg.Namespace,
+		Started:   seconds(started),
+		Tokens:    cfg.Tokens,
 		Store:     cfg.StoreName,
 		Layout:    newLayout(cfg.Allocator.Layout()),
 		Epoch:     cfg.Allocator.Epoch(),
 		Expires:   cfg.Allocator.Expires(),
 		Interval:  cfg.Interval.Seconds(),
 		Heartbeat: heartbeat.Seconds(),
+		Kept:      kept.Seconds(),
+		Limits:    newLimits(cfg),
+		Requests:  cfg.Metrics != nil,
+		Servers:   cfg.Store != nil,
 	}
 }
 

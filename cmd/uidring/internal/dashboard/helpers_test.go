@@ -3,13 +3,20 @@ package dashboard_test
 import (
 	"cmp"
 	"context"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
@@ -24,6 +31,9 @@ import (
 type service struct {
 	t         *testing.T
 	generator *cached.Generator
+	folder    string        // of the store of worker IDs
+	window    time.Duration // of the leases
+	version   string
 	alloc     *bitsalloc.Allocator
 	tokens    httpapi.Tokens
 	segments  *segments.Set // nil: none; applies when it starts
@@ -34,11 +44,25 @@ type service struct {
 	stop      func() // does nothing when it is stopped; closes tabs that cannot be without the service
 }
 
-// newService starts a service. tokens is the text of a token file; empty: no tokens are required.
+// newService starts a service with a store of its own. tokens is the text of a token file; empty:
+// no tokens are required.
 func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 	t.Helper()
-	s := &service{t: t, generator: testgen.Cached(t, cfg), interval: 200 * time.Millisecond, addr: "127.0.0.1:0", stop: func() {},
+	return newServiceWith(t, cfg, tokens, 30*time.Second)
+}
+
+// newServiceWith is newService with another window of leases.
+func newServiceWith(t *testing.T, cfg cached.Config, tokens string, window time.Duration) *service {
+	t.Helper()
+	s := &service{t: t, window: window, version: "v1.2.3", folder: filepath.Join(t.TempDir(), "ids"), interval: 200 * time.Millisecond, addr: "127.0.0.1:0", stop: func() {},
 		around: func(page http.Handler) http.Handler { return page }}
+	if err := os.Mkdir(s.folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Assigner == nil {
+		cfg.Assigner = s.leased("ids-1 pid 33")
+	}
+	s.generator = testgen.Cached(t, cfg)
 	var err error
 	if s.alloc, err = bitsalloc.New(cmp.Or(cfg.Layout, bitsalloc.Default()), cfg.Epoch); err != nil {
 		t.Fatal(err)
@@ -53,6 +77,28 @@ func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 	return s
 }
 
+// leased returns an assigner that leases from the service's store for an owner.
+func (s *service) leased(owner string) assigner.Assigner {
+	// The temporary folder may be kept in memory, which leases refuse otherwise.
+	return assigner.Leased(fileassigner.LeaseStore(s.folder), assigner.LeaseConfig{AllowUndurable: true, Owner: owner, Window: s.window})
+}
+
+// loseStore takes the store away, and returns a func that brings it back, at the latest when the
+// test ends.
+func (s *service) loseStore() (back func()) {
+	s.t.Helper()
+	move := func(from, to string) {
+		s.t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	move(s.folder, s.folder+".lost")
+	back = sync.OnceFunc(func() { move(s.folder+".lost", s.folder) })
+	s.t.Cleanup(back)
+	return back
+}
+
 func (s *service) url() string { return "http://" + s.addr }
 
 // start listens again, as another process would: with a page and an API of its own, and the same
@@ -60,13 +106,20 @@ func (s *service) url() string { return "http://" + s.addr }
 func (s *service) start() {
 	s.t.Helper()
 	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	var api *httpapi.Server
+	page := dashboard.New(dashboard.Config{
+		Stats: s.generator.Stats, Segments: s.segments, Allocator: s.alloc, Interval: s.interval, Done: done,
+		Unready: func() (title, detail string) { return api.Unready() }, Refusal: func() (title, detail string) { return api.Refusal() },
+		Metrics: func() prometheus.Gatherer { return api.RequestMetrics() },
+		Store:   fileassigner.LeaseStore(s.folder), StoreName: "file:///var/lib/uidring", Window: s.window, Tokens: s.tokens.Len() > 0,
+		Version: s.version, Host: "ids-1", Namespace: "orders",
+	})
 	api, err := httpapi.New(httpapi.Config{
 		Generator: s.generator,
 		Segments:  s.segments,
 		Tokens:    func() httpapi.Tokens { return s.tokens },
-		Page: s.around(dashboard.New(dashboard.Config{
-			Stats: s.generator.Stats, Segments: s.segments, Allocator: s.alloc, Version: "v1.2.3", StoreName: "file:///var/lib/uidring", Interval: s.interval, Done: done,
-		})),
+		Page:      s.around(page),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -77,6 +130,8 @@ func (s *service) start() {
 	}
 	s.addr = listener.Addr().String()
 	web := &http.Server{Handler: api, ReadHeaderTimeout: time.Second, WriteTimeout: time.Second}
+	var group sync.WaitGroup
+	group.Go(func() { page.Run(ctx) })
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(listener) }()
 	s.stop = func() {
@@ -87,12 +142,14 @@ func (s *service) start() {
 			}
 		}
 		close(done)
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		if err := web.Shutdown(ctx); err != nil {
+		ending, end := context.WithTimeout(context.Background(), 5*time.Second)
+		defer end()
+		if err := web.Shutdown(ending); err != nil {
 			s.t.Errorf("shutdown: %v", err)
 		}
 		<-ended
+		cancel()
+		group.Wait()
 	}
 }
 
@@ -109,20 +166,45 @@ func (s *service) withSegments(names ...string) {
 // load draws up to n IDs at a time until the test ends.
 func (s *service) load(n int, every time.Duration) {
 	s.t.Helper()
+	dst := make([]int64, n)
+	s.repeat(every, func(context.Context, int) {
+		_, _ = s.generator.Fill(dst[:1+rand.IntN(n)]) // there may be no IDs, which the page shows
+	})
+}
+
+// ask sends requests to the API until the test ends, one in fifty of them wrong.
+func (s *service) ask(every time.Duration) {
+	s.t.Helper()
+	s.repeat(every, func(ctx context.Context, n int) {
+		path := "/v1/ids?n=10"
+		if n%50 == 49 {
+			path = "/v1/ids?n=0"
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+path, nil)
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		if answer, err := http.DefaultClient.Do(r); err == nil { // else the service is stopped
+			_, _ = io.Copy(io.Discard, answer.Body)
+			_ = answer.Body.Close()
+		}
+	})
+}
+
+// repeat calls do with 0, 1, 2 … until the test ends, and waits for the last call.
+func (s *service) repeat(every time.Duration, do func(ctx context.Context, n int)) {
+	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		dst := make([]int64, n)
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
-		for {
+		for n := 0; ; n++ {
 			select {
 			case <-ticker.C:
-				if _, err := s.generator.Fill(dst[:1+rand.IntN(n)]); err != nil {
-					s.t.Errorf("load: %v", err)
-					return
-				}
+				do(ctx, n)
 			case <-ctx.Done():
 				return
 			}

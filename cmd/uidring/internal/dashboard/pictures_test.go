@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
 // Pictures of the page are taken by
@@ -29,32 +31,71 @@ import (
 var pictures = flag.String("pictures", "", "folder that screenshots of the page are written to")
 
 func takePictures(t *testing.T, browser context.Context) {
-	s := newService(t, cached.Config{DatacenterID: 21}, "")
+	build, _ := debug.ReadBuildInfo()
+	prepare := func(window time.Duration) *service {
+		s := newServiceWith(t, cached.Config{DatacenterID: 21}, "", window)
+		for _, owner := range []string{"ids-2 pid 4711", "ids-3 pid 982"} {
+			testgen.Cached(t, cached.Config{DatacenterID: 21, Assigner: s.leased(owner)})
+		}
+		s.stop()
+		s.interval = time.Second
+		s.version = build.Main.Version // the pictures in docs tell no lies
+		s.start()
+		return s
+	}
+	s := prepare(30 * time.Second)
+	show := func(name string, on device, height int64, until ...string) {
+		p := open(t, browser, s, on, slices.Concat(offline, []string{"401 (Unauthorized)"})...)
+		p.do(chromedp.EmulateViewport(on.width, height))
+		for _, each := range until {
+			p.await(each)
+		}
+		p.picture(name)
+		p.close()
+	}
+	show("empty", light, 2600, shown)
 	s.load(200, 20*time.Millisecond)
-	for _, on := range []device{light, dark, phone} {
+	s.ask(5 * time.Millisecond)
+	for _, on := range []device{light, dark, phone} { // the first waits longer than one await may
 		p := open(t, browser, s, on, offline...)
-		p.do(chromedp.EmulateViewport(on.width, 1840)) // down to the decoded ID
+		p.do(chromedp.EmulateViewport(on.width, map[device]int64{light: 2058, dark: 2058, phone: 4400}[on]))
 		p.await(shown)
-		p.await("document.querySelector('#chart-rate .range').innerText.endsWith(' in the last 25 s')")
+		p.await("/ in the last ([345]. s|.* min.*)$/.test(document.querySelector('#chart-rate .range').innerText)")
+		p.await("/ in the last (5. s|.* min.*)$/.test(document.querySelector('#chart-rate .range').innerText)")
 		p.do(chromedp.Click("#draw"))
 		p.await("!document.getElementById('decoded').hidden")
 		p.picture("page-" + on.name)
+		p.close()
 	}
-	p := open(t, browser, s, light, slices.Concat(offline, []string{"400 (Bad Request)"})...)
+	s = prepare(5 * time.Second)
+	s.load(300, 10*time.Millisecond)
+	s.ask(5 * time.Millisecond)
+	show("servers", light, 1500, shown)
+	back := s.loseStore()
+	show("store-lost", light, 1500, verdictIs("Store unreachable"))
+	show("store-lost-dark", dark, 1500, verdictIs("Store unreachable"))
+	show("not-issuing", light, 1500, verdictIs("Not issuing"), "document.querySelector('#servers-note').innerText.includes('does not answer')")
+	show("not-issuing-dark", dark, 1500, verdictIs("Not issuing"))
+	show("not-issuing-phone", phone, 1500, verdictIs("Not issuing"))
+	back()
+	s.stop()
+	s.start()
+	p := open(t, browser, s, light, offline...)
 	p.await(shown)
-	p.decode("nonsense")
-	p.await("document.getElementById('decode-error').innerText !== ''")
-	p.picture("page-error")
 	s.stop()
 	p.await("document.getElementById('trouble-text').innerText === 'The service cannot be reached.'")
-	p.picture("page-disconnected")
-	s.start()
+	p.picture("disconnected")
 
-	p = open(t, browser, newService(t, cached.Config{}, "team "+secret+"\n"), dark, "401 (Unauthorized)")
+	s = newService(t, cached.Config{}, "team "+secret+"\n")
+	p = open(t, browser, s, dark, "401 (Unauthorized)")
 	p.await("!document.getElementById('sign-in').hidden")
 	p.enter("not-the-token")
 	p.await("document.getElementById('sign-in-error').innerText !== ''")
-	p.picture("page-sign-in")
+	p.picture("sign-in")
+	p.enter(secret)
+	p.do(chromedp.EmulateViewport(dark.width, 2600))
+	p.await(shown)
+	p.picture("signed-in")
 }
 
 func (p *tab) picture(name string) {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"time"
@@ -17,19 +18,24 @@ const (
 // A stream is the handler of /events. A viewer that reads slowly misses readings: nothing is queued
 // for it.
 type stream struct {
-	feed   feed
-	about  []byte
-	places chan struct{} // one for each viewer
-	done   <-chan struct{}
+	feed    feed
+	servers *servers // nil: no list
+	about   []byte
+	places  chan struct{} // one for each viewer
+	done    <-chan struct{}
 }
 
 func newStream(cfg Config) *stream {
-	return &stream{
-		feed:   feed{stats: cfg.Stats, segments: cfg.Segments, interval: cfg.Interval},
-		about:  event("about", newAbout(cfg)),
+	s := &stream{
+		feed:   feed{cfg: cfg, limits: newLimits(cfg)},
+		about:  event("about", newAbout(cfg, time.Now())),
 		places: make(chan struct{}, cfg.Viewers),
 		done:   cfg.Done,
 	}
+	if cfg.Store != nil {
+		s.servers = &servers{store: cfg.Store, alloc: cfg.Allocator, asked: make(chan struct{}, 1), last: serverList{Servers: []server{}}}
+	}
+	return s
 }
 
 // ServeHTTP sends the stream, to at most Viewers at a time.
@@ -60,10 +66,11 @@ func (s *stream) send(w http.ResponseWriter, r *http.Request) {
 		_, err := w.Write(text)
 		return err == nil && conn.Flush() == nil
 	}
-	if !write(s.about) {
+	if !write(s.about) || !write(s.feed.past()) {
 		return
 	}
 	var seen *reading
+	var list []byte // of servers, as sent last
 	for {
 		text := []byte(":\n\n") // a comment: the heartbeat
 		if now := s.feed.latest(); now != seen {
@@ -71,6 +78,13 @@ func (s *stream) send(w http.ResponseWriter, r *http.Request) {
 		}
 		if !write(text) {
 			return
+		}
+		if s.servers != nil {
+			if now := s.servers.latest(); !bytes.Equal(now, list) {
+				if list = now; !write(list) {
+					return
+				}
+			}
 		}
 		select {
 		case <-time.After(min(time.Until(s.feed.due(seen)), heartbeat)):

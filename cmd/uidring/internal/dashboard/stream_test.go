@@ -92,6 +92,11 @@ func TestEventsAreExact(t *testing.T) {
 		h := dashboard.New(dashboard.Config{
 			Allocator: allocator(t, bitsalloc.Snowflake()),
 			Version:   "v1.2.3",
+			Host:      "ids-1",
+			Namespace: "orders",
+			Tokens:    true,
+			Window:    time.Minute,
+			MaxAhead:  time.Minute,
 			StoreName: "file:///ids",
 			Stats: func() cached.Stats {
 				calls++
@@ -107,15 +112,22 @@ func TestEventsAreExact(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		v.end(t)
-		stats := `"worker":"7","datacenter":"0","guarantee":"fenced","window":60,"windowLasts":1.5,` +
+		stats := `"fill":61.035156,"ahead":-2.5,"windowLasts":1.5,"requests":null,"refused":null,"failed":null,"p99":null,` +
+			`"worker":"7","datacenter":"0","guarantee":"fenced","window":60,` +
 			`"capacity":"65536","remaining":"40000","issued":"%d","retired":"3",` +
 			`"paddingPasses":"5","inlinePads":"6","rejectedTakes":"8","rejectedPuts":"10","renewals":"11","renewFailures":"12",` +
-			`"lastDelta":"1152921504606846977","ahead":-2.5,"expiring":true}` + "\n\n"
+			`"lastDelta":"1152921504606846977","expiring":true}` + "\n\n"
+		const verdict = `{"verdict":{"level":"warn","title":"Issuing, lease window low","more":": 1 s left",` +
+			`"detail":"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst."},`
 		want := "event: about\n" +
-			`data: {"version":"v1.2.3","store":"file:///ids","layout":{"delta":41,"datacenter":0,"worker":10,"sequence":12,"unit":0.001},` +
-			`"epoch":"2026-01-01T00:00:00Z","expires":"2095-09-07T15:47:35.552Z","interval":1,"heartbeat":5}` + "\n\n" +
-			"event: stats\n" + `data: {"time":946684800,"rate":null,` + fmt.Sprintf(stats, 1<<60+500) +
-			"event: stats\n" + `data: {"time":946684801,"rate":500,` + fmt.Sprintf(stats, 1<<60+1000)
+			`data: {"version":"v1.2.3","host":"ids-1","namespace":"orders","started":946684800,"tokens":true,"store":"file:///ids",` +
+			`"layout":{"delta":41,"datacenter":0,"worker":10,"sequence":12,"unit":0.001},` +
+			`"epoch":"2026-01-01T00:00:00Z","expires":"2095-09-07T15:47:35.552Z","interval":1,"heartbeat":5,"kept":900,` +
+			`"limits":{"lease":20,"ahead":60,"behind":-180,"p99":0.5},"requests":false,"servers":false}` + "\n\n" +
+			"event: history\n" + `data: {"time":[946684800],"rate":[null],"fill":[61.035156],"ahead":[-2.5],"windowLasts":[1.5],` +
+			`"requests":[null],"refused":[null],"failed":[null],"p99":[null]}` + "\n\n" +
+			"event: stats\n" + `data: ` + verdict + `"time":946684800,"rate":null,` + fmt.Sprintf(stats, 1<<60+500) +
+			"event: stats\n" + `data: ` + verdict + `"time":946684801,"rate":500,` + fmt.Sprintf(stats, 1<<60+1000)
 		if got := v.body.String(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
@@ -132,7 +144,7 @@ func TestWithoutAFenceThereIsNoWindow(t *testing.T) {
 		cfg, _ := counted(t)
 		v := look(dashboard.New(cfg), &viewer{})
 		v.end(t)
-		if v.count(`"window":null,"windowLasts":null`) != 1 {
+		if v.count(`"windowLasts":null`) != 1 || v.count(`"window":null`) != 1 {
 			t.Errorf("got %s, want a reading without a window", v.body.String())
 		}
 	})
@@ -145,7 +157,7 @@ func TestALostWorkerIDHasNoTimeLeft(t *testing.T) {
 		cfg.Stats = func() cached.Stats { return cached.Stats{Limit: 9} }
 		v := look(dashboard.New(cfg), &viewer{})
 		v.end(t)
-		if v.count(`"window":0,"windowLasts":0`) != 1 {
+		if v.count(`"windowLasts":0,`) != 1 || v.count(`"window":0,`) != 1 {
 			t.Errorf("got %s, want a reading with a window of nothing", v.body.String())
 		}
 	})
@@ -201,8 +213,9 @@ func TestASlowViewerMissesReadingsAndHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := counted(t)
 		h := dashboard.New(cfg)
-		slow, quick := &viewer{hold: make(chan struct{}, 2)}, &viewer{}
+		slow, quick := &viewer{hold: make(chan struct{}, 3)}, &viewer{}
 		slow.hold <- struct{}{} // "about"
+		slow.hold <- struct{}{} // "history"
 		slow.hold <- struct{}{} // the first reading
 		look(h, slow)
 		look(h, quick)
@@ -241,7 +254,7 @@ func TestTheStreamIsNeverSilentForLong(t *testing.T) {
 			}
 		}
 		// At 0, 5, 10, 12, 17, 22, 24 s.
-		want := "event: about event: stats : : event: stats : : event: stats"
+		want := "event: about event: history event: stats : : event: stats : : event: stats"
 		if strings.Join(got, " ") != want {
 			t.Errorf("got %v, want %s", got, want)
 		}
@@ -255,8 +268,8 @@ func TestAWriteHasTenSeconds(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		v.end(t)
-		if fmt.Sprint(v.deadlines) != "[10s 10s 10s 10s]" {
-			t.Errorf("deadlines of writes %v, want 10s for each of four", v.deadlines)
+		if fmt.Sprint(v.deadlines) != "[10s 10s 10s 10s 10s]" {
+			t.Errorf("deadlines of writes %v, want 10s for each of five", v.deadlines)
 		}
 		failing := look(dashboard.New(cfg), &viewer{broken: true})
 		select {

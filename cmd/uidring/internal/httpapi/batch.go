@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/uidring/uidring"
 )
@@ -21,12 +22,26 @@ type span struct {
 	n     int
 }
 
+// add adds n consecutive IDs. IDs that follow the last span lengthen it.
+func (b *batch) add(first int64, n int) {
+	if last := len(b.spans) - 1; last >= 0 && b.spans[last].first+int64(b.spans[last].n) == first {
+		b.spans[last].n += n
+		return
+	}
+	b.spans = append(b.spans, span{first, n})
+}
+
 func newBatch() *batch { return &batch{buf: make([]byte, 0, chunk)} }
 
 // length returns the number of bytes that write writes.
 func (b *batch) length(l layout) int {
 	n, bytes := 0, 0
 	for _, s := range b.spans {
+		if l.count != "" {
+			n++
+			bytes += span{s.first, 1}.width(l.form) + len(l.count) + span{int64(s.n), 1}.width(form{})
+			continue
+		}
 		n += s.n
 		bytes += s.width(l.form)
 	}
@@ -57,7 +72,11 @@ func (b *batch) write(w http.ResponseWriter, l layout) {
 	buf := append(b.buf, l.head...)
 	between := ""
 	for _, s := range b.spans {
-		for i := range int64(s.n) {
+		items := s.n
+		if l.count != "" {
+			items = 1
+		}
+		for i := range int64(items) {
 			if len(buf) > chunk-64 {
 				if _, err := w.Write(buf); err != nil {
 					return
@@ -65,6 +84,9 @@ func (b *batch) write(w http.ResponseWriter, l layout) {
 				buf = buf[:0]
 			}
 			buf = l.form.append(append(buf, between...), uidring.ID(s.first+i))
+			if l.count != "" {
+				buf = strconv.AppendInt(append(buf, l.count...), int64(s.n), 10)
+			}
 			between = l.between
 		}
 	}

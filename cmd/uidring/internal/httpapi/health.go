@@ -19,13 +19,18 @@ func alive(w http.ResponseWriter, _ *http.Request, _ client) *problem {
 
 // ready handles GET /readyz.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ client) *problem {
-	if s.draining.Load() {
-		return stopping
-	}
-	if p := s.readiness.look(s.usable); p != nil {
+	if p := s.unready(); p != nil {
 		return p
 	}
 	return writeText(w, "ready\n")
+}
+
+// unready returns the reason why the server is not ready, or nil.
+func (s *Server) unready() *problem {
+	if s.draining.Load() {
+		return stopping
+	}
+	return s.readiness.look(s.usable)
 }
 
 // usable returns the problem that a request for an ID would get now, or nil. An empty ring alone is

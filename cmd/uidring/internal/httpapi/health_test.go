@@ -13,6 +13,9 @@ import (
 // wantReady asks /readyz; name is the problem, or empty.
 func wantReady(t *testing.T, s *Server, name string) {
 	t.Helper()
+	if title, detail := s.Unready(); (title == "") != (name == "") || (detail == "") != (name == "") {
+		t.Errorf("Unready returns %q and %q, want the texts of problem %q", title, detail, name)
+	}
 	w := call(s, "/readyz")
 	if name == "" {
 		if w.Code != 200 || w.Body.String() != "ready\n" {
@@ -51,14 +54,14 @@ func TestReadyAgainWhenTheStoreIsBack(t *testing.T) {
 	}
 	restore()
 	poll.Until(t, "ready", func() bool { return call(s, "/readyz").Code == 200 })
-	if s.shortage.Load() == nil {
-		t.Error("the refusal is forgotten, so the test shows nothing")
+	if title, _ := s.Refusal(); title != noLease.title {
+		t.Errorf("the last refusal is %q, want %q: without it the test shows nothing", title, noLease.title)
 	}
 	if w := call(s, "/v1/id"); w.Code != 200 {
 		t.Errorf("/v1/id once ready: %d, want 200", w.Code)
 	}
-	if short := s.shortage.Load(); short != nil {
-		t.Errorf("%v is remembered after a success", short.err)
+	if title, detail := s.Refusal(); title != "" || detail != "" {
+		t.Errorf("%q, %q is remembered after a success", title, detail)
 	}
 }
 

@@ -73,6 +73,7 @@ type Server struct {
 	batches   sync.Pool // of *batch
 	draining  atomic.Bool
 	readiness readiness
+	metrics   *metrics
 }
 
 // New checks cfg, reports all mistakes at once, and returns the API.
@@ -93,7 +94,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
-	s.routes = s.newRoutes(metrics)
+	s.metrics, s.routes = metrics, s.newRoutes(metrics)
 	return s, nil
 }
 

@@ -132,7 +132,7 @@ func (s *supply) reserve(ctx context.Context, b *batch, n int) error {
 			}
 			return err
 		}
-		b.spans = append(b.spans, span{first, got})
+		b.add(first, got)
 		n -= got
 	}
 	if s.shortage.Load() != nil {

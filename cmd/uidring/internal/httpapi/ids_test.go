@@ -79,6 +79,10 @@ func TestIDsAreWrittenAsAsked(t *testing.T) {
 				return a.Base32() + "\n" + b.Base32() + "\n" + c.Base32() + "\n"
 			}},
 			{"/v1/ids?n=3", "application/octet-stream", "application/octet-stream", func(a, b, c uidring.ID) string { return eight(a, b, c) }},
+			{"/v1/ids?n=3&form=ranges", "", "application/json", func(a, _, _ uidring.ID) string {
+				return fmt.Sprintf("{\"ranges\":[{\"first\":\"%d\",\"count\":3}]}\n", a)
+			}},
+			{"/v1/ids?n=2&form=ranges", "text/plain", "text/plain; charset=utf-8", func(a, _, _ uidring.ID) string { return a.String() + " 2\n" }},
 		} {
 			r := request(t, "GET", url+row.path)
 			if row.accept != "" {
@@ -160,6 +164,9 @@ func TestWrongRequests(t *testing.T) {
 		{"/v1/id?form=BASE32", "", 400, "bad-request", `Parameter form is "BASE32", allowed: decimal, base32, base62.`},
 		{"/v1/id?form=decimal", "application/octet-stream", 400, "bad-request",
 			`Parameter form is given, but application/octet-stream has one form only: 8 bytes, big-endian.`},
+		{"/v1/id?form=ranges", "", 400, "bad-request", `Parameter form is "ranges", allowed: decimal, base32, base62.`},
+		{"/v1/ids?n=1&form=Ranges", "", 400, "bad-request", `Parameter form is "Ranges", allowed: decimal, base32, base62, ranges.`},
+		{"/v1/parse/1?form=ranges", "", 400, "bad-request", `Parameter form is "ranges", allowed: decimal, base32, base62.`},
 		{"/v1/id", "text/html", 406, "not-acceptable", `Accept allows none of application/json, text/plain, application/octet-stream.`},
 		{"/", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
 		{"/v1/id/", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
@@ -207,8 +214,12 @@ func TestBatchesOfAllSizes(t *testing.T) {
 	})})
 	drawn := []int64{0}
 	for _, n := range []int{1, 2, 255, 256, 257, 1024, 1025, 4095, 4096, 4097, 20_000, 100_000} {
-		for _, accept := range []string{"application/json", "text/plain", "application/octet-stream"} {
-			w := call(s, "/v1/ids?n="+strconv.Itoa(n), "Accept", accept)
+		for _, accept := range []string{"application/json", "text/plain", "application/octet-stream", asRanges} {
+			url := "/v1/ids?n=" + strconv.Itoa(n)
+			if accept == asRanges {
+				url += "&form=ranges"
+			}
+			w := call(s, url, "Accept", accept)
 			ids := decode(t, accept, w.Body.String())
 			if w.Code != 200 || len(ids) != n || n > 1 && w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
 				t.Fatalf("n=%d as %s: %d, %d IDs, Content-Length %s of %d bytes", n, accept, w.Code, len(ids), w.Header().Get("Content-Length"), w.Body.Len())
@@ -223,6 +234,9 @@ func TestBatchesOfAllSizes(t *testing.T) {
 	}
 }
 
+// asRanges accepts JSON, with form=ranges in the URL.
+const asRanges = "application/json, text/plain;q=0.5"
+
 // decode reads a body as a client would.
 func decode(t *testing.T, accept, body string) (ids []int64) {
 	t.Helper()
@@ -231,6 +245,22 @@ func decode(t *testing.T, accept, body string) (ids []int64) {
 	case "application/octet-stream":
 		for chunk := range slices.Chunk([]byte(body), 8) {
 			ids = append(ids, int64(binary.BigEndian.Uint64(chunk)))
+		}
+		return ids
+	case asRanges:
+		var many struct {
+			Ranges []struct {
+				First int64 `json:",string"`
+				Count int64
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &many); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range many.Ranges {
+			for i := range r.Count {
+				ids = append(ids, r.First+i)
+			}
 		}
 		return ids
 	case "application/json":
@@ -380,6 +410,7 @@ func FuzzLength(f *testing.F) {
 			{head: many.head, between: `","`, tail: many.tail, form: form{0, appendDecimal}},
 			{between: "\n", tail: "\n", form: form{13, appendBase32}},
 			{form: form{8, appendBinary}},
+			rangesJSON, rangesText,
 		} {
 			w := &sink{header: make(http.Header)}
 			if b.write(w, l); w.body != b.length(l) {

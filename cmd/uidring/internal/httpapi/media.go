@@ -13,11 +13,12 @@ import (
 	"github.com/uidring/uidring"
 )
 
-// A layout is the format of a body with IDs.
+// A layout is the format of a body with IDs, or with ranges of consecutive IDs.
 type layout struct {
 	contentType         string
 	head, between, tail string
 	form                form
+	count               string // between the first ID of a range and its length; "": the body has each ID
 }
 
 // A form is the text or binary form of an ID.
@@ -26,12 +27,20 @@ type form struct {
 	append func(dst []byte, id uidring.ID) []byte
 }
 
-// A shape is the JSON text around IDs.
-type shape struct{ head, tail string }
+// A shape is the JSON text around IDs, and the values of the parameter form.
+type shape struct{ head, tail, forms string }
+
+// rangeForm is the value of form that asks for ranges.
+const rangeForm = "ranges"
+
+const textForms = "decimal, base32, base62"
 
 var (
-	one  = shape{`{"id":"`, "\"}\n"}
-	many = shape{`{"ids":["`, "\"]}\n"}
+	one  = shape{`{"id":"`, "\"}\n", textForms}
+	many = shape{`{"ids":["`, "\"]}\n", textForms + ", " + rangeForm}
+
+	rangesJSON = layout{"application/json", `{"ranges":[{"first":"`, `},{"first":"`, "}]}\n", form{0, appendDecimal}, `","count":`}
+	rangesText = layout{"text/plain; charset=utf-8", "", "\n", "\n", form{0, appendDecimal}, " "}
 )
 
 // negotiate returns the layout that the client asks for: the media type by Accept, the form by the
@@ -47,9 +56,15 @@ func negotiate(r *http.Request, query url.Values, s shape) (layout, *problem) {
 		}
 		return layout{contentType: "application/octet-stream", form: form{8, appendBinary}}, nil
 	}
+	if s == many && query.Get("form") == rangeForm {
+		if subtype == "plain" {
+			return rangesText, nil
+		}
+		return rangesJSON, nil
+	}
 	f, ok := textForm(query)
 	if !ok {
-		return layout{}, badForm(query)
+		return layout{}, badForm(query, s.forms)
 	}
 	if subtype == "plain" {
 		return layout{contentType: "text/plain; charset=utf-8", between: "\n", tail: "\n", form: f}, nil
@@ -94,8 +109,8 @@ func textForm(query url.Values) (f form, ok bool) {
 	return form{0, appendDecimal}, !query.Has("form")
 }
 
-func badForm(query url.Values) *problem {
-	return badRequest.because("Parameter form is %q, allowed: decimal, base32, base62.", excerpt(query.Get("form")))
+func badForm(query url.Values, allowed string) *problem {
+	return badRequest.because("Parameter form is %q, allowed: %s.", excerpt(query.Get("form")), allowed)
 }
 
 func appendDecimal(dst []byte, id uidring.ID) []byte { return strconv.AppendInt(dst, int64(id), 10) }

@@ -16,6 +16,7 @@ import (
 // metrics holds the metrics of the process, the generator and the requests.
 type metrics struct {
 	registry *prometheus.Registry
+	http     *prometheus.Registry // of requests and duration only
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 }
@@ -23,6 +24,7 @@ type metrics struct {
 func newMetrics(cfg Config) (*metrics, error) {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
+		http:     prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "uidring_http_requests_total",
 			Help: "Requests answered, by route and status code.",
@@ -33,6 +35,7 @@ func newMetrics(cfg Config) (*metrics, error) {
 			Buckets: []float64{50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3, 500e-3, 2},
 		}, []string{"route"}),
 	}
+	m.http.MustRegister(m.requests, m.duration) // a new registry has no other collectors
 	all := []prometheus.Collector{
 		collectors.NewBuildInfoCollector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		generators.NewCollector(cfg.Generator.Stats, nil), m.requests, m.duration,

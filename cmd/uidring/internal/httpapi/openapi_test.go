@@ -70,6 +70,10 @@ func visits(t *testing.T) (list []visit) {
 	}
 	add(normal, "/v1/ids", "/v1/ids?n=1000&form=base32", 200)
 	add(normal, "/v1/ids", "/v1/ids?n=1000&form=base62", 200)
+	for path, route := range map[string]string{"/v1/ids": "/v1/ids", ordersPath: segmentRoute} {
+		add(normal, route, path+"?n=1000&form=ranges", 200)
+		add(normal, route, path+"?n=1000&form=ranges", 200, "Accept", "text/plain")
+	}
 	for _, accept := range []string{"application/json", "text/plain", "application/octet-stream"} {
 		add(normal, segmentRoute, ordersPath, 200, "Accept", accept)
 	}

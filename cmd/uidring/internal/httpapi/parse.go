@@ -21,7 +21,7 @@ func (s *Server) parse(w http.ResponseWriter, r *http.Request, c client) *proble
 		return p
 	}
 	if _, ok := textForm(query); !ok {
-		return badForm(query)
+		return badForm(query, textForms)
 	}
 	id, err := idtext.Form(query.Get("form")).Read(strings.TrimPrefix(r.URL.Path, parsePath))
 	if err != nil {

@@ -66,6 +66,7 @@ func TestSegmentsCountInAllForms(t *testing.T) {
 		{"?form=base32", "text/plain", "text/plain; charset=utf-8", "0000000000007\n"},
 		{"?n=2&form=decimal", "text/plain", "text/plain; charset=utf-8", "8\n9\n"},
 		{"?n=2", "application/octet-stream", "application/octet-stream", "\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x0b"},
+		{"?n=100&form=ranges", "text/plain", "text/plain; charset=utf-8", "12 100\n"},
 	} {
 		w := call(s, ordersPath+row.query, "Accept", row.accept)
 		if w.Code != 200 || w.Body.String() != row.body || w.Header().Get("Content-Type") != row.contentType {
@@ -77,8 +78,8 @@ func TestSegmentsCountInAllForms(t *testing.T) {
 	if head.Code != 200 || head.Body.Len() > 0 {
 		t.Errorf("HEAD: %d, %q; want 200 without a body", head.Code, head.Body)
 	}
-	if body := call(s, ordersPath).Body.String(); body != `{"id":"12"}`+"\n" {
-		t.Errorf("after HEAD: %s, want the ID 12", body)
+	if body := call(s, ordersPath).Body.String(); body != `{"id":"112"}`+"\n" {
+		t.Errorf("after HEAD: %s, want the ID 112", body)
 	}
 }
 
@@ -115,6 +116,7 @@ func TestWrongRequestsForSegments(t *testing.T) {
 		{ordersPath + "?n=1&n=2", "", "bad-request", "Parameter n is given 2 times, allowed: once."},
 		{ordersPath + "?m=1", "", "bad-request", "The query has an unknown parameter, allowed: n, form."},
 		{ordersPath + "?form=hex", "", "bad-request", `Parameter form is "hex", allowed: decimal, base32, base62.`},
+		{ordersPath + "?n=2&form=hex", "", "bad-request", `Parameter form is "hex", allowed: decimal, base32, base62, ranges.`},
 		{ordersPath, "text/html", "not-acceptable", "Accept allows none of application/json, text/plain, application/octet-stream."},
 	} {
 		var headers []string

@@ -21,6 +21,7 @@ const dialTimeout = 5 * time.Second
 
 // use sets the database handle of the store. Close closes the handle.
 func (s *Store) use(db *sqlx.DB, namespace string) {
+	s.db = db
 	s.Store = sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 	s.create = func(ctx context.Context) error { return sqlassigner.Apply(ctx, db, sqlassigner.Config{}) }
 	s.segments = func(allowUndurable bool) segment.Source {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jmoiron/sqlx"
+
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/segment"
@@ -71,6 +73,7 @@ type Store struct {
 	create   func(context.Context) error
 	blank    func(context.Context) (bool, error)
 	segments func(allowUndurable bool) segment.Source
+	db       *sqlx.DB // nil unless the store is an SQL database
 	close    func() error
 }
 
@@ -111,6 +114,9 @@ func (s *Store) String() string { return s.name }
 
 // Path returns the absolute path of the file or folder of the store, or "" for a server.
 func (s *Store) Path() string { return s.path }
+
+// DB returns the handle of an SQL database, which Close closes, or nil for another store.
+func (s *Store) DB() *sqlx.DB { return s.db }
 
 // Blank reports whether the store was never used: the file is missing or empty, or the folder has
 // no namespace. It returns false for a server.

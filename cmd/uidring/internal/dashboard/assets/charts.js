@@ -1,17 +1,18 @@
-// The four charts. Each has its present value as text beside it; the picture adds how it came about.
+// The charts. Each has its present value as text beside it; the picture adds how it came about.
 
-import {brief, clock, duration, integer, percent, rate, short, signed} from './format.js';
+import {brief, clock, duration, integer, latency, percent, rate, short, signed} from './format.js';
 import {make} from './dom.js';
+import {Ring} from './ring.js';
 
-const span = 300; // seconds that are kept and shown
 const least = 30; // seconds on the axis in the beginning
 
 // steps are where the lines of an axis of seconds may be apart.
-const steps = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 18000, 43200, 86400]
+const steps = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 18000, 43200, 86400]
   .concat([2, 5, 10, 50, 100, 500, 1000, 5000, 10000, 100000, 1000000].map((days) => days * 86400));
 
-// What is drawn. of takes a reading (the event "stats") to a number, null where there is none; text to the words for
-// it, and unit follows them.
+// What is drawn. of takes a point (of the event "stats", or of the history) to a number, null where there is none; text
+// to the words for it, and unit follows them. bad tells whether a value is red, by the limits of the event "about";
+// limits are drawn where they are in sight. also is a second line, red. note takes a reading.
 const kinds = [
   {
     id: 'rate', title: 'Issue rate', unit: 'IDs/s', none: 'measuring',
@@ -19,19 +20,34 @@ const kinds = [
     note: (s) => `${integer(s.issued)} issued since the start`,
   },
   {
-    id: 'fill', title: 'Ring fill', unit: '', none: '',
-    of: (s) => 100 * Number(s.remaining) / Number(s.capacity), value: percent, axis: (n) => `${n} %`, range: () => [0, 100],
+    id: 'fill', title: 'Ring', unit: '', none: '', ring: true,
+    of: (s) => s.fill, value: percent, axis: (n) => `${n} %`, range: () => [0, 100],
+    bad: (y) => y === 0,
     note: (s) => `${integer(s.remaining)} of ${integer(s.capacity)} IDs are ready`,
   },
   {
     id: 'ahead', title: 'ID time against the clock', unit: '', none: '',
     of: (s) => s.ahead, value: signed, axis: brief, steps, range: (low, high) => [Math.min(-1, low * 1.1), Math.max(1, high * 1.1)],
+    limits: ({ahead, behind}) => [ahead, behind], bad: (y, {ahead, behind}) => y >= ahead || y < behind,
     note: (s) => (s.ahead > 0 ? 'the newest IDs are ahead of the clock' : 'the newest IDs are behind the clock'),
   },
   {
     id: 'lease', title: 'Lease window', unit: '', none: 'no fence',
     of: (s) => s.windowLasts, value: duration, axis: brief, steps, range: (low, high) => [0, Math.max(1, high * 1.1)],
+    limits: ({lease}) => [lease], bad: (y, {lease}) => y < lease,
     note: lease,
+  },
+  {
+    id: 'requests', title: 'HTTP requests', unit: 'requests/s', none: 'measuring', requests: true,
+    of: (s) => s.requests, value: rate, axis: short, range: (low, high) => [0, Math.max(1, high * 1.1)],
+    also: (s) => s.failed, bad: (y, limits, s) => s.failed > 0,
+    note: ({failed, refused}) => `${rate(failed ?? 0)}/s failed (5xx), ${rate(refused ?? 0)}/s refused (4xx), of all under /v1`,
+  },
+  {
+    id: 'p99', title: 'HTTP response time, 99 %', unit: '', none: 'no requests', requests: true,
+    of: (s) => s.p99, value: latency, axis: brief, steps, range: (low, high) => [0, Math.max(0.001, high * 1.1)],
+    limits: ({p99}) => [p99], bad: (y, {p99}) => y >= p99,
+    note: ({p99}) => (p99 === null ? 'in the last 10 s' : '99 % of the requests of the last 10 s took no longer'),
   },
 ];
 
@@ -41,27 +57,33 @@ function lease({window, windowLasts}) {
   return `real time left at this rate; ${duration(window)} of ID time`;
 }
 
-// history holds what the charts show: seconds since 1970, and a column per kind. A null breaks the line.
-const history = {time: [], columns: kinds.map(() => [])};
+// history holds what the charts show: seconds since 1970, and a column per line. A null breaks the line.
+const lines = kinds.flatMap(({of, also}) => (also ? [of, also] : [of]));
+const history = {time: [], columns: lines.map(() => [])};
+let about = {kept: 900, limits: {}}; // the event "about"
 
 class Chart {
-  constructor(kind, column) {
+  constructor(kind) {
     this.kind = kind;
-    this.column = column;
+    this.column = lines.indexOf(kind.of);
     this.value = make('span', {class: 'value'}, '–');
     this.unit = make('span', {class: 'unit'}, kind.unit);
     this.note = make('p', {class: 'note'});
     this.range = make('p', {class: 'range'});
     this.box = make('div', {class: 'plot', role: 'img', 'aria-label': `Chart of the last minutes: ${kind.title}`});
+    this.ring = kind.ring && new Ring();
     this.element = make('figure', {class: 'card chart', id: `chart-${kind.id}`},
-      make('figcaption', {}, make('h3', {}, kind.title), make('p', {class: 'reading'}, this.value, ' ', this.unit), this.note),
+      make('figcaption', {class: 'head'},
+        make('div', {}, make('h3', {}, kind.title), make('p', {class: 'reading'}, this.value, ' ', this.unit), this.note),
+        ...(this.ring ? [this.ring.element] : [])),
       this.box, this.range);
   }
 
   mount() {
     const colour = (name) => () => getComputedStyle(this.box).getPropertyValue(name);
     const axis = {stroke: colour('--muted'), grid: {stroke: colour('--grid'), width: 1}, ticks: {show: false}, font: '12px system-ui, sans-serif'};
-    const {value, axis: ticks, steps: incrs, range} = this.kind;
+    const {value, axis: ticks, steps: incrs, range, also} = this.kind;
+    const line = {width: 2, points: {show: false}, value: (u, v) => (v === null ? '' : value(v))};
     this.plot = new uPlot({
       ...this.size(),
       legend: {show: false},
@@ -76,13 +98,36 @@ class Chart {
         {...axis, space: 80, size: 28, values: (u, splits) => splits.map(clock)},
         {...axis, ...(incrs && {incrs}), space: 34, size: 64, values: (u, splits) => splits.map(ticks)},
       ],
-      series: [{}, {
-        stroke: colour('--line'), fill: colour('--fill'), width: 2, points: {show: false},
-        value: (u, v) => (v === null ? '' : value(v)),
-      }],
-      hooks: {setCursor: [(u) => this.point(u.cursor.idx)]},
-    }, [history.time, history.columns[this.column]], this.box);
+      series: [{}, {...line, stroke: colour('--line'), fill: colour('--fill')}, ...(also ? [{...line, stroke: colour('--bad')}] : [])],
+      hooks: {setCursor: [(u) => this.point(u.cursor.idx)], draw: [(u) => this.drawLimits(u, colour('--bad')())]},
+    }, this.data(), this.box);
     new ResizeObserver(() => this.plot.setSize(this.size())).observe(this.box);
+  }
+
+  data() {
+    const columns = [history.columns[this.column]];
+    if (this.kind.also) { // no line where it was never more than 0
+      const also = history.columns[lines.indexOf(this.kind.also)];
+      columns.push(also.some((y) => y > 0) ? also : also.map(() => null));
+    }
+    return [history.time, ...columns];
+  }
+
+  // drawLimits draws a dashed line at each limit that the axis reaches.
+  drawLimits({ctx, bbox, scales, valToPos}, colour) {
+    ctx.save();
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash([6, 4].map((n) => n * devicePixelRatio));
+    for (const limit of this.kind.limits?.(about.limits) ?? []) {
+      if (limit < scales.y.min || limit > scales.y.max) continue;
+      const y = Math.round(valToPos(limit, 'y', true));
+      ctx.beginPath();
+      ctx.moveTo(bbox.left, y);
+      ctx.lineTo(bbox.left + bbox.width, y);
+      ctx.stroke();
+    }
+    ctx.restore();
   }
 
   size() {
@@ -113,8 +158,17 @@ class Chart {
     this.value.textContent = y === null ? this.kind.none : this.kind.value(y);
     this.unit.hidden = y === null;
     this.value.classList.toggle('none', y === null);
+    this.value.classList.toggle('bad', y !== null && Boolean(this.kind.bad?.(y, about.limits, reading)));
     this.note.textContent = this.kind.note(reading);
-    this.plot.setData([history.time, history.columns[this.column]]);
+    this.ring?.update({
+      capacity: Number(reading.capacity), block: 2 ** about.layout.sequence, ready: Number(reading.remaining),
+      gone: BigInt(reading.issued) + BigInt(reading.retired),
+    });
+    this.draw();
+  }
+
+  draw() {
+    this.plot.setData(this.data());
     this.point(this.plot.cursor.idx);
   }
 
@@ -127,22 +181,36 @@ let charts = [];
 
 // mount puts the charts into a box that is shown.
 export function mount(box) {
-  charts = kinds.map((kind, i) => new Chart(kind, i));
-  box.append(...charts.map((chart) => chart.element));
+  charts = kinds.filter(({requests}) => !requests || about.requests).map((kind) => new Chart(kind));
+  box.replaceChildren(...charts.map((chart) => chart.element));
   for (const chart of charts) chart.mount();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => charts.forEach((chart) => chart.redraw()));
 }
 
+// introduce takes the event "about".
+export function introduce(data) {
+  about = data;
+}
+
+// recall takes the event "history". It replaces what is not older.
+export function recall(past) {
+  past.time.forEach((time, i) => {
+    const point = Object.fromEntries(Object.entries(past).map(([name, column]) => [name, column[i]]));
+    push(time, lines.map((of) => of(point)));
+  });
+  for (const chart of charts) chart.draw();
+}
+
 // add takes a reading into the charts.
 export function add(reading) {
-  push(reading.time, kinds.map((kind) => kind.of(reading)));
+  push(reading.time, lines.map((of) => of(reading)));
   for (const chart of charts) chart.update(reading);
 }
 
 // interrupt breaks the lines after a lost connection.
 export function interrupt() {
   if (history.time.length > 0 && history.columns.some((ys) => ys.at(-1) !== null)) {
-    push(history.time.at(-1) + 0.001, kinds.map(() => null));
+    push(history.time.at(-1) + 0.001, lines.map(() => null));
   }
 }
 
@@ -153,7 +221,7 @@ function push(time, values) {
   const later = history.time.findIndex((t) => t >= time);
   if (later >= 0) columns.forEach((column) => column.splice(later));
   [time, ...values].forEach((value, i) => columns[i].push(value));
-  const kept = history.time.findIndex((t) => t >= time - span);
+  const kept = history.time.findIndex((t) => t >= time - about.kept);
   columns.forEach((column) => column.splice(0, kept));
 }
 
@@ -161,7 +229,7 @@ function push(time, values) {
 export function rows(n) {
   const last = [];
   for (let i = history.time.length - 1; i >= 0 && last.length < n; i--) {
-    const values = kinds.map((kind, k) => history.columns[k][i]);
+    const values = kinds.map(({of}) => history.columns[lines.indexOf(of)][i]);
     if (values.some((v) => v !== null)) {
       last.push([clock(history.time[i]), ...values.map((v, k) => (v === null ? '–' : kinds[k].value(v)))]);
     }

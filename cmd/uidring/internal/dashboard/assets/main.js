@@ -4,7 +4,7 @@ import {Refusal, request, token} from './api.js';
 import {picture, split} from './bits.js';
 import * as charts from './charts.js';
 import {$, list, rows, show} from './dom.js';
-import {clock, distance, duration, instant, integer} from './format.js';
+import {clock, distance, duration, instant, integer, signed} from './format.js';
 import {Stream} from './stream.js';
 
 const guarantees = {
@@ -19,7 +19,7 @@ const counters = [
   ['issued', 'Issued', 'IDs returned to callers'],
   ['retired', 'Retired', 'IDs dropped unused: stale, or of a worker ID that was given up'],
   ['paddingPasses', 'Padding passes', 'that put at least one block of IDs'],
-  ['inlinePads', 'Inline pads', 'runs put by callers that had found the ring empty'],
+  ['inlinePads', 'Inline pads', 'blocks put by callers that had found the ring empty'],
   ['rejectedTakes', 'Rejected takes', 'requests that the generator had no ID for'],
   ['rejectedPuts', 'Rejected puts', 'padding passes that had to leave room in the ring'],
   ['renewals', 'Renewals', 'of the worker ID'],
@@ -37,12 +37,17 @@ let drawDecoded;
 const stream = new Stream({
   event(name, data) {
     if (name === 'about') introduce(data);
+    if (name === 'history') charts.recall(data);
     if (name === 'stats') update(data);
+    if (name === 'servers') servers(data);
   },
   state,
 });
 
 const names = {connecting: 'Connecting', live: 'Live', disconnected: 'Disconnected', refused: 'Sign in', paused: 'Paused'};
+
+// unknown says why the page has no verdict.
+const unknown = {disconnected: ': no connection', paused: ': the page is paused'};
 
 let countdown;
 
@@ -62,6 +67,7 @@ function state(name, more) {
     $('content').hidden = false;
   } else {
     charts.interrupt();
+    if (unknown[name]) judge({level: 'unknown', title: 'Unknown', more: unknown[name], detail: ''});
   }
   $('trouble').hidden = name !== 'disconnected' && name !== 'paused';
 }
@@ -94,8 +100,9 @@ $('pause').addEventListener('click', () => {
   $('retry').focus();
 });
 
-// A page that nobody sees gives its place on the service, and its connection, back.
+// A page that nobody sees gives its place on the service, and its connection, back. Title and icon go on, by /readyz.
 const unseen = 60; // seconds
+const peekEvery = 30; // seconds; browsers may make it a minute
 let hiding;
 let hidden = false; // it is paused for that
 function look() {
@@ -112,6 +119,21 @@ function hide() {
   if (['paused', 'refused'].includes($('state').dataset.state)) return; // there is no connection
   hidden = true;
   pause('The page was out of sight.');
+  peek();
+}
+
+async function peek() {
+  let verdict = {level: 'good', title: 'Ready', more: '', detail: ''};
+  try {
+    await request('readyz', {accept: 'text/plain'});
+  } catch (error) {
+    verdict = error instanceof Refusal
+      ? {level: 'bad', title: 'Not ready', more: '', detail: error.message}
+      : {level: 'unknown', title: 'Unknown', more: unknown.disconnected, detail: ''};
+  }
+  if (!hidden) return;
+  judge(verdict);
+  hiding = setTimeout(peek, peekEvery * 1000);
 }
 
 document.addEventListener('visibilitychange', look);
@@ -120,6 +142,8 @@ look(); // a tab may be opened behind others
 // -- sign in
 
 function signIn() {
+  $('verdict').hidden = true;
+  document.title = 'Sign in · uidring';
   $('sign-in').hidden = false;
   $('content').hidden = true;
   show($('sign-in-error'), token.get() ? 'The service does not accept this token.' : '');
@@ -151,13 +175,27 @@ $('sign-out').addEventListener('click', () => {
 function introduce(data) {
   const same = about && JSON.stringify([about.layout, about.epoch]) === JSON.stringify([data.layout, data.epoch]);
   about = data;
+  charts.introduce(data);
   if (!same) { // what was decoded would be read in another way now
     drawWorker = picture($('worker-bits'), about.layout);
     drawDecoded = picture($('decoded-bits'), about.layout);
     show($('decode-summary'), '');
     $('decoded').hidden = true;
   }
-  show($('version'), `ID service ${about.version}`.trim());
+  if (!about.servers) $('servers').hidden = true;
+  samples();
+}
+
+// judge shows a verdict, in the title and the icon of the tab, too.
+function judge({level, title, more, detail}) {
+  $('verdict').hidden = false;
+  $('verdict').dataset.level = level;
+  show($('verdict-title'), title);
+  show($('verdict-more'), more);
+  show($('verdict-detail'), detail);
+  document.title = [title + more, about?.host, reading && `worker ${reading.worker}`, 'uidring'].filter(Boolean).join(' · ');
+  const icon = `assets/icon-${level}.svg`;
+  if ($('icon').getAttribute('href') !== icon) $('icon').setAttribute('href', icon);
 }
 
 function update(stats) {
@@ -165,10 +203,48 @@ function update(stats) {
   if (!mounted) charts.mount($('charts'));
   mounted = true;
   charts.add(stats);
+  judge(stats.verdict);
+  const up = about.started && `up ${duration(Math.max(1, Math.round(stats.time - about.started)))}`;
+  show($('version'), [about.host, `worker ${integer(stats.worker)}`, about.namespace && `namespace ${about.namespace}`, about.version, up].filter(Boolean).join(' · '));
   worker(stats);
   table();
   segments(stats.segments ?? []);
   list($('counters'), counters.map(([key, name, meaning]) => [name, integer(stats[key]), meaning]));
+}
+
+// servers takes the event "servers". The list is the last one if the store has failed since.
+function servers({time, failed, servers: all, more}) {
+  $('servers').hidden = false;
+  $('servers-table').hidden = all.length === 0;
+  const body = $('servers-body');
+  rows(body, all.map(({worker: id, owner, ahead, left}) => [integer(id), owner, instant(Math.floor(time + ahead)).replace(' UTC', ''),
+    signed(Math.round(ahead)), left > 0 ? `${duration(Math.round(left))} left` : `expired ${duration(Math.round(left))} ago`]));
+  all.forEach(({worker: id, left}, i) => {
+    body.children[i].classList.toggle('own', id === reading?.worker);
+    body.children[i].lastChild.classList.toggle('bad', left <= 0);
+  });
+  show($('servers-note'), [
+    failed && 'The store of worker IDs does not answer.', more > 0 && `${integer(more)} more are not shown.`,
+    all.length > 0 && `As of ${clock(time)} UTC, by the clock of the store.`].filter(Boolean).join(' '));
+  $('servers-note').classList.toggle('error', failed);
+}
+
+// samples fills the box "Get IDs".
+function samples() {
+  const url = location.origin;
+  show($('get-lead'), about.tokens
+    ? 'Requests need a token: ask the operator for one, and keep it in the environment variable UIDRING_TOKEN.'
+    : 'This service asks for no token.');
+  show($('get-metrics'), about.tokens ? ', with the token' : '');
+  const header = about.tokens ? ' -H "Authorization: Bearer $UIDRING_TOKEN"' : '';
+  show($('get-curl'), `curl ${url}/v1/id${header}\ncurl "${url}/v1/ids?n=3"${header} -H "Accept: text/plain"`);
+  show($('get-python'), [
+    `import json${about.tokens ? ', os' : ''}, urllib.request`,
+    `request = urllib.request.Request("${url}/v1/ids?n=3")`,
+    ...(about.tokens ? ['request.add_header("Authorization", "Bearer " + os.environ["UIDRING_TOKEN"])'] : []),
+    'with urllib.request.urlopen(request, timeout=5) as response:',
+    '    print([int(id) for id in json.load(response)["ids"]])',
+  ].join('\n'));
 }
 
 function table() {
@@ -181,6 +257,7 @@ function segments(all) {
   $('segments').hidden = all.length === 0;
   rows($('segments-body'), all.map(({name, last, ranges, step}) =>
     [name, last === '0' ? '–' : integer(last), integer(ranges), step === '0' ? '–' : integer(step)]));
+  all.forEach(({ranges, failing}, i) => $('segments-body').children[i].children[2].classList.toggle('bad', failing && ranges === 0));
 }
 
 function worker(stats) {
@@ -192,11 +269,9 @@ function worker(stats) {
     ['Guarantee', stats.guarantee, guarantees[stats.guarantee]],
     ['Layout', [layout.delta, layout.datacenter, layout.worker, layout.sequence].join('/'), `delta counts units of ${duration(layout.unit)}`],
     ['Epoch', instant(about.epoch), 'where delta is 0'],
-    ['Last ID time', instant(about.expires), distance(expires, stats.time)],
+    ['Layout ends', instant(about.expires), distance(expires, stats.time)],
     ['Store of worker IDs', about.store || '–'],
   ]);
-  $('expiring').hidden = !stats.expiring;
-  show($('expiring'), stats.expiring ? `Less than a year is left: the layout ends on ${instant(about.expires)}.` : '');
 }
 
 // -- one ID

@@ -1,0 +1,178 @@
+package client
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Client issues IDs that it fetches from servers. Any number of goroutines may use it.
+type Client struct {
+	cfg    Config // resolved
+	http   *http.Client
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+	wake   chan struct{} // wakes prefetch
+
+	mu      sync.Mutex
+	blocks  []block
+	left    int // IDs in blocks
+	servers []*server
+	changed chan struct{} // closed and replaced after each answer
+}
+
+// A block is a range of consecutive IDs. The first of them is the next to be issued.
+type block struct {
+	first, last int64
+	fetched     time.Time
+}
+
+// New checks cfg, reports all mistakes at once, and begins to fetch IDs. It does not wait for them.
+func New(cfg Config) (*Client, error) {
+	cfg, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{cfg: cfg, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	transport := cfg.Transport
+	if transport == nil {
+		transport = newTransport()
+	}
+	c.http = &http.Client{
+		Transport: transport,
+		Timeout:   cfg.Timeout,
+		// Another host must not get the token.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	path := "/v1/ids"
+	if cfg.Segment != "" {
+		path = "/v1/segments/" + cfg.Segment
+	}
+	for _, i := range rand.Perm(len(cfg.Servers)) { // so that not all clients begin with the same server
+		name := strings.TrimRight(cfg.Servers[i], "/")
+		c.servers = append(c.servers, &server{name: name, url: name + path + "?form=ranges&n=" + strconv.Itoa(cfg.Batch)})
+	}
+	c.group.Go(c.prefetch)
+	return c, nil
+}
+
+// Next returns an ID from memory. It never waits.
+//
+// Errors: ErrEmpty if no ID is in memory, as at the start; a *ProblemError if all servers reject
+// the request; ErrClosed.
+func (c *Client) Next() (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return 0, ErrClosed
+	}
+	c.dropOld()
+	if c.left == 0 {
+		if p := c.rejection(); p != nil {
+			return 0, p
+		}
+		return 0, ErrEmpty
+	}
+	b := &c.blocks[0]
+	id := b.first
+	b.first++
+	if id == b.last {
+		c.blocks = c.blocks[1:]
+	}
+	c.lose(1)
+	return id, nil
+}
+
+// NextContext returns an ID, and waits for one until ctx ends.
+//
+// Errors: an *UnavailableError if no server gave IDs until ctx ended; a *ProblemError if all
+// servers reject the request; ErrClosed.
+func (c *Client) NextContext(ctx context.Context) (int64, error) {
+	id, err := c.Next()
+	for err == ErrEmpty {
+		c.mu.Lock()
+		changed := c.changed
+		c.mu.Unlock()
+		if id, err = c.Next(); err != ErrEmpty {
+			break
+		}
+		select {
+		case <-changed:
+		case <-c.ctx.Done():
+		case <-ctx.Done():
+			return 0, c.unavailable(context.Cause(ctx))
+		}
+	}
+	return id, err
+}
+
+// Close drops the IDs in memory, ends the requests under way, and waits for their end. Calls that
+// wait, and later ones, return ErrClosed. Close may be called again. It returns nil.
+func (c *Client) Close() error {
+	c.cancel()
+	c.group.Wait()
+	if c.cfg.Transport == nil {
+		c.http.CloseIdleConnections()
+	}
+	return nil
+}
+
+// dropOld drops the blocks that have become too old.
+func (c *Client) dropOld() {
+	if c.cfg.MaxAge < 0 {
+		return
+	}
+	for len(c.blocks) > 0 && time.Since(c.blocks[0].fetched) > c.cfg.MaxAge {
+		old := c.blocks[0]
+		c.blocks = c.blocks[1:]
+		c.lose(int(old.last-old.first) + 1)
+	}
+}
+
+// lose counts n IDs fewer in memory. It wakes prefetch when they become few.
+func (c *Client) lose(n int) {
+	if before := c.left; before > c.cfg.Batch && before-n <= c.cfg.Batch {
+		c.wakePrefetch()
+	}
+	c.left -= n
+}
+
+func (c *Client) wakePrefetch() {
+	select {
+	case c.wake <- struct{}{}:
+	default: // it is about to look
+	}
+}
+
+// rejection returns the rejection of the first server if all servers reject the request, else nil.
+func (c *Client) rejection() *ProblemError {
+	var first *ProblemError
+	for _, s := range c.servers {
+		p, ok := s.err.(*ProblemError)
+		if !ok || !p.rejects() {
+			return nil
+		}
+		if first == nil {
+			first = p
+		}
+	}
+	return first
+}
+
+func (c *Client) unavailable(cause error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := &UnavailableError{Cause: cause}
+	for _, s := range c.servers {
+		if s.err != nil {
+			e.Servers = append(e.Servers, s.err)
+		}
+	}
+	return e
+}

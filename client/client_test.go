@@ -1,0 +1,372 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/client"
+	"github.com/uidring/uidring/internal/testkit/idset"
+)
+
+// A network is the servers a, b and so on, as a RoundTripper for bubbles of synctest. The tests of
+// cmd/uidring have clients meet real servers.
+type network struct {
+	mu     sync.Mutex
+	next   int64
+	answer map[string]func(*http.Request) (*http.Response, error) // by host; absent: well
+	asked  map[string][]time.Time                                 // by host
+}
+
+func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.mu.Lock()
+	if n.asked == nil {
+		n.asked = make(map[string][]time.Time)
+	}
+	n.asked[r.Host] = append(n.asked[r.Host], time.Now())
+	answer := n.answer[r.Host]
+	var count int64
+	_, err := fmt.Sscanf(r.URL.RawQuery, "form=ranges&n=%d", &count)
+	first := n.next + 1
+	n.next += count
+	n.mu.Unlock()
+	if answer != nil {
+		return answer(r)
+	}
+	if err != nil {
+		return reply(400, err.Error()), nil
+	}
+	half := count / 2
+	return reply(200, fmt.Sprintf(`{"ranges":[{"first":"%d","count":%d},{"first":"%d","count":%d}]}`, first, half, first+half, count-half)), nil
+}
+
+func (n *network) set(host string, answer func(*http.Request) (*http.Response, error)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.answer[host] = answer
+}
+
+func (n *network) times(host string) []time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.asked[host])
+}
+
+func reply(status int, body string, headers ...string) *http.Response {
+	h := make(http.Header)
+	for i := 0; i < len(headers); i += 2 {
+		h.Set(headers[i], headers[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func frozen(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+var errRefused = errors.New("connection refused")
+
+func refused(*http.Request) (*http.Response, error) { return nil, errRefused }
+
+type answers = map[string]func(*http.Request) (*http.Response, error)
+
+// in runs a test in a bubble, with a client of servers a, b and c whose batches have 100 IDs.
+func in(t *testing.T, servers string, cfg client.Config, a answers, test func(t *testing.T, c *client.Client, n *network)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{answer: a}
+		for _, host := range servers {
+			cfg.Servers = append(cfg.Servers, "http://"+string(host))
+		}
+		cfg.Batch, cfg.Transport = 100, n
+		c, err := client.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		test(t, c, n)
+	})
+}
+
+// draw draws IDs at a rate of 200 a second, and returns the longest wait.
+func draw(t *testing.T, c *client.Client, seen *idset.Set, long time.Duration) (wait time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		began := time.Now()
+		id, err := c.NextContext(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Once(t, id)
+		wait = max(wait, time.Since(began))
+	}
+	return wait
+}
+
+// TestAFrozenServerCostsNothing freezes a server from the start, thaws it, and freezes it again.
+func TestAFrozenServerCostsNothing(t *testing.T) {
+	in(t, "ab", client.Config{}, answers{"a": frozen}, func(t *testing.T, c *client.Client, n *network) {
+		var seen idset.Set
+		if wait := draw(t, c, &seen, 10*time.Minute); wait > 0 {
+			t.Errorf("a call waited for %v while a server was well", wait)
+		}
+		asked, pause := n.times("a"), 500*time.Millisecond
+		for i := range asked[1:] {
+			// A request is due after 3/4 of the pause or more, and sent when a batch is used up.
+			gap := asked[i+1].Sub(asked[i]) - 2*time.Second
+			if gap < pause*3/4 || gap > pause+time.Second {
+				t.Errorf("pause %d: %v, want %v", i+1, gap, pause)
+			}
+			pause = min(2*pause, 30*time.Second)
+		}
+		if len(asked) < 20 || len(asked) > 35 {
+			t.Errorf("%d requests to the frozen server in 10 minutes, want one in 20 to 30 s", len(asked))
+		}
+		n.set("a", nil)
+		draw(t, c, &seen, time.Minute)
+		a, b := len(n.times("a")), len(n.times("b"))
+		draw(t, c, &seen, time.Minute)
+		a, b = len(n.times("a"))-a, len(n.times("b"))-b
+		if a+b < 100 || a < b-2 || b < a-2 {
+			t.Errorf("%d and %d requests to two servers that are well, want equal shares", a, b)
+		}
+		n.set("a", frozen)
+		if wait := draw(t, c, &seen, time.Minute); wait > 0 {
+			t.Errorf("a call waited for %v while a server was well", wait)
+		}
+	})
+}
+
+// TestTwoServersFreezeAtOnce draws IDs as fast as it can when two of three servers freeze.
+func TestTwoServersFreezeAtOnce(t *testing.T) {
+	in(t, "abc", client.Config{}, answers{}, func(t *testing.T, c *client.Client, n *network) {
+		var seen idset.Set
+		synctest.Wait()
+		n.set("a", frozen)
+		n.set("b", frozen)
+		before, began := len(n.times("a"))+len(n.times("b")), time.Now()
+		for range 20_000 {
+			id, err := c.NextContext(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen.Once(t, id)
+		}
+		if asked := len(n.times("a")) + len(n.times("b")) - before; asked != 2 {
+			t.Errorf("%d requests to two frozen servers, want 1 each", asked)
+		}
+		if took := time.Since(began); took > 200*time.Millisecond {
+			t.Errorf("20,000 IDs took %v, want at most 100 ms for each server that froze", took)
+		}
+	})
+}
+
+func TestWithoutAWellServerPausesAreShort(t *testing.T) {
+	in(t, "ab", client.Config{}, answers{"a": refused, "b": refused}, func(t *testing.T, c *client.Client, n *network) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err := c.NextContext(ctx)
+		unavailable, ok := errors.AsType[*client.UnavailableError](err)
+		if !ok || len(unavailable.Servers) != 2 || !errors.Is(err, errRefused) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want an UnavailableError with two servers and the deadline", err)
+		}
+		asked := n.times("a")
+		for i := range asked[1:] {
+			if gap := asked[i+1].Sub(asked[i]); gap < 300*time.Millisecond || gap > time.Second {
+				t.Errorf("pause %d: %v, want at most 1 s", i+1, gap)
+			}
+		}
+		n.set("b", nil)
+		began := time.Now()
+		if _, err := c.NextContext(t.Context()); err != nil || time.Since(began) > time.Second {
+			t.Errorf("%v after %v, want an ID within a second", err, time.Since(began))
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	limited := func(*http.Request) (*http.Response, error) { return reply(429, "", "Retry-After", "20"), nil }
+	in(t, "a", client.Config{}, answers{"a": limited}, func(t *testing.T, _ *client.Client, n *network) {
+		time.Sleep(time.Minute)
+		asked := n.times("a")
+		for i := range asked[1:] {
+			if gap := asked[i+1].Sub(asked[i]); gap != 20*time.Second {
+				t.Errorf("pause %d: %v, want the 20 s that the server asks for", i+1, gap)
+			}
+		}
+		if len(asked) != 3 && len(asked) != 4 {
+			t.Errorf("%d requests in a minute, want one in 20 s", len(asked))
+		}
+	})
+}
+
+func TestOldIDsAreDropped(t *testing.T) {
+	for _, row := range []struct {
+		maxAge, idle time.Duration
+		want         int64 // the second ID
+	}{
+		{0, time.Minute, 2},
+		{0, time.Minute + 1, 201},
+		{time.Hour, time.Hour, 2},
+		{-1, 1000 * time.Hour, 2},
+	} {
+		in(t, "a", client.Config{MaxAge: row.maxAge}, nil, func(t *testing.T, c *client.Client, _ *network) {
+			synctest.Wait() // two batches
+			for _, want := range []int64{1, row.want} {
+				if id, err := c.NextContext(t.Context()); id != want || err != nil {
+					t.Errorf("MaxAge %v: %d, %v; want %d", row.maxAge, id, err, want)
+				}
+				time.Sleep(row.idle)
+			}
+		})
+	}
+}
+
+func TestAnIdleClientSendsNothing(t *testing.T) {
+	in(t, "ab", client.Config{}, answers{"a": refused}, func(t *testing.T, c *client.Client, n *network) {
+		if _, err := c.NextContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		before := len(n.times("a")) + len(n.times("b"))
+		time.Sleep(time.Hour)
+		if after := len(n.times("a")) + len(n.times("b")); after != before {
+			t.Errorf("%d requests while no ID was drawn", after-before)
+		}
+	})
+}
+
+func TestClose(t *testing.T) {
+	in(t, "ab", client.Config{}, answers{"a": frozen, "b": frozen}, func(t *testing.T, c *client.Client, _ *network) {
+		if _, err := c.Next(); err != client.ErrEmpty {
+			t.Errorf("Next: %v, want ErrEmpty", err)
+		}
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(func() {
+				if _, err := c.NextContext(t.Context()); err != client.ErrClosed {
+					t.Errorf("a call that waits: %v, want ErrClosed", err)
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		for range 2 {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		group.Wait()
+		if took := time.Since(began); took > 0 {
+			t.Errorf("Close took %v, want no wait for frozen servers", took)
+		}
+		if _, err := c.Next(); err != client.ErrClosed {
+			t.Errorf("after Close: %v, want ErrClosed", err)
+		}
+	})
+}
+
+func TestManyGoroutines(t *testing.T) {
+	in(t, "abc", client.Config{}, nil, func(t *testing.T, c *client.Client, n *network) {
+		var seen idset.Set
+		var group sync.WaitGroup
+		var drawn atomic.Int64
+		for range 8 {
+			group.Go(func() {
+				for drawn.Add(1) <= 20_000 {
+					id, err := c.NextContext(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					seen.Once(t, id)
+				}
+			})
+		}
+		group.Wait()
+		synctest.Wait()
+		if seen.Len() != 20_000 || n.next > 20_000+600 {
+			t.Errorf("%d IDs of %d fetched, want 20,000 and up to 600 in memory", seen.Len(), n.next)
+		}
+	})
+}
+
+func TestAnswersWithoutIDs(t *testing.T) {
+	body := func(status int, text string) func(*http.Request) (*http.Response, error) {
+		return func(*http.Request) (*http.Response, error) { return reply(status, text), nil }
+	}
+	const problem = `{"type":"https://example.com/#unauthorized","title":"Unauthorized","status":200,"detail":"Send a token."}`
+	for _, row := range []struct {
+		name string
+		a, b func(*http.Request) (*http.Response, error)
+		want string
+	}{
+		{"both reject", body(401, problem), body(401, problem), "client: http://_: status 401: Unauthorized: Send a token."},
+		{"without a problem", body(404, "nginx"), body(404, "nginx"), "client: http://_: status 404: Not Found"},
+		{"a redirect", body(302, ""), body(302, ""), "client: http://_: status 302: Found"},
+		{"one rejects", body(401, problem), refused, "status 401: Unauthorized: Send a token."},
+		{"5xx", body(503, ""), refused, "status 503: Service Unavailable"},
+		{"429", body(429, ""), body(401, problem), "status 429: Too Many Requests"},
+		{"no JSON", body(200, "176636547297255431\n"), refused, "invalid answer: json:"},
+		{"too few", body(200, `{"ranges":[{"first":"5","count":99}]}`), refused, "invalid answer: 99 IDs, want 100"},
+		{"too many", body(200, `{"ranges":[{"first":"5","count":99},{"first":"500","count":2}]}`), refused, "invalid answer: a range of 2 IDs from 500"},
+		{"none", body(200, `{"ranges":[]}`), refused, "invalid answer: 0 IDs, want 100"},
+		{"negative", body(200, `{"ranges":[{"first":"-5","count":100}]}`), refused, "invalid answer: a range of 100 IDs from -5"},
+		{"backwards", body(200, `{"ranges":[{"first":"5","count":-1}]}`), refused, "invalid answer: a range of -1 IDs from 5"},
+		{"beyond 63 bits", body(200, `{"ranges":[{"first":"9223372036854775709","count":100}]}`), refused, "invalid answer: a range of 100 IDs from"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			in(t, "ab", client.Config{}, answers{"a": row.a, "b": row.b}, func(t *testing.T, c *client.Client, _ *network) {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				_, err := c.NextContext(ctx)
+				p, typed := err.(*client.ProblemError)
+				atOnce := strings.HasPrefix(row.want, "client:")
+				if text := strings.NewReplacer("http://a:", "http://_:", "http://b:", "http://_:").Replace(fmt.Sprint(err)); !strings.Contains(text, row.want) || typed != atOnce {
+					t.Errorf("%s\nwant %s", text, row.want)
+				}
+				if atOnce != (ctx.Err() == nil) {
+					t.Errorf("the context has ended: %v, want an error at once if all servers reject the request: %v", ctx.Err() != nil, atOnce)
+				}
+				if typed && p.Status == 401 && p.Type != "https://example.com/#unauthorized" {
+					t.Errorf("type %s", p.Type)
+				}
+			})
+		})
+	}
+}
+
+func TestMistakesOfAConfig(t *testing.T) {
+	for _, row := range []struct {
+		cfg  client.Config
+		want []string
+	}{
+		{client.Config{}, []string{"Servers is empty"}},
+		{client.Config{Servers: []string{"http://a", "localhost:8080"}}, []string{"Servers[1]"}},
+		{client.Config{Servers: []string{"http://u:secret@a"}}, []string{"Servers[0]"}},
+		{client.Config{Servers: []string{"http://a?x=1"}}, []string{"Servers[0]"}},
+		{client.Config{Servers: []string{"ftp://a"}, Batch: 100_001, Timeout: -1, Token: "secret\n"}, []string{
+			"Servers[0]", "Batch 100001, allowed: 0 (1,000) to 100000", "Timeout -1ns", "Token has white space"}},
+		{client.Config{Servers: []string{"http://a"}, Batch: -1, Segment: "a/b"}, []string{"Batch -1", `Segment "a/b"`}},
+	} {
+		_, err := client.New(row.cfg)
+		for _, want := range row.want {
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+		if err != nil && len(strings.Split(err.Error(), "\n")) != len(row.want) {
+			t.Errorf("%v\nwant %d mistakes", err, len(row.want))
+		}
+	}
+}

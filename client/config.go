@@ -1,0 +1,81 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A Config configures a Client.
+type Config struct {
+	// Servers are the URLs of the servers, such as "https://ids-1.example.com"; required. A path
+	// is a prefix. All servers have one namespace, or different datacenters.
+	Servers []string
+	// Token is sent to every server; "": none.
+	Token string
+	// Segment is the name of a segment to take IDs from; "": the generator of the servers.
+	Segment string
+	// Batch is the number of IDs of a request, 1 to 100,000; zero: 1,000. A server may have a lower
+	// limit. Take about as many as the process uses in a second.
+	Batch int
+	// Timeout bounds each request; zero: 2 s.
+	Timeout time.Duration
+	// MaxAge is how long a fetched ID may wait for its use. Older ones are dropped. Zero: 1 min;
+	// negative: unbounded.
+	MaxAge time.Duration
+	// Transport sends the requests; nil: a transport of its own like http.DefaultTransport, for
+	// HTTP/1.1.
+	Transport http.RoundTripper
+}
+
+// resolve returns cfg with its defaults, or all its mistakes.
+func (cfg Config) resolve() (Config, error) {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("client: "+format, args...))
+		}
+	}
+	check(len(cfg.Servers) > 0, "Servers is empty, allowed: one URL or more")
+	for i, server := range cfg.Servers {
+		check(isServer(server), "Servers[%d] is not a valid URL, allowed: http:// or https://, a host, and optionally a port and a path", i)
+	}
+	check(!strings.ContainsAny(cfg.Token, " \t\r\n"), "Token has white space, allowed: a token of the servers")
+	check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment), "Segment %.64q, allowed: 1 to 64 letters, digits, dots, underscores and hyphens", cfg.Segment)
+	check(cfg.Batch >= 0 && cfg.Batch <= largestBatch, "Batch %d, allowed: 0 (1,000) to %d", cfg.Batch, largestBatch)
+	check(cfg.Timeout >= 0, "Timeout %v, allowed: 0 (2s) or more", cfg.Timeout)
+	if cfg.Batch == 0 {
+		cfg.Batch = 1000
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 2 * time.Second
+	}
+	if cfg.MaxAge == 0 {
+		cfg.MaxAge = time.Minute
+	}
+	return cfg, errors.Join(errs...)
+}
+
+const largestBatch = 100_000
+
+var segmentName = regexp.MustCompile(`^[0-9A-Za-z._-]{1,64}$`)
+
+// isServer reports whether a text is the URL of a server. A password in it would show in errors.
+func isServer(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		u.User == nil && !strings.ContainsAny(text, "?#")
+}
+
+// newTransport returns a transport for HTTP/1.1: a request that times out then closes its
+// connection, while HTTP/2 would use a dead connection again.
+func newTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	return t
+}

@@ -1,0 +1,56 @@
+package client
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	// ErrEmpty means that no ID is in memory at the moment. Only [Client.Next] returns it.
+	ErrEmpty = errors.New("client: no ID in memory")
+	// ErrClosed means that the Client was closed.
+	ErrClosed = errors.New("client: closed")
+)
+
+// A ProblemError is an answer of a server without IDs, as RFC 9457 describes it. A call returns it
+// if every server rejects the request: the token is unknown (status 401), the batch is larger than
+// the servers allow (400), or they have no such segment (404).
+type ProblemError struct {
+	Server string // its URL
+	Status int
+	Type   string // stable, such as https://github.com/uidring/uidring/blob/main/docs/SERVICE.md#unauthorized
+	Title  string
+	Detail string // for people
+
+	retryAfter time.Duration
+}
+
+func (e *ProblemError) Error() string {
+	parts := []string{"client", e.Server, "status " + strconv.Itoa(e.Status), e.Title, e.Detail}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
+}
+
+// rejects reports whether the request is at fault, so that the server would reject it again.
+func (e *ProblemError) rejects() bool {
+	return e.Status < 500 && e.Status != 408 && e.Status != 429
+}
+
+// An UnavailableError means that no server gave IDs until the context of the call ended.
+type UnavailableError struct {
+	Cause   error   // the cause of the end of the context
+	Servers []error // the last error of each server that is not well; *ProblemError or an error of package net/http
+}
+
+func (e *UnavailableError) Error() string {
+	parts := []string{"client: no server gave IDs in time: " + e.Cause.Error()}
+	for _, err := range e.Servers {
+		parts = append(parts, strings.TrimPrefix(err.Error(), "client: "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Unwrap returns Cause and Servers.
+func (e *UnavailableError) Unwrap() []error { return append([]error{e.Cause}, e.Servers...) }

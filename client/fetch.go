@@ -1,0 +1,76 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// fetch draws a batch of IDs from a server.
+func (c *Client) fetch(s *server) ([]block, error) {
+	request, err := http.NewRequestWithContext(c.ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/json")
+	if c.cfg.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.cfg.Token)
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, int64(1<<16+64*c.cfg.Batch)))
+	if err != nil {
+		return nil, fmt.Errorf("client: %s: %w", s.name, err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return nil, problem(s.name, answer, body)
+	}
+	blocks, err := parse(body, c.cfg.Batch)
+	if err != nil {
+		return nil, fmt.Errorf("client: %s: invalid answer: %w", s.name, err)
+	}
+	return blocks, nil
+}
+
+// problem returns the error for an answer without IDs. Proxies answer without a problem document.
+func problem(server string, answer *http.Response, body []byte) *ProblemError {
+	p := &ProblemError{Title: http.StatusText(answer.StatusCode)}
+	_ = json.Unmarshal(body, p) // the status alone is an error, too
+	p.Server, p.Status = server, answer.StatusCode
+	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		p.retryAfter = time.Duration(min(seconds, math.MaxInt32)) * time.Second
+	}
+	return p
+}
+
+// parse reads the ranges of an answer, which have n IDs together.
+func parse(body []byte, n int) (blocks []block, err error) {
+	var answer struct {
+		Ranges []struct {
+			First int64 `json:"first,string"`
+			Count int64 `json:"count"`
+		} `json:"ranges"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, err
+	}
+	left, now := int64(n), time.Now()
+	for _, r := range answer.Ranges {
+		if r.First < 1 || r.Count < 1 || r.Count > left || r.First > math.MaxInt64-r.Count+1 {
+			return nil, fmt.Errorf("a range of %d IDs from %d", r.Count, r.First)
+		}
+		left -= r.Count
+		blocks = append(blocks, block{r.First, r.First + r.Count - 1, now})
+	}
+	if left > 0 {
+		return nil, fmt.Errorf("%d IDs, want %d", int64(n)-left, n)
+	}
+	return blocks, nil
+}

@@ -1,0 +1,89 @@
+package io.github.uidring.client;
+
+import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * An answer of a server without IDs. A call throws it if every server rejects the request: the token
+ * is unknown (status 401), the batch is larger than the servers allow (400), or they have no such
+ * segment (404).
+ */
+public final class RejectedException extends UidringException {
+    private static final long serialVersionUID = 1;
+
+    private final String server;
+    private final int status;
+    private final String type;
+    private final String title;
+    private final String detail;
+    private final Duration retryAfter;
+
+    private RejectedException(String server, int status, String type, String title, String detail, Duration retryAfter) {
+        super(server + ": status " + status + (title.isEmpty() ? "" : ": " + title) + (detail.isEmpty() ? "" : ": " + detail));
+        this.server = server;
+        this.status = status;
+        this.type = type;
+        this.title = title;
+        this.detail = detail;
+        this.retryAfter = retryAfter;
+    }
+
+    /** Reads a problem document. Proxies answer without one. */
+    static RejectedException of(String server, int status, String body, long retryAfterSeconds) {
+        String type = member(body, "type");
+        return new RejectedException(server, status, type.isEmpty() ? "about:blank" : type, member(body, "title"),
+            member(body, "detail"), Duration.ofSeconds(retryAfterSeconds));
+    }
+
+    /** Returns the URL of the server. */
+    public String server() {
+        return server;
+    }
+
+    /** Returns the status of HTTP. */
+    public int status() {
+        return status;
+    }
+
+    /** Returns the type, which is stable, such as https://github.com/uidring/uidring/blob/main/docs/SERVICE.md#unauthorized. */
+    public String type() {
+        return type;
+    }
+
+    /** Returns the title of the type; "" without a problem document. */
+    public String title() {
+        return title;
+    }
+
+    /** Returns the detail, for people; "" without a problem document. */
+    public String detail() {
+        return detail;
+    }
+
+    Duration retryAfter() {
+        return retryAfter;
+    }
+
+    /** Tells whether the server would reject the request again. */
+    boolean isFinal() {
+        return status < 500 && status != 408 && status != 429;
+    }
+
+    /** Returns a member of a flat JSON object whose value is a string, or "". */
+    private static String member(String json, String name) {
+        Matcher found = Pattern.compile("\"" + name + "\"\\s*:\\s*\"((?:[^\"\\\\]|\\\\.)*)\"").matcher(json);
+        return found.find() ? unescape(found.group(1)) : "";
+    }
+
+    private static String unescape(String text) {
+        Matcher escape = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))").matcher(text);
+        return escape.replaceAll(found -> {
+            if (found.group(1) != null) {
+                return Matcher.quoteReplacement(String.valueOf((char) Integer.parseInt(found.group(1), 16)));
+            }
+            int i = "nrt".indexOf(found.group(2));
+            return Matcher.quoteReplacement(i < 0 ? found.group(2) : "\n\r\t".substring(i, i + 1));
+        });
+    }
+}

@@ -1,0 +1,114 @@
+package io.github.uidring.client;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** A server with its last result. One thread sends its requests. Times are of System.nanoTime. */
+final class Server {
+    final String name;
+
+    // Guarded by the lock of the client.
+    boolean busy; // a request is under way
+    long asked; // when the last request began
+    long failed; // when the last failure was noticed
+    Exception error; // of the last request; null: the server is well
+    long pause; // in nanoseconds
+    double early; // by how much of the pause
+
+    private final HttpClient http;
+    private final HttpRequest request;
+    private final Duration timeout;
+    private final int batch;
+
+    Server(String url, UidringClient.Builder options, HttpClient http) {
+        name = url.replaceAll("/+$", "");
+        String path = options.segment == null ? "/v1/ids" : "/v1/segments/" + options.segment;
+        HttpRequest.Builder builder = HttpRequest.newBuilder(URI.create(name + path + "?form=ranges&n=" + options.batch))
+            .header("Accept", "text/plain")
+            .version(HttpClient.Version.HTTP_1_1) // a request that times out closes its connection
+            .timeout(options.timeout);
+        if (options.token != null) {
+            builder.header("Authorization", "Bearer " + options.token);
+        }
+        request = builder.build();
+        timeout = options.timeout;
+        batch = options.batch;
+        this.http = http;
+        asked = System.nanoTime();
+    }
+
+    boolean isWell() {
+        return error == null;
+    }
+
+    /** Draws a batch of IDs. */
+    List<Range> fetch() throws IOException, InterruptedException {
+        CompletableFuture<HttpResponse<String>> answer = http.sendAsync(request, HttpResponse.BodyHandlers.ofString());
+        try {
+            return read(answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS)); // the request's timeout ends with the headers
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof IOException) {
+                throw (IOException) e.getCause();
+            }
+            throw new IOException(e.getCause());
+        } catch (TimeoutException e) {
+            throw new IOException("no answer within " + timeout.toMillis() + " ms");
+        } finally {
+            answer.cancel(true);
+        }
+    }
+
+    private List<Range> read(HttpResponse<String> answer) throws IOException {
+        if (answer.statusCode() != 200) {
+            String after = answer.headers().firstValue("Retry-After").filter(s -> s.matches("[0-9]{1,9}")).orElse("0");
+            throw RejectedException.of(name, answer.statusCode(), answer.body(), Long.parseLong(after));
+        }
+        List<Range> ranges = new ArrayList<>();
+        long total = 0;
+        long now = System.nanoTime();
+        for (String line : answer.body().split("\n")) {
+            if (!line.matches("[0-9]{1,19} [0-9]{1,6}")) {
+                throw new IOException("invalid answer");
+            }
+            String[] fields = line.split(" ");
+            try {
+                long first = Long.parseLong(fields[0]);
+                long count = Long.parseLong(fields[1]);
+                if (first < 1 || count < 1 || first > Long.MAX_VALUE - count + 1) {
+                    throw new IOException("invalid answer: a range of " + line);
+                }
+                ranges.add(new Range(first, first + count - 1, now));
+                total += count;
+            } catch (NumberFormatException e) {
+                throw new IOException("invalid answer: a range of " + line);
+            }
+        }
+        if (total != batch) {
+            throw new IOException("invalid answer: " + total + " IDs, want " + batch);
+        }
+        return ranges;
+    }
+
+    /** The IDs from first to last. The first of them is the next to be issued. */
+    static final class Range {
+        final long last;
+        final long fetched;
+        long first;
+
+        Range(long first, long last, long fetched) {
+            this.first = first;
+            this.last = last;
+            this.fetched = fetched;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import { ClosedError, RejectedError, UidringError, UnavailableError, isFinal } from "./errors.js";
+import { draw } from "./draw.js";
+
+export { ClosedError, RejectedError, UidringError, UnavailableError };
+
+const LARGEST_BATCH = 100_000;
+const SLOW_AFTER = 100; // ms; then another server is asked, too
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 30_000;
+const LONELIEST_PAUSE = 1_000; // the longest one while no server is well
+const LONGEST_TIMER = 2 ** 31 - 1; // setTimeout fires at once after longer ones
+
+export class Client {
+  #options;
+  #servers;
+  #ranges = []; // of consecutive IDs: {first, count, fetched}
+  #left = 0; // IDs in ranges
+  #waiting = new Set(); // calls of next, in their order
+  #ending = new AbortController(); // aborted by close
+  #timer; // of the next request
+
+  constructor(options) {
+    this.#options = check(options);
+    const { segment, batch, servers } = this.#options;
+    const path = segment === undefined ? "/v1/ids" : `/v1/segments/${segment}`;
+    this.#servers = shuffle(servers).map((server) => {
+      const name = server.replace(/\/+$/, "");
+      // error: of the last request; a server without one is well.
+      return { name, url: `${name}${path}?form=ranges&n=${batch}`, busy: false, asked: 0, failed: 0, error: undefined, pause: 0, early: 0 };
+    });
+    this.#prefetch();
+  }
+
+  async next({ wait = this.#options.wait, signal } = {}) {
+    signal?.throwIfAborted();
+    if (this.#ending.signal.aborted) throw new ClosedError();
+    this.#dropOld();
+    if (this.#left > 0 && this.#waiting.size === 0) return this.#take();
+    this.#throwIfRejected();
+    return new Promise((resolve, reject) => {
+      const call = {
+        settle: (id) => { end(); resolve(id); },
+        fail: (error) => { end(); reject(error); },
+      };
+      const timer = setTimeout(() => call.fail(this.#unavailable(wait)), Math.min(wait, LONGEST_TIMER));
+      const abort = () => call.fail(signal.reason);
+      const end = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
+        this.#waiting.delete(call);
+      };
+      signal?.addEventListener("abort", abort);
+      this.#waiting.add(call);
+    });
+  }
+
+  close() {
+    this.#ending.abort();
+    clearTimeout(this.#timer);
+    this.#ranges = [];
+    for (const call of this.#waiting) call.fail(new ClosedError());
+  }
+
+  async *[Symbol.asyncIterator]() {
+    while (true) yield await this.next();
+  }
+
+  #take() {
+    const range = this.#ranges[0];
+    const id = range.first++;
+    if (--range.count === 0) this.#ranges.shift();
+    this.#lose(1);
+    return id;
+  }
+
+  #dropOld() {
+    const oldest = performance.now() - this.#options.maxAge;
+    while (this.#ranges.length > 0 && this.#ranges[0].fetched < oldest) this.#lose(this.#ranges.shift().count);
+  }
+
+  /** Counts n IDs fewer in memory, and fetches others when they become few. */
+  #lose(n) {
+    const before = this.#left;
+    this.#left -= n;
+    if (before > this.#options.batch && this.#left <= this.#options.batch) this.#prefetch();
+  }
+
+  /** Sends the requests that are due, and sets a timer for the next one. */
+  #prefetch() {
+    clearTimeout(this.#timer);
+    while (this.#left <= this.#options.batch && !this.#ending.signal.aborted) {
+      const { server, next } = this.#choose(performance.now());
+      if (server === undefined) {
+        if (next === Infinity) return;
+        this.#timer = setTimeout(() => this.#prefetch(), Math.ceil(next - performance.now()));
+        this.#timer.unref?.(); // a call that waits keeps the process alive, a pause does not
+        return;
+      }
+      this.#ask(server);
+    }
+  }
+
+  /** Returns the server to ask now, or when to choose again. */
+  #choose(now) {
+    const { batch } = this.#options;
+    let expected = this.#left;
+    let next = Infinity;
+    let well; // idle, and asked longest ago
+    for (const server of this.#servers) {
+      const isWell = server.error === undefined;
+      if (server.busy) {
+        if (!isWell || now >= server.asked + SLOW_AFTER) continue;
+        expected += batch;
+        next = Math.min(next, server.asked + SLOW_AFTER);
+      } else if (isWell) {
+        if (well === undefined || server.asked < well.asked) well = server;
+      } else {
+        const retry = this.#retryAt(server);
+        if (retry <= now) return { server }; // the others are asked as well, since its answer is not expected
+        next = Math.min(next, retry);
+      }
+    }
+    return expected > batch ? { next } : { server: well, next };
+  }
+
+  #retryAt({ failed, pause, early, error }) {
+    if (this.#servers.every((s) => s.error !== undefined)) pause = Math.min(pause, LONELIEST_PAUSE);
+    return failed + Math.max(pause * (1 - early), Math.min(error.retryAfter ?? 0, LONGEST_PAUSE));
+  }
+
+  async #ask(server) {
+    const { batch, timeout, token, fetch } = this.#options;
+    server.busy = true;
+    server.asked = performance.now();
+    const request = new AbortController();
+    const abort = () => request.abort();
+    this.#ending.signal.addEventListener("abort", abort);
+    const timer = setTimeout(() => request.abort(new Error(`no answer within ${timeout} ms`)), Math.min(timeout, LONGEST_TIMER));
+    try {
+      const ranges = await draw(fetch, server, batch, token, request.signal);
+      server.error = undefined;
+      server.pause = 0;
+      const fetched = performance.now();
+      for (const range of ranges) this.#ranges.push({ ...range, fetched });
+      this.#left += batch;
+    } catch (error) {
+      server.error = error;
+      server.failed = performance.now();
+      server.pause = Math.min(Math.max(2 * server.pause, FIRST_PAUSE), LONGEST_PAUSE);
+      server.early = Math.random() / 4; // so that clients do not return at once
+    }
+    server.busy = false;
+    clearTimeout(timer);
+    this.#ending.signal.removeEventListener("abort", abort);
+    this.#serveCalls();
+    this.#prefetch();
+  }
+
+  #serveCalls() {
+    for (const call of this.#waiting) {
+      try {
+        if (this.#left === 0) this.#throwIfRejected();
+        if (this.#left === 0) return;
+        call.settle(this.#take());
+      } catch (error) {
+        call.fail(error);
+      }
+    }
+  }
+
+  #throwIfRejected() {
+    if (this.#servers.every((s) => isFinal(s.error))) throw this.#servers[0].error;
+  }
+
+  #unavailable(wait) {
+    return new UnavailableError(wait, new Map(this.#servers.filter((s) => s.error !== undefined).map((s) => [s.name, s.error])));
+  }
+}
+
+/** Returns the options with their defaults, or throws all their mistakes. */
+function check({ servers, token, segment, batch = 1000, timeout = 2000, wait = 5000, maxAge = 60_000, fetch = globalThis.fetch } = {}) {
+  const mistakes = [];
+  if (!Array.isArray(servers) || servers.length === 0) mistakes.push("servers has no URL, allowed: an array of one or more");
+  else {
+    servers.forEach((server, i) => {
+      if (!isServer(server)) mistakes.push(`servers[${i}] is not a valid URL, allowed: http:// or https://, a host, and optionally a port and a path`);
+    });
+  }
+  if (token !== undefined && !/^[!-~]+$/.test(token)) mistakes.push("token is empty or has characters that no token has");
+  if (segment !== undefined && !/^[0-9A-Za-z._-]{1,64}$/.test(segment)) mistakes.push("segment is not a name of 1 to 64 letters, digits, dots, underscores and hyphens");
+  if (!Number.isInteger(batch) || batch < 1 || batch > LARGEST_BATCH) mistakes.push(`batch is ${batch}, allowed: 1 to ${LARGEST_BATCH}`);
+  for (const [name, value] of Object.entries({ timeout, maxAge })) {
+    if (!(value > 0)) mistakes.push(`${name} is ${value}, allowed: more than 0 ms`);
+  }
+  if (!(wait >= 0)) mistakes.push(`wait is ${wait}, allowed: 0 ms or more`);
+  if (mistakes.length > 0) throw new TypeError(`uidring: ${mistakes.join("; ")}`);
+  return { servers, token, segment, batch, timeout, wait, maxAge, fetch };
+}
+
+/** Tells whether a text is the URL of a server. A password in it would show in errors. */
+function isServer(text) {
+  try {
+    const url = new URL(text);
+    return ["http:", "https:"].includes(url.protocol) && url.username === "" && url.password === "" && !/[?#]/.test(text);
+  } catch {
+    return false;
+  }
+}
+
+/** Returns a copy in random order, so that not all clients begin with the same server. */
+function shuffle(list) {
+  const copy = [...list];
+  for (let i = copy.length - 1; i > 0; i--) {
+    const j = Math.floor(Math.random() * (i + 1));
+    [copy[i], copy[j]] = [copy[j], copy[i]];
+  }
+  return copy;
+}

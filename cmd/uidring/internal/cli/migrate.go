@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cmd/uidring/internal/migrate"
+)
+
+func newMigrate(s *streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "migrate",
+		Short:   "Examine the IDs of another generator before a change to this one",
+		Long:    "The migrate commands help to replace another generator of IDs: see docs/MIGRATION.md.",
+		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout leased",
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newMigrateCheck(s))
+	return cmd
+}
+
+func newMigrateCheck(s *streams) *cobra.Command {
+	m := migration{s: s}
+	cmd := &cobra.Command{
+		Use:   "check {--table NAME... | ID... | -}",
+		Short: "Tell whether new IDs will be above the existing ones",
+		Long: "check reads the smallest and the largest IDs of a table, or IDs given as arguments, or with - one decimal ID per line\n" +
+			"of standard input. It tells whether the IDs of new generators with --layout and --epoch will be above them, until when\n" +
+			"both layouts last, which worker IDs made the old IDs, whether an ID exists twice, and how evenly the low bits are spread.\n" +
+			"Negative IDs are read as Baidu's UidGenerator makes them after the end of its layout. check writes nothing.\n\n" +
+			"--old is the format of the existing IDs: " + strings.Join(migrate.FormatNames(), ", ") + ",\n" +
+			"or the widths of delta/datacenter/worker/sequence and the unit. A counter is TinyId, Leaf-segment or auto-increment.\n\n" +
+			"The verdict holds once the old generators have stopped. Only --all, - and arguments show every worker and every repeated\n" +
+			"ID. They keep 8 bytes for each ID in memory.\n\n" +
+			"The exit code is 0 if the new IDs will be above the old ones, and 1 otherwise.",
+		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout leased\n" +
+			"  mysql -N -e 'SELECT id FROM orders' | uidring migrate check --old bwmarrin --layout snowflake --epoch 1288834974657 -\n" +
+			"  uidring migrate check --old 29/0/21/13 --old-epoch 2016-09-19T16:00:00Z 1120725984225394689",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m.given = cmd.Flags().Changed("store")
+			return m.run(cmd.Context(), args)
+		},
+	}
+	flags := cmd.Flags()
+	m.store.addTo(cmd)
+	_ = flags.MarkHidden("namespace") // a table of IDs has none
+	flags.Lookup("store").Usage = "`URL` of the database of --table, sqlite:, mysql: or postgres: (UIDRING_STORE)"
+	m.store.timeout, flags.Lookup("timeout").DefValue = time.Minute, "1m0s" // a column without an index takes long
+	flags.Lookup("timeout").Usage = "time limit for each table"
+	flags.StringArrayVar(&m.tables, "table", nil, "`name` of a table, exact, or schema.table; may be repeated, as for shards")
+	flags.StringVar(&m.column, "column", "id", "`name` of the column of the IDs, exact")
+	flags.IntVar(&m.count, "count", 1000, "number of smallest IDs, and of largest IDs, to read of a table")
+	flags.BoolVar(&m.all, "all", false, "read all IDs of the tables")
+	flags.Var(&m.old, "old", "format of the existing IDs; required")
+	flags.Var(&m.oldEpoch, "old-epoch", "time where delta of the existing IDs is 0 (default: of the format)")
+	flags.Var(&m.start, "start", "time when the new generators start (default now)")
+	m.format.addTo(cmd)
+	flags.BoolVar(&m.asJSON, "json", false, "print one JSON object")
+	_ = cmd.RegisterFlagCompletionFunc("old", cobra.FixedCompletions(migrate.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// A formatFlag is the value of the flag old.
+type formatFlag struct{ migrate.Format }
+
+func (f *formatFlag) Type() string { return "format" }
+
+func (f *formatFlag) String() string { return f.Name }
+
+func (f *formatFlag) Set(text string) (err error) {
+	f.Format, err = migrate.ParseFormat(text)
+	return err
+}
+
+// A migration is one call of uidring migrate check.
+type migration struct {
+	s        *streams
+	store    storeFlags
+	given    bool // --store is given
+	tables   []string
+	column   string
+	count    int
+	all      bool
+	old      formatFlag
+	oldEpoch timeFlag
+	format   idFormat
+	start    timeFlag
+	asJSON   bool
+}
+
+// run fails with errReported after a report whose new IDs are not above the old ones.
+func (m *migration) run(ctx context.Context, args []string) error {
+	if err := m.check(args); err != nil {
+		return usageError{err}
+	}
+	alloc, err := m.format.allocator()
+	if err != nil {
+		return err
+	}
+	if !m.oldEpoch.IsZero() {
+		m.old.Epoch = m.oldEpoch.Time
+	}
+	if m.start.IsZero() {
+		m.start.Time = time.Now().UTC().Truncate(time.Second)
+	}
+	ids, origin, err := m.read(ctx, args)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		return errors.New("no IDs: every layout is above them")
+	}
+	report, err := migrate.Examine(ids, m.old.Format, alloc, m.start.Time)
+	if err != nil {
+		return usageError{err}
+	}
+	sheet := &migrationSheet{m, alloc, report, origin}
+	if m.asJSON {
+		err = sheet.json()
+	} else {
+		err = sheet.print()
+	}
+	if err == nil && report.New.Relation != migrate.Above {
+		return errReported
+	}
+	return err
+}
+
+// check reports all mistakes of the arguments.
+func (m *migration) check(args []string) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if m.old.Name == "" {
+		bad("--old is missing, allowed: %s, or a layout", strings.Join(migrate.FormatNames(), ", "))
+	}
+	if m.old.Name == "counter" && !m.oldEpoch.IsZero() {
+		bad("--old-epoch with --old counter, allowed: without; a counter has no time")
+	}
+	switch {
+	case (len(m.tables) > 0) == (len(args) > 0):
+		bad("%d tables and %d arguments, allowed: --table, or IDs, or - for standard input", len(m.tables), len(args))
+	case len(args) > 0 && (m.given || m.all):
+		bad("--store or --all without --table, allowed: with --table only")
+	}
+	if m.count < 1 || m.count > 10_000_000 {
+		bad("--count %d, allowed: 1 to 10000000", m.count)
+	}
+	for _, table := range m.tables {
+		if err := (migrate.Column{Table: table, Column: m.column}).Check(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// read returns the IDs, and their origin for people.
+func (m *migration) read(ctx context.Context, args []string) (ids []int64, origin string, err error) {
+	switch {
+	case len(m.tables) > 0:
+		return m.readTables(ctx)
+	case len(args) == 1 && args[0] == "-":
+		ids, err = m.readLines()
+		return ids, "all IDs of standard input", err
+	}
+	for i, arg := range args {
+		id, err := decimalID(arg)
+		if err != nil {
+			return nil, "", usagef("argument %d: %w", i+1, err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, "all arguments", nil
+}
+
+func (m *migration) readTables(ctx context.Context) (ids []int64, origin string, err error) {
+	st, err := m.store.open()
+	if err != nil {
+		return nil, "", err
+	}
+	defer st.Close()
+	db := st.DB()
+	if db == nil {
+		return nil, "", usagef("--store %s, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:", st)
+	}
+	complete := true
+	for _, table := range m.tables {
+		err := m.store.within(ctx, func(ctx context.Context) error {
+			column := migrate.Column{Table: table, Column: m.column}
+			if m.all {
+				all, err := migrate.ReadAll(ctx, db, column)
+				ids = append(ids, all...)
+				return err
+			}
+			ends, all, err := migrate.ReadEnds(ctx, db, column, m.count)
+			ids = append(ids, ends...)
+			complete = complete && all
+			return err
+		})
+		if err != nil {
+			return nil, "", fmt.Errorf("%s: %w", st, err)
+		}
+	}
+	origin = fmt.Sprintf("all IDs of %s", strings.Join(m.tables, ", "))
+	if !complete {
+		origin = fmt.Sprintf("the %d smallest and largest IDs of %s", m.count, strings.Join(m.tables, ", "))
+	}
+	return ids, origin, nil
+}
+
+// readLines reads decimal IDs from standard input. It skips blank lines and NULL.
+func (m *migration) readLines() (ids []int64, err error) {
+	in := bufio.NewReader(m.s.in)
+	for number := 1; ; number++ {
+		line, err := readLine(in)
+		switch {
+		case errors.Is(err, io.EOF):
+			return ids, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			return nil, fmt.Errorf("line %d: longer than 4,096 bytes, allowed: one ID per line", number)
+		case err != nil:
+			return nil, fmt.Errorf("read standard input, line %d: %w", number, err)
+		}
+		text := string(bytes.TrimSpace(line))
+		if text == "" || text == "NULL" {
+			continue
+		}
+		id, err := decimalID(text)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w, one per line without a header", number, err)
+		}
+		ids = append(ids, id)
+	}
+}
+
+func decimalID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q, allowed: decimal IDs from -2^63 to 2^63 - 1", text)
+	}
+	return id, nil
+}
+
+// A migrationSheet prints a report.
+type migrationSheet struct {
+	*migration
+	alloc  *bitsalloc.Allocator
+	report migrate.Report
+	origin string
+}

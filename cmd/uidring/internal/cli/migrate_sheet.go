@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/cmd/uidring/internal/migrate"
+)
+
+// shownRows is the number of workers and of repeated IDs that the table shows. JSON has all.
+const shownRows = 20
+
+// print writes the report for people.
+func (m *migrationSheet) print() error {
+	r, t := m.report, &table{s: m.s}
+	t.row("IDS", fmt.Sprintf("%d: %s", r.Read, m.origin))
+	t.row("FORMAT", m.formatText())
+	t.row("SMALLEST", decimalText(r.Smallest))
+	t.row("LARGEST", decimalText(r.Largest))
+	if r.Oldest != nil {
+		t.row("OLDEST", fieldsText(r.Oldest))
+		t.row("NEWEST", fieldsText(r.Newest))
+	}
+	for _, note := range m.notes() {
+		t.row("NOTE", m.s.paint(m.s.out, yellow, note))
+	}
+	for _, low := range r.LowBits {
+		t.row("LOW BITS", fmt.Sprintf("modulo %d, %.1f%% are %d; spread evenly, %.1f%% would be",
+			low.Modulus, 100*low.Share, low.Remainder, 100/float64(low.Modulus)))
+	}
+	t.row("NEW LAYOUT", fmt.Sprintf("%s since %s, until %s", m.alloc.Layout(), rfc3339(m.alloc.Epoch()), r.New.Ends.Format(time.DateOnly)))
+	if r.New.Relation != migrate.Ended {
+		t.row("NEW IDS", fmt.Sprintf("%d to %d, from %s on", r.New.First, r.New.Last, rfc3339(m.start.Time)))
+	}
+	if a := r.New.Advice; a != nil {
+		t.row("ADVICE", fmt.Sprintf("--layout %s --epoch %s is above the old IDs, and lasts until %s",
+			a.Layout, a.Epoch.Format(time.DateOnly), a.Ends.Format(time.DateOnly)))
+	}
+	t.row("VERDICT", m.verdict())
+	if err := t.print(); err != nil {
+		return err
+	}
+	if err := m.printRepeated(); err != nil {
+		return err
+	}
+	return m.printWorkers()
+}
+
+func (m *migrationSheet) formatText() string {
+	if m.old.Counter() {
+		return "counter"
+	}
+	layout := m.old.Layout.String()
+	if layout != m.old.Name {
+		layout = m.old.Name + ", " + layout
+	}
+	return fmt.Sprintf("%s since %s, until %s", layout, rfc3339(m.old.Epoch), m.report.Ends.Format(time.DateOnly))
+}
+
+func fieldsText(f *migrate.Fields) string {
+	return fmt.Sprintf("%d: %s, datacenter %d, worker %d, sequence %d", f.ID, rfc3339(f.Time), f.Datacenter, f.Worker, f.Sequence)
+}
+
+// notes returns the findings about the old IDs.
+func (m *migrationSheet) notes() (notes []string) {
+	r := m.report
+	if r.Negative > 0 && m.old.Counter() {
+		notes = append(notes, fmt.Sprintf("negative IDs: %d", r.Negative))
+	} else if r.Negative > 0 {
+		notes = append(notes, fmt.Sprintf("negative IDs: %d; the layout ended on %s, and delta overflowed into the sign", r.Negative, r.Ends.Format(time.DateOnly)))
+	}
+	if r.Foreign > 0 {
+		notes = append(notes, fmt.Sprintf("numbers that are no IDs of this format: %d", r.Foreign))
+	}
+	if r.Newest != nil && r.Newest.Time.After(m.start.Add(24*time.Hour)) {
+		notes = append(notes, fmt.Sprintf("the newest ID is from the future: the format or --old-epoch is wrong, or its generator ran ahead of the clock by %s",
+			r.Newest.Time.Sub(m.start.Time).Round(time.Hour)))
+	}
+	if n := len(r.Repeated); n > 0 {
+		notes = append(notes, fmt.Sprintf("repeated IDs: %d; two generators had one worker ID, or a table was read twice", n))
+	}
+	return notes
+}
+
+func (m *migrationSheet) verdict() string {
+	colour, text := red, ""
+	v := m.report.New
+	switch v.Relation {
+	case migrate.Above:
+		colour, text = green, "above: every new ID will be larger than the existing ones"
+	case migrate.Apart:
+		text = "apart: new IDs will be smaller than existing ones, and equal none"
+	case migrate.Ended:
+		text = "ended: the new layout has no IDs left at the start"
+	case migrate.Overlap:
+		text = "overlap: new IDs may equal existing ones, for as long as the new layout lasts"
+		if !v.From.IsZero() {
+			text = fmt.Sprintf("overlap: new IDs may equal existing ones until %s, and will be above them from then on", rfc3339(v.From))
+		}
+	}
+	if v.Relation != migrate.Above && v.Advice == nil && v.From.IsZero() {
+		text += "; see docs/MIGRATION.md for layouts that keep apart"
+	}
+	return m.s.paint(m.s.out, colour, text)
+}
+
+// printRepeated prints the repeated IDs, if there are any.
+func (m *migrationSheet) printRepeated() error {
+	t := m.s.table("REPEATED ID", "TIMES")
+	for i, repeat := range m.report.Repeated {
+		if i == shownRows {
+			t.row("…", fmt.Sprintf("%d more, see --json", len(m.report.Repeated)-i))
+			break
+		}
+		t.row(decimalText(repeat.ID), fmt.Sprint(repeat.Times))
+	}
+	return m.printBelow(t)
+}
+
+func (m *migrationSheet) printWorkers() error {
+	t := m.s.table("DATACENTER", "WORKER", "IDS", "FIRST", "LAST")
+	for i, w := range m.report.Workers {
+		if i == shownRows {
+			t.row("…", fmt.Sprintf("%d more, see --json", len(m.report.Workers)-i))
+			break
+		}
+		t.row(decimalText(w.Datacenter), decimalText(w.Worker), fmt.Sprint(w.IDs), rfc3339(w.First), rfc3339(w.Last))
+	}
+	return m.printBelow(t)
+}
+
+// printBelow prints a table that has rows, on a terminal, below an empty line. Programs read JSON.
+func (m *migrationSheet) printBelow(t *table) error {
+	if len(t.rows) == 0 || !m.s.tables {
+		return nil
+	}
+	if _, err := fmt.Fprintln(m.s.out); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return t.print()
+}
+
+// json writes the report as JSON. Its IDs are texts, since JavaScript rounds large numbers.
+func (m *migrationSheet) json() error {
+	type format struct {
+		Name   string    `json:"name,omitempty"`
+		Layout string    `json:"layout,omitempty"`
+		Epoch  time.Time `json:"epoch,omitzero"`
+	}
+	old := format{Name: m.old.Name}
+	if !m.old.Counter() {
+		old.Layout, old.Epoch = m.old.Layout.String(), m.old.Epoch.UTC()
+	}
+	return writeJSON(m.s.out, struct {
+		Origin string    `json:"origin"`
+		Old    format    `json:"oldFormat"`
+		New    format    `json:"newFormat"`
+		Start  time.Time `json:"start"`
+		migrate.Report
+	}{m.origin, old, format{Layout: m.alloc.Layout().String(), Epoch: m.alloc.Epoch()}, m.start.Time, m.report})
+}

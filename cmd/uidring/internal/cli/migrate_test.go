@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/migrate"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// checked runs migrate check, which must exit with a code, and returns its report.
+func checked(t *testing.T, stdin string, code int, args ...string) (r migrate.Report) {
+	t.Helper()
+	got, out, stderr := run(t, stdin, append([]string{"migrate", "check", "--json", "--start", "2026-11-22"}, args...)...)
+	if got != code || stderr != "" {
+		t.Fatalf("uidring migrate check %q: exit code %d, want %d, stderr %q", args, got, code, stderr)
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	return r
+}
+
+// withTables creates tables of IDs in a database, and sets the environment variable that selects
+// it. Table orders has the IDs of three Java processes, from before and after the end of their
+// layout; shard1 repeats one of these IDs.
+func withTables(t *testing.T, url string) {
+	t.Helper()
+	t.Setenv("UIDRING_STORE", url)
+	st, err := storeurl.Open(url, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if err := st.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db := st.DB()
+	text := map[string]string{"mysql": "varchar(20)", "pgx": "text", "sqlite": "text"}[db.DriverName()]
+	for _, statement := range []string{
+		"CREATE TABLE orders (id bigint, code " + text + ")",
+		"CREATE TABLE shard1 (id bigint)",
+		"CREATE TABLE blank (id bigint)",
+		"INSERT INTO orders (id, code) VALUES (NULL, 'x'), (3200169789968523265, '1')",
+		"INSERT INTO shard1 (id) VALUES (3200169789968523265)",
+	} {
+		db.MustExecContext(t.Context(), statement)
+	}
+	// 40 seconds from a year before the end on, and from two years after it on.
+	for second := range 40 {
+		for _, delta := range []uint64{236_899_457, 331_507_457} {
+			id := int64((delta+uint64(second))<<35 | uint64(second%3)<<13)
+			db.MustExecContext(t.Context(), fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", id))
+		}
+	}
+}
+
+func TestMigrateCheckReadsTables(t *testing.T) {
+	for name, at := range map[string]func(*testing.T) string{
+		"MariaDB": mariaDB,
+		"PostgreSQL": func(t *testing.T) string {
+			server := testserver.PostgreSQL(t)
+			return "postgres://postgres@" + server.Addr() + "/postgres?sslmode=disable"
+		},
+		"SQLite": func(t *testing.T) string {
+			return (&url.URL{Scheme: "sqlite", Path: filepath.Join(testserver.DiskFolder(t), "ids.db")}).String()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clean(t)
+			withTables(t, at(t))
+			all := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders")
+			if all.Read != 81 || all.Negative != 40 || all.Foreign != 0 || len(all.Repeated) != 0 || len(all.Workers) != 4 ||
+				all.Oldest.ID != 3200169789968523265 || all.Newest.ID != -1<<63+(331_507_496-1<<28)<<35 ||
+				all.Newest.Time.Format(time.DateOnly) != "2026-11-20" || all.New.Relation != migrate.Overlap {
+				t.Errorf("%+v", all)
+			}
+			if whole := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders", "--all"); fmt.Sprint(whole.Workers) != fmt.Sprint(all.Workers) {
+				t.Errorf("--all has the workers %v, without %v", whole.Workers, all.Workers)
+			}
+			few := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders", "--count", "3")
+			if few.Read != 12 || few.Smallest != all.Smallest || few.Largest != all.Largest || few.Newest.ID != all.Newest.ID || len(few.Repeated) != 0 {
+				t.Errorf("%+v", few)
+			}
+			two := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders", "--table", "shard1")
+			if len(two.Repeated) != 1 || two.Repeated[0] != (migrate.Repeat{ID: 3200169789968523265, Times: 2}) {
+				t.Errorf("repeated %v", two.Repeated)
+			}
+			for args, want := range map[string]string{
+				"--table blank":                "no IDs: every layout is above them",
+				"--table missing":              "missing",
+				"--table orders --column no":   "read no of orders: ",
+				"--table orders --column code": "allowed: an integer type",
+			} {
+				code, out, err := run(t, "", append([]string{"migrate", "check", "--old", "baidu"}, strings.Fields(args)...)...)
+				if code != exitFailure || out != "" || !strings.Contains(err, want) || strings.Count(err, "\n") != 1 {
+					t.Errorf("%s: exit code %d, %q, %q, want %q", args, code, out, err, want)
+				}
+			}
+			goesOn(t, all)
+		})
+	}
+}
+
+// goesOn starts a generator as the report advises. Its IDs must be above all old ones.
+func goesOn(t *testing.T, r migrate.Report) {
+	t.Helper()
+	if r.New.Advice == nil {
+		t.Fatal("no advice")
+	}
+	g, err := cached.New(cached.Config{
+		Assigner: assigner.Static(7), MaxAhead: time.Second, Layout: r.New.Advice.Layout, Epoch: r.New.Advice.Epoch,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if id, err := g.Next(); err != nil || id <= r.Largest {
+		t.Errorf("ID %d, %v, want one above %d", id, err, r.Largest)
+	}
+}
+
+func TestMigrateCheckReadsLines(t *testing.T) {
+	clean(t)
+	lines := "3200169789968523265\n\nNULL\n -7055269968853590016\r\n3200169789968523265"
+	r := checked(t, lines, exitFailure, "--old", "baidu", "--layout", "leased", "-")
+	if r.Read != 3 || r.Negative != 1 || len(r.Repeated) != 1 {
+		t.Errorf("%+v", r)
+	}
+	above := checked(t, lines, exitOK, "--old", "baidu", "--layout", "leased", "--epoch", "2003-01-01", "-")
+	if above.New.Relation != migrate.Above || above.New.First <= above.Largest {
+		t.Errorf("%+v", above.New)
+	}
+	for in, want := range map[string]string{
+		"id\n1\n":                  `line 1: "id", allowed: decimal IDs from -2^63 to 2^63 - 1, one per line without a header`,
+		"1\n9223372036854775808\n": `line 2: "9223372036854775808", allowed: decimal IDs from -2^63 to 2^63 - 1, one per line without a header`,
+		"\n":                       "no IDs: every layout is above them",
+		strings.Repeat("1", 5000):  "line 1: longer than 4,096 bytes, allowed: one ID per line",
+	} {
+		wants(t, in, []string{"migrate", "check", "--old", "counter", "-"}, exitFailure, "", "uidring: "+want+"\n")
+	}
+}
+
+// The epoch of the original depends on the time zone of its JVM: 2016-05-20 is eight hours later in
+// UTC than in Shanghai.
+func TestMigrateCheckTakesTheEpochOfTheOldIDs(t *testing.T) {
+	clean(t)
+	shanghai := checked(t, "", exitFailure, "--old", "baidu", "3200169789968523265")
+	utc := checked(t, "", exitFailure, "--old", "baidu", "--old-epoch", "2016-05-20", "3200169789968523265")
+	if got := utc.Newest.Time.Sub(shanghai.Newest.Time); got != 8*time.Hour {
+		t.Errorf("the times lie %v apart, want 8h", got)
+	}
+}
+
+func TestMigrateCheckShowsManyWorkersInJSONOnly(t *testing.T) {
+	clean(t)
+	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for worker := range int64(30) {
+		id, err := alloc.Allocate(1, 0, worker, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&lines, "%d\n%d\n", id, id)
+	}
+	_, out, _ := run(t, lines.String(), "migrate", "check", "--old", "default", "-")
+	if strings.Count(out, "10 more, see --json") != 2 || !strings.Contains(out, "repeated IDs: 30; ") {
+		t.Errorf("printed\n%s", out)
+	}
+	if r := checked(t, lines.String(), exitOK, "--old", "default", "-"); len(r.Workers) != 30 || len(r.Repeated) != 30 {
+		t.Errorf("%d workers, %d repeated, want 30 each", len(r.Workers), len(r.Repeated))
+	}
+}
+
+func TestMigrateCheckNamesWrongUsage(t *testing.T) {
+	clean(t)
+	for args, want := range map[string]string{
+		"":                                       "--old is missing, allowed: baidu, twitter, bwmarrin, snowflake, leaf, sonyflake, sonyflake-v2, counter, or a layout; 0 tables and 0 arguments, allowed: --table, or IDs, or - for standard input",
+		"--old baidu x":                          `argument 1: "x", allowed: decimal IDs from -2^63 to 2^63 - 1`,
+		"--old baidu 1 --all":                    "--store or --all without --table, allowed: with --table only",
+		"--old counter 1 --old-epoch 2016-05-20": "--old-epoch with --old counter, allowed: without; a counter has no time",
+		"--old baidu --table a.b.c --count 0":    `--count 0, allowed: 1 to 10000000; table "a.b.c", allowed: the name of a table, or schema.table`,
+		"--old baidu --table a":                  "--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database",
+		"--old baidu --table a --store redis://127.0.0.1:1/0": "--store redis://127.0.0.1:1/0, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:",
+	} {
+		wants(t, "", append([]string{"migrate", "check"}, strings.Fields(args)...), exitUsage, "", "uidring: "+want+"\n")
+	}
+}

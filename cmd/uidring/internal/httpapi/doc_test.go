@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// TestDocumentedExamplesAreTrue parses the ID of SERVICE.md.
+func TestDocumentedExamplesAreTrue(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/SERVICE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Epoch: bitsalloc.DefaultEpoch()})})
+	const command = "\n$ curl http://127.0.0.1:8080/v1/parse/"
+	_, rest, _ := strings.Cut(string(page), command)
+	id, want, ok := strings.Cut(rest, "\n")
+	if got := call(s, "/v1/parse/"+id).Body.String(); !ok || !strings.HasPrefix(want, got) {
+		t.Errorf("%s answers %s", command+id, got)
+	}
+	first, err := uidring.ParseBase32(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		`{"id":"` + first.String() + "\"}\n", "\n" + id + "\n" + (first + 1).Base32() + "\n" + (first + 2).Base32() + "\n",
+		"`" + first.String() + "`", `{"ranges":[{"first":"` + first.String() + `","count":1000}]}`, "\n" + first.String() + " 1000\n", "`" + first.Base32() + "`", "`" + first.Base62() + "`",
+	} {
+		if !strings.Contains(string(page), text) {
+			t.Errorf("SERVICE.md has no %q", text)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package migrate
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// start is the time at which the new generators of the tests start.
+var start = time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)
+
+func examine(t *testing.T, format string, l bitsalloc.Layout, epoch time.Time, ids ...int64) Report {
+	t.Helper()
+	f, err := ParseFormat(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alloc, err := bitsalloc.New(l, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Examine(ids, f, alloc, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestVerdicts(t *testing.T) {
+	twitter := time.UnixMilli(twitterEpoch)
+	const (
+		java2019 = 3200169789968523265 // Baidu's layout
+		java2026 = -7055269968853590016
+		last     = 1<<63 - 1
+		tweet    = 1541815603606036480 // 2022
+	)
+	for name, row := range map[string]struct {
+		format string
+		layout bitsalloc.Layout
+		epoch  time.Time
+		ids    []int64
+		want   Relation
+		above  string // when new IDs are above the old ones
+		advice string // "" for none
+	}{
+		"the same layout goes on":                  {"bwmarrin", bitsalloc.Snowflake(), twitter, []int64{1 << 22, tweet}, Above, "", ""},
+		"a later epoch repeats IDs":                {"bwmarrin", bitsalloc.Snowflake(), time.Time{}, []int64{1 << 22, tweet}, Overlap, "2037-08-25", "41/0/10/12@1ms 2015"},
+		"only negative IDs":                        {"baidu", bitsalloc.Default(), time.Time{}, []int64{java2026}, Above, "", ""},
+		"negative and positive":                    {"baidu", bitsalloc.Default(), time.Time{}, []int64{java2026, java2019}, Overlap, "2028-12-13", "31/0/12/20@1s 2003"},
+		"no IDs are left above":                    {"baidu", bitsalloc.Leased(), time.Time{}, []int64{java2019, last}, Overlap, "", ""},
+		"few IDs are left above":                   {"baidu", bitsalloc.Leased(), time.Time{}, []int64{java2019, last / 16 * 15}, Overlap, "2089-10-18", "33/0/12/18@1s 1771"},
+		"below the smallest":                       {"baidu", bitsalloc.JavaScript(), time.Time{}, []int64{java2019, last}, Apart, "", ""},
+		"a layout that has ended":                  {"baidu", bitsalloc.Baidu(), time.Unix(1463673600, 0), []int64{java2019}, Ended, "", "31/0/12/20@1s 2003"},
+		"a layout that has ended, and no positive": {"baidu", bitsalloc.Baidu(), time.Unix(1463673600, 0), []int64{java2026}, Ended, "", ""},
+		"a counter":                                {"counter", bitsalloc.Leased(), time.Time{}, []int64{1, 2, 3_000_000_000}, Above, "", ""},
+		"the old generator ran ahead":              {"default", bitsalloc.Default(), time.Time{}, []int64{(28166400 + 3600) << 35}, Overlap, "2026-11-23", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := examine(t, row.format, row.layout, row.epoch, row.ids...).New
+			above, advice := "", ""
+			if !v.From.IsZero() {
+				above = v.From.Format(time.DateOnly)
+			}
+			if v.Advice != nil {
+				advice = v.Advice.Layout.String() + " " + v.Advice.Epoch.Format("2006")
+			}
+			if v.Relation != row.want || above != row.above || advice != row.advice {
+				t.Fatalf("%s, above at %q, advice %q, want %s, %q, %q", v.Relation, above, advice, row.want, row.above, row.advice)
+			}
+			if v.Advice != nil {
+				if v := examine(t, row.format, v.Advice.Layout, v.Advice.Epoch, row.ids...).New; v.Relation != Above || v.Ends.Before(start.AddDate(10, 0, 0)) {
+					t.Errorf("the advice gives %s until %v", v.Relation, v.Ends)
+				}
+			}
+		})
+	}
+}
+
+func TestReportsWorkersAndRepeats(t *testing.T) {
+	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := func(delta, datacenter, worker, sequence int64) int64 {
+		id, err := alloc.Allocate(delta, datacenter, worker, sequence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	twice := id(200, 1, 7, 3)
+	r := examine(t, "default", bitsalloc.Leased(), time.Time{}, id(300, 0, 9, 0), twice, id(100, 1, 7, 0), id(250, 0, 9, 1), twice, id(100, 1, 7, 2), 0)
+	wantWorkers := []Worker{
+		{0, 9, 2, alloc.Time(250), alloc.Time(300)},
+		{1, 7, 4, alloc.Time(100), alloc.Time(200)},
+	}
+	if !reflect.DeepEqual(r.Workers, wantWorkers) {
+		t.Errorf("workers %+v, want %+v", r.Workers, wantWorkers)
+	}
+	if want := []Repeat{{twice, 2}}; !reflect.DeepEqual(r.Repeated, want) {
+		t.Errorf("repeated %v, want %v", r.Repeated, want)
+	}
+	if r.Read != 7 || r.Foreign != 1 || r.Negative != 0 || r.Oldest.ID != id(100, 1, 7, 0) || r.Newest.ID != id(300, 0, 9, 0) || r.Smallest != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Newest is by time: the negative IDs of an overflow are newer than the positive ones.
+func TestNegativeIDsAreTheNewest(t *testing.T) {
+	r := examine(t, "baidu", bitsalloc.Default(), time.Time{}, -7055269968853590016, 3200169789968523265, -1<<63)
+	if r.Oldest.ID != 3200169789968523265 || r.Newest.ID != -7055269968853590016 || r.Negative != 2 || r.Smallest != -1<<63 || r.Largest != 3200169789968523265 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestLowBits(t *testing.T) {
+	var even, mixed []int64
+	for i := range int64(1024) {
+		even, mixed = append(even, (i+1)<<13), append(mixed, i+1)
+	}
+	if got, want := lowBits(even), []LowBits{{2, 0, 1}, {16, 0, 1}, {64, 0, 1}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got, want := lowBits(mixed), []LowBits{{2, 0, 0.5}, {16, 0, 1.0 / 16}, {64, 0, 1.0 / 64}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := lowBits(mixed[:31]); len(got) != 0 {
+		t.Errorf("%v of 31 IDs, want none", got)
+	}
+}

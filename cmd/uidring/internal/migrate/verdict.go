@@ -1,0 +1,103 @@
+package migrate
+
+import (
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// A Relation tells where new IDs lie relative to the old ones.
+type Relation string
+
+const (
+	// Above: every new ID is larger than every old one.
+	Above Relation = "above"
+	// Apart: no new ID equals an old one, but some old IDs are larger than the new ones.
+	Apart Relation = "apart"
+	// Overlap: new IDs lie among the old ones, and may equal some of them.
+	Overlap Relation = "overlap"
+	// Ended: the new layout has no IDs at the start.
+	Ended Relation = "ended"
+)
+
+// A Verdict compares the IDs that a layout has from a start on with old IDs.
+type Verdict struct {
+	Relation Relation  `json:"verdict"`
+	First    int64     `json:"first,string"` // of the new IDs
+	Last     int64     `json:"last,string"`
+	Ends     time.Time `json:"ends"`             // when the delta field is used up
+	From     time.Time `json:"aboveAt,omitzero"` // of Overlap: IDs from here on are above the old ones; zero: none are
+	Advice   *Advice   `json:"advice,omitempty"` // nil: none needed, or none known
+}
+
+// Advice is an epoch and a layout with which new IDs are above the old ones.
+type Advice struct {
+	Layout bitsalloc.Layout `json:"layout"`
+	Epoch  time.Time        `json:"epoch"`
+	Ends   time.Time        `json:"ends"`
+}
+
+// shortWait is a time for which operators can wait until new IDs are above the old ones, as after a
+// generator that ran ahead of its clock. Longer waits get an advice.
+const shortWait = 7 * 24 * time.Hour
+
+// judge compares the IDs of alloc from a start on with old IDs, sorted and not negative. Negative
+// IDs are below every new ID.
+func judge(old []int64, alloc *bitsalloc.Allocator, start time.Time) Verdict {
+	v := Verdict{Ends: alloc.Expires(), Relation: Ended}
+	if start.Before(v.Ends) {
+		v.First, v.Last, v.Relation = alloc.MinAt(start), alloc.MaxAt(v.Ends), Overlap
+	}
+	if len(old) == 0 {
+		if v.Relation == Overlap {
+			v.Relation = Above
+		}
+		return v
+	}
+	smallest, largest := old[0], old[len(old)-1]
+	switch delta := above(largest, alloc.Layout()); {
+	case v.Relation == Ended:
+	case v.First > largest:
+		v.Relation = Above
+		return v
+	case v.Last < smallest:
+		v.Relation = Apart
+	case delta <= alloc.MaxDelta():
+		v.From = alloc.Time(delta)
+		if v.From.Before(start.Add(shortWait)) {
+			return v
+		}
+	}
+	v.Advice = advise(largest, alloc.Layout(), start)
+	return v
+}
+
+// above returns the smallest delta of a layout all of whose IDs are larger than an ID.
+func above(id int64, l bitsalloc.Layout) int64 {
+	return id>>(l.DatacenterBits+l.WorkerBits+l.SequenceBits) + 1
+}
+
+// advise looks for an earlier epoch, the first day of a year, with which the IDs of a layout are
+// above an ID. It tries the wanted layout, and then the preset for leased worker IDs, with ever
+// more bits of delta at the cost of sequence. It returns nil if no layout lasts for ten years more.
+func advise(largest int64, wanted bitsalloc.Layout, start time.Time) *Advice {
+	const lasts, narrowest = 10, 15
+	layouts := []bitsalloc.Layout{wanted}
+	for l := bitsalloc.Leased(); l.SequenceBits >= narrowest; l.DeltaBits, l.SequenceBits = l.DeltaBits+1, l.SequenceBits-1 {
+		layouts = append(layouts, l)
+	}
+	for _, l := range layouts {
+		delta, unit := above(largest, l), l.Unit.Milliseconds()
+		if delta > (1<<62)/unit {
+			continue // milliseconds would overflow
+		}
+		latest := time.UnixMilli(start.UnixMilli() - delta*unit).UTC()
+		epoch := time.Date(latest.Year(), time.January, 1, 0, 0, 0, 0, time.UTC)
+		alloc, err := bitsalloc.New(l, epoch)
+		if err != nil || alloc.Expires().Before(start.AddDate(lasts, 0, 0)) || alloc.MinAt(start) <= largest {
+			continue
+		}
+		return &Advice{l, epoch, alloc.Expires()}
+	}
+	return nil
+}

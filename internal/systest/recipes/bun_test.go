@@ -1,0 +1,68 @@
+package recipes
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	_ "modernc.org/sqlite"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/uidringtest"
+)
+
+// A Parcel is a model of bun. A bun.Query has no place for a generator, so the context carries it.
+type Parcel struct {
+	ID       uidring.ID  `bun:",pk"`
+	Contains *uidring.ID // may be NULL
+}
+
+type idsKey struct{}
+
+var _ bun.BeforeAppendModelHook = (*Parcel)(nil)
+
+// BeforeAppendModel gives a new row an ID.
+func (p *Parcel) BeforeAppendModel(ctx context.Context, query bun.Query) (err error) {
+	if _, ok := query.(*bun.InsertQuery); ok && p.ID == 0 {
+		p.ID, err = ctx.Value(idsKey{}).(interface {
+			NextIDContext(context.Context) (uidring.ID, error)
+		}).NextIDContext(ctx)
+	}
+	return err
+}
+
+func TestBun(t *testing.T) {
+	plain, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "bun.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := bun.NewDB(plain, sqlitedialect.New())
+	defer db.Close()
+	ctx := context.WithValue(t.Context(), idsKey{}, uidringtest.New(1000, 1))
+	if _, err := db.NewCreateTable().Model((*Parcel)(nil)).Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	first := Parcel{}
+	if _, err := db.NewInsert().Model(&first).Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	several := []*Parcel{{Contains: &first.ID}, {}}
+	if _, err := db.NewInsert().Model(&several).Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var read []Parcel
+	if err := db.NewSelect().Model(&read).Order("id").Scan(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var ids []uidring.ID
+	for _, p := range read {
+		ids = append(ids, p.ID)
+	}
+	if !slices.Equal(ids, []uidring.ID{1000, 1001, 1002}) || read[0].Contains != nil || read[1].Contains == nil || *read[1].Contains != 1000 {
+		t.Errorf("rows %+v", read)
+	}
+}

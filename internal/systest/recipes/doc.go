@@ -1,0 +1,2 @@
+// Package recipes has the programs of docs/RECIPES.md.
+package recipes

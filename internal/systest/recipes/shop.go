@@ -1,0 +1,66 @@
+package recipes
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring"
+)
+
+// An Order is a row of sqlx, and the body of a request and a response.
+type Order struct {
+	ID       uidring.ID  `db:"id" json:"id"`
+	Replaces *uidring.ID `db:"replaces" json:"replaces"` // null in JSON, NULL in SQL
+}
+
+// A Shop serves HTTP. A generator of any package fits its field ids.
+type Shop struct {
+	db  *sqlx.DB
+	ids interface {
+		NextIDContext(context.Context) (uidring.ID, error)
+	}
+}
+
+func (s *Shop) create(w http.ResponseWriter, r *http.Request) {
+	var order Order
+	if err := json.NewDecoder(r.Body).Decode(&order); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var err error
+	if order.ID, err = s.ids.NextIDContext(r.Context()); err != nil {
+		http.Error(w, "no ID: "+err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	const insert = "INSERT INTO orders (id, replaces) VALUES (:id, :replaces)"
+	if _, err := s.db.NamedExecContext(r.Context(), insert, order); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusCreated)
+	_ = json.NewEncoder(w).Encode(order)
+}
+
+func (s *Shop) show(w http.ResponseWriter, r *http.Request) {
+	id, err := uidring.Parse(r.PathValue("id"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var order Order
+	if err := s.db.GetContext(r.Context(), &order, "SELECT id, replaces FROM orders WHERE id = ?", id); err != nil {
+		http.Error(w, "no such order", http.StatusNotFound)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(order)
+}
+
+func (s *Shop) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /orders", s.create)
+	mux.HandleFunc("GET /orders/{id}", s.show)
+	return mux
+}

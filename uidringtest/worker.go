@@ -1,0 +1,32 @@
+package uidringtest
+
+import (
+	"context"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Worker returns an assigner that gives each generator the same worker ID, from its first unit of
+// time on. It remembers nothing: generators of different tests, and of one, may issue equal IDs.
+// Assign returns [assigner.ErrWorkerOutOfRange] if the layout has no such worker ID.
+func Worker(workerID int64) assigner.Assigner { return worker(workerID) }
+
+type worker int64
+
+func (w worker) Assign(_ context.Context, d assigner.Domain) (assigner.Lease, error) {
+	if err := d.CheckWorkerID(int64(w), "uidringtest.Worker"); err != nil {
+		return nil, err
+	}
+	// A fence at the end of the layout: the process keeps no record of fenced worker IDs.
+	return lease{assigner.Grant{
+		WorkerID: int64(w), First: 1, Limit: 1<<d.Layout.DeltaBits - 1, Guarantee: assigner.GuaranteeFenced, Reusable: true,
+	}}, nil
+}
+
+type lease struct{ grant assigner.Grant }
+
+func (l lease) Grant() assigner.Grant { return l.grant }
+
+func (lease) Renew(context.Context, int64, int64) error { return nil }
+
+func (lease) Release(context.Context, int64) error { return nil }
