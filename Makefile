@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model arch servers
+.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model arch mutate servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
@@ -51,6 +51,9 @@ model: ## the models of the ring, the lanes and the fence, checked exhaustively 
 
 arch: ## the ring and the generators under other architectures, runtimes and Go versions; other systems built (needs qemu-user)
 	.ci/arch
+
+mutate: ## breaks the packages that keep IDs unique, one change at a time: a test must fail; MUTATE takes flags, such as -sample=20 or -match=^cached
+	nice go run ./internal/systest/mutate $(MUTATE)
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
 	.ci/servers

@@ -130,3 +130,36 @@ func TestRefusedPaddingDoesNotSpin(t *testing.T) {
 		}
 	})
 }
+
+// A shortage that has passed is not the reason of a later one.
+func TestAnEmptyRingGivesNoReasonOfThePast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held, gate := false, make(chan struct{})
+		g := inBubble(t, cached.Config{MaxAhead: 10 * time.Second, OnEmpty: cached.Reject, MaxStaleness: -1, Trace: cached.Trace{
+			Padded: func(cached.PaddedInfo) {
+				if held {
+					<-gate
+				}
+			},
+		}})
+		empty := func() error {
+			for {
+				if _, err := g.Next(); err != nil {
+					return err
+				}
+			}
+		}
+		for err := empty(); !errors.Is(err, cached.ErrTooFarAhead); err = empty() {
+			synctest.Wait()
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		held = true // the next pass ends with a full ring, and its goroutine is held up
+		take(t, g, 4*16+1)
+		synctest.Wait()
+		if err := empty(); !errors.Is(err, cached.ErrEmpty) || errors.Is(err, cached.ErrTooFarAhead) {
+			t.Errorf("Next = %v, want ErrEmpty alone", err)
+		}
+		close(gate)
+	})
+}

@@ -1,38 +1,27 @@
 package cached
 
-import "math"
+import "time"
 
-// StallBeforeBegin takes a block from the ring into the lane, as refill does, and stops before the
-// lane begins the block. The returned func does the rest of that turn. It returns false when the
-// block has been retired meanwhile.
-func (l *Lane) StallBeforeBegin() (resume func() bool) {
-	l.drop()
-	l.coming.publish(uint64(l.g.alloc.MaxSequence()) + 1)
-	first, n, ok := l.g.ring.TakeBlock(math.MaxInt)
-	if !ok {
-		return nil
-	}
-	return func() bool {
-		begun := l.begin(uint64(first), uint64(first), uint64(first)+uint64(n)-1, l.g)
-		if !begun {
-			l.drop()
-		}
-		return begun
-	}
+// The steps of a refill of a lane at which Pause calls f.
+const (
+	LaneHasTaken     = int(laneHasTaken)
+	LaneHasPublished = int(laneHasPublished)
+)
+
+// Pause has each lane call f in the middle of its next refills.
+func (g *Generator) Pause(f func(step int)) { g.pause = func(s step) { f(int(s)) } }
+
+// FinishNext is the rest of a Next that stalled after it had compared with the limit.
+func (l *Lane) FinishNext() { l.last.set(l.last.get() + 1) }
+
+// Change begins a change of several words of the lane. The returned func ends it.
+func (l *Lane) Change() (end func()) {
+	l.changing()
+	return l.changing
 }
 
-// StallInNext begins a Next of an ID that the lane has, and stops before it stores that ID. The
-// returned func does the rest.
-func (l *Lane) StallInNext() (resume func() int64) {
-	x := l.last.get() + 1
-	if x > l.limit.get() {
-		return nil
-	}
-	return func() int64 {
-		l.last.set(x)
-		return int64(x)
-	}
-}
+// StaleUnits is how far behind the clock a block may be.
+func StaleUnits(maxStaleness, unit time.Duration) int64 { return staleUnits(maxStaleness, unit) }
 
 // LockLanes keeps retirement from visiting lanes until unlock is called.
 func (g *Generator) LockLanes() (unlock func()) {

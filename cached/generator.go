@@ -38,7 +38,8 @@ type Generator struct {
 	maxAhead  int64 // in units; 0: unbounded
 	maxStale  int64 // in units; negative: unbounded
 
-	handles handles // lanes of goroutines
+	handles handles    // lanes of goroutines
+	pause   func(step) // only set by tests
 
 	lastSecond atomic.Int64 // delta of the newest block; only grows; running guards it
 

@@ -38,6 +38,7 @@ func (l *lane) refill(g *Generator) (int64, bool) {
 			l.coming.publish(0)
 			return 0, false
 		}
+		g.pauseAt(laneHasTaken)
 		x, end := uint64(first), uint64(first)+uint64(n)-1
 		start := max(x, x&^uint64(g.alloc.MaxSequence())+sequence)
 		if l.begin(x, min(start, end), end, g) { // end: a take of the ring has at most 2^40 IDs
@@ -58,11 +59,26 @@ func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 	// Publish the limit before loading cut: a retirement that raises cut after this load finds the
 	// limit and revokes it.
 	l.limit.publish(l.end.get())
+	g.pauseAt(laneHasPublished)
 	if start <= g.cut.Load() {
 		return false
 	}
 	l.last.publish(start)
 	return true
+}
+
+// A step is a moment of a refill at which a test may stall the owner of a lane.
+type step int
+
+const (
+	laneHasTaken     step = iota // the block is in the ring no more and in the lane not yet
+	laneHasPublished             // the limit is published, and not compared with cut yet
+)
+
+func (g *Generator) pauseAt(s step) {
+	if g.pause != nil {
+		g.pause(s)
+	}
 }
 
 // changing increments the lane's seqlock: odd while the owner updates several words. Keep the code

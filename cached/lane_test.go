@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -193,6 +194,19 @@ func TestALaneWithoutIDs(t *testing.T) {
 	})
 }
 
+// A CPU takes blocks whole, which the stream then lacks.
+func TestLanesOfCPUsTakeUnitsWhole(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for lanes, want := range map[int]int64{0: 0, 1: 0, 2: 1, 3: 1, cached.LanePerCPU: 1} {
+		g := open(t, cached.Config{Layout: narrow(), Lanes: lanes, MaxStaleness: -1})
+		id := next(t, g)
+		first, _, err := g.Reserve(1)
+		if f := parse(t, g, first); err != nil || f.Delta-id.Delta != want {
+			t.Errorf("Lanes %d: %v, %v after %v, want %d units later", lanes, f, err, id, want)
+		}
+	}
+}
+
 func TestReserveReturnsARange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})
@@ -220,8 +234,8 @@ func TestReserveReturnsARange(t *testing.T) {
 		if err := g.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, n, err := g.Reserve(1); n != 0 || !errors.Is(err, cached.ErrClosed) {
-			t.Errorf("Reserve after Close = %d, %v", n, err)
+		if first, n, err := g.Reserve(1); first != 0 || n != 0 || !errors.Is(err, cached.ErrClosed) {
+			t.Errorf("Reserve after Close = %d, %d, %v", first, n, err)
 		}
 	})
 }

@@ -229,6 +229,30 @@ func TestNoIDLiesAboveTheFence(t *testing.T) {
 	})
 }
 
+// The store answers after a padding pass was refused, and before the padding goroutine waits.
+func TestAGrantAtTheEndOfAPassIsNotMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusals, answer := 0, make(chan struct{})
+		store := &fakeassigner.Assigner{OnAssign: fenced(3), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			<-answer
+			return fakeassigner.Raise(ctx, g, used, want)
+		}}
+		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: cached.Reject, MaxStaleness: -1, AssignTimeout: time.Minute, Trace: cached.Trace{
+			PutRejected: func(error) {
+				if refusals++; refusals == 2 { // the first pass is of New
+					close(answer)
+					time.Sleep(time.Second)
+				}
+			},
+		}})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if s := g.Stats(); s.Remaining != 8*16 || s.RejectedPuts != 2 || refusals != 2 {
+			t.Errorf("%d IDs after %d refusals, of which Stats counts %d; want a full ring after 2", s.Remaining, refusals, s.RejectedPuts)
+		}
+	})
+}
+
 func TestGeneratorGoesOnWhenTheFenceIsRaised(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		var up atomic.Bool
@@ -370,6 +394,9 @@ func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
 				}
 				if s := g.Stats(); s.Window <= 0 || s.Window > (window+8)*time.Second*2 {
 					t.Errorf("Window = %v, want about %d s", s.Window, window)
+				}
+				if s := g.Stats(); s.RejectedPuts > 0 {
+					t.Errorf("%d passes reached the fence, want none", s.RejectedPuts)
 				}
 			})
 		})

@@ -67,28 +67,35 @@ func TestALaneWithTheNewestBlockIsRetired(t *testing.T) {
 	}
 }
 
-// TestABlockRetiredOnItsWayToALane has the owner of a lane stall with a block that is in the ring
-// no more and in the lane not yet.
+// TestABlockRetiredOnItsWayToALane stalls the owner of a lane in the middle of Next, with a block
+// that is then retired.
 func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 	for end, call := range ends() {
-		bubble.Run(t, end, func(t *testing.T) {
-			put := int64(0)
-			g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
-				Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
-			}})
-			lane, before := g.Lane(), g.WorkerID()
-			resume := lane.StallBeforeBegin()
-			if err := call(g); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-			if resume() {
-				t.Error("the lane has begun a block that was retired")
-			}
-			checkAfterEnd(t, g, before, lane.Next)
-			lane.Close()
-			checkSum(t, g.Stats(), put, map[string]int64{"Invalidate": 1}[end])
-		})
+		for name, at := range map[string]int{"not begun": cached.LaneHasTaken, "limit published": cached.LaneHasPublished} {
+			bubble.Run(t, end+"/"+name, func(t *testing.T) {
+				put := int64(0)
+				g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1, Trace: cached.Trace{
+					Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
+				}})
+				lane, before, stalls := g.Lane(), g.WorkerID(), 0
+				g.Pause(func(step int) {
+					if step != at || stalls > 0 {
+						return
+					}
+					stalls++
+					if err := call(g); err != nil {
+						t.Error(err)
+					}
+					synctest.Wait()
+				})
+				checkAfterEnd(t, g, before, lane.Next)
+				if stalls != 1 {
+					t.Errorf("%d stalls, want 1", stalls)
+				}
+				lane.Close()
+				checkSum(t, g.Stats(), put, map[string]int64{"Invalidate": 1}[end])
+			})
+		}
 	}
 }
 

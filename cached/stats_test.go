@@ -30,11 +30,10 @@ func TestStatsBesideAStalledLane(t *testing.T) {
 			for range taken {
 				laneNext(t, lane)
 			}
-			resume := lane.StallInNext()
 			g.Invalidate()
 			synctest.Wait()
 			checkSum(t, g.Stats(), put, int64(taken))
-			resume()
+			lane.FinishNext()
 			checkSum(t, g.Stats(), put, int64(taken+1))
 			laneNext(t, lane)
 			s := g.Stats()
@@ -45,6 +44,51 @@ func TestStatsBesideAStalledLane(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestABlockOnItsWayToALaneRemains looks when the block is in the ring no more and in the lane not
+// yet.
+func TestABlockOnItsWayToALaneRemains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{MaxStaleness: -1})
+		lane := g.Lane()
+		looks := 0
+		g.Pause(func(step int) {
+			if step == cached.LaneHasTaken {
+				looks++
+				checkSum(t, g.Stats(), 8*16, 0)
+			}
+		})
+		laneNext(t, lane)
+		if looks != 1 {
+			t.Errorf("%d looks, want 1", looks)
+		}
+		checkSum(t, g.Stats(), 8*16, 1)
+	})
+}
+
+// TestStatsWaitForTheOwnerOfALane to change all words that belong together. Gosched gives a Stats
+// that would not wait the time to return.
+func TestStatsWaitForTheOwnerOfALane(t *testing.T) {
+	g := open(t, cached.Config{Layout: narrow(), MaxStaleness: -1})
+	lane := g.Lane()
+	laneNext(t, lane)
+	var returned atomic.Bool
+	looked := make(chan struct{})
+	change := lane.Change()
+	go func() {
+		defer close(looked)
+		g.Stats()
+		returned.Store(true)
+	}()
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	if returned.Load() {
+		t.Error("Stats has returned in the middle of a change")
+	}
+	change()
+	<-looked
 }
 
 // TestStatsBesideARefusedCall looks at Stats all the time while a lane refuses a call. Such a call

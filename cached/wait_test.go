@@ -65,9 +65,9 @@ func TestEndOfTheContextEndsTheWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		_, err := g.NextContext(ctx)
-		if got := time.Since(start); got != 300*time.Millisecond {
-			t.Errorf("waited %v, want 300ms", got)
+		id, err := g.NextContext(ctx)
+		if got := time.Since(start); id != 0 || got != 300*time.Millisecond {
+			t.Errorf("ID %d after %v, want none after 300ms", id, got)
 		}
 		for _, want := range []error{context.DeadlineExceeded, cached.ErrTooFarAhead} {
 			if !errors.Is(err, want) {
@@ -122,6 +122,24 @@ func TestNextContextDoesNotWaitForTimeThatNeverComes(t *testing.T) {
 				}
 				return
 			}
+		}
+	})
+}
+
+// A passing shortage turns into a permanent one while callers wait.
+func TestTheEndOfTimeEndsEveryWait(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		layout := narrow()
+		layout.DeltaBits = 17 // ends at delta 131,071
+		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
+			return errors.New("store is down")
+		}}
+		g := inBubble(t, cached.Config{Layout: layout, Assigner: store, OnEmpty: policy})
+		usedUp(t, g)
+		ctx, cancel := context.WithTimeout(t.Context(), 48*time.Hour)
+		defer cancel()
+		if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, cached.ErrTimeExhausted) {
+			t.Errorf("NextContext = %d, %v, want ErrTimeExhausted", id, err)
 		}
 	})
 }

@@ -43,13 +43,18 @@ func (b *Block) left() uint64 { return b.last + 1 - min(b.next.Load(), b.last+1)
 // once.
 const maxTake = 1 << 40
 
-// take takes up to n consecutive IDs, or none if the block is used up. The add may reach beyond
-// last. That loses no ID, since the block is not reused.
+// take takes up to n consecutive IDs, or none if the block is used up.
 func (b *Block) take(n uint64) (first, got uint64) {
 	n = min(n, b.left(), maxTake)
 	if n == 0 {
 		return 0, 0
 	}
+	return b.add(n)
+}
+
+// add is the rest of take. Others may have used up the block since take has looked, so the add may
+// reach beyond last. That loses no ID, since the block is not reused.
+func (b *Block) add(n uint64) (first, got uint64) {
 	first = b.next.Add(n) - n
 	return first, min(n, b.last+1-min(first, b.last+1))
 }

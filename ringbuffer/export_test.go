@@ -15,3 +15,9 @@ func (b *Block) TakeFrom(n int) (first int64, got int) {
 	x, taken := b.take(uint64(n))
 	return int64(x), int(taken)
 }
+
+// AddTo does the rest of a TakeBlock that was held up after it had found IDs in the block.
+func (b *Block) AddTo(n int) (first int64, got int) {
+	x, taken := b.add(uint64(n))
+	return int64(x), int(taken)
+}

@@ -116,6 +116,29 @@ func TestAPausedTakeGetsAnIDOfItsBlockOrNone(t *testing.T) {
 	}
 }
 
+// Takers that have all found the same IDs left share them in the order of their adds.
+func TestBatchesHeldBeforeTheirAddsShareWhatIsLeft(t *testing.T) {
+	for _, test := range []struct{ adds, got []int }{
+		{[]int{3, 3, 3, 3}, []int{3, 0, 0, 0}},
+		{[]int{2, 2, 2, 2}, []int{2, 1, 0, 0}},
+		{[]int{1, 1, 1, 1, 1}, []int{1, 1, 1, 0, 0}},
+		{[]int{1, 3, 1, 3}, []int{1, 2, 0, 0}},
+	} {
+		r, b := paused(t) // 5, 6 and 7 are left
+		next := int64(5)
+		for i, n := range test.adds {
+			first, got := b.AddTo(n)
+			if got != test.got[i] || got > 0 && first != next {
+				t.Errorf("adds of %v: %d got %d IDs from %d, want %d from %d", test.adds, n, got, first, test.got[i], next)
+			}
+			next += int64(got)
+		}
+		if want := (ringbuffer.Counts{Put: 8, Issued: 4, Remaining: 4}); r.Counts() != want {
+			t.Errorf("Counts() = %+v, want %+v", r.Counts(), want)
+		}
+	}
+}
+
 // A taker that found a block used up and was paused moves nothing when it goes on.
 func TestAPausedHandOverMovesNothing(t *testing.T) {
 	r, b := paused(t)

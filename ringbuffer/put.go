@@ -40,14 +40,15 @@ func (r *Ring) Free() int {
 // drops all. A take in progress may still return one of these IDs; a take that begins later does
 // not. One goroutine at a time may call Put, Retire and Peek.
 func (r *Ring) Retire(last int64) (n int) {
+	end := uint64(max(last, 0))
 	// Only IDs of the current block are dropped: takers find the next block through it.
 	for b := r.oldest(); b != nil; b = r.oldest() {
-		dropped := b.retire(uint64(max(last, 0)))
-		if dropped == 0 && b.left() > 0 {
-			break
-		}
+		dropped := b.retire(end)
 		r.retired.Add(dropped)
 		n += int(dropped)
+		if b.last > end {
+			break
+		}
 	}
 	return n
 }

@@ -51,6 +51,14 @@ func TestRetireDropsTheIDsUpToLast(t *testing.T) {
 	}
 }
 
+func TestRetireOfNoIDKeepsTheSmallestID(t *testing.T) {
+	r := newRing(t, 2)
+	r.Put(1, 4)
+	if got := r.Retire(0); got != 0 || r.Peek() != 1 {
+		t.Errorf("Retire(0) = %d, and ID %d is next, want 0 and 1", got, r.Peek())
+	}
+}
+
 func TestPeekLeavesTheIDInTheRing(t *testing.T) {
 	r := newRing(t, 2)
 	for _, want := range []int64{0, 8, 9, 16} {

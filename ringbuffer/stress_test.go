@@ -1,15 +1,12 @@
 package ringbuffer_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
-	"github.com/uidring/uidring/internal/original"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -125,12 +122,7 @@ func stress(t *testing.T, slots int, largest int64, takers, procs int, retire, l
 	check(t, r, &l, retired)
 }
 
-// drained is the load of upstream issue 105: 8 takers that find a ring of two IDs empty most of the
-// time.
-func drained(ids int, put func(first, last int64) bool, one take) *load {
-	return &load{first: 1, largest: 1, ids: ids, put: put, takers: slices.Repeat([]take{one}, 8)}
-}
-
+// The load of upstream issue 105: 8 takers that find a ring of two blocks empty most of the time.
 func TestADrainedRingRepeatsNothing(t *testing.T) {
 	for _, procs := range []int{1, 2, 4, 8} {
 		r, err := ringbuffer.New(2, nil)
@@ -138,35 +130,8 @@ func TestADrainedRingRepeatsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.StartAt(math.MaxUint64)
-		l := drained(scaled(200_000), r.Put, single(r))
+		l := &load{first: 1, largest: 1, ids: scaled(200_000), put: r.Put, takers: slices.Repeat([]take{single(r)}, 8)}
 		l.run(procs)
 		check(t, r, l, 0)
 	}
-}
-
-// The original under the same load, to show that it would find a repeated ID.
-func TestTheOriginalRepeatsIDsWhenDrained(t *testing.T) {
-	const searches, ids = 100, 20_000
-	failed := 0
-	for search := range searches {
-		r := original.New(2, 0, nil)
-		if search%4 == 3 {
-			r.Step = runtime.Gosched
-		}
-		l := drained(ids, func(first, _ int64) bool { return r.Put(first) }, func(got []int64) ([]int64, bool) {
-			id, err := r.Take()
-			if err == nil {
-				got = append(got, id)
-			}
-			return got, !errors.Is(err, original.ErrNotReady)
-		})
-		l.run(8)
-		w, _, _ := l.count()
-		failed += w.failed
-		if w.repeated > 0 {
-			t.Logf("after %d IDs: %d were repeated, %d takes failed", (search+1)*ids, w.repeated, failed)
-			return
-		}
-	}
-	t.Skipf("no ID was repeated in %d searches of %d IDs (%d takes failed); the load proves less here", searches, ids, failed)
 }

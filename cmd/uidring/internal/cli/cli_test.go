@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,7 +124,31 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"completion tcsh", `unknown command "tcsh"; did you mean bash or fish or zsh? see uidring completion --help`},
 		{"completion bash zsh", `arguments ["zsh"], allowed: none; see uidring completion bash --help`},
 	} {
-		wants(t, "", strings.Fields(row.args), exitUsage, "", "uidring: "+row.want+"\n")
+		wants(t, "", strings.Fields(row.args), 2, "", "uidring: "+row.want+"\n")
+	}
+}
+
+// TestExitCodesStayTheSame compares with numbers: unit files and scripts rely on them.
+func TestExitCodesStayTheSame(t *testing.T) {
+	unit, err := os.ReadFile("../../../../docs/operations/uidring.service")
+	if err != nil || !bytes.Contains(unit, []byte("\nRestartPreventExitStatus=2\n")) {
+		t.Errorf("uidring.service, %v: systemd would start a server with invalid settings again", err)
+	}
+	for _, row := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("no worker ID"), 1},
+		{errReported, 1},
+		{usageError{errors.New("rate")}, 2},
+		{errUnconfirmed, 3},
+		{context.Canceled, 130},
+	} {
+		s := &streams{err: io.Discard}
+		if got := s.exit(row.err); got != row.want {
+			t.Errorf("%v: exit code %d, want %d", row.err, got, row.want)
+		}
 	}
 }
 

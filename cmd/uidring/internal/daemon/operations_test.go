@@ -90,8 +90,8 @@ func TestAlertsAndDashboardNameMetricsOfTheService(t *testing.T) {
 	}
 }
 
-// queries returns a test for promtool, in which each query of the dashboard has a result, except the
-// queries for segments, which the tests of package prometheus cover.
+// queries returns a test for promtool, in which each query of the dashboard has a result. The tests
+// of package prometheus cover the queries for segments.
 func queries(t *testing.T, metrics string) string {
 	t.Helper()
 	type object = map[string]any

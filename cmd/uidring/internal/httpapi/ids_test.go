@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring"
@@ -320,29 +321,33 @@ func TestAllIDsDrawnAtOnceAreDistinct(t *testing.T) {
 
 // TestABurstWaitsForTheLease draws more than the window has, from a store that answers.
 func TestABurstWaitsForTheLease(t *testing.T) {
-	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})})
-	window := int(g.Stats().Window / time.Second)
-	s := newServer(t, Config{Generator: g})
-	w := call(s, "/v1/ids?n="+strconv.Itoa(2*(window+10)), "Accept", "text/plain")
-	if ids := decode(t, "text/plain", w.Body.String()); w.Code != 200 || len(ids) != 2*(window+10) || !slices.IsSorted(ids) {
-		t.Errorf("%d: %s", w.Code, w.Body)
-	}
-	if g.Stats().Renewals == 0 {
-		t.Error("the window was enough, so the test shows nothing")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})})
+		window := int(g.Stats().Window / time.Second)
+		s := newServer(t, Config{Generator: g})
+		w := call(s, "/v1/ids?n="+strconv.Itoa(2*(window+10)), "Accept", "text/plain")
+		if ids := decode(t, "text/plain", w.Body.String()); w.Code != 200 || len(ids) != 2*(window+10) || !slices.IsSorted(ids) {
+			t.Errorf("%d: %s", w.Code, w.Body)
+		}
+		if g.Stats().Renewals == 0 {
+			t.Error("the window was enough, so the test shows nothing")
+		}
+	})
 }
 
 // TestOneRequestWaitsInVain and those after it are refused at once, until there is an ID again.
 func TestOneRequestWaitsInVain(t *testing.T) {
-	g, _ := cutOff(t)
-	s := newServer(t, Config{Generator: g})
-	for i := range 20 {
-		started := time.Now()
-		w := call(s, "/v1/id")
-		if took := time.Since(started); w.Code != 503 || (took >= patience) != (i == 0) {
-			t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, patience)
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := cutOff(t)
+		s := newServer(t, Config{Generator: g})
+		for i := range 20 {
+			started := time.Now()
+			w := call(s, "/v1/id")
+			if took := time.Since(started); w.Code != 503 || (took >= patience) != (i == 0) {
+				t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, patience)
+			}
 		}
-	}
+	})
 }
 
 // TestAClientThatLeavesShowsNothing: the patience of those after it is their own.

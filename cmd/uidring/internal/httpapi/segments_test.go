@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner/fileassigner"
@@ -241,13 +242,15 @@ func (silent) Advance(ctx context.Context, _ string, _ int64) (segment.Range, er
 
 // TestOneRequestForASegmentWaits: the requests after it are refused at once until a range arrives.
 func TestOneRequestForASegmentWaits(t *testing.T) {
-	s := newServer(t, Config{Segments: segments.New([]string{"orders"}, silent{}, slog.New(slog.DiscardHandler))})
-	t.Cleanup(s.cfg.Segments.Close)
-	for i := range 5 {
-		started := time.Now()
-		w := call(s, ordersPath)
-		if took := time.Since(started); w.Code != 503 || (took >= patience) != (i == 0) {
-			t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, patience)
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, Config{Segments: segments.New([]string{"orders"}, silent{}, slog.New(slog.DiscardHandler))})
+		t.Cleanup(s.cfg.Segments.Close)
+		for i := range 5 {
+			started := time.Now()
+			w := call(s, ordersPath)
+			if took := time.Since(started); w.Code != 503 || (took >= patience) != (i == 0) {
+				t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, patience)
+			}
 		}
-	}
+	})
 }

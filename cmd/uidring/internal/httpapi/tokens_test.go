@@ -21,6 +21,17 @@ func TestParseTokensReadsNamesAndTokens(t *testing.T) {
 	}
 }
 
+// A token whose hash differs in a single bit is another token.
+func TestTokensAreComparedByTheWholeHash(t *testing.T) {
+	for i := range 256 {
+		tokens := newTokens(t, "shop 0123456789abcdef")
+		tokens.known[0].hash[i/8] ^= 1 << (i % 8)
+		if got := tokens.find("0123456789abcdef"); got != -1 {
+			t.Errorf("a hash that differs in bit %d is found as token %d", i, got)
+		}
+	}
+}
+
 func TestParseTokensReportsAllMistakesAtOnce(t *testing.T) {
 	const secret = "s3cr3t-s3cr3t-s3cr3t"
 	file := strings.Join([]string{

@@ -90,6 +90,18 @@ func TestFitTakesNoMoreThanItNeedsAndSharesOutTheRest(t *testing.T) {
 	}
 }
 
+func TestFitMayTakeAll63Bits(t *testing.T) {
+	n := plan.Need{Rate: 256 * 100_000, Processes: 100_000, Years: 100, Datacenters: 32, Start: bitsalloc.DefaultEpoch()}
+	got, err := n.Fit(time.Second, n.Start, plan.Leased)
+	if want := (bitsalloc.Layout{DeltaBits: 32, DatacenterBits: 5, WorkerBits: 18, SequenceBits: 8, Unit: time.Second}); err != nil || got != want {
+		t.Errorf("Fit = %v, %v, want %v", got, err, want)
+	}
+	n.Rate++
+	if got, err := n.Fit(time.Second, n.Start, plan.Leased); !errors.Is(err, plan.ErrImpossible) {
+		t.Errorf("Fit of 64 bits = %v, %v, want ErrImpossible", got, err)
+	}
+}
+
 func TestFitSaysWhatTakesTooMuch(t *testing.T) {
 	n := plan.Need{Rate: 1e9, Processes: 100_000, Years: 100, Datacenters: 32, Start: bitsalloc.DefaultEpoch()}
 	_, err := n.Fit(time.Second, n.Start, plan.Leased)
