@@ -13,8 +13,6 @@ const slots = 2
 // A span is the IDs from first to last.
 type span struct{ first, last int64 }
 
-func (s span) ids() int64 { return s.last - s.first + 1 }
-
 // A kind is an operation of the queue that the ring has to behave like.
 type kind string
 
