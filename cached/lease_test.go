@@ -71,7 +71,7 @@ func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 				store := &fakeassigner.Assigner{OnRenew: fakeassigner.Raise}
-				back := make(chan struct{})
+				spent, back := make(chan struct{}), make(chan struct{})
 				workers := []int64{0, worker() + 1, worker() - 1} // the second is the smaller number
 				store.OnAssign = func(ctx context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
 					g := assigner.Grant{WorkerID: workers[n], First: bubbleStart + 1, Limit: last, Guarantee: assigner.GuaranteeFenced}
@@ -87,12 +87,14 @@ func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
 				}
 				store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 					if g.WorkerID == workers[1] {
+						<-spent // a loss noticed earlier ends the padding earlier
 						return assigner.ErrWorkerRowLost
 					}
 					return fakeassigner.Raise(ctx, g, used, want)
 				}
 				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 				before, n := usedUp(t, g)
+				close(spent)
 				synctest.Wait()
 				if n != 60*16 || before.Delta != last || store.Assigns.Load() != 2 {
 					t.Fatalf("%d IDs up to %v, want 60 units, and the lease lost", n, before)
