@@ -147,8 +147,9 @@ func TestOperationsListsEveryMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ofGenerators, _, _ := strings.Cut(string(text), "`uidring serve` also has these metrics")
 	var got []string
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(ofGenerators) {
 		if strings.HasPrefix(line, "| `uidring_") {
 			got = append(got, strings.TrimSpace(line))
 		}

@@ -31,7 +31,7 @@ func TestUntilEndsWithTheEventOrAtTheDeadline(t *testing.T) {
 		{0, ""},
 		{time.Second, ""},
 		{poll.Patience - time.Second, ""},
-		{poll.Patience + time.Second, "a start: not within 3m0s"},
+		{poll.Patience + time.Second, "a start: not within 3m0s: not yet"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r, began := new(recorder), time.Now()
