@@ -190,7 +190,7 @@ func TestInterruptedProgramCleansUp(t *testing.T) {
 func TestProgramTakesItsWorkerIDFromMariaDB(t *testing.T) {
 	server := testserver.MariaDB(t)
 	dsn := append(slices.Clone(shortly), "--json", "--dsn", server.DSN())
-	if r := execute(t, dsn...); r.status != 1 || !strings.Contains(r.stderr, "worker_node.sql") {
+	if r := execute(t, dsn...); r.status != 1 || !strings.Contains(r.stderr, "table missing") || !strings.Contains(r.stderr, "uidring schema mysql") {
 		t.Errorf("without tables: status %d, stderr %q", r.status, r.stderr)
 	}
 	wrong := append(slices.Clone(shortly), "--dsn", strings.Replace(server.DSN(), "root", "ann:hush", 1))

@@ -52,7 +52,10 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 			_, err := storetest.LeaseStore(open(t, dsn+"&target_session_attrs=primary")).Status(within(t))
 			return err
 		},
-		"Apply":   func(t *testing.T) error { return sqlassigner.Apply(within(t), db, sqlassigner.Config{}) },
+		"Apply of another table": func(t *testing.T) error {
+			other := func(name string) string { return "other_" + name }
+			return sqlassigner.Apply(within(t), db, sqlassigner.Config{TableName: other})
+		},
 		"Recover": func(t *testing.T) error { return assigner.Recover(within(t), store, time.Hour) },
 		"Swap": func(t *testing.T) error {
 			_, err := store.Swap(within(t), assigner.Row{}, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)

@@ -54,7 +54,7 @@ func TestServingNamesTheDefaults(t *testing.T) {
 		value := strings.TrimSuffix(f.DefValue, "0m0s") // of 24h
 		got[f.Name] = strings.ToLower(strings.TrimSuffix(value, "T00:00:00Z"))
 	})
-	for _, name := range []string{"burst", "data", "layout"} { // the table describes the value
+	for _, name := range []string{"burst", "data", "layout", "max-per-address", "window"} { // the table describes the value
 		got[name] = want[name]
 	}
 	if !maps.Equal(got, want) {
