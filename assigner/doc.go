@@ -10,9 +10,9 @@
 //   - [Leased], [Auto], [Fenced] and [FencedFrom] lease worker IDs from a [Store] and reuse them
 //     safely. The fence of a worker ID is the highest delta (unit of ID time since the epoch) that
 //     any holder was ever allowed to use; the next holder starts above it. LeaseStore of package
-//     sqlassigner, redisassigner, etcdassigner, k8sassigner and fileassigner returns a Store, and
-//     LeaseStore of package remoteassigner the Store of a server. After a restore of the store, see
-//     [Recover].
+//     sqlassigner, fileassigner, redisassigner, etcdassigner, zkassigner, natsassigner,
+//     dynamoassigner and k8sassigner returns a Store, and LeaseStore of package remoteassigner the
+//     Store of a server. After a restore of the store, see [Recover].
 //
 // To use another source, implement [Assigner] and [Lease], or a [Store], and run the conformance
 // suite of package assignertest. Package kvassigner makes a Store of any store of keys and values

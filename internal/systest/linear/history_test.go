@@ -150,7 +150,7 @@ func (h *history) takeN(i, n int) (got int) {
 
 // operations returns all steps. A Retire becomes a drop for each block that it shortened, since
 // takers may get IDs in between, and the observation that no ID was left. Its IDs are known in the
-// end: they are the first ones that no take returned and no earlier Retire dropped.
+// end: the first IDs that no take returned and no earlier Retire dropped.
 func (h *history) operations() (ops []porcupine.Operation, err error) {
 	missing := h.missing()
 	for goroutine, events := range h.events {
