@@ -79,11 +79,25 @@ func diagnoseMySQL(err error) diagnosis {
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return diagnoseMySQLNumber(e.Number)
 	}
-	d, _ := diagnoseAny(err)
+	d, known := diagnoseAny(err)
+	if !known && lostAtLogin(err) {
+		return unreachable()
+	}
 	// Unlike others, this driver returns ErrBadConn only for statements that were not sent, and for
 	// a read-only server.
 	d.undone = d.undone || errors.Is(err, driver.ErrBadConn)
 	return d
+}
+
+// lostAtLogin reports whether the connection was lost while the driver logged in: its Connect then
+// returns an unexported error, which its other methods turn into driver.ErrBadConn.
+func lostAtLogin(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if err.Error() == "bad connection" {
+			return true
+		}
+	}
+	return false
 }
 
 func diagnoseMySQLNumber(number uint16) diagnosis {

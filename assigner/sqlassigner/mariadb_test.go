@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
@@ -267,6 +270,38 @@ func TestUnreachableServerSaysSo(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("the error holds the password: %v", err)
+	}
+}
+
+// A mute connection reads, but every write fails, as one that was cut after the server's greeting.
+type mute struct{ net.Conn }
+
+func (mute) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestConnectionLostAtLoginIsTriedAgain(t *testing.T) {
+	_, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dials atomic.Int64
+	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if dials.Add(1) > 3 || err != nil {
+			return conn, err
+		}
+		return mute{conn}, nil
+	}
+	db, err := sqlassigner.OpenMySQLConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	var log recorder.Recorder
+	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}))
+	if got := log.Read(); len(got) != 3 {
+		t.Errorf("%d attempts were repeated, want 3: %q", len(got), got)
 	}
 }
 
