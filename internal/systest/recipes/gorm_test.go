@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/testkit/testserver"
@@ -53,13 +54,23 @@ func assignIDs(db *gorm.DB, next func(context.Context) (uidring.ID, error)) erro
 }
 
 func TestGORM(t *testing.T) {
-	db, err := gorm.Open(mysql.Open(testserver.MariaDB(t).DSN()), &gorm.Config{})
-	if err != nil {
-		t.Fatal(err)
+	dsn := testserver.MariaDB(t).DSN()
+	for name, test := range map[string]func(*testing.T, *gorm.DB){"NewRows": newRows, "ForgottenIDs": forgottenIDs} {
+		t.Run(name, func(t *testing.T) {
+			db, err := gorm.Open(mysql.Open(dsn), &gorm.Config{Logger: logger.Discard})
+			if err != nil {
+				t.Fatal(err)
+			}
+			models := []any{&Invoice{}, &Receipt{}}
+			if err := errors.Join(db.Migrator().DropTable(models...), db.AutoMigrate(models...)); err != nil {
+				t.Fatal(err)
+			}
+			test(t, db)
+		})
 	}
-	if err := db.AutoMigrate(&Invoice{}); err != nil {
-		t.Fatal(err)
-	}
+}
+
+func newRows(t *testing.T, db *gorm.DB) {
 	ids := uidringtest.New(1000, 1)
 	if err := assignIDs(db, ids.NextIDContext); err != nil {
 		t.Fatal(err)
@@ -100,16 +111,9 @@ type Receipt struct {
 	Payer string
 }
 
-// Without the callback the database gives a Receipt an ID that the generator issues, too, and
-// refuses the second Invoice. With the callback both models are safe.
-func TestGORMForgottenID(t *testing.T) {
-	db, err := gorm.Open(mysql.Open(testserver.MariaDB(t).DSN()), &gorm.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.AutoMigrate(&Invoice{}, &Receipt{}); err != nil {
-		t.Fatal(err)
-	}
+// forgottenIDs leaves out IDs. Without the callback the database gives a Receipt an ID that the
+// generator issues, too, and refuses the second Invoice. With it both models are safe.
+func forgottenIDs(t *testing.T, db *gorm.DB) {
 	first, forgotten := Receipt{ID: 1000}, Receipt{}
 	if err := errors.Join(db.Create(&first).Error, db.Create(&forgotten).Error); err != nil || forgotten.ID != 1001 {
 		t.Errorf("ID %d, %v, want 1001 from the database", forgotten.ID, err)
