@@ -27,6 +27,7 @@ require (
 )
 
 require (
+	entgo.io/ent v0.14.5
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875
 	github.com/go-sql-driver/mysql v1.10.1 // indirect

@@ -1,57 +1,33 @@
 package frameworks
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"path/filepath"
 	"testing"
 
-	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 	_ "modernc.org/sqlite"
 
-	generated "frameworks/ent"
+	"frameworks/ent"
+	"frameworks/ent/schema"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/uidringtest"
 )
-
-// assignIDs has ent give an ID to each new row without one.
-func assignIDs(next func(context.Context) (uidring.ID, error)) ent.Hook {
-	return func(mutator ent.Mutator) ent.Mutator {
-		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-			row, ok := m.(interface {
-				ID() (uidring.ID, bool)
-				SetID(uidring.ID)
-			})
-			if ok && m.Op().Is(ent.OpCreate) {
-				if _, set := row.ID(); !set {
-					id, err := next(ctx)
-					if err != nil {
-						return nil, err
-					}
-					row.SetID(id)
-				}
-			}
-			return mutator.Mutate(ctx, m)
-		})
-	}
-}
 
 func TestEnt(t *testing.T) {
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "ent.db")+"?_pragma=foreign_keys(1)")
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := generated.NewClient(generated.Driver(entsql.OpenDB(dialect.SQLite, db)))
+	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db)))
 	defer client.Close()
 	if err := client.Schema.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ids := uidringtest.New(1000, 1)
-	client.Use(assignIDs(ids.NextIDContext))
+	client.Use(schema.AssignIDs(ids.NextIDContext))
 	first, err := client.Order.Create().Save(t.Context())
 	if err != nil {
 		t.Fatal(err)
