@@ -154,7 +154,7 @@ func ExampleGenerator_Reserve() {
 	defer g.Close()
 
 	for left := 10_000; left > 0; {
-		first, got, err := g.Reserve(left) // the rest of a block at most
+		first, got, err := g.Reserve(left) // fewer if a unit of time ends before
 		if err != nil {
 			fmt.Println(err)
 			return
