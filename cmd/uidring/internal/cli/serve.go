@@ -102,7 +102,7 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; near the limit, idle ones are closed")
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections, of the Redis protocol, too; near the limit, idle ones are closed")
 	flags.IntVar(&c.MaxPerAddress, "max-per-address", 0, "concurrent connections of an IPv4 address or a /64 network of IPv6; 0: a quarter of all, or no limit with --insecure")
 	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests under /v1, as many without a token, and as many for leases; others get 503")
 	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
