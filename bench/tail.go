@@ -94,12 +94,11 @@ const (
 // A call has a name. Its open func returns the Call of a goroutine; nil: the clock alone.
 type call struct {
 	name string
-	open func() load.Call
+	open func() (load.Call, func())
 }
 
 // openCalls makes generators with the default settings and worker IDs from the given one on.
 func openCalls(worker int64) (calls []call, closeAll func() error, err error) {
-	n := new(contestants.Padded[atomic.Int64])
 	var gens []*cached.Generator
 	closeAll = func() (err error) {
 		for _, gen := range gens {
@@ -119,11 +118,14 @@ func openCalls(worker int64) (calls []call, closeAll func() error, err error) {
 		}
 		gens = append(gens, gen)
 	}
-	all := func(c load.Call) func() load.Call { return func() load.Call { return c } }
+	all := func(c load.Call) func() (load.Call, func()) {
+		return func() (load.Call, func()) { return c, func() {} }
+	}
+	add, _ := contestants.AtomicAdd().Join()
 	return []call{
 		{callClock, nil},
 		{callEmpty, all(func() (int64, error) { return 0, nil })},
-		{callAdd, all(func() (int64, error) { return n.Value.Add(1), nil })},
+		{callAdd, all(func() (int64, error) { return add(1) })},
 		{callNext, all(gens[0].Next)},
 		{callLanes, all(gens[1].Next)},
 	}, closeAll, nil
@@ -140,9 +142,9 @@ type tailRow struct {
 	P50Ns       int64   `json:"p50_ns"`
 	P90Ns       int64   `json:"p90_ns"`
 	P99Ns       int64   `json:"p99_ns"`
-	P999Ns      int64   `json:"p999_ns"`
-	P9999Ns     int64   `json:"p9999_ns"`  // 0: too few samples
-	P99999Ns    int64   `json:"p99999_ns"` // likewise
+	P999Ns      int64   `json:"p99_9_ns"`
+	P9999Ns     int64   `json:"p99_99_ns"`  // 0: too few samples
+	P99999Ns    int64   `json:"p99_999_ns"` // likewise
 	MaxNs       int64   `json:"max_ns"`
 	Slow        float64 `json:"slow_per_million"`       // samples over a microsecond
 	SlowEmpty   float64 `json:"slow_empty_per_million"` // the same of an empty call: the share of the machine and the scheduler
