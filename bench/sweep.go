@@ -72,7 +72,7 @@ func (s *sweepSettings) share() time.Duration {
 type sweepReport struct {
 	report.Facts
 	Rounds      int        `json:"rounds"`
-	CellSeconds float64    `json:"cell_seconds"` // time for each row
+	CellSeconds float64    `json:"cell_seconds" jsonschema:"time for each row"`
 	Rows        []sweepRow `json:"rows"`
 }
 
@@ -207,28 +207,27 @@ func (c cell) config(worker int64) cached.Config {
 	}
 }
 
-// A sweepRow is the result of a cell. Counts are sums over all rounds; ns are wall time, all
-// goroutines together.
+// A sweepRow is the result of a cell. Counts are sums over all rounds.
 type sweepRow struct {
 	Sweep        string  `json:"sweep"`
 	Boost        int     `json:"boost"`
 	Padding      int     `json:"padding"`
 	OnEmpty      string  `json:"on_empty"`
 	Goroutines   int     `json:"goroutines"`
-	Lanes        int     `json:"lanes"` // -1: one for each CPU
+	Lanes        int     `json:"lanes" jsonschema:"-1: one for each CPU"`
 	SequenceBits int     `json:"sequence_bits"`
 	Layout       string  `json:"layout"`
 	IDs          int64   `json:"ids"`
-	NsPerID      float64 `json:"ns_per_id"` // median of the rounds, as are AtomicAddNs and Ratio
+	NsPerID      float64 `json:"ns_per_id" jsonschema:"wall time, all goroutines together; median of the rounds, as are atomic_add_ns and ratio"`
 	AtomicAddNs  float64 `json:"atomic_add_ns"`
-	Ratio        float64 `json:"ratio"` // of the two in the same round
+	Ratio        float64 `json:"ratio" jsonschema:"of these two in the same round"`
 	RatioLow     float64 `json:"ratio_low"`
 	RatioHigh    float64 `json:"ratio_high"`
-	Rejected     int64   `json:"rejected"`      // takes
-	InlinePads   int64   `json:"inline_pads"`   // blocks
-	P9999Ns      int64   `json:"p99_99_ns"`     // of single calls, reading the clock included
-	AheadSeconds float64 `json:"ahead_seconds"` // ID time less the clock at the end of a round, median
-	IDTimeRate   float64 `json:"id_time_rate"`  // seconds of ID time used in a second
+	Rejected     int64   `json:"rejected" jsonschema:"takes, each made again"`
+	InlinePads   int64   `json:"inline_pads" jsonschema:"blocks put by callers"`
+	P9999Ns      int64   `json:"p99_99_ns" jsonschema:"of single calls, reading the clock included"`
+	AheadSeconds float64 `json:"ahead_seconds" jsonschema:"ID time less the clock at the end of a round, median"`
+	IDTimeRate   float64 `json:"id_time_rate" jsonschema:"seconds of ID time used in a second"`
 }
 
 // A sweeper measures cells.

@@ -61,7 +61,7 @@ func (s *tailSettings) share() time.Duration {
 // A tailReport is the result of tail.
 type tailReport struct {
 	report.Facts
-	RowSeconds float64   `json:"row_seconds"` // time for each row
+	RowSeconds float64   `json:"row_seconds" jsonschema:"time for each row"`
 	Rows       []tailRow `json:"rows"`
 }
 
@@ -136,20 +136,20 @@ type tailRow struct {
 	Call        string  `json:"call"`
 	Pressure    string  `json:"pressure"`
 	Goroutines  int     `json:"goroutines"`
-	Rate        float64 `json:"rate_per_second"` // 0: flat out
+	Rate        float64 `json:"rate_per_second" jsonschema:"0: flat out"`
 	Samples     int64   `json:"samples"`
-	OneOf       int     `json:"one_of"` // one of how many calls was timed
+	OneOf       int     `json:"one_of" jsonschema:"one of how many calls was timed"`
 	P50Ns       int64   `json:"p50_ns"`
 	P90Ns       int64   `json:"p90_ns"`
 	P99Ns       int64   `json:"p99_ns"`
 	P999Ns      int64   `json:"p99_9_ns"`
-	P9999Ns     int64   `json:"p99_99_ns"`  // 0: too few samples
-	P99999Ns    int64   `json:"p99_999_ns"` // likewise
+	P9999Ns     int64   `json:"p99_99_ns" jsonschema:"0: too few samples"`
+	P99999Ns    int64   `json:"p99_999_ns" jsonschema:"0: too few samples"`
 	MaxNs       int64   `json:"max_ns"`
-	Slow        float64 `json:"slow_per_million"`       // samples over a microsecond
-	SlowEmpty   float64 `json:"slow_empty_per_million"` // the same of an empty call: the share of the machine and the scheduler
-	SlowOwn     float64 `json:"slow_own_per_million"`   // the difference
-	Collections int64   `json:"collections,omitempty"`  // of garbage, while the call was timed
+	Slow        float64 `json:"slow_per_million" jsonschema:"samples over a microsecond"`
+	SlowEmpty   float64 `json:"slow_empty_per_million" jsonschema:"the same of an empty call: the share of the machine and the scheduler"`
+	SlowOwn     float64 `json:"slow_own_per_million" jsonschema:"the difference"`
+	Collections int64   `json:"collections,omitempty" jsonschema:"of garbage, while the call was timed"`
 }
 
 // slow is the bound for p99.99 of a call that the scheduler does not interrupt.
