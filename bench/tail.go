@@ -363,12 +363,14 @@ func (r tailReport) groups() (groups [][]tailRow) {
 }
 
 // conditions names the load and the pressure of a row.
-func (r tailRow) conditions() string {
-	load := "flat out"
+func (r tailRow) conditions() string { return r.speed() + ", beside " + r.Pressure }
+
+// speed names the load of a row.
+func (r tailRow) speed() string {
 	if r.Rate > 0 {
-		load = report.Comma(int64(r.Rate)) + "/s"
+		return report.Goroutines(r.Goroutines) + ", " + report.Comma(int64(r.Rate)) + "/s"
 	}
-	return fmt.Sprintf("%s, %s, beside %s", report.Goroutines(r.Goroutines), load, r.Pressure)
+	return report.Goroutines(r.Goroutines) + ", flat out"
 }
 
 // percentiles are the columns of a latency; one call in oneIn takes longer.
@@ -397,7 +399,7 @@ func tailTable(title string, rows []tailRow, label func(tailRow) string) *report
 		for _, p := range percentiles {
 			cell := report.None // too few samples
 			if value := p.value(r); value > 0 {
-				cell = report.Whole(value)
+				cell = report.Timed(value)
 			}
 			line = append(line, cell)
 		}
