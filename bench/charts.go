@@ -194,7 +194,7 @@ func (r sweepReport) ratios() chart.Figure {
 func (r sweepReport) tails() chart.Figure {
 	return r.heat(
 		"p99.99 of a single Next by boost power and padding factor",
-		"flat out, pauses by the scheduler included; lower is better",
+		"flat out, pauses by the scheduler and reading the clock included; lower is better",
 		func(row sweepRow) float64 { return float64(row.P9999Ns) }, report.Ns,
 	)
 }

@@ -265,9 +265,9 @@ func (j *job) phases(ctx context.Context, p *report.Progress) error {
 	return nil
 }
 
-// checkAll counts IDs. All have to be larger than before, the largest ID of the earlier phases. With
-// a lane per CPU, whose blocks may be older, they have to be different, and the count begins with
-// the first ID of the generator.
+// checkAll counts IDs. All have to be larger than before, the largest ID of the earlier phases.
+// With a lane per CPU, whose blocks may be older, they have to be different, and the count begins
+// with the first ID of the generator.
 func (j *job) checkAll(ctx context.Context, c *count.Counting, before int64) error {
 	issued := j.gen.Stats().Issued
 	r, err := c.Run(ctx, count.Subject{

@@ -366,7 +366,8 @@ func (r sweepReport) print(p *report.Page) {
 	p.Facts(r.Facts, "sweep.csv")
 	p.Picture("ring_throughput.svg", ratiosAlt)
 	p.Picture("ring_tail.svg", tailsAlt)
-	p.Text("%s for each setting in %d rounds, each in turns with an atomic add; ns are wall time, all goroutines together.",
+	p.Text("%s for each setting in %d rounds, each in turns with an atomic add; ns are wall time, all goroutines together.\n"+
+		"p99.99 is of single calls, reading the clock included.",
 		report.Elapsed(r.CellSeconds), r.Rounds)
 	for _, plane := range planes(r.of(sweepRing)) {
 		plane.print(p)
@@ -451,7 +452,7 @@ func (p plane) print(out *report.Page) {
 	} else {
 		p.table(out, "blocks put by callers, per thousand blocks", func(r sweepRow) string { return share(r.InlinePads, r.IDs>>r.SequenceBits, 1000) })
 	}
-	p.table(out, "p99.99 of single calls", func(r sweepRow) string { return report.Ns(float64(r.P9999Ns)) })
+	p.table(out, "p99.99 of single calls, reading the clock included", func(r sweepRow) string { return report.Ns(float64(r.P9999Ns)) })
 	p.table(out, "ID time ahead of the clock at the end of a round", func(r sweepRow) string { return report.Span(r.AheadSeconds) })
 	out.Text("  %s", p.verdict())
 }

@@ -48,8 +48,8 @@ func Whole(n int64) string {
 	return Ns(float64(n))
 }
 
-// Timed is Whole for a time that the clock showed; package load records less than the clock can show
-// as 1 ns.
+// Timed is Whole for a time that the clock showed. Package load records a time that is too short
+// for the clock as 1 ns.
 func Timed(ns int64) string {
 	if ns <= 1 {
 		return "< 1 tick"
