@@ -102,5 +102,5 @@ func layer(file string, created time.Time) (v1.Layer, error) {
 		return nil, err
 	}
 	opener := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil }
-	return tarball.LayerFromOpener(opener, tarball.WithMediaType(types.OCILayer))
+	return tarball.LayerFromOpener(opener, tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 }
