@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user owns /data and runs the program: nobody, without a name in the image.
+// user owns /data and runs the program: an ID without rights, which has no name in the image.
 const user = 65534
 
 // image writes an index of an image for each architecture into a new folder, as an OCI image

@@ -3,8 +3,8 @@
 //	pack sbom PROGRAM            # prints the modules of a Go program, as a bill of materials
 //	pack image PROGRAMS FOLDER   # writes an OCI image of PROGRAMS/ARCHITECTURE/uidring
 //
-// The variable SOURCE_DATE_EPOCH, in seconds since 1970, is the time of all files and records: equal
-// programs have equal results.
+// The variable SOURCE_DATE_EPOCH, in seconds since 1970, is the time of all files and records:
+// equal programs have equal results.
 package main
 
 import (

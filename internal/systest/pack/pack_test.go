@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// build builds this program, which is smaller than uidring, for Linux, and returns a folder with the
-// file ARCHITECTURE/uidring.
+// build builds this program, which is smaller than uidring, for Linux, and returns a folder with
+// the file ARCHITECTURE/uidring.
 func build(t *testing.T) (programs, file string) {
 	t.Helper()
 	t.Setenv("SOURCE_DATE_EPOCH", "1795377600") // 2026-11-22T20:00:00Z

@@ -44,8 +44,8 @@ func manifest(name string) ([]byte, error) {
 	return objects.AsYaml()
 }
 
-// readManifest returns the objects of a file or folder. It rejects fields that the types of the API do not
-// have, and values that do not fit.
+// readManifest returns the objects of a file or folder. It rejects fields that the types of the API
+// do not have, and values that do not fit.
 func readManifest(file string) (objects []any, err error) {
 	text, err := manifest(file)
 	if err != nil {
