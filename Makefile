@@ -52,8 +52,8 @@ load: ## uidring serve beside a bare handler; needs wrk and an idle machine
 model: ## the models of the ring, the lanes and the fence, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh
 
-arch: ## the ring and the generators under other architectures, runtimes and Go versions; other systems built (needs qemu-user)
-	.ci/arch
+arch: ## the ring and the generators under other architectures, runtimes and Go versions; other systems built (needs qemu-user); ARCH=runtimes, emulators or systems is a part
+	.ci/arch $(ARCH)
 
 mutate: ## breaks the packages that keep IDs unique, one change at a time: a test must fail; MUTATE takes flags, such as -sample=20 or -match=^cached
 	nice go run ./internal/systest/mutate $(MUTATE)

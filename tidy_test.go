@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"client":              {},
 	"segment/segmenttest": {module + "/segment", module + "/internal/testkit/idset", module + "/internal/testkit/process", module + "/internal/testkit/together"},
 
+	"internal/testkit/baseline":     {},
 	"internal/testkit/bubble":       {},
 	"internal/testkit/cleanup":      {},
 	"internal/testkit/fakeassigner": {module + "/assigner"},

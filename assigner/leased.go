@@ -24,6 +24,13 @@ type LeaseConfig struct {
 	// renewal reaches two windows ahead, and is due when one window is left. A claim reaches one
 	// window ahead, since the rate is not known yet. A crash wastes the unused part. A lossy store
 	// grants at most one window of real time, and bridges an outage of half a window. Zero: 30 s.
+	//
+	// The window follows the rate of use, and at most doubles with a renewal. A generator of
+	// package cached that issues IDs at full speed from its start, such as a benchmark, uses up the
+	// first windows before the store answers: with bitsalloc.Default, Next returns
+	// ErrLeaseExhausted for part of the first half second, and NextContext waits. With
+	// bitsalloc.Leased or a Window of 10 minutes the first windows suffice if the store answers
+	// within 10 ms.
 	Window time.Duration
 	// MaxLead is how far ahead of the clock the fence of a free worker ID may lie; a claim skips
 	// worker IDs with higher fences. Each start moves a fence ahead by one window and by the units

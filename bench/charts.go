@@ -77,24 +77,23 @@ func (c comparison) bars() chart.Figure {
 		times = append(times, row.least(), cmp.Or(c.onAll(row), row.least()))
 	}
 	least, most := bounds(times)
-	x := chart.Times("wall time per ID on one goroutine (logarithmic)", least*0.9, most)
-	x.Max = most * math.Pow(most/x.Min, 0.27) // room for the texts
+	x := chart.Times("wall time per ID (logarithmic)", least*0.9, most)
+	x.Max = most * math.Pow(most/x.Min, 0.37) // room for the texts
 	x.Ticks = chart.Decades(x.Min, most)
 	add, _ := c.find(contestants.AtomicAddName, 1)
-	panel := chart.Panel{Left: 245, X: x, Y: chart.Names("", names), Draw: func(p chart.Plot) {
-		p.Rule(add.NsPerID)
+	panel := chart.Panel{Left: 250, X: x, Y: chart.Names("", names), Draw: func(p chart.Plot) {
 		for i, row := range rows {
-			end, y, text := row.least(), float64(i), fmt.Sprintf("%s ns · %s ×", report.Figure(row.NsPerID), report.Figure(row.RatioToAdd))
-			p.Bar(end, y, kindStyle(row.Kind), row.CapPerSecond > 0)
+			y, text := float64(i), fmt.Sprintf("%s ns · %s ×", report.Figure(row.NsPerID), report.Figure(row.RatioToAdd))
+			p.Bar(add.NsPerID, row.least(), y, kindStyle(row.Kind), row.CapPerSecond > 0)
 			if all := c.onAll(row); all > 0 {
 				p.Dot(all, y)
-				end = max(end, all)
 			}
 			if row.CapPerSecond > 0 {
 				text = "at most " + row.limit()
 			}
-			p.Text(end, y, text)
+			p.Text(y, text)
 		}
+		p.Rule(add.NsPerID)
 	}}
 	var keys []chart.Key
 	for _, kind := range kinds() {
@@ -106,7 +105,7 @@ func (c comparison) bars() chart.Figure {
 	}
 	return chart.Figure{
 		Title:    "Time per ID",
-		Subtitle: fmt.Sprintf("× is the ratio to an uncontended atomic add of the same round, the dashed line; medians of %d rounds", c.Rounds),
+		Subtitle: fmt.Sprintf("one goroutine; bars begin at the uncontended atomic add; × is the ratio to the add of the same round; medians of %d rounds", c.Rounds),
 		Keys:     keys, Panels: []chart.Panel{panel}, Columns: 1, PanelHeight: 45 + 25*len(rows),
 		Caption: c.caption(),
 	}
@@ -195,7 +194,7 @@ func (r sweepReport) ratios() chart.Figure {
 func (r sweepReport) tails() chart.Figure {
 	return r.heat(
 		"p99.99 of a single Next by boost power and padding factor",
-		"flat out, pauses by the scheduler included; lower is better",
+		"flat out, pauses by the scheduler and reading the clock included; lower is better",
 		func(row sweepRow) float64 { return float64(row.P9999Ns) }, report.Ns,
 	)
 }
@@ -293,20 +292,20 @@ func (r tailReport) curves() chart.Figure {
 	f := chart.Figure{
 		Title:    "Latency of single calls by percentile",
 		Subtitle: "as the clock shows it, reading the clock included; both axes logarithmic",
-		Columns:  2, PanelHeight: 260, Caption: caption(r.Facts),
+		Columns:  3, PanelHeight: 240, Caption: caption(r.Facts),
 	}
-	x := chart.Axis{Title: "percentile", Log: true, Min: 1.7, Max: 1.3e5}
+	if r.Machine.GOMAXPROCS == 1 {
+		f.Columns = 2
+	}
+	x := chart.Axis{Title: "percentile", Small: true, Log: true, Min: 1.7, Max: 1.3e5}
 	var times []float64
 	for _, p := range percentiles {
 		x.Ticks = append(x.Ticks, chart.Tick{At: p.oneIn, Label: p.label})
 		times = append(times, values(r.Rows, func(r tailRow) float64 { return float64(max(p.value(r), r.P50Ns, 1)) })...)
 	}
 	least, most := bounds(times)
-	y := chart.Times("time of a call", least, most)
-	for _, rows := range r.groups() {
-		if rows[0].Goroutines > 1 && rows[0].Rate == 0 {
-			continue // as the paced rows, only more contended
-		}
+	y := chart.Times("", least, most)
+	for i, rows := range r.groups() {
 		var list []series
 		for _, row := range rows {
 			s := series{name: row.Call}
@@ -318,7 +317,12 @@ func (r tailReport) curves() chart.Figure {
 			list = append(list, s)
 		}
 		f.Keys = keys(list)
-		f.Panels = append(f.Panels, linePanel(rows[0].conditions(), x, y, list))
+		panel := linePanel(rows[0].speed(), x, y, list)
+		panel.Left = 58
+		if i%f.Columns == 0 {
+			panel.Left, panel.Y.Title = 74, "beside "+rows[0].Pressure
+		}
+		f.Panels = append(f.Panels, panel)
 	}
 	return f
 }

@@ -162,25 +162,25 @@ type comparison struct {
 	Rows   []comparedRow `json:"rows"`
 }
 
-// A comparedRow is a contestant on a number of goroutines: medians over the rounds. Names end in
-// their unit. 0 stands for figures that were not measured.
+// A comparedRow is a contestant on a number of goroutines: medians over the rounds. 0 stands
+// for figures that were not measured.
 type comparedRow struct {
 	Name       string `json:"name"`
 	Kind       string `json:"kind"`
 	Goroutines int    `json:"goroutines"`
-	Laps       int    `json:"laps"` // 0: the cap would not show in a lap, nothing was measured
+	Laps       int    `json:"laps" jsonschema:"0: the cap would not show in a lap, nothing was measured"`
 
-	NsPerID        float64 `json:"ns_per_id"`        // wall time, all goroutines together
-	CPUNsPerID     float64 `json:"cpu_ns_per_id"`    // of the whole process; 0: this system does not tell
-	RatioToAdd     float64 `json:"ratio_to_add"`     // to the atomic add on one goroutine in the same round
-	CPURatio       float64 `json:"cpu_ratio_to_add"` // the same of CPU times, which others on the machine disturb less
-	RatioContended float64 `json:"ratio_contended"`  // to the atomic add on as many goroutines in the same round
-	Fairness       float64 `json:"fairness"`         // smallest share of a goroutine over the largest
-	CapPerSecond   float64 `json:"cap_per_second"`   // the most IDs that the format allows; 0: more than can be issued
-	Bits           int     `json:"id_bits"`          // 0: no ID
-	Order          string  `json:"order"`            // of the IDs of one process
-	Worker         string  `json:"processes_apart"`  // how two processes are kept apart
-	Ahead          string  `json:"ahead_of_clock"`   // how far the time in an ID runs ahead of the clock
+	NsPerID        float64 `json:"ns_per_id" jsonschema:"wall time, all goroutines together"`
+	CPUNsPerID     float64 `json:"cpu_ns_per_id" jsonschema:"of the whole process; 0: this system does not tell"`
+	RatioToAdd     float64 `json:"ratio_to_add" jsonschema:"to the atomic add on one goroutine in the same round"`
+	CPURatio       float64 `json:"cpu_ratio_to_add" jsonschema:"the same of CPU times, which others on the machine disturb less"`
+	RatioContended float64 `json:"ratio_contended" jsonschema:"to the atomic add on as many goroutines in the same round"`
+	Fairness       float64 `json:"fairness" jsonschema:"smallest share of a goroutine over the largest"`
+	CapPerSecond   float64 `json:"cap_per_second" jsonschema:"the most IDs that the format allows; 0: more than can be issued"`
+	Bits           int     `json:"id_bits" jsonschema:"0: no ID"`
+	Order          string  `json:"order" jsonschema:"of the IDs of one process"`
+	Worker         string  `json:"processes_apart" jsonschema:"how two processes are kept apart"`
+	Ahead          string  `json:"ahead_of_clock" jsonschema:"how far the time in an ID runs ahead of the clock"`
 	Note           string  `json:"note"`
 }
 

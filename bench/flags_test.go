@@ -43,6 +43,7 @@ func TestFlagsOfTheMainJob(t *testing.T) {
 		{"--layout javascript", func(s *settings) { s.layout = bitsalloc.JavaScript() }},
 		{"--layout 28/5/17/13", func(*settings) {}},
 		{"--layout 41/0/10/12@1ms", func(s *settings) { s.layout = bitsalloc.Snowflake() }},
+		{"--lanes goroutine", func(s *settings) { s.load.Lanes = "goroutine" }},
 		{"--batch 256 --goroutines 1024", func(s *settings) { s.load.Goroutines, s.load.Batch = 1024, 256 }},
 		{"--duration 1m30s --rate 1e6", func(s *settings) { s.duration, s.load.Rate = 90*time.Second, 1e6 }},
 		{"--check 10_000_000_000", func(s *settings) { s.check = 10_000_000_000 }},
@@ -50,7 +51,7 @@ func TestFlagsOfTheMainJob(t *testing.T) {
 	}
 	for _, tt := range tests {
 		want := settings{worker: -1, layout: bitsalloc.Default(), boostPower: 3, paddingFactor: 50, onEmpty: "pad",
-			load: load.Load{Goroutines: runtime.GOMAXPROCS(0)}, duration: 3 * time.Second, check: 100_000_000}
+			load: load.Load{Goroutines: runtime.GOMAXPROCS(0), Lanes: "off"}, duration: 3 * time.Second, check: 100_000_000}
 		tt.want(&want)
 		got, cmd := parsed(t, newJob, tt.args)
 		if err := got.validate(); err != nil {
@@ -118,6 +119,8 @@ func TestWrongCommandLinesEndWithALineAndStatus2(t *testing.T) {
 		"--schedule -1s":                  `"-1s" for "--schedule"`,
 		"--duration 0":                    "at least 1ms",
 		"--on-empty wait":                 "allowed: pad, reject",
+		"--lanes all":                     "allowed: off, cpu, goroutine",
+		"--lanes cpu --batch 9":           "--lanes cpu and --batch 9: Fill takes no IDs from lanes, leave one out",
 		"--rate -1":                       "allowed: 0 (flat out) to 1e12",
 		"--rate NaN":                      "allowed: 0 (flat out) to 1e12",
 		"--layout 28/5":                   "widths and unit such as 28/5/17/13",

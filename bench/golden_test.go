@@ -69,7 +69,7 @@ func TestJSONKeysAreLowerCaseWords(t *testing.T) {
 	}
 	key := regexp.MustCompile(`"([^"]*)":`)
 	word := regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
-	for _, name := range append(names, "../docs/benchmarks/figures.json") {
+	for _, name := range append(names, filepath.Join(committed, figuresFile)) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

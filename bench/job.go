@@ -49,6 +49,7 @@ func newJob(s *settings) *cobra.Command {
 			"and --worker, the worker ID comes from the table WORKER_NODE of a new SQLite database in a temporary folder.",
 		Example: "  go run ./bench\n" +
 			"  go run ./bench --goroutines 1 --batch 256\n" +
+			"  go run ./bench --lanes goroutine\n" +
 			"  go run ./bench --layout snowflake --rate 1e6 --duration 10s\n" +
 			"  go run ./bench --on-empty reject --boost-power 1 --padding-factor 10\n" +
 			"  go run ./bench --dsn 'root@tcp(127.0.0.1:3306)/bench' --create --json\n" +
@@ -79,6 +80,7 @@ func newJob(s *settings) *cobra.Command {
 	add(cmd, &s.schedule, "schedule", "D", "0s", "also check the ring at this interval; 0s: never", duration(0))
 	add(cmd, &s.onEmpty, "on-empty", "P", "pad", "pad: a caller that finds the ring empty pads; reject: it gets an error and tries\nagain", choice("pad", "reject"))
 	add(cmd, &s.load.Goroutines, "goroutines", "N", strconv.Itoa(runtime.GOMAXPROCS(0)), "goroutines that take IDs", number(1, 1<<16))
+	add(cmd, &s.load.Lanes, "lanes", "L", load.LanesOff, "off: one ordered stream; cpu: the generator has a lane for each CPU; goroutine: each\ngoroutine takes IDs from a Lane of its own", choice(load.LanesOff, load.LanePerCPU, load.LanePerGoroutine))
 	add(cmd, &s.load.Batch, "batch", "N", "0", "IDs per call of Fill, up to 1048576; 0: Next", number(0, 1<<20))
 	add(cmd, &s.load.Rate, "rate", "R", "0", "IDs per second of all goroutines together; 0: flat out", parseRate)
 	add(cmd, &s.duration, "duration", "D", "3s", "time to measure", duration(time.Millisecond))
@@ -143,6 +145,9 @@ func (s *settings) validate() error {
 	if s.create && s.dsn.text == "" {
 		wrong("--create without --dsn: there is no database to create tables in")
 	}
+	if s.load.Lanes != load.LanesOff && s.load.Batch > 0 {
+		wrong("--lanes %s and --batch %d: Fill takes no IDs from lanes, leave one out", s.load.Lanes, s.load.Batch)
+	}
 	if most := int64(1)<<s.layout.WorkerBits - 1; s.worker > most {
 		wrong("--worker %d, allowed with layout %v: 0 to %d", s.worker, s.layout, most)
 	}
@@ -154,6 +159,10 @@ func (s *settings) validate() error {
 
 // config returns the Config of the generator.
 func (s *settings) config(a assigner.Assigner) cached.Config {
+	lanes := 1
+	if s.load.Lanes == load.LanePerCPU {
+		lanes = cached.LanePerCPU
+	}
 	return cached.Config{
 		Layout:           s.layout,
 		DatacenterID:     s.datacenter,
@@ -163,6 +172,7 @@ func (s *settings) config(a assigner.Assigner) cached.Config {
 		PaddingFactor:    s.paddingFactor,
 		ScheduleInterval: s.schedule,
 		OnEmpty:          emptyPolicy(s.onEmpty),
+		Lanes:            lanes,
 		MaxStaleness:     max(time.Minute, 2*s.layout.Unit), // the least that long units allow
 	}
 }
@@ -197,7 +207,7 @@ func (s *settings) run(ctx context.Context, p *report.Progress) (r jobReport, er
 	if err != nil {
 		return r, err
 	}
-	j := job{s, gen, alloc, &r}
+	j := job{s, gen, alloc, &r, 0}
 	if err := j.phases(ctx, p); err != nil {
 		return r, explain(err)
 	}
@@ -212,12 +222,20 @@ type job struct {
 	gen    *cached.Generator
 	alloc  *bitsalloc.Allocator
 	report *jobReport
+	first  int64 // the first ID that the generator issued
 }
 
 func (j *job) phases(ctx context.Context, p *report.Progress) error {
 	var m measurement
 	turns := j.turns(&m)
-	err := p.Timed("measuring", total(turns), func() error { return m.run(ctx, turns) })
+	var err error
+	if j.first, err = j.gen.NextContext(ctx); err != nil {
+		return err
+	}
+	err = p.Timed("measuring", total(turns), func() error { return m.run(ctx, turns) })
+	if err == nil && m.issued != m.ids {
+		err = fmt.Errorf("%w: %d IDs taken, %d issued by the generator", errMiscount, m.ids, m.issued)
+	}
 	if err != nil {
 		return fmt.Errorf("measuring: %w", err)
 	}
@@ -225,7 +243,7 @@ func (j *job) phases(ctx context.Context, p *report.Progress) error {
 
 	d, h, clock, last := min(latencyTime, j.duration), load.NewHistogram(), load.ClockCost(), int64(0)
 	err = p.Timed("timing single calls", d, func() (err error) {
-		last, err = j.load.Sample(ctx, d, load.Calls(j.gen, j.load.Batch), h)
+		last, err = j.load.Sample(ctx, d, load.Calls(j.gen, j.load), h)
 		return err
 	})
 	if err != nil {
@@ -236,7 +254,7 @@ func (j *job) phases(ctx context.Context, p *report.Progress) error {
 	if j.check == 0 {
 		return nil
 	}
-	c := count.Counting{Load: j.load, Target: j.check}
+	c := count.Counting{Load: j.load, Target: j.check, Unordered: j.load.Lanes == load.LanePerCPU}
 	if j.load.Rate > 0 {
 		c.Limit = j.duration
 	}
@@ -247,13 +265,19 @@ func (j *job) phases(ctx context.Context, p *report.Progress) error {
 	return nil
 }
 
-// checkAll counts IDs; all have to be larger than before, the largest ID of the earlier phases.
+// checkAll counts IDs. All have to be larger than before, the largest ID of the earlier phases.
+// With a lane per CPU, whose blocks may be older, they have to be different, and the count begins
+// with the first ID of the generator.
 func (j *job) checkAll(ctx context.Context, c *count.Counting, before int64) error {
 	issued := j.gen.Stats().Issued
 	r, err := c.Run(ctx, count.Subject{
 		Alloc:  j.alloc,
 		Holder: j.gen.WorkerID,
 		First: func() (int64, error) {
+			if c.Unordered {
+				issued--
+				return j.first, nil
+			}
 			id, err := j.gen.NextContext(ctx)
 			if err == nil && id <= before {
 				err = fmt.Errorf("%w: got %d after %d", count.ErrOrder, id, before)
@@ -261,10 +285,13 @@ func (j *job) checkAll(ctx context.Context, c *count.Counting, before int64) err
 			return id, err
 		},
 		Consumer: func(int) count.Consumer {
-			if j.load.Batch == 0 {
-				return count.Next(j.gen.Next)
+			if j.load.Batch > 0 {
+				return count.Fill(j.gen.Fill, j.load.Batch)
 			}
-			return count.Fill(j.gen.Fill, j.load.Batch)
+			call, leave := load.Calls(j.gen, j.load)()
+			consumer := count.Next(call)
+			consumer.End = leave
+			return consumer
 		},
 	})
 	if err != nil {
@@ -293,6 +320,7 @@ const rounds = 5
 // A measurement is the result of the phase that measures throughput.
 type measurement struct {
 	ids, last, deltas int64
+	issued            int64 // as the generator counts
 	wall              time.Duration
 	ring              ring
 	mallocs           uint64 // by the whole process
@@ -327,7 +355,7 @@ type turn struct {
 // turns returns the turns of a round. The baselines, and the load on one goroutine, get a sixth of
 // the load's time each.
 func (j *job) turns(m *measurement) (list []turn) {
-	source, share := load.Cached(j.gen, j.load.Batch), j.duration/rounds
+	source, share := load.Cached(j.gen, j.load), j.duration/rounds
 	collect := func(l load.Load, dst *[]float64, src load.Source) {
 		list = append(list, turn{l, src, share / 6, func() {}, func(lap load.Lap) { *dst = append(*dst, lap.WallNs()) }})
 	}
@@ -366,6 +394,7 @@ func total(turns []turn) (sum time.Duration) {
 // add adds a lap of the load and the generator's counters of it.
 func (m *measurement) add(lap load.Lap, before, after cached.Stats) {
 	m.ids += lap.Total()
+	m.issued += after.Issued - before.Issued
 	m.wall += lap.Wall
 	m.last = max(m.last, lap.Last)
 	m.ring.RejectedTakes += after.RejectedTakes - before.RejectedTakes

@@ -30,13 +30,17 @@ func newTestJob(t *testing.T, worker int64, args string) *job {
 	t.Helper()
 	s, _ := parsed(t, newJob, args)
 	g := testgen.Cached(t, s.config(assigner.Static(worker)))
-	return &job{s, g, newAllocator(t, s.layout), new(jobReport)}
+	return &job{settings: s, gen: g, alloc: newAllocator(t, s.layout), report: new(jobReport)}
 }
 
 func TestPhasesReportTheIDsThatTheGeneratorIssued(t *testing.T) {
 	for i, args := range []string{
 		"",
 		"--batch 100",
+		"--lanes cpu",
+		"--lanes goroutine",
+		"--lanes goroutine --on-empty reject --boost-power 1 --padding-factor 1",
+		"--lanes cpu --rate 1e6",
 		"--batch 20_000 --boost-power 1",
 		"--on-empty reject --boost-power 1 --padding-factor 1",
 		"--on-empty reject --boost-power 1 --batch 1000",
@@ -92,7 +96,7 @@ func TestUsedUpDeltaFieldEndsTheRunWithAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	err = explain((&job{s, g, newAllocator(t, l), new(jobReport)}).phases(t.Context(), nil))
+	err = explain((&job{settings: s, gen: g, alloc: newAllocator(t, l), report: new(jobReport)}).phases(t.Context(), nil))
 	if !errors.Is(err, cached.ErrTimeExhausted) {
 		t.Fatalf("error %v, want %v", err, cached.ErrTimeExhausted)
 	}

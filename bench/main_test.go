@@ -114,6 +114,8 @@ func TestProgramPrintsJSONThatAddsUp(t *testing.T) {
 			"generator.layout": "28/5/17/13@1s", "generator.capacity_ids": 65536.0}},
 		{"static worker", "--worker 7 --datacenter 2 --goroutines 3", map[string]any{"generator.worker_id": 7.0,
 			"generator.datacenter_id": 2.0, "generator.guarantee": "derived", "load.goroutines": 3.0}},
+		{"lanes of CPUs", "--lanes cpu", map[string]any{"load.lanes": "cpu"}},
+		{"a lane for each goroutine", "--lanes goroutine --goroutines 3", map[string]any{"load.lanes": "goroutine"}},
 		{"batches", "--batch 256 --goroutines 1", map[string]any{"load.batch": 256.0}},
 		{"reject", "--on-empty reject --boost-power 1 --padding-factor 1", map[string]any{"ring.inline_pads": 0.0,
 			"generator.on_empty": "reject", "generator.capacity_ids": 16384.0}},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
 	"github.com/uidring/uidring/bench/internal/report"
@@ -27,7 +28,7 @@ func newReport(s *reportSettings) *cobra.Command {
 		Use:   "report",
 		Short: "Run all of these, and write a folder with tables and pictures",
 		Long: "report runs compare, sweep, tail and soak one after the other and writes the results to a folder: README.md with\n" +
-			"tables, pictures as SVG, each table as CSV, and all figures as JSON.",
+			"tables, pictures as SVG, each table as CSV, and all figures as JSON with a schema.",
 		Example: "  go run ./bench report --out report\n" +
 			"  go run ./bench report --full",
 		Args: noArgs,
@@ -46,8 +47,11 @@ func newReport(s *reportSettings) *cobra.Command {
 	return cmd
 }
 
-// figuresFile has all figures of a report.
-const figuresFile = "figures.json"
+// figuresFile has all figures of a report, and schemaFile their JSON schema.
+const (
+	figuresFile = "figures.json"
+	schemaFile  = "figures.schema.json"
+)
 
 // results are the figures of a report.
 type results struct {
@@ -152,6 +156,11 @@ func (r results) complete() error {
 
 // publish writes the files of the report.
 func (r results) publish(dir string) error {
+	schema, err := jsonschema.For[results](nil)
+	if err != nil {
+		return err
+	}
+	schema.Schema, schema.Title = "https://json-schema.org/draft/2020-12/schema", "Figures of go run ./bench report"
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -162,6 +171,7 @@ func (r results) publish(dir string) error {
 		report.SaveCSV(file("tail.csv"), r.Tail.Rows),
 		report.SaveCSV(file("soak.csv"), r.Soak.Rows),
 		writeFile(file(figuresFile), func(w io.Writer) error { return report.WriteJSON(w, r) }),
+		writeFile(file(schemaFile), func(w io.Writer) error { return report.WriteJSON(w, schema) }),
 		writeFile(file("README.md"), r.writeMarkdown),
 	}
 	for name, figure := range r.pictures() {
@@ -185,8 +195,10 @@ func (r results) writeMarkdown(w io.Writer) error {
 	p.Text("# Benchmarks")
 	p.Text("Written by `go run ./%s` on %s (%s, GOMAXPROCS %d), %s %s/%s, %s,\n"+
 		"%s. Below each heading is the command that measures that part alone. The figures of one table\n"+
-		"were measured in turns, so that noise of the machine hits all of them alike. Read ratios rather than nanoseconds.",
-		r.Command, m.CPU, report.Counted(m.CPUs, "CPU"), m.GOMAXPROCS, m.GoVersion, m.OS, m.Arch, r.Compare.Date.Format("2006-01-02"), r.Compare.Measured())
+		"were measured in turns, so that noise of the machine hits all of them alike. Read ratios rather than nanoseconds. The\n"+
+		"atomic add is the same code everywhere; each table has its own figure, of its own rounds, since the speed of a machine\n"+
+		"changes. All figures: [%s](%[10]s), described by a [schema](%[11]s).",
+		r.Command, m.CPU, report.Counted(m.CPUs, "CPU"), m.GOMAXPROCS, m.GoVersion, m.OS, m.Arch, r.Compare.Date.Format("2006-01-02"), r.Compare.Measured(), figuresFile, schemaFile)
 	for _, part := range [...]struct {
 		title string
 		print func(*report.Page)

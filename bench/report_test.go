@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/uidring/uidring/bench/internal/load"
 )
@@ -72,6 +75,53 @@ func TestReportIsWrittenAsInTheGoldenFile(t *testing.T) {
 	checkPictures(t, dir)
 }
 
+// committed is the folder of the report in this repository.
+const committed = "../docs/benchmarks"
+
+func TestFiguresMatchTheirSchema(t *testing.T) {
+	dir := t.TempDir()
+	if err := madeUpResults().publish(dir); err != nil {
+		t.Fatal(err)
+	}
+	read := func(dir, name string) []byte {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	schema := read(committed, schemaFile)
+	if !bytes.Equal(schema, read(dir, schemaFile)) {
+		t.Errorf("%s in %s is not the schema of a report: go run ./bench report --redraw writes it anew", schemaFile, committed)
+	}
+	var parsed jsonschema.Schema
+	if err := json.Unmarshal(schema, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := parsed.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(text []byte) error {
+		var figures any
+		if err := json.Unmarshal(text, &figures); err != nil {
+			t.Fatal(err)
+		}
+		return resolved.Validate(figures)
+	}
+	for _, dir := range []string{committed, dir} {
+		if err := check(read(dir, figuresFile)); err != nil {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	for _, broken := range [][2]string{{`"ns_per_id"`, `"nsPerID"`}, {`"goroutines": 1`, `"goroutines": "1"`}, {`"cpus": 8`, `"cpus": 8, "cores": 8`}} {
+		text := read(dir, figuresFile)
+		if check(bytes.Replace(text, []byte(broken[0]), []byte(broken[1]), 1)) == nil {
+			t.Errorf("figures with %s in place of %s match", broken[1], broken[0])
+		}
+	}
+}
+
 // checkPictures holds every picture to be well-formed and to say where it comes from.
 func checkPictures(t *testing.T, dir string) {
 	t.Helper()
@@ -114,8 +164,8 @@ func TestRedrawnReportIsTheSame(t *testing.T) {
 		t.Fatalf("status %d, stderr %q", status, &stderr)
 	}
 	after := contents(t, dir)
-	if len(before) != 12 || len(after) != len(before) {
-		t.Errorf("%d files, then %d, want 12", len(before), len(after))
+	if len(before) != 13 || len(after) != len(before) {
+		t.Errorf("%d files, then %d, want 13", len(before), len(after))
 	}
 	for name, text := range before {
 		if after[name] != text {

@@ -169,22 +169,22 @@ type soakRow struct {
 	Summary    string  `json:"summary"`
 	Goroutines int     `json:"goroutines"`
 	Layout     string  `json:"layout"`
-	IDs        int64   `json:"ids"`       // taken
-	Different  int64   `json:"different"` // counted in the bitmap
+	IDs        int64   `json:"ids" jsonschema:"IDs taken"`
+	Different  int64   `json:"different" jsonschema:"different IDs, counted in the bitmap"`
 	Seconds    float64 `json:"seconds"`
-	NsPerID    float64 `json:"ns_per_id"` // wall time, counting included
+	NsPerID    float64 `json:"ns_per_id" jsonschema:"wall time, counting included"`
 	Bitmap     int64   `json:"bitmap_bytes"`
 	accounts
 }
 
 // accounts are a generator's counts of the IDs that were put into its ring.
 type accounts struct {
-	Put       int64 `json:"put"` // counted in Trace.Padded
+	Put       int64 `json:"put" jsonschema:"IDs put into the ring, counted in Trace.Padded; 0: no ring"`
 	Issued    int64 `json:"issued"`
 	Retired   int64 `json:"retired"`
 	Remaining int64 `json:"remaining"`
 
-	Rejected      int64 `json:"rejected"` // takes
+	Rejected      int64 `json:"rejected" jsonschema:"takes"`
 	InlinePads    int64 `json:"inline_pads"`
 	PaddingPasses int64 `json:"padding_passes"`
 }

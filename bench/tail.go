@@ -61,7 +61,7 @@ func (s *tailSettings) share() time.Duration {
 // A tailReport is the result of tail.
 type tailReport struct {
 	report.Facts
-	RowSeconds float64   `json:"row_seconds"` // time for each row
+	RowSeconds float64   `json:"row_seconds" jsonschema:"time for each row"`
 	Rows       []tailRow `json:"rows"`
 }
 
@@ -94,12 +94,11 @@ const (
 // A call has a name. Its open func returns the Call of a goroutine; nil: the clock alone.
 type call struct {
 	name string
-	open func() load.Call
+	open func() (load.Call, func())
 }
 
 // openCalls makes generators with the default settings and worker IDs from the given one on.
 func openCalls(worker int64) (calls []call, closeAll func() error, err error) {
-	n := new(contestants.Padded[atomic.Int64])
 	var gens []*cached.Generator
 	closeAll = func() (err error) {
 		for _, gen := range gens {
@@ -119,11 +118,14 @@ func openCalls(worker int64) (calls []call, closeAll func() error, err error) {
 		}
 		gens = append(gens, gen)
 	}
-	all := func(c load.Call) func() load.Call { return func() load.Call { return c } }
+	all := func(c load.Call) func() (load.Call, func()) {
+		return func() (load.Call, func()) { return c, func() {} }
+	}
+	add, _ := contestants.AtomicAdd().Join()
 	return []call{
 		{callClock, nil},
 		{callEmpty, all(func() (int64, error) { return 0, nil })},
-		{callAdd, all(func() (int64, error) { return n.Value.Add(1), nil })},
+		{callAdd, all(func() (int64, error) { return add(1) })},
 		{callNext, all(gens[0].Next)},
 		{callLanes, all(gens[1].Next)},
 	}, closeAll, nil
@@ -134,20 +136,20 @@ type tailRow struct {
 	Call        string  `json:"call"`
 	Pressure    string  `json:"pressure"`
 	Goroutines  int     `json:"goroutines"`
-	Rate        float64 `json:"rate_per_second"` // 0: flat out
+	Rate        float64 `json:"rate_per_second" jsonschema:"0: flat out"`
 	Samples     int64   `json:"samples"`
-	OneOf       int     `json:"one_of"` // one of how many calls was timed
+	OneOf       int     `json:"one_of" jsonschema:"one of how many calls was timed"`
 	P50Ns       int64   `json:"p50_ns"`
 	P90Ns       int64   `json:"p90_ns"`
 	P99Ns       int64   `json:"p99_ns"`
-	P999Ns      int64   `json:"p999_ns"`
-	P9999Ns     int64   `json:"p9999_ns"`  // 0: too few samples
-	P99999Ns    int64   `json:"p99999_ns"` // likewise
+	P999Ns      int64   `json:"p99_9_ns"`
+	P9999Ns     int64   `json:"p99_99_ns" jsonschema:"0: too few samples"`
+	P99999Ns    int64   `json:"p99_999_ns" jsonschema:"0: too few samples"`
 	MaxNs       int64   `json:"max_ns"`
-	Slow        float64 `json:"slow_per_million"`       // samples over a microsecond
-	SlowEmpty   float64 `json:"slow_empty_per_million"` // the same of an empty call: the share of the machine and the scheduler
-	SlowOwn     float64 `json:"slow_own_per_million"`   // the difference
-	Collections int64   `json:"collections,omitempty"`  // of garbage, while the call was timed
+	Slow        float64 `json:"slow_per_million" jsonschema:"samples over a microsecond"`
+	SlowEmpty   float64 `json:"slow_empty_per_million" jsonschema:"the same of an empty call: the share of the machine and the scheduler"`
+	SlowOwn     float64 `json:"slow_own_per_million" jsonschema:"the difference"`
+	Collections int64   `json:"collections,omitempty" jsonschema:"of garbage, while the call was timed"`
 }
 
 // slow is the bound for p99.99 of a call that the scheduler does not interrupt.
@@ -361,12 +363,14 @@ func (r tailReport) groups() (groups [][]tailRow) {
 }
 
 // conditions names the load and the pressure of a row.
-func (r tailRow) conditions() string {
-	load := "flat out"
+func (r tailRow) conditions() string { return r.speed() + ", beside " + r.Pressure }
+
+// speed names the load of a row.
+func (r tailRow) speed() string {
 	if r.Rate > 0 {
-		load = report.Comma(int64(r.Rate)) + "/s"
+		return report.Goroutines(r.Goroutines) + ", " + report.Comma(int64(r.Rate)) + "/s"
 	}
-	return fmt.Sprintf("%s, %s, beside %s", report.Goroutines(r.Goroutines), load, r.Pressure)
+	return report.Goroutines(r.Goroutines) + ", flat out"
 }
 
 // percentiles are the columns of a latency; one call in oneIn takes longer.
@@ -395,7 +399,7 @@ func tailTable(title string, rows []tailRow, label func(tailRow) string) *report
 		for _, p := range percentiles {
 			cell := report.None // too few samples
 			if value := p.value(r); value > 0 {
-				cell = report.Whole(value)
+				cell = report.Timed(value)
 			}
 			line = append(line, cell)
 		}

@@ -1,32 +1,19 @@
 package cached_test
 
 import (
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/baseline"
 )
 
 // Each benchmark has a twin that does as little as can be done in its place: compare the two of one
 // run.
 
-func BenchmarkAtomicAdd(b *testing.B) {
-	var n atomic.Uint64
-	for b.Loop() {
-		n.Add(1)
-	}
-}
+func BenchmarkAtomicAdd(b *testing.B) { baseline.AtomicAdd(b) }
 
-func BenchmarkMutexCounter(b *testing.B) {
-	var mu sync.Mutex
-	n := 0
-	for b.Loop() {
-		mu.Lock()
-		n++
-		mu.Unlock()
-	}
-}
+func BenchmarkMutexCounter(b *testing.B) { baseline.Mutex(b) }
 
 func BenchmarkNext(b *testing.B) {
 	g := open(b, cached.Config{})
@@ -86,26 +73,9 @@ func perID(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/ID")
 }
 
-func BenchmarkAtomicAddParallel(b *testing.B) {
-	var n atomic.Uint64
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			n.Add(1)
-		}
-	})
-}
+func BenchmarkAtomicAddParallel(b *testing.B) { baseline.AtomicAddParallel(b) }
 
-func BenchmarkMutexCounterParallel(b *testing.B) {
-	var mu sync.Mutex
-	n := 0
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			mu.Lock()
-			n++
-			mu.Unlock()
-		}
-	})
-}
+func BenchmarkMutexCounterParallel(b *testing.B) { baseline.MutexParallel(b) }
 
 func BenchmarkNextParallel(b *testing.B) {
 	g := open(b, cached.Config{})

@@ -17,7 +17,8 @@ var (
 	ErrTooFarAhead = errors.New("cached: too far ahead of the clock")
 	// ErrLeaseExhausted is returned when the ring is empty and no grant covers the next unit of
 	// time. Either the generator has reached the fence of its worker ID, or it has lost the worker
-	// ID and may not use up the grant. It passes when the store answers.
+	// ID and may not use up the grant. It passes when the store answers. At full speed from the
+	// start it comes while the first windows are too small; see [assigner.LeaseConfig].
 	ErrLeaseExhausted = errors.New("cached: no worker ID is held for the next unit of time")
 	// ErrTimeExhausted is returned by New when the layout has ended, and later when the ring is
 	// empty and the delta field is used up. It is permanent: choose a new layout or epoch.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/internal/original"
+	"github.com/uidring/uidring/internal/testkit/baseline"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -89,46 +90,13 @@ func parallel(b *testing.B, op func()) {
 	})
 }
 
-func BenchmarkAtomicAdd(b *testing.B) {
-	var n atomic.Uint64
-	for b.Loop() {
-		n.Add(1)
-	}
-}
+func BenchmarkAtomicAdd(b *testing.B) { baseline.AtomicAdd(b) }
 
-func BenchmarkAtomicAddParallel(b *testing.B) {
-	var n atomic.Uint64
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			n.Add(1)
-		}
-	})
-}
+func BenchmarkAtomicAddParallel(b *testing.B) { baseline.AtomicAddParallel(b) }
 
-// A counter is a locked counter, to compare the lock-free ring with.
-type counter struct {
-	mu sync.Mutex
-	n  int64
-}
+func BenchmarkMutex(b *testing.B) { baseline.Mutex(b) }
 
-func (c *counter) take() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.n++
-	return c.n
-}
-
-func BenchmarkMutex(b *testing.B) {
-	var c counter
-	for b.Loop() {
-		c.take()
-	}
-}
-
-func BenchmarkMutexParallel(b *testing.B) {
-	var c counter
-	parallel(b, func() { c.take() })
-}
+func BenchmarkMutexParallel(b *testing.B) { baseline.MutexParallel(b) }
 
 func BenchmarkTake(b *testing.B) {
 	f := newRefilled(b)

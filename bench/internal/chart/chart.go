@@ -138,7 +138,11 @@ func (p Panel) draw(s *svg, left, top, width, height float64) {
 			}
 			s.segment("axis", at, plot.bottom, at, plot.bottom+t.length())
 		}
-		s.text(at, plot.bottom+20, "middle", t.Label)
+		class := "middle"
+		if p.X.Small {
+			class += " small"
+		}
+		s.text(at, plot.bottom+20, class, t.Label)
 	}
 	for _, t := range p.Y.Ticks {
 		at := plot.y(t.At)
@@ -181,17 +185,17 @@ func (p Plot) Line(style int, points [][2]float64) {
 	}
 }
 
-// Bar draws a bar from the left edge to x, at a height of 0.62 units of Y.
-func (p Plot) Bar(x, y float64, style int, hollow bool) {
-	top := p.y(y + 0.31)
-	p.svg.bar(p.left, top, p.x(x)-p.left, p.y(y-0.31)-top, style, hollow)
+// Bar draws a bar between from and to, at a height of 0.62 units of Y.
+func (p Plot) Bar(from, to, y float64, style int, hollow bool) {
+	left, top := p.x(min(from, to)), p.y(y+0.31)
+	p.svg.bar(left, top, p.x(max(from, to))-left, p.y(y-0.31)-top, style, hollow)
 }
 
 // Dot draws a diamond.
 func (p Plot) Dot(x, y float64) { p.svg.dot(p.x(x), p.y(y)) }
 
-// Text writes a text that begins beside x.
-func (p Plot) Text(x, y float64, text string) { p.svg.text(p.x(x)+9, p.y(y)+4.5, "halo", text) }
+// Text writes a text that ends at the right edge.
+func (p Plot) Text(y float64, text string) { p.svg.text(p.right, p.y(y)+4.5, "end halo", text) }
 
 // Rule draws a dashed vertical line.
 func (p Plot) Rule(x float64) {

@@ -26,10 +26,10 @@ func example() Figure {
 			}},
 			{Left: 100, X: y, Y: Names("", []string{"short", "long"}), Draw: func(p Plot) {
 				p.Rule(10)
-				p.Bar(0.5, 0, 0, false)
-				p.Bar(50, 1, 1, true)
+				p.Bar(0.5, 10, 0, 0, false)
+				p.Bar(50, 10, 1, 1, true)
 				p.Dot(80, 1)
-				p.Text(80, 1, "50 ns")
+				p.Text(1, "50 ns")
 			}},
 		},
 	}

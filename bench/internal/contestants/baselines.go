@@ -34,16 +34,17 @@ func opened(source func() load.Source) func(context.Context, int64) (load.Source
 	return func(context.Context, int64) (load.Source, error) { return source(), nil }
 }
 
-// Padded keeps a contended word away from other words.
-type Padded[T any] struct {
+// padded keeps a contended word away from other words.
+type padded[T any] struct {
 	_     [64]byte
 	Value T
 	_     [64]byte
 }
 
 // AtomicAdd counts with one shared word: the least that a single ordered stream of numbers costs.
+// All ratios of this program are to this func, measured in the same rounds.
 func AtomicAdd() load.Source {
-	word := new(Padded[atomic.Uint64])
+	word := new(padded[atomic.Uint64])
 	return load.Shared(func(n int) (last int64, err error) {
 		for range n {
 			last = int64(word.Value.Add(1))
@@ -54,7 +55,7 @@ func AtomicAdd() load.Source {
 
 // MutexCounter counts under a mutex: the obvious generator.
 func MutexCounter() load.Source {
-	c := new(Padded[struct {
+	c := new(padded[struct {
 		sync.Mutex
 		n uint64
 	}])

@@ -20,10 +20,10 @@ func ownGenerators() []Contestant {
 	const perLane, call = "per lane", "unit 1 ms; the time is the time of the call"
 	wide := bitsalloc.Layout{DeltaBits: 41, WorkerBits: 2, SequenceBits: 20, Unit: time.Millisecond}
 	list := []Contestant{
-		{Name: "Next", Order: increasing, Open: openCached(1, takeNext)},
-		{Name: "Next, a lane per CPU", Order: perLane, Open: openCached(cached.LanePerCPU, takeNext)},
-		{Name: "Lane.Next", Order: perLane, Note: "a lane per goroutine", Open: openCached(1, takeLane)},
-		{Name: "Fill of 256", Order: increasing, Open: openCached(1, takeFill)},
+		{Name: "Next", Order: increasing, Open: openCached(1, taking(load.Load{}))},
+		{Name: "Next, a lane per CPU", Order: perLane, Open: openCached(cached.LanePerCPU, taking(load.Load{}))},
+		{Name: "Lane.Next", Order: perLane, Note: "a lane per goroutine", Open: openCached(1, taking(load.Load{Lanes: load.LanePerGoroutine}))},
+		{Name: "Fill of 256", Order: increasing, Open: openCached(1, taking(load.Load{Batch: batchSize}))},
 		{Name: "Reserve of 256", Order: increasing, Note: "the numbers are not written out", Open: openCached(1, takeReserve)},
 		{Name: "defaultgen, 20 sequence bits", Ahead: aheadNone, Note: call, Open: openDefaultgen(wide)},
 		{Name: "defaultgen, 12 sequence bits", Ahead: aheadNone, Note: call, PerSecond: 4_096_000, Open: openDefaultgen(bitsalloc.Snowflake())},
@@ -97,21 +97,8 @@ func openCached(lanes int, source func(g *cached.Generator) load.Source) func(co
 	}
 }
 
-func takeNext(g *cached.Generator) load.Source { return load.Cached(g, 0) }
-func takeFill(g *cached.Generator) load.Source { return load.Cached(g, batchSize) }
-
-func takeLane(g *cached.Generator) load.Source {
-	return load.Source{Join: func() (load.Taker, func()) {
-		lane := g.Lane()
-		return func(n int) (last int64, err error) {
-			for range n {
-				if last, err = lane.Next(); err != nil {
-					return 0, err
-				}
-			}
-			return last, nil
-		}, lane.Close
-	}, Close: g.Close}
+func taking(l load.Load) func(*cached.Generator) load.Source {
+	return func(g *cached.Generator) load.Source { return load.Cached(g, l) }
 }
 
 func takeReserve(g *cached.Generator) load.Source {

@@ -43,10 +43,26 @@ func Shared(take Taker, close func() error) Source {
 // Close closes nothing.
 func Close() error { return nil }
 
-// Cached returns a source that takes IDs with Next, or batches of IDs with Fill. A call that the
-// generator rejects because its ring is empty is made again.
-func Cached(g *cached.Generator, batch int) Source {
-	if batch == 0 {
+// Cached returns a source that takes IDs as l says. A call that the generator rejects because its
+// ring is empty is made again.
+func Cached(g *cached.Generator, l Load) Source {
+	switch {
+	case l.Lanes == LanePerGoroutine:
+		return Source{func() (Taker, func()) {
+			lane := g.Lane()
+			return func(n int) (last int64, err error) {
+				for i := 0; i < n; i++ {
+					if last, err = lane.Next(); err != nil {
+						if err = Retry(err); err != nil {
+							return 0, err
+						}
+						i--
+					}
+				}
+				return last, nil
+			}, lane.Close
+		}, g.Close}
+	case l.Batch == 0:
 		return Shared(func(n int) (last int64, err error) {
 			for i := 0; i < n; i++ {
 				if last, err = g.Next(); err != nil {
@@ -60,10 +76,10 @@ func Cached(g *cached.Generator, batch int) Source {
 		}, g.Close)
 	}
 	return Source{func() (Taker, func()) {
-		dst := make([]int64, batch)
+		dst := make([]int64, l.Batch)
 		return func(n int) (last int64, err error) {
 			for n > 0 {
-				got, err := g.Fill(dst[:min(n, batch)])
+				got, err := g.Fill(dst[:min(n, l.Batch)])
 				if err := Retry(err); err != nil {
 					return 0, err
 				}
@@ -87,10 +103,18 @@ func Retry(err error) error {
 	return nil
 }
 
-// A Load says how many goroutines take IDs, and how fast.
+// The values of Load.Lanes.
+const (
+	LanesOff         = "off"
+	LanePerCPU       = "cpu"       // the generator has them
+	LanePerGoroutine = "goroutine" // each takes IDs from a Lane of its own
+)
+
+// A Load says how many goroutines take IDs, how, and how fast.
 type Load struct {
 	Goroutines int
 	Batch      int     // IDs per call of Fill; 0: Next
+	Lanes      string  // LanesOff, the same as empty, or another; then Batch is 0
 	Rate       float64 // IDs per second of all goroutines together; 0: flat out
 }
 

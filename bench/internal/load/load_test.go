@@ -31,6 +31,9 @@ var cases = []struct {
 	{"Next", Load{Goroutines: 3}, cached.Config{}},
 	{"Fill", Load{Goroutines: 3, Batch: 100}, cached.Config{}},
 	{"Fill beyond a ring", Load{Goroutines: 3, Batch: 20_000}, cached.Config{BoostPower: 1}},
+	{"Lane", Load{Goroutines: 3, Lanes: LanePerGoroutine}, cached.Config{}},
+	{"Lane, rejected", Load{Goroutines: 3, Lanes: LanePerGoroutine}, cached.Config{OnEmpty: cached.Reject, BoostPower: 1, PaddingFactor: 1}},
+	{"lanes of CPUs", Load{Goroutines: 3}, cached.Config{Lanes: cached.LanePerCPU}},
 	{"Next, rejected", Load{Goroutines: 3}, cached.Config{OnEmpty: cached.Reject, BoostPower: 1, PaddingFactor: 1}},
 	{"Fill, rejected", Load{Goroutines: 3, Batch: 1000}, cached.Config{OnEmpty: cached.Reject, BoostPower: 1}},
 	{"one ID per unit", Load{Goroutines: 3}, cached.Config{Layout: bitsalloc.Layout{DeltaBits: 45, WorkerBits: 17, Unit: time.Second}}},
@@ -43,7 +46,7 @@ func TestLapCountsTheIDsThatTheGeneratorIssued(t *testing.T) {
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGenerator(t, 12, tt.cfg)
-			lap, err := tt.load.Run(t.Context(), Cached(g, tt.load.Batch), 20*time.Millisecond)
+			lap, err := tt.load.Run(t.Context(), Cached(g, tt.load), 20*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +61,7 @@ func TestCallsAreTimed(t *testing.T) {
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
 			g, h := newGenerator(t, 13, tt.cfg), NewHistogram()
-			last, err := tt.load.Sample(t.Context(), 30*time.Millisecond, Calls(g, tt.load.Batch), h)
+			last, err := tt.load.Sample(t.Context(), 30*time.Millisecond, Calls(g, tt.load), h)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +75,7 @@ func TestCallsAreTimed(t *testing.T) {
 func TestPaceIsKept(t *testing.T) {
 	g := newGenerator(t, 14, cached.Config{})
 	l := Load{Goroutines: 3, Rate: 50_000}
-	lap, err := l.Run(t.Context(), Cached(g, 0), 200*time.Millisecond)
+	lap, err := l.Run(t.Context(), Cached(g, l), 200*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,10 +86,10 @@ func TestPaceIsKept(t *testing.T) {
 
 func TestARateWithoutAnIDInTimeIsAnError(t *testing.T) {
 	g, l := newGenerator(t, 15, cached.Config{}), Load{Goroutines: 3, Rate: 0.1}
-	if lap, err := l.Run(t.Context(), Cached(g, 0), 10*time.Millisecond); !errors.Is(err, ErrNoID) {
+	if lap, err := l.Run(t.Context(), Cached(g, l), 10*time.Millisecond); !errors.Is(err, ErrNoID) {
 		t.Errorf("%d IDs, %v; want %v", lap.Total(), err, ErrNoID)
 	}
-	if _, err := l.Sample(t.Context(), 10*time.Millisecond, Calls(g, 0), NewHistogram()); !errors.Is(err, ErrNoID) {
+	if _, err := l.Sample(t.Context(), 10*time.Millisecond, Calls(g, l), NewHistogram()); !errors.Is(err, ErrNoID) {
 		t.Errorf("error %v, want %v", err, ErrNoID)
 	}
 }

@@ -22,20 +22,24 @@ func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest
 // A Call is timed. It returns an ID that it took.
 type Call func() (int64, error)
 
-// Calls returns a func that makes the Call of a goroutine: Next, or Fill of a batch.
-func Calls(g *cached.Generator, batch int) func() Call {
-	return func() Call {
-		if batch == 0 {
-			return g.Next
+// Calls returns a func that makes the Call of a goroutine as l says, and the func that ends it.
+func Calls(g *cached.Generator, l Load) func() (call Call, leave func()) {
+	return func() (Call, func()) {
+		switch {
+		case l.Lanes == LanePerGoroutine:
+			lane := g.Lane()
+			return lane.Next, lane.Close
+		case l.Batch == 0:
+			return g.Next, func() {}
 		}
-		dst := make([]int64, batch)
+		dst := make([]int64, l.Batch)
 		return func() (last int64, err error) {
 			n, err := g.Fill(dst)
 			if n > 0 {
 				last = dst[n-1]
 			}
 			return last, err
-		}
+		}, func() {}
 	}
 }
 
@@ -52,13 +56,15 @@ func (l Load) OneOf() int {
 // Sample makes calls for d and adds the times of some of them, in nanoseconds, to h. The time to
 // read the clock is included. It returns the largest ID. If open is nil, it reads the clock and
 // makes no call.
-func (l Load) Sample(ctx context.Context, d time.Duration, open func() Call, h *hdrhistogram.Histogram) (last int64, err error) {
+func (l Load) Sample(ctx context.Context, d time.Duration, open func() (call Call, leave func()), h *hdrhistogram.Histogram) (last int64, err error) {
 	var mu sync.Mutex // guards h and last
 	turns, before := l.Turns(), h.TotalCount()
 	_, err = Race(ctx, l.Goroutines, d, func(ctx context.Context, _ int, stop *atomic.Bool) error {
 		s := sampler{every: l.OneOf(), samples: make([]int64, 0, 1024)}
 		if open != nil {
-			s.call = open()
+			var leave func()
+			s.call, leave = open()
+			defer leave()
 		}
 		flush := func() {
 			mu.Lock()

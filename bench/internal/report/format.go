@@ -48,6 +48,15 @@ func Whole(n int64) string {
 	return Ns(float64(n))
 }
 
+// Timed is Whole for a time that the clock showed. Package load records a time that is too short
+// for the clock as 1 ns.
+func Timed(ns int64) string {
+	if ns <= 1 {
+		return "< 1 tick"
+	}
+	return Whole(ns)
+}
+
 // Size writes bytes in units of 1,024.
 func Size(bytes int64) string { return humanize.IBytes(uint64(bytes)) }
 

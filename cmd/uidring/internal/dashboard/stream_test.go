@@ -126,8 +126,8 @@ func TestEventsAreExact(t *testing.T) {
 			`"limits":{"lease":20,"ahead":60,"behind":-180,"p99":0.5},"requests":false,"servers":false}` + "\n\n" +
 			"event: history\n" + `data: {"time":[946684800],"rate":[null],"fill":[61.035156],"ahead":[-2.5],"windowLasts":[1.5],` +
 			`"requests":[null],"refused":[null],"failed":[null],"p99":[null]}` + "\n\n" +
-			"event: stats\n" + `data: ` + verdict + `"time":946684800,"rate":null,` + fmt.Sprintf(stats, 1<<60+500) +
-			"event: stats\n" + `data: ` + verdict + `"time":946684801,"rate":500,` + fmt.Sprintf(stats, 1<<60+1000)
+			"event: stats\n" + `data: ` + verdict + `"time":946684800,"rate":null,` + fmt.Sprintf(stats, int64(1<<60+500)) +
+			"event: stats\n" + `data: ` + verdict + `"time":946684801,"rate":500,` + fmt.Sprintf(stats, int64(1<<60+1000))
 		if got := v.body.String(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
