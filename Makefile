@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model arch mutate recipes servers
+.PHONY: help test lint tidy release dist bench report fuzz simulate chaos soak load model arch mutate recipes servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
@@ -23,6 +23,9 @@ tidy: ## go mod tidy of all modules, against the siblings in this tree
 
 release: ## sets VERSION in all modules, checks CHANGELOG.md, prints the tags to make; see docs/RELEASING.md
 	@go run ./internal/systest/release $(VERSION)
+
+dist: ## archives, packages, SBOMs, an image and checksums of the commit, in the folder dist; see docs/RELEASING.md
+	@.ci/dist
 
 bench: ## Go benchmarks, each beside its baseline
 	go test -run '^$$' -bench . -benchmem ./...

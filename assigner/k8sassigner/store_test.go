@@ -253,7 +253,8 @@ func TestNamesOfNamespaces(t *testing.T) {
 	}
 }
 
-// check compares objects with the types of the Kubernetes API.
+// check compares objects with the types of the Kubernetes API. An argument is a file, a folder of
+// kustomize, or -restricted: then the pods have to conform to that profile.
 func check(t *testing.T, files ...string) {
 	t.Helper()
 	program := testserver.KubernetesProgram(t)
@@ -263,12 +264,32 @@ func check(t *testing.T, files ...string) {
 	}
 }
 
+// rules returns the rights that the Role in a manifest grants.
+func rules(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\nrules:\n")
+	granted, _, found := strings.Cut(rest, "---\n")
+	if !found {
+		t.Fatalf("%s has no rules", file)
+	}
+	return granted
+}
+
 func TestManifests(t *testing.T) {
 	files, err := filepath.Glob("../../docs/kubernetes/*.yaml")
 	if err != nil || len(files) < 3 {
 		t.Fatalf("manifests %q, %v; want three at least", files, err)
 	}
 	check(t, files...)
+	const serve, serveOnLeases = "../../docs/kubernetes/serve", "../../docs/kubernetes/serve-on-leases"
+	check(t, "-restricted", serve, serveOnLeases)
+	if got, want := rules(t, serveOnLeases+"/rbac.yaml"), rules(t, role); got != want {
+		t.Errorf("rules of the service\n%s\nwant\n%s", got, want)
+	}
 	wrong := filepath.Join(t.TempDir(), "wrong.yaml")
 	text, err := os.ReadFile("../../docs/kubernetes/deployment.yaml")
 	if err != nil {

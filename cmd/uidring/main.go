@@ -5,6 +5,8 @@ package main
 import (
 	"os"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // where the system has no file of authorities, as in an image
+
 	"github.com/uidring/uidring/cmd/uidring/internal/cli"
 )
 

@@ -43,7 +43,7 @@ func (r *repository) release(version string, tags []string, out io.Writer) error
 	for _, tag := range published {
 		fmt.Fprintf(out, "git tag -m '%s' %s\n", tag, tag)
 	}
-	_, err = fmt.Fprintf(out, "git push --atomic origin HEAD %s\n", strings.Join(published, " "))
+	_, err = fmt.Fprintf(out, "git push --atomic origin HEAD %s\ngh workflow run release.yml --ref %s\n", strings.Join(published, " "), version)
 	return err
 }
 

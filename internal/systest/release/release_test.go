@@ -71,7 +71,8 @@ func TestRelease(t *testing.T) {
 		"git tag -m 'v0.3.0' v0.3.0\n" +
 		"git tag -m 'cmd/tool/v0.3.0' cmd/tool/v0.3.0\n" +
 		"git tag -m 'store/v0.3.0' store/v0.3.0\n" +
-		"git push --atomic origin HEAD v0.3.0 cmd/tool/v0.3.0 store/v0.3.0\n"
+		"git push --atomic origin HEAD v0.3.0 cmd/tool/v0.3.0 store/v0.3.0\n" +
+		"gh workflow run release.yml --ref v0.3.0\n"
 	if out.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
 	}

@@ -19,10 +19,11 @@ func run() error {
 	flag.StringVar(&s.listen, "listen", "", "host and port of the API server")
 	flag.StringVar(&s.folder, "folder", "", "folder of the file tokens, and of the certificate")
 	flag.StringVar(&s.role, "role", "", "manifest with the Role of user ids")
-	check := flag.Bool("check", false, "check the manifests that are the arguments, and serve nothing")
+	check := flag.Bool("check", false, "check the manifests and folders of kustomize that are the arguments, and serve nothing")
+	secured := flag.Bool("restricted", false, "with -check, want pods that the profile restricted admits")
 	flag.Parse()
 	if *check {
-		return checkManifests(flag.Args())
+		return checkManifests(flag.Args(), *secured)
 	}
 	return serve(s)
 }

@@ -1,0 +1,7 @@
+#!/bin/sh
+# Runs after installing, upgrading and removing. After an upgrade, a service that runs goes on with the new version.
+[ -d /run/systemd/system ] || exit 0
+systemctl daemon-reload
+case "$1" in
+configure | 2) systemctl try-restart uidring.service || true ;;
+esac
