@@ -33,6 +33,7 @@ func (l *lane) refill(g *Generator) (int64, bool) {
 	for {
 		sequence := l.drop() & uint64(g.alloc.MaxSequence())
 		l.coming.publish(uint64(g.alloc.MaxSequence()) + 1)
+		g.pauseAt(laneTakes)
 		first, n, ok := g.ring.TakeBlock(math.MaxInt)
 		if !ok {
 			l.coming.publish(0)
@@ -71,7 +72,8 @@ func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 type step int
 
 const (
-	laneHasTaken     step = iota // the block is in the ring no more and in the lane not yet
+	laneTakes        step = iota // the block is in the ring, and counted in coming, too
+	laneHasTaken                 // the block is in the ring no more and in the lane not yet
 	laneHasPublished             // the limit is published, and not compared with cut yet
 )
 
@@ -104,7 +106,7 @@ func (l *lane) drop() (rest uint64) {
 // retire revokes the limit if the block ends at cut or below. Only goroutines other than the owner
 // call it.
 func (l *lane) retire(cut uint64) {
-	if limit := l.limit.peek(); limit != 0 && limit <= cut {
+	if limit := l.limit.peek(); limit <= cut {
 		l.limit.revoke(limit)
 	}
 }
@@ -163,10 +165,9 @@ func (g *Generator) Lane() *Lane {
 }
 
 // more is the slow path of Next. It leaves the first ID of another block in last, or 0 with an
-// error.
+// error, as Close does.
 func (l *Lane) more() error {
 	if l.closed {
-		l.last.set(0)
 		return errLaneClosed{}
 	}
 	_, err := l.g.path.Next(l.g.taker(&l.lane))

@@ -163,6 +163,9 @@ func TestAClosedLane(t *testing.T) {
 		if s := g.Stats(); s.Issued != 5 || s.Retired != 11 || s.RejectedTakes != 0 {
 			t.Errorf("Issued %d, Retired %d, RejectedTakes %d, want 5, 11, 0", s.Issued, s.Retired, s.RejectedTakes)
 		}
+		if n := g.Handles(); n != 0 {
+			t.Errorf("the generator keeps %d lanes, want none", n)
+		}
 		next(t, g)
 	})
 }
@@ -199,6 +202,12 @@ func TestLanesOfCPUsTakeUnitsWhole(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for lanes, want := range map[int]int64{0: 0, 1: 0, 2: 1, 3: 1, cached.LanePerCPU: 1} {
 		g := open(t, cached.Config{Layout: narrow(), Lanes: lanes, MaxStaleness: -1})
+		for sequence := range int64(2 * 16) {
+			id, err := g.NextContext(t.Context())
+			if f := parse(t, g, id); err != nil || f.Sequence != sequence%16 {
+				t.Fatalf("Lanes %d: NextContext = %v, %v, want sequence %d", lanes, f, err, sequence%16)
+			}
+		}
 		id := next(t, g)
 		first, _, err := g.Reserve(1)
 		if f := parse(t, g, first); err != nil || f.Delta-id.Delta != want {
@@ -217,6 +226,9 @@ func TestReserveReturnsARange(t *testing.T) {
 				t.Fatalf("Reserve(%d) = %d IDs, %v, want %d", row.n, got, err, row.want)
 			}
 			if got == 0 {
+				if first != 0 {
+					t.Errorf("Reserve(%d) = %d, want 0", row.n, first)
+				}
 				continue
 			}
 			if first < end {
