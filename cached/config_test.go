@@ -27,6 +27,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		"schedule":           {func(c *cached.Config) { c.ScheduleInterval = 60 }, []string{"ScheduleInterval 60ns", "0 (off) or at least 1ms, such as 60 * time.Second"}},
 		"one unit staleness": {func(c *cached.Config) { c.MaxStaleness = 2*time.Second - 1 }, []string{"MaxStaleness 1.999999999s", "2s"}},
 		"ahead below a unit": {func(c *cached.Config) { c.MaxAhead = time.Second - 1 }, []string{"MaxAhead 999.999999ms", "1s"}},
+		"hardly ahead":       {func(c *cached.Config) { c.MaxAhead = 1 }, []string{"MaxAhead 1ns", "1s"}},
 		"ahead negative":     {func(c *cached.Config) { c.MaxAhead = -1 }, []string{"MaxAhead -1ns", "0 (unbounded)"}},
 		"policy":             {func(c *cached.Config) { c.OnEmpty = 2 }, []string{"OnEmpty 2", "PadInline, Reject"}},
 		"negative policy":    {func(c *cached.Config) { c.OnEmpty = -1 }, []string{"OnEmpty -1", "PadInline, Reject"}},

@@ -2,14 +2,15 @@ package cached
 
 import "time"
 
-// The steps of a refill of a lane at which Pause calls f.
+// The steps at which Pause calls f.
 const (
 	LaneTakes        = int(laneTakes)
 	LaneHasTaken     = int(laneHasTaken)
 	LaneHasPublished = int(laneHasPublished)
+	LaneIsCounted    = int(laneIsCounted)
 )
 
-// Pause has each lane call f in the middle of its next refills.
+// Pause has each lane call f in the middle of its next refills, and Stats at each lane.
 func (g *Generator) Pause(f func(step int)) { g.pause = func(s step) { f(int(s)) } }
 
 // FinishNext is the rest of a Next that stalled after it had compared with the limit.

@@ -68,13 +68,14 @@ func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 	return true
 }
 
-// A step is a moment of a refill at which a test may stall the owner of a lane.
+// A step is a moment at which a test may stall the owner of a lane in a refill, or Stats.
 type step int
 
 const (
 	laneTakes        step = iota // the block is in the ring, and counted in coming, too
 	laneHasTaken                 // the block is in the ring no more and in the lane not yet
 	laneHasPublished             // the limit is published, and not compared with cut yet
+	laneIsCounted                // Stats begins to read the words
 )
 
 func (g *Generator) pauseAt(s step) {
@@ -126,9 +127,10 @@ func (c *count) add(d count) {
 }
 
 // count reads the lane, and retries if the owner changed it meanwhile.
-func (l *lane) count() count {
+func (l *lane) count(g *Generator) count {
 	for {
 		before := l.changes.peek()
+		g.pauseAt(laneIsCounted)
 		limit, end, last := l.limit.peek(), l.end.peek(), l.last.peek()
 		c := count{left: l.coming.peek(), retired: l.retired.peek()}
 		if before%2 != 0 || l.changes.peek() != before {

@@ -202,16 +202,18 @@ func TestLanesOfCPUsTakeUnitsWhole(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for lanes, want := range map[int]int64{0: 0, 1: 0, 2: 1, 3: 1, cached.LanePerCPU: 1} {
 		g := open(t, cached.Config{Layout: narrow(), Lanes: lanes, MaxStaleness: -1})
-		for sequence := range int64(2 * 16) {
-			id, err := g.NextContext(t.Context())
-			if f := parse(t, g, id); err != nil || f.Sequence != sequence%16 {
-				t.Fatalf("Lanes %d: NextContext = %v, %v, want sequence %d", lanes, f, err, sequence%16)
-			}
-		}
 		id := next(t, g)
 		first, _, err := g.Reserve(1)
 		if f := parse(t, g, first); err != nil || f.Delta-id.Delta != want {
 			t.Errorf("Lanes %d: %v, %v after %v, want %d units later", lanes, f, err, id, want)
+		}
+		g = open(t, cached.Config{Layout: narrow(), Lanes: lanes, MaxStaleness: -1})
+		oldest := g.Stats().LastDelta - 7
+		for i := range int64(2 * 16) {
+			id, err := g.NextContext(t.Context())
+			if f := parse(t, g, id); err != nil || f.Delta != oldest+i/16 || f.Sequence != i%16 {
+				t.Fatalf("Lanes %d: NextContext = %v, %v, want ID %d of the ring", lanes, f, err, i)
+			}
 		}
 	}
 }

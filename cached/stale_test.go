@@ -61,9 +61,8 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 func TestABlockIsDroppedOnceItIsStale(t *testing.T) {
 	for _, size := range []int{2, 16} {
 		synctest.Test(t, func(t *testing.T) {
-			layout := narrow()
-			layout.SequenceBits = uint8(bits.Len(uint(size)) - 1)
-			g := inBubble(t, cached.Config{Layout: layout, MaxStaleness: 4 * time.Second})
+			layout := bitsalloc.Layout{DeltaBits: 28, SequenceBits: uint8(bits.Len(uint(size)) - 1)} // the last ID of a unit is next to the first of the following one
+			g := inBubble(t, cached.Config{Layout: layout, Assigner: &fakeassigner.Assigner{OnAssign: anyWorker(0)}, MaxStaleness: 4 * time.Second})
 			laneNext(t, g.Lane()) // of the unit after the clock's
 			for second, want := range []cached.Stats{3: {Retiring: size - 1}, 4: {Retiring: size - 1, Retired: int64(size)}} {
 				time.Sleep(time.Second)

@@ -55,7 +55,7 @@ func TestABlockOnItsWayToALaneRemains(t *testing.T) {
 		lane := g.Lane()
 		remaining := make(map[int]int)
 		g.Pause(func(step int) {
-			if step != cached.LaneHasPublished { // where Stats would wait for the lane
+			if step == cached.LaneTakes || step == cached.LaneHasTaken {
 				remaining[step] = g.Stats().Remaining
 			}
 		})
@@ -67,28 +67,42 @@ func TestABlockOnItsWayToALaneRemains(t *testing.T) {
 	})
 }
 
-// TestStatsWaitForTheOwnerOfALane to change all words that belong together. Gosched gives a Stats
-// that would not wait the time to return.
+// TestStatsWaitForTheOwnerOfALane to change all words that belong together, if the change begins
+// before or after Stats has looked for one. Gosched gives a Stats that would not wait the time to
+// return.
 func TestStatsWaitForTheOwnerOfALane(t *testing.T) {
-	g := open(t, cached.Config{Layout: narrow(), MaxStaleness: -1})
-	lane := g.Lane()
-	laneNext(t, lane)
-	var returned atomic.Bool
-	looked := make(chan struct{})
-	change := lane.Change()
-	go func() {
-		defer close(looked)
-		g.Stats()
-		returned.Store(true)
-	}()
-	for range 10_000 {
-		runtime.Gosched()
+	for _, early := range []bool{true, false} {
+		g := open(t, cached.Config{Layout: narrow(), MaxStaleness: -1})
+		lane := g.Lane()
+		laneNext(t, lane)
+		var returned atomic.Bool
+		var begin sync.Once
+		var end func()
+		change := func() { begin.Do(func() { end = lane.Change() }) }
+		if early {
+			change()
+		}
+		g.Pause(func(step int) {
+			if step == cached.LaneIsCounted {
+				change()
+			}
+		})
+		looked := make(chan struct{})
+		go func() {
+			defer close(looked)
+			g.Stats()
+			returned.Store(true)
+		}()
+		for range 10_000 {
+			runtime.Gosched()
+		}
+		if returned.Load() {
+			t.Error("Stats has returned in the middle of a change")
+		}
+		change()
+		end()
+		<-looked
 	}
-	if returned.Load() {
-		t.Error("Stats has returned in the middle of a change")
-	}
-	change()
-	<-looked
 }
 
 // Stats reads the user's clock under no lock.
