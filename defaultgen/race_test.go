@@ -100,3 +100,14 @@ func TestACallerThatWaitsForTheEndOfItsLease(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A Fill that stalls while other calls take the rest of its unit has no ID beyond the unit.
+func TestAStalledFillGetsWhatIsLeft(t *testing.T) {
+	g, _ := onDial(t, defaultgen.Config{})
+	fill(t, g, 14)
+	for _, want := range []int64{2, 0, 0} {
+		if first, got := g.Add(5); got != want {
+			t.Errorf("%d IDs from %d, want %d", got, first, want)
+		}
+	}
+}
