@@ -44,7 +44,8 @@ func (c *clock) now() reading {
 		return reading{time: t, elapsed: elapsed}
 	}
 	steady := c.base.Add(time.Since(c.started))
-	ahead := max(int64(t.Round(0).Sub(steady)), c.ahead.Load()) // by the wall clock; Sub saturates when t is more than 292 years off
+	// Round strips the monotonic part: steps count. Sub saturates when t is over 292 years off.
+	ahead := max(int64(t.Round(0).Sub(steady)), c.ahead.Load())
 	return reading{steady.Add(time.Duration(ahead)), elapsed, ahead}
 }
 

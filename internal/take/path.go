@@ -17,7 +17,7 @@ type Path struct {
 	// Refill is called by a caller that has found the ring empty, with the context of that caller.
 	// When it returns nil, the caller tries to take again.
 	Refill func(ctx context.Context) error
-	// Passing reports whether an error may stop occurring while the generator lives; nil may not.
+	// Passing reports whether an error may stop occurring while the generator lives; false for nil.
 	Passing func(error) bool
 	// Rejected sees each error before the caller gets it, and may replace it.
 	Rejected func(error) error
