@@ -7,7 +7,7 @@
 // The names follow the fields of Stats, in the form of Prometheus: WindowLasts is
 // uidring_window_lasts_seconds, RejectedTakes is uidring_rejected_takes_total. They do not change
 // within a major version. The names for package segment begin with uidring_segment_.
-// docs/OPERATIONS.md lists the metrics to watch.
+// The examples of All list all names; docs/OPERATIONS.md has the metrics to watch.
 //
 // metrics is a package of its own because expvar links net/http and registers a handler; programs
 // that import only a generator link neither.

@@ -149,7 +149,7 @@ var ofServe = regexp.MustCompile(`\buidring_(http|token|connections|certificate|
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 	families := scrape(t, registry(t, generators.NewCollector(testgen.Used(t, 1).Stats, prometheus.Labels{"generator": "orders"}),
 		generators.NewCollector(segments(t).Stats, nil)))
-	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json"} {
+	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
 		text, err := os.ReadFile(operations + file)
 		if err != nil {
 			t.Fatal(err)

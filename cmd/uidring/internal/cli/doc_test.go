@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"maps"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -31,33 +31,51 @@ func TestTheReferenceShowsWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// The table of settings in docs/SERVING.md has every flag of serve, with its default.
-func TestServingNamesTheDefaults(t *testing.T) {
+// The settings that docs/SERVING.md names exist: in its table with their defaults, in its file, and
+// as flags. The help of serve explains all settings.
+func TestServingNamesSettings(t *testing.T) {
 	clean(t)
 	text, err := os.ReadFile("../../../../docs/SERVING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "| setting | default | meaning |\n| --- | --- | --- |\n")
+	cmd, _ := serveCommand(t)
+	documented := settingsTable(string(text))
+	for name, value := range documented {
+		f := cmd.Flags().Lookup(name)
+		if f == nil {
+			t.Errorf("docs/SERVING.md has a row for %s, which is no setting", name)
+		} else if name != "burst" && name != "max-per-address" && value != strings.TrimSuffix(f.DefValue, "0m0s") { // the table describes these
+			t.Errorf("%s is %s by default, docs/SERVING.md has %s", name, f.DefValue, value)
+		}
+	}
+	named := regexp.MustCompile("(?m)^([a-z][a-z-]*): |[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(string(text), -1)
+	for _, m := range named {
+		if name := m[1] + m[2]; cmd.Flags().Lookup(name) == nil && name != "help" {
+			t.Errorf("docs/SERVING.md names %s, which is no setting", name)
+		}
+	}
+	if len(documented) < 7 || len(named) < 12 {
+		t.Errorf("docs/SERVING.md has %d settings in its table, and names %d", len(documented), len(named))
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if len(f.Usage) < 10 {
+			t.Errorf("the help of serve does not explain %s", f.Name)
+		}
+	})
+}
+
+// settingsTable returns the defaults in the table of settings.
+func settingsTable(page string) map[string]string {
+	_, table, _ := strings.Cut(page, "| setting | default | meaning |\n| --- | --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
-	want := make(map[string]string)
+	defaults := make(map[string]string)
 	for row := range strings.Lines(table) {
 		cells := strings.Split(row, " | ")
 		names, values := strings.Split(strings.TrimPrefix(cells[0], "| "), ", "), strings.Split(cells[1], ", ")
 		for i, name := range names {
-			want[name] = strings.Replace(values[min(i, len(values)-1)], "none", "", 1)
+			defaults[name] = values[min(i, len(values)-1)]
 		}
 	}
-	got := make(map[string]string)
-	cmd, _ := serveCommand(t)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		value := strings.TrimSuffix(f.DefValue, "0m0s") // of 24h
-		got[f.Name] = strings.ToLower(strings.TrimSuffix(value, "T00:00:00Z"))
-	})
-	for _, name := range []string{"burst", "data", "layout", "max-per-address", "window"} { // the table describes the value
-		got[name] = want[name]
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("the flags of serve have the defaults\n%v, SERVING.md has\n%v", got, want)
-	}
+	return defaults
 }

@@ -83,7 +83,7 @@ func (f *serveFlags) addTo(cmd *cobra.Command) {
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "lowest `level` of log records: debug, info, warn or error")
 	f.logFormat = choice{"text", []string{"text", "json"}}
 	flags.Var(&f.logFormat, "log-format", "`format` of the log on stderr: text or json")
-	flags.Float64Var(&f.config.AccessLog, "access-log", 0, "fraction of requests to log, chosen at random: 0 (none) to 1 (all)")
+	flags.Float64Var(&f.config.AccessLog, "access-log", 0, "fraction of requests to log without their query, chosen at random: 0 (none) to 1 (all)")
 	flags.VisitAll(func(flag *pflag.Flag) { addSetting(flags, flag.Name) })
 }
 
@@ -102,12 +102,12 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; near the limit, idle ones are closed")
-	flags.IntVar(&c.MaxPerAddress, "max-per-address", 0, "concurrent connections of an address; 0: a quarter of all, or no limit with --insecure")
-	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests; others get 503")
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections, of the Redis protocol, too; near the limit, idle ones are closed")
+	flags.IntVar(&c.MaxPerAddress, "max-per-address", 0, "concurrent connections of an IPv4 address or a /64 network of IPv6; 0: a quarter of all, or no limit with --insecure")
+	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests under /v1, as many without a token, and as many for leases; others get 503")
 	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
-	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each token, or without tokens for all clients together; 0: no limit")
-	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate, which bound --max-batch; 0: the IDs of one second")
+	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each name in the token file, or without tokens for all clients together; 0: no limit")
+	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate; bounds --max-batch; 0: the IDs of one second")
 }
 
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
@@ -118,7 +118,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.StringVar(&c.Namespace, "namespace", "default", "`name` of the namespace of worker IDs: the same for all services whose IDs can meet")
 	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "create missing tables")
-	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes: duplicates are possible")
+	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes, or a file in memory or on a network file system: duplicates are possible")
 	flags.DurationVar(&c.Lease.Window, "window", 0, "how far ahead a lease reaches: how long the server goes on without the store; 0: 5m, on Redis 30s")
 	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, if WORKER_NODE of the database uses the lower ones")
 	flags.StringVar(&f.segments, "segments", "", "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
@@ -127,7 +127,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")
-	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", time.Hour, "how far the time in an ID may run ahead of the clock; 0: unbounded")
+	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", time.Hour, "how far the time in an ID may run ahead of the clock, at least two windows; 0: unbounded")
 }
 
 // serve resolves the settings and runs the service.

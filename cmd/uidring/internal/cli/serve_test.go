@@ -7,13 +7,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // serveCommand returns the command with parsed arguments, and the values of its flags.
@@ -240,19 +238,6 @@ func TestServeRefusesMistakesAsUsage(t *testing.T) {
 	if strings.Count(text, "\n") != 1 || strings.Contains(text, "geheim") {
 		t.Errorf("want one line without the password, got %s", text)
 	}
-}
-
-func TestEverySettingIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/SERVING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd, _ := serveCommand(t)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !regexp.MustCompile(`(?m)^\| ([a-z-]+, )?` + f.Name + `(, [a-z-]+)? \|`).Match(text) {
-			t.Errorf("docs/SERVING.md has no row for %s", f.Name)
-		}
-	})
 }
 
 // systemd does not restart the service after exit code 2, so an etcd that is down must not give it.

@@ -67,7 +67,7 @@ func scraped(t *testing.T) string {
 func TestAlertsAndDashboardNameMetricsOfTheService(t *testing.T) {
 	promtool := testserver.Program(t, "promtool", "prometheus")
 	metrics := scraped(t)
-	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json"} {
+	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
 		text, err := os.ReadFile(operations + file)
 		if err != nil {
 			t.Fatal(err)
