@@ -217,6 +217,9 @@ func TestLanesOfCPUsTakeUnitsWhole(t *testing.T) {
 			}
 			taken[f.Delta]++
 		}
+		if n, most := len(taken), 4+max(lanes, runtime.NumCPU()); n > most {
+			t.Errorf("Lanes %d: 64 IDs are of %d units, want %d at most", lanes, n, most)
+		}
 	}
 }
 
