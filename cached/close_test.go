@@ -1,11 +1,14 @@
 package cached_test
 
 import (
+	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 func TestCloseDropsTheRing(t *testing.T) {
@@ -24,13 +27,20 @@ func TestCloseDropsTheRing(t *testing.T) {
 func TestCloseWaitsForThePaddingGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		g := inBubble(t, cached.Config{MaxStaleness: -1, Trace: cached.Trace{Padded: func(p cached.PaddedInfo) {
+		g := inBubble(t, cached.Config{OnEmpty: cached.Reject, MaxStaleness: -1, Trace: cached.Trace{Padded: func(p cached.PaddedInfo) {
 			if p.LastDelta > bubbleStart+8 { // not by New
 				<-gate
 			}
 		}}})
 		take(t, g, 4*16+1)
 		synctest.Wait() // the padding goroutine waits in Padded
+		drain(t, g)
+		woken := make(chan error, 1)
+		go func() {
+			_, err := g.NextContext(t.Context())
+			woken <- err
+		}()
+		synctest.Wait()
 		var closed atomic.Bool
 		go func() {
 			if err := g.Close(); err != nil {
@@ -42,10 +52,44 @@ func TestCloseWaitsForThePaddingGoroutine(t *testing.T) {
 		if closed.Load() {
 			t.Error("Close has returned while the padding goroutine was at work")
 		}
+		select {
+		case err := <-woken:
+			if !errors.Is(err, cached.ErrClosed) {
+				t.Errorf("NextContext: %v, want ErrClosed", err)
+			}
+		default:
+			t.Error("a caller that waits for an ID waits for the padding goroutine, too")
+		}
 		close(gate)
 		synctest.Wait()
 		if !closed.Load() {
 			t.Error("Close has not returned")
 		}
 	})
+}
+
+// A padding pass in progress may use the worker ID. Gosched gives a call that would not wait the
+// time to return.
+func TestAPaddingPassIsWaitedFor(t *testing.T) {
+	for name, call := range map[string]func(*cached.Generator){
+		"Invalidate": (*cached.Generator).Invalidate,
+		"Used":       func(g *cached.Generator) { g.Used() },
+	} {
+		g := open(t, cached.Config{Layout: narrow(), Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1})
+		unlock, done := g.LockPadding(), make(chan struct{})
+		var returned atomic.Bool
+		go func() {
+			defer close(done)
+			call(g)
+			returned.Store(true)
+		}()
+		for range 10_000 {
+			runtime.Gosched()
+		}
+		if returned.Load() {
+			t.Errorf("%s has returned in the middle of a padding pass", name)
+		}
+		unlock()
+		<-done
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -120,11 +121,9 @@ func (cfg Config) checkWithLayout(c *generator.Checker, l bitsalloc.Layout) {
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit, "MaxStaleness", cfg.MaxStaleness,
 		"negative (unbounded), 0 (the default) or at least two units, %v", 2*l.Unit)
 	c.Check(cfg.MaxAhead <= 0 || cfg.MaxAhead >= l.Unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", l.Unit)
-	if cfg.BoostPower >= 1 && cfg.BoostPower <= 20 {
-		bits := int(l.SequenceBits) + cfg.BoostPower
-		c.Check(bits < 63 && int64(1)<<bits <= math.MaxInt, "BoostPower",
-			fmt.Sprintf("%d with %d SequenceBits, a ring of 2^%d IDs", cfg.BoostPower, l.SequenceBits, bits), "at most %d IDs", math.MaxInt)
-	}
+	bits := int(l.SequenceBits) + cfg.BoostPower
+	c.Check(bits < strconv.IntSize-1, "BoostPower",
+		fmt.Sprintf("%d with %d SequenceBits, a ring of 2^%d IDs", cfg.BoostPower, l.SequenceBits, bits), "at most %d IDs", math.MaxInt)
 }
 
 // settings are the fields that every generator with a worker ID has.
@@ -149,7 +148,7 @@ func (cfg Config) settings() keeper.Settings {
 		Errors:   keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
 		Prepared: int64(1) << max(cfg.BoostPower, 0),
 	}
-	if !cfg.AllowReuse && cfg.MaxAhead <= 0 {
+	if !cfg.AllowReuse && cfg.MaxAhead == 0 {
 		s.ReuseAdvice = "set MaxAhead, which is safe when a restart takes longer than MaxAhead and the clock does not go " +
 			"back, neither then nor while the generator runs"
 	}

@@ -107,11 +107,22 @@ func TestBusyIDsStayNear(t *testing.T) {
 // Issue 90: an empty ring is an error, and a handler of the user's cannot mend it.
 func TestEmptyRingPadsInline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{MaxStaleness: -1})
-		take(t, g, 100*8*16) // in one go: the padding goroutine gets no turn that counts
-		if s := g.Stats(); s.InlinePads == 0 || s.RejectedTakes != 0 {
-			t.Errorf("InlinePads %d, RejectedTakes %d, want some and none", s.InlinePads, s.RejectedTakes)
+		inline, gate := 0, make(chan struct{})
+		g := inBubble(t, cached.Config{MaxStaleness: -1, Trace: cached.Trace{Padded: func(p cached.PaddedInfo) {
+			switch {
+			case p.Inline && p.Blocks == 1:
+				inline++
+			case p.LastDelta > bubbleStart+8: // not by New
+				<-gate // keeps the padding goroutine from padding
+			}
+		}}})
+		take(t, g, 4*16+1)
+		synctest.Wait()
+		take(t, g, 8*16-1+100*16) // the full ring, and a hundred blocks
+		if s := g.Stats(); s.InlinePads != 100 || inline != 100 || s.PaddingPasses != 2+100 || s.RejectedTakes != 0 {
+			t.Errorf("%+v with %d inline pads traced, want 100, 102 passes and no rejected take", s, inline)
 		}
+		close(gate)
 	})
 }
 

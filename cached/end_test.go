@@ -31,7 +31,10 @@ func TestEveryIDIsPositiveToTheVeryEnd(t *testing.T) {
 func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (int64, error)) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		layout := bitsalloc.Layout{DeltaBits: 18, DatacenterBits: 18, WorkerBits: 23, SequenceBits: 4}
-		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+		store := &fakeassigner.Assigner{OnAssign: func(_ context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
+			if n > 1 {
+				return assigner.Grant{}, errors.New("store is down")
+			}
 			return assigner.Grant{WorkerID: 1<<23 - 1, First: 1<<18 - 1000, Limit: 1 << 40, Guarantee: assigner.GuaranteeFenced}, nil
 		}}
 		g := inBubble(t, cached.Config{Layout: layout, DatacenterID: 1<<18 - 1, Assigner: store, OnEmpty: policy, MaxStaleness: -1, Lanes: lanes})
@@ -64,8 +67,11 @@ func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (i
 			func() error { _, err := g.NextContext(t.Context()); return err },
 			func() error { _, err := g.Fill(make([]int64, 3)); return err },
 		} {
-			if err := f(); !errors.Is(err, cached.ErrTimeExhausted) {
-				t.Errorf("%v, want ErrTimeExhausted", err)
+			for range 2 {
+				if err := f(); !errors.Is(err, cached.ErrTimeExhausted) {
+					t.Errorf("%v, want ErrTimeExhausted", err)
+				}
+				g.Invalidate() // a worker ID would be of no use
 			}
 		}
 	})
@@ -76,11 +82,25 @@ func TestLayoutInItsLastUnitIsRefused(t *testing.T) {
 	layout := narrow()
 	layout.DeltaBits = 10
 	epoch := bitsalloc.DefaultEpoch()
-	_, err := cached.New(cached.Config{
-		Layout: layout, Epoch: epoch, Assigner: &fakeassigner.Assigner{OnAssign: fresh},
-		Now: func() time.Time { return epoch.Add(1023 * time.Second) },
-	})
-	if !errors.Is(err, cached.ErrTimeExhausted) {
-		t.Errorf("New = %v, want ErrTimeExhausted", err)
+	for _, row := range []struct {
+		now, first int64
+		want       error
+	}{{1022, 1, nil}, {1023, 1, cached.ErrTimeExhausted}, {1000, 1023, nil}, {1000, 1024, cached.ErrTimeExhausted}} {
+		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: worker(), First: row.first, Limit: 2000, Guarantee: assigner.GuaranteeFenced}, nil
+		}}
+		g, err := cached.New(cached.Config{
+			Layout: layout, Epoch: epoch, Assigner: store,
+			Now: func() time.Time { return epoch.Add(time.Duration(row.now) * time.Second) },
+		})
+		if !errors.Is(err, row.want) {
+			t.Fatalf("New at %d with a grant from %d = %v, want %v", row.now, row.first, err, row.want)
+		}
+		if err == nil {
+			if f := next(t, g); f.Delta != 1023 {
+				t.Errorf("%v, want delta 1023", f)
+			}
+			g.Close()
+		}
 	}
 }

@@ -50,11 +50,10 @@ type Generator struct {
 	// running is held while blocks are put or retired: one padding pass at a time. A second pass
 	// waits for it, since skipping the pass would lose its wake-up. No taker holds it while the
 	// ring has an ID, and no store call, Trace func or log record runs under it.
-	running    sync.Mutex
-	generation uint64 // of the lease for which adopt raised lastSecond
-	newest     int64  // the last ID put
-	goAt       int64  // the sequence number at which takers go on; 0: the first one of the oldest block
-	shown      tally  // the highest counters shown by Stats
+	running sync.Mutex
+	newest  int64 // the last ID put
+	goAt    int64 // the sequence number at which takers go on; 0: the first one of the oldest block
+	shown   tally // the highest counters shown by Stats
 
 	refused atomic.Pointer[error] // why the last padding pass stopped early; nil when it filled the ring
 

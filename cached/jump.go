@@ -1,24 +1,14 @@
 package cached
 
-import (
-	"fmt"
-
-	"github.com/uidring/uidring/internal/keeper"
-)
+import "fmt"
 
 // ID time counts up by one unit a block, and jumps when a worker ID is new or the generator was
 // idle.
 
-// adopt moves lastSecond up for a new lease: its blocks begin above the deltas composed so far and
-// not below the first delta of the lease.
-func (g *Generator) adopt(h *keeper.Lease) {
-	g.generation = h.Generation
-	g.jump(max(h.First-1, h.Delta))
-}
-
 // freshen drops the blocks that are too far behind the clock. It moves lastSecond up to the clock
 // if it has dropped blocks, or if the next block would be too far behind, too.
-func (g *Generator) freshen(now int64) {
+func (g *Generator) freshen() {
+	now := g.alloc.Delta(g.now())
 	oldest := min(now-g.maxStale, g.alloc.MaxDelta())
 	if g.maxStale < 0 || oldest < 1 {
 		return
@@ -32,9 +22,7 @@ func (g *Generator) freshen(now int64) {
 
 // jump moves lastSecond forward, never back.
 func (g *Generator) jump(delta int64) {
-	if delta > g.lastSecond.Load() {
-		g.lastSecond.Store(delta)
-	}
+	g.lastSecond.Store(max(g.lastSecond.Load(), delta))
 }
 
 // retire drops the IDs of the ring up to last, and stores in goAt the sequence number at which
@@ -51,7 +39,7 @@ func (g *Generator) retire(last int64) (n int) {
 // block began with 0, nearly all IDs of a rarely used generator would be 0 modulo 16. Only the
 // oldest block loses IDs by this.
 func (g *Generator) goOn() {
-	if next := g.ring.Peek(); next != 0 && g.goAt != 0 {
+	if next := g.ring.Peek(); next != 0 {
 		g.ring.Retire(next&^g.alloc.MaxSequence() + g.goAt - 1)
 		g.goAt = 0
 	}

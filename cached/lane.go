@@ -33,6 +33,7 @@ func (l *lane) refill(g *Generator) (int64, bool) {
 	for {
 		sequence := l.drop() & uint64(g.alloc.MaxSequence())
 		l.coming.publish(uint64(g.alloc.MaxSequence()) + 1)
+		g.pauseAt(laneTakes)
 		first, n, ok := g.ring.TakeBlock(math.MaxInt)
 		if !ok {
 			l.coming.publish(0)
@@ -67,12 +68,14 @@ func (l *lane) begin(x, start, end uint64, g *Generator) bool {
 	return true
 }
 
-// A step is a moment of a refill at which a test may stall the owner of a lane.
+// A step is a moment at which a test may stall the owner of a lane in a refill, or Stats.
 type step int
 
 const (
-	laneHasTaken     step = iota // the block is in the ring no more and in the lane not yet
+	laneTakes        step = iota // the block is in the ring, and counted in coming, too
+	laneHasTaken                 // the block is in the ring no more and in the lane not yet
 	laneHasPublished             // the limit is published, and not compared with cut yet
+	laneIsCounted                // Stats begins to read the words
 )
 
 func (g *Generator) pauseAt(s step) {
@@ -104,7 +107,7 @@ func (l *lane) drop() (rest uint64) {
 // retire revokes the limit if the block ends at cut or below. Only goroutines other than the owner
 // call it.
 func (l *lane) retire(cut uint64) {
-	if limit := l.limit.peek(); limit != 0 && limit <= cut {
+	if limit := l.limit.peek(); limit <= cut {
 		l.limit.revoke(limit)
 	}
 }
@@ -124,9 +127,10 @@ func (c *count) add(d count) {
 }
 
 // count reads the lane, and retries if the owner changed it meanwhile.
-func (l *lane) count() count {
+func (l *lane) count(g *Generator) count {
 	for {
 		before := l.changes.peek()
+		g.pauseAt(laneIsCounted)
 		limit, end, last := l.limit.peek(), l.end.peek(), l.last.peek()
 		c := count{left: l.coming.peek(), retired: l.retired.peek()}
 		if before%2 != 0 || l.changes.peek() != before {
@@ -163,10 +167,9 @@ func (g *Generator) Lane() *Lane {
 }
 
 // more is the slow path of Next. It leaves the first ID of another block in last, or 0 with an
-// error.
+// error, as Close does.
 func (l *Lane) more() error {
 	if l.closed {
-		l.last.set(0)
 		return errLaneClosed{}
 	}
 	_, err := l.g.path.Next(l.g.taker(&l.lane))

@@ -163,6 +163,9 @@ func TestAClosedLane(t *testing.T) {
 		if s := g.Stats(); s.Issued != 5 || s.Retired != 11 || s.RejectedTakes != 0 {
 			t.Errorf("Issued %d, Retired %d, RejectedTakes %d, want 5, 11, 0", s.Issued, s.Retired, s.RejectedTakes)
 		}
+		if n := g.Handles(); n != 0 {
+			t.Errorf("the generator keeps %d lanes, want none", n)
+		}
 		next(t, g)
 	})
 }
@@ -204,6 +207,19 @@ func TestLanesOfCPUsTakeUnitsWhole(t *testing.T) {
 		if f := parse(t, g, first); err != nil || f.Delta-id.Delta != want {
 			t.Errorf("Lanes %d: %v, %v after %v, want %d units later", lanes, f, err, id, want)
 		}
+		g = open(t, cached.Config{Layout: narrow(), Lanes: lanes, MaxStaleness: -1})
+		taken := make(map[int64]int64) // by delta; without pinning a goroutine has any lane
+		for range 4 * 16 {
+			id, err := g.NextContext(t.Context())
+			f := parse(t, g, id)
+			if err != nil || f.Sequence != taken[f.Delta] {
+				t.Fatalf("Lanes %d: NextContext = %v, %v, want sequence number %d", lanes, f, err, taken[f.Delta])
+			}
+			taken[f.Delta]++
+		}
+		if n, most := len(taken), 4+max(lanes, runtime.NumCPU()); n > most {
+			t.Errorf("Lanes %d: 64 IDs are of %d units, want %d at most", lanes, n, most)
+		}
 	}
 }
 
@@ -217,6 +233,9 @@ func TestReserveReturnsARange(t *testing.T) {
 				t.Fatalf("Reserve(%d) = %d IDs, %v, want %d", row.n, got, err, row.want)
 			}
 			if got == 0 {
+				if first != 0 {
+					t.Errorf("Reserve(%d) = %d, want 0", row.n, first)
+				}
 				continue
 			}
 			if first < end {

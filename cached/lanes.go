@@ -41,7 +41,7 @@ func (h *handles) remove(l *Lane) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.lanes, l)
-	h.retired += l.count().retired
+	h.retired += l.count(l.g).retired
 }
 
 // eachLane calls f for every lane. It holds the lock, so no Lane is made or closed meanwhile.
@@ -65,7 +65,7 @@ func (g *Generator) inLanes() count {
 	g.handles.mu.Lock()
 	defer g.handles.mu.Unlock()
 	sum := count{retired: g.handles.retired}
-	g.eachLaneLocked(func(l *lane) { sum.add(l.count()) })
+	g.eachLaneLocked(func(l *lane) { sum.add(l.count(g)) })
 	return sum
 }
 

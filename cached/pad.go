@@ -22,17 +22,8 @@ func (g *Generator) handover(left int) {
 // ScheduleInterval, when blocks may have become stale, and when the reason for a refused pass may
 // have passed.
 func (g *Generator) padLoop() {
-	var schedule, stale <-chan time.Time
-	if g.cfg.ScheduleInterval > 0 {
-		ticker := time.NewTicker(g.cfg.ScheduleInterval)
-		defer ticker.Stop()
-		schedule = ticker.C
-	}
-	if g.cfg.MaxStaleness > 0 {
-		ticker := time.NewTicker(staleTick(g.cfg.MaxStaleness))
-		defer ticker.Stop()
-		stale = ticker.C
-	}
+	schedule := time.Tick(g.cfg.ScheduleInterval) // nil if that is 0
+	stale := time.Tick(staleTick(g.cfg.MaxStaleness))
 	for {
 		changed := g.keeper.Changed() // before the pass, to miss no change
 		wake := g.wake
@@ -136,17 +127,15 @@ func (g *Generator) padded(info PaddedInfo) {
 // put puts up to limit blocks while slots are free, counts them in info, and returns the error that
 // made it leave a slot free. The caller holds running.
 func (g *Generator) put(limit int, info *PaddedInfo) error {
-	now := g.alloc.Delta(g.now())
-	g.freshen(now)
+	g.freshen()
 	defer g.goOn()
 	for info.Blocks < limit && g.ring.Free() > 0 {
 		h := g.keeper.Current()
-		if h != nil && h.Generation != g.generation {
-			g.adopt(h)
-			now = g.alloc.Delta(g.now())
+		if h != nil {
+			g.jump(max(h.First-1, h.Delta)) // a new lease begins above the clock, too
 		}
 		delta := g.lastSecond.Load() + 1
-		if err := g.admit(h, delta, now); err != nil {
+		if err := g.admit(h, delta); err != nil {
 			return err
 		}
 		// In this order a panic may lose a block, but not put it twice. A refused delta is not used
@@ -164,7 +153,7 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 }
 
 // admit returns nil if the generator may compose a block for delta, or the reason why not.
-func (g *Generator) admit(h *keeper.Lease, delta, now int64) error {
+func (g *Generator) admit(h *keeper.Lease, delta int64) error {
 	switch {
 	case delta > g.alloc.MaxDelta():
 		return g.keeper.Exhausted()
@@ -173,7 +162,7 @@ func (g *Generator) admit(h *keeper.Lease, delta, now int64) error {
 	case delta > h.Limit:
 		g.keeper.Extend(delta + int64(g.ring.Free()) - 1)
 		return g.keeper.Shortage()
-	case g.maxAhead > 0 && delta-now > g.maxAhead:
+	case g.maxAhead > 0 && delta-g.alloc.Delta(g.now()) > g.maxAhead:
 		t := g.now()
 		return &AheadError{
 			Ahead:   g.alloc.Time(delta).Sub(t),

@@ -1,6 +1,7 @@
 package cached_test
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -12,21 +13,22 @@ import (
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
-// The ring holds 8 blocks of 16. The taker after the last of a block begins the next one.
+// A block has 16 IDs. The taker after the last of a block begins the next one.
 func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
-	for factor, takes := range map[int]int{
-		0:  4*16 + 1, // the default, 50
-		1:  7*16 + 1, // below a block: one block left is reason enough
-		12: 7*16 + 1,
-		25: 6*16 + 1,
-		50: 4*16 + 1,
-		75: 2*16 + 1,
-		87: 2*16 + 1, // 111 of 128, and after the first block 112 are left
-		88: 1*16 + 1,
-		99: 1*16 + 1,
+	for _, row := range []struct{ boost, factor, takes int }{
+		{3, 0, 4*16 + 1}, // the default, 50
+		{7, 0, 64*16 + 1},
+		{3, 1, 7*16 + 1}, // below a block: one block left is reason enough
+		{3, 12, 7*16 + 1},
+		{3, 25, 6*16 + 1},
+		{3, 50, 4*16 + 1},
+		{3, 75, 2*16 + 1},
+		{3, 87, 2*16 + 1}, // 111 of 128, and after the first block 112 are left
+		{3, 88, 1*16 + 1},
+		{3, 99, 1*16 + 1},
 	} {
-		bubble.Run(t, strconv.Itoa(factor), func(t *testing.T) {
-			g := inBubble(t, cached.Config{PaddingFactor: factor, MaxStaleness: -1})
+		bubble.Run(t, fmt.Sprintf("%d slots, %d %%", 1<<row.boost, row.factor), func(t *testing.T) {
+			g := inBubble(t, cached.Config{BoostPower: row.boost, PaddingFactor: row.factor, MaxStaleness: -1})
 			synctest.Wait()
 			for n := 1; ; n++ {
 				next(t, g)
@@ -34,16 +36,28 @@ func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
 				if g.Stats().PaddingPasses == 1 {
 					continue // the pass of New
 				}
-				if n != takes {
-					t.Fatalf("padded after %d takes, want %d", n, takes)
+				if n != row.takes {
+					t.Fatalf("padded after %d takes, want %d", n, row.takes)
 				}
-				if got := g.Stats().Remaining; got != 8*16-1 {
+				if got := g.Stats().Remaining; got != 16<<row.boost-1 {
 					t.Fatalf("a ring of %d after padding, want a full one less the ID just taken", got)
 				}
 				return
 			}
 		})
 	}
+}
+
+// A caller that finds the ring empty puts no block if another caller has put one meanwhile.
+func TestACallerDoesNotPadARingThatIsNotEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{MaxStaleness: -1})
+		take(t, g, 3*16+1) // three slots are free
+		before := g.Stats()
+		if err := g.PadInline(); err != nil || g.Stats() != before {
+			t.Errorf("%v, %+v after %+v, want no change", err, g.Stats(), before)
+		}
+	})
 }
 
 func TestScheduleIntervalPadsWithoutTakers(t *testing.T) {

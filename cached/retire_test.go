@@ -99,6 +99,27 @@ func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 	}
 }
 
+// TestABlockOfOneIDRetiredOnItsWayToALane has the ID that is the mark.
+func TestABlockOfOneIDRetiredOnItsWayToALane(t *testing.T) {
+	for end, call := range ends() {
+		bubble.Run(t, end, func(t *testing.T) {
+			layout := narrow()
+			layout.SequenceBits = 0
+			g := inBubble(t, cached.Config{Layout: layout, Assigner: &fakeassigner.Assigner{OnAssign: fenced(2)}, BoostPower: 1, MaxStaleness: -1})
+			lane, before := g.Lane(), g.WorkerID()
+			laneNext(t, lane)
+			g.Pause(func(step int) {
+				if step == cached.LaneHasPublished {
+					if err := call(g); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			checkAfterEnd(t, g, before, lane.Next)
+		})
+	}
+}
+
 // TestRetirementIsMarkedBeforeLanesAreVisited keeps the lanes from being visited. The mark must be
 // there meanwhile: an owner that has begun a block since the visit would miss a mark that follows
 // it.

@@ -1,6 +1,7 @@
 package cached_test
 
 import (
+	"math/bits"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,11 +9,13 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testkit/bubble"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
 // TestNoIDIsStalerThanMaxStaleness takes IDs through hours at rates from one in 20 minutes up.
 func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 	milli := bitsalloc.Layout{DeltaBits: 41, WorkerBits: 17, SequenceBits: 4, Unit: time.Millisecond}
+	minutes := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: 4, Unit: time.Minute}
 	for _, row := range []struct {
 		name   string
 		layout bitsalloc.Layout
@@ -27,6 +30,7 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 		{"default, quicker than the clock", narrow(), 0, time.Minute, 50 * time.Millisecond, 1},
 		{"ten seconds", narrow(), 10 * time.Second, 10 * time.Second, 1700 * time.Millisecond, 2},
 		{"two units", narrow(), 2 * time.Second, 2 * time.Second, 333 * time.Millisecond, 1},
+		{"default, units of a minute", minutes, 0, 2 * time.Minute, 10 * time.Second, 3},
 		{"milliseconds", milli, 2 * time.Second, 2 * time.Second, 777 * time.Millisecond, 1},
 	} {
 		bubble.Run(t, row.name, func(t *testing.T) {
@@ -48,6 +52,54 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 			}
 			synctest.Wait()
 			checkSum(t, g.Stats(), put, issued)
+		})
+	}
+}
+
+// With a MaxStaleness of 4 s the generator checks every second, and drops blocks more than two
+// units behind.
+func TestABlockIsDroppedOnceItIsStale(t *testing.T) {
+	for _, size := range []int{2, 16} {
+		synctest.Test(t, func(t *testing.T) {
+			layout := bitsalloc.Layout{DeltaBits: 28, SequenceBits: uint8(bits.Len(uint(size)) - 1)} // the last ID of a unit is next to the first of the following one
+			g := inBubble(t, cached.Config{Layout: layout, Assigner: &fakeassigner.Assigner{OnAssign: anyWorker(0)}, MaxStaleness: 4 * time.Second})
+			laneNext(t, g.Lane()) // of the unit after the clock's
+			for second, want := range []cached.Stats{3: {Retiring: size - 1}, 4: {Retiring: size - 1, Retired: int64(size)}} {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if s := g.Stats(); s.Retiring != want.Retiring || s.Retired != want.Retired {
+					t.Errorf("after %d s: Retiring %d, Retired %d, want %d, %d", second+1, s.Retiring, s.Retired, want.Retiring, want.Retired)
+				}
+			}
+		})
+	}
+}
+
+// A generator that has dropped a block goes on from the clock.
+func TestTheClockIsFollowedOnceABlockIsStale(t *testing.T) {
+	for name, row := range map[string]struct {
+		assign  fakeassigner.AssignFunc
+		taken   int
+		last    []int64 // LastDelta less bubbleStart after each second
+		retired int64
+	}{
+		"nothing taken":         {fresh, 0, []int64{2, 2, 2, 5}, 16},
+		"a block but for an ID": {fresh, 15, []int64{2, 2, 2, 5}, 1 + 15}, // callers go on with sequence number 15
+		"all of the grant":      {fenced(2), 32, []int64{2, 2, 2, 2, 5}, 0},
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: row.assign}, BoostPower: 1, MaxStaleness: 4 * time.Second})
+			take(t, g, row.taken)
+			for second, want := range row.last {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if got := g.Stats().LastDelta - bubbleStart; got != want {
+					t.Errorf("after %d s: LastDelta %d, want %d", second+1, got, want)
+				}
+			}
+			if got := g.Stats().Retired; got != row.retired {
+				t.Errorf("Retired %d, want %d", got, row.retired)
+			}
 		})
 	}
 }

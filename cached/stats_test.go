@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 // TestStatsBesideAStalledLane has the owner of a lane stall between its look at the limit and its
@@ -46,49 +47,116 @@ func TestStatsBesideAStalledLane(t *testing.T) {
 	}
 }
 
-// TestABlockOnItsWayToALaneRemains looks when the block is in the ring no more and in the lane not
-// yet.
+// TestABlockOnItsWayToALaneRemains looks before the block leaves the ring, and when it is in the
+// ring no more and in the lane not yet.
 func TestABlockOnItsWayToALaneRemains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{MaxStaleness: -1})
 		lane := g.Lane()
-		looks := 0
+		remaining := make(map[int]int)
 		g.Pause(func(step int) {
-			if step == cached.LaneHasTaken {
-				looks++
-				checkSum(t, g.Stats(), 8*16, 0)
+			if step == cached.LaneTakes || step == cached.LaneHasTaken {
+				remaining[step] = g.Stats().Remaining
 			}
 		})
 		laneNext(t, lane)
-		if looks != 1 {
-			t.Errorf("%d looks, want 1", looks)
+		if remaining[cached.LaneTakes] != 9*16 || remaining[cached.LaneHasTaken] != 8*16 {
+			t.Errorf("Remaining by step: %v, want 144 before the lane takes the block, since it is counted twice, and then 128", remaining)
 		}
 		checkSum(t, g.Stats(), 8*16, 1)
 	})
 }
 
-// TestStatsWaitForTheOwnerOfALane to change all words that belong together. Gosched gives a Stats
-// that would not wait the time to return.
+// TestStatsWaitForTheOwnerOfALane to change all words that belong together, if the change begins
+// before or after Stats has looked for one. Gosched gives a Stats that would not wait the time to
+// return.
 func TestStatsWaitForTheOwnerOfALane(t *testing.T) {
-	g := open(t, cached.Config{Layout: narrow(), MaxStaleness: -1})
-	lane := g.Lane()
-	laneNext(t, lane)
-	var returned atomic.Bool
-	looked := make(chan struct{})
-	change := lane.Change()
-	go func() {
-		defer close(looked)
-		g.Stats()
-		returned.Store(true)
-	}()
+	for _, early := range []bool{true, false} {
+		g := open(t, cached.Config{Layout: narrow(), MaxStaleness: -1})
+		lane := g.Lane()
+		laneNext(t, lane)
+		var returned atomic.Bool
+		var begin sync.Once
+		var end func()
+		change := func() { begin.Do(func() { end = lane.Change() }) }
+		if early {
+			change()
+		}
+		g.Pause(func(step int) {
+			if step == cached.LaneIsCounted {
+				change()
+			}
+		})
+		looked := make(chan struct{})
+		go func() {
+			defer close(looked)
+			g.Stats()
+			returned.Store(true)
+		}()
+		for range 10_000 {
+			runtime.Gosched()
+		}
+		if returned.Load() {
+			t.Error("Stats has returned in the middle of a change")
+		}
+		change()
+		end()
+		<-looked
+	}
+}
+
+// Stats reads the user's clock under no lock.
+func TestStatsReadsTheClockBeforeItWaits(t *testing.T) {
+	var g *cached.Generator
+	reads := 0
+	g = open(t, cached.Config{Layout: narrow(), MaxStaleness: -1, Now: func() time.Time {
+		if reads++; g != nil && g.PaddingLocked() {
+			t.Error("the clock is read under the lock of padding")
+		}
+		return time.Now()
+	}})
+	before := reads
+	if g.Stats(); reads != before+1 {
+		t.Errorf("%d readings of the clock, want 1", reads-before)
+	}
+}
+
+// TestStatsIsOfOneMoment takes IDs while Stats waits for a padding pass.
+func TestStatsIsOfOneMoment(t *testing.T) {
+	var reads atomic.Int64
+	g := open(t, cached.Config{Layout: narrow(), MaxStaleness: -1, Now: func() time.Time {
+		reads.Add(1)
+		return time.Now()
+	}})
+	before, unlock, result := reads.Load(), g.LockPadding(), make(chan cached.Stats)
+	go func() { result <- g.Stats() }()
+	poll.Until(t, "a reading of the clock by Stats", func() bool { return reads.Load() > before })
 	for range 10_000 {
 		runtime.Gosched()
 	}
-	if returned.Load() {
-		t.Error("Stats has returned in the middle of a change")
+	take(t, g, 3)
+	unlock()
+	if s := <-result; s.Issued != 3 {
+		t.Errorf("Issued = %d, want 3", s.Issued)
 	}
+}
+
+// TestStatsCountsTheRingBeforeTheLanes has a lane take a block while Stats waits for another lane.
+// Counted in the ring alone, all IDs of that block would be issued.
+func TestStatsCountsTheRingBeforeTheLanes(t *testing.T) {
+	g := open(t, cached.Config{Layout: narrow(), Lanes: 2, MaxStaleness: -1})
+	lane := g.Lane()
+	laneNext(t, lane)
+	change, result := lane.Change(), make(chan cached.Stats)
+	go func() { result <- g.Stats() }()
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	next(t, g)
 	change()
-	<-looked
+	if s := <-result; s.Issued > 2 {
+		t.Errorf("Issued = %d, want at most 2", s.Issued)
+	}
 }
 
 // TestStatsBesideARefusedCall looks at Stats all the time while a lane refuses a call. Such a call
@@ -146,13 +214,14 @@ func narrowFar() bitsalloc.Layout {
 func TestCountersOfStatsNeverGoDown(t *testing.T) {
 	for _, lanes := range []int{1, 2, cached.LanePerCPU} {
 		g := open(t, cached.Config{
-			Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 17, SequenceBits: 6, Unit: time.Millisecond}, // short runs
+			Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 17, SequenceBits: 2, Unit: time.Millisecond}, // short blocks
 			Lanes:  lanes,
 		})
 		done := make(chan struct{})
 		var takers sync.WaitGroup
 		var mu sync.Mutex
 		taken := int64(0)
+		var begun atomic.Int64
 		for i := range 4 {
 			takers.Go(func() {
 				n := int64(0)
@@ -163,6 +232,7 @@ func TestCountersOfStatsNeverGoDown(t *testing.T) {
 						take, end = lane.Next, lane.Close
 					}
 					for range 1000 {
+						begun.Add(1)
 						if _, err := take(); err == nil {
 							n++
 						}
@@ -182,8 +252,8 @@ func TestCountersOfStatsNeverGoDown(t *testing.T) {
 		last := g.Stats()
 		for range max(scaled(20_000), 5_000) {
 			s := g.Stats()
-			if s.Issued < last.Issued || s.Retired < last.Retired || s.Retired > 1e12 {
-				t.Errorf("%d lanes: Stats %+v after %+v", lanes, s, last)
+			if n := begun.Load(); s.Issued < last.Issued || s.Issued > n || s.Retired < last.Retired || s.Retired > 1e12 {
+				t.Errorf("%d lanes: Stats %+v after %+v and %d calls", lanes, s, last, n)
 				break
 			}
 			last = s
@@ -194,4 +264,19 @@ func TestCountersOfStatsNeverGoDown(t *testing.T) {
 			t.Errorf("%d lanes: Issued %d, but %d IDs were returned", lanes, s.Issued, taken)
 		}
 	}
+}
+
+// The blocks that New puts do not count as use, which takes three units of ID time a second here.
+func TestTheFirstFillOfTheRingIsNoPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fenced(100)}, MaxStaleness: -1})
+		time.Sleep(4 * time.Second)
+		for _, n := range []int{4*16 + 1, 4 * 16, 4 * 16} {
+			take(t, g, n)
+			synctest.Wait()
+		}
+		if s := g.Stats(); s.LastDelta != bubbleStart+8+12 || s.Window != 80*time.Second || s.WindowLasts.Round(time.Second) != 27*time.Second {
+			t.Errorf("LastDelta %d, Window %v, WindowLasts %v, want %d, 80s, 27s", s.LastDelta, s.Window, s.WindowLasts, bubbleStart+20)
+		}
+	})
 }

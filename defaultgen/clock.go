@@ -18,7 +18,7 @@ type clock struct {
 	carried bool // whether read is the system's clock
 	goOn    bool
 
-	base    time.Time    // the first reading, without its monotonic part
+	base    time.Time    // the first reading
 	started time.Time    // the time of that reading, by the monotonic clock
 	ahead   atomic.Int64 // how far the highest reading was from base plus the time elapsed, in ns
 }
@@ -32,7 +32,7 @@ type reading struct {
 
 func (c *clock) start(read func() time.Time, carried, goOn bool) {
 	c.read, c.carried, c.goOn = read, carried, goOn
-	c.base, c.started = read().Round(0), time.Now()
+	c.base, c.started = read(), time.Now()
 	c.ahead.Store(math.MinInt64)
 }
 
@@ -44,7 +44,8 @@ func (c *clock) now() reading {
 		return reading{time: t, elapsed: elapsed}
 	}
 	steady := c.base.Add(time.Since(c.started))
-	ahead := max(int64(t.Round(0).Sub(steady)), c.ahead.Load()) // Sub saturates when t is more than 292 years off
+	// Round strips the monotonic part: steps count. Sub saturates when t is over 292 years off.
+	ahead := max(int64(t.Round(0).Sub(steady)), c.ahead.Load())
 	return reading{steady.Add(time.Duration(ahead)), elapsed, ahead}
 }
 
@@ -65,9 +66,7 @@ func (c *clock) within(until int64) bool {
 // keep makes the clock go on from a reading.
 func (c *clock) keep(ahead int64) {
 	for highest := c.ahead.Load(); ahead > highest; highest = c.ahead.Load() {
-		if c.ahead.CompareAndSwap(highest, ahead) {
-			return
-		}
+		c.ahead.CompareAndSwap(highest, ahead)
 	}
 }
 

@@ -63,12 +63,18 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 		Now:   newDial(bubbleStart).now,
 	}
 	_, err := defaultgen.New(spoilt)
-	for _, field := range []string{
-		"Assigner", "AssignTimeout", "DatacenterID 99", "Epoch", "OnClockBack 9", "MaxClockBack", "SequenceStart 9", "SequenceBound",
+	if err == nil {
+		t.Fatal("New accepts mistakes")
+	}
+	rest := err.Error()
+	for _, field := range []string{ // in this order
+		"Assigner", "AssignTimeout", "Epoch", "DatacenterID 99", "OnClockBack 9", "MaxClockBack", "SequenceStart 9", "SequenceBound",
 	} {
-		if err == nil || !strings.Contains(err.Error(), "defaultgen: invalid config: "+field) {
-			t.Errorf("New: %v, want %q in it", err, field)
+		at := strings.Index(rest, "defaultgen: invalid config: "+field)
+		if at < 0 {
+			t.Fatalf("New: %v, want %q in it", err, field)
 		}
+		rest = rest[at:]
 	}
 }
 

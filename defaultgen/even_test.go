@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -129,6 +130,31 @@ func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 				next(t, g)
 				clock.move(time.Second)
 			}
+		}
+	}
+}
+
+// A unit begins after the last number of the unit before, and a stride further ahead after a unit
+// of few IDs.
+func TestEvenBeginsAStrideAheadAfterFewIDs(t *testing.T) {
+	for bits, want := range map[uint8][]int64{1: {0, 0, 0}, 4: {0, 1, 2}, 10: {0, 1 + 8, 1 + 8 + 1 + 2*8}, 13: {0, 1 + 64, 1 + 64 + 1 + 2*64}, 20: {0, 1 + 64, 1 + 64 + 1 + 2*64}} {
+		g, clock := onDial(t, defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: bits, Unit: time.Second}})
+		if got := starts(t, g, clock, len(want)); !slices.Equal(got, want) {
+			t.Errorf("%d bits: units begin with %v, want %v", bits, got, want)
+		}
+	}
+}
+
+// A unit begins with 0 only after more than half of the numbers.
+func TestEvenBeginsWithZeroAfterMoreThanHalf(t *testing.T) {
+	for issued, want := range map[int]int64{8: 1, 9: 0} {
+		g, clock := onDial(t, defaultgen.Config{})
+		next(t, g)
+		clock.move(time.Second)
+		fill(t, g, issued) // from 1 on
+		clock.move(time.Second)
+		if got := next(t, g).Sequence; got != want {
+			t.Errorf("after %d of 16 numbers a unit begins with %d, want %d", issued, got, want)
 		}
 	}
 }

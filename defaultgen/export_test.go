@@ -5,3 +5,24 @@ import "context"
 // NewCarried is New with cfg.Now in place of the system's clock, which is carried on between
 // readings.
 func NewCarried(cfg Config) (*Generator, error) { return newContext(context.Background(), cfg, true) }
+
+// LockUnit keeps the unit from changing until end is called, which is the rest of endUnit.
+func (g *Generator) LockUnit() (end func()) {
+	g.mu.Lock()
+	return func() {
+		g.unit.Load().close()
+		g.mu.Unlock()
+	}
+}
+
+// EndUnit and Used are the calls of the keeper of the worker ID.
+func (g *Generator) EndUnit() { g.endUnit() }
+
+// Used is described at EndUnit.
+func (g *Generator) Used() int64 { return g.used() }
+
+// Held reports whether the generator has a lease.
+func (g *Generator) Held() bool { return g.keeper.Current() != nil }
+
+// Add is the rest of a Fill that stalled after it had looked how many IDs the unit has left.
+func (g *Generator) Add(n int64) (first, got int64) { return g.unit.Load().add(n) }

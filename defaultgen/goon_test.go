@@ -374,3 +374,44 @@ func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
 		}
 	})
 }
+
+// The reading of New counts, though no ID is of it.
+func TestGoOnGoesOnFromTheReadingOfNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+		by.Store(int64(-time.Hour))
+		checkTime(t, next(t, g), bubbleStart, time.Second)
+	})
+}
+
+// With a fence a reading that is wrong by years is dropped, even if New makes it.
+func TestGoOnDropsAReadingBeyondTheGrant(t *testing.T) {
+	for nth := int64(3); nth <= 6; nth++ { // after the readings of the Config's check and of the assigner
+		synctest.Test(t, func(t *testing.T) {
+			var reads atomic.Int64
+			g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Assigner: &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100)}, Now: func() time.Time {
+				if reads.Add(1) == nth {
+					return time.Now().AddDate(10, 0, 0)
+				}
+				return time.Now()
+			}})
+			if _, err := g.Next(); err != nil && !errors.Is(err, defaultgen.ErrLeaseExhausted) {
+				t.Errorf("Next: %v, want ErrLeaseExhausted at most", err)
+			}
+			checkTime(t, next(t, g), bubbleStart, time.Second)
+		})
+	}
+}
+
+// The last unit of the grant is within it.
+func TestGoOnStaysInTheLastUnitOfTheGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Assigner: &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(3)}, Now: skewed(&by)})
+		by.Store(int64(2 * time.Second))
+		first := next(t, g)
+		by.Store(int64(-time.Hour))
+		checkAt(t, next(t, g), first.Delta, 1)
+	})
+}

@@ -287,3 +287,41 @@ func TestACallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
 		}
 	})
 }
+
+// A caller that sees its grant end while the store extends it has an ID of the extended grant.
+func TestACallerInFlightSeesTheExtendedGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		var stop atomic.Bool
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			g.Limit = want + 100
+			return nil
+		}}
+		g := open(t, defaultgen.Config{Assigner: store, Now: func() time.Time {
+			if stop.CompareAndSwap(true, false) {
+				by.Store(int64(time.Hour))
+				time.Sleep(time.Minute) // the lease is renewed
+			}
+			return time.Now().Add(time.Duration(by.Load()))
+		}})
+		next(t, g)
+		stop.Store(true)
+		checkTime(t, next(t, g), time.Now().Add(time.Hour), time.Second)
+	})
+}
+
+// The generator asks for a delta beyond its grant at once.
+func TestAGrantIsExtendedOnRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: fakeassigner.Raise}
+		g := open(t, defaultgen.Config{Assigner: store, Now: skewed(&by)})
+		by.Store(int64(time.Hour))
+		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrLeaseExhausted) {
+			t.Errorf("Next beyond the grant: %v, want ErrLeaseExhausted", err)
+		}
+		if d := elapsed(func() { wait(t, g) }); d != 0 {
+			t.Errorf("NextContext took %v", d)
+		}
+	})
+}

@@ -163,9 +163,9 @@ func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, err
 		g.clock.raise(g.alloc.Time(delta))
 	case delta < used:
 		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(now)}
-	case delta == used && (u.delta < used || u.generation != h.Generation):
+	case delta == used && u.generation != h.Generation:
 		return 0, ErrSequenceExhausted // IDs increase: another lease may have a smaller worker ID
-	case delta == used && delta <= h.Limit:
+	case delta == used:
 		return delta, nil
 	}
 	if delta > g.alloc.MaxDelta() {

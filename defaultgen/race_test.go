@@ -1,11 +1,15 @@
 package defaultgen_test
 
 import (
+	"errors"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 // TestALostRaceIsTriedAgain has another call enter a unit while the first one reads the clock.
@@ -44,5 +48,66 @@ func TestALostRaceIsTriedAgain(t *testing.T) {
 			checkAt(t, winner, delta, 0)
 			checkAt(t, loser, delta, 1)
 		})
+	}
+}
+
+// A unit that changes may be of the lease that ends. Gosched gives a call that would not wait the
+// time to return.
+func TestAChangeOfTheUnitIsWaitedFor(t *testing.T) {
+	for name, call := range map[string]func(*defaultgen.Generator){
+		"EndUnit": (*defaultgen.Generator).EndUnit,
+		"Used":    func(g *defaultgen.Generator) { g.Used() },
+	} {
+		g, _ := onDial(t, defaultgen.Config{})
+		end, done := g.LockUnit(), make(chan struct{})
+		var returned atomic.Bool
+		go func() {
+			defer close(done)
+			call(g)
+			returned.Store(true)
+		}()
+		for range 10_000 {
+			runtime.Gosched()
+		}
+		if returned.Load() {
+			t.Errorf("%s has returned while the unit changes", name)
+		}
+		end()
+		<-done
+	}
+}
+
+// TestACallerThatWaitsForTheEndOfItsLease has the lease end while the caller waits for the mutex.
+func TestACallerThatWaitsForTheEndOfItsLease(t *testing.T) {
+	g, clock := onDial(t, defaultgen.Config{})
+	next(t, g)
+	clock.move(time.Second)
+	end, result, closed := g.LockUnit(), make(chan error), make(chan error)
+	go func() {
+		_, err := g.Next()
+		result <- err
+	}()
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	go func() { closed <- g.Close() }()
+	poll.Until(t, "Close has withdrawn the lease", func() bool { return !g.Held() })
+	end()
+	if err := <-result; !errors.Is(err, defaultgen.ErrClosed) {
+		t.Errorf("Next: %v, want ErrClosed", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// A Fill that stalls while other calls take the rest of its unit has no ID beyond the unit.
+func TestAStalledFillGetsWhatIsLeft(t *testing.T) {
+	g, _ := onDial(t, defaultgen.Config{})
+	fill(t, g, 14)
+	for _, want := range []int64{2, 0, 0} {
+		if first, got := g.Add(5); got != want {
+			t.Errorf("%d IDs from %d, want %d", got, first, want)
+		}
 	}
 }

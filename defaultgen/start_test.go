@@ -134,3 +134,17 @@ func TestTheLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
 		clock.move(time.Hour)
 	}
 }
+
+func TestALeaseThatBeginsWithTheLastUnitIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := complete(defaultgen.Config{
+			Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
+			Assigner: &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+				return assigner.Grant{WorkerID: 3, First: 1023, Limit: 1023, Guarantee: assigner.GuaranteeFenced}, nil
+			}},
+		})
+		ahead := cfg.Epoch.Add(1022 * time.Second).Sub(bubbleStart)
+		cfg.Now = func() time.Time { return time.Now().Add(ahead) }
+		checkAt(t, next(t, open(t, cfg)), 1023, 0)
+	})
+}

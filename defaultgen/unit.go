@@ -36,6 +36,11 @@ func (u *unit) take(want int64) (first, n int64) {
 	if n <= 0 {
 		return 0, 0
 	}
+	return u.add(n)
+}
+
+// add is the rest of take. Other callers may have used up the unit since take has looked.
+func (u *unit) add(n int64) (first, got int64) {
 	sequence := u.next.Add(n) - n
 	return u.base + sequence, max(min(n, u.last-sequence+1), 0)
 }
@@ -62,16 +67,22 @@ func (g *Generator) enter(u *unit, h *keeper.Lease, delta int64) *unit {
 	if err != nil {
 		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker ID %d: %v", delta, h.WorkerID, err))
 	}
+	next := g.after(u, delta, base, h.Generation)
+	g.unit.Store(next)
+	return next
+}
+
+// after closes u and returns the unit that follows. The caller holds mu.
+func (g *Generator) after(u *unit, delta, base int64, generation uint64) *unit {
 	last := u.close()
 	if len(g.spare) == 0 {
 		g.spare = make([]unit, unitsPerAllocation)
 	}
 	next := &g.spare[0]
 	g.spare = g.spare[1:]
-	next.delta, next.base, next.generation, next.last = delta, base, h.Generation, g.alloc.MaxSequence()
+	next.delta, next.base, next.generation, next.last = delta, base, generation, g.alloc.MaxSequence()
 	next.start, next.strides = g.sequenceStart(u, last)
 	next.next.Store(next.start)
-	g.unit.Store(next)
 	return next
 }
 

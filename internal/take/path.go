@@ -17,7 +17,7 @@ type Path struct {
 	// Refill is called by a caller that has found the ring empty, with the context of that caller.
 	// When it returns nil, the caller tries to take again.
 	Refill func(ctx context.Context) error
-	// Passing reports whether an error may stop occurring while the generator lives.
+	// Passing reports whether an error may stop occurring while the generator lives; false for nil.
 	Passing func(error) bool
 	// Rejected sees each error before the caller gets it, and may replace it.
 	Rejected func(error) error
@@ -41,7 +41,7 @@ func (p *Path) NextContext(ctx context.Context, take func() (int64, bool)) (int6
 	var padded <-chan struct{}
 	for {
 		id, err := p.next(ctx, take)
-		if err == nil || !p.Passing(err) {
+		if !p.Passing(err) {
 			return id, p.Rejected(err)
 		}
 		if padded == nil { // make the channel only when the caller has to wait, then try again

@@ -17,7 +17,7 @@ type stage struct {
 
 // costs are tests that measure or read the machine code, which all mutants together change, and
 // tests that run the go command.
-const costs = "Inline|Cost|Twice|Alloc|KiB|Instruction|BuildTags|DatabaseDriver|RaceDetector"
+const costs = "Inlined|PartsInline|OneAllocation|AllocatesABlock|NoMemory|KiB|BuildTags|DatabaseDriver|RaceDetector"
 
 func targets() []target {
 	tests := func(dir string) stage { return stage{dir: dir, skip: costs} }
@@ -31,7 +31,7 @@ func targets() []target {
 		{"ringbuffer", []stage{ring, tests("ringbuffer"), cached, race("ringbuffer")}},
 		{"cached", []stage{cached, tests("cached"), race("cached")}},
 		{"internal/keeper", []stage{tests("internal/keeper"), cached, defaultgen, tests("cached"), race("internal/keeper")}},
-		{"internal/take", []stage{cached, tests("segment"), tests("cached")}},
+		{"internal/take", []stage{tests("internal/take"), cached, tests("segment"), tests("cached")}},
 		{"defaultgen", []stage{defaultgen, tests("defaultgen"), race("defaultgen")}},
 		{"bitsalloc", []stage{tests("bitsalloc")}},
 		{"assigner", []stage{workers, tests("assigner")}},
