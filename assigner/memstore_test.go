@@ -28,6 +28,7 @@ type memStore struct {
 	onSwap func(old, next Row, do func() bool) (bool, error)
 	onMeta func(do func() bool) (bool, error)
 	onLoad func() error
+	onList func() error
 }
 
 var errLostAnswer = errors.New("connection reset")
@@ -82,14 +83,19 @@ func (s *memStore) Load(_ context.Context, worker int64) (Row, error) {
 }
 
 func (s *memStore) List(context.Context) ([]Row, error) {
+	if s.onList != nil {
+		if err := s.onList(); err != nil {
+			return nil, err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.list != nil {
 		return s.list, nil
 	}
 	var rows []Row
-	for _, row := range s.rows {
-		rows = append(rows, row)
+	for _, worker := range slices.Sorted(maps.Keys(s.rows)) {
+		rows = append(rows, s.rows[worker])
 	}
 	return rows, nil
 }

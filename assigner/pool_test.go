@@ -152,15 +152,16 @@ func TestErrorsThatPassSaySo(t *testing.T) {
 func TestAQuarantineCoversTheLargestPrepared(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A"
-	large := memDomain()
-	large.Prepared = 500
+	small, large := memDomain(), memDomain()
+	small.Prepared, large.Prepared = 1, 500
+	if err := takeIn(t, clocked(Leased(s, LeaseConfig{})), small).Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
 	l := takeIn(t, clocked(Leased(s, LeaseConfig{})), large)
 	if err := l.Release(t.Context(), 0); err != nil || s.meta.Prepared != 500 {
 		t.Fatalf("Release: %v; meta %+v, want Prepared 500", err, s.meta)
 	}
 	s.status.Identity = "B"
-	small := memDomain()
-	small.Prepared = 1
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), small)
 	wantRetry(t, err, (2*30+500+500+500+1+60)*time.Second)
 }
@@ -243,18 +244,41 @@ func TestManyFirstStartsAtOnce(t *testing.T) {
 func TestAStartThatDoesNotMakeItNamesTheCause(t *testing.T) {
 	s := newMemStore()
 	ctx, cancel := context.WithCancel(t.Context())
-	rounds := 0
-	s.onSwap = func(_, next Row, _ func() bool) (bool, error) { // another process is always faster
+	s.onSwap = func(_, next Row, _ func() bool) (bool, error) { // another process is faster
 		s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
-		if rounds++; rounds == 3 {
-			cancel()
-		}
+		cancel()
 		return false, nil
 	}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain())
-	wantError(t, err, context.Canceled, "3 rows", "start fewer at once", "AssignTimeout")
+	wantError(t, err, context.Canceled, "1 rows", "start fewer at once", "AssignTimeout")
 	if strings.Contains(err.Error(), "exhausted") {
 		t.Error(err)
+	}
+}
+
+// A claim that has lost rows may succeed as its time ends, and may fail for another reason.
+func TestLostRowsAreNotBlamedForOtherEnds(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0}, Row{WorkerID: 1}, Row{WorkerID: 2}, Row{WorkerID: 3})
+	ctx, cancel := context.WithCancel(t.Context())
+	swaps, end := 0, func(do func() bool) (bool, error) { return false, errStore }
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		if swaps++; swaps%2 == 1 {
+			return false, nil
+		}
+		return end(do)
+	}
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain())
+	wantError(t, err, errStore)
+	if strings.Contains(err.Error(), "other processes") {
+		t.Errorf("%v: want no blame", err)
+	}
+	end = func(do func() bool) (bool, error) {
+		cancel()
+		return do(), nil
+	}
+	if l, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain()); l == nil || err != nil {
+		t.Errorf("Assign = %v, %v, want a lease", l, err)
 	}
 }
 
@@ -264,17 +288,68 @@ func TestTheCounterPassesRowsOfFenced(t *testing.T) {
 	s := newMemStore()
 	d := memDomain()
 	d.Layout.WorkerBits, d.Layout.DatacenterBits, d.DatacenterID = 12, 0, 0
-	for worker := range int64(2000) {
+	for worker := range int64(300) {
 		s.rows[worker] = held(worker, 1, "occupied", 5000)
 	}
 	a := clocked(Leased(s, LeaseConfig{}))
 	pauses := 0
 	a.(*leaser).pause = func(context.Context, int) { pauses++ }
 	l, err := a.Assign(t.Context(), d)
-	if err != nil || l.Grant().WorkerID != 2000 {
-		t.Fatalf("Assign = %+v, %v, want worker 2000", l, err)
+	if err != nil || l.Grant().WorkerID != 300 {
+		t.Fatalf("Assign = %+v, %v, want worker 300", l, err)
 	}
-	if len(s.rows) != 2001 || s.meta.NextWorkerID != 2001 || pauses >= patience {
-		t.Errorf("%d rows, %d counted, %d pauses; want 2001, and fewer than %d", len(s.rows), s.meta.NextWorkerID, pauses, patience)
+	if len(s.rows) != 301 || s.meta.NextWorkerID != 301 || pauses != patience-1 {
+		t.Errorf("%d rows, %d counted, %d pauses; want 301, and %d", len(s.rows), s.meta.NextWorkerID, pauses, patience-1)
 	}
+}
+
+// A claim creates rows for others as it loses worker IDs to processes that start at the same time.
+func TestALoserCreatesSpareRows(t *testing.T) {
+	for name, row := range map[string]struct {
+		create bool // in one operation
+		losses []int64
+	}{
+		"one by one":       {false, []int64{0, 8, 16, 24, 32, 32}},
+		"in one operation": {true, []int64{0, 64, 256, 256}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for losses, spare := range row.losses {
+				s := newMemStore()
+				var store Store = s
+				if row.create {
+					store = creatingStore{s}
+				}
+				d := memDomain()
+				d.Layout = bitsalloc.Default()
+				a := clocked(Leased(store, LeaseConfig{}))
+				a.(*leaser).pause = func(context.Context, int) {}
+				lost := 0
+				s.onSwap = func(_, next Row, do func() bool) (bool, error) {
+					if next.Token != "" && lost < losses {
+						lost++
+						s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
+						s.meta.NextWorkerID = next.WorkerID + 1
+						return false, nil
+					}
+					return do(), nil
+				}
+				l := takeIn(t, a, d)
+				if w := l.Grant().WorkerID; w != int64(losses) || s.meta.NextWorkerID != w+1+spare || int64(len(s.rows)) != w+1+spare {
+					t.Errorf("worker %d after %d losses, %d counted, %d rows; want %d spare ones", w, losses, s.meta.NextWorkerID, len(s.rows), spare)
+				}
+			}
+		})
+	}
+}
+
+// A creatingStore creates rows in one operation.
+type creatingStore struct{ *memStore }
+
+func (s creatingStore) CreateFree(ctx context.Context, rows []Row, ttl time.Duration) error {
+	for _, row := range rows {
+		if _, err := s.Swap(ctx, Row{}, row, ttl); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -93,6 +93,11 @@ func TestALossyStoreGivesNothingToAnotherProcessOfTheSameOwnerBeforeItsRowExpire
 	s := newMemStore()
 	s.status.Lossy = true
 	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 90*time.Second)
+	d := memDomain()
+	d.Registered = true
+	if _, err := clocked(Fenced(s, 1, "orders-1", LeaseConfig{})).Assign(t.Context(), d); !errors.Is(err, ErrQuarantined) {
+		t.Errorf("Assign = %v, want ErrQuarantined", err)
+	}
 	row := s.rows[2]
 	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 150*time.Second)
 	if s.rows[2] != row {

@@ -33,7 +33,10 @@ func TestTheSecondLossToTheSameOwnerMakesItYield(t *testing.T) {
 	if err := theirs.Release(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	take(t, first) // the rival has gone
+	mine = take(t, first) // the rival has gone
+	take(t, second)
+	wantError(t, mine.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost)
+	take(t, first) // a first loss again
 }
 
 func TestLossesFarApartDoNotCountTogether(t *testing.T) {
@@ -46,6 +49,29 @@ func TestLossesFarApartDoNotCountTogether(t *testing.T) {
 		wantError(t, mine.Renew(t.Context(), d.Now(), d.Now()), ErrWorkerRowLost)
 		if err := other.Release(t.Context(), 0); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestLossesWithinFourWindowsCountTogether(t *testing.T) {
+	for gap, yields := range map[int64]bool{120: true, 121: false} {
+		s := newMemStore()
+		now, d := int64(memStart), memDomain()
+		d.Now = func() int64 { return now }
+		open := func() Assigner { return clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})) }
+		first, second := open(), open()
+		mine := takeIn(t, first, d)
+		for _, after := range []int64{0, gap} {
+			now += after
+			s.status.Now = memTime(now)
+			takeIn(t, second, d)
+			wantError(t, mine.Renew(t.Context(), now, now), ErrWorkerRowLost)
+			if after == 0 {
+				mine = takeIn(t, first, d)
+			}
+		}
+		if _, err := first.Assign(t.Context(), d); errors.Is(err, ErrWorkerInUse) != yields {
+			t.Errorf("after two losses %d s apart Assign = %v; want it to yield: %v", gap, err, yields)
 		}
 	}
 }
@@ -80,6 +106,12 @@ func TestASecondFencedGeneratorOfOneProcessIsRefused(t *testing.T) {
 	third, err := assign()
 	if err != nil {
 		t.Fatalf("Assign after Release: %v", err)
+	}
+	take(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{}))) // its caller is not registered
+	third.(Abandoner).Abandon()
+	take(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})))
+	if third, err = assign(); err != nil {
+		t.Errorf("Assign after a lease that is not registered: %v", err)
 	}
 	third.(Abandoner).Abandon()
 	// Another namespace has other rows.
