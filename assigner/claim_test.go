@@ -85,13 +85,20 @@ func TestFencesInOneWindowAreAlike(t *testing.T) {
 
 func TestAutoTakesSpareRowsFirst(t *testing.T) {
 	s := newMemStore()
-	s.put(Row{WorkerID: 0}, Row{WorkerID: 1})
-	s.rows[1] = Row{WorkerID: 1, Version: 1} // never claimed
-	a := clocked(Auto(s, LeaseConfig{}))
-	wantGrant(t, take(t, a), 1, 1, 1038)
-	if s.meta.NextWorkerID != 2 {
-		t.Errorf("next worker %d, want 2: none is new", s.meta.NextWorkerID)
+	s.put(Row{WorkerID: 1}, Row{WorkerID: 2})
+	s.rows[0] = Row{WorkerID: 0, Version: 1, Token: recoveringPrefix} // created by a recovery
+	for _, order := range orders {
+		s.rows[1] = Row{WorkerID: 1, Version: 1} // never claimed
+		a := clocked(Auto(s, LeaseConfig{}))
+		a.(*leaser).shuffle = order
+		wantGrant(t, take(t, a), 1, 1, 1038)
+		if s.meta.NextWorkerID != 3 {
+			t.Errorf("next worker %d, want 3: none is new", s.meta.NextWorkerID)
+		}
 	}
+	s = newMemStore()
+	s.put(Row{WorkerID: 0}, held(1, 1, "other", 2000))
+	a := clocked(Auto(s, LeaseConfig{}))
 	s.onList = func() error { return errStore }
 	_, err := a.Assign(t.Context(), memDomain())
 	wantError(t, err, errStore, "list the expired rows")
@@ -225,6 +232,9 @@ func TestACountWithoutAnAnswerWastesNoNumber(t *testing.T) {
 			l, err := a.Assign(t.Context(), memDomain())
 			if !arrives {
 				wantError(t, err, errLostAnswer, "count the worker IDs")
+				if row := s.rows[0]; row.Version != 1 || row.Token != "" || row.Owner != "" || row.Holder != "" || row.Expires.After(s.status.Now) {
+					t.Errorf("row %+v, want an unused one", row)
+				}
 				l, err = a.Assign(t.Context(), memDomain())
 			}
 			if err != nil {

@@ -186,9 +186,20 @@ func (s *memStore) delay() (arrive func()) {
 	var swap func() bool
 	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
 		swap, s.onSwap = do, nil
-		return false, errLostAnswer
+		return true, errLostAnswer // an error leaves open whether it took effect
 	}
 	return func() { swap() }
+}
+
+// A metaStore returns an error beside the meta row.
+type metaStore struct {
+	*memStore
+	err error
+}
+
+func (s *metaStore) LoadMeta(ctx context.Context) (Meta, error) {
+	meta, err := s.memStore.LoadMeta(ctx)
+	return meta, cmp.Or(s.err, err)
 }
 
 // clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this
@@ -202,6 +213,10 @@ func clocked(a Assigner) Assigner {
 		case *namedStore:
 			s = store.memStore
 		case *movingStore:
+			s = store.memStore
+		case *metaStore:
+			s = store.memStore
+		case creatingStore:
 			s = store.memStore
 		default:
 			return a

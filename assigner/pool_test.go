@@ -162,8 +162,15 @@ func TestAQuarantineCoversTheLargestPrepared(t *testing.T) {
 		t.Fatalf("Release: %v; meta %+v, want Prepared 500", err, s.meta)
 	}
 	s.status.Identity = "B"
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), small)
-	wantRetry(t, err, (2*30+500+500+500+1+60)*time.Second)
+	a := clocked(Leased(s, LeaseConfig{}))
+	_, err := a.Assign(t.Context(), small)
+	const isolation = 2*30 + 500 + 500 + 500 + 1 + 60
+	wantRetry(t, err, isolation*time.Second)
+	d := s.at(memStart + isolation)
+	d.Prepared = 500
+	if g := takeIn(t, a, d).Grant(); g.Limit < g.First+500 {
+		t.Errorf("grant %+v, want it to cover the prepared deltas", g)
+	}
 }
 
 func TestNamespacesThatDifferInCaseOnlyAreRefused(t *testing.T) {
@@ -206,6 +213,7 @@ func TestTheFirstWorkerIDBoundsANamespace(t *testing.T) {
 	wantError(t, err, ErrLayoutMismatch, "FirstWorkerID 2 in the store, here 0")
 	_, err = clocked(Fenced(s, 1, "host", cfg)).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
+	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: 3}))), 3, 1, 1038)
 	for _, first := range []int64{-1, 4} {
 		_, err = clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: first})).Assign(t.Context(), memDomain())
 		wantError(t, err, nil, "FirstWorkerID")
@@ -317,7 +325,7 @@ func TestALoserCreatesSpareRows(t *testing.T) {
 				s := newMemStore()
 				var store Store = s
 				if row.create {
-					store = creatingStore{s}
+					store = creatingStore{s, t}
 				}
 				d := memDomain()
 				d.Layout = bitsalloc.Default()
@@ -334,6 +342,11 @@ func TestALoserCreatesSpareRows(t *testing.T) {
 					return do(), nil
 				}
 				l := takeIn(t, a, d)
+				for worker := l.Grant().WorkerID + 1; worker < s.meta.NextWorkerID; worker++ {
+					if got, want := s.rows[worker], (Row{WorkerID: worker, Version: 1, Expires: memTime(memStart - 60)}); got != want {
+						t.Errorf("row %+v, want %+v", got, want)
+					}
+				}
 				if w := l.Grant().WorkerID; w != int64(losses) || s.meta.NextWorkerID != w+1+spare || int64(len(s.rows)) != w+1+spare {
 					t.Errorf("worker %d after %d losses, %d counted, %d rows; want %d spare ones", w, losses, s.meta.NextWorkerID, len(s.rows), spare)
 				}
@@ -342,10 +355,60 @@ func TestALoserCreatesSpareRows(t *testing.T) {
 	}
 }
 
+// Rows that may be missing are not counted: no worker ID is burnt.
+func TestSpareRowsThatAreNotCreatedAreNotCounted(t *testing.T) {
+	for name, row := range map[string]struct {
+		open  func(*memStore) Store
+		spare int64
+	}{
+		"one by one":       {func(s *memStore) Store { return s }, 2},
+		"in one operation": {func(s *memStore) Store { return creatingStore{s, t} }, 0},
+	} {
+		s := newMemStore()
+		d := memDomain()
+		d.Layout = bitsalloc.Default()
+		a := clocked(Leased(row.open(s), LeaseConfig{}))
+		a.(*leaser).pause = func(context.Context, int) {}
+		s.onSwap = func(_, next Row, do func() bool) (bool, error) {
+			switch {
+			case next.WorkerID == 0:
+				s.rows[0] = held(0, 1, "other", 2000)
+				s.meta.NextWorkerID = 1
+				return false, nil
+			case next.WorkerID == 4:
+				return false, errStore
+			}
+			return do(), nil
+		}
+		if w := takeIn(t, a, d).Grant().WorkerID; w != 1 || s.meta.NextWorkerID != 2+row.spare {
+			t.Errorf("%s: worker %d, next %d, want 1 and %d", name, w, s.meta.NextWorkerID, 2+row.spare)
+		}
+	}
+}
+
+// The only free row is lost to a process that ends at once: the next try finds it free again.
+func TestALostRowIsTriedAgain(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0}, held(1, 1, "b", 2000), held(2, 1, "c", 2000), held(3, 1, "d", 2000))
+	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) {
+		s.onSwap = nil
+		return false, nil
+	}
+	a := clocked(Leased(s, LeaseConfig{}))
+	a.(*leaser).pause = func(context.Context, int) {}
+	wantGrant(t, take(t, a), 0, 1, 1038)
+}
+
 // A creatingStore creates rows in one operation.
-type creatingStore struct{ *memStore }
+type creatingStore struct {
+	*memStore
+	*testing.T
+}
 
 func (s creatingStore) CreateFree(ctx context.Context, rows []Row, ttl time.Duration) error {
+	if len(rows) == 0 {
+		s.Error("CreateFree of no rows")
+	}
 	for _, row := range rows {
 		if _, err := s.Swap(ctx, Row{}, row, ttl); err != nil {
 			return err

@@ -100,18 +100,16 @@ func (c *claim) keep(l *lease) {
 	slices.SortStableFunc(c.waiting, func(a, b *lease) int { return a.quarantine.until.Compare(b.quarantine.until) })
 }
 
-// pick removes and returns the first kept lease of the claim's domain, or nil.
+// pick removes and returns the first kept lease, or nil. All kept leases have the domain of the
+// claim: loadMeta has compared it with the domain of the namespace.
 func (c *claim) pick() *lease {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.waiting, func(l *lease) bool {
-		return l.domain.Layout == c.domain.Layout && l.domain.Epoch.Equal(c.domain.Epoch) && l.domain.DatacenterID == c.domain.DatacenterID
-	})
-	if i < 0 {
+	if len(c.waiting) == 0 {
 		return nil
 	}
-	l := c.waiting[i]
-	c.waiting = slices.Delete(c.waiting, i, i+1)
+	l := c.waiting[0]
+	c.waiting = slices.Delete(c.waiting, 0, 1)
 	l.terms = c.terms
 	return l
 }

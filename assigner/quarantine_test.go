@@ -3,6 +3,7 @@ package assigner
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 )
@@ -95,13 +96,94 @@ func TestALossyStoreGivesNothingToAnotherProcessOfTheSameOwnerBeforeItsRowExpire
 	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 90*time.Second)
 	d := memDomain()
 	d.Registered = true
-	if _, err := clocked(Fenced(s, 1, "orders-1", LeaseConfig{})).Assign(t.Context(), d); !errors.Is(err, ErrQuarantined) {
+	a := clocked(Fenced(s, 1, "orders-1", LeaseConfig{}))
+	if _, err := a.Assign(t.Context(), d); !errors.Is(err, ErrQuarantined) {
 		t.Errorf("Assign = %v, want ErrQuarantined", err)
 	}
 	row := s.rows[2]
 	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 150*time.Second)
 	if s.rows[2] != row {
 		t.Errorf("row %+v, was %+v", s.rows[2], row)
+	}
+	late := s.at(memStart + 90)
+	late.Registered = true
+	mine := takeIn(t, a, late)
+	_, err := clocked(Fenced(s, 1, "orders-1", LeaseConfig{})).Assign(t.Context(), late)
+	wantError(t, err, ErrWorkerInUse, "a generator of this process")
+	if err := mine.Renew(t.Context(), 0, 0); err != nil {
+		t.Errorf("Renew: %v", err)
+	}
+	mine.(Abandoner).Abandon()
+}
+
+// Time that passes during a claim counts as part of the quarantine that the answer gives.
+func TestAQuarantineBeginsAtTheEndOfAClaim(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		defer func() { s.status.Now = memTime(memStart + 5) }()
+		return do(), nil
+	}
+	a := clocked(Leased(s, LeaseConfig{}))
+	wantQuarantine(t, a, 0, 90*time.Second)
+	start := a.(*leaser).clock()
+	a.(*leaser).clock = func() instant { return instant{start.mono + 10*time.Second, start.wall.Add(time.Hour)} }
+	s.at(memStart + 60)
+	wantQuarantine(t, a, 0, 80*time.Second) // the machine was suspended
+}
+
+// On a lossy store any fence is out of reach of a quarantine sooner or later: it follows the clock.
+func TestALossyStoreMayBeFarAhead(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0, Fence: memStart + 3600})
+	s.status.Lossy, s.status.Identity = true, "A"
+	wantQuarantine(t, clocked(Leased(s, LeaseConfig{})), 0, 90*time.Second)
+}
+
+// A lease that is not renewed at the end of its quarantine is kept for the next call.
+func TestAQuarantineOutlastsAFailureOfTheStore(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	a := clocked(Leased(s, LeaseConfig{}))
+	wantQuarantine(t, a, 0, 90*time.Second)
+	d := s.at(memStart + 90)
+	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return false, errStore }
+	_, err := a.Assign(t.Context(), d)
+	wantError(t, err, errStore)
+	s.onSwap = nil
+	if g := takeIn(t, a, d).Grant(); g.WorkerID != 0 {
+		t.Errorf("grant %+v, want worker 0", g)
+	}
+}
+
+// Generators that share an assigner may wait at the same time. The first quarantine to end is the
+// first to be tried.
+func TestQuarantinesAreOrderedByTheirEnd(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	a := clocked(Leased(s, LeaseConfig{}))
+	wantQuarantine(t, a, 0, 90*time.Second)
+	first := a.(*leaser).waiting
+	a.(*leaser).waiting = nil // another generator has found none waiting
+	s.status.Now = memTime(memStart + 10)
+	wantQuarantine(t, a, 1, 90*time.Second)
+	a.(*leaser).waiting = append(a.(*leaser).waiting, first...)
+	wantQuarantine(t, a, 1, 90*time.Second)
+	wantQuarantine(t, a, 0, 80*time.Second)
+	wantQuarantine(t, a, 0, 80*time.Second)
+}
+
+// The fence of the namespace is raised for the server on which the quarantine was.
+func TestAQuarantineDoesNotClearALaterServer(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.meta.Identity, s.status.Identity = "A", "B"
+	a := clocked(Auto(s, LeaseConfig{}))
+	wantQuarantine(t, a, 1, 197*time.Second)
+	s.status.Identity = "C"
+	takeIn(t, a, s.at(memStart+197))
+	if s.meta.Identity != "A" || s.meta.Fence != 0 {
+		t.Errorf("meta %+v, want it as it was: C may lack commits, too", s.meta)
 	}
 }
 
@@ -131,6 +213,11 @@ func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+198 {
 		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+198)
 	}
+	if err := l.Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	s.status.Identity = "" // a server without an identity is never replaced
+	takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+197))
 }
 
 func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
@@ -204,7 +291,16 @@ func (m *movingStore) Status(ctx context.Context) (Status, error) {
 func TestAServerThatChangesDuringACall(t *testing.T) {
 	s := &movingStore{newMemStore(), 1}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrQuarantined, `"A"`, `"B"`) // the claim begins again, on the other server
+	wantError(t, err, ErrQuarantined, `"A"`, `"B"`, "worker 0") // the claim begins again, on the other server
+
+	s = &movingStore{newMemStore(), 1}
+	s.put(Row{WorkerID: 0, Identity: "A"}, Row{WorkerID: 1, Identity: "A", Fence: memStart + 20})
+	s.meta.Identity = "A"
+	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrQuarantined, "worker ")
+	if held := slices.DeleteFunc([]Row{s.rows[0], s.rows[1]}, Row.Free); len(held) != 1 {
+		t.Errorf("%d rows held, want the quarantined one alone", len(held))
+	}
 
 	s = &movingStore{newMemStore(), 3}
 	l := take(t, clocked(Fenced(s, 0, "orders-0", LeaseConfig{})))

@@ -26,7 +26,8 @@ func targets() []target {
 	ring := quick("ringbuffer", "EveryID|Original|Drained")
 	cached := quick("cached", "Spread|Example|AfterClose|Million|EveryID|Conformance")
 	defaultgen := quick("defaultgen", "UnderLoad|ExactlyOnce|Spread|AnyClock|Conformance")
-	workers := quick("assigner", "TheCounterPasses|Simulation|Starves|AtOnce|RunAway")
+	const schedules = "Simulation|Starve|RunAway|Replays"
+	workers := quick("assigner", schedules)
 	return []target{
 		{"ringbuffer", []stage{ring, tests("ringbuffer"), cached, race("ringbuffer")}},
 		{"cached", []stage{cached, tests("cached"), race("cached")}},
@@ -34,7 +35,7 @@ func targets() []target {
 		{"internal/take", []stage{cached, tests("segment"), tests("cached")}},
 		{"defaultgen", []stage{defaultgen, tests("defaultgen"), race("defaultgen")}},
 		{"bitsalloc", []stage{tests("bitsalloc")}},
-		{"assigner", []stage{workers, tests("assigner")}},
+		{"assigner", []stage{workers, tests("assigner"), {"assigner", costs + "|" + schedules, true}}},
 	}
 }
 
