@@ -328,3 +328,37 @@ func TestQuarantinesOfOneAssignerAreToldApart(t *testing.T) {
 		t.Errorf("Assign = %v, want worker 1 in quarantine", err)
 	}
 }
+
+// A fence at the bound of the store's clock cannot be raised: a renewal then changes the expiry
+// alone.
+func TestARenewalAtTheBoundOfALossyStore(t *testing.T) {
+	s, l := lossyLease(t)
+	limit := l.Grant().Limit
+	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return false, nil }
+	wantError(t, l.Renew(t.Context(), limit, limit+1000), nil, "the store refuses the swap")
+	s.lose(1) // the row looks the same whether it took effect or not
+	renewed := l.(*lease).renewed
+	s.at(memStart + 3630) // no time has passed
+	if err := l.Renew(t.Context(), limit, limit+1000); err != nil || l.(*lease).renewed != renewed {
+		t.Errorf("Renew: %v; renewed %v, want %v", err, l.(*lease).renewed, renewed)
+	}
+	s.at(memStart + 3640)
+	s.lose(1) // less than what is wanted, and all that the store grants
+	if err := l.Renew(t.Context(), limit, limit+1000); err != nil || l.Grant().Limit != limit+10 {
+		t.Errorf("Renew: %v; grant %+v, want the limit %d", err, l.Grant(), limit+10)
+	}
+}
+
+// A swap took effect late, and the store's clock has gone back since: the fence stays.
+func TestALossyFenceIsNotLowered(t *testing.T) {
+	s, l := lossyLease(t)
+	limit := l.Grant().Limit
+	s.at(memStart + 3650)
+	arrive := s.delay()
+	wantError(t, l.Renew(t.Context(), limit, limit+1000), errLostAnswer)
+	arrive()
+	s.at(memStart + 3640)
+	if err := l.Renew(t.Context(), limit, limit+1000); err != nil || s.rows[0].Fence != limit+20 || l.Grant().Limit != limit+20 {
+		t.Errorf("Renew: %v; row %+v, grant %+v, want the fence %d", err, s.rows[0], l.Grant(), limit+20)
+	}
+}

@@ -27,6 +27,11 @@ func TestRevokeTakesARowFromItsHolder(t *testing.T) {
 	if late, err := Revoke(t.Context(), s, 3); err != nil || late != s.rows[3] || !late.Expires.Equal(memTime(memStart)) {
 		t.Errorf("Revoke of an expired row = %+v, %v, want it offered at once, as in the store: %+v", late, err, s.rows[3])
 	}
+	recovered := Row{WorkerID: 0, Version: 2, Token: recoveringPrefix, Owner: "a"}
+	s.put(recovered)
+	if free, err := Revoke(t.Context(), s, 0); err != nil || free != recovered {
+		t.Errorf("Revoke of a recovered row = %+v, %v, want it as it was", free, err)
+	}
 	s.put(Row{WorkerID: 1, Version: 5, Fence: 3})
 	if free, err := Revoke(t.Context(), s, 1); err != nil || free.Version != 5 || free.Token != "" {
 		t.Errorf("Revoke of a free row = %+v, %v, want it as it was", free, err)
