@@ -2,7 +2,9 @@ package keeper_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +26,32 @@ func TestInvalidateTakesAnotherLease(t *testing.T) {
 			t.Error(err)
 		}
 		same(t, r.Read(), "0s ended", "0s release 1, 0", "0s INFO worker ID released") // and never 0
+	})
+}
+
+// An assigner that keeps a record of its leases refuses another one until the first is abandoned.
+func TestALeaseIsAbandonedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.store.OnAbandon = func(g assigner.Grant) { r.Note("abandon %d", g.WorkerID-r.first) }
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			r.Note("assign")
+			if n > 1 {
+				return assigner.Grant{}, errors.New("store is down")
+			}
+			return r.fresh(n), nil
+		}
+		r.open(t)
+		r.Read()
+		r.Invalidate()
+		synctest.Wait()
+		same(t, r.Read()[2:], "0s abandon 0", "0s assign", "0s INFO worker ID assigned", "0s assigned 1")
+		r.Invalidate()
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if lines := r.Read(); !slices.Contains(lines, "0s abandon 1") {
+			t.Errorf("events %q, want the second lease abandoned", lines)
+		}
 	})
 }
 

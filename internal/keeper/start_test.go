@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 func TestGrantThatIsRefusedIsReleased(t *testing.T) {
@@ -83,6 +85,34 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The last year of the layout begins with the first delta that has less than a year left.
+func TestTheLastYearIsAnnouncedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s := r.settings()
+		s.Trace.Expiring = func(time.Time) { r.Note("expiring") }
+		r.openWith(t, s)
+		from := r.Alloc.Delta(r.Alloc.Expires().AddDate(-1, 0, 0))
+		r.Read()
+		r.AnnounceEnd(from - 1)
+		same(t, r.Read())
+		r.AnnounceEnd(from)
+		r.AnnounceEnd(from)
+		same(t, r.Read(), "0s WARN the delta field is used up within a year", "0s expiring")
+		if now := s.Now(); r.Stats(from-1, now).Expiring || !r.Stats(from, now).Expiring {
+			t.Error("Stats and AnnounceEnd differ")
+		}
+	})
+}
+
+// The default epoch is in the future of a clock that is years behind.
+func TestTheDefaultEpochIsChecked(t *testing.T) {
+	s := newRig().settings()
+	s.Epoch, s.Now = time.Time{}, func() time.Time { return bitsalloc.DefaultEpoch().Add(-time.Hour) }
+	if _, mistakes := keeper.New(s); mistakes.Err() == nil || !strings.Contains(mistakes.Err().Error(), "Epoch") {
+		t.Errorf("New: %v, want a mistake", mistakes.Err())
 	}
 }
 
