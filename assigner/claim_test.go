@@ -249,14 +249,17 @@ func TestACountWithoutAnAnswerWastesNoNumber(t *testing.T) {
 	}
 }
 
-// Another process counts its row between the read and the unanswered swap of this one. Both have
-// made the same number of swaps: the tokens tell them apart.
-func TestACountOfAnotherProcessIsNotTakenForOnesOwn(t *testing.T) {
+// Another process swaps the meta row between the read and the unanswered swap of a claim. Both swaps
+// leave the same version: the tokens tell them apart.
+func TestASwapOfAnotherProcessIsNotTakenForACount(t *testing.T) {
 	s := newMemStore()
-	s.pin(0)
+	s.pin(1)
 	s.onMeta = func(func() bool) (bool, error) {
 		s.onMeta = nil
-		take(t, clocked(Leased(s, LeaseConfig{})))
+		s.put(Row{WorkerID: 0})
+		d := memDomain()
+		d.Prepared++ // a swap of the meta row, and no count
+		takeIn(t, clocked(Leased(s, LeaseConfig{})), d)
 		return false, errLostAnswer
 	}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -293,9 +294,9 @@ func TestARequestThatIsGrantedMeanwhileIsNotSent(t *testing.T) {
 func TestARequestDuringARefusalStands(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
-		limit := int64(100)
+		var limit atomic.Int64
 		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
-			g.Limit = max(g.Limit, min(want, limit))
+			g.Limit = max(g.Limit, min(want, limit.Load()))
 			return nil
 		}
 		renewSlowly(r)
@@ -308,7 +309,7 @@ func TestARequestDuringARefusalStands(t *testing.T) {
 		r.Extend(140)
 		time.Sleep(time.Minute)
 		same(t, r.Read(), "0s renew 0, 0 to 120", "45s renew 0, 0 to 130", "1m30s renew 0, 0 to 140")
-		limit = 1000 // from now on the store grants what it is asked for
+		limit.Store(1000) // from now on the store grants what it is asked for
 		r.Extend(140)
 		time.Sleep(time.Minute)
 		r.Read()

@@ -74,6 +74,9 @@ func TestInvalidateReachesALeaseThatIsBeingTaken(t *testing.T) {
 		if h := r.Current(); h == nil || h.WorkerID != r.first+2 {
 			t.Errorf("Current = %+v, want the third lease", h)
 		}
+		if lines := r.Read(); slices.Contains(lines, "0s assigned 1") {
+			t.Errorf("events %q, want nothing of the dropped lease", lines)
+		}
 	})
 }
 

@@ -145,9 +145,9 @@ func TestShortageIsTrueAfterALoss(t *testing.T) {
 func TestShortageNamesTheLimitAndTheLastAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
-		fails := true
+		var up atomic.Bool
 		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			if fails {
+			if !up.Load() {
 				return errors.New("store is down")
 			}
 			return nil
@@ -159,7 +159,7 @@ func TestShortageNamesTheLimitAndTheLastAnswer(t *testing.T) {
 			if err := r.Shortage(); err.Error() != want {
 				t.Errorf("Shortage = %q, want %q", err, want)
 			}
-			fails = false
+			up.Store(true)
 		}
 	})
 }

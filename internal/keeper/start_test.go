@@ -31,7 +31,7 @@ func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 				if !errors.Is(err, row.want) || !errors.Is(err, failure) {
 					t.Errorf("Start = %v, want %v and the error of the release", err, row.want)
 				}
-				if lines := r.Read(); len(lines) != 1 {
+				if lines := r.Read(); len(lines) != 1 || !strings.HasSuffix(lines[0], ", 0") {
 					t.Errorf("events: %q, want a release", lines)
 				}
 			})
@@ -54,12 +54,23 @@ func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := r.startIn(ctx, r.settings()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Start = %v, want DeadlineExceeded", err)
+		if err := r.startIn(ctx, r.settings()); !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "AssignTimeout") {
+			t.Errorf("Start = %v, want DeadlineExceeded, and not by the timeout", err)
 		}
 		if got := time.Since(r.start); got != r.timeout+time.Second {
 			t.Errorf("Start took %v, want a second", got-r.timeout)
 		}
+	})
+}
+
+// An assigner that does not look at its context may answer late. The lease is good all the same.
+func TestALateAnswerIsUsed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			time.Sleep(2 * r.timeout)
+			return r.fresh(n), nil
+		}
+		r.open(t)
 	})
 }
 
@@ -72,6 +83,7 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 		"ahead":    {assigner.Grant{First: 500, Limit: assigner.Unlimited, Reusable: true}, 500},
 		"fresh":    {assigner.Grant{First: 1, Limit: assigner.Unlimited}, 1},
 		"fenced":   {assigner.Grant{First: 40, Limit: 100, Reusable: true}, 40},
+		"a fence":  {assigner.Grant{First: 80, Limit: 101, Reusable: true}, 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
@@ -82,6 +94,8 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 				r.openWith(t, cfg)
 				if h := r.Current(); h.First != row.first || h.Delta != 60 {
 					t.Errorf("Current = %+v, want First %d, Delta 60", h, row.first)
+				} else if unused := max(h.First, 61); h.Fenced() && h.Half != unused-1+(h.Limit-unused+1)/2 {
+					t.Errorf("Current = %+v, want half of the deltas from %d on", h, unused)
 				}
 			})
 		})

@@ -122,7 +122,9 @@ func (f *finder) visit(n ast.Node) bool {
 	case *ast.CommClause:
 		f.statements(n.Body)
 	case *ast.ReturnStmt:
-		return !fails(n)
+		if last := len(n.Results) - 1; last > 0 && failure(n.Results[last]) {
+			n.Results = slices.DeleteFunc(n.Results, constant)
+		}
 	case *ast.AssignStmt:
 		if len(n.Lhs) == 2 && len(n.Rhs) == 2 && calls(n.Rhs[0]) && calls(n.Rhs[1]) {
 			f.add("swap", n, fmt.Sprintf("%s, %s %s %s, %s", f.text(n.Lhs[1]), f.text(n.Lhs[0]), n.Tok, f.text(n.Rhs[1]), f.text(n.Rhs[0])))
@@ -131,17 +133,18 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// fails reports whether a statement returns literals beside an error: callers read the error alone.
-func fails(n *ast.ReturnStmt) bool {
-	last := len(n.Results) - 1
-	if last < 1 || slices.ContainsFunc(n.Results[:last], func(e ast.Expr) bool { return !constant(e) }) {
-		return false
-	}
-	switch e := n.Results[last].(type) {
+// failure reports whether a result is an error. Callers read nothing beside an error.
+func failure(e ast.Expr) bool {
+	switch e := e.(type) {
 	case *ast.Ident:
 		return e.Name == "err"
 	case *ast.CallExpr:
-		return silent(e)
+		fun, ok := e.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		x, ok := fun.X.(*ast.Ident)
+		return ok && (x.Name == "fmt" && fun.Sel.Name == "Errorf" || x.Name == "errors" && (fun.Sel.Name == "New" || fun.Sel.Name == "Join"))
 	}
 	return false
 }
