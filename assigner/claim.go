@@ -433,8 +433,7 @@ func (c *claim) confirm(l *lease) (*lease, error) {
 		return nil, err
 	}
 	if l.quarantine != nil {
-		c.keep(l)
-		return nil, l.remains(c.status)
+		return nil, c.keep(l, l.remains(c.status))
 	}
 	return l, nil
 }

@@ -1,9 +1,13 @@
 package assigner
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // Two live processes of one owner: each takes the row from the other, until one of them has lost it
@@ -118,5 +122,56 @@ func TestASecondFencedGeneratorOfOneProcessIsRefused(t *testing.T) {
 	other := newMemStore()
 	if _, err := clocked(Fenced(other, 2, "orders-2", LeaseConfig{})).Assign(t.Context(), d); err != nil {
 		t.Errorf("Assign in another namespace: %v", err)
+	}
+}
+
+// Goroutines that share an assigner take grants that have no delta in common.
+func TestGeneratorsShareAnAssigner(t *testing.T) {
+	fenced := func(s Store) Assigner { return Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}) }
+	for name, row := range map[string]struct {
+		open              func(Store) Assigner
+		lossy, registered bool
+	}{
+		"Leased":             {open: func(s Store) Assigner { return Leased(s, LeaseConfig{}) }, lossy: true},
+		"Fenced":             {open: fenced},
+		"Fenced, registered": {open: fenced, registered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.status.Lossy = row.lossy
+			a := clocked(row.open(s))
+			a.(*leaser).pause = func(context.Context, int) {}
+			d := memDomain()
+			d.Registered = row.registered
+			var mu sync.Mutex
+			firsts := make(map[int64]bool)
+			together.Run(4, func(int) {
+				for range 50 {
+					l, err := a.Assign(t.Context(), d)
+					if err != nil {
+						if !errors.Is(err, ErrWorkerInUse) && !errors.Is(err, ErrQuarantined) && !errors.Is(err, ErrWorkersExhausted) {
+							t.Error(err)
+						}
+						continue
+					}
+					mu.Lock()
+					if first := l.Grant().First; firsts[first] {
+						t.Errorf("two grants begin at %d", first)
+					} else {
+						firsts[first] = true
+					}
+					mu.Unlock()
+					if err := l.Renew(t.Context(), 0, 0); err != nil && !errors.Is(err, ErrWorkerRowLost) {
+						t.Error(err)
+					}
+					if err := l.Release(t.Context(), 0); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			if len(firsts) == 0 && !row.lossy {
+				t.Error("no lease was taken")
+			}
+		})
 	}
 }

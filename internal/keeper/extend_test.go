@@ -33,8 +33,8 @@ func TestExtendRenewsAtOnceAndWakes(t *testing.T) {
 		r.used.Store(90)
 		r.Extend(120)
 		<-changed
-		if h := r.Current(); h.Limit != 120 || h.First != 1 || h.Generation != 1 {
-			t.Errorf("Current = %+v, want the limit 120 and the rest as it was", h)
+		if h := r.Current(); h.Limit != 120 || h.First != 1 || h.Generation != 1 || h != r.Latest() {
+			t.Errorf("Current = %+v, Latest = %+v, want the limit 120 and the rest as it was", h, r.Latest())
 		}
 		same(t, r.Read(), "0s renew 0, 90 to 120")
 	})

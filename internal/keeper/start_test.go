@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +142,9 @@ func TestCloseReleasesWithinTheTimeout(t *testing.T) {
 		start := time.Now()
 		if err := r.Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != r.timeout {
 			t.Errorf("Close = %v after %v, want DeadlineExceeded after %v", err, time.Since(start), r.timeout)
+		}
+		if lines := r.Read(); !slices.Contains(lines, "10s WARN worker ID not released") {
+			t.Errorf("events %q, want a warning", lines)
 		}
 	})
 }
