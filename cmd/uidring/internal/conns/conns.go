@@ -1,4 +1,4 @@
-// Package conns limits the connections of a server, in total and for each address. Near the limit
+// Package conns limits the connections of servers, in total and for each address. Near the limit
 // it closes connections that wait for a request, the longest waiting first, and keeps some places
 // for probes.
 package conns
@@ -6,6 +6,7 @@ package conns
 import (
 	"cmp"
 	"container/list"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -33,7 +34,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// A Set is the open connections of a server. Any number of goroutines may use it.
+// A Set is the open connections of one or more servers. Any number of goroutines may use it.
 type Set struct {
 	cfg      Config
 	reserved int
@@ -44,7 +45,7 @@ type Set struct {
 	active int
 	idle   list.List // of *conn without a request, the longest waiting first
 	from   map[netip.Prefix]int
-	ended  bool // the listener is closed
+	ended  bool // a listener is closed
 
 	closed         [reasons]int64 // connections that the Set has closed
 	full, fullFrom throttle.Episode
@@ -211,7 +212,16 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Track is for http.Server.ConnState.
+// CloseWrite lets a server end its answer before it closes the connection, so that the client
+// reads the answer although the server has not read all of the request.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// Track is for http.Server.ConnState, and other servers that call it in the same way.
 func (s *Set) Track(accepted net.Conn, state http.ConnState) {
 	c := ofSet(accepted)
 	if c == nil {

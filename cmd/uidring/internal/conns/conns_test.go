@@ -312,6 +312,24 @@ func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
 	}
 }
 
+// A client whose header is too large reads that answer, although it has sent more than the server
+// reads.
+func TestAnswersArriveBeforeTheEnd(t *testing.T) {
+	s := newSite(t, Config{Max: 10}, nil)
+	c := s.dial(t)
+	if _, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a\r\nX: %s\r\n\r\n", strings.Repeat("x", http.DefaultMaxHeaderBytes+100<<10)); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(c.in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if _, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("answer %s, %v", answer.Status, err)
+	}
+}
+
 // An address whose connections all have requests under way gets no further one.
 func TestBusyAddressIsRefused(t *testing.T) {
 	s := newSite(t, Config{Max: 1000, PerAddress: 10}, func(n int) net.Addr {

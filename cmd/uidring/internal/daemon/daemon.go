@@ -77,7 +77,7 @@ func New(cfg Config) (*Service, error) {
 		return nil, err
 	}
 	if cfg.RedisListen != "" {
-		s.redis = respapi.New(cfg.MaxConnections, cfg.Logger)
+		s.redis = respapi.New(s.conns, s.logger)
 	}
 	var counters segment.Source
 	if len(cfg.Segments) > 0 {

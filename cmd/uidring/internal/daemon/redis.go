@@ -28,6 +28,7 @@ func (s *Service) listenRedis(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("redis-listen %s: %w", s.cfg.RedisListen, err)
 	}
 	s.logger.Info("listening for the Redis protocol", "address", l.Addr().String(), "tls", s.certificate != nil)
+	l = s.conns.Limit(l)
 	if s.certificate != nil {
 		l = tls.NewListener(l, tlsConfig(s.certificate, s.cfg.MinTLS))
 	}

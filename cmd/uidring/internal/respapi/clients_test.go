@@ -1,9 +1,10 @@
 package respapi
 
 import (
-	"bufio"
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"net"
 	"os/exec"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/internal/testkit/poll"
@@ -46,7 +48,7 @@ func TestClientsOfGoRedis(t *testing.T) {
 			cfg.Tokens = newTokens(t, "shop "+token)
 			options.Username, options.Password = "shop", token
 		}
-		s := newServer(t, 100, cfg)
+		s := newServer(t, conns.Config{}, cfg)
 		options.Addr = listen(t, s, nil)
 		var all idset.Set
 		var group sync.WaitGroup
@@ -114,7 +116,7 @@ func TestClientsOfGoRedis(t *testing.T) {
 
 func TestRedisCLI(t *testing.T) {
 	program := testserver.Program(t, "redis-cli", "redis-tools")
-	s := newServer(t, 10, httpapi.Config{Tokens: newTokens(t, "shop "+token)})
+	s := newServer(t, conns.Config{}, httpapi.Config{Tokens: newTokens(t, "shop "+token)})
 	host, port, _ := net.SplitHostPort(listen(t, s, nil))
 	cli := func(input string, args ...string) []string {
 		t.Helper()
@@ -150,7 +152,7 @@ func TestTokensAreRequired(t *testing.T) {
 		tokens.Store(&parsed)
 	}
 	set("shop " + token + "\nother other-0123456789abcdef")
-	s := newServer(t, 10, httpapi.Config{Tokens: func() httpapi.Tokens { return (*tokens.Load())() }})
+	s := newServer(t, conns.Config{}, httpapi.Config{Tokens: func() httpapi.Tokens { return (*tokens.Load())() }})
 	address := listen(t, s, nil)
 	const noAuth, wrong = "-NOAUTH Authentication required.\r\n", "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 	for sent, want := range map[string]string{
@@ -193,7 +195,7 @@ func TestTokensAreRequired(t *testing.T) {
 
 // The limit is the one of the token's name, over HTTP and over this protocol.
 func TestLimitsAreThoseOfTheAPI(t *testing.T) {
-	s := newServer(t, 10, httpapi.Config{Tokens: newTokens(t, "shop "+token+"\nother other-0123456789abcdef"), MaxBatch: 100, Rate: 1, Burst: 100})
+	s := newServer(t, conns.Config{}, httpapi.Config{Tokens: newTokens(t, "shop "+token+"\nother other-0123456789abcdef"), MaxBatch: 100, Rate: 1, Burst: 100})
 	address := listen(t, s, nil)
 	shop := client(t, redis.Options{Addr: address, Password: token})
 	if _, err := ids(t.Context(), shop, 100); err != nil {
@@ -215,40 +217,41 @@ func TestLimitsAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// A connection above the limit is told so and closed; the others go on.
+// Connections with a command under way keep their places, and one more is told so. An idle one
+// makes room.
 func TestConnectionsAreLimited(t *testing.T) {
-	s := newServer(t, 2, httpapi.Config{})
+	const places, reserved = 16, 2
+	s := newServer(t, conns.Config{Max: places, Logger: slog.New(slog.DiscardHandler)}, httpapi.Config{})
 	address := listen(t, s, nil)
-	first := client(t, redis.Options{Addr: address, PoolSize: 1})
-	if err := first.Ping(t.Context()).Err(); err != nil {
-		t.Fatal(err)
+	var held []net.Conn
+	for range places - reserved {
+		conn := dial(t, address)
+		if _, err := io.WriteString(conn, "PI"); err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, conn)
 	}
-	second := dial(t, address)
-	poll.Until(t, "two connections", func() bool { return testutil.ToFloat64(s.metrics.connections) == 2 })
-	line := func() string { // the server may reset the connection after it
-		line, _ := bufio.NewReader(dial(t, address)).ReadString('\n')
-		return line
-	}
-	if got := line(); got != "-ERR max number of clients reached\r\n" {
-		t.Errorf("a third connection: %q", got)
-	}
-	if err := first.Ping(t.Context()).Err(); err != nil {
-		t.Error(err)
-	}
-	_ = second.Close()
-	poll.Until(t, "a place", func() bool { return testutil.ToFloat64(s.metrics.connections) == 1 })
-	if got := exchange(t, address, "PING\r\n"); got != "+PONG\r\n" {
-		t.Errorf("a second connection: %q", got)
-	}
-	if got := testutil.ToFloat64(s.metrics.refused); got < 1 {
+	ping := func() string { return exchange(t, address, "PING\r\n") }
+	poll.Until(t, "a full server", func() bool { return ping() == "-ERR max number of clients reached\r\n" })
+	if got := testutil.ToFloat64(s.metrics.commands.WithLabelValues("other", "too-many-connections")); got < 1 {
 		t.Errorf("%v refused connections in the metrics", got)
 	}
+	for _, conn := range held {
+		reply := make([]byte, 7)
+		if _, err := io.WriteString(conn, "NG\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(conn, reply); err != nil || string(reply) != "+PONG\r\n" {
+			t.Errorf("a connection with a command under way: %q, %v", reply, err)
+		}
+	}
+	poll.Until(t, "a place", func() bool { return ping() == "+PONG\r\n" })
 }
 
 // Before the worker ID is there, clients are told to wait, and clients that wait are served then.
 func TestServerThatLoads(t *testing.T) {
-	ready := newServer(t, 10, httpapi.Config{})
-	s := New(10, ready.logger)
+	ready := newServer(t, conns.Config{}, httpapi.Config{})
+	s := New(conns.New(conns.Config{Max: 10, Logger: ready.logger}), ready.logger)
 	address := listen(t, s, nil)
 	conn := dial(t, address)
 	if got := exchange(t, address, "PING\r\nAUTH x\r\nQUIT\r\n"); got != strings.Repeat("-LOADING A worker ID is being taken.\r\n", 2)+"+OK\r\n" {
@@ -266,7 +269,7 @@ func TestServerThatLoads(t *testing.T) {
 
 // Shutdown answers commands under way, and does not wait for clients that do nothing.
 func TestShutdown(t *testing.T) {
-	s := newServer(t, 10, httpapi.Config{})
+	s := newServer(t, conns.Config{}, httpapi.Config{})
 	address := listen(t, s, nil)
 	idle, stuck := dial(t, address), dial(t, address)
 	if _, err := stuck.Write([]byte("UID.NEXT 100000\r\nUID.NEXT 100000\r\nUID.NEXT 100000\r\n")); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,15 @@ func (r received) Read(p []byte) (int, error) {
 	if r.ending.Load() { // after SetReadDeadline: stop may have set an earlier one before
 		return 0, net.ErrClosed
 	}
-	return r.raw.Read(p)
+	if !r.begun.IsZero() {
+		return r.raw.Read(p)
+	}
+	r.server.set.Track(r.raw, http.StateIdle)
+	n, err := r.raw.Read(p)
+	if n > 0 {
+		r.server.set.Track(r.raw, http.StateActive)
+	}
+	return n, err
 }
 
 // open reports whether the API is open, and the connection has a session.
@@ -116,6 +125,10 @@ func (c *conn) serve() {
 		}
 	}
 	defer c.flush()
+	if c.server.set.Surplus(c.raw) {
+		c.fail("too-many-connections", "ERR", "max number of clients reached")
+		return
+	}
 	for c.failed == nil {
 		args, inline, err := c.readCommand()
 		if mistake, ok := errors.AsType[protocolError](err); ok {

@@ -1,6 +1,7 @@
 package respapi
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"net"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/internal/testkit/recorder"
@@ -32,10 +34,12 @@ func newTokens(t testing.TB, file string) func() httpapi.Tokens {
 }
 
 // newServer returns a server that is open, with the segment orders. The test fails if it logs.
-func newServer(t testing.TB, connections int, cfg httpapi.Config) *Server {
+func newServer(t testing.TB, limits conns.Config, cfg httpapi.Config) *Server {
 	t.Helper()
 	log := new(recorder.Recorder)
-	s := New(connections, log.Logger())
+	limits.Max = cmp.Or(limits.Max, 100)
+	limits.Logger = cmp.Or(limits.Logger, log.Logger())
+	s := New(conns.New(limits), log.Logger())
 	cfg.Generator = testgen.Cached(t, cached.Config{})
 	source := fileassigner.SegmentSource(testserver.DiskFolder(t), fileassigner.SegmentConfig{})
 	cfg.Segments = segments.New([]string{"orders"}, source, slog.New(slog.DiscardHandler))
@@ -62,6 +66,7 @@ func listen(t testing.TB, s *Server, wrap func(net.Listener) net.Listener) strin
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
+	l = s.set.Limit(l)
 	if wrap != nil {
 		l = wrap(l)
 	}

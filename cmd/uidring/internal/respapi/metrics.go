@@ -11,7 +11,6 @@ type metrics struct {
 	commands    *prometheus.CounterVec
 	duration    *prometheus.HistogramVec
 	connections prometheus.Gauge
-	refused     prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -29,15 +28,11 @@ func newMetrics() *metrics {
 			Name: "uidring_redis_connections",
 			Help: "Open connections of the Redis protocol.",
 		}),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "uidring_redis_connections_refused_total",
-			Help: "Connections of the Redis protocol that were closed at once, above the limit or at the end of the process.",
-		}),
 	}
 }
 
 func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.commands, m.duration, m.connections, m.refused}
+	return []prometheus.Collector{m.commands, m.duration, m.connections}
 }
 
 // count counts a command; "" stands for bytes that are none.

@@ -11,7 +11,6 @@ package respapi
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,19 +21,20 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 // A Server serves connections. Any number of goroutines may use it.
 type Server struct {
-	maxConnections int
-	logger         *slog.Logger
-	metrics        *metrics
-	commands       map[string]command
-	api            atomic.Pointer[httpapi.Server] // nil: the worker ID is being taken
-	ids            atomic.Int64                   // of connections
-	ctx            context.Context                // of calls that wait for IDs
-	cancel         context.CancelFunc
+	set      *conns.Set
+	logger   *slog.Logger
+	metrics  *metrics
+	commands map[string]command
+	api      atomic.Pointer[httpapi.Server] // nil: the worker ID is being taken
+	ids      atomic.Int64                   // of connections
+	ctx      context.Context                // of calls that wait for IDs
+	cancel   context.CancelFunc
 
 	mu      sync.Mutex
 	conns   map[*conn]struct{}
@@ -42,10 +42,10 @@ type Server struct {
 	group   sync.WaitGroup // of conns
 }
 
-// New returns a server with a bound for concurrent connections, at least 1. It answers commands
-// with the error LOADING until Open is called.
-func New(maxConnections int, logger *slog.Logger) *Server {
-	s := &Server{maxConnections: maxConnections, logger: logger, metrics: newMetrics(), commands: newCommands(), conns: make(map[*conn]struct{})}
+// New returns a server whose connections belong to a set. It answers commands with the error
+// LOADING until Open is called.
+func New(set *conns.Set, logger *slog.Logger) *Server {
+	s := &Server{set: set, logger: logger, metrics: newMetrics(), commands: newCommands(), conns: make(map[*conn]struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -56,7 +56,8 @@ func (s *Server) Collectors() []prometheus.Collector { return s.metrics.all() }
 // Open lets clients draw IDs of an API.
 func (s *Server) Open(api *httpapi.Server) { s.api.Store(api) }
 
-// Serve serves the connections of l, and returns nil after Shutdown.
+// Serve serves the connections of l, a listener of the set or TLS above one. It returns nil after
+// Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	const shortest, longest = 5 * time.Millisecond, time.Second
 	for pause := shortest; ; {
@@ -86,17 +87,12 @@ func (s *Server) ended() bool {
 	return s.closing
 }
 
-// accept starts the goroutine of a connection, or refuses it.
+// accept starts the goroutine of a connection.
 func (s *Server) accept(raw net.Conn) {
 	c := newConn(s, raw)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing || len(s.conns) >= s.maxConnections {
-		s.metrics.refused.Inc()
-		if _, encrypted := raw.(*tls.Conn); !encrypted { // a handshake takes too long here
-			_ = raw.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
-			_, _ = raw.Write(appendError(nil, "ERR", "max number of clients reached"))
-		}
+	if s.closing {
 		_ = raw.Close()
 		return
 	}

@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 func TestRepliesToBytes(t *testing.T) {
-	address := listen(t, newServer(t, 100, httpapi.Config{MaxBatch: 1000}), nil)
+	address := listen(t, newServer(t, conns.Config{}, httpapi.Config{MaxBatch: 1000}), nil)
 	const ended = "-ERR Protocol error: "
 	for sent, want := range map[string]string{ // want is a regular expression for all bytes
 		"*1\r\n$4\r\nPING\r\n":                              `\+PONG\r\n`,
@@ -84,7 +85,7 @@ func TestRepliesToBytes(t *testing.T) {
 
 // A client waits for replies before it sends the rest of the next command.
 func TestRepliesAreSentBeforeTheServerWaits(t *testing.T) {
-	conn := dial(t, listen(t, newServer(t, 1, httpapi.Config{}), nil))
+	conn := dial(t, listen(t, newServer(t, conns.Config{}, httpapi.Config{}), nil))
 	in := bufio.NewReader(conn)
 	next := "PING\r\n"
 	for _, more := range []string{"*1\r\n", "$4\r\nPI", "NG", "\r"} {
@@ -105,7 +106,7 @@ func TestRepliesAreSentBeforeTheServerWaits(t *testing.T) {
 // A client that sends commands and does not read costs a bounded amount of memory, and its writes
 // block.
 func TestClientThatDoesNotReadIsHeldUp(t *testing.T) {
-	conn := dial(t, listen(t, newServer(t, 1, httpapi.Config{}), nil))
+	conn := dial(t, listen(t, newServer(t, conns.Config{}, httpapi.Config{}), nil))
 	if err := conn.SetWriteDeadline(time.Now().Add(500 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func FuzzBytes(f *testing.F) {
 	f.Add([]byte("*1\r\n$4\r\nPING\r\n"))
 	f.Add([]byte("UID.NEXT 3\r\nINCR orders\r\nHELLO 3\r\nCOMMAND\r\nQUIT\r\n"))
 	f.Add([]byte("*9223372036854775807\r\n$9223372036854775807\r\n"))
-	s := newServer(f, 1, httpapi.Config{MaxBatch: 10})
+	s := newServer(f, conns.Config{}, httpapi.Config{MaxBatch: 10})
 	replies := regexp.MustCompile(`^([-+:*%][^\r\n]*\r\n|\$\d+\r\n(?s:.*)\r\n)*$`)
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		c := &script{sent: bytes.NewReader(sent)}
