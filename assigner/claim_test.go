@@ -249,8 +249,8 @@ func TestACountWithoutAnAnswerWastesNoNumber(t *testing.T) {
 	}
 }
 
-// Another process swaps the meta row between the read and the unanswered swap of a claim. Both swaps
-// leave the same version: the tokens tell them apart.
+// Another process swaps the meta row between the read and the unanswered swap of a claim. Both
+// swaps leave the same version: the tokens tell them apart.
 func TestASwapOfAnotherProcessIsNotTakenForACount(t *testing.T) {
 	s := newMemStore()
 	s.pin(1)

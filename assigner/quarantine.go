@@ -92,7 +92,8 @@ func (l *lease) remains(status Status) error {
 }
 
 // keep stores a lease in quarantine for a later call of Assign, ordered by the end of the
-// quarantine, and returns err. The caller does not use the lease any more: another call may have it.
+// quarantine, and returns err. The caller does not use the lease any more: another call may have
+// it.
 func (c *claim) keep(l *lease, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

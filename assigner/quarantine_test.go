@@ -343,7 +343,7 @@ func TestARenewalAtTheBoundOfALossyStore(t *testing.T) {
 		t.Errorf("Renew: %v; renewed %v, want %v", err, l.(*lease).renewed, renewed)
 	}
 	s.at(memStart + 3640)
-	s.lose(1) // less than what is wanted, and all that the store grants
+	s.lose(1) // its answer is lost, and the fence is below the wanted delta
 	if err := l.Renew(t.Context(), limit, limit+1000); err != nil || l.Grant().Limit != limit+10 {
 		t.Errorf("Renew: %v; grant %+v, want the limit %d", err, l.Grant(), limit+10)
 	}

@@ -134,7 +134,8 @@ func (m Meta) Same(other Meta) bool { return m.Version == other.Version && m.Tok
 // from its holder by Recover.
 func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, recoveringPrefix) }
 
-// unused reports whether the row was created as a spare and never claimed: every claim has an owner.
+// unused reports whether the row was created as a spare and never claimed: every claim has an
+// owner.
 func (r Row) unused() bool { return r.Token == "" && r.Owner == "" }
 
 // Same reports whether r and other have the same version, fence and token. A swap from r then

@@ -310,7 +310,7 @@ func TestARequestDuringARefusalStands(t *testing.T) {
 		r.Extend(140)
 		time.Sleep(time.Minute)
 		same(t, r.Read(), "0s renew 0, 0 to 120", "45s renew 0, 0 to 130", "1m30s renew 0, 0 to 140")
-		limit.Store(1000) // from now on the store grants what it is asked for
+		limit.Store(1000) // the store grants all requests from now on
 		r.Extend(140)
 		time.Sleep(time.Minute)
 		r.Read()
