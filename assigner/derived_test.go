@@ -314,6 +314,7 @@ func TestStatefulSetByHostName(t *testing.T) {
 		{"ids-3", 3, nil},
 		{"orders-3", 3, nil},
 		{"ids-0", 0, nil},
+		{"a-3", 3, nil},
 		{"my-ids-12", 12, nil},
 		{"ids-131071", 131071, nil},
 		{"ids-131072", 0, assigner.ErrWorkerOutOfRange},

@@ -300,14 +300,18 @@ func TestTheCounterPassesRowsOfFenced(t *testing.T) {
 		s.rows[worker] = held(worker, 1, "occupied", 5000)
 	}
 	a := clocked(Leased(s, LeaseConfig{}))
-	pauses := 0
+	pauses, swaps := 0, 0
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		swaps++
+		return do(), nil
+	}
 	a.(*leaser).pause = func(context.Context, int) { pauses++ }
 	l, err := a.Assign(t.Context(), d)
 	if err != nil || l.Grant().WorkerID != 300 {
 		t.Fatalf("Assign = %+v, %v, want worker 300", l, err)
 	}
-	if len(s.rows) != 301 || s.meta.NextWorkerID != 301 || pauses != patience-1 {
-		t.Errorf("%d rows, %d counted, %d pauses; want 301, and %d", len(s.rows), s.meta.NextWorkerID, pauses, patience-1)
+	if len(s.rows) != 301 || s.meta.NextWorkerID != 301 || pauses != patience-1 || swaps != 300+patience {
+		t.Errorf("%d rows, %d counted, %d pauses, %d swaps; want 301, %d and %d", len(s.rows), s.meta.NextWorkerID, pauses, swaps, patience-1, 300+patience)
 	}
 }
 
