@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model arch mutate servers
+.PHONY: help test lint tidy release bench report fuzz simulate chaos soak load model arch mutate recipes servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
@@ -33,7 +33,7 @@ report: ## docs/benchmarks, measured anew; REPORT takes flags, such as --full
 fuzz: ## each fuzz target for FUZZTIME
 	@.ci/fuzz $(or $(FUZZTIME),30s)
 
-simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/IDENTITY.md
+simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/EVIDENCE.md
 	UIDRING_SEEDS=$(or $(SEEDS),20000) go test ./assigner -count=1 -v -timeout 0 -run '^(TestSimulationHasNoDuplicates|TestNobodyStarves)'
 
 chaos: ## processes, a MariaDB and faults for TIME, every ID counted, then the same for segments; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
@@ -54,6 +54,9 @@ arch: ## the ring and the generators under other architectures, runtimes and Go 
 
 mutate: ## breaks the packages that keep IDs unique, one change at a time: a test must fail; MUTATE takes flags, such as -sample=20 or -match=^cached
 	nice go run ./internal/systest/mutate $(MUTATE)
+
+recipes: ## the recipes for frameworks that take minutes to compile: ent, gin, gqlgen, and the code that sqlc generates
+	@.ci/recipes
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
 	.ci/servers

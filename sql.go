@@ -16,7 +16,8 @@ func (id ID) Value() (driver.Value, error) {
 }
 
 // Scan reads a column of database/sql: an integer, or the decimal form as text. To read base32 or
-// base62, scan into a string and parse it.
+// base62, scan into a string and parse it. Scan also reads a *ID, which ent passes after it has
+// created several rows.
 //
 // NULL gives [ErrNull]: for a column that may be NULL, scan into a sql.Null[ID]. A negative number,
 // and one above the largest ID, give [ErrRange]; any other text or type, floating-point numbers
@@ -46,6 +47,11 @@ func scan(src any) (ID, error) {
 		return parseDecimal(sqlValue, string(v))
 	case string:
 		return parseDecimal(sqlValue, v)
+	case *ID:
+		if v != nil {
+			return scan(int64(*v))
+		}
+		return 0, sqlValue.null()
 	case nil:
 		return 0, sqlValue.null()
 	}

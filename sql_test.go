@@ -35,6 +35,7 @@ func TestScanReadsIntegersAndDecimalText(t *testing.T) {
 		{uint64(0), 0}, {uint64(42), 42}, {uint64(math.MaxInt64), math.MaxInt64},
 		{"0", 0}, {"42", 42}, {largest, math.MaxInt64},
 		{[]byte("0"), 0}, {[]byte("42"), 42}, {[]byte(largest), math.MaxInt64},
+		{new(uidring.ID), 0}, {new(uidring.ID(42)), 42},
 	} {
 		id := uidring.ID(-7)
 		if err := id.Scan(c.src); id != c.want || err != nil {
@@ -50,7 +51,9 @@ func TestScanRefusesWhatIsNotAnID(t *testing.T) {
 		given, fault string
 	}{
 		{nil, uidring.ErrNull, "NULL", "no value"},
+		{(*uidring.ID)(nil), uidring.ErrNull, "NULL", "no value"},
 		{int64(-1), uidring.ErrRange, "-1", "negative"},
+		{new(uidring.ID(-1)), uidring.ErrRange, "-1", "negative"},
 		{int64(math.MinInt64), uidring.ErrRange, "-9223372036854775808", "negative"},
 		{uint64(1 << 63), uidring.ErrRange, "9223372036854775808", "above the largest ID"},
 		{"-1", uidring.ErrRange, "-1", "negative"},

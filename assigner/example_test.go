@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
 )
 
 // A generator makes this call when it starts.
@@ -95,4 +99,82 @@ func ExampleAssigner() {
 	}
 	fmt.Println("worker", lease.Grant().WorkerID)
 	// Output: worker 1403
+}
+
+// folder returns a store for leases in a temporary folder; the stores of the other packages work
+// alike.
+func folder() (store assigner.Store, remove func()) {
+	dir, err := os.MkdirTemp("", "leases-")
+	if err != nil {
+		panic(err)
+	}
+	return fileassigner.LeaseStore(dir), func() { _ = os.RemoveAll(dir) }
+}
+
+// undurable is only for these examples: some hosts keep temporary files in memory.
+var undurable = assigner.LeaseConfig{AllowUndurable: true}
+
+// A worker ID that its holder gave back goes to the next process.
+func ExampleLeased() {
+	store, remove := folder()
+	defer remove()
+	for range 2 {
+		g, err := cached.New(cached.Config{Assigner: assigner.Leased(store, undurable)})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println("worker", g.WorkerID())
+		if err := g.Close(); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// worker 0
+	// worker 0
+}
+
+// Worker IDs by configuration: the store rejects a second process with the same one.
+func ExampleFencedFrom() {
+	store, remove := folder()
+	defer remove()
+	for _, host := range []string{"host-a", "host-b"} {
+		numbers := assigner.FencedFrom(store, assigner.Static(7), host, undurable)
+		g, err := cached.New(cached.Config{Assigner: numbers})
+		if err != nil {
+			fmt.Println(host, "has none:", errors.Is(err, assigner.ErrWorkerInUse))
+			return
+		}
+		defer g.Close()
+		fmt.Println(host, "has worker", g.WorkerID())
+	}
+	// Output:
+	// host-a has worker 7
+	// host-b has none: true
+}
+
+// After a restore of the database, before any process starts. IDs of new generators lie above all
+// IDs of generators that were less than an hour ahead of the clock.
+func ExampleRecover() {
+	store, remove := folder()
+	defer remove()
+	g, err := cached.New(cached.Config{Assigner: assigner.Leased(store, undurable)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	old, err := g.Next()
+	if err := errors.Join(err, g.Close(), assigner.Recover(context.Background(), store, time.Hour)); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if g, err = cached.New(cached.Config{Assigner: assigner.Leased(store, undurable)}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	id, err := g.Next()
+	const unitsOfAnHour = 3600 << 35 // 35 bits below the delta
+	fmt.Println(id-old > unitsOfAnHour, err)
+	// Output: true <nil>
 }

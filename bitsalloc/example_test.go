@@ -133,3 +133,14 @@ func ExampleAllocator_MinAt() {
 	// DELETE FROM events WHERE id < 1
 	// DELETE FROM events WHERE id < 181089565094707200
 }
+
+// The layout of a flag or a configuration file.
+func ExampleParseLayout() {
+	layout, err := bitsalloc.ParseLayout("41/0/10/12@1ms")
+	fmt.Println(layout == bitsalloc.Snowflake(), err)
+	_, err = bitsalloc.ParseLayout("41-10-12")
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// bitsalloc: invalid layout: "41-10-12", allowed: default, leased, baidu, snowflake, javascript, or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -114,4 +115,71 @@ func ExampleConfig_Validate() {
 	// cached: invalid config: DatacenterID 32, allowed: 0 to 31 with layout 28/5/17/13@1s
 	// cached: invalid config: PaddingFactor 100, allowed: 1 to 99
 	// DatacenterID 32
+}
+
+// A goroutine that needs many IDs takes them from a lane of its own.
+func ExampleGenerator_Lane() {
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(17), AllowReuse: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			lane := g.Lane()
+			defer lane.Close()
+			for range 1000 {
+				if _, err := lane.Next(); err != nil {
+					fmt.Println(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println(g.Stats().Issued)
+	// Output: 4000
+}
+
+// Consecutive IDs for rows that are written together, without a slice of them.
+func ExampleGenerator_Reserve() {
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(18), AllowReuse: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+
+	for left := 10_000; left > 0; {
+		first, got, err := g.Reserve(left) // fewer if a unit of time ends before
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_ = first // the rows get first, first+1, ..., first+got-1
+		left -= got
+	}
+	fmt.Println(g.Stats().Issued)
+	// Output: 10000
+}
+
+// Rare events go to the alerts of a program. With a Logger, they are logged as well.
+func ExampleTrace() {
+	g, err := cached.New(cached.Config{
+		Assigner: assigner.Static(19),
+		MaxAhead: time.Second,
+		Trace: cached.Trace{
+			LeaseAssigned: func(grant assigner.Grant) { fmt.Println("worker", grant.WorkerID) },
+			LeaseLost:     func(workerID int64, err error) { fmt.Println("lost worker", workerID, err) },
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	// Output: worker 19
 }

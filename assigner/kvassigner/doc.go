@@ -18,6 +18,16 @@
 // Each folder of rows has at most [BlockSize] of them. A KV may map a key to any name that no other
 // key has. Values are JSON of at most [MaxValue] bytes. No key is ever deleted.
 //
+// # Object storage
+//
+// The revision is the ETag in Amazon S3 and Azure Blob Storage, and the generation in Google Cloud
+// Storage. A put with If-None-Match: * or ifGenerationMatch=0 creates a key; a put with If-Match or
+// ifGenerationMatch replaces it. Status 412, with Azure also 409 BlobAlreadyExists, means that the
+// condition is not met; every other failure is an error. Switch off the retries of the client, put
+// a random text into each object, since an ETag may be a hash of the content, and use no cache, no
+// secondary endpoint, no replicated bucket and no rule that deletes objects. The creation time of
+// an object can be the identity. This follows the vendors' documentation and was not tested.
+//
 // # Cost
 //
 // A renewal takes four requests: Status, Get, Put, and Status again. On a store without a clock

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"time"
 
@@ -50,4 +51,27 @@ func ExampleNewHandler() {
 		leases.ServeHTTP(w, r)
 	})
 	log.Fatal(http.ListenAndServeTLS(":8443", "ids.pem", "ids.key", nil))
+}
+
+// Both sides in one process: the server has the store, the generator reaches it over HTTP only.
+func Example() {
+	dir, err := os.MkdirTemp("", "leases-")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	server := httptest.NewServer(remoteassigner.NewHandler(func(string) assigner.Store { return fileassigner.LeaseStore(dir) }))
+	defer server.Close()
+
+	leases := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")
+	numbers := assigner.Leased(leases, assigner.LeaseConfig{AllowUndurable: true}) // some hosts keep temporary files in memory
+	generator, err := cached.New(cached.Config{Assigner: numbers})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer generator.Close()
+	fmt.Println("worker", generator.WorkerID())
+	// Output: worker 0
 }

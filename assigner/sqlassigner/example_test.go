@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/segment"
 )
 
 // A generator calls Assign and Renew itself; give the assigner to its Config.
@@ -62,4 +63,19 @@ func ExampleLeaseStore() {
 	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	numbers := assigner.Leased(store, assigner.LeaseConfig{Window: time.Minute})
 	_ = numbers // bridges a minute without the database
+}
+
+// Order numbers from a counter in the table ID_SEGMENT, which Apply creates.
+func ExampleSegmentSource() {
+	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db.example.org:3306)/ids")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	orders, err := segment.New(segment.Config{Name: "orders", Source: sqlassigner.SegmentSource(db, sqlassigner.Config{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer orders.Close()
+	fmt.Println(orders.Next())
 }

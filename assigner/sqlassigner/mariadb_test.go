@@ -273,7 +273,7 @@ func TestUnreachableServerSaysSo(t *testing.T) {
 	}
 }
 
-// A mute connection reads, but every write fails, as one that was cut after the server's greeting.
+// A mute connection reads, but every write fails: it was cut after the greeting of the server.
 type mute struct{ net.Conn }
 
 func (mute) Write([]byte) (int, error) { return 0, syscall.EPIPE }

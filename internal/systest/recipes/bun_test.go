@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -23,17 +24,20 @@ type Parcel struct {
 
 type idsKey struct{}
 
-var _ bun.BeforeAppendModelHook = (*Parcel)(nil)
-
 // BeforeAppendModel gives a new row an ID.
 func (p *Parcel) BeforeAppendModel(ctx context.Context, query bun.Query) (err error) {
-	if _, ok := query.(*bun.InsertQuery); ok && p.ID == 0 {
-		p.ID, err = ctx.Value(idsKey{}).(interface {
-			NextIDContext(context.Context) (uidring.ID, error)
-		}).NextIDContext(ctx)
+	if _, ok := query.(*bun.InsertQuery); !ok || p.ID != 0 {
+		return nil
 	}
+	next, ok := ctx.Value(idsKey{}).(func(context.Context) (uidring.ID, error))
+	if !ok {
+		return errors.New("no generator in the context")
+	}
+	p.ID, err = next(ctx)
 	return err
 }
+
+var _ bun.BeforeAppendModelHook = (*Parcel)(nil)
 
 func TestBun(t *testing.T) {
 	plain, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "bun.db"))
@@ -42,7 +46,7 @@ func TestBun(t *testing.T) {
 	}
 	db := bun.NewDB(plain, sqlitedialect.New())
 	defer db.Close()
-	ctx := context.WithValue(t.Context(), idsKey{}, uidringtest.New(1000, 1))
+	ctx := context.WithValue(t.Context(), idsKey{}, uidringtest.New(1000, 1).NextIDContext)
 	if _, err := db.NewCreateTable().Model((*Parcel)(nil)).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +57,9 @@ func TestBun(t *testing.T) {
 	several := []*Parcel{{Contains: &first.ID}, {}}
 	if _, err := db.NewInsert().Model(&several).Exec(ctx); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := db.NewInsert().Model(new(Parcel)).Exec(t.Context()); err == nil {
+		t.Error("a row was inserted without a generator")
 	}
 	var read []Parcel
 	if err := db.NewSelect().Model(&read).Order("id").Scan(ctx); err != nil {

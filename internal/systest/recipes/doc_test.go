@@ -3,35 +3,43 @@ package recipes
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// The page shows the code of this package.
+// The page shows the code of these packages, of testdata and of an example.
 func TestThePageShowsTheCode(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/RECIPES.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var code strings.Builder
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, pattern := range []string{"*.go", "testdata/*/*.*", "schema/*.go", "../../../assigner/k8sassigner/example_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
-		code.Write(text)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code.WriteString(unindent(string(text)))
+		}
 	}
-	blocks := strings.Split(string(page), "```go\n")[1:]
-	if len(blocks) != 3 {
-		t.Errorf("%d programs on the page, want 3", len(blocks))
+	blocks := regexp.MustCompile("(?ms)^```[a-z]+\n(.*?)^```$").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) != 9 {
+		t.Errorf("%d blocks of code on the page, want 9", len(blocks))
 	}
 	for _, block := range blocks {
-		if block, _, _ = strings.Cut(block, "```"); !strings.Contains(code.String(), block) {
-			t.Errorf("no file of this package has\n%s", block)
+		if !strings.Contains(code.String(), unindent(block[1])) {
+			t.Errorf("no file of the recipes has\n%s", block[1])
 		}
 	}
+}
+
+// unindent returns the lines without leading tabs and spaces.
+func unindent(text string) string {
+	return regexp.MustCompile(`(?m)^[\t ]+`).ReplaceAllString(text, "")
 }

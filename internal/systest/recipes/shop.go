@@ -24,20 +24,23 @@ type Shop struct {
 	}
 }
 
+// add gives an order its ID, and writes it.
+func (s *Shop) add(ctx context.Context, order *Order) (err error) {
+	if order.ID, err = s.ids.NextIDContext(ctx); err != nil {
+		return err
+	}
+	_, err = s.db.NamedExecContext(ctx, "INSERT INTO orders (id, replaces) VALUES (:id, :replaces)", order)
+	return err
+}
+
 func (s *Shop) create(w http.ResponseWriter, r *http.Request) {
 	var order Order
 	if err := json.NewDecoder(r.Body).Decode(&order); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	var err error
-	if order.ID, err = s.ids.NextIDContext(r.Context()); err != nil {
-		http.Error(w, "no ID: "+err.Error(), http.StatusServiceUnavailable)
-		return
-	}
-	const insert = "INSERT INTO orders (id, replaces) VALUES (:id, :replaces)"
-	if _, err := s.db.NamedExecContext(r.Context(), insert, order); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+	if err := s.add(r.Context(), &order); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	w.WriteHeader(http.StatusCreated)
@@ -50,12 +53,17 @@ func (s *Shop) show(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	var order Order
-	if err := s.db.GetContext(r.Context(), &order, "SELECT id, replaces FROM orders WHERE id = ?", id); err != nil {
+	order, err := s.find(r.Context(), id)
+	if err != nil {
 		http.Error(w, "no such order", http.StatusNotFound)
 		return
 	}
 	_ = json.NewEncoder(w).Encode(order)
+}
+
+func (s *Shop) find(ctx context.Context, id uidring.ID) (order Order, err error) {
+	err = s.db.GetContext(ctx, &order, "SELECT id, replaces FROM orders WHERE id = ?", id)
+	return order, err
 }
 
 func (s *Shop) routes() http.Handler {

@@ -13,13 +13,18 @@ import (
 	"github.com/uidring/uidring/uidringtest"
 )
 
-func TestShop(t *testing.T) {
+func TestShop(t *testing.T) { checkShop(t, (*Shop).routes) }
+
+func TestEcho(t *testing.T) { checkShop(t, (*Shop).echoRoutes) }
+
+// checkShop sends requests to the routes of a shop.
+func checkShop(t *testing.T, routes func(*Shop) http.Handler) {
 	db := sqlx.MustOpen("sqlite", filepath.Join(t.TempDir(), "shop.db"))
 	defer db.Close()
 	db.MustExec("CREATE TABLE orders (id bigint PRIMARY KEY, replaces bigint)")
 	ids := uidringtest.New(176636547297255431, 1)
 	ids.Fail(nil, nil, cached.ErrLeaseExhausted)
-	shop := &Shop{db, ids}
+	handler := routes(&Shop{db, ids})
 	for _, row := range []struct {
 		method, path, body string
 		code               int
@@ -27,7 +32,7 @@ func TestShop(t *testing.T) {
 	}{
 		{"POST", "/orders", `{}`, http.StatusCreated, `{"id":"176636547297255431","replaces":null}`},
 		{"POST", "/orders", `{"replaces":"176636547297255431"}`, http.StatusCreated, `{"id":"176636547297255432","replaces":"176636547297255431"}`},
-		{"POST", "/orders", `{}`, http.StatusServiceUnavailable, "no ID: cached: no worker ID is held for the next unit of time"},
+		{"POST", "/orders", `{}`, http.StatusServiceUnavailable, "cached: no worker ID is held for the next unit of time"},
 		{"POST", "/orders", `{"replaces":1.5}`, http.StatusBadRequest, "uidring: malformed ID"},
 		{"GET", "/orders/176636547297255431", "", http.StatusOK, `{"id":"176636547297255431","replaces":null}`},
 		{"GET", "/orders/176636547297255432", "", http.StatusOK, `{"id":"176636547297255432","replaces":"176636547297255431"}`},
@@ -35,7 +40,9 @@ func TestShop(t *testing.T) {
 		{"GET", "/orders/1", "", http.StatusNotFound, "no such order"},
 	} {
 		w := httptest.NewRecorder()
-		shop.routes().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), row.method, row.path, strings.NewReader(row.body)))
+		r := httptest.NewRequestWithContext(t.Context(), row.method, row.path, strings.NewReader(row.body))
+		r.Header.Set("Content-Type", "application/json")
+		handler.ServeHTTP(w, r)
 		if got := strings.TrimSpace(w.Body.String()); w.Code != row.code || !strings.Contains(got, row.want) {
 			t.Errorf("%s %s %s: %d %s, want %d %s", row.method, row.path, row.body, w.Code, got, row.code, row.want)
 		}
