@@ -26,7 +26,7 @@ type claim struct {
 	stuck    int64 // the worker ID lost last
 	stuckFor int   // times in a row
 	rivals   int   // worker IDs lost to processes that have counted them
-	advanced bool  // the last round raised the counter
+	advanced bool  // the last lost row was counted
 	ahead    int   // expired rows with fences too far ahead of the clock
 	nearest  int64 // the lowest fence of these rows
 }
@@ -81,7 +81,7 @@ func (c *claim) from(p pool) (*lease, error) {
 		switch {
 		case l != nil || err != nil:
 			return l, c.blame(err)
-		case c.raced == raced && c.usedUp():
+		case c.raced == raced: // all have been given out, or fresh would have tried one
 			return nil, c.none()
 		}
 		if err := c.nextRound(try); err != nil {
@@ -243,8 +243,6 @@ func spares(rivals int, atOnce bool) int64 {
 // A process that has lost rows to others also creates spare rows, more at each loss. Processes that
 // start at once then find free rows instead of competing for one worker ID.
 func (c *claim) fresh() (*lease, error) {
-	passing := c.advanced
-	c.advanced = false
 	number := c.meta.NextWorkerID
 	if c.usedUp() {
 		return nil, nil
@@ -254,7 +252,7 @@ func (c *claim) fresh() (*lease, error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, c.lose(number, passing)
+		return nil, c.lose(number)
 	}
 	if err := c.count(number + 1 + c.createSpares(number+1)); err != nil {
 		l.giveUp()
@@ -292,12 +290,12 @@ const patience = 4
 
 // lose records that another process has created the row of a worker ID. The creator counts it,
 // unless it has ended or is a Fenced assigner. After such a row, lose counts the next ones at once.
-func (c *claim) lose(number int64, passing bool) error {
+func (c *claim) lose(number int64) error {
 	c.raced++
 	if c.stuck != number {
 		c.stuck, c.stuckFor = number, 0
 	}
-	if c.stuckFor++; c.stuckFor < patience && !passing {
+	if c.stuckFor++; c.stuckFor < patience && !c.advanced {
 		return nil
 	}
 	return c.count(number + 1)
@@ -435,8 +433,7 @@ func (c *claim) confirm(l *lease) (*lease, error) {
 		return nil, err
 	}
 	if l.quarantine != nil {
-		c.keep(l)
-		return nil, l.remains(c.status)
+		return nil, c.keep(l, l.remains(c.status))
 	}
 	return l, nil
 }

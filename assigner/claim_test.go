@@ -47,12 +47,84 @@ func TestWhichWorkerIDIsTaken(t *testing.T) {
 		"Leased: a row beyond the layout is not": {Leased, []Row{{WorkerID: 4, Fence: 1}, {WorkerID: 0, Fence: 2000}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newMemStore()
-			s.put(row.rows...)
-			if got := take(t, row.assigner(s, LeaseConfig{})).Grant().WorkerID; got != row.want {
-				t.Errorf("worker %d, want %d", got, row.want)
+			for _, order := range orders {
+				s := newMemStore()
+				s.put(row.rows...)
+				a := row.assigner(s, LeaseConfig{})
+				a.(*leaser).shuffle = order
+				if got := take(t, a).Grant().WorkerID; got != row.want {
+					t.Errorf("worker %d, want %d", got, row.want)
+				}
 			}
 		})
+	}
+}
+
+// orders are orders in which a claim may try rows: as read, and reversed.
+var orders = []func(n int, swap func(i, j int)){
+	func(int, func(int, int)) {},
+	func(n int, swap func(i, j int)) {
+		for i := range n / 2 {
+			swap(i, n-1-i)
+		}
+	},
+}
+
+// Processes that start at once do not all try the row with the lowest fence ahead of the clock.
+func TestFencesInOneWindowAreAlike(t *testing.T) {
+	for want, order := range orders {
+		s := newMemStore()
+		s.put(Row{WorkerID: 0, Fence: memStart + 211}, Row{WorkerID: 1, Fence: memStart + 214})
+		a := clocked(Leased(s, LeaseConfig{}))
+		a.(*leaser).shuffle = order
+		if got := take(t, a).Grant().WorkerID; got != int64(want) {
+			t.Errorf("worker %d, want %d", got, want)
+		}
+	}
+}
+
+func TestAutoTakesSpareRowsFirst(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 1}, Row{WorkerID: 2})
+	s.rows[0] = Row{WorkerID: 0, Version: 1, Token: recoveringPrefix} // created by a recovery
+	for _, order := range orders {
+		s.rows[1] = Row{WorkerID: 1, Version: 1} // never claimed
+		a := clocked(Auto(s, LeaseConfig{}))
+		a.(*leaser).shuffle = order
+		wantGrant(t, take(t, a), 1, 1, 1038)
+		if s.meta.NextWorkerID != 3 {
+			t.Errorf("next worker %d, want 3: none is new", s.meta.NextWorkerID)
+		}
+	}
+	s = newMemStore()
+	s.put(Row{WorkerID: 0}, held(1, 1, "other", 2000))
+	a := clocked(Auto(s, LeaseConfig{}))
+	s.onList = func() error { return errStore }
+	_, err := a.Assign(t.Context(), memDomain())
+	wantError(t, err, errStore, "list the expired rows")
+	s.onList = nil
+	s.onSwap = func(old, next Row, do func() bool) (bool, error) { // another process takes the next new one
+		if old.Version == 0 {
+			s.onSwap = nil
+			s.rows[2] = held(2, 1, "other", 2000)
+			s.pin(3)
+			return false, nil
+		}
+		return do(), nil
+	}
+	wantGrant(t, take(t, a), 3, 1, 1038)
+}
+
+// The counter never passes a worker ID without a row, and no row is claimed that it has not passed.
+func TestAFreeRowIsCountedBeforeItIsTaken(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	s.rows[0] = Row{WorkerID: 0, Version: 1}
+	a := clocked(Leased(s, LeaseConfig{}))
+	a.(*leaser).pause = func(context.Context, int) {}
+	take(t, a)
+	if s.meta.NextWorkerID != 1 {
+		t.Errorf("next worker %d, want 1", s.meta.NextWorkerID)
 	}
 }
 
@@ -160,6 +232,9 @@ func TestACountWithoutAnAnswerWastesNoNumber(t *testing.T) {
 			l, err := a.Assign(t.Context(), memDomain())
 			if !arrives {
 				wantError(t, err, errLostAnswer, "count the worker IDs")
+				if row := s.rows[0]; row.Version != 1 || row.Token != "" || row.Owner != "" || row.Holder != "" || row.Expires.After(s.status.Now) {
+					t.Errorf("row %+v, want an unused one", row)
+				}
 				l, err = a.Assign(t.Context(), memDomain())
 			}
 			if err != nil {
@@ -171,6 +246,48 @@ func TestACountWithoutAnAnswerWastesNoNumber(t *testing.T) {
 				wantGrant(t, l, 0, 1039, 1076) // the row has been created, and is claimed again
 			}
 		})
+	}
+}
+
+// Another process swaps the meta row between the read and the unanswered swap of a claim. Both
+// swaps leave the same version: the tokens tell them apart.
+func TestASwapOfAnotherProcessIsNotTakenForACount(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.onMeta = func(func() bool) (bool, error) {
+		s.onMeta = nil
+		s.put(Row{WorkerID: 0})
+		d := memDomain()
+		d.Prepared++ // a swap of the meta row, and no count
+		takeIn(t, clocked(Leased(s, LeaseConfig{})), d)
+		return false, errLostAnswer
+	}
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, errLostAnswer, "count the worker IDs")
+}
+
+// A store without the right to write the meta row is read once, and not until the context ends.
+func TestAMetaRowThatCannotBeWrittenIsAnError(t *testing.T) {
+	s := newMemStore()
+	calls := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	s.onMeta = func(func() bool) (bool, error) {
+		if calls++; calls == 3 {
+			cancel()
+		}
+		return false, errLostAnswer
+	}
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain())
+	wantError(t, err, errLostAnswer, "write the meta row")
+	s.pin(1)
+	d := memDomain()
+	d.Prepared++
+	_, err = clocked(Leased(s, LeaseConfig{})).Assign(ctx, d)
+	wantError(t, err, errLostAnswer)
+	s.onMeta, s.meta = nil, Meta{}
+	take(t, clocked(Leased(s, LeaseConfig{})))
+	if s.meta.Version != 2 {
+		t.Errorf("meta row %+v, want the version 2: created, and a worker ID counted", s.meta)
 	}
 }
 
@@ -200,7 +317,8 @@ func TestFencedTakesAReleasedNumberOfAnotherOwner(t *testing.T) {
 	if err := take(t, clocked(Fenced(s, 0, "one", LeaseConfig{}))).Release(t.Context(), 1010); err != nil {
 		t.Fatal(err)
 	}
-	wantGrant(t, take(t, clocked(Fenced(s, 0, "two", LeaseConfig{}))), 0, 1039, 1076)
+	d := s.at(memStart - 120) // the clocks were ahead: the row has not expired
+	wantGrant(t, takeIn(t, clocked(Fenced(s, 0, "two", LeaseConfig{})), d), 0, 1039, 1076)
 }
 
 func TestAFenceTooFarAheadIsRefused(t *testing.T) {
@@ -265,6 +383,7 @@ func TestAStoreThatForgetsIsRefusedOrWarnedOf(t *testing.T) {
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrStoreNotDurable, "sync_binlog is 0; read_only is on", "AllowUndurable")
 
+	s.status.Faults = s.status.Faults[:1]
 	var log recorder.Recorder
 	l := take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: log.TextLogger()})))
 	want := Grant{WorkerID: 0, First: 1, Limit: 1038, Guarantee: GuaranteeLossy, Reusable: true}
@@ -301,8 +420,13 @@ func TestAnotherDomainIsRefusedByField(t *testing.T) {
 		mutate(&all)
 		texts = append(texts, text)
 	}
+	before := s.meta
+	all.Prepared++
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), all)
 	wantError(t, err, ErrLayoutMismatch, texts...)
+	if s.meta != before {
+		t.Errorf("meta row %+v, was %+v", s.meta, before)
+	}
 	if n := strings.Count(err.Error(), "correct them here"); n != 1 {
 		t.Errorf("the advice stands %d times in %v, want once", n, err)
 	}
@@ -396,9 +520,14 @@ func TestTheOwnerIsWrittenForPeople(t *testing.T) {
 func TestAClaimEndsWithItsContext(t *testing.T) {
 	s := newMemStore()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) {
-		t.Errorf("err = %v, want context.Canceled", err)
+	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) {
+		cancel()
+		return false, ctx.Err()
+	}
+	for range 2 { // in the middle, and before it begins
+		if _, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "other processes") {
+			t.Errorf("err = %v, want context.Canceled, and no blame", err)
+		}
 	}
 }
 

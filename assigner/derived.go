@@ -124,11 +124,11 @@ func StatefulSet(indexEnv string) Assigner {
 		if err != nil {
 			return 0, err
 		}
-		set, ordinal, ok := cutLast(name, "-")
-		if !ok || set == "" {
+		hyphen := strings.LastIndex(name, "-")
+		if hyphen < 1 {
 			return 0, fmt.Errorf("host name %q, allowed: a name of a StatefulSet's pod, such as ids-0", name)
 		}
-		return decimal(ordinal)
+		return decimal(name[hyphen+1:])
 	}}
 }
 
@@ -175,14 +175,6 @@ func decimal(text string) (int64, error) {
 	return n, nil
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
-}
-
 func hostnameOr(name string) (string, error) {
 	if name != "" {
 		return name, nil
@@ -204,10 +196,7 @@ func addressOr(addr netip.Addr, suits func(netip.Addr) bool) (netip.Addr, error)
 
 func firstAddress(addrs []net.Addr, suits func(netip.Addr) bool) (netip.Addr, error) {
 	for _, a := range addrs {
-		prefix, err := netip.ParsePrefix(a.String())
-		if err != nil {
-			continue
-		}
+		prefix, _ := netip.ParsePrefix(a.String()) // after an error its address is not usable either
 		if ip := prefix.Addr(); ip.IsGlobalUnicast() && suits(ip) {
 			return ip, nil
 		}

@@ -227,6 +227,8 @@ func TestIPv4Suffix(t *testing.T) {
 		{"192.168.161.55", 0, 311, nil},
 		{"192.168.209.55", 16, 209<<8 | 55, nil}, // 16 bits tell them apart
 		{"192.168.161.55", 16, 161<<8 | 55, nil},
+		{"10.0.4.55", 0, 55, nil},
+		{"10.3.2.1", 17, 1<<16 | 2<<8 | 1, nil},
 		{"172.17.0.2", 16, 2, nil}, // as in every container that comes first on its host
 		{"0.0.0.0", 10, 0, nil},
 		{"255.255.255.255", 1, 1, nil},
@@ -312,6 +314,7 @@ func TestStatefulSetByHostName(t *testing.T) {
 		{"ids-3", 3, nil},
 		{"orders-3", 3, nil},
 		{"ids-0", 0, nil},
+		{"a-3", 3, nil},
 		{"my-ids-12", 12, nil},
 		{"ids-131071", 131071, nil},
 		{"ids-131072", 0, assigner.ErrWorkerOutOfRange},

@@ -45,7 +45,7 @@ func (t *terms) look(ctx context.Context) (Status, int64, error) {
 		return status, 0, fmt.Errorf("%w: this host is %v %s the store, allowed: %v either way; correct the clock that is wrong",
 			ErrClockSkew, skew.Abs(), side, t.cfg.MaxSkew)
 	}
-	if behind := status.Seen.Sub(status.Now); !status.Seen.IsZero() && behind > bound {
+	if behind := status.Seen.Sub(status.Now); behind > bound {
 		return status, 0, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+
 			"clock that is wrong, here or on the host that wrote", ErrClockSkew, stamp(status.Seen), stamp(status.Now), behind, t.cfg.MaxSkew)
 	}
@@ -64,10 +64,7 @@ func (t *terms) reach(status Status, delta, span int64) int64 {
 
 // above returns delta + span, but at most most.
 func above(delta, span, most int64) int64 {
-	if delta >= most || span >= most-delta {
-		return most
-	}
-	return delta + span
+	return delta + min(span, most-delta)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -200,7 +200,7 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 		switch {
 		case err == nil:
 			return l, nil
-		case !errors.Is(err, errMoved) || ctx.Err() != nil:
+		case !errors.Is(err, errMoved):
 			return nil, err
 		}
 	}

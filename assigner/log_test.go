@@ -17,14 +17,20 @@ func TestLogRecords(t *testing.T) {
 	var log recorder.Recorder
 	logger := log.TextLogger()
 	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
+	s.others = make(map[string]Meta) // no namespace to warn of
+	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
 	s.others = map[string]Meta{"users": s.meta}
 	s.meta = Meta{}
 	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
+	s.status.Faults = nil
+	take(t, clocked(Leased(s, LeaseConfig{Logger: logger}))) // warns of the namespace alone
 	records := []struct{ message, values, keys string }{
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
 		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`, "namespace, error"},
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
+		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
 		{"assigner: the namespace is new in this store", `store="assigner, namespace \"orders\"" first=0`, "store, first"},
+		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`, "namespace, others"},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`, "namespace, others"},
 	}
 	text, err := os.ReadFile("../docs/OPERATIONS.md")

@@ -28,6 +28,7 @@ type memStore struct {
 	onSwap func(old, next Row, do func() bool) (bool, error)
 	onMeta func(do func() bool) (bool, error)
 	onLoad func() error
+	onList func() error
 }
 
 var errLostAnswer = errors.New("connection reset")
@@ -82,14 +83,19 @@ func (s *memStore) Load(_ context.Context, worker int64) (Row, error) {
 }
 
 func (s *memStore) List(context.Context) ([]Row, error) {
+	if s.onList != nil {
+		if err := s.onList(); err != nil {
+			return nil, err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.list != nil {
 		return s.list, nil
 	}
 	var rows []Row
-	for _, row := range s.rows {
-		rows = append(rows, row)
+	for _, worker := range slices.Sorted(maps.Keys(s.rows)) {
+		rows = append(rows, s.rows[worker])
 	}
 	return rows, nil
 }
@@ -180,9 +186,20 @@ func (s *memStore) delay() (arrive func()) {
 	var swap func() bool
 	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
 		swap, s.onSwap = do, nil
-		return false, errLostAnswer
+		return true, errLostAnswer // an error leaves open whether it took effect
 	}
 	return func() { swap() }
+}
+
+// A metaStore returns an error beside the meta row.
+type metaStore struct {
+	*memStore
+	err error
+}
+
+func (s *metaStore) LoadMeta(ctx context.Context) (Meta, error) {
+	meta, err := s.memStore.LoadMeta(ctx)
+	return meta, cmp.Or(s.err, err)
 }
 
 // clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this
@@ -196,6 +213,10 @@ func clocked(a Assigner) Assigner {
 		case *namedStore:
 			s = store.memStore
 		case *movingStore:
+			s = store.memStore
+		case *metaStore:
+			s = store.memStore
+		case creatingStore:
 			s = store.memStore
 		default:
 			return a

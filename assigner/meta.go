@@ -91,7 +91,7 @@ func (c *claim) swapMeta(next Meta) (bool, error) {
 }
 
 // trySwapMeta is swapMeta without reading the meta row again when another process was faster. If
-// the answer is lost, it compares the stored row with next.
+// the answer is lost, it compares the stored row with next, and may return false for its own swap.
 func (c *claim) trySwapMeta(next Meta) (bool, error) {
 	next.Version++
 	next.Token = rand.Text()
@@ -101,7 +101,6 @@ func (c *claim) trySwapMeta(next Meta) (bool, error) {
 		if err != nil || !found.Same(next) {
 			return false, errors.Join(errSwap, err)
 		}
-		ok = true
 	}
 	if ok {
 		c.meta = next

@@ -5,6 +5,17 @@ import (
 	"testing"
 )
 
+func TestTheCharactersOfANamespace(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"azAZ09._-": true, strings.Repeat("n", 64): true, strings.Repeat("n", 65): false, "": false,
+		"`": false, "{": false, "@": false, "[": false, "/": false, ":": false, ",": false, "\u00e9": false,
+	} {
+		if err := CheckNamespace(name); (err == nil) != ok {
+			t.Errorf("CheckNamespace(%q) = %v, want it allowed: %v", name, err, ok)
+		}
+	}
+}
+
 func TestTwinsAreRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, other string

@@ -152,17 +152,25 @@ func TestErrorsThatPassSaySo(t *testing.T) {
 func TestAQuarantineCoversTheLargestPrepared(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A"
-	large := memDomain()
-	large.Prepared = 500
+	small, large := memDomain(), memDomain()
+	small.Prepared, large.Prepared = 1, 500
+	if err := takeIn(t, clocked(Leased(s, LeaseConfig{})), small).Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
 	l := takeIn(t, clocked(Leased(s, LeaseConfig{})), large)
 	if err := l.Release(t.Context(), 0); err != nil || s.meta.Prepared != 500 {
 		t.Fatalf("Release: %v; meta %+v, want Prepared 500", err, s.meta)
 	}
 	s.status.Identity = "B"
-	small := memDomain()
-	small.Prepared = 1
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), small)
-	wantRetry(t, err, (2*30+500+500+500+1+60)*time.Second)
+	a := clocked(Leased(s, LeaseConfig{}))
+	_, err := a.Assign(t.Context(), small)
+	const isolation = 2*30 + 500 + 500 + 500 + 1 + 60
+	wantRetry(t, err, isolation*time.Second)
+	d := s.at(memStart + isolation)
+	d.Prepared = 500
+	if g := takeIn(t, a, d).Grant(); g.Limit < g.First+500 {
+		t.Errorf("grant %+v, want it to cover the prepared deltas", g)
+	}
 }
 
 func TestNamespacesThatDifferInCaseOnlyAreRefused(t *testing.T) {
@@ -205,6 +213,7 @@ func TestTheFirstWorkerIDBoundsANamespace(t *testing.T) {
 	wantError(t, err, ErrLayoutMismatch, "FirstWorkerID 2 in the store, here 0")
 	_, err = clocked(Fenced(s, 1, "host", cfg)).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
+	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: 3}))), 3, 1, 1038)
 	for _, first := range []int64{-1, 4} {
 		_, err = clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: first})).Assign(t.Context(), memDomain())
 		wantError(t, err, nil, "FirstWorkerID")
@@ -243,18 +252,41 @@ func TestManyFirstStartsAtOnce(t *testing.T) {
 func TestAStartThatDoesNotMakeItNamesTheCause(t *testing.T) {
 	s := newMemStore()
 	ctx, cancel := context.WithCancel(t.Context())
-	rounds := 0
-	s.onSwap = func(_, next Row, _ func() bool) (bool, error) { // another process is always faster
+	s.onSwap = func(_, next Row, _ func() bool) (bool, error) { // another process is faster
 		s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
-		if rounds++; rounds == 3 {
-			cancel()
-		}
+		cancel()
 		return false, nil
 	}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain())
-	wantError(t, err, context.Canceled, "3 rows", "start fewer at once", "AssignTimeout")
+	wantError(t, err, context.Canceled, "1 rows", "start fewer at once", "AssignTimeout")
 	if strings.Contains(err.Error(), "exhausted") {
 		t.Error(err)
+	}
+}
+
+// A claim that has lost rows may succeed as its time ends, and may fail for another reason.
+func TestLostRowsAreNotBlamedForOtherEnds(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0}, Row{WorkerID: 1}, Row{WorkerID: 2}, Row{WorkerID: 3})
+	ctx, cancel := context.WithCancel(t.Context())
+	swaps, end := 0, func(do func() bool) (bool, error) { return false, errStore }
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		if swaps++; swaps%2 == 1 {
+			return false, nil
+		}
+		return end(do)
+	}
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain())
+	wantError(t, err, errStore)
+	if strings.Contains(err.Error(), "other processes") {
+		t.Errorf("%v: want no blame", err)
+	}
+	end = func(do func() bool) (bool, error) {
+		cancel()
+		return do(), nil
+	}
+	if l, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain()); l == nil || err != nil {
+		t.Errorf("Assign = %v, %v, want a lease", l, err)
 	}
 }
 
@@ -264,17 +296,127 @@ func TestTheCounterPassesRowsOfFenced(t *testing.T) {
 	s := newMemStore()
 	d := memDomain()
 	d.Layout.WorkerBits, d.Layout.DatacenterBits, d.DatacenterID = 12, 0, 0
-	for worker := range int64(2000) {
+	for worker := range int64(300) {
 		s.rows[worker] = held(worker, 1, "occupied", 5000)
 	}
 	a := clocked(Leased(s, LeaseConfig{}))
-	pauses := 0
+	pauses, swaps := 0, 0
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		swaps++
+		return do(), nil
+	}
 	a.(*leaser).pause = func(context.Context, int) { pauses++ }
 	l, err := a.Assign(t.Context(), d)
-	if err != nil || l.Grant().WorkerID != 2000 {
-		t.Fatalf("Assign = %+v, %v, want worker 2000", l, err)
+	if err != nil || l.Grant().WorkerID != 300 {
+		t.Fatalf("Assign = %+v, %v, want worker 300", l, err)
 	}
-	if len(s.rows) != 2001 || s.meta.NextWorkerID != 2001 || pauses >= patience {
-		t.Errorf("%d rows, %d counted, %d pauses; want 2001, and fewer than %d", len(s.rows), s.meta.NextWorkerID, pauses, patience)
+	if len(s.rows) != 301 || s.meta.NextWorkerID != 301 || pauses != patience-1 || swaps != 300+patience {
+		t.Errorf("%d rows, %d counted, %d pauses, %d swaps; want 301, %d and %d", len(s.rows), s.meta.NextWorkerID, pauses, swaps, patience-1, 300+patience)
 	}
+}
+
+// A claim creates rows for others as it loses worker IDs to processes that start at the same time.
+func TestALoserCreatesSpareRows(t *testing.T) {
+	for name, row := range map[string]struct {
+		create bool // in one operation
+		losses []int64
+	}{
+		"one by one":       {false, []int64{0, 8, 16, 24, 32, 32}},
+		"in one operation": {true, []int64{0, 64, 256, 256}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for losses, spare := range row.losses {
+				s := newMemStore()
+				var store Store = s
+				if row.create {
+					store = creatingStore{s, t}
+				}
+				d := memDomain()
+				d.Layout = bitsalloc.Default()
+				a := clocked(Leased(store, LeaseConfig{}))
+				a.(*leaser).pause = func(context.Context, int) {}
+				lost := 0
+				s.onSwap = func(_, next Row, do func() bool) (bool, error) {
+					if next.Token != "" && lost < losses {
+						lost++
+						s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
+						s.meta.NextWorkerID = next.WorkerID + 1
+						return false, nil
+					}
+					return do(), nil
+				}
+				l := takeIn(t, a, d)
+				for worker := l.Grant().WorkerID + 1; worker < s.meta.NextWorkerID; worker++ {
+					if got, want := s.rows[worker], (Row{WorkerID: worker, Version: 1, Expires: memTime(memStart - 60)}); got != want {
+						t.Errorf("row %+v, want %+v", got, want)
+					}
+				}
+				if w := l.Grant().WorkerID; w != int64(losses) || s.meta.NextWorkerID != w+1+spare || int64(len(s.rows)) != w+1+spare {
+					t.Errorf("worker %d after %d losses, %d counted, %d rows; want %d spare ones", w, losses, s.meta.NextWorkerID, len(s.rows), spare)
+				}
+			}
+		})
+	}
+}
+
+// Rows that may be missing are not counted: no worker ID is burnt.
+func TestSpareRowsThatAreNotCreatedAreNotCounted(t *testing.T) {
+	for name, row := range map[string]struct {
+		open  func(*memStore) Store
+		spare int64
+	}{
+		"one by one":       {func(s *memStore) Store { return s }, 2},
+		"in one operation": {func(s *memStore) Store { return creatingStore{s, t} }, 0},
+	} {
+		s := newMemStore()
+		d := memDomain()
+		d.Layout = bitsalloc.Default()
+		a := clocked(Leased(row.open(s), LeaseConfig{}))
+		a.(*leaser).pause = func(context.Context, int) {}
+		s.onSwap = func(_, next Row, do func() bool) (bool, error) {
+			switch {
+			case next.WorkerID == 0:
+				s.rows[0] = held(0, 1, "other", 2000)
+				s.meta.NextWorkerID = 1
+				return false, nil
+			case next.WorkerID == 4:
+				return false, errStore
+			}
+			return do(), nil
+		}
+		if w := takeIn(t, a, d).Grant().WorkerID; w != 1 || s.meta.NextWorkerID != 2+row.spare {
+			t.Errorf("%s: worker %d, next %d, want 1 and %d", name, w, s.meta.NextWorkerID, 2+row.spare)
+		}
+	}
+}
+
+// The only free row is lost to a process that ends at once: the next try finds it free again.
+func TestALostRowIsTriedAgain(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0}, held(1, 1, "b", 2000), held(2, 1, "c", 2000), held(3, 1, "d", 2000))
+	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) {
+		s.onSwap = nil
+		return false, nil
+	}
+	a := clocked(Leased(s, LeaseConfig{}))
+	a.(*leaser).pause = func(context.Context, int) {}
+	wantGrant(t, take(t, a), 0, 1, 1038)
+}
+
+// A creatingStore creates rows in one operation.
+type creatingStore struct {
+	*memStore
+	*testing.T
+}
+
+func (s creatingStore) CreateFree(ctx context.Context, rows []Row, ttl time.Duration) error {
+	if len(rows) == 0 {
+		s.Error("CreateFree of no rows")
+	}
+	for _, row := range rows {
+		if _, err := s.Swap(ctx, Row{}, row, ttl); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -92,26 +92,26 @@ func (l *lease) remains(status Status) error {
 }
 
 // keep stores a lease in quarantine for a later call of Assign, ordered by the end of the
-// quarantine.
-func (c *claim) keep(l *lease) {
+// quarantine, and returns err. The caller does not use the lease any more: another call may have
+// it.
+func (c *claim) keep(l *lease, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, l)
 	slices.SortStableFunc(c.waiting, func(a, b *lease) int { return a.quarantine.until.Compare(b.quarantine.until) })
+	return err
 }
 
-// pick removes and returns the first kept lease of the claim's domain, or nil.
+// pick removes and returns the first kept lease, or nil. All kept leases have the domain of the
+// claim: loadMeta has compared it with the domain of the namespace.
 func (c *claim) pick() *lease {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.waiting, func(l *lease) bool {
-		return l.domain.Layout == c.domain.Layout && l.domain.Epoch.Equal(c.domain.Epoch) && l.domain.DatacenterID == c.domain.DatacenterID
-	})
-	if i < 0 {
+	if len(c.waiting) == 0 {
 		return nil
 	}
-	l := c.waiting[i]
-	c.waiting = slices.Delete(c.waiting, i, i+1)
+	l := c.waiting[0]
+	c.waiting = slices.Delete(c.waiting, 0, 1)
 	l.terms = c.terms
 	return l
 }
@@ -121,8 +121,7 @@ func (c *claim) pick() *lease {
 func (c *claim) resume() (*lease, error) {
 	for l := c.pick(); l != nil; l = c.pick() {
 		if l.quarantine.remaining(c.status, c.clock()) > 0 {
-			c.keep(l)
-			return nil, l.remains(c.status)
+			return nil, c.keep(l, l.remains(c.status))
 		}
 		from := max(l.first, c.now)
 		switch err := l.Renew(c.ctx, from, from+c.domain.Prepared); {
@@ -132,8 +131,7 @@ func (c *claim) resume() (*lease, error) {
 			c.enter(l)
 			return l, nil
 		case !errors.Is(err, ErrWorkerRowLost):
-			c.keep(l)
-			return nil, err
+			return nil, c.keep(l, err)
 		}
 		// It has expired meanwhile, and another process has the row.
 	}

@@ -3,6 +3,7 @@ package assigner
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 )
@@ -93,10 +94,96 @@ func TestALossyStoreGivesNothingToAnotherProcessOfTheSameOwnerBeforeItsRowExpire
 	s := newMemStore()
 	s.status.Lossy = true
 	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 90*time.Second)
+	d := memDomain()
+	d.Registered = true
+	a := clocked(Fenced(s, 1, "orders-1", LeaseConfig{}))
+	if _, err := a.Assign(t.Context(), d); !errors.Is(err, ErrQuarantined) {
+		t.Errorf("Assign = %v, want ErrQuarantined", err)
+	}
 	row := s.rows[2]
 	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 150*time.Second)
 	if s.rows[2] != row {
 		t.Errorf("row %+v, was %+v", s.rows[2], row)
+	}
+	late := s.at(memStart + 90)
+	late.Registered = true
+	mine := takeIn(t, a, late)
+	_, err := clocked(Fenced(s, 1, "orders-1", LeaseConfig{})).Assign(t.Context(), late)
+	wantError(t, err, ErrWorkerInUse, "a generator of this process")
+	if err := mine.Renew(t.Context(), 0, 0); err != nil {
+		t.Errorf("Renew: %v", err)
+	}
+	mine.(Abandoner).Abandon()
+}
+
+// Time that passes during a claim counts as part of the quarantine that the answer gives.
+func TestAQuarantineBeginsAtTheEndOfAClaim(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		defer func() { s.status.Now = memTime(memStart + 5) }()
+		return do(), nil
+	}
+	a := clocked(Leased(s, LeaseConfig{}))
+	wantQuarantine(t, a, 0, 90*time.Second)
+	start := a.(*leaser).clock()
+	a.(*leaser).clock = func() instant { return instant{start.mono + 10*time.Second, start.wall.Add(time.Hour)} }
+	s.at(memStart + 60)
+	wantQuarantine(t, a, 0, 80*time.Second) // the machine was suspended
+}
+
+// A lossy store bounds grants by its own clock, so that its quarantine does not bound the lead.
+func TestAFenceOnALossyStoreMayBeFarAhead(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0, Fence: memStart + 3600})
+	s.status.Lossy, s.status.Identity = true, "A"
+	wantQuarantine(t, clocked(Leased(s, LeaseConfig{})), 0, 90*time.Second)
+}
+
+// A lease that is not renewed at the end of its quarantine is kept for the next call.
+func TestAQuarantineOutlastsAFailureOfTheStore(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	a := clocked(Leased(s, LeaseConfig{}))
+	wantQuarantine(t, a, 0, 90*time.Second)
+	d := s.at(memStart + 90)
+	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return false, errStore }
+	_, err := a.Assign(t.Context(), d)
+	wantError(t, err, errStore)
+	s.onSwap = nil
+	if g := takeIn(t, a, d).Grant(); g.WorkerID != 0 {
+		t.Errorf("grant %+v, want worker 0", g)
+	}
+}
+
+// Generators that share an assigner may wait at the same time. The first quarantine to end is the
+// first to be tried.
+func TestQuarantinesAreOrderedByTheirEnd(t *testing.T) {
+	s := newMemStore()
+	s.status.Lossy = true
+	a := clocked(Leased(s, LeaseConfig{}))
+	wantQuarantine(t, a, 0, 90*time.Second)
+	first := a.(*leaser).waiting
+	a.(*leaser).waiting = nil // another generator has found none waiting
+	s.status.Now = memTime(memStart + 10)
+	wantQuarantine(t, a, 1, 90*time.Second)
+	a.(*leaser).waiting = append(a.(*leaser).waiting, first...)
+	wantQuarantine(t, a, 1, 90*time.Second)
+	wantQuarantine(t, a, 0, 80*time.Second)
+	wantQuarantine(t, a, 0, 80*time.Second)
+}
+
+// The fence of the namespace is raised for the server on which the quarantine was.
+func TestAQuarantineDoesNotClearALaterServer(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.meta.Identity, s.status.Identity = "A", "B"
+	a := clocked(Auto(s, LeaseConfig{}))
+	wantQuarantine(t, a, 1, 197*time.Second)
+	s.status.Identity = "C"
+	takeIn(t, a, s.at(memStart+197))
+	if s.meta.Identity != "A" || s.meta.Fence != 0 {
+		t.Errorf("meta %+v, want it as it was: C may lack commits, too", s.meta)
 	}
 }
 
@@ -126,6 +213,11 @@ func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+198 {
 		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+198)
 	}
+	if err := l.Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	s.status.Identity = "" // a server without an identity is never replaced
+	takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+197))
 }
 
 func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
@@ -199,7 +291,16 @@ func (m *movingStore) Status(ctx context.Context) (Status, error) {
 func TestAServerThatChangesDuringACall(t *testing.T) {
 	s := &movingStore{newMemStore(), 1}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrQuarantined, `"A"`, `"B"`) // the claim begins again, on the other server
+	wantError(t, err, ErrQuarantined, `"A"`, `"B"`, "worker 0") // the claim begins again, on the other server
+
+	s = &movingStore{newMemStore(), 1}
+	s.put(Row{WorkerID: 0, Identity: "A"}, Row{WorkerID: 1, Identity: "A", Fence: memStart + 20})
+	s.meta.Identity = "A"
+	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrQuarantined, "worker ")
+	if held := slices.DeleteFunc([]Row{s.rows[0], s.rows[1]}, Row.Free); len(held) != 1 {
+		t.Errorf("%d rows held, want the quarantined one alone", len(held))
+	}
 
 	s = &movingStore{newMemStore(), 3}
 	l := take(t, clocked(Fenced(s, 0, "orders-0", LeaseConfig{})))
@@ -225,5 +326,39 @@ func TestQuarantinesOfOneAssignerAreToldApart(t *testing.T) {
 	_, err := a.Assign(t.Context(), s.at(memStart+90))
 	if q, ok := errors.AsType[*QuarantineError](err); !ok || q.WorkerID != 1 || q.Remaining != 90*time.Second {
 		t.Errorf("Assign = %v, want worker 1 in quarantine", err)
+	}
+}
+
+// A fence at the bound of the store's clock cannot be raised: a renewal then changes the expiry
+// alone.
+func TestARenewalAtTheBoundOfALossyStore(t *testing.T) {
+	s, l := lossyLease(t)
+	limit := l.Grant().Limit
+	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return false, nil }
+	wantError(t, l.Renew(t.Context(), limit, limit+1000), nil, "the store refuses the swap")
+	s.lose(1) // the row looks the same whether it took effect or not
+	renewed := l.(*lease).renewed
+	s.at(memStart + 3630) // no time has passed
+	if err := l.Renew(t.Context(), limit, limit+1000); err != nil || l.(*lease).renewed != renewed {
+		t.Errorf("Renew: %v; renewed %v, want %v", err, l.(*lease).renewed, renewed)
+	}
+	s.at(memStart + 3640)
+	s.lose(1) // its answer is lost, and the fence is below the wanted delta
+	if err := l.Renew(t.Context(), limit, limit+1000); err != nil || l.Grant().Limit != limit+10 {
+		t.Errorf("Renew: %v; grant %+v, want the limit %d", err, l.Grant(), limit+10)
+	}
+}
+
+// A swap took effect late, and the store's clock has gone back since: the fence stays.
+func TestALossyFenceIsNotLowered(t *testing.T) {
+	s, l := lossyLease(t)
+	limit := l.Grant().Limit
+	s.at(memStart + 3650)
+	arrive := s.delay()
+	wantError(t, l.Renew(t.Context(), limit, limit+1000), errLostAnswer)
+	arrive()
+	s.at(memStart + 3640)
+	if err := l.Renew(t.Context(), limit, limit+1000); err != nil || s.rows[0].Fence != limit+20 || l.Grant().Limit != limit+20 {
+		t.Errorf("Renew: %v; row %+v, grant %+v, want the fence %d", err, s.rows[0], l.Grant(), limit+20)
 	}
 }

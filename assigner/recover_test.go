@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,106 @@ func TestRecoverRefuses(t *testing.T) {
 	s.lose(1)
 	s.put(Row{WorkerID: 0, Fence: 1})
 	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer, "row 0")
+	s.onList = func() error { return errStore }
+	wantError(t, Recover(t.Context(), s, time.Hour), errStore, "list the rows")
+	s.pin(1)
+	s.onMeta = func(func() bool) (bool, error) { return false, errLostAnswer }
+	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer, "the meta row")
+}
+
+// A claim that swaps the meta row first does not keep a recovery from its fence.
+func TestARecoveryThatLosesTheMetaRowReadsItAgain(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.onMeta = func(do func() bool) (bool, error) {
+		s.onMeta = nil
+		s.meta.Version, s.meta.NextWorkerID = 2, 2
+		return do(), nil
+	}
+	if err := Recover(t.Context(), s, time.Hour); err != nil || s.meta.Fence != memStart+3600 || len(s.rows) != 2 {
+		t.Errorf("Recover: %v; meta %+v, rows %v", err, s.meta, s.rows)
+	}
+}
+
+func TestTheEndOfARecovery(t *testing.T) {
+	for name, row := range map[string]struct {
+		token string // found in the meta row, if the swap was not made
+		swap  error
+		load  error
+		want  string
+	}{
+		"not answered":                    {"", errLostAnswer, nil, "connection reset"},
+		"of an earlier call":              {"ended", nil, nil, ""},
+		"beside another recovery":         {recoveringPrefix + "2", nil, nil, "another recovery has begun"},
+		"and cannot be read":              {"ended", nil, errStore, "no answer"},
+		"and overlaps another source":     {"ended", nil, ErrWorkerOverlap, ""},
+		"and overlaps, beside a recovery": {recoveringPrefix + "2", nil, ErrWorkerOverlap, "another recovery has begun"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &metaStore{memStore: newMemStore()}
+			s.pin(1)
+			s.onMeta = func(do func() bool) (bool, error) {
+				s.onMeta = func(func() bool) (bool, error) {
+					s.meta.Token, s.meta.Version, s.err = row.token, 9, row.load
+					return false, row.swap
+				}
+				return do(), nil
+			}
+			err := Recover(t.Context(), s, time.Hour)
+			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+				t.Errorf("Recover = %v, want %q", err, row.want)
+			}
+		})
+	}
+}
+
+// Two sources of worker IDs in one database keep new claims out, and neither a recovery nor the
+// holders.
+func TestAnOverlapKeepsOnlyClaimsOut(t *testing.T) {
+	s := &metaStore{newMemStore(), ErrWorkerOverlap}
+	s.pin(1)
+	if err := Recover(t.Context(), s, time.Hour); err != nil {
+		t.Errorf("Recover: %v", err)
+	}
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkerOverlap)
+	s.err = nil
+	l := take(t, clocked(Leased(s, LeaseConfig{})))
+	s.err = ErrWorkerOverlap
+	if err := l.Renew(t.Context(), 0, 0); err != nil {
+		t.Errorf("Renew: %v", err)
+	}
+	clear(s.rows)
+	wantError(t, l.Renew(t.Context(), 0, 0), ErrWorkerRowMissing)
+}
+
+// A server that is replaced after an interrupted recovery may lack a part of it.
+func TestARecoveryOfAnotherServerBeginsAnew(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0, Fence: 5000})
+	s.status.Identity = "A"
+	s.onMeta = func(do func() bool) (bool, error) {
+		s.onMeta = func(func() bool) (bool, error) { return false, errLostAnswer }
+		return do(), nil
+	}
+	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer)
+	s.onMeta, s.status.Identity = nil, "B"
+	if err := Recover(t.Context(), s, time.Hour); err != nil || s.meta.Identity != "B" || s.rows[0].Identity != "B" || s.rows[0].Fence != 5000+2*3600 {
+		t.Errorf("Recover: %v; meta %+v, row %+v", err, s.meta, s.rows[0])
+	}
+}
+
+// A recovery with no lead leaves a fence that is ahead of the clock, and is seen all the same.
+func TestAClaimDuringARecoveryIsNotUsed(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	s.meta.Fence = memStart + 60
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+		s.meta.Version, s.meta.Token = 2, recoveringPrefix+"1"
+		return do(), nil
+	}
+	_, err := clocked(Fenced(s, 3, "orders-3", LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, nil, "a recovery of the namespace is not finished")
 }
 
 // A claim that read the meta row before a recovery, and creates its row after it, starts again.
@@ -95,7 +196,7 @@ func TestARowCreatedAcrossARecoveryIsNotUsed(t *testing.T) {
 func TestRecoverRoundsItsLeadUp(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: 1})
-	if err := Recover(t.Context(), s, 1500*time.Millisecond); err != nil || s.rows[0].Fence != memStart+2 {
+	if err := Recover(t.Context(), s, time.Second+1); err != nil || s.rows[0].Fence != memStart+2 {
 		t.Errorf("Recover: %v; fence %d, want %d", err, s.rows[0].Fence, memStart+2)
 	}
 }
@@ -147,8 +248,15 @@ func TestARecoveryGivesDeletedRowsBack(t *testing.T) {
 	s.pin(4) // rows 1 to 3 are gone
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkersExhausted)
-	if err := Recover(t.Context(), s, time.Hour); err != nil {
-		t.Fatal(err)
+	var created []int64
+	s.onSwap = func(old, next Row, do func() bool) (bool, error) {
+		if old.Version == 0 && next.Version == 1 {
+			created = append(created, next.WorkerID)
+		}
+		return do(), nil
+	}
+	if err := Recover(t.Context(), s, time.Hour); err != nil || !slices.Equal(created, []int64{1, 2, 3}) {
+		t.Fatalf("Recover: %v; rows %v created, want 1 to 3", err, created)
 	}
 	for range 4 {
 		if g := take(t, clocked(Leased(s, LeaseConfig{}))).Grant(); g.First != memStart+3601 {

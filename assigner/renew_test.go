@@ -87,6 +87,18 @@ func TestAStartAheadOfTheClockIsNoDemand(t *testing.T) {
 func TestARenewalCoversWhatWasUsed(t *testing.T) {
 	h := newTenant(t)
 	h.at(1100).limit(1100, 1000, 1160)
+	h.at(1200).limit(1100, 1000, 1260) // an idle generator goes on from the clock
+}
+
+// A generator that is ahead of the clock by the deltas that it prepares has no demand beyond that.
+func TestPreparedDeltasAreNoDemand(t *testing.T) {
+	h := newTenant(t)
+	h.at(1010).limit(0, 0, 1070)
+	h.at(1020).limit(1028, 1028, 1088)
+}
+
+func TestDemandIsSeenWithinASecond(t *testing.T) {
+	newTenant(t).at(1001).limit(1010, 1010, 1130) // two deltas in a unit: the window doubles
 }
 
 // The generator may have run ahead on another worker ID before.
@@ -199,6 +211,10 @@ func TestALeaseEndsWhen(t *testing.T) {
 		"the row was reset and has grown back": {
 			func(s *memStore) { r := s.rows[0]; r.Token = "U"; s.put(r) },
 			ErrFenceRegressed, []string{"version 2 belongs to", "went back"},
+		},
+		"a copy of the process has released the row": {
+			func(s *memStore) { r := s.rows[0]; r.Token = ""; s.put(r) },
+			ErrWorkerRowLost, []string{"taken over"},
 		},
 		"somebody has raised the fence": {
 			func(s *memStore) { r := s.rows[0]; r.Fence += 1000; s.put(r) },

@@ -23,6 +23,15 @@ func TestRevokeTakesARowFromItsHolder(t *testing.T) {
 	if err != nil || again != got {
 		t.Errorf("a second Revoke = %+v, %v, want %+v as it was", again, err, got)
 	}
+	s.put(held(3, 700, "a", memStart-1))
+	if late, err := Revoke(t.Context(), s, 3); err != nil || late != s.rows[3] || !late.Expires.Equal(memTime(memStart)) {
+		t.Errorf("Revoke of an expired row = %+v, %v, want it offered at once, as in the store: %+v", late, err, s.rows[3])
+	}
+	recovered := Row{WorkerID: 0, Version: 2, Token: recoveringPrefix, Owner: "a"}
+	s.put(recovered)
+	if free, err := Revoke(t.Context(), s, 0); err != nil || free != recovered {
+		t.Errorf("Revoke of a recovered row = %+v, %v, want it as it was", free, err)
+	}
 	s.put(Row{WorkerID: 1, Version: 5, Fence: 3})
 	if free, err := Revoke(t.Context(), s, 1); err != nil || free.Version != 5 || free.Token != "" {
 		t.Errorf("Revoke of a free row = %+v, %v, want it as it was", free, err)
@@ -108,7 +117,7 @@ func TestRevokeThatIsNotAnswered(t *testing.T) {
 		t.Errorf("Revoke = %+v, %v; row %+v", got, err, s.rows[0])
 	}
 	s.put(held(1, 700, "b", memStart+60))
-	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return false, errLostAnswer }
+	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return true, errLostAnswer } // an error leaves it open
 	_, err := Revoke(t.Context(), s, 1)
 	wantError(t, err, errLostAnswer, "row 1")
 	s.onLoad = func() error { return errStore }

@@ -18,13 +18,13 @@ const yieldAfter = 2
 
 // lostTo counts a loss of the row to another process of the same owner.
 func (a *leaser) lostTo(found Row) {
-	if !a.atOnce || found.Owner != a.cfg.Owner {
+	if found.Owner != a.cfg.Owner {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.clock()
-	if a.rival.losses > 0 && now.longest(a.rival.last) > rivalWindows*a.cfg.Window {
+	if now.longest(a.rival.last) > rivalWindows*a.cfg.Window {
 		a.rival.losses = 0
 	}
 	a.rival.losses++

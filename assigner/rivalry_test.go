@@ -1,9 +1,13 @@
 package assigner
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // Two live processes of one owner: each takes the row from the other, until one of them has lost it
@@ -33,7 +37,10 @@ func TestTheSecondLossToTheSameOwnerMakesItYield(t *testing.T) {
 	if err := theirs.Release(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	take(t, first) // the rival has gone
+	mine = take(t, first) // the rival has gone
+	take(t, second)
+	wantError(t, mine.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost)
+	take(t, first) // a first loss again
 }
 
 func TestLossesFarApartDoNotCountTogether(t *testing.T) {
@@ -46,6 +53,29 @@ func TestLossesFarApartDoNotCountTogether(t *testing.T) {
 		wantError(t, mine.Renew(t.Context(), d.Now(), d.Now()), ErrWorkerRowLost)
 		if err := other.Release(t.Context(), 0); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestLossesWithinFourWindowsCountTogether(t *testing.T) {
+	for gap, yields := range map[int64]bool{120: true, 121: false} {
+		s := newMemStore()
+		now, d := int64(memStart), memDomain()
+		d.Now = func() int64 { return now }
+		open := func() Assigner { return clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})) }
+		first, second := open(), open()
+		mine := takeIn(t, first, d)
+		for _, after := range []int64{0, gap} {
+			now += after
+			s.status.Now = memTime(now)
+			takeIn(t, second, d)
+			wantError(t, mine.Renew(t.Context(), now, now), ErrWorkerRowLost)
+			if after == 0 {
+				mine = takeIn(t, first, d)
+			}
+		}
+		if _, err := first.Assign(t.Context(), d); errors.Is(err, ErrWorkerInUse) != yields {
+			t.Errorf("after two losses %d s apart Assign = %v; want it to yield: %v", gap, err, yields)
 		}
 	}
 }
@@ -81,10 +111,67 @@ func TestASecondFencedGeneratorOfOneProcessIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Assign after Release: %v", err)
 	}
+	take(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{}))) // its caller is not registered
+	third.(Abandoner).Abandon()
+	take(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})))
+	if third, err = assign(); err != nil {
+		t.Errorf("Assign after a lease that is not registered: %v", err)
+	}
 	third.(Abandoner).Abandon()
 	// Another namespace has other rows.
 	other := newMemStore()
 	if _, err := clocked(Fenced(other, 2, "orders-2", LeaseConfig{})).Assign(t.Context(), d); err != nil {
 		t.Errorf("Assign in another namespace: %v", err)
+	}
+}
+
+// Goroutines that share an assigner take grants that have no delta in common.
+func TestGeneratorsShareAnAssigner(t *testing.T) {
+	fenced := func(s Store) Assigner { return Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}) }
+	for name, row := range map[string]struct {
+		open              func(Store) Assigner
+		lossy, registered bool
+	}{
+		"Leased":             {open: func(s Store) Assigner { return Leased(s, LeaseConfig{}) }, lossy: true},
+		"Fenced":             {open: fenced},
+		"Fenced, registered": {open: fenced, registered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.status.Lossy = row.lossy
+			a := clocked(row.open(s))
+			a.(*leaser).pause = func(context.Context, int) {}
+			d := memDomain()
+			d.Registered = row.registered
+			var mu sync.Mutex
+			firsts := make(map[int64]bool)
+			together.Run(4, func(int) {
+				for range 50 {
+					l, err := a.Assign(t.Context(), d)
+					if err != nil {
+						if !errors.Is(err, ErrWorkerInUse) && !errors.Is(err, ErrQuarantined) && !errors.Is(err, ErrWorkersExhausted) {
+							t.Error(err)
+						}
+						continue
+					}
+					mu.Lock()
+					if first := l.Grant().First; firsts[first] {
+						t.Errorf("two grants begin at %d", first)
+					} else {
+						firsts[first] = true
+					}
+					mu.Unlock()
+					if err := l.Renew(t.Context(), 0, 0); err != nil && !errors.Is(err, ErrWorkerRowLost) {
+						t.Error(err)
+					}
+					if err := l.Release(t.Context(), 0); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			if len(firsts) == 0 && !row.lossy {
+				t.Error("no lease was taken")
+			}
+		})
 	}
 }

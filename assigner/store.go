@@ -134,8 +134,9 @@ func (m Meta) Same(other Meta) bool { return m.Version == other.Version && m.Tok
 // from its holder by Recover.
 func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, recoveringPrefix) }
 
-// unused reports whether the row was created as a spare and never claimed.
-func (r Row) unused() bool { return r.Version == 1 && r.Token == "" && r.Owner == "" }
+// unused reports whether the row was created as a spare and never claimed: every claim has an
+// owner.
+func (r Row) unused() bool { return r.Token == "" && r.Owner == "" }
 
 // Same reports whether r and other have the same version, fence and token. A swap from r then
 // succeeds on other.

@@ -161,10 +161,11 @@ func (a *Allocator) Time(delta int64) time.Time { return a.instant(uint64(max(de
 
 func (a *Allocator) instant(units uint64) time.Time {
 	hi, ms := bits.Mul64(units, uint64(a.unitMs))
-	if end := uint64(endOfTime.UnixMilli() - a.epochMs); hi != 0 || ms >= end {
+	if hi != 0 {
 		return endOfTime
 	}
-	return time.UnixMilli(a.epochMs + int64(ms)).UTC()
+	end := endOfTime.UnixMilli() - a.epochMs
+	return time.UnixMilli(a.epochMs + int64(min(ms, uint64(end)))).UTC()
 }
 
 // Expires returns the end of the last unit: the instant at which a generator that keeps pace with

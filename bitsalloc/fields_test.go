@@ -61,8 +61,8 @@ func TestFieldsJSONKeepsTheKeysOfTheOriginalAsStrings(t *testing.T) {
 }
 
 func TestFieldsJSONKeepsMilliseconds(t *testing.T) {
-	a := mustNew(t, bitsalloc.Snowflake(), time.Time{})
-	id, err := a.Allocate(1007, 0, 1023, 4095)
+	a := mustNew(t, bitsalloc.Layout{DeltaBits: 41, DatacenterBits: 5, WorkerBits: 5, SequenceBits: 12, Unit: time.Millisecond}, time.Time{})
+	id, err := a.Allocate(1007, 31, 30, 4095)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestFieldsJSONKeepsMilliseconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := json.Marshal(&f)
-	want := `{"UID":"4227858431","timestamp":"2026-01-01T00:00:01.007Z","datacenterId":"0","workerId":"1023","sequence":"4095"}`
+	want := `{"UID":"4227854335","timestamp":"2026-01-01T00:00:01.007Z","datacenterId":"31","workerId":"30","sequence":"4095"}`
 	if string(got) != want || err != nil {
 		t.Errorf("JSON\n%s, %v\nwant\n%s", got, err, want)
 	}

@@ -111,6 +111,7 @@ func TestNewNamesEveryMistakeAtOnce(t *testing.T) {
 		{"epoch with microseconds", good, time.Unix(0, 1000), []string{epoch + "1970-01-01 00:00:00.000001"}},
 		{"epoch with milliseconds", good, time.Unix(0, 1e6), nil},
 		{"epoch before 1970", good, time.Unix(-1, 0), nil},
+		{"epoch in year 1", good, time.Date(1, time.December, 31, 0, 0, 0, 0, time.UTC), nil},
 		{"epoch in year 0", good, time.Date(0, time.December, 31, 0, 0, 0, 0, time.UTC), []string{epoch}},
 		{"epoch in year 1 here, 0 in UTC", good, time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600)), []string{epoch}},
 		{"last epoch", good, lastMs, nil},

@@ -31,7 +31,7 @@ func TestParseLayout(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "defaults", "28", "28/5", "28/5/17/13/1s", "28/5/17/13 1s", "28/5/17/256", "28/5/-17/13", "28/5/17/", "28/5/17/13@",
-		"28/5/17/13@1", "28/5/17/13@1s@1s", " 28/5/17/13",
+		"28/5/17/13@1", "28/5/17/13@1s@1s", " 28/5/17/13", "28/5@1s", "28/5/17/256@1s",
 	} {
 		l, err := bitsalloc.ParseLayout(text)
 		if !errors.Is(err, bitsalloc.ErrInvalidLayout) || l != (bitsalloc.Layout{}) || !strings.Contains(err.Error(), "leased") {

@@ -2,11 +2,17 @@ package keeper_test
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 func fence(r *rig) {
@@ -28,8 +34,8 @@ func TestExtendRenewsAtOnceAndWakes(t *testing.T) {
 		r.used.Store(90)
 		r.Extend(120)
 		<-changed
-		if h := r.Current(); h.Limit != 120 || h.First != 1 || h.Generation != 1 {
-			t.Errorf("Current = %+v, want the limit 120 and the rest as it was", h)
+		if h := r.Current(); h.Limit != 120 || h.First != 1 || h.Generation != 1 || h != r.Latest() {
+			t.Errorf("Current = %+v, Latest = %+v, want the limit 120 and the rest as it was", h, r.Latest())
 		}
 		same(t, r.Read(), "0s renew 0, 90 to 120")
 	})
@@ -224,11 +230,111 @@ func TestWindowLastsAtTheRateOfUse(t *testing.T) {
 			{10 * time.Second, 50, 50 * time.Second, 20 * time.Second}, // 2.5 since the grant
 			{20 * time.Second, 50, 50 * time.Second, 40 * time.Second},
 			{0, 100, 0, 0},
+			{0, 150, 0, 0},
 		} {
 			time.Sleep(row.after)
 			window, lasting := r.Window(row.used)
 			if window != row.window || (lasting-row.lasting).Abs() > time.Millisecond {
 				t.Errorf("at %d and %v the window is %v and lasts %v, want %v and %v", row.used, time.Since(r.start), window, lasting, row.window, row.lasting)
+			}
+		}
+	})
+}
+
+// The pace before a renewal counts until a second has passed.
+func TestTheWindowOfARenewalLastsAtThePaceBefore(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.open(t)
+		time.Sleep(10 * time.Second)
+		r.used.Store(50)
+		r.Extend(150)
+		synctest.Wait()
+		if window, lasts := r.Window(50); window != 100*time.Second || lasts != 20*time.Second {
+			t.Errorf("the window is %v and lasts %v, want 1m40s and 20s", window, lasts)
+		}
+		r.used.Store(110)
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if lines := r.Read(); !slices.Contains(lines, "10s release 0, 110") {
+			t.Errorf("events %q, want a release with the delta used", lines)
+		}
+	})
+}
+
+func TestThereIsNoWindowWithoutAFence(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.open(t)
+		if window, lasts := r.Window(0); window != 0 || lasts != 0 || r.Current().Half != math.MaxInt64 {
+			t.Errorf("the window is %v and lasts %v, and half of it is used at %d", window, lasts, r.Current().Half)
+		}
+	})
+}
+
+// A request that a renewal has granted on its way is not sent again.
+func TestARequestThatIsGrantedMeanwhileIsNotSent(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+			g.Limit = 130
+			return nil
+		}
+		renewSlowly(r)
+		r.open(t)
+		r.Read()
+		r.Extend(120)
+		time.Sleep(500 * time.Millisecond)
+		r.Extend(130)
+		time.Sleep(5 * time.Second)
+		same(t, r.Read(), "0s renew 0, 0 to 120")
+	})
+}
+
+// A request during the renewal that repeats a refused one waits for the renewal after it.
+func TestARequestDuringARefusalStands(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		var limit atomic.Int64
+		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			g.Limit = max(g.Limit, min(want, limit.Load()))
+			return nil
+		}
+		renewSlowly(r)
+		r.open(t)
+		r.Read()
+		r.Extend(120)
+		time.Sleep(2 * time.Second)
+		r.Extend(130)
+		time.Sleep(43500 * time.Millisecond)
+		r.Extend(140)
+		time.Sleep(time.Minute)
+		same(t, r.Read(), "0s renew 0, 0 to 120", "45s renew 0, 0 to 130", "1m30s renew 0, 0 to 140")
+		limit.Store(1000) // the store grants all requests from now on
+		r.Extend(140)
+		time.Sleep(time.Minute)
+		r.Read()
+		start := time.Since(r.start)
+		r.Extend(200)
+		synctest.Wait()
+		same(t, r.Read(), fmt.Sprintf("%v renew 0, 0 to 200", start))
+	})
+}
+
+// TestExtendBesideNewLeases runs in real time, for the race detector.
+func TestExtendBesideNewLeases(t *testing.T) {
+	r := newRig()
+	r.open(t)
+	together.Run(2, func(i int) {
+		for n := range int64(100) {
+			if i == 0 {
+				r.Extend(n)
+				_ = r.Stats(n, time.Now())
+				continue
+			}
+			r.Invalidate()
+			for range n {
+				runtime.Gosched()
 			}
 		}
 	})

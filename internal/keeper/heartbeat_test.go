@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,6 +24,35 @@ func TestLeaseIsRenewedWithTheUsedDelta(t *testing.T) {
 			t.Errorf("Counts = %d, %d, want 2, 0", renewals, failures)
 		}
 	})
+}
+
+// A renewal comes before the lease expires, and before the clock is half way to the limit.
+func TestALeaseIsRenewedInTime(t *testing.T) {
+	for name, row := range map[string]struct {
+		within time.Duration
+		limit  int64
+		want   time.Duration
+	}{
+		"by the heartbeat":        {0, assigner.Unlimited, 45 * time.Second},
+		"before it expires":       {10 * time.Second, assigner.Unlimited, 10 * time.Second},
+		"not without a pause":     {1, assigner.Unlimited, 100 * time.Millisecond},
+		"half way to the limit":   {0, 40, 20 * time.Second},
+		"by the heartbeat, there": {0, 400, 45 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.store.Within = row.within
+				r.assign = func(context.Context, int) (assigner.Grant, error) {
+					return assigner.Grant{WorkerID: r.first, First: 1, Limit: row.limit}, nil
+				}
+				r.open(t)
+				r.Read()
+				time.Sleep(row.want)
+				synctest.Wait()
+				same(t, r.Read(), fmt.Sprintf("%v renew 0, 0 to 0", row.want))
+			})
+		})
+	}
 }
 
 // TestLeaseIsRenewedOnceAMinute has a store that takes almost as long as it may, or never answers.

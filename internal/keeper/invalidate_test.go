@@ -2,7 +2,9 @@ package keeper_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +29,33 @@ func TestInvalidateTakesAnotherLease(t *testing.T) {
 	})
 }
 
+// An assigner that keeps a record of its leases refuses another one until the first is abandoned.
+func TestALeaseIsAbandonedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.store.OnAbandon = func(g assigner.Grant) { r.Note("abandon %d", g.WorkerID-r.first) }
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			r.Note("assign")
+			if n > 1 {
+				return assigner.Grant{}, errors.New("store is down")
+			}
+			return r.fresh(n), nil
+		}
+		r.open(t)
+		r.Read()
+		r.Invalidate()
+		synctest.Wait()
+		same(t, r.Read()[2:], "0s abandon 0", "0s assign", "0s INFO worker ID assigned", "0s assigned 1")
+		r.ended = func() { // Close is called before the keeper wakes up
+			r.ended = nil
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		r.Invalidate()
+		same(t, r.Read(), "0s ended", "0s abandon 1", "0s ended", "0s INFO worker ID invalidated")
+	})
+}
+
 // A lease that is being taken when Invalidate is called may be older than the copy of the process.
 func TestInvalidateReachesALeaseThatIsBeingTaken(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -45,6 +74,9 @@ func TestInvalidateReachesALeaseThatIsBeingTaken(t *testing.T) {
 		synctest.Wait()
 		if h := r.Current(); h == nil || h.WorkerID != r.first+2 {
 			t.Errorf("Current = %+v, want the third lease", h)
+		}
+		if lines := r.Read(); slices.Contains(lines, "0s assigned 1") {
+			t.Errorf("events %q, want nothing of the dropped lease", lines)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func (h *Lease) grow(position, limit int64, unit time.Duration) {
 // than a second ago.
 func (h *Lease) pace(position int64, unit time.Duration) float64 {
 	elapsed := time.Since(h.at)
-	if h.at.IsZero() || elapsed < time.Second {
+	if elapsed < time.Second {
 		return max(h.rate, 1)
 	}
 	return max(float64(position-h.position)*float64(unit)/float64(elapsed), 1)

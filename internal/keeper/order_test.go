@@ -42,6 +42,7 @@ func TestALeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
 // before alone would grant it again.
 func TestTheReleaseHasTheDeltasUsedUntilTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(context.Context, int) (assigner.Grant, error) { return r.fresh(0), nil }
 		r.open(t)
 		r.Read()
 		r.ended = func() { r.used.Add(7) }
@@ -49,6 +50,9 @@ func TestTheReleaseHasTheDeltasUsedUntilTheEnd(t *testing.T) {
 			t.Error(err)
 		}
 		same(t, r.Read(), "0s ended", "0s release 0, 7", "0s INFO worker ID released")
+		if r.open(t); r.Current().First != 8 { // in the same process
+			t.Errorf("Current = %+v, want it above the deltas used", r.Current())
+		}
 	})
 }
 

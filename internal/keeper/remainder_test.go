@@ -142,6 +142,28 @@ func TestShortageIsTrueAfterALoss(t *testing.T) {
 	})
 }
 
+func TestShortageNamesTheLimitAndTheLastAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		var up atomic.Bool
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			if !up.Load() {
+				return errors.New("store is down")
+			}
+			return nil
+		}
+		r.open(t)
+		for _, answer := range []string{"; last answer of the store: store is down", ""} {
+			time.Sleep(time.Minute)
+			want := fmt.Sprintf("nothing: worker ID %d may be used up to delta 100%s", r.first, answer)
+			if err := r.Shortage(); err.Error() != want {
+				t.Errorf("Shortage = %q, want %q", err, want)
+			}
+			up.Store(true)
+		}
+	})
+}
+
 // Until the store has answered again, the loss is its last answer.
 func TestShortageNamesTheLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

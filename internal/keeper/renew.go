@@ -64,7 +64,7 @@ func (k *Keeper) lose(h *Lease, err error) {
 		k.latest.Store(left)
 		// If the limit was lowered, IDs above it may be prepared. Used waits for a pass that
 		// composes under the old limit.
-		if left.Limit < h.Limit && k.hooks.Used() > left.Limit && k.current.CompareAndSwap(left, nil) {
+		if k.hooks.Used() > left.Limit && k.current.CompareAndSwap(left, nil) {
 			left = nil
 		}
 	}

@@ -22,7 +22,6 @@ const outage = "outage"
 
 func (k *Keeper) run(ctx context.Context) {
 	timer := time.NewTimer(k.untilRenewal())
-	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -42,7 +41,7 @@ func (k *Keeper) run(ctx context.Context) {
 func (k *Keeper) due() bool {
 	h := k.current.Load()
 	want, _ := k.requested()
-	return k.delay == 0 && (h == nil || h.lost || h.Limit < want)
+	return k.delay == 0 && (h == nil || h.Limit < want)
 }
 
 // step renews the lease, or takes one if none is held, and returns the time to wait before the next

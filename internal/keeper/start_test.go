@@ -3,11 +3,14 @@ package keeper_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 func TestGrantThatIsRefusedIsReleased(t *testing.T) {
@@ -29,7 +32,7 @@ func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 				if !errors.Is(err, row.want) || !errors.Is(err, failure) {
 					t.Errorf("Start = %v, want %v and the error of the release", err, row.want)
 				}
-				if lines := r.Read(); len(lines) != 1 {
+				if lines := r.Read(); len(lines) != 1 || !strings.HasSuffix(lines[0], ", 0") {
 					t.Errorf("events: %q, want a release", lines)
 				}
 			})
@@ -52,12 +55,23 @@ func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := r.startIn(ctx, r.settings()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Start = %v, want DeadlineExceeded", err)
+		if err := r.startIn(ctx, r.settings()); !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "AssignTimeout") {
+			t.Errorf("Start = %v, want DeadlineExceeded, and not by the timeout", err)
 		}
 		if got := time.Since(r.start); got != r.timeout+time.Second {
 			t.Errorf("Start took %v, want a second", got-r.timeout)
 		}
+	})
+}
+
+// An assigner that does not look at its context may answer late. The lease is good all the same.
+func TestALateAnswerIsUsed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			time.Sleep(2 * r.timeout)
+			return r.fresh(n), nil
+		}
+		r.open(t)
 	})
 }
 
@@ -70,6 +84,7 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 		"ahead":    {assigner.Grant{First: 500, Limit: assigner.Unlimited, Reusable: true}, 500},
 		"fresh":    {assigner.Grant{First: 1, Limit: assigner.Unlimited}, 1},
 		"fenced":   {assigner.Grant{First: 40, Limit: 100, Reusable: true}, 40},
+		"a fence":  {assigner.Grant{First: 80, Limit: 101, Reusable: true}, 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
@@ -80,9 +95,39 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 				r.openWith(t, cfg)
 				if h := r.Current(); h.First != row.first || h.Delta != 60 {
 					t.Errorf("Current = %+v, want First %d, Delta 60", h, row.first)
+				} else if unused := max(h.First, 61); h.Fenced() && h.Half != unused-1+(h.Limit-unused+1)/2 {
+					t.Errorf("Current = %+v, want half of the deltas from %d on", h, unused)
 				}
 			})
 		})
+	}
+}
+
+// The last year of the layout begins with the first delta that has less than a year left.
+func TestTheLastYearIsAnnouncedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s := r.settings()
+		s.Trace.Expiring = func(time.Time) { r.Note("expiring") }
+		r.openWith(t, s)
+		from := r.Alloc.Delta(r.Alloc.Expires().AddDate(-1, 0, 0))
+		r.Read()
+		r.AnnounceEnd(from - 1)
+		same(t, r.Read())
+		r.AnnounceEnd(from)
+		r.AnnounceEnd(from)
+		same(t, r.Read(), "0s WARN the delta field is used up within a year", "0s expiring")
+		if now := s.Now(); r.Stats(from-1, now).Expiring || !r.Stats(from, now).Expiring {
+			t.Error("Stats and AnnounceEnd differ")
+		}
+	})
+}
+
+// The default epoch is in the future of a clock that is years behind.
+func TestTheDefaultEpochIsChecked(t *testing.T) {
+	s := newRig().settings()
+	s.Epoch, s.Now = time.Time{}, func() time.Time { return bitsalloc.DefaultEpoch().Add(-time.Hour) }
+	if _, mistakes := keeper.New(s); mistakes.Err() == nil || !strings.Contains(mistakes.Err().Error(), "Epoch") {
+		t.Errorf("New: %v, want a mistake", mistakes.Err())
 	}
 }
 
@@ -97,6 +142,9 @@ func TestCloseReleasesWithinTheTimeout(t *testing.T) {
 		start := time.Now()
 		if err := r.Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != r.timeout {
 			t.Errorf("Close = %v after %v, want DeadlineExceeded after %v", err, time.Since(start), r.timeout)
+		}
+		if lines := r.Read(); !slices.Contains(lines, "10s WARN worker ID not released") {
+			t.Errorf("events %q, want a warning", lines)
 		}
 	})
 }

@@ -103,6 +103,12 @@ func (e *retry) Error() string             { return fmt.Sprintf("%v, retry after
 func (e *retry) Unwrap() error             { return e.cause }
 func (e *retry) RetryAfter() time.Duration { return e.after }
 
+// causes is an error that wraps an empty list.
+type causes struct{}
+
+func (causes) Error() string   { return "no causes" }
+func (causes) Unwrap() []error { return nil }
+
 // refuse makes the store answer the first calls of Assign with errors, and agree to those after
 // them.
 func refuse(r *rig, from int, errs ...error) {
@@ -137,7 +143,13 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 		"exhausted":             {[]error{exhausted(20 * time.Second)}, 20 * time.Second, 22500 * time.Millisecond, 1},
 		"again and again":       {[]error{exhausted(20 * time.Second), exhausted(10 * time.Second), exhausted(time.Second)}, 31 * time.Second, 35 * time.Second, 1},
 		"at once is not at all": {[]error{exhausted(0), exhausted(-time.Hour), exhausted(math.MinInt64)}, 300 * time.Millisecond, 338 * time.Millisecond, 1},
-		"never is an hour":      {[]error{exhausted(math.MaxInt64)}, time.Hour, 68 * time.Minute, 1},
+		"joined": {[]error{
+			&retry{errors.Join(fmt.Errorf("try 1: %w", assigner.ErrWorkersExhausted)), time.Second},
+			&retry{errors.Join(fmt.Errorf("try 2: %w", assigner.ErrWorkersExhausted)), time.Second},
+			&retry{errors.Join(assigner.ErrWorkersExhausted, errors.New("try 3")), time.Second},
+		}, 3 * time.Second, 3375 * time.Millisecond, 1},
+		"of no causes":     {[]error{&retry{causes{}, time.Second}}, time.Second, 1125 * time.Millisecond, 1},
+		"never is an hour": {[]error{exhausted(math.MaxInt64)}, time.Hour, 68 * time.Minute, 1},
 		"another cause": {[]error{exhausted(time.Second), &assigner.QuarantineError{Remaining: time.Second}, exhausted(time.Second)},
 			3 * time.Second, 3375 * time.Millisecond, 3},
 	} {
@@ -286,6 +298,25 @@ func TestARenewalIsNotPutOff(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if _, failures := r.counts(); len(calls.read()) < 10 || failures < 10 {
 			t.Errorf("%d failures in two minutes, want tries that go on", failures)
+		}
+	})
+}
+
+// The end of a wait at the start is the end of its cause.
+func TestALossAfterAWaitIsLogged(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		exhausted := &retry{assigner.ErrWorkersExhausted, time.Second}
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			if n%2 == 0 {
+				return assigner.Grant{}, exhausted
+			}
+			return r.fresh(n), nil
+		}
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost }
+		r.open(t)
+		time.Sleep(50 * time.Second)
+		if n := waits(r.Read()); n != 2 {
+			t.Errorf("%d log records of waiting, want 2", n)
 		}
 	})
 }

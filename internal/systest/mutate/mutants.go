@@ -121,12 +121,42 @@ func (f *finder) visit(n ast.Node) bool {
 		f.statements(n.Body)
 	case *ast.CommClause:
 		f.statements(n.Body)
+	case *ast.ReturnStmt:
+		if last := len(n.Results) - 1; last > 0 && failure(n.Results[last]) {
+			n.Results = slices.DeleteFunc(n.Results, constant)
+		}
 	case *ast.AssignStmt:
 		if len(n.Lhs) == 2 && len(n.Rhs) == 2 && calls(n.Rhs[0]) && calls(n.Rhs[1]) {
 			f.add("swap", n, fmt.Sprintf("%s, %s %s %s, %s", f.text(n.Lhs[1]), f.text(n.Lhs[0]), n.Tok, f.text(n.Rhs[1]), f.text(n.Rhs[0])))
 		}
 	}
 	return true
+}
+
+// failure reports whether a result is an error. Callers read nothing beside an error.
+func failure(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name == "err"
+	case *ast.CallExpr:
+		fun, ok := e.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		x, ok := fun.X.(*ast.Ident)
+		return ok && (x.Name == "fmt" && fun.Sel.Name == "Errorf" || x.Name == "errors" && (fun.Sel.Name == "New" || fun.Sel.Name == "Join"))
+	}
+	return false
+}
+
+func constant(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return true
+	case *ast.Ident:
+		return e.Name == "nil" || e.Name == "true" || e.Name == "false"
+	}
+	return false
 }
 
 // silent reports whether a call only makes or writes text.
@@ -220,12 +250,22 @@ func (f *finder) remove(s ast.Stmt, rest []ast.Stmt) {
 		if s.Tok == token.DEFINE {
 			return
 		}
+		if !slices.ContainsFunc(s.Lhs, named) {
+			f.add("remove", s, "") // a call whose results are dropped
+			return
+		}
 		kept := make([]string, len(s.Rhs)) // so that variables stay used
 		for i, r := range s.Rhs {
 			kept[i] = f.text(r)
 		}
 		f.add("remove", s, strings.Repeat("_, ", len(s.Lhs)-1)+"_ = "+strings.Join(kept, ", "))
 	}
+}
+
+// named reports whether an expression is not the blank identifier.
+func named(e ast.Expr) bool {
+	name, ok := e.(*ast.Ident)
+	return !ok || name.Name != "_"
 }
 
 // effect reports whether a statement calls a method or writes a field.

@@ -17,7 +17,7 @@ const limits = `ulimit -t $0; [ $1 = race ] || ulimit -v 8000000; shift; exec "$
 func (s *source) test(ctx context.Context, number int, st stage, program string, within time.Duration) (passed bool, out []byte, took time.Duration, err error) {
 	word := map[bool]string{true: "race", false: "plain"}[st.race]
 	c := exec.CommandContext(ctx, "sh", "-c", limits, fmt.Sprint(int(within.Seconds())), word,
-		program, "-test.short", "-test.failfast", "-test.timeout=10m", "-test.skip="+st.skip)
+		program, "-test.short", "-test.failfast", "-test.timeout="+(30*time.Second+5*within).String(), "-test.skip="+st.skip)
 	c.Dir = st.dir
 	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", numberEnv, number))
 	c.WaitDelay = 10 * time.Second

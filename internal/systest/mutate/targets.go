@@ -26,15 +26,16 @@ func targets() []target {
 	ring := quick("ringbuffer", "EveryID|Original|Drained")
 	cached := quick("cached", "Spread|Example|AfterClose|Million|EveryID|Conformance")
 	defaultgen := quick("defaultgen", "UnderLoad|ExactlyOnce|Spread|AnyClock|Conformance")
-	workers := quick("assigner", "TheCounterPasses|Simulation|Starves|AtOnce|RunAway")
+	const schedules = "Simulation|Starve|RunAway|Replays"
+	workers := quick("assigner", schedules)
 	return []target{
 		{"ringbuffer", []stage{ring, tests("ringbuffer"), cached, race("ringbuffer")}},
 		{"cached", []stage{cached, tests("cached"), race("cached")}},
-		{"internal/keeper", []stage{tests("internal/keeper"), cached, defaultgen, tests("cached"), race("internal/keeper")}},
+		{"internal/keeper", []stage{tests("internal/keeper"), race("internal/keeper"), cached, defaultgen}},
 		{"internal/take", []stage{tests("internal/take"), cached, tests("segment"), tests("cached")}},
 		{"defaultgen", []stage{defaultgen, tests("defaultgen"), race("defaultgen")}},
 		{"bitsalloc", []stage{tests("bitsalloc")}},
-		{"assigner", []stage{workers, tests("assigner")}},
+		{"assigner", []stage{workers, tests("assigner"), {"assigner", costs + "|" + schedules, true}}},
 	}
 }
 

@@ -2,8 +2,10 @@
 package fakeassigner
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/uidring/uidring/assigner"
 )
@@ -14,6 +16,9 @@ type Assigner struct {
 	OnAssign  AssignFunc
 	OnRenew   func(ctx context.Context, g *assigner.Grant, used, want int64) error
 	OnRelease func(ctx context.Context, g assigner.Grant, used int64) error
+	OnAbandon func(g assigner.Grant)
+
+	Within time.Duration // RenewWithin of all leases; zero: an hour
 
 	Assigns, Renewals, Releases atomic.Int64 // calls
 }
@@ -59,6 +64,16 @@ func (l *Lease) Release(ctx context.Context, used int64) error {
 		return nil
 	}
 	return l.assigner.OnRelease(ctx, l.grant, used)
+}
+
+// RenewWithin implements [assigner.Expiring].
+func (l *Lease) RenewWithin() time.Duration { return cmp.Or(l.assigner.Within, time.Hour) }
+
+// Abandon implements [assigner.Abandoner].
+func (l *Lease) Abandon() {
+	if l.assigner.OnAbandon != nil {
+		l.assigner.OnAbandon(l.grant)
+	}
 }
 
 // Fresh gives the worker IDs from 1 on, without a fence.
