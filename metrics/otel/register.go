@@ -19,9 +19,9 @@ import (
 // Register makes the observable instruments of a generator on a meter, and reads one snapshot of
 // its Stats for each collection, until the caller calls Unregister on the registration. The name of
 // an instrument, such as uidring.worker_id, is the name of the metric without the unit of time and
-// without _total, which exporters to Prometheus add again. attributes go with every value;
-// generators that share a meter need attributes that tell them apart. Register returns the errors
-// of the meter.
+// without _total, which exporters to Prometheus add again with the translation strategy
+// UnderscoreEscapingWithSuffixes. attributes go with every value; generators that share a meter
+// need attributes that tell them apart. Register returns the errors of the meter.
 func Register[S metrics.Stats](meter metric.Meter, stats func() S, attributes ...attribute.KeyValue) (metric.Registration, error) {
 	var readings []reading[S]
 	var instruments []metric.Observable

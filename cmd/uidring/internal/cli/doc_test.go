@@ -67,7 +67,7 @@ func TestServingNamesSettings(t *testing.T) {
 
 // settingsTable returns the defaults in the table of settings.
 func settingsTable(page string) map[string]string {
-	_, table, _ := strings.Cut(page, "| setting | default | meaning |\n| --- | --- | --- |\n")
+	_, table, _ := strings.Cut(page, "| setting | default | meaning |\n|---|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	defaults := make(map[string]string)
 	for row := range strings.Lines(table) {
