@@ -121,9 +121,11 @@ func (cfg Config) checkWithLayout(c *generator.Checker, l bitsalloc.Layout) {
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit, "MaxStaleness", cfg.MaxStaleness,
 		"negative (unbounded), 0 (the default) or at least two units, %v", 2*l.Unit)
 	c.Check(cfg.MaxAhead <= 0 || cfg.MaxAhead >= l.Unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", l.Unit)
-	bits := int(l.SequenceBits) + cfg.BoostPower
-	c.Check(bits < strconv.IntSize-1, "BoostPower",
-		fmt.Sprintf("%d with %d SequenceBits, a ring of 2^%d IDs", cfg.BoostPower, l.SequenceBits, bits), "at most %d IDs", math.MaxInt)
+	if cfg.BoostPower <= 20 { // a larger one has been refused
+		bits := int(l.SequenceBits) + cfg.BoostPower
+		c.Check(bits < strconv.IntSize-1, "BoostPower",
+			fmt.Sprintf("%d with %d SequenceBits, a ring of 2^%d IDs", cfg.BoostPower, l.SequenceBits, bits), "at most %d IDs", math.MaxInt)
+	}
 }
 
 // settings are the fields that every generator with a worker ID has.
