@@ -51,12 +51,14 @@ func Cached(g *cached.Generator, l Load) Source {
 		return Source{func() (Taker, func()) {
 			lane := g.Lane()
 			return func(n int) (last int64, err error) {
-				for i := 0; i < n; i++ {
-					if last, err = lane.Next(); err != nil {
-						if err = Retry(err); err != nil {
-							return 0, err
+				for done := 0; done < n; {
+					for ; done < n; done++ { // by itself: Lane.Next is so short that a retry in this loop would show
+						if last, err = lane.Next(); err != nil {
+							break
 						}
-						i--
+					}
+					if err = Retry(err); err != nil {
+						return 0, err
 					}
 				}
 				return last, nil
