@@ -21,11 +21,12 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		want  []string // the field and the value given, the values allowed
 	}{
 		"boost 21": {func(c *cached.Config) { c.BoostPower = 21 }, []string{"BoostPower 21", "1 to 20"}},
-		"boost 60": {func(c *cached.Config) { c.BoostPower = 60 }, []string{"BoostPower 60", "1 to 20"}},
 		"boost 20 of 2^43": {func(c *cached.Config) {
-			c.BoostPower, c.Layout = 20, bitsalloc.Layout{DeltaBits: 20, SequenceBits: 43}
-			c.Epoch = time.Now()
+			c.BoostPower, c.Layout, c.Epoch = 20, bitsalloc.Layout{DeltaBits: 20, SequenceBits: 43}, time.Now()
 		}, []string{"BoostPower 20 with 43 SequenceBits"}},
+		"boost 21 of 2^43": {func(c *cached.Config) {
+			c.BoostPower, c.Layout, c.Epoch = 21, bitsalloc.Layout{DeltaBits: 20, SequenceBits: 43}, time.Now()
+		}, []string{"BoostPower 21, ", "1 to 20"}},
 		"boost -1":           {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 20"}},
 		"padding 100":        {func(c *cached.Config) { c.PaddingFactor = 100 }, []string{"PaddingFactor 100", "1 to 99"}},
 		"padding -1":         {func(c *cached.Config) { c.PaddingFactor = -1 }, []string{"PaddingFactor -1", "1 to 99"}},
