@@ -43,6 +43,15 @@ func TestTheSecondLossToTheSameOwnerMakesItYield(t *testing.T) {
 	take(t, first) // a first loss again
 }
 
+func TestLossesOfConcurrentCallsAllCount(t *testing.T) {
+	a := Fenced(newMemStore(), 2, "orders-2", LeaseConfig{Window: time.Hour}).(*leaser)
+	const n = 100
+	together.Run(n, func(int) { a.lostTo(Row{Owner: "orders-2"}) })
+	if a.rival.losses != n {
+		t.Errorf("%d losses, want %d", a.rival.losses, n)
+	}
+}
+
 func TestLossesFarApartDoNotCountTogether(t *testing.T) {
 	s := newMemStore()
 	a := clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}))
