@@ -384,6 +384,8 @@ func TestAStoreThatForgetsIsRefusedOrWarnedOf(t *testing.T) {
 	wantError(t, err, ErrStoreNotDurable, "sync_binlog is 0; read_only is on", "AllowUndurable")
 
 	s.status.Faults = s.status.Faults[:1]
+	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrStoreNotDurable, "sync_binlog is 0;")
 	var log recorder.Recorder
 	l := take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: log.TextLogger()})))
 	want := Grant{WorkerID: 0, First: 1, Limit: 1038, Guarantee: GuaranteeLossy, Reusable: true}
