@@ -31,7 +31,7 @@ func targets() []target {
 	return []target{
 		{"ringbuffer", []stage{ring, tests("ringbuffer"), cached, race("ringbuffer")}},
 		{"cached", []stage{cached, tests("cached"), race("cached")}},
-		{"internal/keeper", []stage{tests("internal/keeper"), race("internal/keeper"), cached, defaultgen}},
+		{"internal/keeper", []stage{tests("internal/keeper"), race("internal/keeper"), cached, defaultgen, tests("cached")}},
 		{"internal/take", []stage{tests("internal/take"), cached, tests("segment"), tests("cached")}},
 		{"defaultgen", []stage{defaultgen, tests("defaultgen"), race("defaultgen")}},
 		{"bitsalloc", []stage{tests("bitsalloc")}},
