@@ -48,10 +48,7 @@ func (k *Keeper) due() bool {
 // step.
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
-	h := k.current.Load()
-	k.ending.Lock() // after loading h: a call of Invalidate that cleared it has also called Ended by then
-	count := k.invalidated
-	k.ending.Unlock()
+	h, count := k.held()
 	renewing := h != nil && !h.lost
 	var err error
 	if renewing {
@@ -77,6 +74,14 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 		k.failed(err)
 	}
 	return k.delay
+}
+
+// held returns the current lease and the number of calls of Invalidate so far. A call that has
+// cleared the lease has also called Ended by then.
+func (k *Keeper) held() (*Lease, int) {
+	k.ending.Lock()
+	defer k.ending.Unlock()
+	return k.current.Load(), k.invalidated
 }
 
 // succeeded resets the failure state. It reports only the end of an outage: assign has already
