@@ -2,13 +2,13 @@ package cached_test
 
 import (
 	"errors"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 func TestCloseDropsTheRing(t *testing.T) {
@@ -68,28 +68,19 @@ func TestCloseWaitsForThePaddingGoroutine(t *testing.T) {
 	})
 }
 
-// A padding pass in progress may use the worker ID. Gosched gives a call that would not wait the
-// time to return.
+// A padding pass in progress may use the worker ID.
 func TestAPaddingPassIsWaitedFor(t *testing.T) {
 	for name, call := range map[string]func(*cached.Generator){
 		"Invalidate": (*cached.Generator).Invalidate,
 		"Used":       func(g *cached.Generator) { g.Used() },
 	} {
 		g := open(t, cached.Config{Layout: narrow(), Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1})
-		unlock, done := g.LockPadding(), make(chan struct{})
-		var returned atomic.Bool
-		go func() {
-			defer close(done)
-			call(g)
-			returned.Store(true)
-		}()
-		for range 10_000 {
-			runtime.Gosched()
-		}
-		if returned.Load() {
+		unlock := g.LockPadding()
+		waits, wait := together.Waits(func() { call(g) })
+		if !waits {
 			t.Errorf("%s has returned in the middle of a padding pass", name)
 		}
 		unlock()
-		<-done
+		wait()
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // TestStatsBesideAStalledLane has the owner of a lane stall between its look at the limit and its
@@ -68,14 +69,12 @@ func TestABlockOnItsWayToALaneRemains(t *testing.T) {
 }
 
 // TestStatsWaitForTheOwnerOfALane to change all words that belong together, if the change begins
-// before or after Stats has looked for one. Gosched gives a Stats that would not wait the time to
-// return.
+// before or after Stats has looked for one.
 func TestStatsWaitForTheOwnerOfALane(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		g := open(t, cached.Config{Layout: narrow(), MaxStaleness: -1})
 		lane := g.Lane()
 		laneNext(t, lane)
-		var returned atomic.Bool
 		var begin sync.Once
 		var end func()
 		change := func() { begin.Do(func() { end = lane.Change() }) }
@@ -87,21 +86,13 @@ func TestStatsWaitForTheOwnerOfALane(t *testing.T) {
 				change()
 			}
 		})
-		looked := make(chan struct{})
-		go func() {
-			defer close(looked)
-			g.Stats()
-			returned.Store(true)
-		}()
-		for range 10_000 {
-			runtime.Gosched()
-		}
-		if returned.Load() {
+		waits, wait := together.Waits(func() { g.Stats() })
+		if !waits {
 			t.Error("Stats has returned in the middle of a change")
 		}
 		change()
 		end()
-		<-looked
+		wait()
 	}
 }
 
@@ -131,9 +122,7 @@ func TestStatsIsOfOneMoment(t *testing.T) {
 	before, unlock, result := reads.Load(), g.LockPadding(), make(chan cached.Stats)
 	go func() { result <- g.Stats() }()
 	poll.Until(t, "a reading of the clock by Stats", func() bool { return reads.Load() > before })
-	for range 10_000 {
-		runtime.Gosched()
-	}
+	together.Yield()
 	take(t, g, 3)
 	unlock()
 	if s := <-result; s.Issued != 3 {
@@ -149,9 +138,7 @@ func TestStatsCountsTheRingBeforeTheLanes(t *testing.T) {
 	laneNext(t, lane)
 	change, result := lane.Change(), make(chan cached.Stats)
 	go func() { result <- g.Stats() }()
-	for range 10_000 {
-		runtime.Gosched()
-	}
+	together.Yield()
 	next(t, g)
 	change()
 	if s := <-result; s.Issued > 2 {

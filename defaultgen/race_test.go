@@ -2,14 +2,13 @@ package defaultgen_test
 
 import (
 	"errors"
-	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // TestALostRaceIsTriedAgain has another call enter a unit while the first one reads the clock.
@@ -51,29 +50,20 @@ func TestALostRaceIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A unit that changes may be of the lease that ends. Gosched gives a call that would not wait the
-// time to return.
+// A unit that changes may be of the lease that ends.
 func TestAChangeOfTheUnitIsWaitedFor(t *testing.T) {
 	for name, call := range map[string]func(*defaultgen.Generator){
 		"EndUnit": (*defaultgen.Generator).EndUnit,
 		"Used":    func(g *defaultgen.Generator) { g.Used() },
 	} {
 		g, _ := onDial(t, defaultgen.Config{})
-		end, done := g.LockUnit(), make(chan struct{})
-		var returned atomic.Bool
-		go func() {
-			defer close(done)
-			call(g)
-			returned.Store(true)
-		}()
-		for range 10_000 {
-			runtime.Gosched()
-		}
-		if returned.Load() {
+		end := g.LockUnit()
+		waits, wait := together.Waits(func() { call(g) })
+		if !waits {
 			t.Errorf("%s has returned while the unit changes", name)
 		}
 		end()
-		<-done
+		wait()
 	}
 }
 
@@ -87,9 +77,7 @@ func TestACallerThatWaitsForTheEndOfItsLease(t *testing.T) {
 		_, err := g.Next()
 		result <- err
 	}()
-	for range 10_000 {
-		runtime.Gosched()
-	}
+	together.Yield()
 	go func() { closed <- g.Close() }()
 	poll.Until(t, "Close has withdrawn the lease", func() bool { return !g.Held() })
 	end()

@@ -3,13 +3,13 @@ package keeper_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 func TestInvalidateTakesAnotherLease(t *testing.T) {
@@ -105,9 +105,7 @@ func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 	r.open(t)
 	r.ended = func() {
 		r.Extend(1 << 20)
-		for range 10_000 {
-			runtime.Gosched()
-		}
+		together.Yield()
 		if n := r.store.Assigns.Load(); n != 1 {
 			t.Errorf("%d leases taken, want the first alone", n)
 		}
