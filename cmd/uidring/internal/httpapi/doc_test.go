@@ -29,7 +29,7 @@ func TestDocumentedExamplesAreTrue(t *testing.T) {
 	}
 	for _, text := range []string{
 		`{"id":"` + first.String() + "\"}\n", "\n" + id + "\n" + (first + 1).Base32() + "\n" + (first + 2).Base32() + "\n",
-		"`" + first.String() + "`", `{"ranges":[{"first":"` + first.String() + `","count":1000}]}`, "\n" + first.String() + " 1000\n", "`" + first.Base32() + "`", "`" + first.Base62() + "`",
+		"`" + first.String() + "`", `{"ranges":[{"first":"` + first.String() + `","count":1000}]}`, "`" + first.String() + " 1000`", "`" + first.Base32() + "`", "`" + first.Base62() + "`",
 	} {
 		if !strings.Contains(string(page), text) {
 			t.Errorf("SERVICE.md has no %q", text)
