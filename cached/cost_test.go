@@ -22,7 +22,7 @@ func TestOneAllocationABlock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := open(t, cached.Config{Layout: narrow()})
-			calls := 40_000 / max(1, row.ids/16) // thousands of blocks in short mode, too, or the runtime's own stand out
+			calls := 40_000 / row.ids // thousands of blocks in short mode, too, or the runtime's own stand out
 			allocs := testing.AllocsPerRun(5, func() {
 				for range calls {
 					if err := row.take(g); err != nil {

@@ -1,3 +1,5 @@
+//go:build !race
+
 package defaultgen_test
 
 import (
