@@ -44,14 +44,9 @@ func (h *handles) remove(l *Lane) {
 	h.retired += l.count(l.g).retired
 }
 
-// eachLane calls f for every lane. It holds the lock, so no Lane is made or closed meanwhile.
+// eachLane calls f for every lane. The caller holds handles.mu, so no Lane is made or closed
+// meanwhile.
 func (g *Generator) eachLane(f func(*lane)) {
-	g.handles.mu.Lock()
-	defer g.handles.mu.Unlock()
-	g.eachLaneLocked(f)
-}
-
-func (g *Generator) eachLaneLocked(f func(*lane)) {
 	for i := range g.lanes {
 		f(&g.lanes[i].lane)
 	}
@@ -65,16 +60,19 @@ func (g *Generator) inLanes() count {
 	g.handles.mu.Lock()
 	defer g.handles.mu.Unlock()
 	sum := count{retired: g.handles.retired}
-	g.eachLaneLocked(func(l *lane) { sum.add(l.count(g)) })
+	g.eachLane(func(l *lane) { sum.add(l.count(g)) })
 	return sum
 }
 
 // retireLanes retires the blocks in lanes whose last ID is cut or below. The caller holds running.
 func (g *Generator) retireLanes(cut uint64) {
-	if cut > g.cut.Load() {
-		// Raise cut before visiting the lanes: a lane that begins a block after its visit finds cut
-		// raised.
-		g.cut.Store(cut)
-		g.eachLane(func(l *lane) { l.retire(cut) })
+	if cut <= g.cut.Load() {
+		return
 	}
+	// Raise cut before visiting the lanes: a lane that begins a block after its visit finds cut
+	// raised.
+	g.cut.Store(cut)
+	g.handles.mu.Lock()
+	defer g.handles.mu.Unlock()
+	g.eachLane(func(l *lane) { l.retire(cut) })
 }

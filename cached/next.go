@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/uidring/uidring/internal/take"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // Next returns a new ID. It never waits for time to pass or for a store. When the ring is empty,
@@ -76,7 +76,7 @@ func (g *Generator) reject() error {
 	if g.closer.Closed() {
 		return ErrClosed
 	}
-	take.Signal(g.wake)
+	generator.Signal(g.wake)
 	refused := g.refused.Load()
 	switch {
 	case refused == nil && g.keeper.Current() == nil: // the padding goroutine has not noticed yet

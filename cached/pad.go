@@ -7,14 +7,13 @@ import (
 
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/take"
 )
 
 // handover wakes the padding goroutine when few blocks are left. The taker that begins a block
 // calls it; left is the number of blocks in the ring, including that block.
 func (g *Generator) handover(left int) {
 	if left <= g.threshold {
-		take.Signal(g.wake)
+		generator.Signal(g.wake)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/generator"
-	"github.com/uidring/uidring/internal/take"
 )
 
 // Next returns a new ID. While ranges last, it waits for nothing. When they are used up,
@@ -114,7 +113,7 @@ func (g *Generator) inTurn(f func(*part) bool) *part {
 // tries to take again.
 func (g *Generator) refill(ctx context.Context) error {
 	for _, p := range g.parts {
-		take.Signal(p.wake)
+		generator.Signal(p.wake)
 	}
 	if g.cfg.OnEmpty == Reject {
 		if g.closer.Closed() {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/generator"
-	"github.com/uidring/uidring/internal/take"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -58,7 +57,7 @@ func (p *part) handover(int) {
 	if len(p.g.parts) > 1 {
 		p.g.turn.Store(int64(p.index + 1))
 	}
-	take.Signal(p.wake)
+	generator.Signal(p.wake)
 }
 
 // id returns the ID for a number of the ring.

@@ -29,3 +29,11 @@ func (n *Notifier) Wake() {
 		n.ch = nil
 	}
 }
+
+// Signal puts a token into a channel of capacity 1, unless the channel is full.
+func Signal(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}

@@ -121,7 +121,7 @@ func (k *Keeper) Extend(delta int64) {
 		k.later = max(k.later, delta)
 	case delta > k.want:
 		k.want = delta
-		k.wakeUp()
+		generator.Signal(k.wake)
 	}
 }
 
@@ -172,7 +172,7 @@ func (k *Keeper) Invalidate() {
 	k.hooks.Ended()
 	k.ending.Unlock()
 	k.Logger.Info("worker ID invalidated", "worker", k.latest.Load().WorkerID)
-	k.wakeUp()
+	generator.Signal(k.wake)
 }
 
 // Close stops the background work, waits for it, ends the lease, and releases the worker ID within
@@ -194,11 +194,4 @@ func (k *Keeper) Close() error {
 	}
 	k.Logger.Info("worker ID released", "worker", h.WorkerID)
 	return nil
-}
-
-func (k *Keeper) wakeUp() {
-	select {
-	case k.wake <- struct{}{}:
-	default:
-	}
 }

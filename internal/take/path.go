@@ -35,9 +35,6 @@ func (p *Path) Next(take func() (int64, bool)) (int64, error) {
 // returns an error that wraps ctx's error and the reason for waiting. If take has an ID,
 // NextContext returns it even when ctx has ended.
 func (p *Path) NextContext(ctx context.Context, take func() (int64, bool)) (int64, error) {
-	if id, ok := take(); ok {
-		return id, nil
-	}
 	var padded <-chan struct{}
 	for {
 		id, err := p.next(ctx, take)
@@ -93,12 +90,4 @@ func (p *Path) Reserve(n int, takeBlock func(int) (int64, int, bool)) (first int
 		}
 	}
 	return 0, 0, nil
-}
-
-// Signal puts a token into a channel of capacity 1, unless the channel is full.
-func Signal(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
 }
