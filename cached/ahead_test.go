@@ -2,7 +2,6 @@ package cached_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,29 +85,6 @@ func TestAShortageAheadPassesByItself(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		next(t, g)
-	})
-}
-
-// A drained generator refuses for a second at most, for as long as it is asked.
-func TestADrainedGeneratorNeverStaysStuck(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{MaxAhead: 2 * time.Second, OnEmpty: policy, MaxStaleness: -1})
-		ids := drain(t, g)
-		for range 1000 {
-			time.Sleep(time.Second)
-			synctest.Wait()
-			got := drain(t, g)
-			if len(got) != 16 {
-				t.Fatalf("%d IDs in a second, want the block of one unit", len(got))
-			}
-			ids = append(ids, got...)
-			if _, err := g.Next(); !errors.Is(err, cached.ErrTooFarAhead) {
-				t.Fatalf("Next = %v, want ErrTooFarAhead", err)
-			}
-		}
-		if !slices.IsSorted(ids) {
-			t.Error("the IDs do not increase")
-		}
 	})
 }
 

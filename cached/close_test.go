@@ -11,19 +11,6 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-func TestCloseDropsTheRing(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{OnEmpty: policy})
-		next(t, g)
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if s := g.Stats(); s.Issued != 1 || s.Remaining != 0 || s.Retired != 8*16-1 {
-			t.Errorf("Stats = %+v, want 1 issued, 127 retired, none remaining", s)
-		}
-	})
-}
-
 func TestCloseWaitsForThePaddingGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})

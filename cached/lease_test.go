@@ -15,26 +15,6 @@ import (
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
-func TestALossDropsTheRing(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		store := &fakeassigner.Assigner{OnAssign: fresh}
-		store.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
-			if store.Assigns.Load() == 1 {
-				return assigner.ErrWorkerRowLost
-			}
-			return nil
-		}
-		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
-		next(t, g)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		next(t, g)
-		if s := g.Stats(); s.Retired != 8*16-1+1 { // callers go on with sequence number 1
-			t.Errorf("Stats = %+v, want the rest of the ring and one ID retired", s)
-		}
-	})
-}
-
 // usedUp takes IDs, of one worker and in order, until there is no lease for more.
 func usedUp(t *testing.T, g *cached.Generator) (last bitsalloc.Fields, n int) {
 	t.Helper()
@@ -184,26 +164,6 @@ func TestALimitThatALossHasLoweredIsRespected(t *testing.T) {
 	}
 }
 
-func TestFenceIsMovedBeforeTheRingIsEmpty(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: fakeassigner.Raise}
-		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
-		if got := g.Stats().Remaining; got != 8*16 {
-			t.Errorf("%d IDs in the ring, want a full one: the first grant was for 5 runs", got)
-		}
-		for range 100 {
-			take(t, g, 5*16) // one over the threshold
-			synctest.Wait()
-			if s := g.Stats(); s.Remaining < 3*16 || s.LastDelta > s.Limit {
-				t.Fatalf("Stats = %+v, want a padded ring under the fence", s)
-			}
-		}
-		if s := g.Stats(); s.RejectedTakes != 0 || s.WorkerID != g.WorkerID() || store.Assigns.Load() != 1 {
-			t.Errorf("Stats = %+v, want one lease and no rejected take", s)
-		}
-	})
-}
-
 func TestNoIDLiesAboveTheFence(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		var wanted atomic.Int64
@@ -251,33 +211,6 @@ func TestAGrantAtTheEndOfAPassIsNotMissed(t *testing.T) {
 		synctest.Wait()
 		if s := g.Stats(); s.Remaining != 8*16 || s.RejectedPuts != 2 || refusals != 2 {
 			t.Errorf("%d IDs after %d refusals, of which Stats counts %d; want a full ring after 2", s.Remaining, refusals, s.RejectedPuts)
-		}
-	})
-}
-
-func TestGeneratorGoesOnWhenTheFenceIsRaised(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		var up atomic.Bool
-		store := &fakeassigner.Assigner{OnAssign: fenced(3), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			if up.Load() {
-				return fakeassigner.Raise(ctx, g, used, want)
-			}
-			return errors.New("store is down")
-		}}
-		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
-		drain(t, g)
-		if _, err := g.Next(); !errors.Is(err, cached.ErrLeaseExhausted) {
-			t.Fatalf("Next = %v, want ErrLeaseExhausted", err)
-		}
-		time.Sleep(10 * time.Minute)
-		up.Store(true)
-		time.Sleep(10 * time.Second) // the longest delay between two tries
-		synctest.Wait()
-		if got := g.Stats().Remaining; got != 8*16 {
-			t.Errorf("%d IDs in the ring, want a full one without a take", got)
-		}
-		if f := next(t, g); f.Delta != bubbleStart+4 {
-			t.Errorf("%v, want the delta after the old fence", f)
 		}
 	})
 }

@@ -3,9 +3,7 @@ package cached_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -76,52 +74,6 @@ func TestEndOfTheContextEndsTheWait(t *testing.T) {
 		}
 		if got := g.Stats().RejectedTakes; got != 1 {
 			t.Errorf("RejectedTakes = %d, want 1", got)
-		}
-	})
-}
-
-func TestCloseEndsEveryWait(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1})
-		drain(t, g)
-		var wg sync.WaitGroup
-		for range 10 {
-			wg.Go(func() {
-				if _, err := g.NextContext(t.Context()); !errors.Is(err, cached.ErrClosed) {
-					t.Errorf("NextContext = %v, want ErrClosed", err)
-				}
-			})
-		}
-		synctest.Wait()
-		start := time.Now()
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-		wg.Wait()
-		if got := time.Since(start); got != 0 {
-			t.Errorf("they waited %v more", got)
-		}
-	})
-}
-
-// With the delta field used up there is nothing to wait for.
-func TestNextContextDoesNotWaitForTimeThatNeverComes(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		layout := narrow()
-		layout.DeltaBits = 17 // ends at delta 131,071
-		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
-			g, err := fenced(1<<40)(ctx, n, d)
-			g.First = 1<<17 - 100
-			return g, err
-		}}
-		g := inBubble(t, cached.Config{Layout: layout, Assigner: store, OnEmpty: policy})
-		for {
-			if _, err := g.NextContext(t.Context()); err != nil {
-				if !errors.Is(err, cached.ErrTimeExhausted) {
-					t.Errorf("NextContext = %v, want ErrTimeExhausted", err)
-				}
-				return
-			}
 		}
 	})
 }

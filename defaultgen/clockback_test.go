@@ -52,28 +52,6 @@ func TestFailTellsTheExactDistanceToTheLastUnit(t *testing.T) {
 	}
 }
 
-func TestAStepBackWithinTheUnitDoesNotMatter(t *testing.T) {
-	for policy := range defaultgen.GoOn + 1 {
-		synctest.Test(t, func(t *testing.T) {
-			g, clock := onDial(t, defaultgen.Config{OnClockBack: policy})
-			clock.move(900 * time.Millisecond)
-			next(t, g)
-			clock.move(-900 * time.Millisecond)
-			checkAt(t, next(t, g), 1000, 1)
-		})
-	}
-}
-
-func TestOnlyNextContextWaits(t *testing.T) {
-	g, clock := onDial(t, defaultgen.Config{OnClockBack: defaultgen.Wait})
-	next(t, g)
-	clock.move(-300 * time.Millisecond)
-	_, err := g.Next()
-	checkBack(t, err, 300*time.Millisecond)
-	_, err = g.Fill(make([]int64, 1))
-	checkBack(t, err, 300*time.Millisecond)
-}
-
 func TestWaitWaitsWithinItsBoundOnly(t *testing.T) {
 	for _, c := range []struct {
 		bound, back time.Duration // bound 0 is the default of one second

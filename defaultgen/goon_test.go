@@ -334,20 +334,6 @@ func TestGoOnRaisesTheClockOnceForAWorkerThatIsReplaced(t *testing.T) {
 	})
 }
 
-func TestUnitsOfAClockThatIsCarriedOnBeginAsOthersDo(t *testing.T) {
-	for start, want := range map[defaultgen.SequenceStart]int64{defaultgen.Zero: 0, defaultgen.Continue: 1} { // after 15: 16 modulo 5
-		synctest.Test(t, func(t *testing.T) {
-			g, clock := onDial(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, SequenceStart: start, SequenceBound: 5})
-			first := next(t, g)
-			clock.move(-time.Hour)
-			fill(t, g, int(15-first.Sequence))
-			checkUsedUp(t, g)
-			time.Sleep(time.Second)
-			checkAt(t, next(t, g), 1001, want)
-		})
-	}
-}
-
 func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := complete(defaultgen.Config{

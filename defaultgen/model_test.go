@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,6 +193,9 @@ func (m *model) checkFill(t *testing.T, g *defaultgen.Generator, n int, reading 
 	got, err := g.Fill(ids)
 	for _, id := range ids[:got] {
 		m.checkID(t, g, id, now)
+	}
+	if slices.ContainsFunc(ids[got:], func(id int64) bool { return id != 0 }) {
+		t.Fatalf("Fill = %d, and more in dst: %d", got, ids)
 	}
 	if got < n || err != nil {
 		m.checkError(t, err, now, false)

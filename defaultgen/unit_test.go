@@ -9,7 +9,6 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/gentest"
 )
 
 func TestAUnitCountsUpAndTheNextBeginsAnew(t *testing.T) {
@@ -32,25 +31,6 @@ func TestAUnitCountsUpAndTheNextBeginsAnew(t *testing.T) {
 		clock.move(5 * unit)
 		checkAt(t, next(t, g), 1006, 0)
 	}
-}
-
-func TestWithoutASequenceFieldAUnitHasOneID(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := open(t, defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, Unit: 10 * time.Millisecond}})
-		var ids []int64
-		d := elapsed(func() {
-			for range 100 {
-				ids = append(ids, wait(t, g).ID)
-				if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-					t.Fatalf("a second ID in one unit: %v, want ErrSequenceExhausted", err)
-				}
-			}
-		})
-		gentest.CheckIncreasing(t, ids)
-		if d != 99*10*time.Millisecond {
-			t.Errorf("100 IDs took %v, want 990ms", d)
-		}
-	})
 }
 
 func TestNextContextWaitsForExactlyTheNextUnit(t *testing.T) {
@@ -165,46 +145,6 @@ func TestPresetsReachTheirRateExactly(t *testing.T) {
 				t.Errorf("ID %d does not fit a JavaScript number", last)
 			}
 		})
-	}
-}
-
-func TestFillReturnsWhatTheUnitHasAndWhyNoMore(t *testing.T) {
-	g, clock := onDial(t, defaultgen.Config{})
-	ids := make([]int64, 40)
-	n, err := g.Fill(ids)
-	if n != 16 || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-		t.Fatalf("Fill of 40 = %d, %v, want 16 and ErrSequenceExhausted", n, err)
-	}
-	gentest.CheckIncreasing(t, ids[:n])
-	for i, id := range ids[:n] {
-		checkAt(t, parse(t, g, id), 1000, int64(i))
-	}
-	for i, id := range ids[n:] {
-		if id != 0 {
-			t.Errorf("dst[%d] = %d was not announced", n+i, id)
-		}
-	}
-	if n, err := g.Fill(ids); n != 0 || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-		t.Errorf("Fill again = %d, %v, want 0 and ErrSequenceExhausted", n, err)
-	}
-	clock.move(time.Second)
-	checkAt(t, next(t, g), 1001, 0)
-	for i, id := range fill(t, g, 15) {
-		checkAt(t, parse(t, g, id), 1001, int64(1+i))
-	}
-}
-
-func TestFillOfNothingTakesNothing(t *testing.T) {
-	g, _ := onDial(t, defaultgen.Config{})
-	for _, dst := range [][]int64{nil, {}} {
-		if n, err := g.Fill(dst); n != 0 || err != nil {
-			t.Errorf("Fill of nothing = %d, %v", n, err)
-		}
-	}
-	checkAt(t, next(t, g), 1000, 0)
-	fill(t, g, 15)
-	if n, err := g.Fill(nil); n != 0 || err != nil {
-		t.Errorf("Fill of nothing in a unit used up = %d, %v", n, err)
 	}
 }
 
