@@ -205,24 +205,3 @@ func TestRequestsDoNotCutAPauseShort(t *testing.T) {
 		}
 	})
 }
-
-// The end of an outage is reported once: as kept, or, with another worker ID, as assigned.
-func TestTheEndOfAnOutageIsReported(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		calls := 0
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			if calls++; calls == 2 || calls == 3 {
-				return errors.New("down")
-			}
-			return nil
-		}
-		r.open(t)
-		time.Sleep(5 * time.Minute)
-		events := slices.DeleteFunc(r.Read(), func(line string) bool {
-			return !strings.Contains(line, "failed") && !strings.Contains(line, "kept") || strings.Contains(line, "WARN")
-		})
-		if len(events) != 3 || !strings.HasSuffix(events[0], " failed") || !strings.HasSuffix(events[1], " failed") || !strings.HasSuffix(events[2], " kept 0") {
-			t.Errorf("events %q, want two failures and one end of them", events)
-		}
-	})
-}

@@ -3,7 +3,6 @@ package keeper_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,24 +128,6 @@ func TestTheDefaultEpochIsChecked(t *testing.T) {
 	if _, mistakes := keeper.New(s); mistakes.Err() == nil || !strings.Contains(mistakes.Err().Error(), "Epoch") {
 		t.Errorf("New: %v, want a mistake", mistakes.Err())
 	}
-}
-
-func TestCloseReleasesWithinTheTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.release = func(ctx context.Context, _ int64) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		r.open(t)
-		r.used.Store(7)
-		start := time.Now()
-		if err := r.Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != r.timeout {
-			t.Errorf("Close = %v after %v, want DeadlineExceeded after %v", err, time.Since(start), r.timeout)
-		}
-		if lines := r.Read(); !slices.Contains(lines, "10s WARN worker ID not released") {
-			t.Errorf("events %q, want a warning", lines)
-		}
-	})
 }
 
 // Close does not wait out a call that is under way.

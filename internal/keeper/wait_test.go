@@ -43,18 +43,6 @@ func TestStartWaitsForTheEndOfAQuarantine(t *testing.T) {
 	})
 }
 
-func TestStartWaitsNoLongerThanItsContext(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		quarantine(r, 0)
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-		defer cancel()
-		err := r.startIn(ctx, r.settings())
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, assigner.ErrQuarantined) || time.Since(r.start) != 15*time.Second {
-			t.Errorf("Start = %v after %v, want the deadline and the reason after 15s", err, time.Since(r.start))
-		}
-	})
-}
-
 // Start does not wait with a context that never ends, since the caller could not end the wait; the
 // caller may call Start again.
 func TestStartReportsAQuarantineWhenItsContextNeverEnds(t *testing.T) {
@@ -72,23 +60,6 @@ func TestStartReportsAQuarantineWhenItsContextNeverEnds(t *testing.T) {
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-func TestAQuarantineInServiceIsWaitedFor(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		quarantine(r, 1)
-		lose(r)
-		r.open(t)
-		time.Sleep(50 * time.Second)
-		synctest.Wait()
-		if err := r.Shortage(); !errors.Is(err, assigner.ErrQuarantined) {
-			t.Errorf("Shortage = %v, want the reason", err)
-		}
-		time.Sleep(time.Minute)
-		if h := r.Current(); h == nil || h.WorkerID != r.first+2 || r.store.Assigns.Load() != 3 {
-			t.Errorf("Current = %+v after %d calls, want the third: one that is told to wait, one at the end", h, r.store.Assigns.Load())
 		}
 	})
 }
