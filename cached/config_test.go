@@ -170,14 +170,6 @@ func TestCapacityBeyondIntIsRefused(t *testing.T) {
 	}
 }
 
-// A unit of a minute is allowed, so the default of MaxStaleness must be, too.
-func TestDefaultsSuitTheLongestUnit(t *testing.T) {
-	layout := narrow()
-	layout.Unit = time.Minute
-	g := open(t, cached.Config{Layout: layout})
-	next(t, g)
-}
-
 func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
 	_, err := cached.New(cached.Config{Assigner: assigner.Static(worker())})
 	if !errors.Is(err, assigner.ErrUnfencedReuse) {

@@ -11,7 +11,6 @@ import (
 
 func TestWhatIsOnThePathOfAnIDIsInlined(t *testing.T) {
 	for name, funcs := range map[string][]string{
-		"bitsalloc":  {"(*Allocator).pack"},
 		"ringbuffer": {"(*Ring).Current", "(*Block).Take"},
 		"cached":     {"(*Lane).Next", "(*word).get", "(*word).set"},
 	} {

@@ -104,25 +104,6 @@ func TestTheClockIsFollowedOnceABlockIsStale(t *testing.T) {
 	}
 }
 
-func TestStaleBlocksAreCountedAsRetired(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{})
-		take(t, g, 20) // a block and four IDs
-		if got := g.Stats().Retired; got != 0 {
-			t.Fatalf("Retired = %d at once", got)
-		}
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-		s := g.Stats()
-		if s.Retired == 0 || s.Remaining != 8*16-4 { // the oldest begins with sequence number 4
-			t.Errorf("Retired %d, Remaining %d, want more than 0 and 124", s.Retired, s.Remaining)
-		}
-		if s.Ahead < -time.Minute || s.Ahead > 8*time.Second {
-			t.Errorf("the newest block lies %v ahead", s.Ahead)
-		}
-	})
-}
-
 func TestNegativeMaxStalenessKeepsEveryBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{MaxStaleness: -1})

@@ -56,28 +56,6 @@ func TestWaitersDoNotSpin(t *testing.T) {
 	})
 }
 
-func TestEndOfTheContextEndsTheWait(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1})
-		drain(t, g)
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
-		start := time.Now()
-		id, err := g.NextContext(ctx)
-		if got := time.Since(start); id != 0 || got != 300*time.Millisecond {
-			t.Errorf("ID %d after %v, want none after 300ms", id, got)
-		}
-		for _, want := range []error{context.DeadlineExceeded, cached.ErrTooFarAhead} {
-			if !errors.Is(err, want) {
-				t.Errorf("NextContext = %v, want it to wrap %v", err, want)
-			}
-		}
-		if got := g.Stats().RejectedTakes; got != 1 {
-			t.Errorf("RejectedTakes = %d, want 1", got)
-		}
-	})
-}
-
 // A passing shortage turns into a permanent one while callers wait.
 func TestTheEndOfTimeEndsEveryWait(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {

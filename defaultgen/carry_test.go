@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/cleanup"
 )
@@ -28,7 +29,7 @@ func TestAStepBackIsNoticedWithinAMillisecond(t *testing.T) {
 			for policy := range defaultgen.GoOn {
 				bubble.Run(t, fmt.Sprintf("units of %v, %v after a reading, policy %d", unit, after, policy), func(t *testing.T) {
 					var by atomic.Int64
-					g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: skewed(&by)})
+					g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: gentest.Skewed(&by)})
 					last := next(t, g)
 					time.Sleep(after)
 					by.Add(int64(-time.Hour))
@@ -64,7 +65,7 @@ func TestAStepAheadIsNoticedWithinAMillisecond(t *testing.T) {
 		for policy := range defaultgen.GoOn + 1 {
 			synctest.Test(t, func(t *testing.T) {
 				var by atomic.Int64
-				g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: skewed(&by)})
+				g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: gentest.Skewed(&by)})
 				next(t, g)
 				by.Add(int64(time.Hour))
 				time.Sleep(time.Millisecond)
@@ -84,7 +85,7 @@ func TestACarriedClockKeepsTheBordersOfUnits(t *testing.T) {
 					g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy})
 					for range 5 {
 						checkTime(t, next(t, g), time.Now(), unit)
-						time.Sleep(unit - 1 - time.Since(bubbleStart)%unit)
+						time.Sleep(unit - 1 - time.Since(gentest.Start)%unit)
 						checkTime(t, next(t, g), time.Now(), unit)
 						time.Sleep(time.Nanosecond)
 						checkTime(t, next(t, g), time.Now(), unit)

@@ -1,7 +1,6 @@
 package defaultgen_test
 
 import (
-	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -69,12 +68,12 @@ func TestWaitWaitsWithinItsBoundOnly(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var by atomic.Int64
-			g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, MaxClockBack: c.bound, Now: skewed(&by)})
+			g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, MaxClockBack: c.bound, Now: gentest.Skewed(&by)})
 			first := next(t, g)
 			by.Add(int64(-c.back))
 			var err error
 			var id int64
-			d := elapsed(func() { id, err = g.NextContext(t.Context()) })
+			d := gentest.Elapsed(func() { id, err = g.NextContext(t.Context()) })
 			if !c.waits {
 				checkBack(t, err, c.back)
 				if d != 0 {
@@ -93,11 +92,11 @@ func TestWaitWaitsWithinItsBoundOnly(t *testing.T) {
 func TestWaitingGoesOnWhenTheClockStepsBackAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: skewed(&by)})
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: gentest.Skewed(&by)})
 		next(t, g)
 		by.Add(int64(-600 * time.Millisecond))
 		time.AfterFunc(300*time.Millisecond, func() { by.Add(int64(-500 * time.Millisecond)) })
-		if d := elapsed(func() { wait(t, g) }); d != 1100*time.Millisecond {
+		if d := gentest.Elapsed(func() { wait(t, g) }); d != 1100*time.Millisecond {
 			t.Errorf("NextContext took %v, want 1.1s", d)
 		}
 	})
@@ -106,12 +105,12 @@ func TestWaitingGoesOnWhenTheClockStepsBackAgain(t *testing.T) {
 func TestWaitingEndsWhenTheClockStepsBackTooFar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: skewed(&by)})
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: gentest.Skewed(&by)})
 		next(t, g)
 		by.Add(int64(-600 * time.Millisecond))
 		time.AfterFunc(300*time.Millisecond, func() { by.Add(int64(-time.Hour)) })
 		var err error
-		d := elapsed(func() { _, err = g.NextContext(t.Context()) })
+		d := gentest.Elapsed(func() { _, err = g.NextContext(t.Context()) })
 		checkBack(t, err, time.Hour)
 		if d != 600*time.Millisecond {
 			t.Errorf("NextContext took %v, want 600ms, the wait that it began", d)
@@ -122,27 +121,11 @@ func TestWaitingEndsWhenTheClockStepsBackTooFar(t *testing.T) {
 func TestWaitingGoesOnIntoTheNextUnitWhenThisOneIsUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: skewed(&by)})
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: gentest.Skewed(&by)})
 		fill(t, g, 16)
 		by.Add(int64(-300 * time.Millisecond))
-		if d := elapsed(func() { wait(t, g) }); d != 1300*time.Millisecond {
+		if d := gentest.Elapsed(func() { wait(t, g) }); d != 1300*time.Millisecond {
 			t.Errorf("NextContext took %v, want 1.3s", d)
-		}
-	})
-}
-
-func TestAWaitForTheClockEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, MaxClockBack: time.Hour, Now: skewed(&by)})
-		next(t, g)
-		by.Add(int64(-time.Minute))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := g.NextContext(ctx)
-		checkBack(t, err, time.Minute)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("NextContext: %v, want DeadlineExceeded", err)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
@@ -41,7 +42,7 @@ func TestCloseWakesAllWhoWait(t *testing.T) {
 			return g
 		}},
 		{"for the clock", defaultgen.ErrClockBack, func(t *testing.T, by *atomic.Int64) *defaultgen.Generator {
-			g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, MaxClockBack: time.Hour, Now: skewed(by)})
+			g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, MaxClockBack: time.Hour, Now: gentest.Skewed(by)})
 			next(t, g)
 			by.Add(int64(-time.Hour))
 			return g
@@ -65,7 +66,7 @@ func TestCloseWakesAllWhoWait(t *testing.T) {
 			if woken.Load() != 0 {
 				t.Errorf("%d waiters came back before Close", woken.Load())
 			}
-			if d := elapsed(func() {
+			if d := gentest.Elapsed(func() {
 				if err := g.Close(); err != nil {
 					t.Error(err)
 				}
@@ -96,7 +97,7 @@ func TestWaitersDoNotSpinWhileCloseWaitsForTheStore(t *testing.T) {
 		synctest.Wait()
 		closed := make(chan error, 1)
 		go func() { closed <- g.Close() }()
-		if d := elapsed(func() {
+		if d := gentest.Elapsed(func() {
 			if err := <-woken; !errors.Is(err, defaultgen.ErrClosed) {
 				t.Errorf("NextContext: %v, want ErrClosed", err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
@@ -38,7 +39,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
 			cfg := complete(defaultgen.Config{Assigner: store})
-			cfg.Now = newDial(bubbleStart.AddDate(1, 0, 0)).now
+			cfg.Now = newDial(gentest.Start.AddDate(1, 0, 0)).now
 			c.spoil(&cfg)
 			g, err := defaultgen.New(cfg)
 			if g != nil || !errors.Is(err, c.is) {
@@ -60,7 +61,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	spoilt := defaultgen.Config{
 		DatacenterID: 99, AssignTimeout: -1, OnClockBack: 9, MaxClockBack: -1, SequenceStart: 9, SequenceBound: 1 << 40,
 		Epoch: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
-		Now:   newDial(bubbleStart).now,
+		Now:   newDial(gentest.Start).now,
 	}
 	_, err := defaultgen.New(spoilt)
 	if err == nil {
@@ -91,7 +92,7 @@ func TestBordersOfTheConfigAreAllowed(t *testing.T) {
 		{"a single ID a unit", defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 63, Unit: time.Second}, Assigner: assigner.Static(0)}},
 		{"sequence and one delta bit", defaultgen.Config{
 			Layout: bitsalloc.Layout{DeltaBits: 2, SequenceBits: 61, Unit: time.Minute}, Assigner: forever(0),
-			Epoch: bubbleStart.Add(-time.Minute),
+			Epoch: gentest.Start.Add(-time.Minute),
 		}},
 	} {
 		bubble.Run(t, c.name, func(t *testing.T) {
@@ -107,8 +108,8 @@ func TestAnEpochOfThisInstantIsAllowedAndUnitZeroIsLeftOut(t *testing.T) {
 	for _, first := range []int64{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
 			var g *defaultgen.Generator
-			if d := elapsed(func() {
-				g = open(t, defaultgen.Config{Epoch: bubbleStart, Assigner: &fakeassigner.Assigner{
+			if d := gentest.Elapsed(func() {
+				g = open(t, defaultgen.Config{Epoch: gentest.Start, Assigner: &fakeassigner.Assigner{
 					OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 						return assigner.Grant{WorkerID: 0, First: first, Limit: assigner.Unlimited - 1}, nil
 					},

@@ -68,10 +68,10 @@ func TestGoOnIsAheadByExactlyTheStep(t *testing.T) {
 				var by atomic.Int64
 				into := unit / 4
 				time.Sleep(into)
-				g := open(t, defaultgen.Config{Layout: narrow(unit), OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+				g := open(t, defaultgen.Config{Layout: narrow(unit), OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
 				first := next(t, g)
 				by.Add(int64(-step))
-				if took := elapsed(func() { drain(t, g, first, 50, unit, 0) }); took != 49*unit-into {
+				if took := gentest.Elapsed(func() { drain(t, g, first, 50, unit, 0) }); took != 49*unit-into {
 					t.Errorf("50 units took %v, want %v", took, 49*unit-into)
 				}
 				if ahead := g.Stats().Ahead; ahead != step {
@@ -88,28 +88,11 @@ func TestGoOnIsAheadByExactlyTheStep(t *testing.T) {
 	}
 }
 
-func TestGoOnStaysAtTheHighestReadingOfAClockThatStepsForwardAndBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
-		highest := time.Duration(0)
-		for _, to := range []time.Duration{0, 5 * time.Second, -time.Hour, 4 * time.Second, time.Hour, 0, time.Hour + time.Second, -48 * time.Hour} {
-			by.Store(int64(to))
-			highest = max(highest, to)
-			time.Sleep(time.Second)
-			drain(t, g, next(t, g), 3, time.Second, highest)
-			if ahead := g.Stats().Ahead; ahead != highest-to {
-				t.Errorf("clock wrong by %v, by %v before: %v ahead, want %v", to, highest, ahead, highest-to)
-			}
-		}
-	})
-}
-
 // Only readings for IDs count: one by Stats does not move the IDs.
 func TestGoOnDoesNotFollowAStepForwardThatNoIDSaw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
 		by.Store(int64(time.Hour))
 		g.Stats()
 		by.Store(0)
@@ -117,34 +100,12 @@ func TestGoOnDoesNotFollowAStepForwardThatNoIDSaw(t *testing.T) {
 	})
 }
 
-// A clock that is slower than the monotonic one is a clock that keeps going back.
-func TestGoOnKeepsAtLeastThePaceOfTheMonotonicClock(t *testing.T) {
-	for name, c := range map[string]struct{ pace, want float64 }{
-		"backwards":      {-3, 1},
-		"standing still": {0, 1},
-		"half as fast":   {0.5, 1},
-		"as fast":        {1, 1},
-		"twice as fast":  {2, 2},
-	} {
-		bubble.Run(t, name, func(t *testing.T) {
-			at := func(pace float64) time.Time {
-				return bubbleStart.Add(time.Duration(float64(time.Since(bubbleStart)) * pace))
-			}
-			g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: func() time.Time { return at(c.pace) }})
-			for range 20 {
-				checkTime(t, next(t, g), at(c.want), time.Second)
-				time.Sleep(700 * time.Millisecond)
-			}
-		})
-	}
-}
-
 // However the clock is stepped, goroutines that ask for all they can get have 16 IDs for each unit
 // that elapses.
 func TestGoOnIssuesNoMoreThanTheSequencePerElapsedUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
 		steps := []time.Duration{-time.Second, -time.Hour, 0, -time.Millisecond, -48 * time.Hour, -2 * time.Second}
 		var log gentest.Ledger
 		for u := range 100 {
@@ -194,7 +155,7 @@ func TestGoOnIsNotAheadOfTimeWhileTheClockStepsUnderLoad(t *testing.T) {
 // A single absurd reading, such as the zero Time of a clock that failed, must not derail the clock
 // that is carried on.
 func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
-	absurdAt := bubbleStart.Add(time.Second)
+	absurdAt := gentest.Start.Add(time.Second)
 	for name, c := range map[string]struct {
 		reading time.Time
 		ahead   time.Duration // afterwards
@@ -253,7 +214,7 @@ func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 		for policy := range defaultgen.GoOn + 1 {
 			bubble.Run(t, fmt.Sprintf("%s, policy %d", name, policy), func(t *testing.T) {
 				var by atomic.Int64
-				cfg := complete(defaultgen.Config{Assigner: a(), OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: skewed(&by)})
+				cfg := complete(defaultgen.Config{Assigner: a(), OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: gentest.Skewed(&by)})
 				predecessor := open(t, cfg)
 				last := next(t, predecessor)
 				by.Add(-distance * int64(time.Second))
@@ -267,7 +228,7 @@ func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 
 				cfg.OnClockBack = policy
 				var g *defaultgen.Generator
-				if d := elapsed(func() { g = open(t, cfg) }); d > time.Second {
+				if d := gentest.Elapsed(func() { g = open(t, cfg) }); d > time.Second {
 					t.Errorf("New took %v, want a unit at most", d)
 				}
 				first := last.Delta + 11
@@ -352,7 +313,7 @@ func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
 		}
 		checkUsedUp(t, g)
 		var err error
-		if d := elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 1 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
+		if d := gentest.Elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 1 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
 			t.Errorf("NextContext took %v: %v, want 1ns and ErrTimeExhausted", d, err)
 		}
 		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrTimeExhausted) {
@@ -365,9 +326,9 @@ func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
 func TestGoOnGoesOnFromTheReadingOfNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
 		by.Store(int64(-time.Hour))
-		checkTime(t, next(t, g), bubbleStart, time.Second)
+		checkTime(t, next(t, g), gentest.Start, time.Second)
 	})
 }
 
@@ -385,7 +346,7 @@ func TestGoOnDropsAReadingBeyondTheGrant(t *testing.T) {
 			if _, err := g.Next(); err != nil && !errors.Is(err, defaultgen.ErrLeaseExhausted) {
 				t.Errorf("Next: %v, want ErrLeaseExhausted at most", err)
 			}
-			checkTime(t, next(t, g), bubbleStart, time.Second)
+			checkTime(t, next(t, g), gentest.Start, time.Second)
 		})
 	}
 }
@@ -394,7 +355,7 @@ func TestGoOnDropsAReadingBeyondTheGrant(t *testing.T) {
 func TestGoOnStaysInTheLastUnitOfTheGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Assigner: &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(3)}, Now: skewed(&by)})
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Assigner: &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(3)}, Now: gentest.Skewed(&by)})
 		by.Store(int64(2 * time.Second))
 		first := next(t, g)
 		by.Store(int64(-time.Hour))

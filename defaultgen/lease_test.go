@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
@@ -58,7 +59,7 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 		}
 		time.AfterFunc(300*time.Millisecond, func() { close(answer) })
 		var f bitsalloc.Fields
-		if d := elapsed(func() { f = wait(t, g) }); d != 300*time.Millisecond {
+		if d := gentest.Elapsed(func() { f = wait(t, g) }); d != 300*time.Millisecond {
 			t.Errorf("NextContext took %v, want 300ms: until the store answered", d)
 		}
 		checkAt(t, f, first+2, 0)
@@ -76,7 +77,7 @@ func TestTheNextWorkerStartsInALaterUnit(t *testing.T) {
 		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) || g.WorkerID() != 999 {
 			t.Errorf("Next with worker %d: %v, want 999 and ErrSequenceExhausted", g.WorkerID(), err)
 		}
-		if d := elapsed(func() { checkAt(t, wait(t, g), last.Delta+1, 0) }); d != 10*time.Second {
+		if d := gentest.Elapsed(func() { checkAt(t, wait(t, g), last.Delta+1, 0) }); d != 10*time.Second {
 			t.Errorf("NextContext took %v, want 10s", d)
 		}
 	})
@@ -91,13 +92,13 @@ func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
 		cfg := complete(defaultgen.Config{
 			Assigner: store, Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: minute},
 		})
-		ahead := cfg.Epoch.Add(1023 * minute).Sub(bubbleStart)
+		ahead := cfg.Epoch.Add(1023 * minute).Sub(gentest.Start)
 		cfg.Now = func() time.Time { return time.Now().Add(ahead) }
 		g := open(t, cfg)
 		next(t, g)
 		time.Sleep(50 * time.Second)
 		var err error
-		if d := elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
+		if d := gentest.Elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
 			t.Errorf("NextContext took %v: %v, want ErrTimeExhausted at once", d, err)
 		}
 	})
@@ -238,22 +239,6 @@ func losingFenced(left int64, err error) *lost {
 	return s
 }
 
-// The next lease has a smaller worker ID: it begins in a later unit.
-func TestIDsIncreaseFromALostLeaseToTheNext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := losingFenced(1000, assigner.ErrWorkerRowLost)
-		g := open(t, defaultgen.Config{Assigner: s, Layout: narrow(minute), SequenceStart: defaultgen.Zero})
-		time.Sleep(heartbeat)
-		last := next(t, g)
-		s.up.Store(true)
-		time.Sleep(10 * time.Second) // in the same unit
-		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) || g.WorkerID() == last.WorkerID {
-			t.Fatalf("Next with worker %d after %v: %v, want ErrSequenceExhausted", g.WorkerID(), last, err)
-		}
-		checkAt(t, wait(t, g), last.Delta+1, 0)
-	})
-}
-
 // The clock is read between the look at the lease and the claim, which stops a caller there.
 func TestACallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -315,12 +300,12 @@ func TestAGrantIsExtendedOnRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
 		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: fakeassigner.Raise}
-		g := open(t, defaultgen.Config{Assigner: store, Now: skewed(&by)})
+		g := open(t, defaultgen.Config{Assigner: store, Now: gentest.Skewed(&by)})
 		by.Store(int64(time.Hour))
 		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrLeaseExhausted) {
 			t.Errorf("Next beyond the grant: %v, want ErrLeaseExhausted", err)
 		}
-		if d := elapsed(func() { wait(t, g) }); d != 0 {
+		if d := gentest.Elapsed(func() { wait(t, g) }); d != 0 {
 			t.Errorf("NextContext took %v", d)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -119,7 +120,7 @@ func (m *model) checkWait(t *testing.T, g *defaultgen.Generator, reading time.Ti
 	}
 	var id int64
 	var err error
-	if took := elapsed(func() { id, err = g.NextContext(t.Context()) }); took != wait {
+	if took := gentest.Elapsed(func() { id, err = g.NextContext(t.Context()) }); took != wait {
 		t.Fatalf("NextContext took %v, want %v: %v", took, wait, err)
 	}
 	now = m.read(reading)

@@ -28,7 +28,7 @@ func restarted() bitsalloc.Layout { return bitsalloc.Baidu() }
 func TestARestartWithinTheUnitRepeatsNoID(t *testing.T) {
 	for _, policy := range []defaultgen.ClockBackPolicy{defaultgen.Fail, defaultgen.Wait} {
 		synctest.Test(t, func(t *testing.T) {
-			epoch := newEpoch()
+			epoch := gentest.NewEpoch()
 			killed := open(t, defaultgen.Config{Layout: bitsalloc.Default(), Epoch: epoch, Assigner: reused(), OnClockBack: policy})
 			old := fill(t, killed, 1000)
 			time.Sleep(100 * time.Millisecond)
@@ -42,12 +42,12 @@ func TestARestartWithinTheUnitRepeatsNoID(t *testing.T) {
 func TestAClockSetBackAcrossARestartIsNotNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		epoch := newEpoch()
+		epoch := gentest.NewEpoch()
 		killed := open(t, defaultgen.Config{Layout: bitsalloc.Default(), Epoch: epoch, Assigner: reused()})
 		time.Sleep(time.Second)
 		old := next(t, killed)
 		by.Add(int64(-2 * time.Second))
-		g := open(t, defaultgen.Config{Layout: restarted(), Epoch: epoch, Assigner: reused(), Now: skewed(&by)})
+		g := open(t, defaultgen.Config{Layout: restarted(), Epoch: epoch, Assigner: reused(), Now: gentest.Skewed(&by)})
 		time.Sleep(time.Second)
 		if id := next(t, g).ID; id != old.ID {
 			t.Errorf("ID %d, want %d again: the warning in the package comment would be out of date", id, old.ID)
@@ -77,10 +77,10 @@ func TestAFencedWorkerIsSafeWhateverTheClockDidAcrossTheRestart(t *testing.T) {
 				return nil
 			},
 		}
-		epoch, seen := newEpoch(), make(map[int64]bool)
+		epoch, seen := gentest.NewEpoch(), make(map[int64]bool)
 		for _, step := range []time.Duration{0, 0, -2 * time.Second, -time.Hour, time.Hour} {
 			by.Add(int64(step))
-			g := open(t, defaultgen.Config{Epoch: epoch, Assigner: store, OnClockBack: defaultgen.GoOn, Now: skewed(&by)})
+			g := open(t, defaultgen.Config{Epoch: epoch, Assigner: store, OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
 			for range 100 {
 				id := wait(t, g).ID
 				if seen[id] {
@@ -106,7 +106,7 @@ func TestASuccessorInTheProcessStartsAbove(t *testing.T) {
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
 			var by atomic.Int64
-			cfg := complete(defaultgen.Config{Assigner: a, OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: skewed(&by)})
+			cfg := complete(defaultgen.Config{Assigner: a, OnClockBack: defaultgen.GoOn, AllowReuse: true, Now: gentest.Skewed(&by)})
 			last := int64(0)
 			for _, step := range []time.Duration{0, 0, -10 * time.Second, 0, time.Minute, -time.Hour, 0} {
 				g, err := defaultgen.New(cfg)
@@ -140,7 +140,7 @@ func TestASuccessorWaitsForTheNextUnitOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(300 * time.Millisecond)
-			if d := elapsed(func() { next(t, open(t, cfg)) }); d != 700*time.Millisecond {
+			if d := gentest.Elapsed(func() { next(t, open(t, cfg)) }); d != 700*time.Millisecond {
 				t.Errorf("after %d IDs of the unit the successor's first took %v, want 700ms", used, d)
 			}
 		})

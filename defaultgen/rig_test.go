@@ -13,19 +13,6 @@ import (
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
-// bubbleStart is the moment at which time starts in a synctest bubble.
-var bubbleStart = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
-
-// epochs numbers the epochs that the tests have taken.
-var epochs atomic.Int64
-
-// newEpoch returns an epoch of the test's own: a worker ID is remembered by epoch for as long as
-// the process lives, and a generator that comes after another would start above it. It lies whole
-// minutes before bubbleStart, where a unit of any length therefore begins.
-func newEpoch() time.Time {
-	return bubbleStart.Add(-24*time.Hour - time.Duration(epochs.Add(1))*time.Minute)
-}
-
 // narrow has 16 IDs a unit, so that a test gets through them.
 func narrow(unit time.Duration) bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 40, DatacenterBits: 3, WorkerBits: 10, SequenceBits: 4, Unit: unit}
@@ -43,9 +30,6 @@ func newDial(t time.Time) *dial {
 func (d *dial) now() time.Time        { return time.Unix(0, d.unixNano.Load()) }
 func (d *dial) move(by time.Duration) { d.unixNano.Add(int64(by)) }
 func (d *dial) set(t time.Time)       { d.unixNano.Store(t.UnixNano()) }
-func skewed(by *atomic.Int64) func() time.Time { // the bubble's clock, wrong by as much as a test says
-	return func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
-}
 
 // open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
 // worker ID, without a Layout the narrow one with units of a second, without an Epoch its own.
@@ -63,7 +47,7 @@ func complete(cfg defaultgen.Config) defaultgen.Config {
 		cfg.Layout = narrow(time.Second)
 	}
 	if cfg.Epoch.IsZero() {
-		cfg.Epoch = newEpoch()
+		cfg.Epoch = gentest.NewEpoch()
 	}
 	return cfg
 }
@@ -108,13 +92,6 @@ func checkAt(t testing.TB, f bitsalloc.Fields, delta, sequence int64) {
 	if f.Delta != delta || f.Sequence != sequence {
 		t.Fatalf("ID of unit %d with sequence %d, want unit %d with sequence %d", f.Delta, f.Sequence, delta, sequence)
 	}
-}
-
-// elapsed returns how long f takes by the bubble's clock.
-func elapsed(f func()) time.Duration {
-	start := time.Now()
-	f()
-	return time.Since(start)
 }
 
 // reused is a Static worker ID that no other test has in its domain.

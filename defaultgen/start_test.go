@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
@@ -22,7 +23,7 @@ func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(into)
 					var g *defaultgen.Generator
-					d := elapsed(func() {
+					d := gentest.Elapsed(func() {
 						g = open(t, defaultgen.Config{
 							Layout: narrow(unit), Assigner: reused(), OnClockBack: policy, AllowReuse: true,
 						})
@@ -31,7 +32,7 @@ func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
 						t.Errorf("unit %v, %v into it, policy %d: New took %v, want %v", unit, into, policy, d, want)
 					}
 					f := next(t, g)
-					if !f.Time.Equal(bubbleStart.Add(unit)) || f.Sequence != 0 {
+					if !f.Time.Equal(gentest.Start.Add(unit)) || f.Sequence != 0 {
 						t.Errorf("first ID %v, want the beginning of the second unit", f)
 					}
 				})
@@ -48,10 +49,10 @@ func TestNewDoesNotWaitForAFreshOrFencedWorkerID(t *testing.T) {
 		bubble.Run(t, name, func(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			var g *defaultgen.Generator
-			if d := elapsed(func() { g = open(t, defaultgen.Config{Assigner: a}) }); d != 0 {
+			if d := gentest.Elapsed(func() { g = open(t, defaultgen.Config{Assigner: a}) }); d != 0 {
 				t.Errorf("New took %v", d)
 			}
-			if f := next(t, g); !f.Time.Equal(bubbleStart) {
+			if f := next(t, g); !f.Time.Equal(gentest.Start) {
 				t.Errorf("first ID %v, want one of the current unit", f)
 			}
 		})
@@ -66,10 +67,10 @@ func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
 				return assigner.Grant{WorkerID: 3, First: d.Now() + ahead, Limit: d.Now() + 2000, Guarantee: assigner.GuaranteeFenced}, nil
 			}}
 			var g *defaultgen.Generator
-			if d := elapsed(func() { g = open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn}) }); d != want {
+			if d := gentest.Elapsed(func() { g = open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn}) }); d != want {
 				t.Errorf("a fence that begins %d units ahead: New took %v, want %v", ahead, d, want)
 			}
-			if f := wait(t, g); !f.Time.Equal(bubbleStart.Add(time.Duration(ahead) * time.Second)) {
+			if f := wait(t, g); !f.Time.Equal(gentest.Start.Add(time.Duration(ahead) * time.Second)) {
 				t.Errorf("a fence that begins %d units ahead: first ID %v", ahead, f)
 			}
 		})
@@ -92,7 +93,7 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 		defer cancel()
 		var g *defaultgen.Generator
 		var err error
-		if d := elapsed(func() { g, err = defaultgen.NewContext(ctx, cfg) }); d != 10*time.Second {
+		if d := gentest.Elapsed(func() { g, err = defaultgen.NewContext(ctx, cfg) }); d != 10*time.Second {
 			t.Errorf("NewContext took %v, want 10s", d)
 		}
 		if g != nil || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refusal) {
@@ -143,7 +144,7 @@ func TestALeaseThatBeginsWithTheLastUnitIsUsed(t *testing.T) {
 				return assigner.Grant{WorkerID: 3, First: 1023, Limit: 1023, Guarantee: assigner.GuaranteeFenced}, nil
 			}},
 		})
-		ahead := cfg.Epoch.Add(1022 * time.Second).Sub(bubbleStart)
+		ahead := cfg.Epoch.Add(1022 * time.Second).Sub(gentest.Start)
 		cfg.Now = func() time.Time { return time.Now().Add(ahead) }
 		checkAt(t, next(t, open(t, cfg)), 1023, 0)
 	})

@@ -3,16 +3,13 @@ package defaultgen_test
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
@@ -79,27 +76,4 @@ func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) ma
 		}
 	}
 	return perUnit
-}
-
-// A hundred thousand IDs take as many seconds as they need units, on any number of goroutines.
-func TestIDsTakeTheTimeOfTheirUnits(t *testing.T) {
-	const total = 100_000
-	for _, goroutines := range []int{1, 2 * runtime.GOMAXPROCS(0)} {
-		synctest.Test(t, func(t *testing.T) {
-			g := open(t, defaultgen.Config{Layout: bitsalloc.Default()})
-			var taken atomic.Int64
-			var log gentest.Ledger
-			d := elapsed(func() {
-				together.Run(goroutines, func(int) {
-					for taken.Add(1) <= total {
-						log.Take(t, func() (int64, error) { return g.NextContext(t.Context()) })
-					}
-				})
-			})
-			log.Check(t, total)
-			if want := total / 8192 * time.Second; d != want {
-				t.Errorf("%d IDs on %d goroutines took %v, want %v", total, goroutines, d, want)
-			}
-		})
-	}
 }

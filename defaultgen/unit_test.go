@@ -1,7 +1,6 @@
 package defaultgen_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/gentest"
 )
 
 func TestAUnitCountsUpAndTheNextBeginsAnew(t *testing.T) {
@@ -40,7 +40,7 @@ func TestNextContextWaitsForExactlyTheNextUnit(t *testing.T) {
 				time.Sleep(into)
 				g := open(t, defaultgen.Config{Layout: narrow(unit)})
 				fill(t, g, 16)
-				if d := elapsed(func() { wait(t, g) }); d != unit-into {
+				if d := gentest.Elapsed(func() { wait(t, g) }); d != unit-into {
 					t.Errorf("unit %v, %v into it: NextContext took %v, want %v", unit, into, d, unit-into)
 				}
 			})
@@ -67,43 +67,11 @@ func TestNextContextSkipsNoUnitThatBeginsWhileItLooks(t *testing.T) {
 			time.Sleep(999 * time.Millisecond)
 			slow = nth
 			var f bitsalloc.Fields
-			if d := elapsed(func() { f = wait(t, g) }); d != 2*time.Millisecond || !f.Time.Equal(bubbleStart.Add(time.Second)) {
+			if d := gentest.Elapsed(func() { f = wait(t, g) }); d != 2*time.Millisecond || !f.Time.Equal(gentest.Start.Add(time.Second)) {
 				t.Errorf("NextContext took %v for an ID of %v, want 2ms and the unit that had begun", d, f.Time)
 			}
 		})
 	}
-}
-
-func TestNextContextReturnsWhatIsThereEvenWhenItsContextHasEnded(t *testing.T) {
-	g, _ := onDial(t, defaultgen.Config{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for range 16 {
-		if _, err := g.NextContext(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	id, err := g.NextContext(ctx)
-	if id != 0 || !errors.Is(err, context.Canceled) || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-		t.Errorf("NextContext = %d, %v, want both Canceled and the reason for waiting", id, err)
-	}
-}
-
-func TestNextContextWaitsNoLongerThanItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := open(t, defaultgen.Config{Layout: narrow(time.Minute)})
-		fill(t, g, 16)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		var err error
-		d := elapsed(func() { _, err = g.NextContext(ctx) })
-		if d != 20*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-			t.Errorf("NextContext took %v: %v, want 20s, DeadlineExceeded and ErrSequenceExhausted", d, err)
-		}
-		if d := elapsed(func() { wait(t, g) }); d != 40*time.Second {
-			t.Errorf("the next NextContext took %v, want the rest of the minute", d)
-		}
-	})
 }
 
 // The presets give their worker exactly as many IDs as their names promise.
@@ -122,7 +90,7 @@ func TestPresetsReachTheirRateExactly(t *testing.T) {
 			g := open(t, defaultgen.Config{Layout: c.layout})
 			perUnit := make(map[time.Duration]int)
 			last := int64(0)
-			took := elapsed(func() {
+			took := gentest.Elapsed(func() {
 				start := time.Now()
 				for range units * c.want {
 					id, err := g.NextContext(t.Context())

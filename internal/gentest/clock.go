@@ -18,8 +18,8 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// skewed returns the bubble's clock, wrong by as much as a test says.
-func skewed(by *atomic.Int64) func() time.Time {
+// Skewed returns the bubble's clock, wrong by as much as a test says.
+func Skewed(by *atomic.Int64) func() time.Time {
 	return func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
 }
 
@@ -36,7 +36,7 @@ type warden struct {
 }
 
 func newWarden() *warden {
-	w := &warden{epoch: newEpoch()}
+	w := &warden{epoch: NewEpoch()}
 	w.OnAssign = func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		if w.called != nil {
 			w.called()
@@ -130,7 +130,7 @@ func (s *suite) correctedClock(t *testing.T) {
 			}
 			return w.renew(ctx, g, used, want)
 		}
-		c := keeper.Settings{Assigner: w, Epoch: w.epoch, Now: skewed(&by)}
+		c := keeper.Settings{Assigner: w, Epoch: w.epoch, Now: Skewed(&by)}
 		if plain {
 			c.Assigner = &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 				by.Store(0)
@@ -165,7 +165,7 @@ func (s *suite) clockSetAfter(t *testing.T) {
 	var by atomic.Int64
 	w := newWarden()
 	w.called, w.checked = func() { by.Store(0) }, func() { by.Store(int64(year)) }
-	g := s.open(t, keeper.Settings{Assigner: w, Epoch: w.epoch, Now: skewed(&by)})
+	g := s.open(t, keeper.Settings{Assigner: w, Epoch: w.epoch, Now: Skewed(&by)})
 	if !invalidate(g) {
 		return // it reads the clock for each ID
 	}
@@ -216,10 +216,10 @@ func (s *suite) wrongReading(t *testing.T) {
 func (s *suite) freshAfterStep(t *testing.T) {
 	var by atomic.Int64
 	var seen idset.Set
-	store, epoch := &fakeassigner.Assigner{}, newEpoch()
+	store, epoch := &fakeassigner.Assigner{}, NewEpoch()
 	for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
 		by.Add(int64(step))
-		g := s.open(t, keeper.Settings{Epoch: epoch, Assigner: store, Now: skewed(&by)})
+		g := s.open(t, keeper.Settings{Epoch: epoch, Assigner: store, Now: Skewed(&by)})
 		for range 16 {
 			seen.Once(t, next(t, g).ID)
 		}

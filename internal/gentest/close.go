@@ -25,7 +25,7 @@ func hang(ctx context.Context) error {
 
 func (s *suite) closed(t *testing.T) {
 	var by atomic.Int64
-	g := s.open(t, keeper.Settings{Now: skewed(&by), Trace: keeper.Trace{TakeRejected: func(err error) { t.Errorf("TakeRejected(%v)", err) }}})
+	g := s.open(t, keeper.Settings{Now: Skewed(&by), Trace: keeper.Trace{TakeRejected: func(err error) { t.Errorf("TakeRejected(%v)", err) }}})
 	f := next(t, g)
 	worker, last := g.WorkerID(), s.Stats(g).LastDelta
 	if err := g.Close(); err != nil {
@@ -96,7 +96,7 @@ func (s *suite) closeBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := elapsed(func() { err = g.Close() }); d != 3*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+	if d := Elapsed(func() { err = g.Close() }); d != 3*time.Second || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Close took %v: %v, want 3s and DeadlineExceeded", d, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // eachMistake makes one mistake in each field that the packages share.
 func (s *suite) eachMistake(t *testing.T) {
-	now := start.AddDate(1, 0, 0)
+	now := Start.AddDate(1, 0, 0)
 	for name, row := range map[string]struct {
 		spoil func(*Config)
 		is    error
@@ -87,7 +87,7 @@ func (s *suite) mistakesTogether(t *testing.T) {
 			[]string{"Assigner", "Epoch", "Epoch", "DatacenterID"}, []error{s.Errors.InvalidConfig, bitsalloc.ErrInvalidLayout}},
 		"layout": {keeper.Settings{Layout: bitsalloc.Layout{DeltaBits: 60, SequenceBits: 60, Unit: 7 * time.Second}, DatacenterID: -1},
 			[]string{"Assigner", "Layout", "DatacenterID"}, []error{s.Errors.InvalidConfig, bitsalloc.ErrInvalidLayout}},
-		"ended": {keeper.Settings{Epoch: start.AddDate(-20, 0, 0), DatacenterID: 32},
+		"ended": {keeper.Settings{Epoch: Start.AddDate(-20, 0, 0), DatacenterID: 32},
 			[]string{"Assigner", "Layout", "DatacenterID"}, []error{s.Errors.InvalidConfig, s.Errors.TimeExhausted}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -116,16 +116,17 @@ func Run(t *testing.T, subject Subject) {
 	}
 }
 
-// start is the instant at which time starts in a bubble.
-var start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+// Start is the instant at which time starts in a bubble.
+var Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // epochs numbers the epochs that the tests have taken.
 var epochs atomic.Int64
 
-// newEpoch returns an epoch of the test's own, whole minutes before start. The process remembers a
-// worker ID by epoch, and a generator that follows another one starts above it.
-func newEpoch() time.Time {
-	return start.Add(-24*time.Hour - time.Duration(epochs.Add(1))*time.Minute)
+// NewEpoch returns an epoch of the test's own, whole minutes before Start, where a unit of any
+// length begins. The process remembers a worker ID by epoch, and a generator that follows another
+// one starts above it.
+func NewEpoch() time.Time {
+	return Start.Add(-24*time.Hour - time.Duration(epochs.Add(1))*time.Minute)
 }
 
 // narrow has 16 IDs a unit, so that a test gets through them.
@@ -143,7 +144,7 @@ func (s *suite) config(c keeper.Settings) Config {
 		c.Layout = narrow()
 	}
 	if c.Epoch.IsZero() {
-		c.Epoch = newEpoch()
+		c.Epoch = NewEpoch()
 	}
 	return Config{Settings: c, Policy: s.policy}
 }
@@ -226,8 +227,8 @@ func take(t testing.TB, g Generator, n int) (last bitsalloc.Fields) {
 	return last
 }
 
-// elapsed returns how long f takes.
-func elapsed(f func()) time.Duration {
+// Elapsed returns how long f takes.
+func Elapsed(f func()) time.Duration {
 	began := time.Now()
 	f()
 	return time.Since(began)

@@ -54,7 +54,7 @@ func (s *suite) lostWorker(t *testing.T) {
 	var events, log recorder.Recorder
 	store := &fakeassigner.Assigner{}
 	store.OnAssign = downward(func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-		if nth > 1 && time.Since(start) < heartbeat+outage {
+		if nth > 1 && time.Since(Start) < heartbeat+outage {
 			return assigner.Grant{}, errDown
 		}
 		return fakeassigner.Fresh(ctx, nth, d)
@@ -181,7 +181,7 @@ func (s *suite) storeDown(t *testing.T) {
 	var events recorder.Recorder
 	store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(3)}
 	store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-		if time.Since(start) < 15*time.Second {
+		if time.Since(Start) < 15*time.Second {
 			return errDown
 		}
 		return fakeassigner.Raise(ctx, g, used, want)
@@ -193,7 +193,7 @@ func (s *suite) storeDown(t *testing.T) {
 		t.Errorf("%v, above the limit %d", last, s.Stats(g).Limit)
 	}
 	f := next(t, g)
-	if waited := time.Since(start); waited < 15*time.Second || waited > 30*time.Second || f.WorkerID != first.WorkerID || f.ID <= last.ID {
+	if waited := time.Since(Start); waited < 15*time.Second || waited > 30*time.Second || f.WorkerID != first.WorkerID || f.ID <= last.ID {
 		t.Errorf("ID %v after %v, want the same worker ID within one retry of the store's return", f, waited)
 	}
 	synctest.Wait()
@@ -226,7 +226,7 @@ func (s *suite) noWorker(t *testing.T) {
 	defer cancel()
 	renewals := store.Renewals.Load()
 	var err error
-	d := elapsed(func() { _, err = g.NextContext(ctx) })
+	d := Elapsed(func() { _, err = g.NextContext(ctx) })
 	if d != time.Hour || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, s.Errors.LeaseExhausted) || !strings.HasPrefix(err.Error(), s.Package+": ") {
 		t.Errorf("NextContext took %v: %v, want 1h, DeadlineExceeded and the reason", d, err)
 	}
@@ -309,7 +309,7 @@ func (s *suite) changeUnderLoad(t *testing.T) {
 							return id, err
 						})
 					}
-					time.Sleep(heartbeat - time.Since(start)%heartbeat) // all at the moment of the next loss
+					time.Sleep(heartbeat - time.Since(Start)%heartbeat) // all at the moment of the next loss
 				}
 			})
 			taken.Check(t, 64*20*20)

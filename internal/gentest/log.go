@@ -82,7 +82,7 @@ level=INFO msg="worker ID: the store answers again" worker=1`},
 		}, want: `
 level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost"
 level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: worker 77 for 40s more: the store is another one"`},
-		"end of the layout": {config: func(c *keeper.Settings) { c.Layout.DeltaBits, c.Epoch = 24, start.Add(-24*time.Hour) }, want: `
+		"end of the layout": {config: func(c *keeper.Settings) { c.Layout.DeltaBits, c.Epoch = 24, Start.Add(-24*time.Hour) }, want: `
 level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout=24/5/17/4@1s`},
 		"panic": {config: func(c *keeper.Settings) { c.Trace.LeaseAssigned = func(assigner.Grant) { panic("a mistake") } }, want: `
 level=ERROR msg="panic in Trace.LeaseAssigned" panic="a mistake" stack="(of a goroutine)"`},

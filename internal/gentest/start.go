@@ -191,7 +191,7 @@ func (s *suite) lastYearInService(t *testing.T) {
 			var events, log recorder.Recorder
 			layout := narrow()
 			layout.DeltaBits = 25 // 388 days, of which all but a year and five minutes have gone by
-			expires := start.AddDate(1, 0, 0).Add(5*time.Minute + time.Duration(epochs.Add(1))*time.Millisecond)
+			expires := Start.AddDate(1, 0, 0).Add(5*time.Minute + time.Duration(epochs.Add(1))*time.Millisecond)
 			c := s.config(keeper.Settings{Layout: layout, Logger: log.Logger(), Epoch: expires.Add(-1 << 25 * time.Second)})
 			c.Trace.Expiring = func(at time.Time) { events.Note("%v", at.Equal(expires)) }
 			g := s.openWith(t, c)
