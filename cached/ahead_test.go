@@ -20,13 +20,13 @@ func eachPolicy(t *testing.T, test func(*testing.T, cached.EmptyPolicy)) {
 
 func TestRingIsFilledAsFarAsMaxAheadAllows(t *testing.T) {
 	for _, row := range []struct {
-		bound time.Duration
-		runs  int
+		bound  time.Duration
+		blocks int
 	}{{time.Second, 1}, {3 * time.Second, 3}, {3999 * time.Millisecond, 3}, {8 * time.Second, 8}, {time.Hour, 8}} {
 		bubble.Run(t, row.bound.String(), func(t *testing.T) {
 			g := inBubble(t, cached.Config{MaxAhead: row.bound})
-			if s := g.Stats(); s.Remaining != row.runs*16 || s.Ahead != time.Duration(row.runs)*time.Second {
-				t.Errorf("%d IDs, the newest %v ahead, want %d, %ds", s.Remaining, s.Ahead, row.runs*16, row.runs)
+			if s := g.Stats(); s.Remaining != row.blocks*16 || s.Ahead != time.Duration(row.blocks)*time.Second {
+				t.Errorf("%d IDs, the newest %v ahead, want %d, %ds", s.Remaining, s.Ahead, row.blocks*16, row.blocks)
 			}
 		})
 	}

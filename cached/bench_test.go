@@ -15,14 +15,45 @@ func BenchmarkAtomicAdd(b *testing.B) { baseline.AtomicAdd(b) }
 
 func BenchmarkMutexCounter(b *testing.B) { baseline.Mutex(b) }
 
-func BenchmarkNext(b *testing.B) {
-	g := open(b, cached.Config{})
+// benchmarkNext takes IDs of a generator by Next, on one goroutine.
+func benchmarkNext(b *testing.B, cfg cached.Config) *cached.Generator {
+	g := open(b, cfg)
 	for b.Loop() {
 		if _, err := g.Next(); err != nil {
 			b.Fatal(err)
 		}
 	}
+	return g
 }
+
+func benchmarkNextParallel(b *testing.B, cfg cached.Config) {
+	g := open(b, cfg)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := g.Next(); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+// tiny has blocks of 16 in a ring of 2, which the padding goroutine cannot keep filled.
+func tiny() cached.Config { return cached.Config{Layout: narrow(), BoostPower: 1} }
+
+func BenchmarkNext(b *testing.B)         { benchmarkNext(b, cached.Config{}) }
+func BenchmarkNextParallel(b *testing.B) { benchmarkNextParallel(b, cached.Config{}) }
+
+func BenchmarkNextLanes(b *testing.B) { benchmarkNext(b, cached.Config{Lanes: cached.LanePerCPU}) }
+func BenchmarkNextLanesParallel(b *testing.B) {
+	benchmarkNextParallel(b, cached.Config{Lanes: cached.LanePerCPU})
+}
+
+func BenchmarkNextPadInline(b *testing.B) {
+	g := benchmarkNext(b, tiny())
+	b.ReportMetric(float64(g.Stats().InlinePads)/float64(b.N), "inline-pads/op")
+}
+
+func BenchmarkNextPadInlineParallel(b *testing.B) { benchmarkNextParallel(b, tiny()) }
 
 func BenchmarkNextContext(b *testing.B) {
 	g, ctx := open(b, cached.Config{}), b.Context()
@@ -31,18 +62,6 @@ func BenchmarkNextContext(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-// BenchmarkNextPadInline has runs of 16 in a ring of 2, which the padding goroutine cannot keep
-// filled.
-func BenchmarkNextPadInline(b *testing.B) {
-	g := open(b, cached.Config{Layout: narrow(), BoostPower: 1})
-	for b.Loop() {
-		if _, err := g.Next(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(g.Stats().InlinePads)/float64(b.N), "inline-pads/op")
 }
 
 // BenchmarkCopy256 is the twin of BenchmarkFill256.
@@ -76,48 +95,6 @@ func perID(b *testing.B) {
 func BenchmarkAtomicAddParallel(b *testing.B) { baseline.AtomicAddParallel(b) }
 
 func BenchmarkMutexCounterParallel(b *testing.B) { baseline.MutexParallel(b) }
-
-func BenchmarkNextParallel(b *testing.B) {
-	g := open(b, cached.Config{})
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := g.Next(); err != nil {
-				b.Error(err)
-			}
-		}
-	})
-}
-
-func BenchmarkNextPadInlineParallel(b *testing.B) {
-	g := open(b, cached.Config{Layout: narrow(), BoostPower: 1})
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := g.Next(); err != nil {
-				b.Error(err)
-			}
-		}
-	})
-}
-
-func BenchmarkNextLanes(b *testing.B) {
-	g := open(b, cached.Config{Lanes: cached.LanePerCPU})
-	for b.Loop() {
-		if _, err := g.Next(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkNextLanesParallel(b *testing.B) {
-	g := open(b, cached.Config{Lanes: cached.LanePerCPU})
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := g.Next(); err != nil {
-				b.Error(err)
-			}
-		}
-	})
-}
 
 func BenchmarkLane(b *testing.B) {
 	g := open(b, cached.Config{})

@@ -20,7 +20,7 @@ import (
 // The tests of this file are the defects that Baidu's UidGenerator is known for, with the numbers
 // of its issues.
 
-// Issues 105, 26: two callers get one ID when the ring runs empty. Runs of 2 in a ring of 2 are
+// Issues 105, 26: two callers get one ID when the ring runs empty. Blocks of 2 in a ring of 2 are
 // empty all the time.
 func TestRingRunningEmptyIssuesNoDuplicate(t *testing.T) {
 	layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: 1}

@@ -177,7 +177,7 @@ func TestNoIDLiesAboveTheFence(t *testing.T) {
 		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 		ids := drain(t, g)
 		if last := parse(t, g, ids[len(ids)-1]); len(ids) != 5*16 || last.Delta != bubbleStart+5 {
-			t.Fatalf("%d IDs up to %v, want 5 runs", len(ids), last)
+			t.Fatalf("%d IDs up to %v, want 5 blocks", len(ids), last)
 		}
 		for range 3 {
 			if _, err := g.Next(); !errors.Is(err, cached.ErrLeaseExhausted) {

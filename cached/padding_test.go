@@ -63,7 +63,7 @@ func TestACallerDoesNotPadARingThatIsNotEmpty(t *testing.T) {
 func TestScheduleIntervalPadsWithoutTakers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{PaddingFactor: 1, ScheduleInterval: 10 * time.Second, MaxStaleness: -1})
-		take(t, g, 3*16+1) // three runs handed over, four above the threshold
+		take(t, g, 3*16+1) // three blocks are used up, and more are left than the threshold
 		time.Sleep(10*time.Second - time.Nanosecond)
 		synctest.Wait()
 		if got := g.Stats().PaddingPasses; got != 1 {

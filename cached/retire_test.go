@@ -99,7 +99,7 @@ func TestABlockRetiredOnItsWayToALane(t *testing.T) {
 	}
 }
 
-// TestABlockOfOneIDRetiredOnItsWayToALane has the ID that is the mark.
+// TestABlockOfOneIDRetiredOnItsWayToALane has cut at the only ID of the block.
 func TestABlockOfOneIDRetiredOnItsWayToALane(t *testing.T) {
 	for end, call := range ends() {
 		bubble.Run(t, end, func(t *testing.T) {
@@ -120,9 +120,8 @@ func TestABlockOfOneIDRetiredOnItsWayToALane(t *testing.T) {
 	}
 }
 
-// TestRetirementIsMarkedBeforeLanesAreVisited keeps the lanes from being visited. The mark must be
-// there meanwhile: an owner that has begun a block since the visit would miss a mark that follows
-// it.
+// TestRetirementIsMarkedBeforeLanesAreVisited keeps the lanes from being visited. Generator.cut must
+// be raised meanwhile: an owner that has begun a block since the visit would miss a later one.
 func TestRetirementIsMarkedBeforeLanesAreVisited(t *testing.T) {
 	g := open(t, cached.Config{Layout: narrow(), Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1})
 	before, unlock, done := g.Cut(), g.LockLanes(), make(chan struct{})
@@ -135,7 +134,7 @@ func TestRetirementIsMarkedBeforeLanesAreVisited(t *testing.T) {
 		runtime.Gosched()
 	}
 	if g.Cut() == before {
-		t.Error("the mark is missing while lanes are visited")
+		t.Error("cut is not raised while lanes wait for their visit")
 	}
 	unlock()
 	<-done

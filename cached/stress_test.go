@@ -107,8 +107,8 @@ func (c *crowd) take(t *testing.T, lane *cached.Lane, way int, dst []int64) (n i
 	return n, err
 }
 
-// TestEveryIDIsIssuedOnce counts the IDs of 1 to 64 goroutines, with runs of 2 in a ring of 2,
-// where callers collide all the time, and with runs and rings as they are used.
+// TestEveryIDIsIssuedOnce counts the IDs of 1 to 64 goroutines, with blocks of 2 in a ring of 2,
+// where callers collide all the time, and with blocks and rings as they are used.
 func TestEveryIDIsIssuedOnce(t *testing.T) {
 	for _, row := range []struct {
 		bits  uint8
@@ -139,7 +139,7 @@ func TestEveryIDOfLanesIsIssuedOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(procs)
 	for _, lanes := range []int{2, 3, cached.LanePerCPU} {
 		for _, bits := range []uint8{1, 4, 10} {
-			t.Run(fmt.Sprintf("%d lanes, runs of %d", lanes, 1<<bits), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%d lanes, blocks of %d", lanes, 1<<bits), func(t *testing.T) {
 				layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: bits}
 				cfg := cached.Config{Layout: layout, Lanes: lanes, Assigner: &fakeassigner.Assigner{OnAssign: freshFar}}
 				stress(t, cfg, 8, scaled(200_000), func(g *cached.Generator) {

@@ -30,7 +30,7 @@ func TestFailTellsTheExactDistanceToTheLastUnit(t *testing.T) {
 		{0, 10 * time.Minute, 10 * time.Minute},
 		{0, 1001 * time.Second, 1001 * time.Second}, // before the epoch
 	} {
-		g, clock := onDial(t, defaultgen.Config{})
+		g, clock := onFakeClock(t, defaultgen.Config{})
 		clock.move(c.into)
 		next(t, g)
 		clock.move(-c.back)

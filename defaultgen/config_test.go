@@ -39,7 +39,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
 			cfg := complete(defaultgen.Config{Assigner: store})
-			cfg.Now = newDial(gentest.Start.AddDate(1, 0, 0)).now
+			cfg.Now = newFakeClock(gentest.Start.AddDate(1, 0, 0)).now
 			c.spoil(&cfg)
 			g, err := defaultgen.New(cfg)
 			if g != nil || !errors.Is(err, c.is) {
@@ -61,7 +61,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	spoilt := defaultgen.Config{
 		DatacenterID: 99, AssignTimeout: -1, OnClockBack: 9, MaxClockBack: -1, SequenceStart: 9, SequenceBound: 1 << 40,
 		Epoch: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
-		Now:   newDial(gentest.Start).now,
+		Now:   newFakeClock(gentest.Start).now,
 	}
 	_, err := defaultgen.New(spoilt)
 	if err == nil {

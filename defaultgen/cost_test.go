@@ -25,7 +25,7 @@ func TestAnIDCostsNoMemory(t *testing.T) {
 func checkNoMemory(t *testing.T, start defaultgen.SequenceStart, policy defaultgen.ClockBackPolicy) {
 	t.Helper()
 	cfg := complete(defaultgen.Config{Layout: bitsalloc.Snowflake(), SequenceStart: start, OnClockBack: policy})
-	clock := newDial(cfg.Epoch.Add(time.Hour))
+	clock := newFakeClock(cfg.Epoch.Add(time.Hour))
 	cfg.Now = clock.now
 	g := open(t, cfg)
 	ids := make([]int64, 256)
@@ -48,7 +48,7 @@ func checkNoMemory(t *testing.T, start defaultgen.SequenceStart, policy defaultg
 }
 
 func TestARefusalForWantOfSequenceCostsNoMemory(t *testing.T) {
-	g, _ := onDial(t, defaultgen.Config{})
+	g, _ := onFakeClock(t, defaultgen.Config{})
 	fill(t, g, 16)
 	if n := testing.AllocsPerRun(1000, func() {
 		if _, err := g.Next(); err != defaultgen.ErrSequenceExhausted {

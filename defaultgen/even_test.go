@@ -54,7 +54,7 @@ func TestByDefaultIDsSpreadOverShardsAsCountingWould(t *testing.T) {
 		for _, pace := range c.paces {
 			t.Run(fmt.Sprintf("%s, one ID in %v", name, pace), func(t *testing.T) {
 				cfg := complete(defaultgen.Config{Layout: c.layout, Assigner: forever(1)})
-				clock := newDial(cfg.Epoch.Add(time.Hour))
+				clock := newFakeClock(cfg.Epoch.Add(time.Hour))
 				cfg.Now = clock.now
 				g := open(t, cfg)
 				ids := make([]int64, n)
@@ -83,7 +83,7 @@ func TestByDefaultIDsSpreadOverShardsAtAnyPace(t *testing.T) {
 		for _, regular := range []bool{true, false} {
 			t.Run(fmt.Sprintf("one ID in %v, regular %v", pace, regular), func(t *testing.T) {
 				cfg := complete(defaultgen.Config{Layout: bitsalloc.Default(), Assigner: forever(1)})
-				clock := newDial(cfg.Epoch.Add(time.Hour))
+				clock := newFakeClock(cfg.Epoch.Add(time.Hour))
 				cfg.Now = clock.now
 				g := open(t, cfg)
 				random := rand.New(rand.NewPCG(1, uint64(pace)))
@@ -112,7 +112,7 @@ func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 	const all = 1 << 10
 	layout := bitsalloc.Layout{DeltaBits: 40, WorkerBits: 10, SequenceBits: 10, Unit: time.Second}
 	for _, quiet := range []int{1, 2, 7, 8, 100, all / 2, all/2 + 1, all * 3 / 4} {
-		g, clock := onDial(t, defaultgen.Config{Layout: layout})
+		g, clock := onFakeClock(t, defaultgen.Config{Layout: layout})
 		ids := make([]int64, all+1)
 		for range 300 {
 			fill(t, g, quiet)
@@ -140,7 +140,7 @@ func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 // of few IDs.
 func TestEvenBeginsAStrideAheadAfterFewIDs(t *testing.T) {
 	for bits, want := range map[uint8][]int64{1: {0, 0, 0}, 4: {0, 1, 2}, 10: {0, 1 + 8, 1 + 8 + 1 + 2*8}, 13: {0, 1 + 64, 1 + 64 + 1 + 2*64}, 20: {0, 1 + 64, 1 + 64 + 1 + 2*64}} {
-		g, clock := onDial(t, defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: bits, Unit: time.Second}})
+		g, clock := onFakeClock(t, defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: bits, Unit: time.Second}})
 		if got := starts(t, g, clock, len(want)); !slices.Equal(got, want) {
 			t.Errorf("%d bits: units begin with %v, want %v", bits, got, want)
 		}
@@ -150,7 +150,7 @@ func TestEvenBeginsAStrideAheadAfterFewIDs(t *testing.T) {
 // A unit begins with 0 only after more than half of the numbers.
 func TestEvenBeginsWithZeroAfterMoreThanHalf(t *testing.T) {
 	for issued, want := range map[int]int64{8: 1, 9: 0} {
-		g, clock := onDial(t, defaultgen.Config{})
+		g, clock := onFakeClock(t, defaultgen.Config{})
 		next(t, g)
 		clock.move(time.Second)
 		fill(t, g, issued) // from 1 on

@@ -302,7 +302,7 @@ func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
 			OnClockBack:   defaultgen.GoOn,
 			SequenceStart: defaultgen.Zero,
 		})
-		clock := newDial(cfg.Epoch.Add(1021 * time.Second))
+		clock := newFakeClock(cfg.Epoch.Add(1021 * time.Second))
 		cfg.Now = clock.now
 		g := open(t, cfg)
 		checkAt(t, next(t, g), 1021, 0)

@@ -134,7 +134,7 @@ func (m *model) checkWait(t *testing.T, g *defaultgen.Generator, reading time.Ti
 // play drives a generator and its model through a script: pairs of an action and a size. It runs in
 // a bubble.
 func play(t *testing.T, cfg defaultgen.Config, script []byte) {
-	g, clock := onDial(t, cfg)
+	g, clock := onFakeClock(t, cfg)
 	cfg.Epoch = g.Stats().Expires.Add(-cfg.Layout.Unit << cfg.Layout.DeltaBits)
 	m := &model{
 		cfg: cfg, maxDelta: 1<<cfg.Layout.DeltaBits - 1, maxSequence: 1<<cfg.Layout.SequenceBits - 1,

@@ -24,7 +24,7 @@ func TestALostRaceIsTriedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := complete(defaultgen.Config{SequenceStart: defaultgen.Zero})
-			d := newDial(cfg.Epoch.Add(1000 * cfg.Layout.Unit))
+			d := newFakeClock(cfg.Epoch.Add(1000 * cfg.Layout.Unit))
 			var between func()
 			cfg.Now = func() time.Time {
 				now, call := d.now(), between
@@ -56,7 +56,7 @@ func TestAChangeOfTheUnitIsWaitedFor(t *testing.T) {
 		"EndUnit": (*defaultgen.Generator).EndUnit,
 		"Used":    func(g *defaultgen.Generator) { g.Used() },
 	} {
-		g, _ := onDial(t, defaultgen.Config{})
+		g, _ := onFakeClock(t, defaultgen.Config{})
 		end := g.LockUnit()
 		waits, wait := together.Waits(func() { call(g) })
 		if !waits {
@@ -69,7 +69,7 @@ func TestAChangeOfTheUnitIsWaitedFor(t *testing.T) {
 
 // TestACallerThatWaitsForTheEndOfItsLease has the lease end while the caller waits for the mutex.
 func TestACallerThatWaitsForTheEndOfItsLease(t *testing.T) {
-	g, clock := onDial(t, defaultgen.Config{})
+	g, clock := onFakeClock(t, defaultgen.Config{})
 	next(t, g)
 	clock.move(time.Second)
 	end, result, closed := g.LockUnit(), make(chan error), make(chan error)
@@ -91,7 +91,7 @@ func TestACallerThatWaitsForTheEndOfItsLease(t *testing.T) {
 
 // A Fill that stalls while other calls take the rest of its unit has no ID beyond the unit.
 func TestAStalledFillGetsWhatIsLeft(t *testing.T) {
-	g, _ := onDial(t, defaultgen.Config{})
+	g, _ := onFakeClock(t, defaultgen.Config{})
 	fill(t, g, 14)
 	for _, want := range []int64{2, 0, 0} {
 		if first, got := g.Add(5); got != want {

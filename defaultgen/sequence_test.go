@@ -10,7 +10,7 @@ import (
 
 // starts returns the sequence numbers with which units of a second begin that are asked for a
 // single ID each.
-func starts(t *testing.T, g *defaultgen.Generator, clock *dial, units int) []int64 {
+func starts(t *testing.T, g *defaultgen.Generator, clock *fakeClock, units int) []int64 {
 	t.Helper()
 	var all []int64
 	for range units {
@@ -24,7 +24,7 @@ func starts(t *testing.T, g *defaultgen.Generator, clock *dial, units int) []int
 // deviations away.
 func TestRandomBeginsWithEveryNumberBelowItsBoundAndNoOther(t *testing.T) {
 	for _, bound := range []int64{1, 2, 3, 10, 16} {
-		g, clock := onDial(t, defaultgen.Config{SequenceStart: defaultgen.Random, SequenceBound: bound})
+		g, clock := onFakeClock(t, defaultgen.Config{SequenceStart: defaultgen.Random, SequenceBound: bound})
 		count := make([]int, bound)
 		for _, s := range starts(t, g, clock, int(200*bound)) {
 			if s >= bound {
@@ -42,7 +42,7 @@ func TestRandomBeginsWithEveryNumberBelowItsBoundAndNoOther(t *testing.T) {
 
 func TestABoundThatIsNotGivenIsAnEighthOfTheSequence(t *testing.T) {
 	for bits, bound := range map[uint8]int64{0: 1, 1: 1, 2: 1, 3: 1, 4: 2, 6: 8, 13: 1024} {
-		g, clock := onDial(t, defaultgen.Config{
+		g, clock := onFakeClock(t, defaultgen.Config{
 			SequenceStart: defaultgen.Continue,
 			Layout:        bitsalloc.Layout{DeltaBits: 40, WorkerBits: 10, SequenceBits: bits, Unit: time.Second},
 		})

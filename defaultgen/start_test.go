@@ -110,7 +110,7 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 func TestTheLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
 	cfg := complete(defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}})
 	end := cfg.Epoch.Add(1024 * time.Second)
-	clock := newDial(end.Add(-time.Millisecond))
+	clock := newFakeClock(end.Add(-time.Millisecond))
 	cfg.Now = clock.now
 	g := open(t, cfg)
 	for sequence := range int64(16) {

@@ -13,7 +13,7 @@ import (
 
 func TestAUnitCountsUpAndTheNextBeginsAnew(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
-		g, clock := onDial(t, defaultgen.Config{Layout: narrow(unit), DatacenterID: 6, SequenceStart: defaultgen.Zero})
+		g, clock := onFakeClock(t, defaultgen.Config{Layout: narrow(unit), DatacenterID: 6, SequenceStart: defaultgen.Zero})
 		for sequence := range int64(16) {
 			f := next(t, g)
 			checkAt(t, f, 1000, sequence)
@@ -118,7 +118,7 @@ func TestPresetsReachTheirRateExactly(t *testing.T) {
 
 func TestFillCrossesIntoAUnitThatBeginsMeanwhile(t *testing.T) {
 	cfg := complete(defaultgen.Config{})
-	clock := newDial(cfg.Epoch.Add(1000 * time.Second))
+	clock := newFakeClock(cfg.Epoch.Add(1000 * time.Second))
 	cfg.Now = func() time.Time {
 		defer clock.move(time.Second)
 		return clock.now()
@@ -133,7 +133,7 @@ func TestFillCrossesIntoAUnitThatBeginsMeanwhile(t *testing.T) {
 
 func TestStatsTellThePositionAndTheRejections(t *testing.T) {
 	var rejected []error
-	g, clock := onDial(t, defaultgen.Config{
+	g, clock := onFakeClock(t, defaultgen.Config{
 		DatacenterID: 2,
 		Trace:        defaultgen.Trace{TakeRejected: func(err error) { rejected = append(rejected, err) }},
 	})

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/uidring/uidring/internal/original"
 	"github.com/uidring/uidring/internal/testkit/baseline"
 	"github.com/uidring/uidring/ringbuffer"
 )
@@ -81,15 +80,6 @@ func (f *refilled) report(b *testing.B, idsPerOp int) {
 	}
 }
 
-// parallel calls op on GOMAXPROCS goroutines.
-func parallel(b *testing.B, op func()) {
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			op()
-		}
-	})
-}
-
 func BenchmarkAtomicAdd(b *testing.B) { baseline.AtomicAdd(b) }
 
 func BenchmarkAtomicAddParallel(b *testing.B) { baseline.AtomicAddParallel(b) }
@@ -134,62 +124,4 @@ func BenchmarkTakeN256Parallel(b *testing.B) {
 		}
 	})
 	f.report(b, 256)
-}
-
-// padded is the original's ring of 65,536 IDs with its padding: a goroutine that is woken by every
-// take below half, and that puts 8,192 IDs at a time until none fits.
-func padded(b *testing.B) (take func(), report func()) {
-	const size, second = 1 << 16, 1 << 13
-	wake := make(chan struct{}, 1)
-	r := original.New(size, size/2, func() {
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
-	})
-	var empty atomic.Int64
-	next := int64(0)
-	pad := func() {
-		for full := false; !full; {
-			for range second {
-				next++
-				full = !r.Put(next) || full
-			}
-		}
-	}
-	pad()
-	var padder sync.WaitGroup
-	padder.Go(func() {
-		for range wake {
-			pad()
-		}
-	})
-	take = func() {
-		for {
-			if _, err := r.Take(); err == nil {
-				return
-			}
-			empty.Add(1)
-		}
-	}
-	report = func() {
-		b.ReportMetric(float64(empty.Load())/float64(b.N), "empty/op")
-		close(wake)
-		padder.Wait()
-	}
-	return take, report
-}
-
-func BenchmarkOriginal(b *testing.B) {
-	take, report := padded(b)
-	for b.Loop() {
-		take()
-	}
-	report()
-}
-
-func BenchmarkOriginalParallel(b *testing.B) {
-	take, report := padded(b)
-	parallel(b, take)
-	report()
 }

@@ -44,7 +44,7 @@ func bubbleEpoch() time.Time { return time.Date(1999, time.December, 31, 0, 0, 0
 // of 1 s.
 const bubbleStart = 24 * 60 * 60
 
-// narrow has runs of 16 IDs, so that a test gets through them.
+// narrow has blocks of 16 IDs, so that a test gets through them.
 func narrow() bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 28, DatacenterBits: 5, WorkerBits: 17, SequenceBits: 4, Unit: time.Second}
 }

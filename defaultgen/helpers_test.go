@@ -18,18 +18,18 @@ func narrow(unit time.Duration) bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 40, DatacenterBits: 3, WorkerBits: 10, SequenceBits: 4, Unit: unit}
 }
 
-// A dial is a clock that stands still until a test moves it.
-type dial struct{ unixNano atomic.Int64 }
+// A fakeClock is a clock that stands still until a test moves it.
+type fakeClock struct{ unixNano atomic.Int64 }
 
-func newDial(t time.Time) *dial {
-	d := new(dial)
+func newFakeClock(t time.Time) *fakeClock {
+	d := new(fakeClock)
 	d.unixNano.Store(t.UnixNano())
 	return d
 }
 
-func (d *dial) now() time.Time        { return time.Unix(0, d.unixNano.Load()) }
-func (d *dial) move(by time.Duration) { d.unixNano.Add(int64(by)) }
-func (d *dial) set(t time.Time)       { d.unixNano.Store(t.UnixNano()) }
+func (d *fakeClock) now() time.Time        { return time.Unix(0, d.unixNano.Load()) }
+func (d *fakeClock) move(by time.Duration) { d.unixNano.Add(int64(by)) }
+func (d *fakeClock) set(t time.Time)       { d.unixNano.Store(t.UnixNano()) }
 
 // open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
 // worker ID, without a Layout the narrow one with units of a second, without an Epoch its own.
@@ -52,11 +52,11 @@ func complete(cfg defaultgen.Config) defaultgen.Config {
 	return cfg
 }
 
-// onDial is open with a dial for a clock, which stands at the beginning of unit 1,000.
-func onDial(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *dial) {
+// onFakeClock is open with a fakeClock that stands at the beginning of unit 1,000.
+func onFakeClock(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *fakeClock) {
 	t.Helper()
 	cfg = complete(cfg)
-	d := newDial(cfg.Epoch.Add(1000 * cfg.Layout.Unit))
+	d := newFakeClock(cfg.Epoch.Add(1000 * cfg.Layout.Unit))
 	cfg.Now = d.now
 	return open(t, cfg), d
 }
