@@ -91,10 +91,13 @@ func (m *model) checkID(t *testing.T, g *defaultgen.Generator, id int64, now tim
 	m.delta, m.sequence = f.Delta, f.Sequence
 }
 
-// checkError compares an error with the prediction of the model; waited is whether it may come from
-// waiting.
-func (m *model) checkError(t *testing.T, err error, now time.Time, waited bool) {
+// checkError compares an error with the prediction of the model, and asks that no ID comes with it;
+// waited is whether it may come from waiting.
+func (m *model) checkError(t *testing.T, id int64, err error, now time.Time, waited bool) {
 	t.Helper()
+	if id != 0 {
+		t.Fatalf("ID %d with error %v", id, err)
+	}
 	_, _, want := m.next(now)
 	back, ok := errors.AsType[*defaultgen.ClockBackError](want)
 	if ok {
@@ -125,7 +128,7 @@ func (m *model) checkWait(t *testing.T, g *defaultgen.Generator, reading time.Ti
 	}
 	now = m.read(reading)
 	if err != nil {
-		m.checkError(t, err, now, false)
+		m.checkError(t, id, err, now, false)
 		return
 	}
 	m.checkID(t, g, id, now)
@@ -152,7 +155,7 @@ func play(t *testing.T, cfg defaultgen.Config, script []byte) {
 			now := m.read(clock.now())
 			id, err := g.Next()
 			if err != nil {
-				m.checkError(t, err, now, false)
+				m.checkError(t, id, err, now, false)
 				continue
 			}
 			m.checkID(t, g, id, now)
@@ -164,7 +167,7 @@ func play(t *testing.T, cfg defaultgen.Config, script []byte) {
 			now := m.read(clock.now())
 			id, err := g.NextContext(ended)
 			if err != nil {
-				m.checkError(t, err, now, true)
+				m.checkError(t, id, err, now, true)
 				continue
 			}
 			m.checkID(t, g, id, now)
@@ -199,7 +202,7 @@ func (m *model) checkFill(t *testing.T, g *defaultgen.Generator, n int, reading 
 		t.Fatalf("Fill = %d, and more in dst: %d", got, ids)
 	}
 	if got < n || err != nil {
-		m.checkError(t, err, now, false)
+		m.checkError(t, 0, err, now, false)
 	}
 }
 
