@@ -225,10 +225,11 @@ func (s *suite) noWorker(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	renewals := store.Renewals.Load()
+	var id int64
 	var err error
-	d := Elapsed(func() { _, err = g.NextContext(ctx) })
-	if d != time.Hour || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, s.Errors.LeaseExhausted) || !strings.HasPrefix(err.Error(), s.Package+": ") {
-		t.Errorf("NextContext took %v: %v, want 1h, DeadlineExceeded and the reason", d, err)
+	d := Elapsed(func() { id, err = g.NextContext(ctx) })
+	if id != 0 || d != time.Hour || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, s.Errors.LeaseExhausted) || !strings.HasPrefix(err.Error(), s.Package+": ") {
+		t.Errorf("NextContext took %v: %d, %v, want 1h, DeadlineExceeded and the reason", d, id, err)
 	}
 	if got := s.Stats(g).RejectedTakes; got != before.RejectedTakes+1 {
 		t.Errorf("%d rejected takes for one call", got-before.RejectedTakes)
