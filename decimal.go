@@ -53,12 +53,7 @@ func (id ID) AppendText(dst []byte) ([]byte, error) {
 }
 
 // MarshalText returns the text that [ID.AppendText] appends, or [ErrRange] for a negative ID.
-func (id ID) MarshalText() ([]byte, error) {
-	if id < 0 {
-		return nil, decimal.negative(id.String())
-	}
-	return strconv.AppendInt(nil, int64(id), 10), nil
-}
+func (id ID) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 
 // UnmarshalText reads the decimal form as [Parse] does. An error leaves the ID as it was.
 func (id *ID) UnmarshalText(text []byte) error {
