@@ -120,40 +120,6 @@ func TestGoldenTexts(t *testing.T) {
 	}
 }
 
-func TestTextsAgreeWithMathBigAndReadBack(t *testing.T) {
-	for _, f := range textForms() {
-		t.Run(f.name, func(t *testing.T) {
-			for _, id := range sampleIDs() {
-				text := f.write(id)
-				if want := f.model(big.NewInt(int64(id))); text != want {
-					t.Fatalf("%d is written %q, want %q", int64(id), text, want)
-				}
-				if got, err := f.read(text); got != id || err != nil {
-					t.Fatalf("%q reads as %d, %v, want %d", text, int64(got), err, int64(id))
-				}
-			}
-		})
-	}
-}
-
-func TestFixedWidthTextsSortAsTheirIDs(t *testing.T) {
-	ids := sampleIDs()
-	for _, f := range fixedForms() {
-		var texts []string
-		for _, id := range ids {
-			texts = append(texts, f.write(id))
-		}
-		if !slices.IsSorted(texts) {
-			t.Errorf("%s: texts of sorted IDs are not sorted", f.name)
-		}
-		for i := range len(ids) - 1 {
-			if texts[i] == texts[i+1] {
-				t.Errorf("%s: %d and %d are both %q", f.name, int64(ids[i]), int64(ids[i+1]), texts[i])
-			}
-		}
-	}
-}
-
 func TestBase32SortsAndReadsWithoutCase(t *testing.T) {
 	ids := sampleIDs()
 	for i, id := range ids {

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -76,13 +75,6 @@ func TestScanRefusesWhatIsNotAnID(t *testing.T) {
 		if id != 7 {
 			t.Errorf("Scan(%#v): ID = %d, want 7 as before", c.src, id)
 		}
-	}
-}
-
-func TestScanOfNullSaysWhatToUse(t *testing.T) {
-	err := new(uidring.ID).Scan(nil)
-	if !errors.Is(err, uidring.ErrNull) || !strings.Contains(err.Error(), "sql.Null[uidring.ID]") {
-		t.Errorf("error %v, want ErrNull that names sql.Null[uidring.ID]", err)
 	}
 }
 
