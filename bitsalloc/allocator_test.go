@@ -70,20 +70,6 @@ func TestAllocateAndParseGoldenIDs(t *testing.T) {
 	}
 }
 
-func TestParseReadsAnIDOfTheOriginal(t *testing.T) {
-	got, err := mustNew(t, bitsalloc.Baidu(), originalEpoch).Parse(3200169789968523265)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := bitsalloc.Fields{
-		ID: 3200169789968523265, Delta: 93137199, WorkerID: 21, Sequence: 1,
-		Time: time.Date(2019, time.May, 2, 15, 26, 39, 0, time.UTC), // 23:26:39 +08:00
-	}
-	if got != want {
-		t.Errorf("Parse = %+v\nwant %+v", got, want)
-	}
-}
-
 func TestDefaultAndBaiduAgreeWithoutDatacenterBelow2To17Workers(t *testing.T) {
 	ours, original := mustNew(t, bitsalloc.Default(), originalEpoch), mustNew(t, bitsalloc.Baidu(), originalEpoch)
 	for worker := range ours.MaxWorkerID() + 1 {
@@ -220,53 +206,10 @@ func TestAllocateNamesEveryWrongFieldAtOnce(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatTheLayoutCannotHaveMade(t *testing.T) {
-	for _, l := range borderLayouts() {
-		a := mustNew(t, l, time.Time{})
-		largest := uint64(1)<<(l.DeltaBits+l.DatacenterBits+l.WorkerBits+l.SequenceBits) - 1
-		for _, id := range []int64{0, -1, math.MinInt64, math.MinInt64 + 1, -7055269968853590016} {
-			if f, err := a.Parse(id); !errors.Is(err, bitsalloc.ErrInvalidID) || f != (bitsalloc.Fields{}) {
-				t.Errorf("%v: Parse(%d) = %v, %v, want ErrInvalidID", l, id, f, err)
-			}
-		}
-		if _, err := a.Parse(int64(largest)); err != nil {
-			t.Errorf("%v: Parse of the largest ID: %v", l, err)
-		}
-		if _, err := a.Parse(1); err != nil {
-			t.Errorf("%v: Parse(1): %v", l, err)
-		}
-		if largest == math.MaxInt64 {
-			continue
-		}
-		for _, id := range []int64{int64(largest + 1), 1 << 62, math.MaxInt64} {
-			if _, err := a.Parse(id); !errors.Is(err, bitsalloc.ErrInvalidID) {
-				t.Errorf("%v: Parse(%d): %v, want ErrInvalidID", l, id, err)
-			}
-		}
-	}
-}
-
 func TestParseErrorSaysWhatIsAllowed(t *testing.T) {
 	_, err := mustNew(t, bitsalloc.JavaScript(), time.Time{}).Parse(-5)
 	want := "bitsalloc: invalid ID: -5, allowed with layout 31/0/10/12@1s: 1 to 9007199254740991"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
-	}
-}
-
-func TestIDsSortByDelta(t *testing.T) {
-	for _, l := range borderLayouts() {
-		a := mustNew(t, l, time.Time{})
-		for _, delta := range []int64{1, a.MaxDelta() / 2, a.MaxDelta() - 1} {
-			if delta < 1 || delta >= a.MaxDelta() {
-				continue
-			}
-			last, errLast := a.Allocate(delta, a.MaxDatacenterID(), a.MaxWorkerID(), a.MaxSequence())
-			first, errFirst := a.Allocate(delta+1, 0, 0, 0)
-			if last >= first || errLast != nil || errFirst != nil {
-				t.Errorf("%v: last ID of delta %d is %d, %v; first of the next %d, %v",
-					l, delta, last, errLast, first, errFirst)
-			}
-		}
 	}
 }

@@ -46,7 +46,8 @@ func FuzzRoundTrip(f *testing.F) {
 
 func FuzzParse(f *testing.F) {
 	for _, l := range borderLayouts() {
-		for _, id := range []int64{0, 1, -1, math.MinInt64, math.MaxInt64, 1<<53 - 1, 3200169789968523265} {
+		largest := int64(1<<(l.DeltaBits+l.DatacenterBits+l.WorkerBits+l.SequenceBits) - 1)
+		for _, id := range []int64{0, 1, -1, largest, largest + 1, math.MinInt64, math.MaxInt64, 1<<53 - 1, 3200169789968523265} {
 			f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, id)
 		}
 	}
@@ -62,8 +63,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%v: Parse(%d) = %v, %v, want success: %v", l, id, fields, err, fits)
 		}
 		if err != nil {
-			if !errors.Is(err, bitsalloc.ErrInvalidID) {
-				t.Fatalf("%v: Parse(%d): %v, want ErrInvalidID", l, id, err)
+			if !errors.Is(err, bitsalloc.ErrInvalidID) || fields != (bitsalloc.Fields{}) {
+				t.Fatalf("%v: Parse(%d) = %v, %v, want ErrInvalidID", l, id, fields, err)
 			}
 			return
 		}
