@@ -95,5 +95,5 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// 1 block left: wake the producer
-	// ringbuffer: invalid size: 3 slots, allowed: a power of two, 2 or more
+	// ringbuffer: invalid size: 3 slots, allowed: a power of two from 2 to 16777216
 }

@@ -20,10 +20,10 @@ func newRing(t testing.TB, slots int) *ringbuffer.Ring {
 	return r
 }
 
-func TestNewRefusesANumberOfSlotsThatIsNoPowerOfTwo(t *testing.T) {
-	for _, slots := range []int{0, 1, 3, 6, -8, math.MinInt, math.MaxInt} {
+func TestNewRefusesANumberOfSlotsThatIsNotAllowed(t *testing.T) {
+	for _, slots := range []int{0, 1, 3, 6, -8, math.MinInt, math.MaxInt, math.MaxInt/2 + 1, 1 << 25} {
 		r, err := ringbuffer.New(slots, nil)
-		if r != nil || !errors.Is(err, ringbuffer.ErrInvalidSize) || !strings.Contains(err.Error(), "a power of two, 2 or more") {
+		if r != nil || !errors.Is(err, ringbuffer.ErrInvalidSize) || !strings.Contains(err.Error(), "a power of two from 2 to 16777216") {
 			t.Errorf("New(%d) = %v, %v, want ErrInvalidSize", slots, r, err)
 		}
 	}
