@@ -241,6 +241,18 @@ func TestWindowLastsAtTheRateOfUse(t *testing.T) {
 	})
 }
 
+func TestAWindowOfCenturiesLastsAsLongAsADurationCanSay(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(context.Context, int) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: r.first, First: 1, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
+		}
+		r.open(t)
+		if window, lasts := r.Window(0); window != math.MaxInt64 || lasts != math.MaxInt64 {
+			t.Errorf("the window is %v and lasts %v, want the longest Duration", window, lasts)
+		}
+	})
+}
+
 // The pace before a renewal counts until a second has passed.
 func TestTheWindowOfARenewalLastsAtThePaceBefore(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

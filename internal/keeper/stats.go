@@ -58,7 +58,10 @@ func (k *Keeper) Window(position int64) (left, lasts time.Duration) {
 		return 0, 0
 	}
 	left = k.Alloc.Time(h.Limit).Sub(k.Alloc.Time(position))
-	return left, time.Duration(float64(left) / h.pace(position, k.Alloc.Layout().Unit))
+	if pace := h.pace(position, k.Alloc.Layout().Unit); pace > 1 { // else a division could round beyond the longest Duration
+		return left, time.Duration(float64(left) / pace)
+	}
+	return left, left
 }
 
 // AnnounceEnd warns, once, when delta is within the last year of the layout.
