@@ -100,7 +100,6 @@ func Run(t *testing.T, subject Subject) {
 		{"funcs of Trace", (*suite).traceFuncs, false},
 		{"log records", (*suite).logRecords, true},
 
-		{"checks of the original", (*suite).original, true},
 		{"order across goroutines", (*suite).order, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -2,8 +2,6 @@ package gentest
 
 import (
 	"errors"
-	"fmt"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -53,44 +51,12 @@ func (l *Ledger) Check(t testing.TB, least int) {
 	}
 }
 
-// share returns n for the first policy, and less for the others.
-func (s *suite) share(n int) int { return n / (1 + 4*s.policy) }
-
-// original makes the checks that UidGenerator makes of its generators: 100,000 IDs, serial and with
-// two goroutines for each processor, are positive, parse, and are all different.
-func (s *suite) original(t *testing.T) {
-	total := int64(s.share(100_000))
-	for _, goroutines := range []int{1, 2 * runtime.GOMAXPROCS(0)} {
-		t.Run(fmt.Sprintf("%d goroutines", goroutines), func(t *testing.T) {
-			g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
-			var taken atomic.Int64
-			var seen idset.Set
-			together.Run(goroutines, func(int) {
-				for taken.Add(1) <= total {
-					id, err := g.NextContext(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if f, err := g.Parse(id); err != nil || id <= 0 || f.String() == "" || f.WorkerID != 1 {
-						t.Errorf("ID %d: %v, %v", id, f, err)
-						return
-					}
-					seen.Once(t, id)
-				}
-			})
-			if int64(seen.Len()) != total {
-				t.Errorf("%d different IDs, want %d", seen.Len(), total)
-			}
-		})
-	}
-}
-
-// order takes IDs on many goroutines: calls that follow one another get increasing IDs.
+// order takes IDs on many goroutines, most with the first policy: calls that follow one another get
+// increasing IDs.
 func (s *suite) order(t *testing.T) {
 	for _, goroutines := range []int{2, 8, 64} {
 		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
-		n := s.share(40_000) / goroutines
+		n := 40_000 / (1 + 4*s.policy) / goroutines
 		var taken Ledger
 		together.Run(goroutines, func(int) {
 			for range n {
