@@ -1,9 +1,28 @@
 package cached
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // ID time counts up by one unit a block, and jumps when a worker ID is new or the generator was
 // idle.
+
+// now returns the time by the clock that belongs to the latest lease.
+func (g *Generator) now() time.Time { return g.keeper.Latest().Clock.Now() }
+
+// staleTick returns the interval at which the padding goroutine looks for stale blocks.
+func staleTick(maxStaleness time.Duration) time.Duration { return maxStaleness / 4 }
+
+// staleUnits returns the number of units that a block may be behind the clock when the padding
+// goroutine checks it. A block within that number stays within maxStaleness until the next check.
+// One more unit is subtracted because the fractions of units are not counted.
+func staleUnits(maxStaleness, unit time.Duration) int64 {
+	if maxStaleness < 0 {
+		return -1
+	}
+	return max(0, int64((maxStaleness-staleTick(maxStaleness))/unit)-1)
+}
 
 // freshen drops the blocks that are too far behind the clock. It moves lastSecond up to the clock
 // if it has dropped blocks, or if the next block would be too far behind, too.

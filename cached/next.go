@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 )
 
@@ -32,6 +33,18 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 		return id, nil
 	}
 	return g.path.NextContext(ctx, g.taker(nil))
+}
+
+// NextID is [Generator.Next] for an ID of type [uidring.ID], which has text forms.
+func (g *Generator) NextID() (uidring.ID, error) {
+	id, err := g.Next()
+	return uidring.ID(id), err
+}
+
+// NextIDContext is [Generator.NextContext] for an ID of type [uidring.ID].
+func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
+	id, err := g.NextContext(ctx)
+	return uidring.ID(id), err
 }
 
 // Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.

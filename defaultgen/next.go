@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/keeper"
 )
 
@@ -69,6 +70,18 @@ func (g *Generator) await(ctx context.Context) (int64, error) {
 			return 0, g.keeper.Rejected(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", ctx.Err(), err))
 		}
 	}
+}
+
+// NextID is [Generator.Next] for an ID of type [uidring.ID], which has text forms.
+func (g *Generator) NextID() (uidring.ID, error) {
+	id, err := g.Next()
+	return uidring.ID(id), err
+}
+
+// NextIDContext is [Generator.NextContext] for an ID of type [uidring.ID].
+func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
+	id, err := g.NextContext(ctx)
+	return uidring.ID(id), err
 }
 
 // Fill fills dst with new, increasing IDs and returns their number. If it gets fewer than len(dst)
