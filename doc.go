@@ -3,7 +3,7 @@
 //
 //	sign  delta                          datacenter  worker              sequence
 //	0     0000011010001111000101010010   00001       00000000000101010   0000000000111
-//	1     28 bits: units since epoch     5           17: who made it     13: which one
+//	1     28 bits: units since epoch     5           17: its maker       13: its number
 //
 // An ID holds the time at which it was made (delta, the number of units since the epoch; a unit is
 // 1 s by default), its maker (datacenter and worker ID), and its number among the maker's IDs of
