@@ -208,44 +208,23 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 // heartbeat is the time between two renewals when nothing else calls for one.
 const heartbeat = 45 * time.Second
 
-// lost is a store with a lease on the present delta and the 99 after it, which ends at the first
-// renewal, as err says and with a limit of left deltas after that renewal. There is no other until
-// up is set.
-type lost struct {
-	fakeassigner.Assigner
-	up   atomic.Bool
-	now  func() int64
-	left int64
-}
-
-func losingFenced(left int64, err error) *lost {
-	s := &lost{left: left}
-	s.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-		if nth > 1 && !s.up.Load() {
-			return assigner.Grant{}, errors.New("store is down")
-		}
-		s.now = d.Now
-		g, err := fakeassigner.Fenced(100)(ctx, nth, d)
-		g.WorkerID = 1001 - int64(min(nth, 1000))
-		return g, err
-	}
-	s.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-		if g.WorkerID == 1000 {
-			g.Limit = min(g.Limit, s.now()+s.left)
-			return err
-		}
-		return fakeassigner.Raise(ctx, g, used, want)
-	}
-	return s
-}
-
 // The clock is read between the look at the lease and the claim, which stops a caller there.
 func TestACallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := losingFenced(10, assigner.ErrWorkerRowLost)
+		var now func() int64
+		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+			if nth > 1 {
+				return assigner.Grant{}, errors.New("store is down")
+			}
+			now = d.Now
+			return fakeassigner.Fenced(100)(ctx, nth, d)
+		}, OnRenew: func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+			g.Limit = min(g.Limit, now()+10)
+			return assigner.ErrWorkerRowLost
+		}}
 		var stop atomic.Bool
 		reading, goOn := make(chan struct{}), make(chan struct{})
-		g := open(t, defaultgen.Config{Assigner: s, Now: func() time.Time {
+		g := open(t, defaultgen.Config{Assigner: store, Now: func() time.Time {
 			now := time.Now()
 			if stop.CompareAndSwap(true, false) {
 				now = now.Add(20 * time.Second) // within the limit as it is before
