@@ -120,8 +120,8 @@ func TestABlockOfOneIDRetiredOnItsWayToALane(t *testing.T) {
 	}
 }
 
-// TestRetirementIsMarkedBeforeLanesAreVisited keeps the lanes from being visited. Generator.cut must
-// be raised meanwhile: an owner that has begun a block since the visit would miss a later one.
+// TestRetirementIsMarkedBeforeLanesAreVisited keeps the lanes from being visited. Generator.cut
+// must be raised meanwhile: an owner that begins a block after the visit would miss a later cut.
 func TestRetirementIsMarkedBeforeLanesAreVisited(t *testing.T) {
 	g := open(t, cached.Config{Layout: narrow(), Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1})
 	before, unlock, done := g.Cut(), g.LockLanes(), make(chan struct{})
