@@ -31,9 +31,9 @@ type Ring struct {
 const maxSlots = 1 << 24
 
 // New returns an empty ring with the given number of slots, a power of two from 2 to 2^24, each for
-// one block; another number gives [ErrInvalidSize]. handover, unless nil, is called once per block, not per ID: by the taker that finds a
-// block used up and begins the next one, with the number of blocks in the ring including the new
-// one. It must not block.
+// one block; another number gives [ErrInvalidSize]. handover, unless nil, is called once per block,
+// not per ID: by the taker that finds a block used up and begins the next one, with the number of
+// blocks in the ring including the new one. It must not block.
 func New(slots int, handover func(left int)) (*Ring, error) {
 	if slots < 2 || slots > maxSlots || slots&(slots-1) != 0 {
 		return nil, fmt.Errorf("%w: %d slots, allowed: a power of two from 2 to %d", ErrInvalidSize, slots, maxSlots)
