@@ -46,6 +46,10 @@ func (g *Generator) PaddingLocked() bool {
 	return true
 }
 
+// BeginBlock is the beginning of a take that finds a block used up, and is then held up before it
+// wakes the padding goroutine.
+func (g *Generator) BeginBlock() { g.ring.Peek() }
+
 // PadInline is the rest of a Next that stalled after it had found the ring empty.
 func (g *Generator) PadInline() error { return g.padInline() }
 

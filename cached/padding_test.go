@@ -1,6 +1,7 @@
 package cached_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -57,6 +58,22 @@ func TestACallerDoesNotPadARingThatIsNotEmpty(t *testing.T) {
 		if err := g.PadInline(); err != nil || g.Stats() != before {
 			t.Errorf("%v, %+v after %+v, want no change", err, g.Stats(), before)
 		}
+	})
+}
+
+// A caller that finds the ring empty wakes the padding goroutine, since the taker that should have
+// done so may be held up.
+func TestAnEmptyRingIsPaddedBesideATakerThatIsHeldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{PaddingFactor: 1, OnEmpty: cached.Reject, MaxStaleness: -1})
+		take(t, g, 7*16)
+		g.BeginBlock()
+		take(t, g, 16)
+		if _, err := g.Next(); !errors.Is(err, cached.ErrEmpty) {
+			t.Errorf("Next = %v, want ErrEmpty", err)
+		}
+		synctest.Wait()
+		next(t, g)
 	})
 }
 
