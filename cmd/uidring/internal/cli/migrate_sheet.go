@@ -33,8 +33,12 @@ func (m *migrationSheet) print() error {
 		t.row("NEW IDS", fmt.Sprintf("%d to %d, from %s on", r.New.First, r.New.Last, rfc3339(m.start.Time)))
 	}
 	if a := r.New.Advice; a != nil {
-		t.row("ADVICE", fmt.Sprintf("--layout %s --epoch %s is above the old IDs, and lasts until %s",
-			a.Layout, a.Epoch.Format(time.DateOnly), a.Ends.Format(time.DateOnly)))
+		place := "above the old IDs"
+		if a.Relation == migrate.Apart {
+			place = "apart, below the old positive IDs"
+		}
+		t.row("ADVICE", fmt.Sprintf("--layout %s --epoch %s is %s, and lasts until %s",
+			a.Layout, a.Epoch.Format(time.DateOnly), place, a.Ends.Format(time.DateOnly)))
 	}
 	t.row("VERDICT", m.verdict())
 	if err := t.print(); err != nil {
@@ -93,12 +97,17 @@ func (m *migrationSheet) verdict() string {
 	case migrate.Ended:
 		text = "ended: the new layout has no IDs left at the start"
 	case migrate.Overlap:
-		text = "overlap: new IDs may equal existing ones, for as long as the new layout lasts"
-		if !v.From.IsZero() {
-			text = fmt.Sprintf("overlap: new IDs may equal existing ones until %s, and will be above them from then on", rfc3339(v.From))
+		text = "overlap: new IDs may equal existing ones"
+		if !v.Meets.IsZero() {
+			text += " from " + rfc3339(v.Meets) + ""
+		}
+		if v.From.IsZero() {
+			text += " for as long as the new layout lasts"
+		} else {
+			text += " until " + rfc3339(v.From) + ", and will be above them from then on"
 		}
 	}
-	if v.Relation != migrate.Above && v.Advice == nil && v.From.IsZero() {
+	if (v.Relation == migrate.Overlap || v.Relation == migrate.Ended) && v.Advice == nil && v.From.IsZero() {
 		text += "; see docs/MIGRATION.md for layouts that keep apart"
 	}
 	return m.s.paint(m.s.out, colour, text)
