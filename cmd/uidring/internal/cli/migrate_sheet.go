@@ -58,7 +58,7 @@ func (m *migrationSheet) formatText() string {
 	if layout != m.old.Name {
 		layout = m.old.Name + ", " + layout
 	}
-	return fmt.Sprintf("%s since %s, until %s", layout, rfc3339(m.old.Epoch), m.report.Ends.Format(time.DateOnly))
+	return fmt.Sprintf("%s since %s, until %s", layout, rfc3339(m.old.get().Epoch), m.report.Ends.Format(time.DateOnly))
 }
 
 func fieldsText(f *migrate.Fields) string {
@@ -158,7 +158,7 @@ func (m *migrationSheet) json() error {
 	}
 	old := format{Name: m.old.Name}
 	if !m.old.Counter() {
-		old.Layout, old.Epoch = m.old.Layout.String(), m.old.Epoch.UTC()
+		old.Layout, old.Epoch = m.old.Layout.String(), m.old.get().Epoch.UTC()
 	}
 	return writeJSON(m.s.out, struct {
 		Origin string    `json:"origin"`
