@@ -141,7 +141,7 @@ func TestRevokeTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 
 func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
 	url := sqlite(t)
-	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker IDs yet; check --namespace and --store\n")
+	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker IDs yet; uidring workers namespaces lists all namespaces\n")
 	g, _ := generator(t, url, "host\x1b[31m 1", time.Minute) // longer than the test: no renewal meanwhile
 	id, err := g.Next()
 	if err != nil {
