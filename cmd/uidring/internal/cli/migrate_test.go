@@ -200,8 +200,8 @@ func TestMigrateCheckNamesWrongUsage(t *testing.T) {
 	}
 }
 
-// A Java table has more rows than the new layout has worker IDs: its layout in WORKER_NODE_PIN tells
-// that the IDs of the leases are others.
+// A Java table has more rows than the new layout has worker IDs. With the layout of the Java
+// services in WORKER_NODE_PIN, leases begin nevertheless: their IDs are others.
 func TestMigratePinLetsLeasesBesideJavaRowsBegin(t *testing.T) {
 	st, err := storeurl.Open(sqlite(t), "orders")
 	if err != nil {

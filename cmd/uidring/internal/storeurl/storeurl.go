@@ -163,7 +163,7 @@ var driverDSN = regexp.MustCompile(`(^|@)(tcp|unix)\(`)
 
 // parse reads a URL. An unescaped @ after the host shows that url.Parse took a part of the password
 // for the host or path. The errors for such a URL and for an unreadable URL do not quote it. With
-// an error, the kind is the one that the URL seems to mean, or zero.
+// an error, parse returns the kind of store that the URL seems to mean, or the zero kind.
 func parse(rawURL string) (*url.URL, kind, error) {
 	const hidden = "(it is not shown, since it may hold a password); write / ? # % @ in a user name or password as %2F %3F %23 %25 %40"
 	scheme, _, _ := strings.Cut(rawURL, ":")
