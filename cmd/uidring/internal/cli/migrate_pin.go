@@ -36,8 +36,7 @@ func newMigratePin(s *streams) *cobra.Command {
 				if err := sqlassigner.Pin(ctx, db, sqlassigner.Config{}, java.Layout, java.Epoch); err != nil {
 					return fmt.Errorf("%s: %w", st, err)
 				}
-				_, err = fmt.Fprintf(s.out, "%s: WORKER_NODE has layout %s since %s\n", st, java.Layout, rfc3339(java.Epoch))
-				return err
+				return write(s.out, "%s: WORKER_NODE has layout %s since %s\n", st, java.Layout, rfc3339(java.Epoch))
 			})
 		},
 	}

@@ -143,8 +143,8 @@ func (m *migrationSheet) printBelow(t *table) error {
 	if len(t.rows) == 0 || !m.s.tables {
 		return nil
 	}
-	if _, err := fmt.Fprintln(m.s.out); err != nil {
-		return fmt.Errorf("write: %w", err)
+	if err := write(m.s.out, "\n"); err != nil {
+		return err
 	}
 	return t.print()
 }

@@ -199,8 +199,8 @@ func (v *view) print(s *streams) error {
 		if err := v.printStore(s); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(s.out); err != nil {
-			return fmt.Errorf("write: %w", err)
+		if err := write(s.out, "\n"); err != nil {
+			return err
 		}
 	}
 	t := s.table("WORKER", "STATE", "FENCE", "FENCE TIME", "AHEAD", "EXPIRES", "LEFT", "OWNER")

@@ -185,8 +185,8 @@ func (n *nodes) print() error {
 		if n.left != nil {
 			text = decimalText(*n.left)
 		}
-		if _, err := fmt.Fprintf(n.s.out, "LEFT  %s\n\n", text); err != nil {
-			return fmt.Errorf("write: %w", err)
+		if err := write(n.s.out, "LEFT  %s\n\n", text); err != nil {
+			return err
 		}
 	}
 	t := n.s.table("WORKER", "HOST", "PORT", "TYPE", "STARTED")
