@@ -151,6 +151,7 @@ func zooKeeper(t *testing.T) (*testserver.Server, func(password string) string) 
 }
 
 func TestAGeneratorDrawsFromEveryServerAndNoTextHoldsThePassword(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(*testing.T) (*testserver.Server, func(string) string){
 		"MariaDB": mariaDB, "PostgreSQL": postgreSQL, "Redis": redisServer, "Sentinel": sentinel, "etcd": etcd,
 		"NATS": natsServer, "ZooKeeper": zooKeeper,
