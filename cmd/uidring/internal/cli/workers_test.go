@@ -60,6 +60,13 @@ func sqlite(t *testing.T) string {
 }
 
 func mariaDB(t *testing.T) string {
+	url := mariaDBWith(t, "ALL")
+	database(t, "mysql", url)
+	return url
+}
+
+// mariaDBWith returns the URL of an empty database, for a user with some rights.
+func mariaDBWith(t *testing.T, rights string) string {
 	server := testserver.MariaDB(t)
 	db, err := sqlassigner.OpenMySQL(server.DSN())
 	if err != nil {
@@ -67,10 +74,8 @@ func mariaDB(t *testing.T) string {
 	}
 	defer db.Close()
 	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY 'sesame'")
-	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
-	url := "mysql://ids:sesame@" + server.Addr() + "/uidring"
-	database(t, "mysql", url)
-	return url
+	db.MustExecContext(t.Context(), "GRANT "+rights+" ON uidring.* TO ids@'%'")
+	return "mysql://ids:sesame@" + server.Addr() + "/uidring"
 }
 
 // generator starts a generator in the namespace orders. lost counts the worker IDs that it loses.
