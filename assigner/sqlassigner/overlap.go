@@ -35,7 +35,7 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Met
 	}
 	switch sentinel := l.store.dialect.diagnose(err).sentinel; {
 	case err == nil && stored != pinOf(m.Layout, m.Epoch):
-		return nil // IDs of another layout or epoch
+		return nil // their layouts keep the IDs apart, not their worker IDs
 	case err != nil && !errors.Is(err, sql.ErrNoRows) && sentinel != ErrTableMissing && sentinel != ErrAccessDenied:
 		return err
 	case r.covers(highest):

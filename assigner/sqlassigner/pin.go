@@ -27,8 +27,9 @@ func pinOf(l bitsalloc.Layout, epoch time.Time) pin {
 
 // Pin stores the layout and epoch of the Java services that take worker IDs from WORKER_NODE.
 // Without Pin, the first Go process that uses WORKER_NODE stores its own. Namespaces of
-// [LeaseStore] with another layout or epoch may then have the same worker IDs, since their IDs are
-// others. The tables must exist. Any number of processes may call Pin at once.
+// [LeaseStore] with another layout or epoch may then have the same worker IDs: their layout has to
+// keep their IDs apart from the Java services', which uidring migrate check tells. The tables must
+// exist. Any number of processes may call Pin at once.
 //
 // It returns [assigner.ErrLayoutMismatch] if another layout or epoch is stored, or an error of
 // [bitsalloc.New].
