@@ -82,11 +82,11 @@ func (s *reportSettings) run(ctx context.Context, stdout io.Writer) (err error) 
 // writable makes the folder, and a file in it, before minutes of measurement depend on that.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return fmt.Errorf("--out: %w", err)
 	}
 	f, err := os.CreateTemp(dir, ".bench-")
 	if err != nil {
-		return err
+		return fmt.Errorf("--out: %w", err)
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
