@@ -121,7 +121,7 @@ type output struct {
 	json bool // instead of tables
 }
 
-// A result is what a command has measured.
+// A result is printed as tables, and its fields as JSON.
 type result interface{ print(p *report.Page) }
 
 // measures makes cmd a command that measures and then shows the result.
