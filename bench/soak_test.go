@@ -16,10 +16,7 @@ const soakTestWorker = 500
 
 // TestEveryModeIssuesEachIDOnce is a small soak, of every mode.
 func TestEveryModeIssuesEachIDOnce(t *testing.T) {
-	target := int64(2_000_000)
-	if testing.Short() {
-		target = 200_000
-	}
+	const target = 500_000
 	for i, mode := range soakModes() {
 		t.Run(mode.name, func(t *testing.T) {
 			row, err := mode.run(t.Context(), countingOf(mode, target), soakTestWorker+int64(i))
