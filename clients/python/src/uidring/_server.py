@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import ssl
 import time
@@ -11,6 +12,7 @@ from typing import Dict, List, Optional
 from ._errors import Rejected
 
 LARGEST_ID = 2**63 - 1
+DIGITS = re.compile("[0-9]{1,19}")
 
 
 class Range:
@@ -35,13 +37,20 @@ class Server:
         self.reset()
 
     def reset(self) -> None:
+        """Forgets the last result and the connection, as a forked child must, too.
+
+        There, a thread of the parent may hold the lock of the connection's buffer, so that a close
+        would wait forever: the child closes the file descriptor alone.
+        """
         self.busy = False  # a request is under way
         self.asked = 0.0  # when the last request began
         self.failed = 0.0  # when the last failure was noticed
         self.error: Optional[Exception] = None  # of the last request; None: the server is well
         self.pause = 0.0
         self.early = 0.0  # by how much of the pause
-        self.disconnect()
+        connection, self._connection = self._connection, None
+        if connection and connection.sock:
+            socket.close(connection.sock.detach())
 
     def disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -112,11 +121,11 @@ class Server:
 
     def _parse(self, body: bytes) -> List[Range]:
         try:
-            ranges = [(int(r["first"]), int(r["count"])) for r in json.loads(body)["ranges"]]
-        except (ValueError, TypeError, KeyError) as e:
+            ranges = [(int(DIGITS.fullmatch(r["first"]).group()), r["count"]) for r in json.loads(body)["ranges"]]
+        except (ValueError, TypeError, KeyError, AttributeError) as e:
             raise ValueError(f"invalid answer: {e!r}") from None
         for first, count in ranges:
-            if first < 1 or count < 1 or first + count - 1 > LARGEST_ID:
+            if type(count) is not int or first < 1 or count < 1 or first + count - 1 > LARGEST_ID:
                 raise ValueError(f"invalid answer: a range of {count} IDs from {first}")
         if (total := sum(count for _, count in ranges)) != self._batch:
             raise ValueError(f"invalid answer: {total} IDs, want {self._batch}")
