@@ -39,8 +39,9 @@ type Config struct {
 	// Others are further sources, up to 63, that hold other numbers of the same counter, such as
 	// the even ones where Source holds the odd ones. The generator uses the ranges of all sources
 	// in turn, and goes on with the rest when one fails. Their ranges must have a Delta of at least
-	// the number of sources, and different remainders; otherwise the generator uses up the ranges
-	// that it has, and ends with ErrInvalidRange.
+	// the number of sources, and different remainders; otherwise New returns ErrInvalidRange. If a
+	// source has failed until then, the generator ends with that error as soon as the source returns
+	// such a range, after the ranges that it has.
 	Others []Source
 
 	// Step is the number of IDs in the first range and the smallest number in any range, 1 to 2^40;

@@ -488,30 +488,96 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 	})
 }
 
+// Another process might begin with the other source, and issue the same IDs.
 func TestSourcesWithTheSameNumbersAreRefused(t *testing.T) {
-	for name, tt := range map[string]struct{ a, b *scripted }{
-		"same remainder": {&scripted{delta: 2}, &scripted{delta: 2}},
-		"dense":          {&scripted{}, &scripted{}},
-		"dense and half": {&scripted{delta: 2}, &scripted{}},
-		"other delta":    {&scripted{delta: 2, remainder: 1}, &scripted{delta: 4, remainder: 3}},
+	type numbers struct{ delta, remainder int64 }
+	for name, tt := range map[string]struct{ a, b numbers }{
+		"same remainder": {numbers{2, 0}, numbers{2, 0}},
+		"dense":          {numbers{}, numbers{}},
+		"dense and half": {numbers{2, 0}, numbers{}},
+		"other delta":    {numbers{2, 1}, numbers{4, 3}},
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
-			g, err := segment.New(segment.Config{Name: "a", Source: tt.a, Others: []segment.Source{tt.b}})
-			if err != nil {
-				if !errors.Is(err, segment.ErrInvalidRange) {
-					t.Error(err)
+			var down atomic.Bool
+			slow := func(context.Context, string, int64) error {
+				time.Sleep(time.Second)
+				if down.Load() {
+					return errors.New("down")
 				}
-				return
+				return nil
+			}
+			config := func() segment.Config {
+				a, b := &scripted{delta: tt.a.delta, remainder: tt.a.remainder}, &scripted{delta: tt.b.delta, remainder: tt.b.remainder, before: slow}
+				return segment.Config{Name: "a", Source: a, Others: []segment.Source{b}}
+			}
+			if _, err := segment.New(config()); !errors.Is(err, segment.ErrInvalidRange) {
+				t.Errorf("New: %v, want ErrInvalidRange", err)
+			}
+			n, err := segment.NewNumbers(segment.NumbersConfig{Config: config()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer n.Close()
+			for range 2 {
+				if text, err := n.Next(t.Context()); !errors.Is(err, segment.ErrInvalidRange) {
+					t.Errorf("Numbers: %q, %v, want ErrInvalidRange", text, err)
+				}
+			}
+			if tt.a.delta == 0 {
+				return // there is no generator without the other source
+			}
+			down.Store(true)
+			g, err := segment.New(config())
+			if err != nil {
+				t.Fatal(err)
 			}
 			defer g.Close()
+			down.Store(false)
 			for range 3 * 1000 {
-				synctest.Wait()
 				if _, err = g.Next(); err != nil {
 					break
 				}
+				time.Sleep(time.Second)
 			}
 			if !errors.Is(err, segment.ErrInvalidRange) || errors.Is(err, segment.ErrEmpty) {
 				t.Errorf("after the ranges in hand: %v, want ErrInvalidRange", err)
+			}
+		})
+	}
+}
+
+// A database that hangs delays New by Timeout, or until its context ends, and fails no call.
+func TestNewGoesOnWithoutASourceThatHangs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limit   time.Duration // of the context of New
+		ignores bool          // the source ignores its context
+	}{
+		"until the context ends": {time.Second, false},
+		"for Timeout":            {time.Hour, false},
+		"for longer":             {time.Hour, true},
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			hung := make(chan struct{})
+			hangs := func(ctx context.Context, _ string, _ int64) error {
+				if tt.ignores {
+					<-hung
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
+			defer cancel()
+			began := time.Now()
+			g, err := segment.NewContext(ctx, segment.Config{Name: "a", Timeout: 3 * time.Second,
+				Source: &scripted{delta: 2, before: hangs}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}})
+			waited := time.Since(began)
+			close(hung)
+			if err != nil || waited > min(tt.limit, 4*time.Second) {
+				t.Fatalf("NewContext: %v after %v, want a generator", err, waited)
+			}
+			defer g.Close()
+			if id, err := g.Next(); id != 1 || err != nil {
+				t.Errorf("Next = %d, %v, want 1", id, err)
 			}
 		})
 	}
