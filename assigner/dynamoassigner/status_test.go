@@ -16,22 +16,14 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/dynamoassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 )
-
-func look(t *testing.T, s assigner.Store) assigner.Status {
-	t.Helper()
-	status, err := s.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return status
-}
 
 func TestTableIsKnownByItsID(t *testing.T) {
 	server := serve(t)
 	client := connect(server.DSN())
 	s := dynamoassigner.LeaseStore(client, table, "orders")
-	first := look(t, s)
+	first := stores.Status(t, s)
 	if age := time.Since(first.Now); age.Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !regexp.MustCompile(`^table [0-9a-f-]{32,36}$`).MatchString(first.Identity) {
 		t.Errorf("status %+v", first)
 	}
@@ -41,7 +33,7 @@ func TestTableIsKnownByItsID(t *testing.T) {
 	}
 	server.Kill9()
 	server.Restart()
-	if got := look(t, s); got.Identity != first.Identity {
+	if got := stores.Status(t, s); got.Identity != first.Identity {
 		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
 	}
 

@@ -169,7 +169,7 @@ func (k *kubernetes) fixture(name string, downs func() (down []*testserver.Serve
 					s.Restart()
 				}
 			},
-			Starts: 25, // a hundred clients with TLS take two minutes of a small machine
+			Starts: 12, // a hundred clients with TLS take two minutes of a small machine
 			Delete: func(t *testing.T, workerID int64) {
 				k.do(t, http.MethodDelete, fmt.Sprintf("/uidring-%s-%d", name, workerID), "")
 			},

@@ -14,10 +14,12 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/testkit/faultconn"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	open := fixture(t, new(net.Dialer).DialContext, testserver.NATS(t))
 	assignertest.RunStore(t, open)
 	assignertest.RunFaults(t, open)
@@ -26,6 +28,7 @@ func TestConformance(t *testing.T) {
 // Handles are on the leader and on the followers. An outage cuts their connections, since the
 // servers would take ten seconds to elect another leader.
 func TestConformanceOfACluster(t *testing.T) {
+	t.Parallel()
 	wire := new(faultconn.Wire)
 	open := fixture(t, wire.Dial, testserver.NATSCluster(t, 3)...)
 	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
@@ -36,6 +39,7 @@ func TestConformanceOfACluster(t *testing.T) {
 }
 
 func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
+	t.Parallel()
 	servers := testserver.NATSCluster(t, 3)
 	info, err := create(t, connect(t, servers[0]), natsassigner.StreamConfig(bucket, 3)).Info(t.Context())
 	if err != nil || info.Cluster == nil || len(info.Cluster.Leader) != len("n0") {
@@ -47,7 +51,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	identity := look(t, s).Identity
+	identity := stores.Status(t, s).Identity
 	for i := range 3 {
 		limit := l.Grant().Limit
 		if i == 1 {
@@ -59,7 +63,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 			t.Errorf("row %+v, %v; want fence %d, above %d", row, err, l.Grant().Limit, limit)
 		}
 	}
-	if got := look(t, s).Identity; got != identity {
+	if got := stores.Status(t, s).Identity; got != identity {
 		t.Errorf("identity %q on another leader, was %q", got, identity)
 	}
 }
@@ -97,12 +101,12 @@ func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 	_, js := serve(t)
 	const name = "orders.eu"
 	for _, other := range []string{"orders", "orders.eu0", "eu", "orders.eu.x"} {
-		swap(t, natsassigner.LeaseStore(js, bucket, other, durable), assigner.Row{WorkerID: 7, Version: 1})
+		stores.Create(t, natsassigner.LeaseStore(js, bucket, other, durable), assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
 	}
 	s := natsassigner.LeaseStore(js, bucket, name, durable)
 	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
 	for workerID := range want {
-		swap(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID)})
+		stores.Create(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID)}, time.Hour)
 	}
 	rows, err := s.List(t.Context())
 	if err != nil || len(rows) != len(want) {
@@ -112,13 +116,6 @@ func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID) {
 			t.Errorf("List: row %+v", row)
 		}
-	}
-}
-
-func swap(t *testing.T, s assigner.Store, row assigner.Row) {
-	t.Helper()
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
-		t.Fatalf("create row %d: %v, %v", row.WorkerID, ok, err)
 	}
 }
 
@@ -134,7 +131,7 @@ func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 		func() error { return kv.Delete(t.Context(), "worker.orders.0000000000000000.007") },
 		func() error { return kv.Purge(t.Context(), "worker.orders.0000000000000000.007") },
 	} {
-		swap(t, s, assigner.Row{WorkerID: 7, Version: 1})
+		stores.Create(t, s, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
 		if err := remove(); err != nil {
 			t.Fatal(err)
 		}
@@ -144,5 +141,5 @@ func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 			t.Errorf("row %+v, rows %+v after a delete: %v", row, rows, err)
 		}
 	}
-	swap(t, s, assigner.Row{WorkerID: 7, Version: 1})
+	stores.Create(t, s, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
 }
