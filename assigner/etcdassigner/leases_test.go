@@ -12,7 +12,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
-	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
@@ -42,25 +41,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	servers := testserver.EtcdCluster(t, 3)
 	first := leader(t, servers)
 	s := etcdassigner.LeaseStore(connect(t, servers[(first+1)%3].DSN()), namespace)
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	identity := stores.Status(t, s).Identity
-	for i := range 3 {
-		limit := l.Grant().Limit
-		if i == 1 {
-			servers[first].Kill9()
-		}
-		poll.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+100) })
-		row, err := s.Load(t.Context(), l.Grant().WorkerID)
-		if err != nil || row.Fence != l.Grant().Limit || row.Fence < limit+100 {
-			t.Errorf("row %+v, %v; want fence %d, above %d", row, err, l.Grant().Limit, limit)
-		}
-	}
-	if got := stores.Status(t, s).Identity; got != identity {
-		t.Errorf("identity %q under another leader, was %q", got, identity)
-	}
+	stores.ALostNodeForgetsNoFence(t, s, servers[first].Kill9)
 }
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {

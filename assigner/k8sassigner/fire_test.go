@@ -107,29 +107,15 @@ func TestRenewalTakesFourRequests(t *testing.T) {
 func TestObjectsThatWereRestoredAreQuarantined(t *testing.T) {
 	k := startKubernetes(t)
 	s := k.store(t, namespace)
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := s.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range k.names(t, "app.kubernetes.io/managed-by=uidring") {
-		text := string(k.do(t, http.MethodGet, "/"+name, ""))
-		k.do(t, http.MethodDelete, "/"+name, "")
-		version, _, _ := strings.Cut(text[strings.Index(text, `"resourceVersion":"`)+len(`"resourceVersion":"`):], `"`)
-		k.do(t, http.MethodPost, "", strings.Replace(text, `"resourceVersion":"`+version+`"`, `"resourceVersion":""`, 1))
-	}
-	after, err := s.Status(t.Context())
-	if err != nil || after.Identity == before.Identity {
-		t.Errorf("identity %q, was %q, %v; want another", after.Identity, before.Identity, err)
-	}
-	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	held, ok := errors.AsType[*assigner.QuarantineError](err)
-	if !ok || !strings.Contains(err.Error(), before.Identity) || held.WorkerID == l.Grant().WorkerID {
-		t.Errorf("Assign: %v; want a quarantine that names %q", err, before.Identity)
-	}
+	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+		for _, name := range k.names(t, "app.kubernetes.io/managed-by=uidring") {
+			text := string(k.do(t, http.MethodGet, "/"+name, ""))
+			k.do(t, http.MethodDelete, "/"+name, "")
+			version, _, _ := strings.Cut(text[strings.Index(text, `"resourceVersion":"`)+len(`"resourceVersion":"`):], `"`)
+			k.do(t, http.MethodPost, "", strings.Replace(text, `"resourceVersion":"`+version+`"`, `"resourceVersion":""`, 1))
+		}
+		return s
+	})
 }
 
 // etcd that was put back has all UIDs: only the holder notices.

@@ -2,7 +2,6 @@ package natsassigner_test
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -47,25 +46,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	}
 	leader := int(info.Cluster.Leader[1] - '0')
 	s := natsassigner.LeaseStore(connect(t, servers[(leader+1)%3]), bucket, "orders", durable)
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	identity := stores.Status(t, s).Identity
-	for i := range 3 {
-		limit := l.Grant().Limit
-		if i == 1 {
-			servers[leader].Kill9()
-		}
-		eventually(t, func() error { return l.Renew(t.Context(), limit, limit+100) })
-		row, err := s.Load(t.Context(), l.Grant().WorkerID)
-		if err != nil || row.Fence != l.Grant().Limit || row.Fence < limit+100 {
-			t.Errorf("row %+v, %v; want fence %d, above %d", row, err, l.Grant().Limit, limit)
-		}
-	}
-	if got := stores.Status(t, s).Identity; got != identity {
-		t.Errorf("identity %q on another leader, was %q", got, identity)
-	}
+	stores.ALostNodeForgetsNoFence(t, s, servers[leader].Kill9)
 }
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
@@ -96,27 +77,14 @@ func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// The rows are in several folders, and the names of the neighbours begin or end alike.
+// The names of the neighbours begin or end alike.
 func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 	_, js := serve(t)
-	const name = "orders.eu"
+	var neighbours []assigner.Store
 	for _, other := range []string{"orders", "orders.eu0", "eu", "orders.eu.x"} {
-		stores.Create(t, natsassigner.LeaseStore(js, bucket, other, durable), assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
+		neighbours = append(neighbours, natsassigner.LeaseStore(js, bucket, other, durable))
 	}
-	s := natsassigner.LeaseStore(js, bucket, name, durable)
-	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
-	for workerID := range want {
-		stores.Create(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID)}, time.Hour)
-	}
-	rows, err := s.List(t.Context())
-	if err != nil || len(rows) != len(want) {
-		t.Fatalf("List: %+v, %v; want the workers %v", rows, err, want)
-	}
-	for _, row := range rows {
-		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID) {
-			t.Errorf("List: row %+v", row)
-		}
-	}
+	stores.ListHasAllFolders(t, natsassigner.LeaseStore(js, bucket, "orders.eu", durable), neighbours...)
 }
 
 // A key that was deleted with the tools of NATS leaves a marker.

@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/zkassigner"
 	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
@@ -26,23 +25,16 @@ func TestStoreIsKnownByTheBirthOfItsClock(t *testing.T) {
 	if age := time.Since(first.Now); age.Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !strings.HasPrefix(first.Identity, "/uidring/clock created in") {
 		t.Errorf("status %+v", first)
 	}
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
 	server.Kill9()
 	server.Restart()
 	if got := stores.Status(t, s); got.Identity != first.Identity {
 		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
 	}
 
-	copyTree(t, conn, "/uidring", "/copy")
-	s = zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/copy"})
-	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	held, ok := errors.AsType[*assigner.QuarantineError](err)
-	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
-		t.Errorf("Assign on a copy: %v; want a quarantine that names %q", err, first.Identity)
-	}
+	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+		copyTree(t, conn, "/uidring", "/copy")
+		return zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/copy"})
+	})
 
 	// The documented way to have a restore noticed.
 	remove(t, conn, "/uidring/clock")
