@@ -48,8 +48,7 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // An operator deletes the object between the read and the write of a swap.
-func TestDeletedRowIsNotCreatedAgain(t *testing.T) {
-	k := startKubernetes(t)
+func deletedRowIsNotCreatedAgain(t *testing.T, k *kubernetes) {
 	w := new(watch)
 	s := k8sassigner.LeaseStore(k.cluster(t, w.wrap), namespace)
 	row := stores.Create(t, s, sample(), time.Hour)
@@ -81,8 +80,7 @@ func insist(ctx context.Context, f func() error) (err error) {
 	return err
 }
 
-func TestRenewalTakesFourRequests(t *testing.T) {
-	k := startKubernetes(t)
+func renewalTakesFourRequests(t *testing.T, k *kubernetes) {
 	w := new(watch)
 	l, err := assigner.Leased(k8sassigner.LeaseStore(k.cluster(t, w.wrap), namespace), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if err != nil {

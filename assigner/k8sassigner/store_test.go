@@ -40,9 +40,21 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
-	const processes = 20
+// These tests share a server, which takes seconds to start.
+func TestStore(t *testing.T) {
 	k := startKubernetes(t)
+	for name, test := range map[string]func(*testing.T, *kubernetes){
+		"ProcessesAtOnceGetDifferentWorkers": processesAtOnceGetDifferentWorkers,
+		"RenewalTakesFourRequests":           renewalTakesFourRequests,
+		"DeletedRowIsNotCreatedAgain":        deletedRowIsNotCreatedAgain,
+		"NamesOfNamespacesAreApart":          namesOfNamespaces,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, k) })
+	}
+}
+
+func processesAtOnceGetDifferentWorkers(t *testing.T, k *kubernetes) {
+	const processes = 20
 	arg := func(int) string { return k.api.Addr() + " " + k.account }
 	if got := assignertest.Processes(t, processes, arg); len(got) != processes {
 		t.Errorf("%d processes have a worker, want %d", len(got), processes)
@@ -193,8 +205,7 @@ func TestObjects(t *testing.T) {
 }
 
 // Names that Kubernetes does not allow, or that look like the hash of such a name, are kept apart.
-func TestNamesOfNamespaces(t *testing.T) {
-	k := startKubernetes(t)
+func namesOfNamespaces(t *testing.T, k *kubernetes) {
 	names := []string{"orders", "Orders", "orders-", "-", "0.-_", "a..b", "a.-b", "meta", "x--1", strings.Repeat("x", 63), strings.Repeat("x", 64)}
 	sum := sha256.Sum256([]byte("Orders"))
 	names = append(names, "x--"+hex.EncodeToString(sum[:16]))
