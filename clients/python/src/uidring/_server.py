@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import re
 import socket
 import ssl
 import time
 import urllib.parse
-from typing import Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 from ._errors import Rejected
 
@@ -22,6 +23,34 @@ class Range:
 
     def __init__(self, first: int, last: int, fetched: float):
         self.first, self.last, self.fetched = first, last, fetched
+
+
+class _Timed(io.RawIOBase):
+    """Reads from a socket until a deadline. The timeout of a socket bounds each read alone."""
+
+    def __init__(self, sock: socket.socket, deadline: float):
+        self._sock, self._raw, self._deadline = sock, sock.makefile("rb", buffering=0), deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> Optional[int]:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any):
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Timed(sock, time.monotonic() + (sock.gettimeout() or 0.0)))
 
 
 class Server:
@@ -90,6 +119,8 @@ class Server:
 
     def _request(self) -> List[Range]:
         connection = self._connection = self._connection or self._connect()
+        if connection.sock:
+            connection.sock.settimeout(self._timeout)
         try:
             connection.request("GET", self._target, headers=self._headers)
             answer = connection.getresponse()
@@ -105,9 +136,13 @@ class Server:
 
     def _connect(self) -> http.client.HTTPConnection:
         assert self._url.hostname
-        if self._url.scheme == "http":
-            return http.client.HTTPConnection(self._url.hostname, self._url.port, timeout=self._timeout)
-        return http.client.HTTPSConnection(self._url.hostname, self._url.port, timeout=self._timeout, context=self._context)
+        connection = (
+            http.client.HTTPConnection(self._url.hostname, self._url.port, timeout=self._timeout)
+            if self._url.scheme == "http"
+            else http.client.HTTPSConnection(self._url.hostname, self._url.port, timeout=self._timeout, context=self._context)
+        )
+        connection.response_class = _Answer
+        return connection
 
     def _problem(self, answer: http.client.HTTPResponse, body: bytes) -> Rejected:
         """Returns the error for an answer without IDs. Proxies answer without a problem document."""

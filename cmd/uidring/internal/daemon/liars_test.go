@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/internal/testkit/poll"
 )
@@ -68,6 +69,14 @@ func newLiars(t *testing.T) *liars {
 		w.(http.Flusher).Flush()
 		l.stalled.Store(true)
 		<-r.Context().Done()
+		l.stalled.Store(false)
+	})
+	add("slow", func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, " ")
+			w.(http.Flusher).Flush()
+			<-time.After(20 * time.Millisecond)
+		}
 	})
 	l.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -90,7 +99,7 @@ func (l *liars) outlasts(d *driver, open func(servers []string) string) {
 	d.succeeds(open(servers))
 	again := func() bool {
 		for path, n := range l.asked {
-			if n.Load() < 2 && path != "stolen" && path != "stalled" {
+			if n.Load() < 2 && path != "stolen" {
 				return false
 			}
 		}
