@@ -15,7 +15,8 @@ type Config struct {
 	// Servers are the URLs of the servers, such as "https://ids-1.example.com"; required. A path
 	// is a prefix. All servers have one namespace, or different datacenters.
 	Servers []string
-	// Token is sent to every server; "": none.
+	// Token is sent to every server; "": none. A Transport may add the header itself, for tokens
+	// that change while the program runs.
 	Token string
 	// Segment is the name of a segment to take IDs from; "": the generator of the servers.
 	Segment string

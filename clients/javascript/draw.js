@@ -13,7 +13,7 @@ export async function draw(fetch, server, batch, token, signal) {
   return parse(body, batch);
 }
 
-/** Returns the text of an answer, of a number of bytes at most: a server that is none may send without an end. */
+/** Returns the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */
 async function read(answer, most) {
   const decoder = new TextDecoder();
   let text = "";
@@ -37,7 +37,7 @@ function problem(server, answer, body) {
   return new RejectedError(server, answer.status, Object(document), seconds > 0 ? seconds * 1000 : 0);
 }
 
-/** A number or a boolean would be another ID. */
+/** Returns a text that is a decimal number. A number of JSON may have lost its last digits. */
 function digits(text) {
   if (typeof text !== "string" || !/^[0-9]{1,19}$/.test(text)) throw new TypeError("an ID that is no decimal text");
   return text;

@@ -103,7 +103,7 @@ final class Server {
         return ranges;
     }
 
-    /** Collects the text of an answer, up to a number of bytes: a server that is none may send without an end. */
+    /** Collects the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */
     private static final class Body implements HttpResponse.BodySubscriber<String> {
         private final HttpResponse.BodySubscriber<String> text = HttpResponse.BodySubscribers.ofString(StandardCharsets.UTF_8);
         private Flow.Subscription subscription;
