@@ -58,7 +58,8 @@ func startKubernetes(t *testing.T, args ...string) *kubernetes {
 		t.Fatal(err)
 	}
 	k := &kubernetes{folder: t.TempDir(), account: t.TempDir()}
-	k.etcd = testserver.Etcd(t, args...)
+	// What etcd has written outlasts its SIGKILL without fsync, and a busy disk delays no test.
+	k.etcd = testserver.Etcd(t, append([]string{"--unsafe-no-fsync"}, args...)...)
 	k.api = testserver.Kubernetes(t, k.etcd, k.folder, path)
 	authority, err := os.ReadFile(filepath.Join(k.folder, "certificate", "apiserver.crt"))
 	if err != nil {
