@@ -58,7 +58,7 @@ func startKubernetes(t *testing.T, args ...string) *kubernetes {
 		t.Fatal(err)
 	}
 	k := &kubernetes{folder: t.TempDir(), account: t.TempDir()}
-	// What etcd has written outlasts its SIGKILL without fsync, and a busy disk delays no test.
+	// A SIGKILL loses no write of etcd, even without fsync, and a busy disk delays no test.
 	k.etcd = testserver.Etcd(t, append([]string{"--unsafe-no-fsync"}, args...)...)
 	k.api = testserver.Kubernetes(t, k.etcd, k.folder, path)
 	authority, err := os.ReadFile(filepath.Join(k.folder, "certificate", "apiserver.crt"))
