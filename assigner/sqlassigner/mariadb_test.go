@@ -155,15 +155,20 @@ func TestUndurableMariaDBHandsANumberOutTwice(t *testing.T) {
 
 func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
+	db, dsn := mariaDB(s).Applied(t)
 	l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-	storetest.Exec(t, db, "SET GLOBAL read_only = ON")
-	for _, cfg := range []sqlassigner.Config{{}, {AllowUndurable: true}} {
-		_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, cfg), 300*time.Millisecond)
-		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "read_only is on") {
-			t.Errorf("Assign: %v, want ErrStoreNotDurable naming read_only", err)
+	refused := func(db *sqlx.DB, variable string) {
+		t.Helper()
+		for _, cfg := range []sqlassigner.Config{{}, {AllowUndurable: true}} {
+			_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, cfg), 300*time.Millisecond)
+			if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "("+variable+" is on)") {
+				t.Errorf("Assign: %v, want ErrStoreNotDurable naming %s", err, variable)
+			}
 		}
 	}
+	refused(openMariaDB(t, dsn+"?tx_read_only=1"), "transaction_read_only")
+	storetest.Exec(t, db, "SET GLOBAL read_only = ON")
+	refused(db, "read_only")
 	storetest.Renew(t, l)
 	storetest.Exec(t, db, "SET GLOBAL read_only = OFF")
 	storetest.ComesBack(t, db, func() { storetest.Exec(t, db, "SET GLOBAL read_only = ON") },
