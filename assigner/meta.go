@@ -10,11 +10,21 @@ import (
 	"time"
 )
 
-// recoveringPrefix starts the token of a meta row while a recovery is under way.
-const recoveringPrefix = "recovering-"
+// recoveringPrefix starts the token of a meta row while a recovery is under way. The lead of the
+// recovery follows, in units.
+const (
+	recoveringPrefix = "recovering-"
+	recoveringFormat = recoveringPrefix + "%d-"
+)
 
 // recovering reports whether Recover has started and not finished.
 func (m Meta) recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
+
+// recovered returns the lead of the recovery that is under way, or 0.
+func (m Meta) recovered() (lead int64) {
+	_, _ = fmt.Sscanf(m.Token, recoveringFormat, &lead)
+	return lead
+}
 
 // loadMeta reads the meta row of the namespace, creates it if it is missing, and raises Prepared to
 // the domain's.
