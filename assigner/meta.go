@@ -20,9 +20,12 @@ const (
 // recovering reports whether Recover has started and not finished.
 func (m Meta) recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
 
-// recovered returns the lead of the recovery that is under way, or 0.
-func (m Meta) recovered() (lead int64) {
-	_, _ = fmt.Sscanf(m.Token, recoveringFormat, &lead)
+// recovered returns the lead of the recovery that is under way, or -1.
+func (m Meta) recovered() int64 {
+	var lead int64
+	if n, _ := fmt.Sscanf(m.Token, recoveringFormat, &lead); n == 0 {
+		return -1
+	}
 	return lead
 }
 

@@ -97,7 +97,7 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 		}
 		r.now, r.max = alloc.Delta(now), alloc.MaxDelta()
 		r.lead = int64((lead + old.Layout.Unit - 1) / old.Layout.Unit)
-		if old.recovering() && old.Identity == r.identity && r.lead <= old.recovered() {
+		if r.lead <= old.recovered() && old.Identity == r.identity {
 			r.meta = old
 			return nil
 		}
@@ -129,7 +129,7 @@ func (r *recovery) end() error {
 		return errors.Join(errSwap, err)
 	case !found.recovering(): // the answer was lost, or another call has ended the recovery
 		return nil
-	case errSwap != nil && found.Same(r.meta):
+	case errSwap != nil:
 		return errSwap
 	}
 	return errors.New("another recovery has begun meanwhile; call Recover again")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"time"
 )
 
@@ -27,7 +28,7 @@ func retry(ctx context.Context, attempt func() error, passes func(error) bool) (
 		pause = min(2*pause, longestPause)
 	}
 	// A dial may reach the deadline of ctx a moment before ctx ends.
-	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	late := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	if late && cause != nil && ctx.Err() != nil {
 		err = cause // the last attempt only failed for lack of time
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,7 +72,7 @@ func TestRetryEndsWithTheContextAndKeepsTheCause(t *testing.T) {
 		// The context ends while retry waits.
 		"just before": func(cancel context.CancelFunc) error {
 			time.AfterFunc(1, cancel)
-			return fmt.Errorf("%w: %w", errPasses, context.DeadlineExceeded)
+			return fmt.Errorf("%w: %w", errPasses, os.ErrDeadlineExceeded)
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
