@@ -105,8 +105,8 @@ func missingLeaseTable(t *testing.T, b Database) {
 	}
 }
 
-// missingKey has tables as CREATE TABLE … AS SELECT leaves them. Without the key, two processes that
-// start at once would both create the row of a worker ID.
+// missingKey has tables as CREATE TABLE … AS SELECT leaves them. Without the key, two processes
+// that start at once would both create the row of a worker ID.
 func missingKey(t *testing.T, b Database) {
 	for _, table := range []string{"WORKER_LEASE", "WORKER_LEASE_META"} {
 		db, _ := b.Applied(t)
