@@ -70,8 +70,8 @@ func (c *claim) taken(row Row) error {
 }
 
 // fencedHere records the leases of Fenced assigners that generators of this process hold, and nil
-// during a claim. Without it, a second generator of the same owner would take the row from the first
-// in turns.
+// during a claim. Without it, a second generator of the same owner would take the row from the
+// first in turns.
 var fencedHere = processLeases{leases: make(map[fencedKey]*lease)}
 
 type processLeases struct {
