@@ -114,7 +114,7 @@ func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int6
 
 // one returns the zero row when there is none.
 func (l *leases) one(result *sqlx.Row) (assigner.Row, error) {
-	row, err := newRowScanner().scan(result)
+	row, err := scanRow(result)
 	if errors.Is(err, sql.ErrNoRows) {
 		return assigner.Row{}, nil
 	}
@@ -135,21 +135,19 @@ func (l *leases) rows(ctx context.Context, query string, args ...any) (rows []as
 	}
 	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
 	err = l.store.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
-		var list rowList
+		rows = nil
 		result, err := conn.QueryxContext(ctx, l.store.sql(query), args...)
 		if err != nil {
 			return err
 		}
 		defer result.Close()
-		scanner := newRowScanner()
 		for result.Next() {
-			row, err := scanner.scan(result)
+			row, err := scanRow(result)
 			if err != nil {
 				return err
 			}
-			list.add(row)
+			rows = append(rows, row)
 		}
-		rows = list.rows()
 		return result.Err()
 	})
 	if err != nil {
