@@ -106,11 +106,6 @@ func mariaDB(s *testserver.Server) storetest.Database {
 
 func TestMariaDB(t *testing.T) { storetest.Run(t, mariaDB(testserver.MariaDB(t))) }
 
-func TestMariaDBWithBinlogRefusesNothingThatIsDurable(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t, "--log-bin", "--sync-binlog=1")).Applied(t)
-	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-}
-
 func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
 	s := testserver.MariaDB(t)
 	db, _ := mariaDB(s).Applied(t)

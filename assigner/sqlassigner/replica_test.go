@@ -50,16 +50,16 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	if end := assignertest.Domain().Now() + int64(held.Remaining/time.Second); end <= lost.Limit {
 		t.Errorf("the quarantine ends at %d, and the lost claim had deltas up to %d", end, lost.Limit)
 	}
-	before := identity(t, standby)
+	before := storetest.Identity(t, standby)
 	replica.Restart("--server-id=12", "--log-bin")
-	if after := identity(t, standby); after != before {
+	if after := storetest.Identity(t, standby); after != before {
 		t.Errorf("identity %q after a restart, was %q", after, before)
 	}
 
 	// A server that is promoted again may lack commits of its successor.
 	primary.Restart()
 	changeMaster(t, old, replica)
-	if id := identity(t, old); id != "server_id 11" {
+	if id := storetest.Identity(t, old); id != "server_id 11" {
 		t.Errorf("identity %q of a replica, whose position moves; want its server_id alone", id)
 	}
 	catchUp(t, old, standby)
@@ -79,15 +79,6 @@ func position(t *testing.T, db *sqlx.DB, of string) (gtid string) {
 		t.Fatalf("position %q: %v", gtid, err)
 	}
 	return gtid
-}
-
-func identity(t *testing.T, db *sqlx.DB) string {
-	t.Helper()
-	status, err := storetest.LeaseStore(db).Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return status.Identity
 }
 
 // catchUp ends replication when the replica has all that the primary has written.

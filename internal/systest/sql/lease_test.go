@@ -87,17 +87,17 @@ func TestPostgreSQLSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {
 	s := testserver.PostgreSQL(t)
 	db, dsn := postgres(s).Applied(t)
-	first := identity(t, db)
+	first := storetest.Identity(t, db)
 	if !regexp.MustCompile(`^[0-9]{10,20} timeline 00000001$`).MatchString(first) {
 		t.Errorf("identity %q, want the system identifier and timeline 00000001", first)
 	}
 	storetest.Exec(t, db, "CREATE USER ids", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ids")
 	plain := open(t, strings.Replace(dsn, "postgres@", "ids@", 1))
-	if got := identity(t, plain); got != first {
+	if got := storetest.Identity(t, plain); got != first {
 		t.Errorf("identity %q for a user with few rights, want %q", got, first)
 	}
 	storetest.Exec(t, db, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
-	if got := identity(t, plain); got != "" {
+	if got := storetest.Identity(t, plain); got != "" {
 		t.Errorf("identity %q for a user who may not read it, want none", got)
 	}
 	storetest.Assign(t, assigner.Leased(storetest.LeaseStore(plain), assigner.LeaseConfig{}))
@@ -111,19 +111,9 @@ func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Restart("-c", "restore_command=false") // the archive has nothing: recovery ends where the log does
-	if got, want := identity(t, db), strings.Replace(first, "00000001", "00000002", 1); got != want {
+	if got, want := storetest.Identity(t, db), strings.Replace(first, "00000001", "00000002", 1); got != want {
 		t.Errorf("identity %q after a restore, want %q", got, want)
 	}
-}
-
-// identity waits until the server takes writes.
-func identity(t *testing.T, db *sqlx.DB) string {
-	t.Helper()
-	status, err := storetest.LeaseStore(db).Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return status.Identity
 }
 
 // A user with rights on the lease tables alone cannot know whether WORKER_NODE gives out the same

@@ -44,6 +44,16 @@ func LeaseStore(db *sqlx.DB) assigner.Store {
 	return sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 }
 
+// Identity returns the identity of a server that takes writes.
+func Identity(t *testing.T, db *sqlx.DB) string {
+	t.Helper()
+	status, err := LeaseStore(db).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.Identity
+}
+
 func leased(db *sqlx.DB) assigner.Assigner {
 	return assigner.Leased(LeaseStore(db), assigner.LeaseConfig{})
 }
