@@ -17,12 +17,16 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestLeasesOnMariaDB(t *testing.T) { storetest.RunLeases(t, mariaDB(testserver.MariaDB(t))) }
+func TestLeasesOnMariaDB(t *testing.T) {
+	t.Parallel()
+	storetest.RunLeases(t, mariaDB(testserver.MariaDB(t)))
+}
 
 // Settings of a handle or a server must make no difference: counting matched instead of changed
 // rows, prepared statements, times as text or in another zone, any isolation level, a mode that
 // truncates long texts. Successive handles differ.
 func TestLeasesOnMariaDBWithOtherSettings(t *testing.T) {
+	t.Parallel()
 	b := mariaDB(testserver.MariaDB(t, "--sql-mode=", "--character-set-server=latin1"))
 	settings := [...]string{
 		"?tx_isolation=%27SERIALIZABLE%27&clientFoundRows=true&interpolateParams=false&parseTime=false&time_zone=%27-11:00%27",
