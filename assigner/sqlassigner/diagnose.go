@@ -45,7 +45,7 @@ func duplicate() diagnosis {
 }
 
 func keyMissing() diagnosis {
-	return diagnosis{advice: "the table lacks its primary key, without which two processes would get one worker ID: create it as package schema has it"}
+	return diagnosis{advice: "the table lacks its primary key, which keeps two processes apart: create it as package schema has it"}
 }
 
 func noDatabase() diagnosis {

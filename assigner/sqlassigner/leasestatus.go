@@ -81,15 +81,19 @@ func mysqlIdentity(ctx context.Context, conn *sqlx.Conn, status *assigner.Status
 // times at which a server is primary: when it is promoted again, it has followed another one
 // meanwhile. While a server still replicates, its position moves, and does not count.
 func mariaDBIdentity(ctx context.Context, conn *sqlx.Conn, serverID, followed string) (string, error) {
+	identity := "server_id " + serverID
+	if followed == "" {
+		return identity, nil
+	}
+	known, err := mysqlVariables(ctx, conn, "SHOW GLOBAL STATUS LIKE 'Slaves_running'")
+	if err != nil || known["Slaves_running"] != "0" {
+		return identity, err
+	}
 	const most = 64
 	if len(followed) > most { // it has a part for each domain
 		followed = fmt.Sprintf("%x", sha256.Sum256([]byte(followed)))
 	}
-	known, err := mysqlVariables(ctx, conn, "SHOW GLOBAL STATUS LIKE 'Slaves_running'")
-	if followed == "" || known["Slaves_running"] != "0" {
-		return "server_id " + serverID, err
-	}
-	return "server_id " + serverID + " after " + followed, err
+	return identity + " after " + followed, nil
 }
 
 // needSync are the bits of wsrep_sync_wait for SELECT, for UPDATE and for INSERT.

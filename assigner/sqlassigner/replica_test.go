@@ -3,6 +3,7 @@ package sqlassigner_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,18 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	if want := "server_id 11 after " + position(t, old, "slave"); !ok || !strings.Contains(held.Reason, fmt.Sprintf("now %q", want)) {
 		t.Errorf("Assign after the second promotion: %+v, want a quarantine on %s", held, want)
 	}
+	storetest.Exec(t, old, "SET GLOBAL gtid_slave_pos = '"+strings.Join(domains(50), ",")+"'")
+	if id := storetest.Identity(t, old); !regexp.MustCompile("^server_id 11 after [0-9a-f]{64}$").MatchString(id) {
+		t.Errorf("identity %q with a long position, want a text that fits the column", id)
+	}
+}
+
+// domains returns positions in several domains of replication.
+func domains(n int) (positions []string) {
+	for i := range n {
+		positions = append(positions, fmt.Sprintf("%d-1-1", i+1))
+	}
+	return positions
 }
 
 // position returns the last transaction of a server's binary log, or the last that it received.
