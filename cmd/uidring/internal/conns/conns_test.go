@@ -344,6 +344,20 @@ func TestBusyAddressIsRefused(t *testing.T) {
 	close(s.release)
 }
 
+// http.Server.Shutdown closes the listener again, and returns the error of that.
+func TestListenerMayBeClosedTwice(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = New(Config{Max: 1, Logger: slog.New(slog.DiscardHandler)}).Limit(l)
+	for range 2 {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // The end waits for the first request of young connections alone.
 func TestEndNew(t *testing.T) {
 	s := newSite(t, Config{Max: 100, FirstRequest: time.Nanosecond}, nil)

@@ -50,7 +50,8 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
 	s.cfg.Lease.Window = cfg.window()
-	s.conns = conns.New(conns.Config{Max: cfg.MaxConnections, PerAddress: cfg.perAddress(), FirstRequest: cfg.firstRequest, Logger: s.logger})
+	s.limitConnections()
+	s.conns = conns.New(conns.Config{Max: s.cfg.MaxConnections, PerAddress: s.cfg.perAddress(), FirstRequest: cfg.firstRequest, Logger: s.logger})
 	if cfg.CertFile != "" && cfg.KeyFile != "" {
 		s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
 		err = errors.Join(err, s.certificate.load())

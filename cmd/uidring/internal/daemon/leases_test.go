@@ -238,6 +238,9 @@ func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 			t.Errorf("token %q, namespace %s: %v, want %q", tt.token, tt.namespace, err, tt.want)
 		}
 	}
+	if record := log.find("tokens refused"); record["last_token"] != "(unknown)" || record["last_path"] != "/v1/leases/test/status" {
+		t.Errorf("logged %v, want the first refused token", record)
+	}
 	client := clients(t, nil)["HTTP/1.1"]
 	for token, want := range map[string]int{leaseToken: http.StatusUnauthorized, idToken: http.StatusOK} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.address+"/metrics", nil)
@@ -251,9 +254,14 @@ func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 		}
 		text, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		if line := `uidring_http_requests_total{code="401",route="/v1/leases/{namespace}/{method}"} 4`; answer.StatusCode != want ||
-			want == http.StatusOK && !strings.Contains(string(text), line) {
-			t.Errorf("token %q: status %d, want %d and %s\n%s", token, answer.StatusCode, want, line, text)
+		if answer.StatusCode != want {
+			t.Errorf("token %q: status %d, want %d", token, answer.StatusCode, want)
+		}
+		for _, line := range []string{`uidring_http_requests_total{code="401",route="/v1/leases/{namespace}/{method}"} 4`,
+			`uidring_token_requests_total{code="200",token="edge"} 2`, `uidring_token_requests_total{code="401",token="(missing)"} 2`} {
+			if want == http.StatusOK && !strings.Contains(string(text), line) {
+				t.Errorf("no %s in\n%s", line, text)
+			}
 		}
 	}
 	replace(t, cfg.LeaseTokenFile, "edge next-0123456789abcdef\n")

@@ -114,7 +114,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, lessees: newClients(0, 0, nil), guard: newGuard(cfg),
+		cfg: cfg, lessees: newClients(cfg.LeaseTokens, 0, 0, nil), guard: newGuard(cfg),
 		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)}, segments: make(map[string]*supply),
 	}
 	for _, each := range cfg.Segments.All() {
@@ -125,7 +125,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
-	s.clients = newClients(cfg.Rate, cfg.Burst, metrics.tokenIDs)
+	s.clients = newClients(cfg.Tokens, cfg.Rate, cfg.Burst, metrics.tokenIDs)
 	s.metrics, s.routes = metrics, s.newRoutes(metrics)
 	return s, nil
 }

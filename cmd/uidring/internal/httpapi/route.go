@@ -28,10 +28,10 @@ type handler func(w http.ResponseWriter, r *http.Request, c client) *problem
 type route struct {
 	server  *Server
 	handle  handler
-	open    bool     // needs no token
+	clients *clients // whose tokens it needs; nil: none
 	draws   bool     // allows POST
 	probe   bool     // answers on surplus connections, too
-	own     bool     // handle checks the method, the body and the token itself
+	own     bool     // handle checks the method and the body itself
 	limiter *limiter // limits requests under way; nil: none
 	usage   usage
 }
@@ -72,26 +72,26 @@ func (s *Server) newRoutes(m *metrics) routes {
 	}
 	all := routes{
 		exact: map[string]*route{
-			"/v1/id":        add("/v1/id", route{handle: s.id, limiter: api, draws: true}),
-			"/v1/ids":       add("/v1/ids", route{handle: s.ids, limiter: api, draws: true}),
-			"/openapi.json": add("/openapi.json", route{handle: describe, limiter: public, open: true}),
-			"/healthz":      add("/healthz", route{handle: alive, open: true, probe: true}),
-			"/readyz":       add("/readyz", route{handle: s.ready, open: true, probe: true}),
-			"/metrics":      add("/metrics", route{handle: adapt(m.handler()), limiter: scrapes, probe: true}),
+			"/v1/id":        add("/v1/id", route{handle: s.id, clients: s.clients, limiter: api, draws: true}),
+			"/v1/ids":       add("/v1/ids", route{handle: s.ids, clients: s.clients, limiter: api, draws: true}),
+			"/openapi.json": add("/openapi.json", route{handle: describe, limiter: public}),
+			"/healthz":      add("/healthz", route{handle: alive, probe: true}),
+			"/readyz":       add("/readyz", route{handle: s.ready, probe: true}),
+			"/metrics":      add("/metrics", route{handle: adapt(m.handler()), clients: s.clients, limiter: scrapes, probe: true}),
 		},
-		parse:   add(parsePath+"{id}", route{handle: s.parse, limiter: api}),
-		unknown: add("unknown", route{handle: unknownPath, limiter: public, open: true}),
+		parse:   add(parsePath+"{id}", route{handle: s.parse, clients: s.clients, limiter: api}),
+		unknown: add("unknown", route{handle: unknownPath, limiter: public}),
 	}
 	if len(s.segments) > 0 {
-		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, limiter: api, draws: true})
+		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, clients: s.clients, limiter: api, draws: true})
 	}
 	if s.cfg.Leases != nil {
-		all.leases = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, limiter: &limiter{most: s.cfg.MaxConcurrent}, own: true})
+		all.leases = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, clients: s.lessees, limiter: &limiter{most: s.cfg.MaxConcurrent}, own: true})
 	}
 	if page := s.cfg.Page; page != nil {
-		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public, open: true})
-		all.assets = add("/assets/", route{handle: adapt(page), limiter: public, open: true})
-		all.exact["/events"] = add("/events", route{handle: s.stream(page)})
+		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public})
+		all.assets = add("/assets/", route{handle: adapt(page), limiter: public})
+		all.exact["/events"] = add("/events", route{handle: s.stream(page), clients: s.clients})
 	}
 	return all
 }
@@ -114,7 +114,7 @@ func (s *Server) stream(h http.Handler) handler {
 			defer cancel()
 			tick := time.NewTicker(time.Second)
 			defer tick.Stop()
-			for good := true; good; _, good = s.clients.find(s.cfg.Tokens(), r) {
+			for good := true; good; _, good = s.clients.find(r) {
 				select {
 				case <-tick.C:
 				case <-ctx.Done():
@@ -162,31 +162,30 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 	if p := t.server.guard.check(t.server, r); p != nil {
 		return p
 	}
-	if t.own {
-		return t.limited(w, r)
-	}
-	if r.Method == http.MethodOptions {
-		w.Header().Set("Allow", t.methods())
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	if p := t.checkMethod(w, r); p != nil {
-		return p
-	}
-	if p := checkSize(w, r); p != nil {
-		return p
+	if !t.own {
+		if r.Method == http.MethodOptions {
+			w.Header().Set("Allow", t.methods())
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		if p := t.checkMethod(w, r); p != nil {
+			return p
+		}
+		if p := checkSize(w, r); p != nil {
+			return p
+		}
 	}
 	if !t.limiter.enter() {
 		return overloaded
 	}
 	defer t.limiter.leave()
 	var c client
-	if !t.open {
+	if t.clients != nil {
 		var ok bool
-		c, ok = t.server.clients.find(t.server.cfg.Tokens(), r)
+		c, ok = t.clients.find(r)
 		w.token = c.name
 		if !ok {
-			t.server.audit(r, c.name)
+			t.server.audit(c.name, r.RemoteAddr, excerpt(r.URL.Path))
 			return denied(w, r)
 		}
 	}
@@ -227,12 +226,12 @@ func checkSize(w http.ResponseWriter, r *http.Request) *problem {
 }
 
 // audit logs refused tokens, at most once a minute.
-func (s *Server) audit(r *http.Request, name string) {
+func (s *Server) audit(name, remote, path string) {
 	if name == noToken {
 		return
 	}
 	if n := s.refused.Add(); n > 0 {
-		s.cfg.Logger.Warn("tokens refused", "refused", n, "last_token", name, "last_remote", r.RemoteAddr, "last_path", excerpt(r.URL.Path))
+		s.cfg.Logger.Warn("tokens refused", "refused", n, "last_token", name, "last_remote", remote, "last_path", path)
 	}
 }
 
