@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -247,23 +246,13 @@ func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 	}
 	client := clients(t, nil)["HTTP/1.1"]
 	for token, want := range map[string]int{leaseToken: http.StatusUnauthorized, idToken: http.StatusOK} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.address+"/metrics", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-		answer, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _ := io.ReadAll(answer.Body)
-		_ = answer.Body.Close()
-		if answer.StatusCode != want {
-			t.Errorf("token %q: status %d, want %d", token, answer.StatusCode, want)
+		got, text, err := getAs(client, token, "http://"+r.address+"/metrics")
+		if got != want {
+			t.Errorf("token %q: status %d, %v; want %d", token, got, err, want)
 		}
 		for _, line := range []string{`uidring_http_requests_total{code="401",route="/v1/leases/{namespace}/{method}"} 4`,
 			`uidring_token_requests_total{code="200",token="edge"} 2`, `uidring_token_requests_total{code="401",token="(missing)"} 2`} {
-			if want == http.StatusOK && !strings.Contains(string(text), line) {
+			if want == http.StatusOK && !strings.Contains(text, line) {
 				t.Errorf("no %s in\n%s", line, text)
 			}
 		}

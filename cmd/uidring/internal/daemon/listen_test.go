@@ -271,20 +271,6 @@ func clients(t *testing.T, trust *tls.Config) map[string]*http.Client {
 	return all
 }
 
-func TestBothVersionsOfHTTPAreSpokenInPlainText(t *testing.T) {
-	address := listening(t, 10, ok, nil)
-	for version, client := range clients(t, nil) {
-		answer, err := client.Get("http://" + address)
-		if err != nil {
-			t.Fatalf("%s: %v", version, err)
-		}
-		_ = answer.Body.Close()
-		if answer.Proto != version {
-			t.Errorf("asked in %s, answered in %s", version, answer.Proto)
-		}
-	}
-}
-
 // Mistakes of clients would fill the log, but errors that concern the operator must be in it.
 func TestComplaintsOfHTTPAreToldApart(t *testing.T) {
 	for text, want := range map[string]string{

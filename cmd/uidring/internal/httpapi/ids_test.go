@@ -186,9 +186,8 @@ func TestWrongRequests(t *testing.T) {
 		if row.accept != "" {
 			headers = []string{"Accept", row.accept}
 		}
-		answer := call(s, row.url, headers...).Result()
-		body, _ := io.ReadAll(answer.Body)
-		if p := wantProblem(t, answer, string(body), row.name); p.Status != row.status || p.Detail != row.detail {
+		w := call(s, row.url, headers...)
+		if p := wantProblem(t, w.Result(), w.Body.String(), row.name); p.Status != row.status || p.Detail != row.detail {
 			t.Errorf("%s: %d, %q; want %d, %q", row.url, p.Status, p.Detail, row.status, row.detail)
 		}
 	}
