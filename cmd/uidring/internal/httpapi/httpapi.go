@@ -3,9 +3,9 @@
 // behind a listener with timeouts and a limit on the size of headers.
 //
 // A request passes these checks in order: the route, the limit on connections, the site that it
-// comes from, the method, the length of its URL and body,
-// the number of requests under way, the token, and then, for /v1, the limit on IDs per second. The
-// first failed check answers the request with a problem of RFC 9457.
+// comes from, the method, the length of its URL and body, the number of requests under way, the
+// token, and then, for /v1, the limit on IDs per second. The first failed check answers the request
+// with a problem of RFC 9457.
 package httpapi
 
 import (

@@ -21,6 +21,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
 
 // eachProtocol runs a test over HTTP/1.1 and HTTP/2.
@@ -288,30 +289,24 @@ func decode(t *testing.T, accept, body string) (ids []int64) {
 func TestAllIDsDrawnAtOnceAreDistinct(t *testing.T) {
 	const drawers, rounds, size = 3, 30, 777 // for each media type, over each protocol
 	g := newGenerator(t, cached.Config{})
-	var mu sync.Mutex
-	var all []int64
+	var all idset.Set
 	eachProtocol(t, Config{Generator: g}, func(t *testing.T, _ *Server, c *http.Client, url string) {
 		var group sync.WaitGroup
 		defer group.Wait()
 		for _, accept := range []string{"application/json", "text/plain", "application/octet-stream"} {
 			for range drawers {
 				group.Go(func() {
-					var own []int64
 					for range rounds {
 						_, body := do(t, c, request(t, "GET", url+"/v1/ids?n="+strconv.Itoa(size), "Accept: "+accept))
-						own = append(own, decode(t, accept, body)...)
+						all.Once(t, decode(t, accept, body)...)
 					}
-					mu.Lock()
-					defer mu.Unlock()
-					all = append(all, own...)
 				})
 			}
 		}
 	})
 	const want = 2 * 3 * drawers * rounds * size
-	slices.Sort(all)
-	if distinct := len(slices.Compact(slices.Clone(all))); len(all) != want || distinct != want {
-		t.Errorf("%d IDs, %d distinct, want %d", len(all), distinct, want)
+	if all.Len() != want {
+		t.Errorf("%d IDs, want %d", all.Len(), want)
 	}
 	if issued := g.Stats().Issued; issued != want {
 		t.Errorf("%d IDs were issued, want %d", issued, want)
