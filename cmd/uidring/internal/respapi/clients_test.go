@@ -215,8 +215,7 @@ func TestTokensAreRequired(t *testing.T) {
 	}
 }
 
-// A client has five seconds for its token, whatever it sends: also if the server never waits for
-// the beginning of a command.
+// A client has five seconds for its token, also if it has always begun the next command.
 func TestClientWithoutATokenIsCutOff(t *testing.T) {
 	s := newServer(t, conns.Config{}, httpapi.Config{Tokens: newTokens(t, "shop "+token)})
 	synctest.Test(t, func(t *testing.T) {
