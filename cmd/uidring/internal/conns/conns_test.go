@@ -188,8 +188,8 @@ uidring_connections_limit %d
 // More clients than there are places keep their connections without a request. The longest idle
 // ones make room, one for each newcomer, and no newcomer waits.
 func TestLongestIdleConnectionsMakeRoom(t *testing.T) {
-	const most, clients = 1024, 1500
-	const kept = most - mostReserved
+	const most, clients = 128, 200
+	const kept = most - most/8
 	s := newSite(t, Config{Max: most}, nil)
 	var all []*client
 	for i := range clients {

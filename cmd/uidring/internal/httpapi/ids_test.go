@@ -287,7 +287,7 @@ func decode(t *testing.T, accept, body string) (ids []int64) {
 }
 
 func TestAllIDsDrawnAtOnceAreDistinct(t *testing.T) {
-	const drawers, rounds, size = 3, 30, 777 // for each media type, over each protocol
+	const drawers, rounds, size = 3, 10, 777 // for each media type, over each protocol
 	g := newGenerator(t, cached.Config{})
 	var all idset.Set
 	eachProtocol(t, Config{Generator: g}, func(t *testing.T, _ *Server, c *http.Client, url string) {
