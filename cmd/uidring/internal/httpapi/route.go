@@ -28,7 +28,8 @@ type handler func(w http.ResponseWriter, r *http.Request, c client) *problem
 type route struct {
 	server  *Server
 	handle  handler
-	clients *clients // whose tokens it needs; nil: none
+	open    bool     // needs no token
+	clients *clients // whose tokens it needs; nil: clients for IDs
 	draws   bool     // allows POST
 	probe   bool     // answers on surplus connections, too
 	own     bool     // handle checks the method and the body itself
@@ -67,31 +68,31 @@ func (s *Server) newRoutes(m *metrics) routes {
 	// Routes without a token have their own limiter: a few stalled HTTP/2 connections can fill it.
 	api, public, scrapes := &limiter{most: s.cfg.MaxConcurrent}, &limiter{most: s.cfg.MaxConcurrent}, &limiter{most: mostScrapes}
 	add := func(name string, r route) *route {
-		r.server, r.usage = s, m.usage(name)
+		r.server, r.usage, r.clients = s, m.usage(name), cmp.Or(r.clients, s.clients)
 		return &r
 	}
 	all := routes{
 		exact: map[string]*route{
-			"/v1/id":        add("/v1/id", route{handle: s.id, clients: s.clients, limiter: api, draws: true}),
-			"/v1/ids":       add("/v1/ids", route{handle: s.ids, clients: s.clients, limiter: api, draws: true}),
-			"/openapi.json": add("/openapi.json", route{handle: describe, limiter: public}),
-			"/healthz":      add("/healthz", route{handle: alive, probe: true}),
-			"/readyz":       add("/readyz", route{handle: s.ready, probe: true}),
-			"/metrics":      add("/metrics", route{handle: adapt(m.handler()), clients: s.clients, limiter: scrapes, probe: true}),
+			"/v1/id":        add("/v1/id", route{handle: s.id, limiter: api, draws: true}),
+			"/v1/ids":       add("/v1/ids", route{handle: s.ids, limiter: api, draws: true}),
+			"/openapi.json": add("/openapi.json", route{handle: describe, limiter: public, open: true}),
+			"/healthz":      add("/healthz", route{handle: alive, open: true, probe: true}),
+			"/readyz":       add("/readyz", route{handle: s.ready, open: true, probe: true}),
+			"/metrics":      add("/metrics", route{handle: adapt(m.handler()), limiter: scrapes, probe: true}),
 		},
-		parse:   add(parsePath+"{id}", route{handle: s.parse, clients: s.clients, limiter: api}),
-		unknown: add("unknown", route{handle: unknownPath, limiter: public}),
+		parse:   add(parsePath+"{id}", route{handle: s.parse, limiter: api}),
+		unknown: add("unknown", route{handle: unknownPath, limiter: public, open: true}),
 	}
 	if len(s.segments) > 0 {
-		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, clients: s.clients, limiter: api, draws: true})
+		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, limiter: api, draws: true})
 	}
 	if s.cfg.Leases != nil {
 		all.leases = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, clients: s.lessees, limiter: &limiter{most: s.cfg.MaxConcurrent}, own: true})
 	}
 	if page := s.cfg.Page; page != nil {
-		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public})
-		all.assets = add("/assets/", route{handle: adapt(page), limiter: public})
-		all.exact["/events"] = add("/events", route{handle: s.stream(page), clients: s.clients})
+		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public, open: true})
+		all.assets = add("/assets/", route{handle: adapt(page), limiter: public, open: true})
+		all.exact["/events"] = add("/events", route{handle: s.stream(page)})
 	}
 	return all
 }
@@ -180,7 +181,7 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 	}
 	defer t.limiter.leave()
 	var c client
-	if t.clients != nil {
+	if !t.open {
 		var ok bool
 		c, ok = t.clients.find(r)
 		w.token = c.name
