@@ -27,8 +27,7 @@ func newHost(t *testing.T) host {
 	return host{t, home, filepath.Join(home, ".local", "share", "uidring"), "HOME=" + home}
 }
 
-// newUnit is a host on which systemd runs serve, with a folder for data and a folder for the list of
-// stores.
+// newUnit is a host on which systemd runs serve, with folders for data and for the list of stores.
 func newUnit(t *testing.T) host {
 	dir := testserver.DiskFolder(t)
 	data := filepath.Join(dir, "data")
