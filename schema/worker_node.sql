@@ -35,8 +35,8 @@ CREATE TABLE IF NOT EXISTS WORKER_NODE_TOKEN (
 -- A single row: the layout and the epoch of IDs with the worker IDs of WORKER_NODE. The assigner
 -- refuses a service with another layout or epoch, since it would repeat IDs of other services.
 --
--- Written by: the first assigner that uses the table. Delete the row only if no ID of the old
--- layout and epoch can meet new IDs.
+-- Written by: the first assigner that uses the table, or sqlassigner.Pin for Java services. Delete
+-- the row only if no ID of the old layout and epoch can meet new IDs.
 CREATE TABLE IF NOT EXISTS WORKER_NODE_PIN (
     ID              int         NOT NULL,                         -- always 1
     DELTA_BITS      int         NOT NULL,

@@ -209,7 +209,7 @@ func diagnoseSQLiteCode(err error) diagnosis {
 	case is(8, "readonly database"), is(3, "access permission denied"), is(23, "not authorized"):
 		return diagnosis{sentinel: ErrAccessDenied, advice: "make the file and its folder writable"}
 	case is(14, "unable to open database file"):
-		return diagnosis{sentinel: ErrUnreachable, advice: "check that the folder exists and is writable"}
+		return diagnosis{sentinel: ErrUnreachable, advice: "check that the file and its folder exist and are writable"}
 	case strings.Contains(text, "no such table"):
 		return diagnosis{sentinel: ErrTableMissing}
 	case strings.Contains(text, "UNIQUE constraint failed"):

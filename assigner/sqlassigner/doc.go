@@ -14,9 +14,9 @@
 //
 // Disposable and Sticky take worker IDs from the table WORKER_NODE and may be used side by side.
 // Java services that use Baidu's UidGenerator may share the table if their epoch, unit and bit
-// widths are the same. The first Go process records these, and later ones with other values get
-// [assigner.ErrLayoutMismatch]. The datacenter ID is not recorded: worker IDs are unique in the
-// whole table.
+// widths are the same. [Pin] or the first Go process records these, and later processes with other
+// values get [assigner.ErrLayoutMismatch]. The datacenter ID is not recorded: worker IDs are unique
+// in the whole table.
 //
 // A database may hold both WORKER_NODE and lease namespaces. WORKER_NODE then has the worker IDs
 // below assigner.LeaseConfig.FirstWorkerID, and each namespace has the worker IDs from there up.

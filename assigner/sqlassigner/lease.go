@@ -25,10 +25,10 @@ import (
 //
 // A namespace has the worker IDs from assigner.LeaseConfig.FirstWorkerID up. A claim fails with
 // [assigner.ErrWorkerOverlap] when WORKER_NODE of the same database has given out one of them, to
-// [Disposable], [Sticky] or a Java service, unless WORKER_NODE is pinned to another layout or
-// epoch. The user therefore needs SELECT on WORKER_NODE if it exists. The store logs a warning once
-// when less than a tenth of the worker IDs below FirstWorkerID is left. It implements
-// [assigner.Namespaced].
+// [Disposable], [Sticky] or a Java service, unless [Pin] or a Go process has stored another layout
+// or epoch for WORKER_NODE. The user therefore needs SELECT on WORKER_NODE if it exists. The store
+// logs a warning once when less than a tenth of the worker IDs below FirstWorkerID is left. It
+// implements [assigner.Namespaced].
 //
 // Two databases, such as two SQLite files, give out the same worker IDs.
 //

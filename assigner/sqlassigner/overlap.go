@@ -29,17 +29,21 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Met
 		return nil
 	}
 	stored, err := l.store.readPin(ctx, conn)
+	other := ""
+	if err != nil {
+		other = "; or, if the Java services have another layout or epoch, store theirs with uidring migrate pin or sqlassigner.Pin"
+	}
 	switch sentinel := l.store.dialect.diagnose(err).sentinel; {
 	case err == nil && stored != pinOf(m.Layout, m.Epoch):
-		return nil // IDs of another layout or epoch
+		return nil // their layouts keep the IDs apart, not their worker IDs
 	case err != nil && !errors.Is(err, sql.ErrNoRows) && sentinel != ErrTableMissing && sentinel != ErrAccessDenied:
 		return err
 	case r.covers(highest):
 		return final("%w: WORKER_NODE has given out the worker IDs up to %d, and namespace %q has those from %d up; set "+
 			"LeaseConfig.FirstWorkerID well above %d, since WORKER_NODE keeps growing while Java services use it, in a "+
-			"namespace that is new; or keep the leases in another database, with another DatacenterID (WORKER_NODE has "+
+			"namespace that is new%s; or keep the leases in another database, with another DatacenterID (WORKER_NODE has "+
 			"none: another one in this database does not help)", assigner.ErrWorkerOverlap, highest, l.namespace,
-			m.FirstWorkerID, max(highest, m.NextWorkerID-1))
+			m.FirstWorkerID, max(highest, m.NextWorkerID-1), other)
 	}
 	l.store.warnNear(ctx, &l.warned, r, highest)
 	return nil

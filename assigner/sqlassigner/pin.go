@@ -25,6 +25,31 @@ func pinOf(l bitsalloc.Layout, epoch time.Time) pin {
 		l.Unit.Milliseconds(), epoch.UnixMilli()}
 }
 
+// Pin stores the layout and epoch of the Java services that take worker IDs from WORKER_NODE.
+// Without Pin, the first Go process that uses WORKER_NODE stores its own. Namespaces of
+// [LeaseStore] with another layout or epoch may then have the same worker IDs: their layout has to
+// keep their IDs apart from the Java services', which uidring migrate check tells. The tables must
+// exist. Any number of processes may call Pin at once.
+//
+// It returns [assigner.ErrLayoutMismatch] if another layout or epoch is stored, or an error of
+// [bitsalloc.New].
+func Pin(ctx context.Context, db *sqlx.DB, cfg Config, l bitsalloc.Layout, epoch time.Time) error {
+	a, err := bitsalloc.New(l, epoch)
+	if err != nil {
+		return fmt.Errorf("sqlassigner: cannot store the layout: %w", err)
+	}
+	s, err := newStore(db, cfg)
+	if err != nil {
+		return err
+	}
+	return s.do(ctx, "store the layout", func(ctx context.Context, conn *sqlx.Conn) error {
+		if _, err := s.checkTables(ctx, conn, nodeTables()); err != nil {
+			return err
+		}
+		return s.checkPin(ctx, conn, a)
+	})
+}
+
 // readPin returns the pin, or sql.ErrNoRows when there is none.
 func (s *store) readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err error) {
 	fields := make([]any, len(stored))
@@ -63,5 +88,5 @@ func mismatch(stored, mine pin) error {
 		}
 	}
 	return final("%w: WORKER_NODE_PIN has %s; services that share the table use one Layout and Epoch: "+
-		"correct them here, or use another database", assigner.ErrLayoutMismatch, strings.Join(fields, "; "))
+		"correct them here, or use another database; if WORKER_NODE_PIN is wrong, and no ID was issued with it, delete its row", assigner.ErrLayoutMismatch, strings.Join(fields, "; "))
 }

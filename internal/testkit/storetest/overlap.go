@@ -80,7 +80,18 @@ func besideAnotherLayout(t *testing.T, b Database) {
 	checkWithin(t, err, assigner.ErrWorkerOverlap)
 	Exec(t, db, "DELETE FROM WORKER_NODE_PIN") // as with Java services alone
 	_, err = from(db, "epoch", 0).Assign(t.Context(), d)
-	checkWithin(t, err, assigner.ErrWorkerOverlap)
+	checkWithin(t, err, assigner.ErrWorkerOverlap, "sqlassigner.pin")
+	java := assignertest.Domain()
+	for range 2 {
+		if err := sqlassigner.Pin(t.Context(), db, sqlassigner.Config{}, java.Layout, java.Epoch); err != nil {
+			t.Fatalf("Pin: %v", err)
+		}
+	}
+	if _, err := from(db, "epoch", 0).Assign(t.Context(), d); err != nil {
+		t.Errorf("Assign with another epoch than the Java services have: %v", err)
+	}
+	err = sqlassigner.Pin(t.Context(), db, sqlassigner.Config{}, d.Layout, d.Epoch)
+	checkText(t, err, assigner.ErrLayoutMismatch, "WORKER_NODE_PIN has EPOCH_MS", "delete its row")
 }
 
 // growIntoLeases: the share of WORKER_NODE ends where a namespace begins.

@@ -90,6 +90,7 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"pars", `unknown command "pars"; did you mean parse? see uidring --help`},
 		{"workers lst", `unknown command "lst"; did you mean list? see uidring workers --help`},
 		{"--nonsense", "unknown flag: --nonsense; see uidring --help"},
+		{"migrate check --old baidu -5", "unknown shorthand flag: '5' in -5; write -- before negative numbers; see uidring migrate check --help"},
 		{"version now", `arguments ["now"], allowed: none; see uidring version --help`},
 		{"parse", "no arguments, allowed: IDs, or - for standard input; see uidring parse --help"},
 		{"parse --form hex 1", `--form "hex": allowed: auto, decimal, base32, base62; see uidring parse --help`},

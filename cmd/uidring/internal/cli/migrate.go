@@ -26,7 +26,7 @@ func newMigrate(s *streams) *cobra.Command {
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newMigrateCheck(s))
+	cmd.AddCommand(newMigrateCheck(s), newMigratePin(s))
 	return cmd
 }
 
@@ -39,8 +39,7 @@ func newMigrateCheck(s *streams) *cobra.Command {
 			"of standard input. It tells whether the IDs of new generators with --layout and --epoch will be above them, until when\n" +
 			"both layouts last, which worker IDs made the old IDs, whether an ID exists twice, and how evenly the low bits are spread.\n" +
 			"Negative IDs are read as Baidu's UidGenerator makes them after the end of its layout. check writes nothing.\n\n" +
-			"--old is the format of the existing IDs: " + strings.Join(migrate.FormatNames(), ", ") + ",\n" +
-			"or the widths of delta/datacenter/worker/sequence and the unit. A counter is TinyId, Leaf-segment or auto-increment.\n\n" +
+			"--old counter is for TinyId, Leaf-segment and auto-increment.\n\n" +
 			"The verdict holds once the old generators have stopped. Only --all, - and arguments show every worker and every repeated\n" +
 			"ID. They keep 8 bytes for each ID in memory.\n\n" +
 			"The exit code is 0 if the new IDs will be above the old ones, and 1 otherwise.",
@@ -62,41 +61,26 @@ func newMigrateCheck(s *streams) *cobra.Command {
 	flags.StringVar(&m.column, "column", "id", "`name` of the column of the IDs, exact")
 	flags.IntVar(&m.count, "count", 1000, "number of smallest IDs, and of largest IDs, to read of a table")
 	flags.BoolVar(&m.all, "all", false, "read all IDs of the tables")
-	flags.Var(&m.old, "old", "format of the existing IDs; required")
-	flags.Var(&m.oldEpoch, "old-epoch", "time where delta of the existing IDs is 0 (default: of the format)")
+	m.old.addTo(cmd)
 	flags.Var(&m.start, "start", "time when the new generators start (default now)")
 	m.format.addTo(cmd)
 	flags.BoolVar(&m.asJSON, "json", false, "print one JSON object")
-	_ = cmd.RegisterFlagCompletionFunc("old", cobra.FixedCompletions(migrate.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-// A formatFlag is the value of the flag old.
-type formatFlag struct{ migrate.Format }
-
-func (f *formatFlag) Type() string { return "format" }
-
-func (f *formatFlag) String() string { return f.Name }
-
-func (f *formatFlag) Set(text string) (err error) {
-	f.Format, err = migrate.ParseFormat(text)
-	return err
 }
 
 // A migration is one call of uidring migrate check.
 type migration struct {
-	s        *streams
-	store    storeFlags
-	given    bool // --store is given
-	tables   []string
-	column   string
-	count    int
-	all      bool
-	old      formatFlag
-	oldEpoch timeFlag
-	format   idFormat
-	start    timeFlag
-	asJSON   bool
+	s      *streams
+	store  storeFlags
+	given  bool // --store is given
+	tables []string
+	column string
+	count  int
+	all    bool
+	old    oldFormat
+	format idFormat
+	start  timeFlag
+	asJSON bool
 }
 
 // run fails with errReported after a report whose new IDs are not above the old ones.
@@ -108,9 +92,6 @@ func (m *migration) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !m.oldEpoch.IsZero() {
-		m.old.Epoch = m.oldEpoch.Time
-	}
 	if m.start.IsZero() {
 		m.start.Time = time.Now().UTC().Truncate(time.Second)
 	}
@@ -121,7 +102,7 @@ func (m *migration) run(ctx context.Context, args []string) error {
 	if len(ids) == 0 {
 		return errors.New("no IDs: every layout is above them")
 	}
-	report, err := migrate.Examine(ids, m.old.Format, alloc, m.start.Time)
+	report, err := migrate.Examine(ids, m.old.get(), alloc, m.start.Time)
 	if err != nil {
 		return usageError{err}
 	}
@@ -144,7 +125,7 @@ func (m *migration) check(args []string) error {
 	if m.old.Name == "" {
 		bad("--old is missing, allowed: %s, or a layout", strings.Join(migrate.FormatNames(), ", "))
 	}
-	if m.old.Name == "counter" && !m.oldEpoch.IsZero() {
+	if m.old.Name == "counter" && !m.old.epoch.IsZero() {
 		bad("--old-epoch with --old counter, allowed: without; a counter has no time")
 	}
 	switch {
@@ -189,9 +170,9 @@ func (m *migration) readTables(ctx context.Context) (ids []int64, origin string,
 		return nil, "", err
 	}
 	defer st.Close()
-	db := st.DB()
-	if db == nil {
-		return nil, "", usagef("--store %s, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:", st)
+	db, err := sqlHandle(st)
+	if err != nil {
+		return nil, "", err
 	}
 	complete := true
 	for _, table := range m.tables {

@@ -33,8 +33,12 @@ func (m *migrationSheet) print() error {
 		t.row("NEW IDS", fmt.Sprintf("%d to %d, from %s on", r.New.First, r.New.Last, rfc3339(m.start.Time)))
 	}
 	if a := r.New.Advice; a != nil {
-		t.row("ADVICE", fmt.Sprintf("--layout %s --epoch %s is above the old IDs, and lasts until %s",
-			a.Layout, a.Epoch.Format(time.DateOnly), a.Ends.Format(time.DateOnly)))
+		place := "above the old IDs"
+		if a.Relation == migrate.Apart {
+			place = "apart, below the old positive IDs"
+		}
+		t.row("ADVICE", fmt.Sprintf("--layout %s --epoch %s is %s, and lasts until %s",
+			a.Layout, a.Epoch.Format(time.DateOnly), place, a.Ends.Format(time.DateOnly)))
 	}
 	t.row("VERDICT", m.verdict())
 	if err := t.print(); err != nil {
@@ -54,7 +58,7 @@ func (m *migrationSheet) formatText() string {
 	if layout != m.old.Name {
 		layout = m.old.Name + ", " + layout
 	}
-	return fmt.Sprintf("%s since %s, until %s", layout, rfc3339(m.old.Epoch), m.report.Ends.Format(time.DateOnly))
+	return fmt.Sprintf("%s since %s, until %s", layout, rfc3339(m.old.get().Epoch), m.report.Ends.Format(time.DateOnly))
 }
 
 func fieldsText(f *migrate.Fields) string {
@@ -93,12 +97,17 @@ func (m *migrationSheet) verdict() string {
 	case migrate.Ended:
 		text = "ended: the new layout has no IDs left at the start"
 	case migrate.Overlap:
-		text = "overlap: new IDs may equal existing ones, for as long as the new layout lasts"
-		if !v.From.IsZero() {
-			text = fmt.Sprintf("overlap: new IDs may equal existing ones until %s, and will be above them from then on", rfc3339(v.From))
+		text = "overlap: new IDs may equal existing ones"
+		if !v.Meets.IsZero() {
+			text += " from " + rfc3339(v.Meets) + ""
+		}
+		if v.From.IsZero() {
+			text += " for as long as the new layout lasts"
+		} else {
+			text += " until " + rfc3339(v.From) + ", and will be above them from then on"
 		}
 	}
-	if v.Relation != migrate.Above && v.Advice == nil && v.From.IsZero() {
+	if (v.Relation == migrate.Overlap || v.Relation == migrate.Ended) && v.Advice == nil && v.From.IsZero() {
 		text += "; see docs/MIGRATION.md for layouts that keep apart"
 	}
 	return m.s.paint(m.s.out, colour, text)
@@ -134,8 +143,8 @@ func (m *migrationSheet) printBelow(t *table) error {
 	if len(t.rows) == 0 || !m.s.tables {
 		return nil
 	}
-	if _, err := fmt.Fprintln(m.s.out); err != nil {
-		return fmt.Errorf("write: %w", err)
+	if err := write(m.s.out, "\n"); err != nil {
+		return err
 	}
 	return t.print()
 }
@@ -149,7 +158,7 @@ func (m *migrationSheet) json() error {
 	}
 	old := format{Name: m.old.Name}
 	if !m.old.Counter() {
-		old.Layout, old.Epoch = m.old.Layout.String(), m.old.Epoch.UTC()
+		old.Layout, old.Epoch = m.old.Layout.String(), m.old.get().Epoch.UTC()
 	}
 	return writeJSON(m.s.out, struct {
 		Origin string    `json:"origin"`

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -196,5 +197,46 @@ func TestMigrateCheckNamesWrongUsage(t *testing.T) {
 		"--old baidu --table a --store redis://127.0.0.1:1/0": "--store redis://127.0.0.1:1/0, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:",
 	} {
 		wants(t, "", append([]string{"migrate", "check"}, strings.Fields(args)...), exitUsage, "", "uidring: "+want+"\n")
+	}
+}
+
+// A Java table has more rows than the new layout has worker IDs. With the layout of the Java
+// services in WORKER_NODE_PIN, leases begin nevertheless: their IDs are others.
+func TestMigratePinLetsLeasesBesideJavaRowsBegin(t *testing.T) {
+	st, err := storeurl.Open(sqlite(t), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	st.DB().MustExecContext(t.Context(), "INSERT INTO WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) "+
+		"VALUES (20000, '10.0.0.9', '1700000000000-7', 2, '2026-11-22', '2026-11-22 12:00:00', '2026-11-22 12:00:00')")
+	start := func() error {
+		g, err := cached.New(cached.Config{Assigner: assigner.Leased(st, assigner.LeaseConfig{}), Layout: bitsalloc.JavaScript()})
+		if err == nil {
+			err = g.Close()
+		}
+		return err
+	}
+	if err := start(); !errors.Is(err, assigner.ErrWorkerOverlap) || !strings.Contains(err.Error(), "uidring migrate pin") {
+		t.Fatalf("New without the layout of the Java services: %v, want ErrWorkerOverlap and the way out", err)
+	}
+	for range 2 {
+		wants(t, "", []string{"migrate", "pin", "--old", "baidu"}, exitOK,
+			st.String()+": WORKER_NODE has layout 28/0/22/13@1s since 2016-05-19T16:00:00Z\n", "")
+	}
+	if err := start(); err != nil {
+		t.Errorf("New: %v", err)
+	}
+	code, _, stderr := run(t, "", "migrate", "pin", "--old", "29/0/21/13", "--old-epoch", "2016-09-20T00:00:00+08:00")
+	if code != exitFailure || !strings.Contains(stderr, "layout mismatch: WORKER_NODE_PIN has DELTA_BITS 28, here 29; ") {
+		t.Errorf("another layout: exit code %d, %s", code, stderr)
+	}
+	for args, want := range map[string]string{
+		"":                                       `--old "" --old-epoch "", allowed: baidu, or the layout and the epoch of the Java services`,
+		"--old 29/0/21/13":                       `--old "29/0/21/13@1s" --old-epoch "", allowed: baidu, or the layout and the epoch of the Java services`,
+		"--old sonyflake --old-epoch 2016-09-20": `--old "sonyflake" --old-epoch "2016-09-20T00:00:00Z", allowed: baidu, or the layout and the epoch of the Java services`,
+		"--old baidu --store redis://127.0.0.1:1/0": "--store redis://127.0.0.1:1/0, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:",
+	} {
+		wants(t, "", append([]string{"migrate", "pin"}, strings.Fields(args)...), exitUsage, "", "uidring: "+want+"\n")
 	}
 }

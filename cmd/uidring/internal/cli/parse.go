@@ -138,6 +138,9 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 func (p *parser) one(text, where string) error {
 	id, err := p.form.Read(text)
 	if err != nil {
+		if strings.HasPrefix(text, "-") {
+			err = fmt.Errorf("%w; uidring migrate check reads the negative IDs of Java services", err)
+		}
 		p.report(where, err)
 		return nil
 	}
@@ -174,10 +177,7 @@ func (p *parser) print(id idtext.Fields) error {
 		}
 		line = p.align(cells...)
 	}
-	if _, err := fmt.Fprintln(p.out, line); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	return nil
+	return write(p.out, "%s\n", line)
 }
 
 // heads prints the header once. Each column is as wide as its largest possible value, since rows
@@ -194,10 +194,7 @@ func (p *parser) heads(id idtext.Fields, clock string) error {
 	for i, head := range heads {
 		p.widths[i] = max(p.widths[i], len(head))
 	}
-	if _, err := fmt.Fprintln(p.out, p.s.paint(p.s.out, bold, p.align(heads...))); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	return nil
+	return write(p.out, "%s\n", p.s.paint(p.s.out, bold, p.align(heads...)))
 }
 
 func (p *parser) align(cells ...string) string {

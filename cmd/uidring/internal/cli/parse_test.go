@@ -38,7 +38,7 @@ func TestParseReportsEachTextThatIsNoIDAndPrintsTheOthers(t *testing.T) {
 `, `
 uidring: argument 1: malformed ID: no form has 1 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
 uidring: line 3: malformed ID: no form has 8 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
-uidring: line 5: ID out of range: decimal "-5": negative, allowed: 0 to 9223372036854775807
+uidring: line 5: ID out of range: decimal "-5": negative, allowed: 0 to 9223372036854775807; uidring migrate check reads the negative IDs of Java services
 uidring: line 6: longer than 4,096 bytes, allowed: one ID per line
 uidring: line 7: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13@1s: 1 to 9223372036854775807
 uidring: line 8: malformed ID: base32 "04WWA0400280U": character "U" at offset 12, allowed: 13 characters of 0-9 and A-Z but U

@@ -37,6 +37,9 @@ func newRoot(s *streams) *cobra.Command {
 			f := invalid.GetFlag()
 			err = fmt.Errorf("--%s %w", f.Name, rejected(f, invalid.GetValue(), errors.Unwrap(invalid)))
 		}
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && strings.ContainsAny(unknown.GetSpecifiedShortnames(), "0123456789") {
+			err = fmt.Errorf("%w; write -- before negative numbers", err)
+		}
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
 	for _, newCommand := range []func(*streams) *cobra.Command{newParse, newRange, newPlan, newMigrate, newSchema, newWorkers, newServe, newVersion} {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,8 +33,8 @@ func newSchema(s *streams) *cobra.Command {
 				return usagef("--store without --apply, allowed: with --apply only")
 			}
 			for _, file := range files() {
-				if _, err := fmt.Fprintf(s.out, "-- %s\n%s\n", file.Name, strings.TrimRight(file.SQL, "\n")); err != nil {
-					return fmt.Errorf("write: %w", err)
+				if err := write(s.out, "-- %s\n%s\n", file.Name, strings.TrimRight(file.SQL, "\n")); err != nil {
+					return err
 				}
 			}
 			return nil
@@ -59,6 +58,5 @@ func applySchema(ctx context.Context, s *streams, flags *storeFlags, database st
 	if err := flags.within(ctx, st.Create); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s has all tables\n", st)
-	return err
+	return write(s.out, "%s has all tables\n", st)
 }

@@ -13,17 +13,7 @@ const dataFile = "uidring.db"
 // dataFolder returns the default folder for the SQLite file: the state folder that systemd made for
 // the service, or a folder in the user's data folder. It returns "" if neither is known.
 func dataFolder(env func(string) string) string {
-	state, _, _ := strings.Cut(env("STATE_DIRECTORY"), ":") // systemd may list several
-	if state != "" {
-		return state
-	}
-	if data := env("XDG_DATA_HOME"); filepath.IsAbs(data) {
-		return filepath.Join(data, "uidring")
-	}
-	if home := env("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "share", "uidring")
-	}
-	return ""
+	return userFolder(env, 0, "XDG_DATA_HOME", ".local/share/uidring")
 }
 
 // knownFolder returns the folder for the list of used stores. It lies outside of the data folder,
@@ -31,15 +21,20 @@ func dataFolder(env func(string) string) string {
 // service, or a folder in the user's state folder. It returns "" if there is none, as in a
 // container.
 func knownFolder(env func(string) string) string {
-	if first, rest, _ := strings.Cut(env("STATE_DIRECTORY"), ":"); first != "" {
-		second, _, _ := strings.Cut(rest, ":")
-		return second
+	return userFolder(env, 1, "XDG_STATE_HOME", ".local/state/uidring")
+}
+
+// userFolder returns one of the state folders that systemd made, or else a folder in the folder of
+// a variable, or else a folder in the home folder.
+func userFolder(env func(string) string, nth int, variable, inHome string) string {
+	if states := strings.Split(env("STATE_DIRECTORY")+":", ":"); states[0] != "" {
+		return states[nth]
 	}
-	if state := env("XDG_STATE_HOME"); filepath.IsAbs(state) {
-		return filepath.Join(state, "uidring")
+	if folder := env(variable); filepath.IsAbs(folder) {
+		return filepath.Join(folder, "uidring")
 	}
 	if home := env("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", "uidring")
+		return filepath.Join(home, inHome)
 	}
 	return ""
 }

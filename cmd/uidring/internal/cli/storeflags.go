@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jmoiron/sqlx"
 	"github.com/spf13/cobra"
 
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
@@ -77,4 +78,22 @@ func (f *storeFlags) within(ctx context.Context, do func(context.Context) error)
 		err = fmt.Errorf("%w; --timeout allows %v", err, f.timeout)
 	}
 	return err
+}
+
+// with opens the store, and calls do with a context that ends with the timeout.
+func (f *storeFlags) with(ctx context.Context, do func(context.Context, *storeurl.Store) error) error {
+	st, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return f.within(ctx, func(ctx context.Context) error { return do(ctx, st) })
+}
+
+// sqlHandle returns the handle of an SQL database.
+func sqlHandle(st *storeurl.Store) (*sqlx.DB, error) {
+	if db := st.DB(); db != nil {
+		return db, nil
+	}
+	return nil, usagef("--store %s, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:", st)
 }

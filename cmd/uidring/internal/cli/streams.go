@@ -41,6 +41,14 @@ func (s *streams) paint(to io.Writer, colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
+// write writes formatted text.
+func write(to io.Writer, format string, args ...any) error {
+	if _, err := fmt.Fprintf(to, format, args...); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
 // writeJSON writes a value as one line.
 func writeJSON(to io.Writer, value any) error {
 	encoder := json.NewEncoder(to)
@@ -60,7 +68,7 @@ func (s *streams) confirm(question string, about func() error) error {
 	if err := about(); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", question); err != nil {
+	if err := write(s.err, "%s [y/N] ", question); err != nil {
 		return err
 	}
 	answer, err := bufio.NewReader(s.in).ReadString('\n')

@@ -25,8 +25,8 @@ func (t *table) print() error {
 	rows := t.rows
 	if !t.s.tables {
 		for _, row := range rows {
-			if _, err := fmt.Fprintln(t.s.out, strings.Join(row, "\t")); err != nil {
-				return fmt.Errorf("write: %w", err)
+			if err := write(t.s.out, "%s\n", strings.Join(row, "\t")); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -47,8 +47,8 @@ func (t *table) print() error {
 		if i == 0 && t.head != nil {
 			line = t.s.paint(t.s.out, bold, line)
 		}
-		if _, err := fmt.Fprintln(t.s.out, line); err != nil {
-			return fmt.Errorf("write: %w", err)
+		if err := write(t.s.out, "%s\n", line); err != nil {
+			return err
 		}
 	}
 	return nil

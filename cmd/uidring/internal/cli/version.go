@@ -22,8 +22,7 @@ func newVersion(s *streams) *cobra.Command {
 			if asJSON {
 				return writeJSON(s.out, v)
 			}
-			_, err := fmt.Fprintln(s.out, v)
-			return err
+			return write(s.out, "%v\n", v)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object of JSON")

@@ -122,7 +122,7 @@ func (f *storeFlags) look(ctx context.Context, st *storeurl.Store, id *int64) (*
 		return nil, err
 	}
 	if v.meta.Version == 0 {
-		return nil, fmt.Errorf("namespace %q of %s has no worker IDs yet; check --namespace and --store", f.namespace, st)
+		return nil, fmt.Errorf("namespace %q of %s has no worker IDs yet; uidring workers namespaces lists all namespaces", f.namespace, st)
 	}
 	if v.alloc, err = bitsalloc.New(v.meta.Layout, v.meta.Epoch); err != nil {
 		return nil, fmt.Errorf("the layout in the store: %w", err)
@@ -199,8 +199,8 @@ func (v *view) print(s *streams) error {
 		if err := v.printStore(s); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(s.out); err != nil {
-			return fmt.Errorf("write: %w", err)
+		if err := write(s.out, "\n"); err != nil {
+			return err
 		}
 	}
 	t := s.table("WORKER", "STATE", "FENCE", "FENCE TIME", "AHEAD", "EXPIRES", "LEFT", "OWNER")

@@ -102,8 +102,7 @@ func (f *storeFlags) read(ctx context.Context, id *int64, do func(*session) erro
 func (c *session) revoke(s *streams, yes bool) error {
 	row := c.seen.rows[0]
 	if row.Free() || row.Revoked() {
-		_, err := fmt.Fprintf(s.out, "worker ID %d is %s already: nothing to do\n", row.WorkerID, c.seen.state(row))
-		return err
+		return write(s.out, "worker ID %d is %s already: nothing to do\n", row.WorkerID, c.seen.state(row))
 	}
 	if !yes {
 		question := fmt.Sprintf("Take worker ID %d of namespace %q from %q, which will have to take another one?",
@@ -124,9 +123,8 @@ func (c *session) revoke(s *streams, yes bool) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "worker ID %d was taken from %q; others may take it from %s on\n",
+		return write(s.out, "worker ID %d was taken from %q; others may take it from %s on\n",
 			row.WorkerID, row.Owner, revoked.Expires.UTC().Format(time.RFC3339))
-		return err
 	})
 }
 
@@ -148,7 +146,6 @@ func (c *session) recover(s *streams, ahead time.Duration, yes bool) error {
 		if err := assigner.Recover(ctx, c.store, ahead); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(s.out, "%d fences of namespace %q raised by %v\n", len(c.seen.rows), c.seen.namespace, ahead)
-		return err
+		return write(s.out, "%d fences of namespace %q raised by %v\n", len(c.seen.rows), c.seen.namespace, ahead)
 	})
 }

@@ -52,16 +52,6 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 	return cmd
 }
 
-// with opens the store, and calls do with a context that ends with the timeout.
-func (f *storeFlags) with(ctx context.Context, do func(context.Context, *storeurl.Store) error) error {
-	st, err := f.open()
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	return f.within(ctx, func(ctx context.Context) error { return do(ctx, st) })
-}
-
 // A space is a namespace as JSON.
 type space struct {
 	Namespace  string    `json:"namespace"`
@@ -110,10 +100,11 @@ func newWorkersNodes(s *streams) *cobra.Command {
 				return usagef("--table %q --count %d, allowed: a name of letters, digits and _, and 1 or more", n.table, n.count)
 			}
 			return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
-				if st.DB() == nil {
-					return usagef("--store %s, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:", st)
+				db, err := sqlHandle(st)
+				if err != nil {
+					return err
 				}
-				if err := n.read(ctx, st.DB()); err != nil {
+				if err := n.read(ctx, db); err != nil {
 					return fmt.Errorf("%s: read %s: %w", st, n.table, err)
 				}
 				return n.print()
@@ -194,8 +185,8 @@ func (n *nodes) print() error {
 		if n.left != nil {
 			text = decimalText(*n.left)
 		}
-		if _, err := fmt.Fprintf(n.s.out, "LEFT  %s\n\n", text); err != nil {
-			return fmt.Errorf("write: %w", err)
+		if err := write(n.s.out, "LEFT  %s\n\n", text); err != nil {
+			return err
 		}
 	}
 	t := n.s.table("WORKER", "HOST", "PORT", "TYPE", "STARTED")

@@ -83,15 +83,7 @@ func TestNodesShowWorkerNode(t *testing.T) {
 // A service whose user may not create tables names the way out.
 func TestServeNamesTheWayOutWithoutTheRightToCreate(t *testing.T) {
 	clean(t)
-	server := testserver.MariaDB(t)
-	db, err := sqlassigner.OpenMySQL(server.DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY 'sesame'")
-	db.MustExecContext(t.Context(), "GRANT SELECT, INSERT, UPDATE ON uidring.* TO ids@'%'")
-	url := "mysql://ids:sesame@" + server.Addr() + "/uidring"
+	url := mariaDBWith(t, "SELECT, INSERT, UPDATE")
 	code, _, stderr := run(t, "", "serve", "--store", url, "--listen", "127.0.0.1:0")
 	if code != exitFailure || !strings.Contains(stderr, "uidring schema --apply, and create-schema=false") || strings.Contains(stderr, "sesame") {
 		t.Errorf("exit code %d, %s", code, stderr)

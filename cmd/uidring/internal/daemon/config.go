@@ -167,6 +167,7 @@ func withSettings(err error) error {
 		{assigner.ErrStoreNotDurable, "allow-undurable"},
 		{assigner.ErrLayoutMismatch, "layout, epoch, datacenter, first-worker-id"},
 		{assigner.ErrWorkerOutOfRange, "first-worker-id"},
+		{assigner.ErrWorkerOverlap, "first-worker-id, namespace"},
 		{assigner.ErrWorkerAheadOfClock, "max-ahead"},
 	} {
 		if errors.Is(err, row.cause) {

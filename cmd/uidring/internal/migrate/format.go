@@ -70,6 +70,9 @@ func ParseFormat(text string) (Format, error) {
 // Counter reports whether the IDs are numbers of a counter, without fields.
 func (f Format) Counter() bool { return f.Layout == bitsalloc.Layout{} }
 
+// Continues reports whether generators of this module can issue IDs of the format.
+func (f Format) Continues() bool { return !f.Counter() && !f.workerLast }
+
 // Fields are the parts of an existing ID.
 type Fields struct {
 	ID         int64     `json:"id,string"`

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -42,36 +43,43 @@ func TestVerdicts(t *testing.T) {
 		epoch  time.Time
 		ids    []int64
 		want   Relation
+		meets  string // when new IDs reach the old ones
 		above  string // when new IDs are above the old ones
 		advice string // "" for none
 	}{
-		"the same layout goes on":                  {"bwmarrin", bitsalloc.Snowflake(), twitter, []int64{1 << 22, tweet}, Above, "", ""},
-		"a later epoch repeats IDs":                {"bwmarrin", bitsalloc.Snowflake(), time.Time{}, []int64{1 << 22, tweet}, Overlap, "2037-08-25", "41/0/10/12@1ms 2015"},
-		"only negative IDs":                        {"baidu", bitsalloc.Default(), time.Time{}, []int64{java2026}, Above, "", ""},
-		"negative and positive":                    {"baidu", bitsalloc.Default(), time.Time{}, []int64{java2026, java2019}, Overlap, "2028-12-13", "31/0/12/20@1s 2003"},
-		"no IDs are left above":                    {"baidu", bitsalloc.Leased(), time.Time{}, []int64{java2019, last}, Overlap, "", ""},
-		"few IDs are left above":                   {"baidu", bitsalloc.Leased(), time.Time{}, []int64{java2019, last / 16 * 15}, Overlap, "2089-10-18", "33/0/12/18@1s 1771"},
-		"below the smallest":                       {"baidu", bitsalloc.JavaScript(), time.Time{}, []int64{java2019, last}, Apart, "", ""},
-		"a layout that has ended":                  {"baidu", bitsalloc.Baidu(), time.Unix(1463673600, 0), []int64{java2019}, Ended, "", "31/0/12/20@1s 2003"},
-		"a layout that has ended, and no positive": {"baidu", bitsalloc.Baidu(), time.Unix(1463673600, 0), []int64{java2026}, Ended, "", ""},
-		"a counter":                                {"counter", bitsalloc.Leased(), time.Time{}, []int64{1, 2, 3_000_000_000}, Above, "", ""},
-		"the old generator ran ahead":              {"default", bitsalloc.Default(), time.Time{}, []int64{(28166400 + 3600) << 35}, Overlap, "2026-11-23", ""},
+		"the same layout goes on":                  {"bwmarrin", bitsalloc.Snowflake(), twitter, []int64{1 << 22, tweet}, Above, "", "", ""},
+		"a later epoch repeats IDs":                {"bwmarrin", bitsalloc.Snowflake(), time.Time{}, []int64{1 << 22, tweet}, Overlap, "", "2037-08-25", "above 41/0/10/12@1ms 2015"},
+		"only negative IDs":                        {"baidu", bitsalloc.Default(), time.Time{}, []int64{java2026}, Above, "", "", ""},
+		"negative and positive":                    {"baidu", bitsalloc.Default(), time.Time{}, []int64{java2026, java2019}, Overlap, "2028-12-13", "2028-12-13", "above 31/0/12/20@1s 2003"},
+		"no IDs are left above":                    {"baidu", bitsalloc.Leased(), time.Time{}, []int64{java2019, last}, Overlap, "2049-08-11", "", "apart 31/0/12/18@1s 2026"},
+		"few IDs are left above":                   {"baidu", bitsalloc.Leased(), time.Time{}, []int64{java2019, last / 16 * 15}, Overlap, "2049-08-11", "2089-10-18", "above 33/0/12/18@1s 1771"},
+		"only a narrow layout is below":            {"javascript", bitsalloc.Leased(), time.Time{}, []int64{1 << 55, last}, Overlap, "", "", "apart 31/0/10/12@1s 2026"},
+		"no layout is above or below":              {"counter", bitsalloc.Leased(), time.Time{}, []int64{1, last}, Overlap, "", "", ""},
+		"below the smallest":                       {"baidu", bitsalloc.JavaScript(), time.Time{}, []int64{java2019, last}, Apart, "", "", ""},
+		"a layout that has ended":                  {"baidu", bitsalloc.Baidu(), time.Unix(1463673600, 0), []int64{java2019}, Ended, "", "", "above 31/0/12/20@1s 2003"},
+		"a layout that has ended, and no positive": {"baidu", bitsalloc.Baidu(), time.Unix(1463673600, 0), []int64{java2026}, Ended, "", "", "above 31/0/12/20@1s 2026"},
+		"a counter":                                {"counter", bitsalloc.Leased(), time.Time{}, []int64{1, 2, 3_000_000_000}, Above, "", "", ""},
+		"the old generator ran ahead":              {"default", bitsalloc.Default(), time.Time{}, []int64{(28166400 + 3600) << 35}, Overlap, "2026-11-23", "2026-11-23", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := examine(t, row.format, row.layout, row.epoch, row.ids...).New
-			above, advice := "", ""
-			if !v.From.IsZero() {
-				above = v.From.Format(time.DateOnly)
+			date := func(t time.Time) string {
+				if t.IsZero() {
+					return ""
+				}
+				return t.Format(time.DateOnly)
+			}
+			advice := ""
+			if a := v.Advice; a != nil {
+				advice = fmt.Sprintf("%s %s %d", a.Relation, a.Layout, a.Epoch.Year())
+			}
+			if v.Relation != row.want || date(v.Meets) != row.meets || date(v.From) != row.above || advice != row.advice {
+				t.Fatalf("%s, meets old IDs at %q, above at %q, advice %q, want %s, %q, %q, %q",
+					v.Relation, date(v.Meets), date(v.From), advice, row.want, row.meets, row.above, row.advice)
 			}
 			if v.Advice != nil {
-				advice = v.Advice.Layout.String() + " " + v.Advice.Epoch.Format("2006")
-			}
-			if v.Relation != row.want || above != row.above || advice != row.advice {
-				t.Fatalf("%s, above at %q, advice %q, want %s, %q, %q", v.Relation, above, advice, row.want, row.above, row.advice)
-			}
-			if v.Advice != nil {
-				if v := examine(t, row.format, v.Advice.Layout, v.Advice.Epoch, row.ids...).New; v.Relation != Above || v.Ends.Before(start.AddDate(10, 0, 0)) {
-					t.Errorf("the advice gives %s until %v", v.Relation, v.Ends)
+				if got := examine(t, row.format, v.Advice.Layout, v.Advice.Epoch, row.ids...).New; got.Relation != v.Advice.Relation || got.Ends.Before(start.AddDate(10, 0, 0)) {
+					t.Errorf("the advice gives %s until %v", got.Relation, got.Ends)
 				}
 			}
 		})

@@ -116,7 +116,7 @@ func TestFitSaysWhatTakesTooMuch(t *testing.T) {
 func TestWhatFitsWillDo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	fits := 0
-	for range 20_000 {
+	for range 2_000 {
 		n := plan.Need{
 			Rate: math.Pow(10, 12*rng.Float64()), Processes: 1 + rng.Int64N(1<<rng.IntN(24)), RestartsPerDay: math.Pow(10, 7*rng.Float64()) - 1,
 			Years: 0.01 + 200*rng.Float64(), Datacenters: 1 + rng.Int64N(1<<rng.IntN(8)), Start: bitsalloc.DefaultEpoch().Add(time.Duration(rng.Int64N(1e18))),
@@ -141,8 +141,8 @@ func TestWhatFitsWillDo(t *testing.T) {
 			}
 		}
 	}
-	if fits < 1000 || fits > 39_000 {
-		t.Errorf("%d of 40,000 fit: the draw shows little", fits)
+	if fits < 100 || fits > 3_900 {
+		t.Errorf("%d of 4,000 fit: the draw shows little", fits)
 	}
 }
 

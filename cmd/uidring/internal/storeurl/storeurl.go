@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -96,7 +97,11 @@ func Open(rawURL, name string) (*Store, error) {
 	}
 	u, k, err := parse(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w, allowed: %s", err, strings.Join(Forms(), ", "))
+		forms := k.forms
+		if forms == "" {
+			forms = strings.Join(Forms(), ", ")
+		}
+		return nil, fmt.Errorf("store: %w, allowed: %s", err, forms)
 	}
 	s := &Store{name: (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()}
 	if err := k.open(s, u, name); err != nil {
@@ -153,20 +158,28 @@ func (s *Store) Close() error {
 	return s.close()
 }
 
+// driverDSN matches the address in a DSN of the MySQL driver.
+var driverDSN = regexp.MustCompile(`(^|@)(tcp|unix)\(`)
+
 // parse reads a URL. An unescaped @ after the host shows that url.Parse took a part of the password
-// for the host or path. The errors for such a URL and for an unreadable URL do not quote it.
+// for the host or path. The errors for such a URL and for an unreadable URL do not quote it. With
+// an error, parse returns the kind of store that the URL seems to mean, or the zero kind.
 func parse(rawURL string) (*url.URL, kind, error) {
-	const hidden = "(it is not shown, since it may hold a password); write / ? # % @ in a user name or password as %2F %3F %23 %25 %40; " +
-		"a DSN of a driver is not a URL"
-	fail := func(text string) (*url.URL, kind, error) { return nil, kind{}, errors.New(text) }
-	if rawURL == "" {
+	const hidden = "(it is not shown, since it may hold a password); write / ? # % @ in a user name or password as %2F %3F %23 %25 %40"
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	k, known := kindOf(strings.ToLower(scheme))
+	fail := func(text string) (*url.URL, kind, error) { return nil, k, errors.New(text) }
+	switch {
+	case rawURL == "":
 		return fail("URL is empty")
+	case driverDSN.MatchString(rawURL):
+		k, _ = kindOf("mysql")
+		return fail("a DSN of the MySQL driver")
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return fail("URL cannot be read " + hidden)
 	}
-	k, known := kindOf(u.Scheme)
 	switch {
 	case u.Scheme == "":
 		return fail("URL has no scheme, such as sqlite: or mysql:")

@@ -151,6 +151,7 @@ func zooKeeper(t *testing.T) (*testserver.Server, func(password string) string) 
 }
 
 func TestAGeneratorDrawsFromEveryServerAndNoTextHoldsThePassword(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(*testing.T) (*testserver.Server, func(string) string){
 		"MariaDB": mariaDB, "PostgreSQL": postgreSQL, "Redis": redisServer, "Sentinel": sentinel, "etcd": etcd,
 		"NATS": natsServer, "ZooKeeper": zooKeeper,
@@ -367,8 +368,10 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 		{"", "store: URL is empty, allowed: sqlite:///path/ids.db"},
 		{"ids.db", "store: URL has no scheme, such as sqlite: or mysql:, allowed: sqlite:///path/ids.db"},
 		{"oracle://ids:sesame@h/db", `store: URL begins with "oracle:", allowed:`},
-		{"ids:sesame@tcp(h:3306)/db", "a DSN of a driver is not a URL, allowed: sqlite:///path/ids.db, sqlite:ids.db, mysql://user:password@host:3306/database,"},
-		{"ids@tcp(h:3306)/db", "a DSN of a driver is not a URL, allowed: "},
+		{"ids:sesame@tcp(h:3306)/db", "store: a DSN of the MySQL driver, allowed: mysql://user:password@host:3306/database"},
+		{"mysql://ids:sesame@tcp(h:3306)/db", "store: a DSN of the MySQL driver, allowed: mysql://"},
+		{"tcp(h:3306)/db", "store: a DSN of the MySQL driver, allowed: mysql://"},
+		{"MySQL://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://"},
 		{"://sesame", "cannot be read"},
 		{"mysql://ids:sesame#@h/db", "write / ? # % @ in a user name or password as %2F %3F %23 %25 %40"},
 		{"mysql://ids:1/sesame@h/db", "URL has an @ after the host"},

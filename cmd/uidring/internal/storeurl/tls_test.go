@@ -95,6 +95,7 @@ func wantConnections(t *testing.T, files pki, plain, secure string) {
 }
 
 func TestMySQLWithAnAuthorityOfItsOwn(t *testing.T) {
+	t.Parallel()
 	files := newPKI(t)
 	server := testserver.MariaDB(t, "--ssl-cert="+files.cert, "--ssl-key="+files.key, "--ssl-ca="+files.ca)
 	db, err := sqlassigner.OpenMySQL(server.DSN())

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+)
+
+func newMigratePin(s *streams) *cobra.Command {
+	var store storeFlags
+	var old oldFormat
+	cmd := &cobra.Command{
+		Use:   "pin --old FORMAT",
+		Short: "Store the layout and the epoch of the Java services of WORKER_NODE",
+		Long: "pin stores the layout and the epoch of the Java services that take worker IDs from WORKER_NODE, in the table WORKER_NODE_PIN,\n" +
+			"which uidring schema --apply creates. Go processes with other ones can then take no worker IDs from WORKER_NODE. Leases with\n" +
+			"another layout or epoch may have all worker IDs; uidring migrate check tells whether their IDs are apart.\n\n" +
+			"Without pin, the first Go process that uses WORKER_NODE stores its own. pin changes nothing that is stored.",
+		Example: "  uidring migrate pin --old baidu --store mysql://ids:secret@db/shop\n" +
+			"  uidring migrate pin --old 29/0/21/13 --old-epoch 2016-09-20T00:00:00+08:00 --store mysql://ids:secret@db/shop",
+		Args: exactly(0, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			java := old.get()
+			if !java.Continues() || java.Name != "baidu" && old.epoch.IsZero() {
+				return usagef("--old %q --old-epoch %q, allowed: baidu, or the layout and the epoch of the Java services", java.Name, &old.epoch)
+			}
+			return store.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
+				db, err := sqlHandle(st)
+				if err != nil {
+					return err
+				}
+				if err := sqlassigner.Pin(ctx, db, sqlassigner.Config{}, java.Layout, java.Epoch); err != nil {
+					return fmt.Errorf("%s: %w", st, err)
+				}
+				return write(s.out, "%s: WORKER_NODE has layout %s since %s\n", st, java.Layout, rfc3339(java.Epoch))
+			})
+		},
+	}
+	store.addTo(cmd)
+	_ = cmd.Flags().MarkHidden("namespace")
+	old.addTo(cmd)
+	return cmd
+}
