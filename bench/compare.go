@@ -38,21 +38,13 @@ func newCompare(s *compareSettings) *cobra.Command {
 			"goroutines. The figures are medians over the rounds. Ratios are to the atomic add of the same round, on one\n" +
 			"goroutine. Contestants that the format of their IDs caps are marked: their time is the time of waiting.",
 		Example: "  go run ./bench compare\n" +
-			"  go run ./bench compare --rounds 9 --lap 250ms --csv compare.csv",
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := s.measure(cmd.Context(), s.progress())
-			if err != nil {
-				return err
-			}
-			return write(s.output, c.Rows, c, c.print)
-		},
+			"  go run ./bench compare --rounds 9 --lap 250ms",
 	}
 	add(cmd, &s.rounds, "rounds", "N", "", "rounds (default 5, with --quick 3)", number(1, 1000))
 	add(cmd, &s.lap, "lap", "D", "", "time of a lap (default 100ms, with --quick 20ms)", duration(time.Millisecond))
 	add(cmd, &s.many, "goroutines", "LIST", "1,2,8,64,1024", "further numbers of goroutines, up to 65536 each", parseMany)
 	cmd.Flags().BoolVar(&s.quick, "quick", false, "a first look in less than 20 s")
-	s.output.addTo(cmd)
+	measures(&s.output, cmd, s.measure)
 	return cmd
 }
 

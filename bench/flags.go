@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -114,39 +115,38 @@ func commandLine(cmd *cobra.Command) string {
 	return text
 }
 
-// An output is the destination of a subcommand's rows.
+// An output is the way in which a command shows its result.
 type output struct {
 	cmd  *cobra.Command
-	csv  string // a file that gets the rows too; empty: none
-	json bool   // instead of tables
+	json bool // instead of tables
 }
 
-func (o *output) addTo(cmd *cobra.Command) {
+// A result is printed as tables, and its fields as JSON.
+type result interface{ print(p *report.Page) }
+
+// measures makes cmd a command that measures and then shows the result.
+func measures[R result](o *output, cmd *cobra.Command, measure func(context.Context, *report.Progress) (R, error)) {
 	o.cmd = cmd
+	cmd.Args = noArgs
 	cmd.Flags().SortFlags = false
-	add(cmd, &o.csv, "csv", "FILE", "", "write the rows to a file too", path)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON instead of tables")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		w := cmd.OutOrStdout()
+		r, err := measure(cmd.Context(), report.NewProgress(w, o.json))
+		if err != nil {
+			return err
+		}
+		return show(w, o.json, r)
+	}
 }
 
 func (o *output) facts() report.Facts { return report.NewFacts(commandLine(o.cmd)) }
 
-func (o *output) progress() *report.Progress { return report.NewProgress(o.cmd.OutOrStdout(), o.json) }
-
-// write writes the rows to the file, and the result that has them to stdout.
-func write[R any](o output, rows []R, result any, print func(*report.Page)) error {
-	if o.csv != "" {
-		if err := report.SaveCSV(o.csv, rows); err != nil {
-			return err
-		}
-	}
-	return show(o.cmd.OutOrStdout(), o.json, result, print)
-}
-
-func show(w io.Writer, asJSON bool, result any, print func(*report.Page)) error {
+func show(w io.Writer, asJSON bool, r result) error {
 	if asJSON {
-		return report.WriteJSON(w, result)
+		return report.WriteJSON(w, r)
 	}
 	p := report.NewPage(w)
-	print(p)
+	r.print(p)
 	return p.Flush()
 }

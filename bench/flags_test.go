@@ -78,11 +78,11 @@ func TestFlagsOfSubcommands(t *testing.T) {
 			t.Errorf("tail %q: share %v, want %v", args, s.share(), want)
 		}
 	}
-	sweep, cmd := parsed(t, newSweep, "--only worker,ring --csv x.csv --json=false")
-	if !reflect.DeepEqual(sweep.only, []string{"ring", "worker"}) || sweep.csv != "x.csv" || sweep.json {
+	sweep, cmd := parsed(t, newSweep, "--only worker,ring --cell 20ms --json=false")
+	if !reflect.DeepEqual(sweep.only, []string{"ring", "worker"}) || sweep.cell != 20*time.Millisecond || sweep.json {
 		t.Errorf("%+v", sweep)
 	}
-	if line := commandLine(cmd); line != "bench sweep --only worker,ring --csv x.csv --json=false" {
+	if line := commandLine(cmd); line != "bench sweep --only worker,ring --cell 20ms --json=false" {
 		t.Errorf("repeated as %q", line)
 	}
 	compare, _ := parsed(t, newCompare, "--goroutines 4,16 --lap 2s")

@@ -32,27 +32,30 @@ func sameAsGolden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// sameAsGoldens compares the tables, the CSV and, unless result is nil, the JSON of a result with
-// files of testdata.
-func sameAsGoldens[R any](t *testing.T, name string, rows []R, result any, print func(*report.Page)) {
+// sameAsGoldens compares the tables, the JSON and the CSV of a result with files of testdata.
+func sameAsGoldens[R any](t *testing.T, name string, rows []R, r result) {
 	t.Helper()
-	var tables, csv, json bytes.Buffer
-	if err := show(&tables, false, nil, print); err != nil {
+	sameAsGolden(t, name+".txt", shown(t, false, r))
+	sameAsGolden(t, name+".json", shown(t, true, r))
+	sameAsGolden(t, name+".csv", asCSV(t, rows))
+}
+
+func shown(t *testing.T, asJSON bool, r result) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := show(&out, asJSON, r); err != nil {
 		t.Error(err)
 	}
-	sameAsGolden(t, name+".txt", tables.Bytes())
-	if rows != nil {
-		if err := report.WriteCSV(&csv, rows); err != nil {
-			t.Error(err)
-		}
-		sameAsGolden(t, name+".csv", csv.Bytes())
+	return out.Bytes()
+}
+
+func asCSV[R any](t *testing.T, rows []R) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := report.WriteCSV(&out, rows); err != nil {
+		t.Error(err)
 	}
-	if result != nil {
-		if err := show(&json, true, result, nil); err != nil {
-			t.Error(err)
-		}
-		sameAsGolden(t, name+".json", json.Bytes())
-	}
+	return out.Bytes()
 }
 
 // madeUp returns facts that do not change.

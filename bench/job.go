@@ -54,21 +54,9 @@ func newJob(s *settings) *cobra.Command {
 			"  go run ./bench --on-empty reject --boost-power 1 --padding-factor 10\n" +
 			"  go run ./bench --dsn 'root@tcp(127.0.0.1:3306)/bench' --create --json\n" +
 			"  go run ./bench compare --quick",
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.validate(); err != nil {
-				return &usageError{err}
-			}
-			r, err := s.run(cmd.Context(), s.progress())
-			if err != nil {
-				return err
-			}
-			return show(cmd.OutOrStdout(), s.json, r, r.print)
-		},
 	}
-	s.cmd, s.worker = cmd, -1
+	s.worker = -1
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.Var(&s.dsn, "dsn", "MySQL or MariaDB: user:password@tcp(host:port)/database. Each start uses up a worker ID and\n"+
 		"ties the tables to the layout: use a separate database")
 	flags.BoolVar(&s.create, "create", false, "create the missing tables of that database")
@@ -85,7 +73,7 @@ func newJob(s *settings) *cobra.Command {
 	add(cmd, &s.load.Rate, "rate", "R", "0", "IDs per second of all goroutines together; 0: flat out", parseRate)
 	add(cmd, &s.duration, "duration", "D", "3s", "time to measure", duration(time.Millisecond))
 	add(cmd, &s.check, "check", "N", "100000000", "IDs to check afterwards, at least; with --rate, --duration ends the check sooner;\n0: none", number(0, int64(math.MaxInt64)))
-	flags.BoolVar(&s.json, "json", false, "print one JSON object instead of tables")
+	measures(&s.output, cmd, s.measure)
 	return cmd
 }
 
@@ -187,8 +175,11 @@ func emptyPolicy(name string) cached.EmptyPolicy {
 // latencyTime is the time in which single calls are timed, or all the time if that is less.
 const latencyTime = time.Second
 
-// run makes a generator, measures it, times its calls, and checks its IDs.
-func (s *settings) run(ctx context.Context, p *report.Progress) (r jobReport, err error) {
+// measure makes a generator, measures it, times its calls, and checks its IDs.
+func (s *settings) measure(ctx context.Context, p *report.Progress) (r jobReport, err error) {
+	if err := s.validate(); err != nil {
+		return r, &usageError{err}
+	}
 	r.Facts = s.facts()
 	if r.Memory.GeneratorBytes, err = s.generatorHeap(); err != nil {
 		return r, err

@@ -17,7 +17,7 @@ import (
 type jobReport struct {
 	report.Facts
 	Generator  generator  `json:"generator"`
-	Load       loadFlags  `json:"load"`
+	Load       load.Load  `json:"load"`
 	Throughput throughput `json:"throughput"`
 	Baselines  []baseline `json:"baselines"` // none with a rate
 	Latency    latency    `json:"latency"`
@@ -39,13 +39,6 @@ type generator struct {
 	PaddingFactor int    `json:"padding_factor_percent"`
 	ScheduleNs    int64  `json:"schedule_ns"` // 0: off
 	OnEmpty       string `json:"on_empty"`
-}
-
-type loadFlags struct {
-	Goroutines int     `json:"goroutines"`
-	Batch      int     `json:"batch"` // 0: Next
-	Lanes      string  `json:"lanes"`
-	Rate       float64 `json:"rate_per_second"` // 0: flat out
 }
 
 type throughput struct {
@@ -125,7 +118,7 @@ func (s *settings) generator(alloc *bitsalloc.Allocator, stats cached.Stats, sou
 func (r *jobReport) measured(l load.Load, m measurement, alloc *bitsalloc.Allocator) {
 	seconds := m.wall.Seconds()
 	rate, wallNs := float64(m.ids)/seconds, float64(m.wall.Nanoseconds())/float64(m.ids)
-	r.Load = loadFlags(l)
+	r.Load = l
 	r.Throughput = throughput{m.ids, seconds, rate, wallNs, wallNs * float64(l.Goroutines), nil}
 	if l.Rate == 0 {
 		r.Throughput.AllocsPerID = new(float64(m.mallocs) / float64(m.ids))

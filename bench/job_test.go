@@ -137,6 +137,8 @@ func TestReportOfTheMainJobIsPrintedAsInTheGoldenFiles(t *testing.T) {
 		ids: 3_000_000, wall: 3 * time.Second, deltas: 732, ring: ring{4_321, 32_972, 33_196},
 		after: cached.Stats{WorkerID: 1023, Guarantee: assigner.GuaranteeDerived, Capacity: 8_192, Ahead: -1500 * time.Millisecond},
 	}, 1, "--worker")
-	sameAsGoldens[int](t, "flat_out", nil, flatOut, flatOut.print)
-	sameAsGoldens[int](t, "paced", nil, paced, paced.print)
+	for name, r := range map[string]jobReport{"flat_out": flatOut, "paced": paced} {
+		sameAsGolden(t, name+".txt", shown(t, false, r))
+		sameAsGolden(t, name+".json", shown(t, true, r))
+	}
 }

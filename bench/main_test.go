@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// A result is the output of the program.
-type result struct {
+// An outcome is the output of the program.
+type outcome struct {
 	stdout, stderr string
 	status         int
 	files          []string // in its temporary folder
@@ -45,13 +45,13 @@ func prepare(t *testing.T, args ...string) (cmd *exec.Cmd, dir string) {
 	return cmd, dir
 }
 
-func execute(t *testing.T, args ...string) result {
+func execute(t *testing.T, args ...string) outcome {
 	t.Helper()
 	cmd, dir := prepare(t, args...)
 	return finish(t, cmd, dir, (*exec.Cmd).Run)
 }
 
-func finish(t *testing.T, cmd *exec.Cmd, dir string, run func(*exec.Cmd) error) result {
+func finish(t *testing.T, cmd *exec.Cmd, dir string, run func(*exec.Cmd) error) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -63,7 +63,7 @@ func finish(t *testing.T, cmd *exec.Cmd, dir string, run func(*exec.Cmd) error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), files}
+	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), files}
 }
 
 // shortly are flags for a short measurement.
@@ -86,7 +86,7 @@ func TestProgramPrintsTablesAndCleansUp(t *testing.T) {
 }
 
 // decode reads the report as a stranger would: by the names of its keys.
-func decode(t *testing.T, r result) map[string]map[string]any {
+func decode(t *testing.T, r outcome) map[string]map[string]any {
 	t.Helper()
 	if r.status != 0 || r.stderr != "" || len(r.files) > 0 {
 		t.Fatalf("status %d, stderr %q, files %q", r.status, r.stderr, r.files)

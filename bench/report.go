@@ -66,7 +66,7 @@ func (s *reportSettings) run(ctx context.Context, stdout io.Writer) (err error) 
 	var r results
 	if s.redraw {
 		r, err = readResults(filepath.Join(s.out, figuresFile))
-	} else {
+	} else if err = writable(s.out); err == nil {
 		r, err = s.measure(ctx, stdout)
 	}
 	if err != nil {
@@ -77,6 +77,18 @@ func (s *reportSettings) run(ctx context.Context, stdout io.Writer) (err error) 
 	}
 	fmt.Fprintf(stdout, "report: %s\n", filepath.Join(s.out, "README.md"))
 	return nil
+}
+
+// writable makes the folder, and a file in it, before minutes of measurement depend on that.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".bench-")
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // measure runs the other commands.
@@ -166,10 +178,10 @@ func (r results) publish(dir string) error {
 	}
 	file := func(name string) string { return filepath.Join(dir, name) }
 	errs := []error{
-		report.SaveCSV(file("compare.csv"), r.Compare.Rows),
-		report.SaveCSV(file("sweep.csv"), r.Sweep.Rows),
-		report.SaveCSV(file("tail.csv"), r.Tail.Rows),
-		report.SaveCSV(file("soak.csv"), r.Soak.Rows),
+		writeCSV(file("compare.csv"), r.Compare.Rows),
+		writeCSV(file("sweep.csv"), r.Sweep.Rows),
+		writeCSV(file("tail.csv"), r.Tail.Rows),
+		writeCSV(file("soak.csv"), r.Soak.Rows),
 		writeFile(file(figuresFile), func(w io.Writer) error { return report.WriteJSON(w, r) }),
 		writeFile(file(schemaFile), func(w io.Writer) error { return report.WriteJSON(w, schema) }),
 		writeFile(file("README.md"), r.writeMarkdown),
@@ -178,6 +190,10 @@ func (r results) publish(dir string) error {
 		errs = append(errs, os.WriteFile(file(name+".svg"), []byte(figure.SVG()), 0o644))
 	}
 	return errors.Join(errs...)
+}
+
+func writeCSV[R any](name string, rows []R) error {
+	return writeFile(name, func(w io.Writer) error { return report.WriteCSV(w, rows) })
 }
 
 func writeFile(name string, write func(io.Writer) error) error {

@@ -207,6 +207,7 @@ func TestReportRefuses(t *testing.T) {
 	}{
 		{[]string{"--full", "--redraw"}, 2, "--full and --redraw"},
 		{[]string{"--out", ""}, 2, `"" for "--out"`},
+		{[]string{"--out", filepath.Join(broken, figuresFile)}, 1, "--out: "}, // a file
 		{[]string{"--redraw", "--out", t.TempDir()}, 1, figuresFile},
 		{[]string{"--redraw", "--out", broken}, 1, figuresFile},
 		{[]string{"--redraw", "--out", partial}, 1, "no rows of compare, mutex and counter on 1 goroutine; no rows of sweep, goroutines"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -44,24 +43,12 @@ func newSoak(s *soakSettings) *cobra.Command {
 			"oldest part of it, and an ID of that part is an error.",
 		Example: "  go run ./bench soak\n" +
 			"  go run ./bench soak --ids 10_000_000_000 --only next,lanes",
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			lines := cmd.OutOrStdout()
-			if s.json {
-				lines = io.Discard
-			}
-			r, err := s.soak(cmd.Context(), s.progress(), lines)
-			if err != nil {
-				return err
-			}
-			return write(s.output, r.Rows, r, func(*report.Page) {}) // the lines are written already
-		},
 	}
 	s.only, s.worker = soakNames(), 1
 	add(cmd, &s.ids, "ids", "N", "", "IDs to take in each mode, at least (default 1000000000, with --quick 20000000)", number(1, int64(math.MaxInt64)))
 	add(cmd, &s.only, "only", "LIST", "", "modes, separated by commas (default all)", several(soakNames()))
 	cmd.Flags().BoolVar(&s.quick, "quick", false, "fewer IDs")
-	s.output.addTo(cmd)
+	measures(&s.output, cmd, s.measure)
 	return cmd
 }
 
@@ -72,25 +59,13 @@ type soakReport struct {
 	Total soakTotal `json:"total"`
 }
 
+// measure runs the modes.
 func (s *soakSettings) measure(ctx context.Context, p *report.Progress) (soakReport, error) {
-	return s.soak(ctx, p, io.Discard)
-}
-
-// soak runs the modes, and writes a line to w at the end of each.
-func (s *soakSettings) soak(ctx context.Context, p *report.Progress, w io.Writer) (soakReport, error) {
-	r, page := soakReport{Facts: s.facts()}, report.NewPage(w)
-	page.Facts(r.Facts, "")
-	fmt.Fprintln(page)
-	t := newSoakTable()
-	page.Table(t)
-	t.Head = nil
+	r := soakReport{Facts: s.facts()}
 	target := pick(s.quick, s.ids, 1_000_000_000, 20_000_000)
 	for i, mode := range soakModes() {
 		if !slices.Contains(s.only, mode.name) {
 			continue
-		}
-		if err := page.Flush(); err != nil {
-			return r, err
 		}
 		c := count.Counting{Load: load.Load{Goroutines: mode.goroutines}, Target: target, Unordered: mode.unordered}
 		err := p.Show(mode.summary, target, c.Taken.Load, func() error {
@@ -101,31 +76,19 @@ func (s *soakSettings) soak(ctx context.Context, p *report.Progress, w io.Writer
 		if err != nil {
 			return r, fmt.Errorf("soak: %s: %w", mode.name, err)
 		}
-		t.Rows = [][]string{r.Rows[len(r.Rows)-1].cells()}
-		page.Table(t)
 	}
 	r.Total = totalOf(r.Rows)
-	fmt.Fprintln(page)
-	page.Text("%s", r.Total)
-	return r, page.Flush()
+	return r, nil
 }
 
 func (r soakReport) print(p *report.Page) {
 	p.Facts(r.Facts, "soak.csv")
 	p.Text("%s", r.Total)
-	t := newSoakTable()
+	t := report.NewTable("mode", "goroutines", "IDs, all new", "time", "per ID", "put", "retired", "rejected", "inline pads", "bitmap")
 	for _, row := range r.Rows {
 		t.Add(row.cells()...)
 	}
 	p.Table(t)
-}
-
-// newSoakTable returns a table with fixed widths: soak prints each row as soon as its mode has
-// ended.
-func newSoakTable() *report.Table {
-	t := report.NewTable("mode", "goroutines", "IDs, all new", "time", "per ID", "put", "retired", "rejected", "inline pads", "bitmap")
-	t.Widths = []int{35, 10, 14, 8, 8, 14, 14, 11, 11, 8}
-	return t
 }
 
 func (r soakRow) cells() []string {

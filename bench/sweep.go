@@ -45,21 +45,13 @@ func newSweep(s *sweepSettings) *cobra.Command {
 			"  worker      20 to 29 worker bits, 31 delta bits\n" +
 			"  consumers   1 to 8 goroutines, layout 31/0/23/9",
 		Example: "  go run ./bench sweep\n" +
-			"  go run ./bench sweep --only ring,goroutines --cell 2s --csv ring.csv",
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := s.measure(cmd.Context(), s.progress())
-			if err != nil {
-				return err
-			}
-			return write(s.output, r.Rows, r, r.print)
-		},
+			"  go run ./bench sweep --only ring,goroutines --cell 2s",
 	}
 	s.only = sweepNames()
 	add(cmd, &s.only, "only", "LIST", "", "sweeps, separated by commas (default all)", several(sweepNames()))
 	add(cmd, &s.cell, "cell", "D", "", "time for each setting (default 1s, with --quick 300ms)", duration(10*time.Millisecond))
 	cmd.Flags().BoolVar(&s.quick, "quick", false, "fewer settings, and less time for each")
-	s.output.addTo(cmd)
+	measures(&s.output, cmd, s.measure)
 	return cmd
 }
 

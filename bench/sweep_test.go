@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"runtime"
 	"slices"
@@ -169,29 +168,6 @@ func madeUpSweep() sweepReport {
 
 func TestSweepIsPrintedAsInTheGoldenFiles(t *testing.T) {
 	r := madeUpSweep()
-	sameAsGoldens(t, "sweep", r.Rows, nil, r.print)
-}
-
-func TestSweepKeepsTheKeysOfItsJSON(t *testing.T) {
-	text, err := json.Marshal(madeUpSweep())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var decoded struct {
-		Command string
-		Machine map[string]any
-		Rows    []map[string]any
-	}
-	if err := json.Unmarshal(text, &decoded); err != nil {
-		t.Fatal(err)
-	}
-	if decoded.Command != "bench sweep" || decoded.Machine["cpu"] != "Some CPU 3000" {
-		t.Errorf("facts are missing: %+v", decoded)
-	}
-	for _, key := range []string{"boost", "padding", "on_empty", "goroutines", "sequence_bits", "layout", "ns_per_id", "ratio", "rejected",
-		"inline_pads", "p99_99_ns", "ahead_seconds"} {
-		if _, ok := decoded.Rows[0][key]; !ok {
-			t.Errorf("no key %s", key)
-		}
-	}
+	sameAsGolden(t, "sweep.txt", shown(t, false, r))
+	sameAsGolden(t, "sweep.csv", asCSV(t, r.Rows))
 }

@@ -37,19 +37,11 @@ func newTail(s *tailSettings) *cobra.Command {
 			"the tail is not the library's. Nothing is subtracted from the times.",
 		Example: "  go run ./bench tail\n" +
 			"  go run ./bench tail --for 20s --rate 1000000",
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := s.measure(cmd.Context(), s.progress())
-			if err != nil {
-				return err
-			}
-			return write(s.output, r.Rows, r, r.print)
-		},
 	}
 	add(cmd, &s.row, "for", "D", "", "time for each row (default 2s, with --quick 250ms)", duration(10*time.Millisecond))
 	add(cmd, &s.rate, "rate", "N", "100000", "calls per second of the paced rows, all goroutines together", number[int64](1000, 1_000_000_000))
 	cmd.Flags().BoolVar(&s.quick, "quick", false, "less time for each row")
-	s.output.addTo(cmd)
+	measures(&s.output, cmd, s.measure)
 	return cmd
 }
 

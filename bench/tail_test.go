@@ -110,5 +110,5 @@ func TestTailIsPrintedAsInTheGoldenFiles(t *testing.T) {
 	}
 	runs[4].collections, runs[5].collections = 3, 4
 	r := tailReport{Facts: madeUp("bench tail"), RowSeconds: 2, Rows: tailRows(runs)}
-	sameAsGoldens(t, "tail", r.Rows, r, r.print)
+	sameAsGoldens(t, "tail", r.Rows, r)
 }

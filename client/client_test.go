@@ -357,6 +357,7 @@ func TestMistakesOfAConfig(t *testing.T) {
 		{client.Config{Servers: []string{"http://a?x=1"}}, []string{"Servers[0]"}},
 		{client.Config{Servers: []string{"ftp://a"}, Batch: 100_001, Timeout: -1, Token: "secret\n"}, []string{
 			"Servers[0]", "Batch 100001, allowed: 0 (1,000) to 100000", "Timeout -1ns", "Token has white space"}},
+		{client.Config{Servers: []string{"http://a"}, Token: "secret\x00"}, []string{"Token has white space or characters"}},
 		{client.Config{Servers: []string{"http://a"}, Batch: -1, Segment: "a/b"}, []string{"Batch -1", `Segment "a/b"`}},
 	} {
 		_, err := client.New(row.cfg)

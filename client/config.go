@@ -15,7 +15,8 @@ type Config struct {
 	// Servers are the URLs of the servers, such as "https://ids-1.example.com"; required. A path
 	// is a prefix. All servers have one namespace, or different datacenters.
 	Servers []string
-	// Token is sent to every server; "": none.
+	// Token is sent to every server; "": none. A Transport may add the header itself, for tokens
+	// that change while the program runs.
 	Token string
 	// Segment is the name of a segment to take IDs from; "": the generator of the servers.
 	Segment string
@@ -44,7 +45,7 @@ func (cfg Config) resolve() (Config, error) {
 	for i, server := range cfg.Servers {
 		check(isServer(server), "Servers[%d] is not a valid URL, allowed: http:// or https://, a host, and optionally a port and a path", i)
 	}
-	check(!strings.ContainsAny(cfg.Token, " \t\r\n"), "Token has white space, allowed: a token of the servers")
+	check(!strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }), "Token has white space or characters beyond ASCII, allowed: a token of the servers")
 	check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment), "Segment %.64q, allowed: 1 to 64 letters, digits, dots, underscores and hyphens", cfg.Segment)
 	check(cfg.Batch >= 0 && cfg.Batch <= largestBatch, "Batch %d, allowed: 0 (1,000) to %d", cfg.Batch, largestBatch)
 	check(cfg.Timeout >= 0, "Timeout %v, allowed: 0 (2s) or more", cfg.Timeout)

@@ -38,6 +38,7 @@ type Generator struct {
 	// process may use either of them.
 	clash atomic.Pointer[error]
 
+	begun    atomic.Bool // begin has succeeded
 	rejected atomic.Int64
 }
 
@@ -47,17 +48,19 @@ type claim struct{ delta, offset int64 }
 // New is [NewContext] with a context that does not end.
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
-// NewContext makes a Generator: it checks cfg, and waits until one of the sources has returned the
-// first range. It reports all mistakes in cfg together, as [ErrInvalidConfig]. If all sources fail,
-// or ctx ends first, it returns their errors, and does not retry. It does not use ctx afterwards.
+// NewContext makes a Generator: it checks cfg, and waits until each source has returned its first
+// range or failed. It reports all mistakes in cfg together, as [ErrInvalidConfig]. If all sources
+// fail, or ctx ends before one of them has returned a range, it returns their errors, and does not
+// retry. If two sources issue the same numbers, it returns [ErrInvalidRange]. It does not use ctx
+// afterwards.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	g, err := start(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.wait(ctx); err != nil {
+	if err := g.begin(ctx); err != nil {
 		_ = g.Close() // always nil
-		return nil, g.noRange(err)
+		return nil, err
 	}
 	if p := g.parts[0]; len(g.parts) == 1 && p.delta == 1 {
 		g.only = p.ring
@@ -65,9 +68,18 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	return g, nil
 }
 
-// noRange explains an error of wait before the first range.
-func (g *Generator) noRange(err error) error {
-	return fmt.Errorf("segment: counter %q: no first range: %w", g.cfg.Name, err)
+// begin waits for the first ranges: of all sources that answer, since two of them that issue the
+// same numbers must be noticed before an ID is issued.
+func (g *Generator) begin(ctx context.Context) error {
+	err := g.wait(ctx, true)
+	if clash := g.clash.Load(); err == nil && clash != nil {
+		err = *clash
+	}
+	if err != nil {
+		return fmt.Errorf("segment: counter %q: no first range: %w", g.cfg.Name, err)
+	}
+	g.begun.Store(true)
+	return nil
 }
 
 // start makes a Generator that may have no range yet.

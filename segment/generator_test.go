@@ -169,12 +169,7 @@ func TestRecordsAreDocumented(t *testing.T) {
 		var log bytes.Buffer
 		var down atomic.Bool
 		g := open(t, segment.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Source: &scripted{before: func(context.Context, string, int64) error {
-				if down.Load() {
-					return errors.New("down")
-				}
-				return nil
-			}}})
+			Source: &scripted{before: while(&down)}})
 		synctest.Wait()
 		down.Store(true)
 		take(t, g, 20)
@@ -303,12 +298,7 @@ func TestAPermanentErrorDuringAnOutageIsLogged(t *testing.T) {
 		var log bytes.Buffer
 		source := &scripted{}
 		var down atomic.Bool
-		source.before = func(context.Context, string, int64) error {
-			if down.Load() {
-				return errors.New("down")
-			}
-			return nil
-		}
+		source.before = while(&down)
 		g := open(t, segment.Config{Source: source, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		synctest.Wait()
 		down.Store(true)
@@ -330,12 +320,7 @@ func TestAPermanentErrorDuringAnOutageIsLogged(t *testing.T) {
 func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
-		s := &scripted{before: func(context.Context, string, int64) error {
-			if down.Load() {
-				return errors.New("down")
-			}
-			return nil
-		}}
+		s := &scripted{before: while(&down)}
 		g := open(t, segment.Config{Source: s, Step: 16, MaxStep: 1600})
 		for id := range 160 {
 			down.Store(id%16 < 14)
@@ -447,12 +432,7 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 		var down [3]atomic.Bool
 		var sources []segment.Source
 		for i := range down {
-			sources = append(sources, &scripted{delta: 3, remainder: int64(i), before: func(context.Context, string, int64) error {
-				if down[i].Load() {
-					return errors.New("down")
-				}
-				return nil
-			}})
+			sources = append(sources, &scripted{delta: 3, remainder: int64(i), before: while(&down[i])})
 		}
 		down[2].Store(true)
 		g := open(t, segment.Config{Source: sources[0], Others: sources[1:]})
@@ -488,27 +468,56 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 	})
 }
 
+// Another process might begin with the other source, and issue the same IDs.
 func TestSourcesWithTheSameNumbersAreRefused(t *testing.T) {
-	for name, tt := range map[string]struct{ a, b *scripted }{
-		"same remainder": {&scripted{delta: 2}, &scripted{delta: 2}},
-		"dense":          {&scripted{}, &scripted{}},
-		"dense and half": {&scripted{delta: 2}, &scripted{}},
-		"other delta":    {&scripted{delta: 2, remainder: 1}, &scripted{delta: 4, remainder: 3}},
+	type numbers struct{ delta, remainder int64 }
+	for name, tt := range map[string]struct{ a, b numbers }{
+		"same remainder": {numbers{2, 0}, numbers{2, 0}},
+		"dense":          {numbers{}, numbers{}},
+		"dense and half": {numbers{2, 0}, numbers{}},
+		"other delta":    {numbers{2, 1}, numbers{4, 3}},
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
-			g, err := segment.New(segment.Config{Name: "a", Source: tt.a, Others: []segment.Source{tt.b}})
-			if err != nil {
-				if !errors.Is(err, segment.ErrInvalidRange) {
-					t.Error(err)
+			var down atomic.Bool
+			slow := func(context.Context, string, int64) error {
+				time.Sleep(time.Second)
+				if down.Load() {
+					return errors.New("down")
 				}
-				return
+				return nil
+			}
+			config := func() segment.Config {
+				a, b := &scripted{delta: tt.a.delta, remainder: tt.a.remainder}, &scripted{delta: tt.b.delta, remainder: tt.b.remainder, before: slow}
+				return segment.Config{Name: "a", Source: a, Others: []segment.Source{b}}
+			}
+			if _, err := segment.New(config()); !errors.Is(err, segment.ErrInvalidRange) {
+				t.Errorf("New: %v, want ErrInvalidRange", err)
+			}
+			n, err := segment.NewNumbers(segment.NumbersConfig{Config: config()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer n.Close()
+			for range 2 {
+				if text, err := n.Next(t.Context()); !errors.Is(err, segment.ErrInvalidRange) {
+					t.Errorf("Numbers: %q, %v, want ErrInvalidRange", text, err)
+				}
+			}
+			if tt.a.delta == 0 {
+				return // there is no generator without the other source
+			}
+			down.Store(true)
+			g, err := segment.New(config())
+			if err != nil {
+				t.Fatal(err)
 			}
 			defer g.Close()
+			down.Store(false)
 			for range 3 * 1000 {
-				synctest.Wait()
 				if _, err = g.Next(); err != nil {
 					break
 				}
+				time.Sleep(time.Second)
 			}
 			if !errors.Is(err, segment.ErrInvalidRange) || errors.Is(err, segment.ErrEmpty) {
 				t.Errorf("after the ranges in hand: %v, want ErrInvalidRange", err)
@@ -517,15 +526,47 @@ func TestSourcesWithTheSameNumbersAreRefused(t *testing.T) {
 	}
 }
 
+// A database that hangs delays New by Timeout, or until its context ends, and fails no call.
+func TestNewGoesOnWithoutASourceThatHangs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limit   time.Duration // of the context of New
+		ignores bool          // the source ignores its context
+	}{
+		"until the context ends": {time.Second, false},
+		"for Timeout":            {time.Hour, false},
+		"for longer":             {time.Hour, true},
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			hung := make(chan struct{})
+			hangs := func(ctx context.Context, _ string, _ int64) error {
+				if tt.ignores {
+					<-hung
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
+			defer cancel()
+			began := time.Now()
+			g, err := segment.NewContext(ctx, segment.Config{Name: "a", Timeout: 3 * time.Second,
+				Source: &scripted{delta: 2, before: hangs}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}})
+			waited := time.Since(began)
+			close(hung)
+			if err != nil || waited > min(tt.limit, 4*time.Second) {
+				t.Fatalf("NewContext: %v after %v, want a generator", err, waited)
+			}
+			defer g.Close()
+			if id, err := g.Next(); id != 1 || err != nil {
+				t.Errorf("Next = %d, %v, want 1", id, err)
+			}
+		})
+	}
+}
+
 func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
-		g := open(t, segment.Config{Source: &scripted{before: func(context.Context, string, int64) error {
-			if down.Load() {
-				return errors.New("down")
-			}
-			return nil
-		}}})
+		g := open(t, segment.Config{Source: &scripted{before: while(&down)}})
 		synctest.Wait()
 		down.Store(true) // there are two ranges of 10, and no more
 		l, rest := g.Lane(), g.Lane()
@@ -599,23 +640,8 @@ func TestStatsCountARangeThatComesDuringClose(t *testing.T) {
 		if err := g.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s := g.Stats(); s.Fetches != 2 || s.Issued != 3 || s.Dropped != 17 {
+		if s := g.Stats(); s.Fetches != 2 || s.Issued != 3 || s.Dropped != 17 || s.Remaining != 0 {
 			t.Errorf("Stats %+v, want two ranges with 3 IDs issued and 17 dropped", s)
-		}
-	})
-}
-
-func TestCloseCountsTheIDsItDrops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := open(t, segment.Config{Source: new(scripted)})
-		synctest.Wait()
-		take(t, g, 3)
-		synctest.Wait()
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if s := g.Stats(); s.Issued != 3 || s.Dropped != 17 || s.Remaining != 0 || s.Fetches != 2 {
-			t.Errorf("Stats %+v, want 3 issued and 17 dropped of two ranges", s)
 		}
 	})
 }

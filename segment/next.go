@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/internal/generator"
@@ -123,7 +124,7 @@ func (g *Generator) refill(ctx context.Context) error {
 		_, err := g.shortage()
 		return err
 	}
-	return g.wait(ctx)
+	return g.wait(ctx, false)
 }
 
 // grace is the time in which a source must return after its context has ended.
@@ -134,7 +135,8 @@ func (g *Generator) patience() time.Duration { return min(g.cfg.Timeout, math.Ma
 
 // wait waits until a part has IDs, and returns the reason if there will be none for now: all
 // sources have failed, a source does not return in time, the generator is closed, or ctx has ended.
-func (g *Generator) wait(ctx context.Context) error {
+// With all it also waits, as long, until each source has returned or failed.
+func (g *Generator) wait(ctx context.Context, all bool) error {
 	var late <-chan time.Time
 	for {
 		changed := g.path.Filled.Wait() // before the checks, so that no change is missed
@@ -142,7 +144,7 @@ func (g *Generator) wait(ctx context.Context) error {
 		switch {
 		case g.closer.Closed():
 			return ErrClosed
-		case err == nil:
+		case err == nil && (!all || g.settled()):
 			return nil
 		case failed:
 			return err
@@ -150,14 +152,25 @@ func (g *Generator) wait(ctx context.Context) error {
 		if late == nil {
 			late = time.After(g.patience())
 		}
+		var reason error
 		select {
 		case <-changed:
+			continue
 		case <-late:
-			return fmt.Errorf("%w: no range has come within %v", err, g.patience())
+			reason = fmt.Errorf("no range has come within %v", g.patience())
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", err, ctx.Err())
+			reason = ctx.Err()
 		}
+		if err == nil {
+			return nil // there are IDs of some sources
+		}
+		return fmt.Errorf("%w: %w", err, reason)
 	}
+}
+
+// settled reports whether each source has returned a range or failed.
+func (g *Generator) settled() bool {
+	return !slices.ContainsFunc(g.parts, func(p *part) bool { return p.fetches.Load() == 0 && p.failed.Load() == nil })
 }
 
 // shortage returns nil if a part has IDs, or the reason why there are none, and whether the last

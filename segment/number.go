@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -126,10 +125,9 @@ func (n *Numbers) format(date string, id int64) string {
 
 // early is NextContext, but returns the errors of the sources while there was no range yet.
 func (g *Generator) early(ctx context.Context) (int64, error) {
-	begun := func(p *part) bool { return p.fetches.Load() > 0 }
-	if !slices.ContainsFunc(g.parts, begun) {
-		if err := g.wait(ctx); err != nil {
-			return 0, g.reject(g.noRange(err))
+	if !g.begun.Load() {
+		if err := g.begin(ctx); err != nil {
+			return 0, g.reject(err)
 		}
 	}
 	return g.NextContext(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/uidring/uidring/segment"
@@ -47,6 +48,16 @@ func (s *scripted) Advance(ctx context.Context, name string, n int64) (segment.R
 	s.sizes = append(s.sizes, n)
 	first := next + ((s.remainder-next)%delta+delta)%delta
 	return segment.Range{First: first, Last: first + (n-1)*delta, Delta: delta}, nil
+}
+
+// while returns a func for scripted.before that fails while down is set.
+func while(down *atomic.Bool) func(context.Context, string, int64) error {
+	return func(context.Context, string, int64) error {
+		if down.Load() {
+			return errors.New("down")
+		}
+		return nil
+	}
 }
 
 // restore sets a counter to its next ID, as a backup does that is restored.

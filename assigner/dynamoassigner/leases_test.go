@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/dynamoassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 )
 
 func TestConformance(t *testing.T) {
@@ -49,17 +50,10 @@ func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-func swap(t *testing.T, s assigner.Store, row assigner.Row) {
-	t.Helper()
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
-		t.Fatalf("create row %d: %v, %v", row.WorkerID, ok, err)
-	}
-}
-
 // A page has 1 MB.
 func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
 	client := connect(serve(t).DSN())
-	swap(t, dynamoassigner.LeaseStore(client, table, "orders0"), assigner.Row{WorkerID: 7, Version: 1})
+	stores.Create(t, dynamoassigner.LeaseStore(client, table, "orders0"), assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
 	s := dynamoassigner.LeaseStore(client, table, "orders")
 	owner := strings.Repeat("x", 12_000)
 	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
@@ -67,7 +61,7 @@ func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
 		want[workerID] = true
 	}
 	for workerID := range want {
-		swap(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID, owner)})
+		stores.Create(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID, owner)}, time.Hour)
 	}
 	rows, err := s.List(t.Context())
 	if err != nil || len(rows) != len(want) {

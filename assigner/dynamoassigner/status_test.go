@@ -16,58 +16,44 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/dynamoassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 )
-
-func look(t *testing.T, s assigner.Store) assigner.Status {
-	t.Helper()
-	status, err := s.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return status
-}
 
 func TestTableIsKnownByItsID(t *testing.T) {
 	server := serve(t)
 	client := connect(server.DSN())
 	s := dynamoassigner.LeaseStore(client, table, "orders")
-	first := look(t, s)
+	first := stores.Status(t, s)
 	if age := time.Since(first.Now); age.Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !regexp.MustCompile(`^table [0-9a-f-]{32,36}$`).MatchString(first.Identity) {
 		t.Errorf("status %+v", first)
 	}
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
 	server.Kill9()
 	server.Restart()
-	if got := look(t, s); got.Identity != first.Identity {
+	if got := stores.Status(t, s); got.Identity != first.Identity {
 		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
 	}
 
 	// A backup is restored as a new table, under the old name.
-	backup, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table)})
-	if err != nil || len(backup.Items) != 2 {
-		t.Fatalf("%d items, want the meta row and a row: %v", len(backup.Items), err)
-	}
-	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(table)}); err != nil {
-		t.Fatal(err)
-	}
-	gone := dynamodb.NewTableNotExistsWaiter(client, func(o *dynamodb.TableNotExistsWaiterOptions) { o.MinDelay = 100 * time.Millisecond })
-	if err := gone.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(table)}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	makeTable(t, server)
-	for _, item := range backup.Items {
-		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item}); err != nil {
+	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+		backup, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table)})
+		if err != nil || len(backup.Items) != 2 {
+			t.Fatalf("%d items, want the meta row and a row: %v", len(backup.Items), err)
+		}
+		if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(table)}); err != nil {
 			t.Fatal(err)
 		}
-	}
-	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	held, ok := errors.AsType[*assigner.QuarantineError](err)
-	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
-		t.Errorf("Assign after a restore: %v; want a quarantine that names %q", err, first.Identity)
-	}
+		gone := dynamodb.NewTableNotExistsWaiter(client, func(o *dynamodb.TableNotExistsWaiterOptions) { o.MinDelay = 100 * time.Millisecond })
+		if err := gone.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(table)}, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		makeTable(t, server)
+		for _, item := range backup.Items {
+			if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	})
 }
 
 // A rewriter changes the answers to DescribeTable, since dynalite has no global tables and always

@@ -1,7 +1,6 @@
 package etcdassigner_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -11,50 +10,25 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 const patience = 30 * time.Second
-
-// everyCall returns the errors of all methods of a store, each of which has its time.
-func everyCall(t *testing.T, s assigner.Store, each time.Duration) (errs []error) {
-	t.Helper()
-	for _, call := range []func(context.Context) error{
-		func(ctx context.Context) error { _, err := s.Status(ctx); return err },
-		func(ctx context.Context) error { _, err := s.LoadMeta(ctx); return err },
-		func(ctx context.Context) error {
-			_, err := s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{})
-			return err
-		},
-		func(ctx context.Context) error { _, err := s.Load(ctx, 1); return err },
-		func(ctx context.Context) error { _, err := s.List(ctx); return err },
-		func(ctx context.Context) error {
-			_, err := s.Swap(ctx, assigner.Row{}, sample(), time.Hour)
-			return err
-		},
-		func(ctx context.Context) error { _, err := s.Expired(ctx, 1); return err },
-		func(ctx context.Context) error { _, err := s.(assigner.Namespaced).Namespaces(ctx); return err },
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), each)
-		errs = append(errs, call(ctx))
-		cancel()
-	}
-	return errs
-}
 
 // A member that was added and does not run makes the other one a minority.
 func TestMemberWithoutAMajorityIsAnError(t *testing.T) {
 	server := testserver.Etcd(t)
 	client := connect(t, server.DSN())
 	s := etcdassigner.LeaseStore(client, namespace)
-	create(t, s, sample())
+	stores.Create(t, s, sample(), time.Hour)
 	if _, err := client.MemberAdd(t.Context(), []string{"http://127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
 	if answer, err := client.Get(t.Context(), rowKey(7), clientv3.WithSerializable()); err != nil || len(answer.Kvs) != 1 {
 		t.Fatalf("the member by itself: %v, %v", answer, err)
 	}
-	for i, err := range everyCall(t, s, 500*time.Millisecond) {
+	for i, err := range stores.EveryCall(t.Context(), s, sample(), 200*time.Millisecond) {
 		if err == nil {
 			t.Errorf("call %d succeeded without a majority", i)
 		}
@@ -73,14 +47,14 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 		t.Cleanup(func() { _ = client.Close() })
 		return etcdassigner.LeaseStore(client, namespace)
 	}
-	if err := errors.Join(everyCall(t, as("ids"), patience)...); err != nil {
+	if err := errors.Join(stores.EveryCall(t.Context(), as("ids"), sample(), patience)...); err != nil {
 		t.Errorf("with the permission that the documentation names: %v", err)
 	}
 	for name, s := range map[string]assigner.Store{
 		"permission denied":  as("stranger"),
 		"user name is empty": etcdassigner.LeaseStore(admin, namespace),
 	} {
-		for _, err := range everyCall(t, s, patience) {
+		for _, err := range stores.EveryCall(t.Context(), s, sample(), patience) {
 			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), ": etcdassigner: "+server.DSN()+": ") {
 				t.Errorf("%v; want %q and the endpoint, without the password", err, name)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -71,17 +72,7 @@ func rig(t *testing.T) (w *wire, s, other assigner.Store, row assigner.Row) {
 	w = new(wire)
 	s = etcdassigner.LeaseStore(connect(t, server.DSN(), w.option()), namespace)
 	other = etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
-	return w, s, other, create(t, other, sample())
-}
-
-// wantRow compares all but the expiry.
-func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
-	t.Helper()
-	got := load(t, s, want.WorkerID)
-	got.Expires = want.Expires
-	if got != want {
-		t.Errorf("row %+v, want %+v", got, want)
-	}
+	return w, s, other, stores.Create(t, other, sample(), time.Hour)
 }
 
 func TestAmbiguousSwapIsAnErrorAndNotMadeAgain(t *testing.T) {
@@ -100,7 +91,7 @@ func TestAmbiguousSwapIsAnErrorAndNotMadeAgain(t *testing.T) {
 			t.Errorf("Swap: %v, %v; want an error", ok, err)
 		}
 		w.wantAttempts(t, 1)
-		wantRow(t, other, tt.want)
+		stores.Want(t, other, tt.want)
 	}
 }
 
@@ -116,7 +107,7 @@ func TestTransactionMadeAgainFindsItsOwnEffect(t *testing.T) {
 			t.Errorf("Swap after %v: %v, %v; want true", code, ok, err)
 		}
 		w.wantAttempts(t, 2)
-		wantRow(t, other, next)
+		stores.Want(t, other, next)
 		row = next
 	}
 	meta := assigner.Meta{Version: 1, Namespace: "N"}
@@ -125,38 +116,4 @@ func TestTransactionMadeAgainFindsItsOwnEffect(t *testing.T) {
 		t.Errorf("SwapMeta: %v, %v; want true", ok, err)
 	}
 	w.wantAttempts(t, 2)
-}
-
-// Between the read and the transaction of a swap others may write.
-func TestSwapComparesWhatItFindsAtLast(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		change func(*assigner.Row)
-		want   bool
-	}{
-		{"an equal row", func(r *assigner.Row) { r.Owner = "another name" }, true},
-		{"a higher fence", func(r *assigner.Row) { r.Fence++ }, false},
-		{"another token", func(r *assigner.Row) { r.Token = "theirs" }, false},
-		{"another version", func(r *assigner.Row) { r.Version++ }, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w, s, other, row := rig(t)
-			theirs, next := row, row
-			tt.change(&theirs)
-			next.Fence, next.Owner = row.Fence+100, "mine"
-			w.arm(func() error {
-				if ok, err := other.Swap(t.Context(), row, theirs, time.Minute); !ok || err != nil {
-					t.Errorf("their swap: %v, %v", ok, err)
-				}
-				return nil
-			}, nil)
-			if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok != tt.want || err != nil {
-				t.Errorf("Swap: %v, %v; want %v", ok, err, tt.want)
-			}
-			if tt.want {
-				theirs = next
-			}
-			wantRow(t, other, theirs)
-		})
-	}
 }

@@ -1,7 +1,6 @@
 package etcdassigner_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -13,7 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
-	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -42,42 +41,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	servers := testserver.EtcdCluster(t, 3)
 	first := leader(t, servers)
 	s := etcdassigner.LeaseStore(connect(t, servers[(first+1)%3].DSN()), namespace)
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	identity := look(t, s).Identity
-	for i := range 3 {
-		limit := l.Grant().Limit
-		if i == 1 {
-			servers[first].Kill9()
-		}
-		poll.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+100) })
-		row, err := s.Load(t.Context(), l.Grant().WorkerID)
-		if err != nil || row.Fence != l.Grant().Limit || row.Fence < limit+100 {
-			t.Errorf("row %+v, %v; want fence %d, above %d", row, err, l.Grant().Limit, limit)
-		}
-	}
-	if got := look(t, s).Identity; got != identity {
-		t.Errorf("identity %q under another leader, was %q", got, identity)
-	}
-}
-
-func TestConformanceOfLeasedAsAnAssigner(t *testing.T) {
-	server := testserver.Etcd(t)
-	var namespaces atomic.Int64
-	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
-		name := fmt.Sprint("namespace-", namespaces.Add(1))
-		return assignertest.AssignerFixture{
-			Assigner: func(string) assigner.Assigner {
-				return assigner.Leased(etcdassigner.LeaseStore(connect(t, server.DSN()), name), assigner.LeaseConfig{})
-			},
-			Guarantee: assigner.GuaranteeFenced,
-			Reusable:  true,
-			Delete:    fixture(server)(t, name).Delete,
-			Pinned:    true,
-		}
-	})
+	stores.ALostNodeForgetsNoFence(t, s, servers[first].Kill9)
 }
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
@@ -93,33 +57,6 @@ func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
 }
 
-// create writes a row and returns it as the store has it.
-func create(t *testing.T, s assigner.Store, row assigner.Row) assigner.Row {
-	t.Helper()
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
-		t.Fatalf("create: %v, %v", ok, err)
-	}
-	return load(t, s, row.WorkerID)
-}
-
-func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
-	t.Helper()
-	row, err := s.Load(t.Context(), workerID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return row
-}
-
-func look(t *testing.T, s assigner.Store) assigner.Status {
-	t.Helper()
-	st, err := s.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
 func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 	client := connect(t, "http://127.0.0.1:1")
 	for _, tt := range []struct {
@@ -131,7 +68,7 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 		{nil, "a", []string{"client is nil"}},
 		{nil, "a/b", []string{"client is nil", `"a/b"`}},
 	} {
-		for _, err := range everyCall(t, etcdassigner.LeaseStore(tt.client, tt.namespace), patience) {
+		for _, err := range stores.EveryCall(t.Context(), etcdassigner.LeaseStore(tt.client, tt.namespace), sample(), patience) {
 			for _, part := range tt.want {
 				if err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), "assigner: ") {
 					t.Errorf("namespace %q: %v; want %q", tt.namespace, err, part)
@@ -141,56 +78,24 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-func TestForeignRecordsAreRefused(t *testing.T) {
-	client := connect(t, testserver.Etcd(t).DSN())
-	s := etcdassigner.LeaseStore(client, namespace)
-	row, meta := rowKey(7), metaKey
-	for _, tt := range []struct {
-		key, text string
-		sentinel  error
-		want      string
-	}{
-		{row, "mine", nil, "was not written by this package"},
-		{row, `{"Format":2,"Value":{}}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
-		{row, `{}`, assigner.ErrLayoutMismatch, "format 0, here 1"},
-		{meta, `{"Format":2,"Value":{}}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
-		{meta, "[]", nil, "was not written by this package"},
-	} {
-		if _, err := client.Put(t.Context(), tt.key, tt.text); err != nil {
-			t.Fatal(err)
-		}
-		all := everyCall(t, s, patience)
-		_, errLoad := s.Load(t.Context(), 7)
-		errs := []error{errLoad, all[4], all[5], all[6]} // of the calls that read rows
-		if tt.key == meta {
-			errs = append(all[1:3], all[7])
-		}
-		for _, err := range errs {
-			if err == nil || tt.sentinel != nil && !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), strings.TrimPrefix(tt.key, "uidring/")) {
-				t.Errorf("%s with %s: %v; want %q", tt.key, tt.text, err, tt.want)
-			}
-		}
-	}
-}
-
 // More rows than fit in a page, and a neighbour whose name begins alike.
 func TestListReturnsEveryRowOfManyPages(t *testing.T) {
-	const rows = 2500
+	const n = 1100
 	client := connect(t, testserver.Etcd(t).DSN())
 	s := etcdassigner.LeaseStore(client, namespace)
-	row := create(t, s, sample())
-	create(t, etcdassigner.LeaseStore(client, namespace+"0"), assigner.Row{WorkerID: 1, Version: 1})
-	for w := range int64(rows) {
+	row := stores.Create(t, s, sample(), time.Hour)
+	stores.Create(t, etcdassigner.LeaseStore(client, namespace+"0"), assigner.Row{WorkerID: 1, Version: 1}, time.Hour)
+	for w := range int64(n) {
 		row.WorkerID = w
 		if w != 7 {
-			create(t, s, row)
+			stores.Create(t, s, row, time.Hour)
 		}
 	}
 	got, err := s.List(t.Context())
-	if err != nil || len(got) != rows {
-		t.Fatalf("%d rows, want %d: %v", len(got), rows, err)
+	if err != nil || len(got) != n {
+		t.Fatalf("%d rows, want %d: %v", len(got), n, err)
 	}
-	seen := make([]bool, rows)
+	seen := make([]bool, n)
 	for _, r := range got {
 		seen[r.WorkerID] = true
 		row.WorkerID, row.Expires = r.WorkerID, r.Expires
@@ -202,5 +107,39 @@ func TestListReturnsEveryRowOfManyPages(t *testing.T) {
 		if !ok {
 			t.Errorf("row %d is missing", w)
 		}
+	}
+}
+
+// TestStatusHasTheTimeOfTheLastWrite is exact, where the conformance suite allows a second.
+func TestStatusHasTheTimeOfTheLastWrite(t *testing.T) {
+	server := testserver.Etcd(t)
+	s, other := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace), etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
+	if st := stores.Status(t, s); !st.Seen.IsZero() {
+		t.Errorf("seen %v before the first write, want zero", st.Seen)
+	}
+	row, meta := sample(), assigner.Meta{Version: 1, Namespace: "N", Token: "T"}
+	for i, write := range []func() (bool, error){
+		func() (bool, error) { return s.Swap(t.Context(), assigner.Row{}, row, time.Hour) },
+		func() (bool, error) { return s.SwapMeta(t.Context(), assigner.Meta{}, meta) },
+		func() (bool, error) { return s.Swap(t.Context(), row, row, time.Hour) },
+		func() (bool, error) { return s.SwapMeta(t.Context(), meta, meta) },
+	} {
+		begin := time.Now()
+		if ok, err := write(); !ok || err != nil {
+			t.Fatalf("write %d: %v, %v", i, ok, err)
+		}
+		end := time.Now()
+		if st := stores.Status(t, other); st.Seen.Before(begin) || st.Seen.After(end) {
+			t.Errorf("write %d: seen %v, want %v to %v", i, st.Seen, begin, end)
+		}
+	}
+	before := stores.Status(t, other).Seen
+	wrong := row
+	wrong.Fence++
+	if ok, err := s.Swap(t.Context(), wrong, row, time.Hour); ok || err != nil {
+		t.Errorf("Swap from another fence: %v, %v; want false", ok, err)
+	}
+	if after := stores.Status(t, other).Seen; !after.Equal(before) {
+		t.Errorf("seen %v after a swap that was refused, was %v", after, before)
 	}
 }

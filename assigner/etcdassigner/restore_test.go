@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -22,40 +23,30 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 	server := testserver.Etcd(t)
 	client := connect(t, server.DSN())
 	s := etcdassigner.LeaseStore(client, namespace)
-	first := look(t, s)
+	first := stores.Status(t, s)
 	if !regexp.MustCompile(`^cluster [0-9a-f]{1,16} life [A-Z2-7]{26}$`).MatchString(first.Identity) || first.Lossy || len(first.Faults) > 0 {
 		t.Errorf("status %+v, want the ID of the cluster and its life, durable", first)
 	}
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
 	server.Kill9()
 	server.Restart()
-	if got := look(t, s); got.Identity != first.Identity {
+	if got := stores.Status(t, s); got.Identity != first.Identity {
 		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
 	}
 
 	// A snapshot is restored in another cluster.
-	backup, err := client.Get(t.Context(), "uidring/", clientv3.WithPrefix())
-	if err != nil || len(backup.Kvs) != 4 {
-		t.Fatalf("%d keys, want the meta row, a row, the time and the life: %v", len(backup.Kvs), err)
-	}
-	restored := connect(t, testserver.Etcd(t).DSN())
-	for _, kv := range backup.Kvs {
-		if _, err := restored.Put(t.Context(), string(kv.Key), string(kv.Value)); err != nil {
-			t.Fatal(err)
+	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+		backup, err := client.Get(t.Context(), "uidring/", clientv3.WithPrefix())
+		if err != nil || len(backup.Kvs) != 4 {
+			t.Fatalf("%d keys, want the meta row, a row, the time and the life: %v", len(backup.Kvs), err)
 		}
-	}
-	s = etcdassigner.LeaseStore(restored, namespace)
-	if got := look(t, s); got.Identity == first.Identity {
-		t.Errorf("two clusters have the identity %q", got.Identity)
-	}
-	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	held, ok := errors.AsType[*assigner.QuarantineError](err)
-	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
-		t.Errorf("Assign after a restore: %v; want a quarantine that names %q", err, first.Identity)
-	}
+		restored := connect(t, testserver.Etcd(t).DSN())
+		for _, kv := range backup.Kvs {
+			if _, err := restored.Put(t.Context(), string(kv.Key), string(kv.Value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return etcdassigner.LeaseStore(restored, namespace)
+	})
 }
 
 // A restore with the token and the addresses of the old cluster keeps its ID. Without a quarantine
@@ -79,7 +70,7 @@ func TestRestoreOfASnapshotWithTheSameClusterIDIsQuarantined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := look(t, s).Identity
+	known := stores.Status(t, s).Identity
 	for range 2 { // the second snapshot is one of a restored cluster
 		if _, err := a.Assign(t.Context(), assignertest.Domain()); err != nil && !errors.Is(err, assigner.ErrQuarantined) {
 			t.Fatal(err)
@@ -96,10 +87,7 @@ func TestRestoreOfASnapshotWithTheSameClusterIDIsQuarantined(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		server.Restart()
-		var now string
-		if err := insist(func() error { status, err := s.Status(t.Context()); now = status.Identity; return err }); err != nil {
-			t.Fatal(err)
-		}
+		now := stores.Status(t, s).Identity
 		cluster, _, _ := strings.Cut(known, " life ")
 		if now == known || !strings.HasPrefix(now, cluster+" ") {
 			t.Errorf("identity %q after a restore, was %q; want another life of the same cluster", now, known)
@@ -110,8 +98,8 @@ func TestRestoreOfASnapshotWithTheSameClusterIDIsQuarantined(t *testing.T) {
 		}
 		server.Kill9()
 		server.Restart()
-		if err := insist(func() error { _, err := s.Status(t.Context()); return err }); err != nil || look(t, s).Identity != now {
-			t.Errorf("identity %q after a crash, was %q: %v", look(t, s).Identity, now, err)
+		if again := stores.Status(t, s).Identity; again != now {
+			t.Errorf("identity %q after a crash, was %q", again, now)
 		}
 		known, snapshot = now, save(t, client)
 	}
@@ -145,7 +133,7 @@ func TestHolderNoticesADataFolderThatWasPutBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	identity := look(t, s).Identity
+	identity := stores.Status(t, s).Identity
 	server.Stop()
 	backup := t.TempDir() + "/backup"
 	copyFolder(t, data, backup)
@@ -160,7 +148,7 @@ func TestHolderNoticesADataFolderThatWasPutBack(t *testing.T) {
 	}
 	copyFolder(t, backup, data)
 	server.Restart()
-	if got := look(t, s).Identity; got != identity {
+	if got := stores.Status(t, s).Identity; got != identity {
 		t.Errorf("identity %q after the folder was put back, was %q", got, identity)
 	}
 	err = insist(func() error { return l.Renew(t.Context(), limit, limit+200) })

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"strings"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/segment"

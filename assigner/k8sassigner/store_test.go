@@ -1,7 +1,6 @@
 package k8sassigner_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -21,6 +20,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -40,59 +40,29 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func TestConformanceOfLeasedAsAnAssigner(t *testing.T) {
+// These tests share a server, which takes seconds to start.
+func TestStore(t *testing.T) {
 	k := startKubernetes(t)
-	var namespaces atomic.Int64
-	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
-		name := fmt.Sprint("namespace-", namespaces.Add(1))
-		return assignertest.AssignerFixture{
-			Assigner:  func(string) assigner.Assigner { return assigner.Leased(k.store(t, name), assigner.LeaseConfig{}) },
-			Guarantee: assigner.GuaranteeFenced,
-			Reusable:  true,
-			Delete:    k.fixture(name, nil)(t).Delete,
-			Pinned:    true,
-		}
-	})
-	t.Run("ProcessesAtOnceGetDifferentWorkers", func(t *testing.T) {
-		const processes = 20
-		arg := func(int) string { return k.api.Addr() + " " + k.account }
-		if got := assignertest.Processes(t, processes, arg); len(got) != processes {
-			t.Errorf("%d processes have a worker, want %d", len(got), processes)
-		}
-	})
+	for name, test := range map[string]func(*testing.T, *kubernetes){
+		"ProcessesAtOnceGetDifferentWorkers": processesAtOnceGetDifferentWorkers,
+		"RenewalTakesFourRequests":           renewalTakesFourRequests,
+		"DeletedRowIsNotCreatedAgain":        deletedRowIsNotCreatedAgain,
+		"NamesOfNamespacesAreApart":          namesOfNamespaces,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, k) })
+	}
 }
 
-// everyCall returns the errors of all methods of a store.
-func everyCall(ctx context.Context, s assigner.Store) (errs []error) {
-	_, err := s.Status(ctx)
-	_, errLoadMeta := s.LoadMeta(ctx)
-	_, errSwapMeta := s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{})
-	_, errLoad := s.Load(ctx, sample().WorkerID)
-	_, errList := s.List(ctx)
-	_, errSwap := s.Swap(ctx, assigner.Row{}, sample(), time.Hour)
-	_, errExpired := s.Expired(ctx, 1)
-	_, errNamespaces := s.(assigner.Namespaced).Namespaces(ctx)
-	return []error{err, errLoadMeta, errSwapMeta, errLoad, errList, errSwap, errExpired, errNamespaces}
+func processesAtOnceGetDifferentWorkers(t *testing.T, k *kubernetes) {
+	const processes = 20
+	arg := func(int) string { return k.api.Addr() + " " + k.account }
+	if got := assignertest.Processes(t, processes, arg); len(got) != processes {
+		t.Errorf("%d processes have a worker, want %d", len(got), processes)
+	}
 }
 
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 4007, Version: 6, Fence: 5000, Token: "T", Owner: "orders-7d9f pid 1"}
-}
-
-func create(t *testing.T, s assigner.Store, row assigner.Row, ttl time.Duration) {
-	t.Helper()
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, ttl); !ok || err != nil {
-		t.Fatalf("create: %v, %v", ok, err)
-	}
-}
-
-func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
-	t.Helper()
-	row, err := s.Load(t.Context(), workerID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return row
 }
 
 func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
@@ -112,7 +82,7 @@ func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 	} {
 		cluster := good
 		tt.change(&cluster)
-		for i, err := range everyCall(t.Context(), k8sassigner.LeaseStore(cluster, tt.namespace)) {
+		for i, err := range stores.EveryCall(t.Context(), k8sassigner.LeaseStore(cluster, tt.namespace), sample(), time.Minute) {
 			for _, part := range tt.want {
 				if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "hunter2") {
 					t.Errorf("%+v, namespace %q, call %d: %v; want %q", cluster, tt.namespace, i, err, part)
@@ -150,7 +120,7 @@ func TestOnlyAMissingLeaseIsNotAnError(t *testing.T) {
 			_, _ = w.Write([]byte(text))
 		}))
 		cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
-		for i, err := range everyCall(t.Context(), k8sassigner.LeaseStore(cluster, namespace)) {
+		for i, err := range stores.EveryCall(t.Context(), k8sassigner.LeaseStore(cluster, namespace), sample(), time.Minute) {
 			if err == nil || !strings.Contains(err.Error(), "k8sassigner: ") {
 				t.Errorf("%s: call %d: %v; want an error", name, i, err)
 			}
@@ -163,13 +133,13 @@ func TestOnlyAMissingLeaseIsNotAnError(t *testing.T) {
 func TestAccess(t *testing.T) {
 	k := startKubernetes(t)
 	s := k.store(t, namespace)
-	if err := errors.Join(everyCall(t.Context(), s)...); err != nil {
+	if err := errors.Join(stores.EveryCall(t.Context(), s, sample(), time.Minute)...); err != nil {
 		t.Errorf("with the Role of the manifest: %v", err)
 	}
 	k.allow(t, "secret-2")
 	want := func(code string) {
 		t.Helper()
-		for i, err := range everyCall(t.Context(), s) {
+		for i, err := range stores.EveryCall(t.Context(), s, sample(), time.Minute) {
 			if err == nil || !strings.Contains(err.Error(), code) || !strings.Contains(err.Error(), "get, list, create and update") || strings.Contains(err.Error(), "secret") {
 				t.Errorf("call %d: %v; want %s with advice, without the token", i, err, code)
 			}
@@ -177,7 +147,7 @@ func TestAccess(t *testing.T) {
 	}
 	want("401 Unauthorized")
 	k.give(t, "secret-2")
-	if err := errors.Join(everyCall(t.Context(), s)...); err != nil {
+	if err := errors.Join(stores.EveryCall(t.Context(), s, sample(), time.Minute)...); err != nil {
 		t.Errorf("with the new token: %v", err)
 	}
 	k.give(t, "stranger-1")
@@ -190,9 +160,9 @@ func TestObjects(t *testing.T) {
 	s := k.store(t, namespace)
 	held, free, over := sample(), sample(), sample()
 	free.WorkerID, free.Token, over.WorkerID = 0, "", 131071
-	create(t, s, held, time.Minute)
-	create(t, s, free, 0)
-	create(t, s, over, 0)
+	stores.Create(t, s, held, time.Minute)
+	stores.Create(t, s, free, 0)
+	stores.Create(t, s, over, 0)
 	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "T"}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -224,7 +194,7 @@ func TestObjects(t *testing.T) {
 		}
 		isHeld := name == "uidring-orders-1.eu-4007"
 		expires := l.Spec.RenewTime.Add(time.Duration(l.Spec.LeaseDurationSeconds) * time.Second)
-		switch row := load(t, s, 4007); {
+		switch row := stores.Load(t, s, 4007); {
 		case isHeld && (l.Spec.HolderIdentity != held.Owner || l.Spec.LeaseTransitions != 5 || expires.Sub(row.Expires) < 0 || expires.Sub(row.Expires) > time.Second):
 			t.Errorf("%s: %+v, want it to show %+v", name, l.Spec, row)
 		case !isHeld && (l.Spec.HolderIdentity != "" || !l.Spec.RenewTime.IsZero()):
@@ -235,15 +205,14 @@ func TestObjects(t *testing.T) {
 }
 
 // Names that Kubernetes does not allow, or that look like the hash of such a name, are kept apart.
-func TestNamesOfNamespaces(t *testing.T) {
-	k := startKubernetes(t)
+func namesOfNamespaces(t *testing.T, k *kubernetes) {
 	names := []string{"orders", "Orders", "orders-", "-", "0.-_", "a..b", "a.-b", "meta", "x--1", strings.Repeat("x", 63), strings.Repeat("x", 64)}
 	sum := sha256.Sum256([]byte("Orders"))
 	names = append(names, "x--"+hex.EncodeToString(sum[:16]))
 	for i, name := range names {
 		row := sample()
 		row.Fence = int64(i)
-		create(t, k.store(t, name), row, time.Hour)
+		stores.Create(t, k.store(t, name), row, time.Hour)
 	}
 	for i, name := range names {
 		rows, err := k.store(t, name).List(t.Context())

@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 )
 
 // A store without a clock keeps the time of the last write, and writes it twice a second at most.
@@ -15,7 +15,7 @@ func TestTimeOfTheLastWrite(t *testing.T) {
 		m := newMemory()
 		m.now = nil
 		s, other := kvassigner.LeaseStore(m, namespace), kvassigner.LeaseStore(m, namespace)
-		if got := status(t, other); !got.Seen.IsZero() || !got.Now.Equal(time.Now()) {
+		if got := stores.Status(t, other); !got.Seen.IsZero() || !got.Now.Equal(time.Now()) {
 			t.Errorf("%+v before the first write, want Seen zero and this host's clock", got)
 		}
 		writes := 0
@@ -24,13 +24,13 @@ func TestTimeOfTheLastWrite(t *testing.T) {
 				writes++
 			}
 		}
-		row := create(t, s, sample(), time.Hour)
+		row := stores.Create(t, s, sample(), time.Hour)
 		for range 50 {
 			time.Sleep(100 * time.Millisecond)
 			if ok, err := s.Swap(t.Context(), row, row, time.Hour); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
-			got := status(t, other)
+			got := stores.Status(t, other)
 			if behind := got.Now.Sub(got.Seen); behind < 0 || behind >= 500*time.Millisecond {
 				t.Errorf("seen %v before the last write, want less than 0.5 s", behind)
 			}
@@ -51,11 +51,11 @@ func TestTimeOfTheLastWriteIsLowered(t *testing.T) {
 		if ok, err := m.Put(t.Context(), "seen/"+namespace, []byte(tomorrow), ""); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		if got := status(t, s); got.Seen.Sub(got.Now) != 24*time.Hour {
+		if got := stores.Status(t, s); got.Seen.Sub(got.Now) != 24*time.Hour {
 			t.Errorf("%+v, want Seen a day ahead", got)
 		}
-		create(t, s, sample(), time.Hour)
-		if got := status(t, s); !got.Seen.Equal(got.Now) {
+		stores.Create(t, s, sample(), time.Hour)
+		if got := stores.Status(t, s); !got.Seen.Equal(got.Now) {
 			t.Errorf("%+v after a write, want Seen now", got)
 		}
 	})
@@ -67,13 +67,13 @@ func TestExpiryFollowsTheStoresClock(t *testing.T) {
 		m := newMemory()
 		m.now = func() time.Time { return time.Now().Add(3 * time.Hour) }
 		s := kvassigner.LeaseStore(m, namespace)
-		row := create(t, s, sample(), time.Hour)
+		row := stores.Create(t, s, sample(), time.Hour)
 		for i := range 60 {
 			time.Sleep(time.Second)
 			if ok, err := s.Swap(t.Context(), row, row, time.Hour); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
-			if got, want := load(t, s, row.WorkerID).Expires, time.Now().Add(4*time.Hour); !got.Equal(want.Truncate(time.Second)) {
+			if got, want := stores.Load(t, s, row.WorkerID).Expires, time.Now().Add(4*time.Hour); !got.Equal(want.Truncate(time.Second)) {
 				t.Fatalf("after %d s: expires %v, want %v", i, got, want)
 			}
 		}
@@ -81,13 +81,4 @@ func TestExpiryFollowsTheStoresClock(t *testing.T) {
 			t.Errorf("%d readings of the clock in a minute, want 7", m.looks)
 		}
 	})
-}
-
-func status(t *testing.T, s assigner.Store) assigner.Status {
-	t.Helper()
-	st, err := s.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
 }

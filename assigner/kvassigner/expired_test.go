@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 )
 
 // A crowd is a namespace with many rows, which List makes up.
@@ -31,7 +32,7 @@ func newCrowd(t *testing.T, rows int64, free func(int64) bool) (*crowd, assigner
 		t.Fatal(ok, err)
 	}
 	row := sample()
-	create(t, s, row, time.Hour)
+	stores.Create(t, s, row, time.Hour)
 	c.held = c.keys[rowKey(row.WorkerID)].value
 	if ok, err := s.Swap(t.Context(), row, row, 0); !ok || err != nil {
 		t.Fatal(ok, err)
@@ -130,8 +131,8 @@ func TestExpiredFindsRowsThatAreNotCounted(t *testing.T) {
 		}
 		held, free := sample(), sample()
 		held.WorkerID = 3
-		create(t, s, held, time.Hour)
-		create(t, s, free, 0)
+		stores.Create(t, s, held, time.Hour)
+		stores.Create(t, s, free, 0)
 		got, err := s.Expired(t.Context(), 10)
 		if err != nil || len(got) != 1 || got[0].WorkerID != free.WorkerID || len(m.lists) > 2 {
 			t.Errorf("meta %+v: %+v, %v, %d lists; want row %d with two lists at most", meta, got, err, len(m.lists), free.WorkerID)

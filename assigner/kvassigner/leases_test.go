@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 )
 
 const namespace = "orders-1.eu_West"
@@ -51,37 +52,6 @@ func sample() assigner.Row {
 	return assigner.Row{WorkerID: 4007, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
 }
 
-// create writes a row and returns it as the store has it.
-func create(t *testing.T, s assigner.Store, row assigner.Row, ttl time.Duration) assigner.Row {
-	t.Helper()
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, ttl); !ok || err != nil {
-		t.Fatalf("create: %v, %v", ok, err)
-	}
-	return load(t, s, row.WorkerID)
-}
-
-func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
-	t.Helper()
-	row, err := s.Load(t.Context(), workerID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return row
-}
-
-// everyCall returns the errors of all methods of a store.
-func everyCall(ctx context.Context, s assigner.Store) (errs []error) {
-	_, err := s.Status(ctx)
-	_, errLoadMeta := s.LoadMeta(ctx)
-	_, errSwapMeta := s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{})
-	_, errLoad := s.Load(ctx, sample().WorkerID)
-	_, errList := s.List(ctx)
-	_, errSwap := s.Swap(ctx, assigner.Row{}, sample(), time.Hour)
-	_, errExpired := s.Expired(ctx, 1)
-	_, errNamespaces := s.(assigner.Namespaced).Namespaces(ctx)
-	return []error{err, errLoadMeta, errSwapMeta, errLoad, errList, errSwap, errExpired, errNamespaces}
-}
-
 // picky is a KV that rejects all namespaces.
 type picky struct{ *memory }
 
@@ -106,7 +76,7 @@ func TestErrors(t *testing.T) {
 		{"store is down", t.Context(), kvassigner.LeaseStore(down, namespace), errDown, []string{"kvassigner: cannot "}},
 		{"context has ended", ended, kvassigner.LeaseStore(newMemory(), namespace), context.Canceled, []string{"request failed"}},
 	} {
-		for i, err := range everyCall(tt.ctx, tt.store) {
+		for i, err := range stores.EveryCall(tt.ctx, tt.store, sample(), time.Minute) {
 			for _, part := range tt.want {
 				if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), part) {
 					t.Errorf("%s: call %d: %v; want %q", tt.name, i, err, part)
@@ -118,7 +88,7 @@ func TestErrors(t *testing.T) {
 
 func TestTextsThatDoNotFitAreRefused(t *testing.T) {
 	s := kvassigner.LeaseStore(newMemory(), namespace)
-	row := create(t, s, sample(), time.Hour)
+	row := stores.Create(t, s, sample(), time.Hour)
 	for _, tt := range []struct {
 		change func(*assigner.Row)
 		want   []string
@@ -139,7 +109,7 @@ func TestTextsThatDoNotFitAreRefused(t *testing.T) {
 	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "\xff"}); ok || err == nil {
 		t.Errorf("SwapMeta: %v, %v; want an error", ok, err)
 	}
-	if got := load(t, s, 4007); got != row {
+	if got := stores.Load(t, s, 4007); got != row {
 		t.Errorf("row %+v, want %+v", got, row)
 	}
 }
@@ -162,7 +132,7 @@ func TestForeignRecordsAreRefused(t *testing.T) {
 		if ok, err := m.Put(t.Context(), tt.key, []byte(tt.text), ""); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		errs := everyCall(t.Context(), kvassigner.LeaseStore(m, namespace))
+		errs := stores.EveryCall(t.Context(), kvassigner.LeaseStore(m, namespace), sample(), time.Minute)
 		for _, i := range tt.calls {
 			err := errs[i]
 			if err == nil || tt.sentinel != nil && !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.key) {
@@ -187,7 +157,7 @@ func TestSwapComparesTheRowThatItReplaces(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMemory()
 			s := kvassigner.LeaseStore(m, namespace)
-			row := create(t, s, sample(), time.Hour)
+			row := stores.Create(t, s, sample(), time.Hour)
 			theirs, next := row, row
 			tt.change(&theirs)
 			next.Fence, next.Owner = row.Fence+100, "mine"
@@ -204,7 +174,7 @@ func TestSwapComparesTheRowThatItReplaces(t *testing.T) {
 			if tt.want {
 				want = next
 			}
-			if got := load(t, s, 4007); got.Owner != want.Owner || !got.Same(want) {
+			if got := stores.Load(t, s, 4007); got.Owner != want.Owner || !got.Same(want) {
 				t.Errorf("row %+v, want %+v", got, want)
 			}
 		})

@@ -2,7 +2,6 @@ package natsassigner_test
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -14,10 +13,12 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/testkit/faultconn"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	open := fixture(t, new(net.Dialer).DialContext, testserver.NATS(t))
 	assignertest.RunStore(t, open)
 	assignertest.RunFaults(t, open)
@@ -26,6 +27,7 @@ func TestConformance(t *testing.T) {
 // Handles are on the leader and on the followers. An outage cuts their connections, since the
 // servers would take ten seconds to elect another leader.
 func TestConformanceOfACluster(t *testing.T) {
+	t.Parallel()
 	wire := new(faultconn.Wire)
 	open := fixture(t, wire.Dial, testserver.NATSCluster(t, 3)...)
 	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
@@ -36,6 +38,7 @@ func TestConformanceOfACluster(t *testing.T) {
 }
 
 func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
+	t.Parallel()
 	servers := testserver.NATSCluster(t, 3)
 	info, err := create(t, connect(t, servers[0]), natsassigner.StreamConfig(bucket, 3)).Info(t.Context())
 	if err != nil || info.Cluster == nil || len(info.Cluster.Leader) != len("n0") {
@@ -43,25 +46,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	}
 	leader := int(info.Cluster.Leader[1] - '0')
 	s := natsassigner.LeaseStore(connect(t, servers[(leader+1)%3]), bucket, "orders", durable)
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	identity := look(t, s).Identity
-	for i := range 3 {
-		limit := l.Grant().Limit
-		if i == 1 {
-			servers[leader].Kill9()
-		}
-		eventually(t, func() error { return l.Renew(t.Context(), limit, limit+100) })
-		row, err := s.Load(t.Context(), l.Grant().WorkerID)
-		if err != nil || row.Fence != l.Grant().Limit || row.Fence < limit+100 {
-			t.Errorf("row %+v, %v; want fence %d, above %d", row, err, l.Grant().Limit, limit)
-		}
-	}
-	if got := look(t, s).Identity; got != identity {
-		t.Errorf("identity %q on another leader, was %q", got, identity)
-	}
+	stores.ALostNodeForgetsNoFence(t, s, servers[leader].Kill9)
 }
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
@@ -92,34 +77,14 @@ func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// The rows are in several folders, and the names of the neighbours begin or end alike.
+// The names of the neighbours begin or end alike.
 func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 	_, js := serve(t)
-	const name = "orders.eu"
+	var neighbours []assigner.Store
 	for _, other := range []string{"orders", "orders.eu0", "eu", "orders.eu.x"} {
-		swap(t, natsassigner.LeaseStore(js, bucket, other, durable), assigner.Row{WorkerID: 7, Version: 1})
+		neighbours = append(neighbours, natsassigner.LeaseStore(js, bucket, other, durable))
 	}
-	s := natsassigner.LeaseStore(js, bucket, name, durable)
-	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
-	for workerID := range want {
-		swap(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID)})
-	}
-	rows, err := s.List(t.Context())
-	if err != nil || len(rows) != len(want) {
-		t.Fatalf("List: %+v, %v; want the workers %v", rows, err, want)
-	}
-	for _, row := range rows {
-		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID) {
-			t.Errorf("List: row %+v", row)
-		}
-	}
-}
-
-func swap(t *testing.T, s assigner.Store, row assigner.Row) {
-	t.Helper()
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
-		t.Fatalf("create row %d: %v, %v", row.WorkerID, ok, err)
-	}
+	stores.ListHasAllFolders(t, natsassigner.LeaseStore(js, bucket, "orders.eu", durable), neighbours...)
 }
 
 // A key that was deleted with the tools of NATS leaves a marker.
@@ -134,7 +99,7 @@ func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 		func() error { return kv.Delete(t.Context(), "worker.orders.0000000000000000.007") },
 		func() error { return kv.Purge(t.Context(), "worker.orders.0000000000000000.007") },
 	} {
-		swap(t, s, assigner.Row{WorkerID: 7, Version: 1})
+		stores.Create(t, s, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
 		if err := remove(); err != nil {
 			t.Fatal(err)
 		}
@@ -144,5 +109,5 @@ func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 			t.Errorf("row %+v, rows %+v after a delete: %v", row, rows, err)
 		}
 	}
-	swap(t, s, assigner.Row{WorkerID: 7, Version: 1})
+	stores.Create(t, s, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 )
 
 func TestFaultsOfABucket(t *testing.T) {
@@ -41,7 +42,7 @@ func TestFaultsOfABucket(t *testing.T) {
 			t.Errorf("create the stream with %s: %v", tt.want, err)
 			continue
 		}
-		got := look(t, natsassigner.LeaseStore(js, "b", "orders", durable))
+		got := stores.Status(t, natsassigner.LeaseStore(js, "b", "orders", durable))
 		if text := strings.Join(got.Faults, "; "); tt.want == "" && text != "" || !strings.Contains(text, tt.want) || len(got.Faults) > 1 || got.Lossy {
 			t.Errorf("faults %q, want %q", got.Faults, tt.want)
 		}
@@ -84,57 +85,39 @@ func TestDirectGetsAreNoticedWhileTheStoreIsInUse(t *testing.T) {
 func TestBucketIsKnownByTheBirthOfItsStream(t *testing.T) {
 	server, js := serve(t)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
-	first := look(t, s)
+	first := stores.Status(t, s)
 	if age := time.Since(first.Now); age.Abs() > 10*time.Second || !strings.HasPrefix(first.Identity, "stream KV_uidring created 20") {
 		t.Errorf("status %+v", first)
 	}
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
 	server.Kill9()
 	server.Restart()
-	if got := look(t, s); got.Identity != first.Identity {
+	if got := stores.Status(t, s); got.Identity != first.Identity {
 		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
 	}
 
-	// The keys are copied to another bucket.
-	from, err := js.KeyValue(t.Context(), bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	create(t, js, natsassigner.StreamConfig("copy", 1))
-	to, err := js.KeyValue(t.Context(), "copy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := from.Keys(t.Context())
-	if err != nil || len(names) != 2 {
-		t.Fatalf("keys %q, want the meta row and a row: %v", names, err)
-	}
-	for _, name := range names {
-		entry, err := from.Get(t.Context(), name)
+	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+		from, err := js.KeyValue(t.Context(), bucket)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := to.Put(t.Context(), name, entry.Value()); err != nil {
+		create(t, js, natsassigner.StreamConfig("copy", 1))
+		to, err := js.KeyValue(t.Context(), "copy")
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	s = natsassigner.LeaseStore(js, "copy", "orders", durable)
-	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	held, ok := errors.AsType[*assigner.QuarantineError](err)
-	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
-		t.Errorf("Assign after the copy: %v; want a quarantine that names %q", err, first.Identity)
-	}
-}
-
-// look waits for the client to connect again after a restart.
-func look(t *testing.T, s assigner.Store) (status assigner.Status) {
-	t.Helper()
-	eventually(t, func() (err error) {
-		status, err = s.Status(t.Context())
-		return err
+		names, err := from.Keys(t.Context())
+		if err != nil || len(names) != 2 {
+			t.Fatalf("keys %q, want the meta row and a row: %v", names, err)
+		}
+		for _, name := range names {
+			entry, err := from.Get(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := to.Put(t.Context(), name, entry.Value()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return natsassigner.LeaseStore(js, "copy", "orders", durable)
 	})
-	return status
 }

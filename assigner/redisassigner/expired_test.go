@@ -21,6 +21,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -241,7 +242,7 @@ func TestRepairLeavesWhatASwapHasWritten(t *testing.T) {
 	server := testserver.Redis(t)
 	client, admin := connect(t, options(server.Addr())), connect(t, options(server.Addr()))
 	s, other := redisassigner.LeaseStore(client, namespace), redisassigner.LeaseStore(admin, namespace)
-	row := create(t, other, sample())
+	row := stores.Create(t, other, sample(), time.Hour)
 	if err := admin.Del(t.Context(), expiry).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +296,7 @@ func TestTruncatedFileKeepsARowAndItsExpiryTogether(t *testing.T) {
 	for w := range int64(20) {
 		row := sample()
 		row.WorkerID = w
-		create(t, s, row)
+		stores.Create(t, s, row, time.Hour)
 	}
 	var file string
 	for _, pattern := range []string{"appendonlydir/*.incr.aof", "appendonly.aof"} {

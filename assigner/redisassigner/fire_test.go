@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/testkit/faultconn"
 	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -38,7 +39,7 @@ func TestLostAnswerIsGivenAgain(t *testing.T) {
 		{-1, func(w *faultconn.Wire) *faultconn.Cut { return w.CutAfter(owner, nil) }, false, 1},
 	} {
 		w, s, _ := overWire(t, tt.retries)
-		row := create(t, s, sample())
+		row := stores.Create(t, s, sample(), time.Hour)
 		next := row
 		next.Fence, next.Owner = row.Fence+1, owner
 		meta := assigner.Meta{Version: 1, Identity: owner}
@@ -54,13 +55,13 @@ func TestLostAnswerIsGivenAgain(t *testing.T) {
 		if tt.sent > 0 {
 			row = next
 		}
-		wantRow(t, s, row)
+		stores.Want(t, s, row)
 	}
 }
 
 func TestSwapSentAgainIsRefusedWhereAnotherCameBetween(t *testing.T) {
 	w, s, other := overWire(t, 3)
-	row := create(t, s, sample())
+	row := stores.Create(t, s, sample(), time.Hour)
 	next, theirs := row, row
 	next.Fence, next.Owner = row.Fence+1, "the owner whose answer is lost"
 	theirs.Version, theirs.Fence, theirs.Token, theirs.Owner = row.Version+1, row.Fence+2, "theirs", "they"
@@ -72,31 +73,7 @@ func TestSwapSentAgainIsRefusedWhereAnotherCameBetween(t *testing.T) {
 	if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err != nil || cut.Sent() != 2 {
 		t.Errorf("Swap that was overtaken: %v, %v, sent %d times; want false, twice", ok, err, cut.Sent())
 	}
-	wantRow(t, s, theirs)
-}
-
-// wantRow compares all but the expiry.
-func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
-	t.Helper()
-	got := load(t, s, want.WorkerID)
-	got.Expires = want.Expires
-	if got != want {
-		t.Errorf("row %+v, want %+v", got, want)
-	}
-}
-
-// settle takes a lease and waits out its quarantine.
-func settle(t *testing.T, a assigner.Assigner) (l assigner.Lease) {
-	t.Helper()
-	poll.Until(t, "the quarantine ends", func() bool {
-		var err error
-		l, err = a.Assign(t.Context(), assignertest.Domain())
-		if err != nil && !errors.Is(err, assigner.ErrQuarantined) {
-			t.Fatalf("Assign: %v", err)
-		}
-		return err == nil
-	})
-	return l
+	stores.Want(t, s, theirs)
 }
 
 // raise renews a lease until its limit has risen, which takes a second on a store that forgets.
@@ -113,6 +90,7 @@ func raise(t *testing.T, l assigner.Lease) {
 
 // After a crash, a Redis with default settings has its last snapshot or no data.
 func TestHolderNoticesWhatRedisHasForgotten(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name     string
 		snapshot bool
@@ -126,7 +104,10 @@ func TestHolderNoticesWhatRedisHasForgotten(t *testing.T) {
 			admin := connect(t, options(server.Addr()))
 			cfg := quick()
 			cfg.AllowUndurable = true
-			l := settle(t, assigner.Leased(redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace), cfg))
+			l, err := sitOut(t, assigner.Leased(redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace), cfg), assignertest.Domain())
+			if err != nil {
+				t.Fatal(err)
+			}
 			if tt.snapshot {
 				if err := admin.Save(t.Context()).Err(); err != nil {
 					t.Fatal(err)
@@ -139,7 +120,7 @@ func TestHolderNoticesWhatRedisHasForgotten(t *testing.T) {
 			if n, err := admin.Exists(t.Context(), hash).Result(); err != nil || (n == 1) != tt.snapshot {
 				t.Fatalf("%d hashes after the crash: %v", n, err)
 			}
-			err := renewOnce(t, l)
+			err = renewOnce(t, l)
 			if !errors.Is(err, tt.want) || !errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
 				t.Errorf("Renew: %v, grant %+v; want %v, %+v", err, l.Grant(), tt.want, before)
 			}

@@ -13,6 +13,7 @@ import (
 )
 
 func TestNewContextWaitsOutTheQuarantineAndNewDoesNot(t *testing.T) {
+	t.Parallel()
 	s := redisassigner.LeaseStore(connect(t, options(testserver.Redis(t).Addr())), namespace)
 	if g, err := cached.New(cached.Config{Assigner: assigner.Leased(s, assigner.LeaseConfig{})}); !errors.Is(err, assigner.ErrQuarantined) {
 		t.Errorf("New: %v, %v; want ErrQuarantined", g, err)

@@ -15,6 +15,7 @@ import (
 // A service took its worker ID from a counter in Redis, modulo the number of worker IDs. The
 // counter went past the maximum, and two processes that ran had one number.
 func TestACounterThatWentPastTheMaximum(t *testing.T) {
+	t.Parallel()
 	client := connect(t, options(testserver.Redis(t).Addr()))
 	d := assignertest.Domain()
 	d.Layout.WorkerBits = 2

@@ -14,15 +14,21 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestConformance(t *testing.T) { assignertest.RunStore(t, backend) }
+func TestConformance(t *testing.T) {
+	t.Parallel() // it waits for quarantines, as the other parallel tests do
+	assignertest.RunStore(t, backend)
+}
 
 // The client sends a call again when its connection ends, unless MaxRetries keeps it from that.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, retries := range []int{3, -1} {
 		t.Run(fmt.Sprint(retries), func(t *testing.T) {
+			t.Parallel()
 			assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture { return backendWith(t, retries) })
 		})
 	}
@@ -36,24 +42,6 @@ func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
 // sample returns a row with a holder.
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
-}
-
-// create writes a row and returns it as the store has it.
-func create(t *testing.T, s assigner.Store, row assigner.Row) assigner.Row {
-	t.Helper()
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
-		t.Fatalf("create: %v, %v", ok, err)
-	}
-	return load(t, s, row.WorkerID)
-}
-
-func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
-	t.Helper()
-	row, err := s.Load(t.Context(), workerID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return row
 }
 
 func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
@@ -80,7 +68,7 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 		{cluster(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, RouteByLatency: true}), "a", []string{"RouteByLatency"}},
 		{cluster(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, ReadOnly: true}), "a/b", []string{"ReadOnly", `"a/b"`}},
 	} {
-		for _, err := range everyCall(t, redisassigner.LeaseStore(tt.client, tt.namespace)) {
+		for _, err := range stores.EveryCall(t.Context(), redisassigner.LeaseStore(tt.client, tt.namespace), sample(), time.Minute) {
 			for _, part := range tt.want {
 				if err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), "assigner: ") {
 					t.Errorf("%T, namespace %q: %v; want %q", tt.client, tt.namespace, err, part)
@@ -88,20 +76,6 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 			}
 		}
 	}
-}
-
-// everyCall returns the errors of all methods of a store.
-func everyCall(t *testing.T, s assigner.Store) []error {
-	t.Helper()
-	_, err1 := s.Status(t.Context())
-	_, err2 := s.LoadMeta(t.Context())
-	_, err3 := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{})
-	_, err4 := s.Load(t.Context(), 1)
-	_, err5 := s.List(t.Context())
-	_, err6 := s.Swap(t.Context(), assigner.Row{}, sample(), time.Hour)
-	_, err7 := s.Expired(t.Context(), 1)
-	_, err8 := s.(assigner.Namespaced).Namespaces(t.Context())
-	return []error{err1, err2, err3, err4, err5, err6, err7, err8}
 }
 
 func TestForeignRecordsAreRefused(t *testing.T) {
@@ -141,7 +115,7 @@ func TestListReturnsEveryRowOfAFullNamespace(t *testing.T) {
 	opt.ReadTimeout = time.Minute
 	client := connect(t, opt)
 	s := redisassigner.LeaseStore(client, namespace)
-	row := create(t, s, sample())
+	row := stores.Create(t, s, sample(), time.Hour)
 	text, err := client.HGet(t.Context(), hash, "7").Result()
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +170,7 @@ func TestClusterKeepsLeases(t *testing.T) {
 	if err != nil || !status.Lossy || len(status.Faults) > 0 || time.Since(status.Now).Abs() > time.Minute {
 		t.Errorf("status %+v, %v; want a lossy store without faults", status, err)
 	}
-	row := create(t, s, sample())
+	row := stores.Create(t, s, sample(), time.Hour)
 	next := row
 	next.Fence++
 	if ok, err := s.Swap(t.Context(), row, next, time.Hour); !ok || err != nil {
@@ -228,7 +202,7 @@ func TestClusterKeepsLeases(t *testing.T) {
 
 func TestEveryRecordIsPlainJSON(t *testing.T) {
 	client := connect(t, options(testserver.Redis(t).Addr()))
-	create(t, redisassigner.LeaseStore(client, namespace), sample())
+	stores.Create(t, redisassigner.LeaseStore(client, namespace), sample(), time.Hour)
 	text, err := client.HGet(t.Context(), hash, "7").Result()
 	if err != nil {
 		t.Fatal(err)

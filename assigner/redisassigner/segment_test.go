@@ -56,6 +56,7 @@ func TestSegmentsWhoseAnswerIsLost(t *testing.T) {
 }
 
 func TestSegmentsOnAnUndurableServerAreRefused(t *testing.T) {
+	t.Parallel()
 	primary := testserver.Redis(t)
 	admin := connect(t, options(primary.Addr()))
 	source := func(addr string, cfg redisassigner.SegmentConfig) segment.Source {

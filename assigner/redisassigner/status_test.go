@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -70,6 +71,7 @@ func TestUndurableRedisIsRefusedUnlessAllowed(t *testing.T) {
 
 // Without min-replicas-to-write a primary that lost its replicas goes on as a second primary.
 func TestReplicasThatThePrimaryDoesNotWaitForAreAFault(t *testing.T) {
+	t.Parallel()
 	primary := testserver.Redis(t)
 	host, port, err := net.SplitHostPort(primary.Addr())
 	if err != nil {
@@ -117,7 +119,7 @@ func lameNamespace(t *testing.T, admin *redis.Client) {
 	if err := errors.Join(admin.FlushAll(t.Context()).Err(), admin.ScriptFlush(t.Context()).Err()); err != nil {
 		t.Fatal(err)
 	}
-	create(t, redisassigner.LeaseStore(admin, namespace), assigner.Row{WorkerID: 8, Version: 1})
+	stores.Create(t, redisassigner.LeaseStore(admin, namespace), assigner.Row{WorkerID: 8, Version: 1}, time.Hour)
 	other, ok := redisassigner.LeaseStore(admin, "other").(assigner.Namespaced)
 	if !ok {
 		t.Fatal("the store is not Namespaced")
@@ -159,14 +161,14 @@ func TestRightsThatTheDocumentationNamesSuffice(t *testing.T) {
 	checkFaults(t, user(rights()...), []string{denied})
 
 	lameNamespace(t, admin)
-	if err := errors.Join(everyCall(t, user(rights()...))...); err != nil {
+	if err := errors.Join(stores.EveryCall(t.Context(), user(rights()...), sample(), time.Minute)...); err != nil {
 		t.Errorf("with all rights: %v", err)
 	}
 	refusal := regexp.MustCompile("NOPERM|user executing the script can't run this command")
 	for i, right := range rights() {
 		s := user(append(slices.Delete(rights(), i, i+1), "+config|get")...)
 		lameNamespace(t, admin)
-		err := errors.Join(everyCall(t, s)...)
+		err := errors.Join(stores.EveryCall(t.Context(), s, sample(), time.Minute)...)
 		if text := fmt.Sprint(err); !refusal.MatchString(text) || strings.Contains(text, "hunter2") {
 			t.Errorf("without %s: %v; want the server's refusal, without the password", right, err)
 		}
@@ -205,7 +207,7 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 	} {
 		opt := options(tt.addr)
 		opt.Username, opt.Password, opt.MaxRetries, opt.DialerRetries = tt.user, tt.password, -1, 1
-		for _, err := range everyCall(t, redisassigner.LeaseStore(connect(t, opt), namespace)) {
+		for _, err := range stores.EveryCall(t.Context(), redisassigner.LeaseStore(connect(t, opt), namespace), sample(), time.Minute) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v; want %q, without the password", err, tt.want)
 			}
@@ -221,7 +223,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	server := testserver.Redis(t)
 	admin := connect(t, options(server.Addr()))
 	s := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace)
-	row := create(t, s, sample())
+	row := stores.Create(t, s, sample(), time.Hour)
 	if err := admin.Do(t.Context(), "CLIENT", "PAUSE", "60000", "WRITE").Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +241,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	if err := admin.Do(t.Context(), "CLIENT", "UNPAUSE").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := s.Swap(t.Context(), row, next, time.Hour); err != nil || !ok && load(t, s, 7).Fence != next.Fence {
+	if ok, err := s.Swap(t.Context(), row, next, time.Hour); err != nil || !ok && stores.Load(t, s, 7).Fence != next.Fence {
 		t.Errorf("Swap afterwards: %v, %v", ok, err)
 	}
 }

@@ -1,16 +1,15 @@
 package zkassigner_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/zkassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -57,31 +56,9 @@ func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 
 func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 	conn := connect(t, testserver.ZooKeeper(t))
-	swap := func(s assigner.Store, row assigner.Row) {
-		t.Helper()
-		if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
-			t.Fatalf("create row %d: %v, %v", row.WorkerID, ok, err)
-		}
-	}
-	s := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
-	if rows, err := s.List(t.Context()); err != nil || len(rows) > 0 {
-		t.Errorf("List of a new store: %+v, %v", rows, err)
-	}
-	swap(zkassigner.LeaseStore(conn, "orders0", zkassigner.Config{}), assigner.Row{WorkerID: 7, Version: 1})
-	swap(zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/other/place"}), assigner.Row{WorkerID: 7, Version: 1})
-	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
-	for workerID := range want {
-		swap(s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID)})
-	}
-	rows, err := s.List(t.Context())
-	if err != nil || len(rows) != len(want) {
-		t.Fatalf("List: %+v, %v; want the workers %v", rows, err, want)
-	}
-	for _, row := range rows {
-		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID) {
-			t.Errorf("List: row %+v", row)
-		}
-	}
+	stores.ListHasAllFolders(t, zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}),
+		zkassigner.LeaseStore(conn, "orders0", zkassigner.Config{}),
+		zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/other/place"}))
 }
 
 func TestZnodesHaveTheACLAndArePersistent(t *testing.T) {

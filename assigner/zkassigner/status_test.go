@@ -12,9 +12,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/zkassigner"
-	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -22,32 +21,25 @@ func TestStoreIsKnownByTheBirthOfItsClock(t *testing.T) {
 	server := testserver.ZooKeeper(t)
 	conn := connect(t, server)
 	s := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
-	first := look(t, s)
+	first := stores.Status(t, s)
 	if age := time.Since(first.Now); age.Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !strings.HasPrefix(first.Identity, "/uidring/clock created in") {
 		t.Errorf("status %+v", first)
 	}
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
 	server.Kill9()
 	server.Restart()
-	if got := look(t, s); got.Identity != first.Identity {
+	if got := stores.Status(t, s); got.Identity != first.Identity {
 		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
 	}
 
-	copyTree(t, conn, "/uidring", "/copy")
-	s = zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/copy"})
-	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	held, ok := errors.AsType[*assigner.QuarantineError](err)
-	if !ok || !strings.Contains(err.Error(), first.Identity) || held.WorkerID == l.Grant().WorkerID {
-		t.Errorf("Assign on a copy: %v; want a quarantine that names %q", err, first.Identity)
-	}
+	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+		copyTree(t, conn, "/uidring", "/copy")
+		return zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/copy"})
+	})
 
 	// The documented way to have a restore noticed.
 	remove(t, conn, "/uidring/clock")
 	s = zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
-	if got := look(t, s); got.Identity == first.Identity {
+	if got := stores.Status(t, s); got.Identity == first.Identity {
 		t.Errorf("identity %q, although the clock was deleted", got.Identity)
 	}
 }
@@ -65,22 +57,12 @@ func copyTree(t *testing.T, conn *zk.Conn, from, to string) {
 	}
 }
 
-// look waits for the client to connect again after a restart.
-func look(t *testing.T, s assigner.Store) (status assigner.Status) {
-	t.Helper()
-	poll.Succeeds(t, "an answer of ZooKeeper", func() (err error) {
-		status, err = s.Status(t.Context())
-		return err
-	})
-	return status
-}
-
 // The server rejects sessions that have seen later transactions, so that a restored server serves
 // new processes only.
 func TestServerThatWasPutBackServesNoOldSession(t *testing.T) {
 	server := testserver.ZooKeeper(t)
 	s := zkassigner.LeaseStore(connect(t, server), "orders", zkassigner.Config{})
-	identity := look(t, s).Identity
+	identity := stores.Status(t, s).Identity
 	server.Stop()
 	data, backup := server.Dir()+"/data", t.TempDir()+"/backup"
 	if err := os.CopyFS(backup, os.DirFS(data)); err != nil {
@@ -88,7 +70,7 @@ func TestServerThatWasPutBackServesNoOldSession(t *testing.T) {
 	}
 	server.Restart()
 	for range 3 {
-		look(t, s)
+		stores.Status(t, s)
 	}
 	server.Stop()
 	if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup))); err != nil {
@@ -101,7 +83,7 @@ func TestServerThatWasPutBackServesNoOldSession(t *testing.T) {
 		t.Errorf("status %+v in a session that has seen more, want an error", got)
 	}
 	s = zkassigner.LeaseStore(connect(t, server), "orders", zkassigner.Config{})
-	if got := look(t, s); got.Identity != identity {
+	if got := stores.Status(t, s); got.Identity != identity {
 		t.Errorf("identity %q after the folder was put back, was %q", got.Identity, identity)
 	}
 }

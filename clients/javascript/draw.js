@@ -8,9 +8,21 @@ export async function draw(fetch, server, batch, token, signal) {
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
   // A redirect to another host must not get the token.
   const answer = await fetch(server.url, { headers, signal, redirect: "manual" });
-  const body = await answer.text();
+  const body = await read(answer, 65_536 + 64 * batch);
   if (answer.status !== 200) throw problem(server.name, answer, body);
   return parse(body, batch);
+}
+
+/** Returns the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */
+async function read(answer, most) {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of answer.body ?? []) {
+    most -= part.length;
+    if (most < 0) throw new Error("invalid answer: too long"); // and ends the request
+    text += decoder.decode(part, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 /** Returns the error for an answer without IDs. Proxies answer without a problem document. */
@@ -25,10 +37,16 @@ function problem(server, answer, body) {
   return new RejectedError(server, answer.status, Object(document), seconds > 0 ? seconds * 1000 : 0);
 }
 
+/** Returns a text that is a decimal number. A number of JSON may have lost its last digits. */
+function digits(text) {
+  if (typeof text !== "string" || !/^[0-9]{1,19}$/.test(text)) throw new TypeError("an ID that is no decimal text");
+  return text;
+}
+
 function parse(body, batch) {
   let ranges, total;
   try {
-    ranges = JSON.parse(body).ranges.map(({ first, count }) => ({ first: BigInt(first), count }));
+    ranges = JSON.parse(body).ranges.map(({ first, count }) => ({ first: BigInt(digits(first)), count }));
     total = ranges.reduce((sum, { count }) => sum + count, 0);
   } catch (error) {
     throw new Error("invalid answer", { cause: error });

@@ -15,7 +15,6 @@ require (
 	github.com/uidring/uidring v0.1.0
 	golang.org/x/mod v0.41.0
 	golang.org/x/sync v0.24.0
-	golang.org/x/term v0.47.0
 	modernc.org/sqlite v1.60.1
 )
 

@@ -212,7 +212,7 @@ func TestALabelThatIsNotAllowedIsAnError(t *testing.T) {
 
 func TestPromtoolFindsNothingToImprove(t *testing.T) {
 	exposition := expose(t, registry(t, generators.NewCollector(testgen.Used(t, 10).Stats, prometheus.Labels{"generator": "orders"}),
-		generators.NewCollector(static(t).Stats, prometheus.Labels{"generator": "slow"})))
+		generators.NewCollector(static(t).Stats, prometheus.Labels{"generator": "slow"}), generators.NewCollector(segments(t).Stats, nil)))
 	if out, err := promtool(t, exposition, "check", "metrics"); err != nil || out != "" {
 		t.Errorf("promtool check metrics: %v\n%s\nof\n%s", err, out, exposition)
 	}

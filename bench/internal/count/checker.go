@@ -92,6 +92,7 @@ type Stream struct {
 	bitmap *bitmap // nil: none yet
 	number uint64  // of chunk in bitmap
 	chunk  *chunk  // nil: none yet
+	ids    []int64 // of a range
 }
 
 // Stream returns a Stream for a goroutine, whose number errors name.
@@ -128,27 +129,15 @@ func (s *Stream) Record(ids []int64) error {
 func (s *Stream) RecordRange(first int64, n int) error {
 	c := s.checker
 	last := first + int64(n) - 1
-	if first <= s.Last && !s.Unordered {
-		return s.misorder(first)
-	}
 	if n < 1 || last>>(c.sequenceBits&63) != first>>(c.sequenceBits&63) {
 		return fmt.Errorf("%w: goroutine %d got %d IDs from %v on, allowed: at least 1, all in one unit",
 			ErrOutside, s.goroutine, n, c.describe(first))
 	}
-	s.Last = last
-	units, bit := c.place(first)
-	if err := s.enter(first, units); err != nil {
-		return err
+	s.ids = s.ids[:0]
+	for id := first; id <= last; id++ {
+		s.ids = append(s.ids, id)
 	}
-	for left := uint64(n); left > 0; {
-		part := min(left, 64-bit&63)
-		if err := s.flush(bit>>6, (1<<part-1)<<(bit&63)); err != nil {
-			return err
-		}
-		bit += part
-		left -= part
-	}
-	return nil
+	return s.Record(s.ids)
 }
 
 // place returns the delta of an ID above the base, and the number of its bit.

@@ -114,10 +114,10 @@ const (
 
 // A Load says how many goroutines take IDs, how, and how fast.
 type Load struct {
-	Goroutines int
-	Batch      int     // IDs per call of Fill; 0: Next
-	Lanes      string  // LanesOff, the same as empty, or another; then Batch is 0
-	Rate       float64 // IDs per second of all goroutines together; 0: flat out
+	Goroutines int     `json:"goroutines"`
+	Batch      int     `json:"batch"`           // IDs per call of Fill; 0: Next
+	Lanes      string  `json:"lanes"`           // LanesOff, the same as empty, or another; then Batch is 0
+	Rate       float64 `json:"rate_per_second"` // of all goroutines together; 0: flat out
 }
 
 // A pace holds goroutines up between turns.

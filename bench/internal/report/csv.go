@@ -2,10 +2,8 @@ package report
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -44,17 +42,4 @@ func csvColumns(t reflect.Type) []reflect.StructField {
 		}
 		return false
 	})
-}
-
-// SaveCSV writes rows to a new file.
-func SaveCSV[T any](path string, rows []T) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("--csv: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := WriteCSV(f, rows); err != nil {
-		return fmt.Errorf("--csv: %w", err)
-	}
-	return nil
 }

@@ -48,7 +48,7 @@ func TestChaos(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := r.execute(t.Context(), os.Stderr); err != nil {
+	if err := r.execute(t.Context(), t.Logf); err != nil {
 		t.Error(err)
 	}
 	t.Log(r.line())

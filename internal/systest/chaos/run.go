@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,21 +14,14 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/testkit/faultconn"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
-
-// A server is the database server of a run. Its methods belong to the goroutine that runs.
-type server interface {
-	Addr() string
-	DSN() string
-	Kill9()
-	Restart(args ...string)
-}
 
 // A chaosRun is one run. All that the processes tell comes together here.
 type chaosRun struct {
 	options  options
 	alloc    *bitsalloc.Allocator
-	server   server
+	server   *testserver.Server // its methods belong to the goroutine that runs
 	database *database
 	links    []*faultconn.Proxy
 	slots    []*slot
@@ -46,7 +38,7 @@ type chaosRun struct {
 }
 
 // newRun prepares the tables, the links and the slots. No process runs yet.
-func newRun(ctx context.Context, o options, s server) (*chaosRun, error) {
+func newRun(ctx context.Context, o options, s *testserver.Server) (*chaosRun, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -84,11 +76,11 @@ func (r *chaosRun) close() error {
 // execute runs the processes and the faults for the time chosen, then without faults until all
 // worker IDs are in use again, and ends the processes. The error says why the run itself has
 // failed.
-func (r *chaosRun) execute(ctx context.Context, progress *os.File) (err error) {
+func (r *chaosRun) execute(ctx context.Context, log func(format string, args ...any)) (err error) {
 	r.began = time.Now()
 	background, cancel := context.WithCancel(ctx)
 	var shown sync.WaitGroup
-	shown.Go(func() { r.show(background, progress) })
+	shown.Go(func() { r.show(background, log) })
 	defer func() {
 		err = errors.Join(err, r.endProcesses())
 		cancel()
@@ -103,6 +95,14 @@ func (r *chaosRun) execute(ctx context.Context, progress *os.File) (err error) {
 		return err
 	}
 	return r.calm(ctx)
+}
+
+// show logs every few seconds how far the run has come until ctx ends.
+func (r *chaosRun) show(ctx context.Context, log func(format string, args ...any)) {
+	for pause(ctx, 5*time.Second) {
+		t, _ := r.counter.totals()
+		log("%s", r.figures.progress(t, time.Since(r.began), r.options.duration))
+	}
 }
 
 // faults injects faults for the duration of the run. This goroutine injects the server's faults.

@@ -3,7 +3,7 @@
 // may live.
 //
 //	go run ./internal/systest/mutate                        # every mutant
-//	go run ./internal/systest/mutate -sample 20 -seed 7     # 20 mutants, the same for the same seed and code
+//	go run ./internal/systest/mutate -sample 20 -seed 7     # 20 mutants of each package, the same for the same seed and code
 //	go run ./internal/systest/mutate -match 'cached lane'   # mutants whose name matches
 //
 // The changes are: a negated condition, an operand of && and || alone, another comparison or
@@ -13,6 +13,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -50,11 +51,11 @@ type options struct {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	flags.IntVar(&o.sample, "sample", 0, "number of mutants to try; 0: all")
+	flags.IntVar(&o.sample, "sample", 0, "number of mutants to try of each package; 0: all")
 	flags.Uint64Var(&o.seed, "seed", 1, "chooses the sample")
 	flags.StringVar(&o.match, "match", "", "regular expression for the names of mutants to try")
 	flags.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "mutants to try at once")
-	flags.DurationVar(&o.within, "within", 0, "begin no mutant after this time; 0: no limit")
+	flags.DurationVar(&o.within, "within", 0, "time for a package once its mutants are built: later only its first begins; 0: no limit")
 	flags.BoolVar(&o.list, "list", false, "print the names of the mutants and try none")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -89,24 +90,25 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return nil
 	}
 	r := &report{out: out, explained: explained}
-	begun := time.Now()
 	for _, t := range targets() {
-		if err := r.tryAll(ctx, t, sources[t.dir], chosen, o, begun); err != nil {
+		if err := r.tryAll(ctx, t, sources[t.dir], chosen, o); err != nil {
 			return err
 		}
 	}
 	return r.finish()
 }
 
-// choose returns the mutants that match, or a sample of them that must all fail a test.
+// choose returns the mutants that match, or a sample of them in each package that must all fail a
+// test.
 func (o options) choose(all []mutant, match *regexp.Regexp, explained map[string]bool) []mutant {
 	chosen := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
 		return !match.MatchString(m.String()) || o.sample > 0 && explained[m.String()]
 	})
-	if o.sample > 0 && o.sample < len(chosen) {
+	if o.sample > 0 {
 		random := rand.New(rand.NewPCG(o.seed, 0))
 		random.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
-		chosen = chosen[:o.sample]
+		of := make(map[string]int) // mutants by package
+		chosen = slices.DeleteFunc(chosen, func(m mutant) bool { of[m.pkg]++; return of[m.pkg] > o.sample })
 	}
 	return chosen
 }
@@ -122,7 +124,7 @@ type report struct {
 }
 
 // tryAll tries the chosen mutants of a package.
-func (r *report) tryAll(ctx context.Context, t target, files map[string][]body, chosen []mutant, o options, begun time.Time) error {
+func (r *report) tryAll(ctx context.Context, t target, files map[string][]body, chosen []mutant, o options) error {
 	names := make(map[string]bool)
 	for _, m := range chosen {
 		if m.pkg == t.dir {
@@ -144,8 +146,9 @@ func (r *report) tryAll(ctx context.Context, t target, files map[string][]body, 
 	fmt.Fprintf(r.out, "%s: %d mutants, %d of them compile\n", t.dir, len(names), len(s.mutants))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(o.parallel)
+	begun := time.Now()
 	for i, m := range s.mutants {
-		if o.within > 0 && time.Since(begun) > o.within {
+		if i > 0 && o.within > 0 && time.Since(begun) > o.within {
 			break
 		}
 		group.Go(func() error {
@@ -181,6 +184,9 @@ func (r *report) add(m mutant, lives bool) {
 // finish prints the counts, and fails if a mutant lives without an explanation.
 func (r *report) finish() error {
 	fmt.Fprintf(r.out, "%d of %d mutants killed, %d explained in %s\n", r.killed, r.tried, r.lived, survivors)
+	if r.tried == 0 {
+		return errors.New("no mutant was tried: none matches, or none that matches compiles")
+	}
 	if len(r.unexplained) == 0 {
 		return nil
 	}

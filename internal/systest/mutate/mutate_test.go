@@ -1,8 +1,10 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -107,5 +109,27 @@ func TestAMutantThatLivesFailsTheRun(t *testing.T) {
 	r.add(mutant{pkg: "pkg", function: "f", change: "c"}, true)
 	if err := r.finish(); err == nil || !strings.Contains(out.String(), "survived: pkg f: c\n") {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+func TestASampleHasMutantsOfEachPackage(t *testing.T) {
+	var all []mutant
+	for nth := range 50 {
+		all = append(all, mutant{pkg: "a", function: "f", nth: nth + 1}, mutant{pkg: "b", function: "f", nth: nth + 1})
+	}
+	all = append(all, mutant{pkg: "c", function: "f", nth: 1}, mutant{pkg: "d", function: "f", nth: 1})
+	explained := map[string]bool{all[0].String(): true}
+	of := make(map[string]int)
+	for _, m := range (options{sample: 3, seed: 1}).choose(all, regexp.MustCompile("^[abc]"), explained) {
+		of[m.pkg]++
+		if explained[m.String()] {
+			t.Errorf("%v is explained", m)
+		}
+	}
+	if want := map[string]int{"a": 3, "b": 3, "c": 1}; !maps.Equal(of, want) {
+		t.Errorf("mutants by package: %v, want %v", of, want)
+	}
+	if err := (&report{out: t.Output()}).finish(); err == nil {
+		t.Error("a run that tries no mutant passes")
 	}
 }

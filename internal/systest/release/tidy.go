@@ -12,8 +12,10 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/modfile"
+	"golang.org/x/sync/errgroup"
 )
 
 // tidy is go mod tidy for all modules, as if the siblings in this tree were published. It writes
@@ -24,12 +26,23 @@ func (r *repository) tidy(ctx context.Context, write bool) error {
 		return err
 	}
 	sums := map[string][]byte{}
+	var mu sync.Mutex // of sums
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(4)
 	for _, m := range r.modules {
-		file, sum, err := r.tidied(ctx, m)
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.dir, err)
-		}
-		m.file, sums[path.Join(m.dir, "go.sum")] = file, sum
+		group.Go(func() error {
+			file, sum, err := r.tidied(ctx, m)
+			if err != nil {
+				return fmt.Errorf("%s: %w", m.dir, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			m.file, sums[path.Join(m.dir, "go.sum")] = file, sum
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
 	}
 	contents, err := r.files(version)
 	if err != nil {

@@ -22,7 +22,6 @@ func Dynalite(t testing.TB, script string) *Server {
 	return start(t, recipe{
 		name:    "dynalite",
 		program: program,
-		prepare: func(*Server) error { return nil },
 		command: func(s *Server) []string {
 			return []string{script, "--host", "127.0.0.1", "--port", s.port(), "--path", s.path("data"), "--createTableMs", "0"}
 		},

@@ -10,8 +10,8 @@ import (
 // Etcd starts an etcd server, a cluster of one. Arguments are added to the server's command line.
 func Etcd(t testing.TB, args ...string) *Server {
 	t.Helper()
-	addr := freeAddrOf(t)
-	peer := "http://" + freeAddrOf(t, addr)
+	addr := FreeAddr(t)
+	peer := "http://" + FreeAddr(t, addr)
 	return startEtcd(t, addr, "n0", peer, "n0="+peer, healthy, args)
 }
 
@@ -21,7 +21,7 @@ func EtcdCluster(t testing.TB, n int) []*Server {
 	t.Helper()
 	var addrs, peers, members []string
 	for i := range n {
-		addr := freeAddrOf(t, addrs...)
+		addr := FreeAddr(t, addrs...)
 		addrs, peers = append(addrs, addr), append(peers, "http://"+addr)
 		members = append(members, fmt.Sprintf("n%d=%s", i, peers[i]))
 	}
@@ -29,7 +29,7 @@ func EtcdCluster(t testing.TB, n int) []*Server {
 	for i, peer := range peers {
 		// A member serves no client before there is a leader.
 		runs := func(string) error { return serves(peer+"/version", "", "etcdcluster") }
-		servers[i] = startEtcd(t, freeAddrOf(t, addrs...), fmt.Sprint("n", i), peer, strings.Join(members, ","), runs, nil)
+		servers[i] = startEtcd(t, FreeAddr(t, addrs...), fmt.Sprint("n", i), peer, strings.Join(members, ","), runs, nil)
 		addrs = append(addrs, servers[i].Addr())
 	}
 	AwaitEtcd(t, servers...)
@@ -51,7 +51,6 @@ func startEtcd(t testing.TB, addr, name, peer, members string, ready func(addr s
 	return startAt(t, addr, recipe{
 		name:    "etcd",
 		program: program,
-		prepare: func(*Server) error { return nil },
 		command: func(s *Server) []string {
 			return []string{"--name", name, "--data-dir", s.path("data"),
 				"--listen-client-urls", s.DSN(), "--advertise-client-urls", s.DSN(),

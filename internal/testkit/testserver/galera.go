@@ -1,11 +1,11 @@
 package testserver
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Galera starts a cluster of MariaDB servers that replicate synchronously, and returns when each
@@ -21,7 +21,7 @@ func Galera(t testing.TB, nodes int) []*Server {
 	const joined = "Synchronized with group"
 	var group []string
 	args := func() []string {
-		replication, writes := freeAddrOf(t), freeAddrOf(t)
+		replication, writes := FreeAddr(t), FreeAddr(t)
 		defer func() { group = append(group, replication) }()
 		return []string{
 			"--wsrep-on=ON", "--wsrep-provider=" + library, "--wsrep-node-address=127.0.0.1",
@@ -32,18 +32,18 @@ func Galera(t testing.TB, nodes int) []*Server {
 	}
 	r := mariaDB(t)
 	first := start(t, r, append(args(), "--wsrep-new-cluster"))
-	first.await(joined, 1)
+	first.hasLogged(joined, 1)
 	first.Stop()
 	data := os.DirFS(first.path("data"))
 	r.prepare = func(s *Server) error { return os.CopyFS(s.path("data"), data) }
 	cluster := []*Server{first}
 	for range nodes - 1 {
-		s := prepared(t, freeAddrOf(t), r, args())
+		s := prepared(t, FreeAddr(t), r, args())
 		cluster = append(cluster, s)
 	}
 	for i, s := range cluster {
 		s.up()
-		s.await(joined, 1+max(0, 1-i)) // the first one has two starts in its log
+		s.hasLogged(joined, 1+max(0, 1-i)) // the first one has two starts in its log
 	}
 	return cluster
 }
@@ -81,15 +81,13 @@ until [ -s "$data/position" ]; do sleep 0.05; done
 cat "$data/position"
 `
 
-// await returns when the server's log contains text so many times.
-func (s *Server) await(text string, times int) {
+// hasLogged returns when the server's log contains text so many times.
+func (s *Server) hasLogged(text string, times int) {
 	s.t.Helper()
-	for deadline := time.Now().Add(startTimeout); ; time.Sleep(pollInterval) {
-		if log, _ := os.ReadFile(s.path("log")); strings.Count(string(log), text) >= times {
-			return
+	s.await("its log", func() error {
+		if log, _ := os.ReadFile(s.path("log")); strings.Count(string(log), text) < times {
+			return fmt.Errorf("%q does not stand there %d times", text, times)
 		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("testserver: %s has not logged %q\n%s", s.recipe.name, text, s.log())
-		}
-	}
+		return nil
+	})
 }

@@ -14,7 +14,7 @@ import (
 // Arguments are added to the server's command line.
 func NATS(t testing.TB, args ...string) *Server {
 	t.Helper()
-	return startNATS(t, freeAddrOf(t), args)
+	return startNATS(t, FreeAddr(t), args)
 }
 
 // NATSCluster starts a cluster of n NATS servers. The cluster may elect its leaders after
@@ -23,12 +23,12 @@ func NATSCluster(t testing.TB, n int) []*Server {
 	t.Helper()
 	var addrs, routes []string
 	for range n {
-		addr := freeAddrOf(t, addrs...)
+		addr := FreeAddr(t, addrs...)
 		addrs, routes = append(addrs, addr), append(routes, "nats://"+addr)
 	}
 	servers := make([]*Server, n)
 	for i := range servers {
-		servers[i] = startNATS(t, freeAddrOf(t, addrs...), []string{"--server_name", fmt.Sprint("n", i),
+		servers[i] = startNATS(t, FreeAddr(t, addrs...), []string{"--server_name", fmt.Sprint("n", i),
 			"--cluster_name", "c", "--cluster", routes[i], "--routes", strings.Join(routes, ",")})
 		addrs = append(addrs, servers[i].Addr())
 	}

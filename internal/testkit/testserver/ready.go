@@ -53,14 +53,6 @@ func serves(url, token, want string) error {
 func await(t testing.TB, ready func(addr string) error, servers []*Server) {
 	t.Helper()
 	for _, s := range servers {
-		for deadline := time.Now().Add(startTimeout); ; time.Sleep(pollInterval) {
-			err := ready(s.addr)
-			if err == nil {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("testserver: %s does not serve clients: %v\n%s", s.recipe.name, err, s.log())
-			}
-		}
+		s.await("it serves clients", func() error { return ready(s.addr) })
 	}
 }

@@ -25,7 +25,6 @@ func Redis(t testing.TB, args ...string) *Server {
 	return start(t, recipe{
 		name:    "Redis",
 		program: program,
-		prepare: func(*Server) error { return nil },
 		command: func(s *Server) []string {
 			return []string{"--port", s.port(), "--bind", "127.0.0.1", "--dir", s.dir,
 				"--save", "", "--appendonly", "yes", "--appendfsync", "always"}
@@ -121,11 +120,7 @@ func RedisCluster(t testing.TB, n int) []*Server {
 	const slots = 16384
 	var servers []*Server
 	for i := range n {
-		bus, err := freeAddr()
-		if err != nil {
-			t.Fatalf("testserver: Redis cluster: %v", err)
-		}
-		_, port, _ := net.SplitHostPort(bus)
+		_, port, _ := net.SplitHostPort(FreeAddr(t))
 		s := Redis(t, "--cluster-enabled", "yes", "--cluster-port", port)
 		commands := []string{fmt.Sprintf("CLUSTER SET-CONFIG-EPOCH %d", i+1), fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", i*slots/n, (i+1)*slots/n-1)}
 		for _, other := range servers {

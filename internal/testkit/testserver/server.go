@@ -15,12 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/process"
 )
 
 const (
-	// startTimeout bounds one start, recovery after a crash included.
-	startTimeout = 60 * time.Second
 	// stopTimeout is how long a server may take to stop by itself before it is killed.
 	stopTimeout = 20 * time.Second
 	// pollInterval is the pause between two looks at a server that is not ready yet.
@@ -43,7 +42,7 @@ type recipe struct {
 	name    string
 	program string                   // absolute path
 	as      *account                 // nil: run as the user of the test
-	prepare func(s *Server) error    // fills the data folder, once
+	prepare func(s *Server) error    // fills the data folder, once; may be nil
 	command func(s *Server) []string // arguments of the program
 	ready   func(addr string) error  // nil when the server at addr serves clients
 	dsn     func(addr string) string // DSN or URL for clients
@@ -53,7 +52,7 @@ type recipe struct {
 // start prepares and starts a server on a free port, and has the test stop it in the end.
 func start(t testing.TB, r recipe, args []string) *Server {
 	t.Helper()
-	return startAt(t, freeAddrOf(t), r, args)
+	return startAt(t, FreeAddr(t), r, args)
 }
 
 func startAt(t testing.TB, addr string, r recipe, args []string) *Server {
@@ -76,8 +75,10 @@ func prepared(t testing.TB, addr string, r recipe, args []string) *Server {
 			t.Errorf("testserver: %s: %v", r.name, err)
 		}
 	})
-	if err := r.prepare(s); err != nil {
-		t.Fatalf("testserver: prepare %s: %v", r.name, err)
+	if r.prepare != nil {
+		if err := r.prepare(s); err != nil {
+			t.Fatalf("testserver: prepare %s: %v", r.name, err)
+		}
 	}
 	return s
 }
@@ -149,44 +150,43 @@ func (s *Server) Restart(args ...string) {
 }
 
 // up starts the process and returns once it serves clients. A process that ends at once is started
-// again until the time is up: after a crash another process may hold the port or the old data for a
-// moment.
+// again: after a crash another process may hold the port or the old data for a moment.
 func (s *Server) up() {
 	s.t.Helper()
-	deadline := time.Now().Add(startTimeout)
-	for {
-		err := s.try(deadline)
-		if err == nil {
-			return
+	poll.Succeeds(s.t, "testserver: start "+s.recipe.name, func() error { return s.logged(s.try()) })
+}
+
+// try starts the process unless it runs, and returns an error unless it serves clients.
+func (s *Server) try() (err error) {
+	if s.proc == nil {
+		if s.proc, err = s.launch(append(s.recipe.command(s), s.args...)...); err != nil {
+			return err
 		}
-		s.Kill9()
-		if time.Now().After(deadline) {
-			s.t.Fatalf("testserver: start %s: %v\n%s", s.recipe.name, err, s.log())
-		}
-		time.Sleep(10 * pollInterval)
+	}
+	ready := s.recipe.ready(s.addr)
+	select {
+	case <-s.proc.Ended(): // an answer came from another server then
+		err := fmt.Errorf("it ended at once: %w", s.proc.Wait())
+		s.proc = nil
+		<-time.After(10 * pollInterval)
+		return err
+	case <-time.After(pollInterval):
+		return ready
 	}
 }
 
-func (s *Server) try(deadline time.Time) error {
-	p, err := s.launch(append(s.recipe.command(s), s.args...)...)
-	if err != nil {
-		return err
+// await waits for an event in a server's life.
+func (s *Server) await(event string, happened func() error) {
+	s.t.Helper()
+	poll.Succeeds(s.t, "testserver: "+s.recipe.name+": "+event, func() error { return s.logged(happened()) })
+}
+
+// logged adds the end of the server's log to an error.
+func (s *Server) logged(err error) error {
+	if err == nil {
+		return nil
 	}
-	s.proc = p
-	for {
-		ready := s.recipe.ready(s.addr)
-		select {
-		case <-p.Ended(): // an answer came from another server then
-			return fmt.Errorf("it ended at once: %w", p.Wait())
-		case <-time.After(pollInterval):
-		}
-		if ready == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("not ready: %w", ready)
-		}
-	}
+	return fmt.Errorf("%w\n%s", err, s.log())
 }
 
 // launch starts the server's program with its output in the log.
@@ -212,9 +212,9 @@ func (s *Server) run(input []byte, program string, args ...string) error {
 	}
 	select {
 	case <-p.Ended():
-	case <-time.After(startTimeout):
+	case <-time.After(poll.Patience):
 		p.Kill()
-		return fmt.Errorf("%s did not end within %v", program, startTimeout)
+		return fmt.Errorf("%s did not end within %v", program, poll.Patience)
 	}
 	if err := p.Wait(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", program, err, out.Bytes())
@@ -247,36 +247,25 @@ func (s *Server) log() []byte {
 	return text[max(0, len(text)-4096):]
 }
 
-// FreeAddr returns a loopback address for a server of the test's own, see [Server.Addr]. It stays
-// free of outgoing connections while the server is down.
-func FreeAddr(t testing.TB) string { return freeAddrOf(t) }
-
-// freeAddrOf returns a loopback address with a free port, apart from some addresses.
-func freeAddrOf(t testing.TB, taken ...string) string {
+// FreeAddr returns a loopback address for a server of the test's own, see [Server.Addr], apart from
+// some addresses. Its port was free a moment ago, and is below the range of ports for outgoing
+// connections: otherwise an outgoing connection could occupy it while the server is down.
+func FreeAddr(t testing.TB, taken ...string) string {
 	t.Helper()
-	for {
-		addr, err := freeAddr()
-		if err != nil {
-			t.Fatal("testserver: ", err)
-		}
-		if !slices.Contains(taken, addr) {
-			return addr
-		}
-	}
-}
-
-// freeAddr returns a loopback address with a port that was free a moment ago. The port is below the
-// range of ports for outgoing connections: otherwise an outgoing connection could occupy it while
-// the server is down.
-func freeAddr() (string, error) {
 	const lowest, count, tries = 15000, 15000, 100
 	var err error
 	for range tries {
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(count)))
+		if slices.Contains(taken, addr) {
+			continue
+		}
 		var l net.Listener
 		if l, err = net.Listen("tcp", addr); err == nil {
-			return addr, l.Close()
+			if err = l.Close(); err == nil {
+				return addr
+			}
 		}
 	}
-	return "", fmt.Errorf("no free port from %d to %d: %w", lowest, lowest+count-1, err)
+	t.Fatalf("testserver: no free port from %d to %d: %v", lowest, lowest+count-1, err)
+	return ""
 }

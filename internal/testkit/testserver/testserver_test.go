@@ -1,12 +1,9 @@
 package testserver
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"runtime"
 	"strings"
@@ -23,34 +20,15 @@ var starters = map[string]func(testing.TB, ...string) *Server{
 
 const childEnv = "UIDRING_TESTSERVER_CHILD"
 
-func TestServerComesBackAfterKillAndStop(t *testing.T) {
+func TestServerComesBackAfterKillAndStopAndIsGoneAfterTheTest(t *testing.T) {
 	for name, starter := range starters {
 		t.Run(name, func(t *testing.T) {
-			s := starter(t)
-			addr := s.Addr()
-			for _, down := range []func(){s.Kill9, s.Stop, s.Stop} {
-				if err := s.recipe.ready(addr); err != nil {
-					t.Fatalf("server does not serve: %v", err)
-				}
-				down()
-				if conn, err := net.Dial("tcp", addr); err == nil {
-					conn.Close()
-					t.Fatal("server still listens")
-				}
-				s.Restart()
-			}
-			if s.Addr() != addr {
-				t.Errorf("address %s after restarts, was %s", s.Addr(), addr)
-			}
-		})
-	}
-}
-
-func TestServersAreGoneAfterTheTest(t *testing.T) {
-	for name, starter := range starters {
-		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var s *Server
-			t.Run("start", func(t *testing.T) { s = starter(t) })
+			t.Run("start", func(t *testing.T) {
+				s = starter(t)
+				comesBack(t, s)
+			})
 			if s == nil {
 				t.Skip("not started")
 			}
@@ -64,6 +42,24 @@ func TestServersAreGoneAfterTheTest(t *testing.T) {
 	}
 }
 
+func comesBack(t *testing.T, s *Server) {
+	addr := s.Addr()
+	for _, down := range []func(){s.Kill9, s.Stop, s.Stop} {
+		if err := s.recipe.ready(addr); err != nil {
+			t.Fatalf("server does not serve: %v", err)
+		}
+		down()
+		if conn, err := net.Dial("tcp", addr); err == nil {
+			conn.Close()
+			t.Fatal("server still listens")
+		}
+		s.Restart()
+	}
+	if s.Addr() != addr {
+		t.Errorf("address %s after restarts, was %s", s.Addr(), addr)
+	}
+}
+
 func TestArgumentsReachTheServer(t *testing.T) {
 	s := Redis(t, "--maxclients", "77")
 	for _, want := range []string{"77", "78"} {
@@ -72,52 +68,6 @@ func TestArgumentsReachTheServer(t *testing.T) {
 		}
 		s.Restart("--maxclients", "78")
 	}
-}
-
-func TestRedisKeepsWhatItAcknowledgedOverKill(t *testing.T) {
-	s := Redis(t)
-	for i := range 5 {
-		if got, err := ask(s.Addr(), "INCR n"); got != fmt.Sprint(i+1) {
-			t.Fatalf("INCR: %q, %v, want %d", got, err, i+1)
-		}
-		s.Kill9()
-		s.Restart()
-	}
-}
-
-func TestEtcdKeepsWhatItAcknowledgedOverKill(t *testing.T) {
-	s := Etcd(t)
-	const key, value = "bg==", "MQ==" // n, 1
-	etcd(t, s, "put", map[string]string{"key": key, "value": value})
-	s.Kill9()
-	s.Restart()
-	var got struct {
-		Kvs []struct{ Value string }
-	}
-	if err := json.Unmarshal(etcd(t, s, "range", map[string]string{"key": key}), &got); err != nil {
-		t.Fatal(err)
-	}
-	if len(got.Kvs) != 1 || got.Kvs[0].Value != value {
-		t.Errorf("read %+v, want one value %s", got, value)
-	}
-}
-
-func etcd(t *testing.T, s *Server, call string, arguments map[string]string) []byte {
-	t.Helper()
-	request, err := json.Marshal(arguments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.Post(s.DSN()+"/v3/kv/"+call, "application/json", bytes.NewReader(request))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s: %v\n%s", call, answer.Status, err, body)
-	}
-	return body
 }
 
 // A test process that is killed runs no cleanup. The child below starts a server and waits to be

@@ -16,7 +16,7 @@ const zookeeperJar = "/usr/share/java/zookeeper.jar"
 // ZooKeeper starts a ZooKeeper server by itself.
 func ZooKeeper(t testing.TB) *Server {
 	t.Helper()
-	return startZooKeeper(t, freeAddrOf(t), "", 0, inService)
+	return startZooKeeper(t, FreeAddr(t), "", 0, inService)
 }
 
 // ZooKeeperEnsemble starts n ZooKeeper servers that replicate their data, and waits until they
@@ -26,15 +26,15 @@ func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 	var addrs []string
 	var members strings.Builder
 	for id := 1; id <= n; id++ {
-		peer := freeAddrOf(t, addrs...)
-		election := freeAddrOf(t, append(addrs, peer)...)
+		peer := FreeAddr(t, addrs...)
+		election := FreeAddr(t, append(addrs, peer)...)
 		addrs = append(addrs, peer, election)
 		_, port, _ := net.SplitHostPort(election)
 		fmt.Fprintf(&members, "server.%d=%s:%s\n", id, peer, port)
 	}
 	servers := make([]*Server, n)
 	for i := range servers {
-		servers[i] = startZooKeeper(t, freeAddrOf(t, addrs...), members.String(), i+1, alive)
+		servers[i] = startZooKeeper(t, FreeAddr(t, addrs...), members.String(), i+1, alive)
 		addrs = append(addrs, servers[i].Addr())
 	}
 	AwaitZooKeeper(t, servers...)

@@ -27,7 +27,7 @@ class Client:
     token:    sent to every server.
     segment:  the name of a segment to take IDs from; None: the generator of the servers.
     batch:    IDs of a request, 1 to 100,000. A server may have a lower limit.
-    timeout:  seconds for a connection, and for each read.
+    timeout:  seconds for a connection, and for each answer.
     wait:     seconds for which `next` waits while no server gives IDs.
     max_age:  seconds for which a fetched ID may wait for its use; older ones are dropped.
     context:  for TLS; None: ssl.create_default_context().

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
+import re
 import socket
 import ssl
 import time
 import urllib.parse
-from typing import Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 from ._errors import Rejected
 
 LARGEST_ID = 2**63 - 1
+DIGITS = re.compile("[0-9]{1,19}")
 
 
 class Range:
@@ -20,6 +23,34 @@ class Range:
 
     def __init__(self, first: int, last: int, fetched: float):
         self.first, self.last, self.fetched = first, last, fetched
+
+
+class _Timed(io.RawIOBase):
+    """Reads from a socket until a deadline. The timeout of a socket bounds each read alone."""
+
+    def __init__(self, sock: socket.socket, deadline: float):
+        self._sock, self._raw, self._deadline = sock, sock.makefile("rb", buffering=0), deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> Optional[int]:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any):
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Timed(sock, time.monotonic() + (sock.gettimeout() or 0.0)))
 
 
 class Server:
@@ -35,13 +66,20 @@ class Server:
         self.reset()
 
     def reset(self) -> None:
+        """Forgets the last result and the connection, as a forked child must, too.
+
+        There, a thread of the parent may hold the lock of the connection's buffer, so that a close
+        would wait forever: the child closes the file descriptor alone.
+        """
         self.busy = False  # a request is under way
         self.asked = 0.0  # when the last request began
         self.failed = 0.0  # when the last failure was noticed
         self.error: Optional[Exception] = None  # of the last request; None: the server is well
         self.pause = 0.0
         self.early = 0.0  # by how much of the pause
-        self.disconnect()
+        connection, self._connection = self._connection, None
+        if connection and connection.sock:
+            socket.close(connection.sock.detach())
 
     def disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -81,6 +119,8 @@ class Server:
 
     def _request(self) -> List[Range]:
         connection = self._connection = self._connection or self._connect()
+        if connection.sock:
+            connection.sock.settimeout(self._timeout)
         try:
             connection.request("GET", self._target, headers=self._headers)
             answer = connection.getresponse()
@@ -96,9 +136,13 @@ class Server:
 
     def _connect(self) -> http.client.HTTPConnection:
         assert self._url.hostname
-        if self._url.scheme == "http":
-            return http.client.HTTPConnection(self._url.hostname, self._url.port, timeout=self._timeout)
-        return http.client.HTTPSConnection(self._url.hostname, self._url.port, timeout=self._timeout, context=self._context)
+        connection = (
+            http.client.HTTPConnection(self._url.hostname, self._url.port, timeout=self._timeout)
+            if self._url.scheme == "http"
+            else http.client.HTTPSConnection(self._url.hostname, self._url.port, timeout=self._timeout, context=self._context)
+        )
+        connection.response_class = _Answer
+        return connection
 
     def _problem(self, answer: http.client.HTTPResponse, body: bytes) -> Rejected:
         """Returns the error for an answer without IDs. Proxies answer without a problem document."""
@@ -112,11 +156,11 @@ class Server:
 
     def _parse(self, body: bytes) -> List[Range]:
         try:
-            ranges = [(int(r["first"]), int(r["count"])) for r in json.loads(body)["ranges"]]
-        except (ValueError, TypeError, KeyError) as e:
+            ranges = [(int(DIGITS.fullmatch(r["first"]).group()), r["count"]) for r in json.loads(body)["ranges"]]
+        except (ValueError, TypeError, KeyError, AttributeError) as e:
             raise ValueError(f"invalid answer: {e!r}") from None
         for first, count in ranges:
-            if first < 1 or count < 1 or first + count - 1 > LARGEST_ID:
+            if type(count) is not int or first < 1 or count < 1 or first + count - 1 > LARGEST_ID:
                 raise ValueError(f"invalid answer: a range of {count} IDs from {first}")
         if (total := sum(count for _, count in ranges)) != self._batch:
             raise ValueError(f"invalid answer: {total} IDs, want {self._batch}")

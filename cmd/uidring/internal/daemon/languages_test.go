@@ -38,6 +38,9 @@ func TestClientsOutlastTheirServers(t *testing.T) {
 		d.succeeds(r.open(d, "wrong-wrong-wrong", time.Minute, patience))
 		d.fails("take 1 1", "rejected 401 https://github.com/uidring/uidring/blob/main/docs/SERVICE.md#unauthorized")
 		d.dropsOldIDs(r.open(d, goodToken, 100*time.Millisecond, patience))
+		newLiars(t).outlasts(d, func(liars []string) string {
+			return openServers(append(liars, r.servers[well].url()), goodToken, 2*time.Second, time.Minute, patience)
+		})
 		d.succeeds(r.open(d, goodToken, time.Minute, patience))
 		d.succeeds("take 1 1")
 		if d.name == "python" {
@@ -122,7 +125,11 @@ func (r *round) open(d *driver, token string, maxAge, wait time.Duration) string
 	if token == goodToken {
 		urls = append(urls, r.gone) // which rejects no token
 	}
-	return fmt.Sprintf("open %s %s %d 5000 %d %d", strings.Join(urls, ","), token, batchOfClients, wait.Milliseconds(), maxAge.Milliseconds())
+	return openServers(urls, token, 5*time.Second, maxAge, wait)
+}
+
+func openServers(urls []string, token string, timeout, maxAge, wait time.Duration) string {
+	return fmt.Sprintf("open %s %s %d %d %d %d", strings.Join(urls, ","), token, batchOfClients, timeout.Milliseconds(), wait.Milliseconds(), maxAge.Milliseconds())
 }
 
 // each calls f for all drivers at once.

@@ -72,18 +72,27 @@ public final class RejectedException extends UidringException {
 
     /** Returns a member of a flat JSON object whose value is a string, or "". */
     private static String member(String json, String name) {
-        Matcher found = Pattern.compile("\"" + name + "\"\\s*:\\s*\"((?:[^\"\\\\]|\\\\.)*)\"").matcher(json);
-        return found.find() ? unescape(found.group(1)) : "";
+        Matcher start = Pattern.compile("\"" + name + "\"\\s*:\\s*\"").matcher(json);
+        return start.find() ? text(json, start.end()) : "";
     }
 
-    private static String unescape(String text) {
-        Matcher escape = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))").matcher(text);
-        return escape.replaceAll(found -> {
-            if (found.group(1) != null) {
-                return Matcher.quoteReplacement(String.valueOf((char) Integer.parseInt(found.group(1), 16)));
+    /** Returns the string whose characters begin at i. A regular expression would overflow the stack on a long one. */
+    private static String text(String json, int i) {
+        StringBuilder text = new StringBuilder();
+        for (; i < json.length() && json.charAt(i) != '"'; i++) {
+            char c = json.charAt(i);
+            if (c == '\\' && ++i < json.length()) {
+                c = json.charAt(i);
+                int escaped = "nrt".indexOf(c);
+                if (c == 'u' && i + 4 < json.length() && json.substring(i + 1, i + 5).matches("[0-9a-fA-F]{4}")) {
+                    c = (char) Integer.parseInt(json.substring(i + 1, i + 5), 16);
+                    i += 4;
+                } else if (escaped >= 0) {
+                    c = "\n\r\t".charAt(escaped);
+                }
             }
-            int i = "nrt".indexOf(found.group(2));
-            return Matcher.quoteReplacement(i < 0 ? found.group(2) : "\n\r\t".substring(i, i + 1));
-        });
+            text.append(c);
+        }
+        return i < json.length() ? text.toString() : ""; // without its end it is cut off
     }
 }

@@ -5,11 +5,15 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -53,7 +57,7 @@ final class Server {
 
     /** Draws a batch of IDs. */
     List<Range> fetch() throws IOException, InterruptedException {
-        CompletableFuture<HttpResponse<String>> answer = http.sendAsync(request, HttpResponse.BodyHandlers.ofString());
+        CompletableFuture<HttpResponse<String>> answer = http.sendAsync(request, info -> new Body(65536 + 64L * batch));
         try {
             return read(answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS)); // the request's timeout ends with the headers
         } catch (ExecutionException e) {
@@ -97,6 +101,49 @@ final class Server {
             throw new IOException("invalid answer: " + total + " IDs, want " + batch);
         }
         return ranges;
+    }
+
+    /** Collects the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */
+    private static final class Body implements HttpResponse.BodySubscriber<String> {
+        private final HttpResponse.BodySubscriber<String> text = HttpResponse.BodySubscribers.ofString(StandardCharsets.UTF_8);
+        private Flow.Subscription subscription;
+        private long left;
+
+        Body(long most) {
+            left = most;
+        }
+
+        @Override
+        public CompletionStage<String> getBody() {
+            return text.getBody();
+        }
+
+        @Override
+        public void onSubscribe(Flow.Subscription subscription) {
+            this.subscription = subscription;
+            text.onSubscribe(subscription);
+        }
+
+        @Override
+        public void onNext(List<ByteBuffer> part) {
+            left -= part.stream().mapToLong(ByteBuffer::remaining).sum();
+            if (left >= 0) {
+                text.onNext(part);
+                return;
+            }
+            subscription.cancel();
+            onError(new IOException("invalid answer: too long"));
+        }
+
+        @Override
+        public void onError(Throwable e) {
+            text.onError(e);
+        }
+
+        @Override
+        public void onComplete() {
+            text.onComplete();
+        }
     }
 
     /** The IDs from first to last. The first of them is the next to be issued. */

@@ -1,0 +1,88 @@
+package stores
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/testkit/poll"
+)
+
+func assign(t *testing.T, s assigner.Store) (assigner.Lease, error) {
+	return assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+}
+
+// ACopyIsQuarantined checks that a claim on a copy of the store's data, such as a backup that was
+// restored, is quarantined. copied makes the copy, and returns the store on it.
+func ACopyIsQuarantined(t *testing.T, s assigner.Store, copied func() assigner.Store) {
+	t.Helper()
+	l, err := assign(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := Status(t, s).Identity
+	s = copied()
+	if got := Status(t, s).Identity; got == identity {
+		t.Errorf("the copy has the identity %q of the original", got)
+	}
+	_, err = assign(t, s)
+	held, ok := errors.AsType[*assigner.QuarantineError](err)
+	if !ok || !strings.Contains(err.Error(), identity) || held.WorkerID == l.Grant().WorkerID {
+		t.Errorf("Assign on a copy: %v; want a quarantine that names %q", err, identity)
+	}
+}
+
+// ALostNodeForgetsNoFence renews a lease three times, and checks its row. kill is called before the
+// second renewal.
+func ALostNodeForgetsNoFence(t *testing.T, s assigner.Store, kill func()) {
+	t.Helper()
+	l, err := assign(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := Status(t, s).Identity
+	for i := range 3 {
+		limit := l.Grant().Limit
+		if i == 1 {
+			kill()
+		}
+		poll.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+100) })
+		row := Load(t, s, l.Grant().WorkerID)
+		if row.Fence != l.Grant().Limit || row.Fence < limit+100 {
+			t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Limit, limit)
+		}
+	}
+	if got := Status(t, s).Identity; got != identity {
+		t.Errorf("identity %q afterwards, was %q", got, identity)
+	}
+}
+
+// ListHasAllFolders checks that List returns the rows of all folders of an empty store, and not the
+// rows of its neighbours.
+func ListHasAllFolders(t *testing.T, s assigner.Store, neighbours ...assigner.Store) {
+	t.Helper()
+	for _, n := range neighbours {
+		Create(t, n, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
+	}
+	if rows, err := s.List(t.Context()); err != nil || len(rows) > 0 {
+		t.Errorf("List of an empty store: %+v, %v", rows, err)
+	}
+	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
+	for workerID := range want {
+		Create(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID)}, time.Hour)
+	}
+	rows, err := s.List(t.Context())
+	if err != nil || len(rows) != len(want) {
+		t.Fatalf("List: %+v, %v; want the workers %v", rows, err, want)
+	}
+	for _, row := range rows {
+		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID) {
+			t.Errorf("List: row %+v", row)
+		}
+		delete(want, row.WorkerID)
+	}
+}
