@@ -80,7 +80,9 @@ func renewRaises(t *testing.T, n namespace) {
 	}
 }
 
-func leasesAtOnce(t *testing.T, n namespace) { startAtOnce(t, n, holders) }
+func leasesAtOnce(t *testing.T, n namespace) {
+	startAtOnce(t, n, min(holders, cmp.Or(n.Starts, holders)))
+}
 
 // firstStarts checks the first processes of a namespace, which compete for new worker IDs since
 // there are no rows yet.
