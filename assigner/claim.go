@@ -330,9 +330,11 @@ func backOff(ctx context.Context, try int) {
 // fixed takes the given worker ID, unless another owner holds it.
 func (c *claim) fixed() (*lease, error) {
 	workerID := c.number
-	if err := c.mayHave(workerID); err != nil {
+	end, err := c.mayHave(workerID)
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	for c.ctx.Err() == nil {
 		row, err := c.store.Load(c.ctx, workerID)
 		if err != nil {
@@ -354,17 +356,17 @@ func (c *claim) fixed() (*lease, error) {
 	return nil, c.ctx.Err()
 }
 
-// mayHave returns an error for a worker ID outside the namespace, or that a generator of this
-// process holds.
-func (c *claim) mayHave(workerID int64) error {
+// mayHave returns an error for a worker ID outside the namespace, and otherwise the result of
+// reserve.
+func (c *claim) mayHave(workerID int64) (end func(), err error) {
 	if err := c.domain.CheckWorkerID(workerID, "Fenced"); err != nil {
-		return err
+		return nil, err
 	}
 	if workerID < c.cfg.FirstWorkerID {
-		return fmt.Errorf("%w: %d from Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, workerID,
+		return nil, fmt.Errorf("%w: %d from Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, workerID,
 			c.cfg.FirstWorkerID, c.cfg.FirstWorkerID, c.domain.MaxWorkerID())
 	}
-	return c.heldHere(workerID)
+	return c.reserve(workerID)
 }
 
 // take claims a row that was read as old and confirms the claim. It returns neither a lease nor an

@@ -1,10 +1,8 @@
 package assigner_test
 
 import (
-	"errors"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
@@ -44,24 +42,6 @@ func TestOnlyAGrantWithALimitIsFenced(t *testing.T) {
 	} {
 		if got := (assigner.Grant{First: 1, Limit: limit}).Fenced(); got != want {
 			t.Errorf("Limit %d: Fenced = %v, want %v", limit, got, want)
-		}
-	}
-}
-
-func TestErrorsAreToldApart(t *testing.T) {
-	all := []error{
-		assigner.ErrWorkerOutOfRange, assigner.ErrWorkerUnknown, assigner.ErrWorkerInUse,
-		assigner.ErrWorkersExhausted, assigner.ErrWorkerRowLost, assigner.ErrLayoutMismatch,
-		assigner.ErrStoreNotDurable, assigner.ErrUnfencedReuse,
-	}
-	for i, a := range all {
-		if !strings.HasPrefix(a.Error(), "assigner: ") {
-			t.Errorf("%q lacks the package's prefix", a)
-		}
-		for _, b := range all[i+1:] {
-			if errors.Is(a, b) || a.Error() == b.Error() {
-				t.Errorf("%q and %q are one", a, b)
-			}
 		}
 	}
 }

@@ -10,11 +10,24 @@ import (
 	"time"
 )
 
-// recoveringPrefix starts the token of a meta row while a recovery is under way.
-const recoveringPrefix = "recovering-"
+// recoveringPrefix starts the token of a meta row while a recovery is under way. The lead of the
+// recovery follows, in units.
+const (
+	recoveringPrefix = "recovering-"
+	recoveringFormat = recoveringPrefix + "%d-"
+)
 
 // recovering reports whether Recover has started and not finished.
 func (m Meta) recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
+
+// recovered returns the lead of the recovery that is under way, or -1.
+func (m Meta) recovered() int64 {
+	var lead int64
+	if n, _ := fmt.Sscanf(m.Token, recoveringFormat, &lead); n == 0 {
+		return -1
+	}
+	return lead
+}
 
 // loadMeta reads the meta row of the namespace, creates it if it is missing, and raises Prepared to
 // the domain's.

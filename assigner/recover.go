@@ -26,8 +26,9 @@ import (
 //
 // A worker ID whose row was deleted gets a row again.
 //
-// After an error, call Recover again: it goes on where it stopped, and adds lead only once. Assign
-// on the namespace returns an error until Recover has returned nil.
+// After an error, call Recover again: it goes on where it stopped, and adds lead only once. With a
+// larger lead it begins anew. Assign on the namespace returns an error until Recover has returned
+// nil.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
 		return fmt.Errorf("assigner: Recover: lead %v, allowed: 0 or more", lead)
@@ -80,7 +81,7 @@ type recovery struct {
 }
 
 // raiseMeta runs first: rows that are created later start above the fence of the namespace. Its
-// token records that the fence was raised, and marks the rows that are done.
+// token records the lead by which the fence was raised, and marks the rows that are done.
 func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 	for {
 		old, err := r.store.LoadMeta(r.ctx)
@@ -96,14 +97,14 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 		}
 		r.now, r.max = alloc.Delta(now), alloc.MaxDelta()
 		r.lead = int64((lead + old.Layout.Unit - 1) / old.Layout.Unit)
-		if old.recovering() && old.Identity == r.identity {
+		if r.lead <= old.recovered() && old.Identity == r.identity {
 			r.meta = old
 			return nil
 		}
 		next := old
 		next.Version++
 		next.Fence = r.above(old.Fence)
-		next.Token = recoveringPrefix + rand.Text()
+		next.Token = fmt.Sprintf(recoveringFormat, r.lead) + rand.Text()
 		next.Identity = r.identity
 		ok, err := r.store.SwapMeta(r.ctx, old, next)
 		r.meta = next
@@ -118,18 +119,20 @@ func (r *recovery) end() error {
 	next := r.meta
 	next.Version++
 	next.Token = rand.Text()
-	ok, err := r.store.SwapMeta(r.ctx, r.meta, next)
-	if err != nil || ok {
-		return err
+	ok, errSwap := r.store.SwapMeta(r.ctx, r.meta, next)
+	if ok && errSwap == nil {
+		return nil
 	}
 	found, err := r.store.LoadMeta(r.ctx)
 	switch {
 	case err != nil && !errors.Is(err, ErrWorkerOverlap):
-		return err
-	case found.recovering():
-		return errors.New("another recovery has begun meanwhile; call Recover again")
+		return errors.Join(errSwap, err)
+	case !found.recovering(): // the answer was lost, or another call has ended the recovery
+		return nil
+	case errSwap != nil:
+		return errSwap
 	}
-	return nil
+	return errors.New("another recovery has begun meanwhile; call Recover again")
 }
 
 // raiseRow stores the recovery's token in the row. The row expires at once and counts as free.

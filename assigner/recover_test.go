@@ -102,7 +102,8 @@ func TestTheEndOfARecovery(t *testing.T) {
 		load  error
 		want  string
 	}{
-		"not answered":                    {"", errLostAnswer, nil, "connection reset"},
+		"not answered":                    {"ended", errLostAnswer, nil, ""},
+		"neither answered nor made":       {"", errLostAnswer, nil, "connection reset"},
 		"of an earlier call":              {"ended", nil, nil, ""},
 		"beside another recovery":         {recoveringPrefix + "2", nil, nil, "another recovery has begun"},
 		"and cannot be read":              {"ended", nil, errStore, "no answer"},
@@ -114,7 +115,9 @@ func TestTheEndOfARecovery(t *testing.T) {
 			s.pin(1)
 			s.onMeta = func(do func() bool) (bool, error) {
 				s.onMeta = func(func() bool) (bool, error) {
-					s.meta.Token, s.meta.Version, s.err = row.token, 9, row.load
+					if s.err = row.load; row.token != "" {
+						s.meta.Token, s.meta.Version = row.token, 9
+					}
 					return false, row.swap
 				}
 				return do(), nil
@@ -238,6 +241,19 @@ func TestARecoveryThatIsRepeatedAddsItsLeadOnce(t *testing.T) {
 		t.Errorf("fence %d of the namespace, want %d", s.meta.Fence, memStart+3600)
 	}
 	take(t, clocked(Leased(s, LeaseConfig{})))
+}
+
+// The first lead was too small. It must not end the recovery with a larger one.
+func TestARecoveryWithALargerLeadBeginsAnew(t *testing.T) {
+	s := newMemStore()
+	s.put(Row{WorkerID: 0, Fence: 5000}, Row{WorkerID: 1, Fence: 6000})
+	s.onList = func() error { return errStore }
+	wantError(t, Recover(t.Context(), s, time.Minute), errStore)
+	wantError(t, Recover(t.Context(), s, time.Hour), errStore)
+	s.onList = nil
+	if err := Recover(t.Context(), s, time.Minute); err != nil || s.meta.Fence < memStart+3600 {
+		t.Errorf("Recover: %v; fence %d of the namespace, want %d or more", err, s.meta.Fence, memStart+3600)
+	}
 }
 
 // A worker ID below the counter without a row was deleted. Only a recovery gives it a fence above

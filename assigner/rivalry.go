@@ -69,12 +69,24 @@ func (c *claim) taken(row Row) error {
 	return nil
 }
 
-// fencedHere records the leases of Fenced assigners that generators of this process hold. Without
-// it, a second generator of the same owner would take the row from the first in turns.
-var fencedHere = struct {
+// fencedHere records the leases of Fenced assigners that generators of this process hold, and nil
+// during a claim. Without it, a second generator of the same owner would take the row from the
+// first in turns.
+var fencedHere = processLeases{leases: make(map[fencedKey]*lease)}
+
+type processLeases struct {
 	sync.Mutex
 	leases map[fencedKey]*lease
-}{leases: make(map[fencedKey]*lease)}
+}
+
+// forget deletes an entry unless another lease has replaced it.
+func (p *processLeases) forget(key fencedKey, l *lease) {
+	p.Lock()
+	defer p.Unlock()
+	if p.leases[key] == l {
+		delete(p.leases, key)
+	}
+}
 
 type fencedKey struct {
 	namespace string // Meta.Namespace
@@ -84,14 +96,20 @@ type fencedKey struct {
 
 func (l *lease) key() fencedKey { return fencedKey{l.namespace, l.row.WorkerID, l.cfg.Owner} }
 
-// heldHere returns an error when a generator of this process holds the row for the same owner.
-func (c *claim) heldHere(workerID int64) error {
+// reserve returns an error when a generator of this process holds or claims the row for the same
+// owner. The caller of reserve calls end when the claim has ended.
+func (c *claim) reserve(workerID int64) (end func(), err error) {
+	if !c.domain.Registered {
+		return func() {}, nil
+	}
+	key := fencedKey{c.meta.Namespace, workerID, c.cfg.Owner}
 	fencedHere.Lock()
 	defer fencedHere.Unlock()
-	if !c.domain.Registered || fencedHere.leases[fencedKey{c.meta.Namespace, workerID, c.cfg.Owner}] == nil {
-		return nil
+	if _, taken := fencedHere.leases[key]; taken {
+		return nil, fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, workerID, c.cfg.Owner)
 	}
-	return fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, workerID, c.cfg.Owner)
+	fencedHere.leases[key] = nil
+	return func() { fencedHere.forget(key, nil) }, nil
 }
 
 // enter records a lease in fencedHere until Abandon.
@@ -104,10 +122,4 @@ func (c *claim) enter(l *lease) {
 }
 
 // Abandon implements [Abandoner].
-func (l *lease) Abandon() {
-	fencedHere.Lock()
-	defer fencedHere.Unlock()
-	if fencedHere.leases[l.key()] == l {
-		delete(fencedHere.leases, l.key())
-	}
-}
+func (l *lease) Abandon() { fencedHere.forget(l.key(), l) }

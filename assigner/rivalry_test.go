@@ -94,6 +94,15 @@ func TestASecondFencedGeneratorOfOneProcessIsRefused(t *testing.T) {
 	d := memDomain()
 	d.Registered = true
 	assign := func() (Lease, error) { return clocked(Fenced(s, 2, "orders-2", LeaseConfig{})).Assign(t.Context(), d) }
+	s.onSwap = func(_, _ Row, do func() bool) (bool, error) { // both start at once
+		s.onSwap = nil
+		_, err := assign()
+		wantError(t, err, ErrWorkerInUse, "row 2")
+		return false, errStore
+	}
+	if _, err := assign(); !errors.Is(err, errStore) {
+		t.Errorf("Assign = %v, want errStore", err)
+	}
 	first, err := assign()
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,13 @@ func withClock(t *testing.T, d assigner.Domain) assigner.Domain {
 // in keep.
 func assign(t *testing.T, a assigner.Assigner, keep ...assigner.Lease) assigner.Lease {
 	t.Helper()
-	l, err := tryAssign(t, a, Domain(), keep...)
+	return assignIn(t, a, Domain(), keep...)
+}
+
+// assignIn is assign with a domain.
+func assignIn(t *testing.T, a assigner.Assigner, d assigner.Domain, keep ...assigner.Lease) assigner.Lease {
+	t.Helper()
+	l, err := tryAssign(t, a, d, keep...)
 	if err != nil {
 		t.Fatalf("Assign: %v", err)
 	}

@@ -135,7 +135,7 @@ func seenByAll(t *testing.T, n namespace) {
 
 // listDuringSwaps checks that List has each row as it was at some time during the call.
 func listDuringSwaps(t *testing.T, n namespace) {
-	const rows, lists, swaps = 6, 25, 10
+	const rows, lists, swaps = 6, 15, 5
 	var acknowledged [rows]atomic.Int64
 	var wg sync.WaitGroup
 	stop := make(chan struct{})

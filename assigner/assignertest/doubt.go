@@ -103,31 +103,30 @@ func (s server) Status(ctx context.Context) (assigner.Status, error) {
 // anotherIdentity checks rows that were claimed on a server with another identity: the present
 // server may have an earlier state.
 func anotherIdentity(t *testing.T, n namespace) {
-	cfg := assigner.LeaseConfig{Window: clockBound, MaxSkew: clockBound}
+	cfg, d := assigner.LeaseConfig{Window: quickWindow, MaxSkew: 2 * clockBound}, quickDomain(t)
 	if n.lossy {
 		cfg = n.config()
 	}
-	on := func(identity string) assigner.Assigner {
-		return assigner.Leased(server{n.Handle(), identity}, cfg)
-	}
-	old := assign(t, on("before"))
+	at := func(identity string) assigner.Store { return server{n.Handle(), identity} }
+	on := func(identity string) assigner.Assigner { return assigner.Leased(at(identity), cfg) }
+	old := assignIn(t, on("before"), d)
 	if row := n.row(t, old); row.Identity != "before" {
 		t.Errorf("row %+v, want the server's identity, before", row)
 	}
 	release(t, old)
 	worker := old.Grant().WorkerID
 	a := on("after")
-	if q := quarantined(t, a, cfg); q.WorkerID != worker {
+	if q := quarantined(t, a, cfg, d); q.WorkerID != worker {
 		t.Fatalf("worker %d in quarantine, want %d", q.WorkerID, worker)
 	}
 	// Neither the same assigner nor another one ends it early.
-	if q := quarantined(t, a, cfg); q.WorkerID != worker {
+	if q := quarantined(t, a, cfg, d); q.WorkerID != worker {
 		t.Errorf("worker %d in quarantine, want %d still", q.WorkerID, worker)
 	}
-	if q := quarantined(t, on("after"), cfg); q.WorkerID == worker {
+	if q := quarantined(t, on("after"), cfg, d); q.WorkerID == worker {
 		t.Errorf("worker %d in quarantine twice", q.WorkerID)
 	}
-	again := assign(t, a)
+	again := assignIn(t, a, d)
 	wantAbove(t, old.Grant(), again.Grant())
 	if row := n.row(t, again); row.Identity != "after" || row.Fence != again.Grant().Limit {
 		t.Errorf("row %+v, want the server's identity, after, and fence %d", row, again.Grant().Limit)
@@ -137,9 +136,9 @@ func anotherIdentity(t *testing.T, n namespace) {
 	}
 	// After the quarantine neither this row nor a new worker ID needs another one on this server.
 	release(t, again)
-	for range 2 {
+	for _, a := range []assigner.Assigner{on("after"), assigner.Auto(at("after"), cfg)} {
 		ctx, cancel := bounded(t)
-		if _, err := on("after").Assign(ctx, Domain()); err != nil {
+		if _, err := a.Assign(ctx, d); err != nil {
 			t.Errorf("Assign after the quarantine: %v", err)
 		}
 		cancel()
@@ -147,16 +146,16 @@ func anotherIdentity(t *testing.T, n namespace) {
 }
 
 // quarantined checks that an assigner has taken a worker ID and holds it in quarantine.
-func quarantined(t *testing.T, a assigner.Assigner, cfg assigner.LeaseConfig) *assigner.QuarantineError {
+func quarantined(t *testing.T, a assigner.Assigner, cfg assigner.LeaseConfig, d assigner.Domain) *assigner.QuarantineError {
 	t.Helper()
 	ctx, cancel := bounded(t)
 	defer cancel()
-	l, err := a.Assign(ctx, Domain())
+	l, err := a.Assign(ctx, d)
 	q, ok := errors.AsType[*assigner.QuarantineError](err)
 	if l != nil || !ok || !errors.Is(err, assigner.ErrQuarantined) {
 		t.Fatalf("Assign: %v, %v; want ErrQuarantined", l, err)
 	}
-	if most := 4*cfg.Window + cfg.MaxSkew + Domain().Layout.Unit; q.Remaining <= 0 || q.Remaining > most {
+	if most := 4*cfg.Window + cfg.MaxSkew + d.Layout.Unit; q.Remaining <= 0 || q.Remaining > most {
 		t.Errorf("quarantine of %v, want up to %v", q.Remaining, most)
 	}
 	return q

@@ -44,11 +44,7 @@ func grantIsRow(t *testing.T, n namespace) {
 	d := Domain()
 	d.Prepared = 1000
 	now := d.Now()
-	l, err := tryAssign(t, assigner.Leased(n.Handle(), cfg), d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := l.Grant()
+	g := assignIn(t, assigner.Leased(n.Handle(), cfg), d).Grant()
 	if g.Guarantee != guarantee || !g.Reusable || !g.Fenced() {
 		t.Errorf("grant %+v, want %v, reusable and fenced", g, guarantee)
 	}
@@ -84,7 +80,9 @@ func renewRaises(t *testing.T, n namespace) {
 	}
 }
 
-func leasesAtOnce(t *testing.T, n namespace) { startAtOnce(t, n, holders) }
+func leasesAtOnce(t *testing.T, n namespace) {
+	startAtOnce(t, n, min(holders, cmp.Or(n.Starts, holders)))
+}
 
 // firstStarts checks the first processes of a namespace, which compete for new worker IDs since
 // there are no rows yet.
@@ -148,10 +146,7 @@ func autoNewFirst(t *testing.T, n namespace) {
 	}
 	last := make(map[int64]assigner.Grant)
 	for i := range starts {
-		l, err := tryAssign(t, a, d)
-		if err != nil {
-			t.Fatalf("Assign: %v", err)
-		}
+		l := assignIn(t, a, d)
 		g := l.Grant()
 		before, known := last[g.WorkerID]
 		if known != (i > d.MaxWorkerID()) {
@@ -171,11 +166,7 @@ func leasesExhausted(t *testing.T, n namespace) {
 	leased, auto := n.leased(), n.auto()
 	var held []assigner.Lease
 	for range d.MaxWorkerID() + 1 {
-		l, err := tryAssign(t, leased, d, held...)
-		if err != nil {
-			t.Fatalf("Assign: %v", err)
-		}
-		held = append(held, l)
+		held = append(held, assignIn(t, leased, d, held...))
 	}
 	if held[0].Grant().WorkerID == held[1].Grant().WorkerID {
 		t.Fatalf("both leases have worker %d", held[0].Grant().WorkerID)
@@ -186,11 +177,7 @@ func leasesExhausted(t *testing.T, n namespace) {
 		}
 	}
 	release(t, held[1])
-	l, err := tryAssign(t, auto, d, held[0])
-	if err != nil {
-		t.Fatalf("Assign after a release: %v", err)
-	}
-	wantAbove(t, held[1].Grant(), l.Grant())
+	wantAbove(t, held[1].Grant(), assignIn(t, auto, d, held[0]).Grant())
 }
 
 // zombie checks a holder that renews after its lease has expired and another holder has taken the

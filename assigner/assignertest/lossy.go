@@ -23,7 +23,7 @@ func everyLeaseQuarantined(t *testing.T, n namespace) {
 		begin := d.Now()
 		var workers []int64
 		for _, a := range kinds {
-			workers = append(workers, quarantined(t, a, n.config()).WorkerID)
+			workers = append(workers, quarantined(t, a, n.config(), d).WorkerID)
 		}
 		var held []assigner.Lease
 		for i, a := range kinds {
@@ -49,10 +49,7 @@ func everyLeaseQuarantined(t *testing.T, n namespace) {
 func grantFollowsClock(t *testing.T, n namespace) {
 	l, d := assign(t, n.leased()), Domain()
 	d.Prepared = 1_000_000
-	eager, err := tryAssign(t, n.leased(), d, l)
-	if err != nil {
-		t.Fatalf("Assign: %v", err)
-	}
+	eager := assignIn(t, n.leased(), d, l)
 	for _, l := range []assigner.Lease{l, eager} {
 		before := l.Grant()
 		if err := l.Renew(t.Context(), before.Limit, before.Limit+1_000_000); err != nil {

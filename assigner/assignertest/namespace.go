@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
 )
 
 // A namespace is the store under test of a storeCase.
@@ -23,7 +24,16 @@ const (
 	lossyWindow = 4 * time.Second
 	// clockBound is the MaxSkew of cases that wait for a quarantine.
 	clockBound = time.Second
+	// quickWindow is the window of cases in which a lease expires, in units of quickDomain.
+	quickWindow = 250 * time.Millisecond
 )
+
+// quickDomain is a domain with units of a millisecond.
+func quickDomain(t *testing.T) assigner.Domain {
+	d := Domain()
+	d.Layout = bitsalloc.Snowflake()
+	return withClock(t, d)
+}
 
 func (n namespace) config() assigner.LeaseConfig {
 	if n.lossy {

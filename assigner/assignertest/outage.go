@@ -133,9 +133,9 @@ func wantHeld(t *testing.T, n namespace, l assigner.Lease, before assigner.Grant
 func downBeyondLease(t *testing.T, n namespace) {
 	cfg := n.config()
 	if !n.lossy {
-		cfg.Window = time.Second
+		cfg.Window = quickWindow
 	}
-	l := assign(t, assigner.Leased(n.Handle(), cfg))
+	l := assignIn(t, assigner.Leased(n.Handle(), cfg), quickDomain(t))
 	before, row := l.Grant(), n.row(t, l)
 	up := n.down(t)
 	err := failsSoon(t, "Renew", func(ctx context.Context) error { return l.Renew(ctx, before.First, before.Limit+2) })

@@ -82,11 +82,9 @@ func TestTornFileIsRefusedAtEveryOffset(t *testing.T) {
 		for i := range intact {
 			wantDamaged(t, dir, name, intact[:i], fmt.Sprint("cut at ", i))
 			wantDamaged(t, dir, name, append(bytes.Clone(intact[:i]), make([]byte, len(intact)-i)...), fmt.Sprint("zeros from ", i))
-			for _, bits := range []byte{1, ' ', 0x80} {
-				flipped := bytes.Clone(intact)
-				flipped[i] ^= bits
-				wantDamaged(t, dir, name, flipped, fmt.Sprintf("byte %d ^ %#x", i, bits))
-			}
+			flipped := bytes.Clone(intact)
+			flipped[i] ^= []byte{1, ' ', 0x80}[i%3]
+			wantDamaged(t, dir, name, flipped, fmt.Sprintf("byte %d is %#x", i, flipped[i]))
 		}
 		wantDamaged(t, dir, name, append(bytes.Clone(intact), '\n'), "a byte longer")
 		writeFile(t, intact, dir, name)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -273,6 +274,56 @@ func (w waiting) Swap(ctx context.Context, _, _ assigner.Row, _ time.Duration) (
 	<-ctx.Done()
 	close(w.ended)
 	return false, ctx.Err()
+}
+
+// Many clients at once do not use up the connections of the database.
+func TestCallsOnTheStoreAreLimited(t *testing.T) {
+	_, direct := serveFile(t)
+	synctest.Test(t, func(t *testing.T) {
+		held := holding{direct, new(atomic.Int64), make(chan struct{})}
+		handler := remoteassigner.NewHandler(func(string) assigner.Store { return held })
+		ended := make(map[int]int) // requests by status
+		call := func(ctx context.Context) int {
+			r := httptest.NewRequestWithContext(ctx, "POST", "/v1/leases/orders/status", strings.NewReader("{}"))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			return w.Code
+		}
+		codes := make(chan int, 100)
+		for range cap(codes) {
+			go func() { codes <- call(t.Context()) }()
+		}
+		synctest.Wait()
+		if n := held.calls.Load(); n != 16 {
+			t.Errorf("%d calls at once, want 16", n)
+		}
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if code := call(impatient); code != http.StatusServiceUnavailable {
+			t.Errorf("a request that ends while it waits: %d, want 503", code)
+		}
+		close(held.release)
+		for range cap(codes) {
+			ended[<-codes]++
+		}
+		if ended[http.StatusOK] != cap(codes) {
+			t.Errorf("requests by status: %v, want 200 for all", ended)
+		}
+	})
+}
+
+// holding is a store whose status takes until release is closed.
+type holding struct {
+	assigner.Store
+	calls   *atomic.Int64
+	release chan struct{}
+}
+
+func (h holding) Status(context.Context) (assigner.Status, error) {
+	h.calls.Add(1)
+	<-h.release
+	return assigner.Status{}, nil
 }
 
 // The number is in docs/IDENTITY.md.

@@ -12,8 +12,13 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// mostQuestion bounds a request, in bytes. The rows of CreateFree take about 100 kB.
-const mostQuestion = 1 << 20
+const (
+	// mostQuestion bounds a request, in bytes. The rows of CreateFree take about 100 kB.
+	mostQuestion = 1 << 20
+	// mostCalls is the largest number of calls on the stores at once. Each may need a connection
+	// to the database, which PostgreSQL has 100 of by default.
+	mostCalls = 16
+)
 
 // NewHandler returns a handler that offers stores to clients of [LeaseStore]. open returns the
 // store of a namespace, or nil for a namespace that is not offered; many goroutines call it at
@@ -21,9 +26,11 @@ const mostQuestion = 1 << 20
 //
 // The handler expects paths that begin with /v1/leases/. It does not check tokens: a client can
 // change every lease of the offered namespaces, so wrap the handler in a check of your own, and
-// limit the requests under way. A request has up to 1 MiB; an answer has all rows of the
-// namespace if the client asks for them.
+// limit the requests under way. It makes up to 16 calls on the stores at once; further ones wait
+// until their request ends, and get status 503 then. A request has up to 1 MiB; an answer has all
+// rows of the namespace if the client asks for them.
 func NewHandler(open func(namespace string) assigner.Store) http.Handler {
+	calls := make(chan struct{}, mostCalls)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		namespace, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, pathPrefix), "/")
 		do, known := methods()[method]
@@ -45,7 +52,16 @@ func NewHandler(open func(namespace string) assigner.Store) http.Handler {
 			refuse(w, status, detail)
 			return
 		}
-		result, err := do(r.Context(), s, namespace, q)
+		select {
+		case calls <- struct{}{}:
+		case <-r.Context().Done():
+			refuse(w, http.StatusServiceUnavailable, "Too many calls on the store are under way.")
+			return
+		}
+		result, err := func() (any, error) {
+			defer func() { <-calls }()
+			return do(r.Context(), s, namespace, q)
+		}()
 		reply(w, result, err)
 	})
 }

@@ -2,9 +2,9 @@ package remoteassigner_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -19,9 +19,10 @@ import (
 
 // A service offers all namespaces of a database over HTTP, at one address for its whole life.
 type service struct {
-	db      *sqlx.DB
-	handler http.Handler
-	http    *httptest.Server
+	database *testserver.Server
+	db       *sqlx.DB
+	http     *httptest.Server
+	outages  int
 }
 
 func startService(t *testing.T, database *testserver.Server) *service {
@@ -34,11 +35,10 @@ func startService(t *testing.T, database *testserver.Server) *service {
 	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	s := &service{db: db}
-	s.handler = remoteassigner.NewHandler(func(namespace string) assigner.Store {
+	s := &service{database: database, db: db}
+	s.http = httptest.NewServer(remoteassigner.NewHandler(func(namespace string) assigner.Store {
 		return sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
-	})
-	s.http = httptest.NewServer(s.handler)
+	}))
 	t.Cleanup(func() { s.http.Close() })
 	return s
 }
@@ -57,8 +57,26 @@ func (s *service) exec(t *testing.T, statements ...string) {
 	}
 }
 
-// fixture is a new namespace. Its outages are outages of the database, behind the service.
-func (s *service) fixture(name string, database *testserver.Server) assignertest.StoreFixture {
+// down ends the database or the HTTP server, in turn, until up is called.
+func (s *service) down(t *testing.T) (up func()) {
+	if s.outages++; s.outages%2 == 0 {
+		s.database.Kill9()
+		return func() { s.database.Restart() }
+	}
+	s.http.Close()
+	return func() {
+		l, err := net.Listen("tcp", s.http.Listener.Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		s.http = &httptest.Server{Listener: l, Config: &http.Server{Handler: s.http.Config.Handler}}
+		s.http.Start()
+	}
+}
+
+// fixture is a new namespace.
+func (s *service) fixture(name string) assignertest.StoreFixture {
 	own := " WHERE NAMESPACE = '" + name + "'"
 	return assignertest.StoreFixture{
 		Handle: func() assigner.Store { return s.store(name) },
@@ -69,19 +87,15 @@ func (s *service) fixture(name string, database *testserver.Server) assignertest
 		Clear: func(t *testing.T) {
 			s.exec(t, "DELETE FROM WORKER_LEASE"+own, "DELETE FROM WORKER_LEASE_META"+own)
 		},
-		Down: func(*testing.T) (up func()) {
-			database.Kill9()
-			return sync.OnceFunc(func() { database.Restart() })
-		},
+		Down: s.down,
 	}
 }
 
-// Package daemon of the command runs the suites against processes that are killed.
+// Package daemon of the command runs the suite on a lossy store, and RunFaults against processes.
 func TestConformance(t *testing.T) {
-	database := testserver.MariaDB(t)
-	s := startService(t, database)
+	s := startService(t, testserver.MariaDB(t))
 	var namespaces atomic.Int64
 	assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture {
-		return s.fixture(fmt.Sprint("namespace-", namespaces.Add(1)), database)
+		return s.fixture(fmt.Sprint("namespace-", namespaces.Add(1)))
 	})
 }

@@ -44,6 +44,10 @@ func duplicate() diagnosis {
 		"were deleted and its counter was set back: raise it above the largest ID of WORKER_NODE_TOKEN"}
 }
 
+func keyMissing() diagnosis {
+	return diagnosis{advice: "the table lacks its primary key, which keeps two processes apart: create it as package schema has it"}
+}
+
 func noDatabase() diagnosis {
 	return diagnosis{sentinel: ErrTableMissing, advice: "create the database, or correct its name"}
 }
@@ -121,6 +125,8 @@ func diagnoseMySQLNumber(number uint16) diagnosis {
 		return diagnosis{sentinel: ErrTableMissing}
 	case 1062:
 		return duplicate()
+	case 1176: // no such key
+		return keyMissing()
 	}
 	return diagnosis{}
 }
@@ -170,6 +176,8 @@ func diagnoseSQLState(state string) diagnosis {
 			"lib/pq, or let the pooler keep prepared statements (max_prepared_statements of pgbouncer 1.21)"}
 	case "23505":
 		return duplicate()
+	case "42P10": // ON CONFLICT names no key
+		return keyMissing()
 	}
 	if strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") { // connection, shutdown
 		return unreachable()
@@ -214,6 +222,8 @@ func diagnoseSQLiteCode(err error) diagnosis {
 		return diagnosis{sentinel: ErrTableMissing}
 	case strings.Contains(text, "UNIQUE constraint failed"):
 		return duplicate()
+	case strings.Contains(text, "ON CONFLICT clause does not match"):
+		return keyMissing()
 	}
 	return diagnosis{}
 }

@@ -53,7 +53,7 @@ func TestDiagnosis(t *testing.T) {
 			io.EOF, io.ErrUnexpectedEOF, refused}, ErrUnreachable, true},
 		{"mysql", []error{number(1044), number(1045), number(1142), number(1143), number(1698)}, ErrAccessDenied, false},
 		{"mysql", []error{number(1049), number(1146)}, ErrTableMissing, false},
-		{"mysql", []error{number(1064), number(1406), context.DeadlineExceeded, context.Canceled, errors.New("x"),
+		{"mysql", []error{number(1064), number(1176), number(1406), context.DeadlineExceeded, context.Canceled, errors.New("x"),
 			final("%w", errPasses), closedError(false)}, nil, false},
 
 		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("23505"),
@@ -63,7 +63,7 @@ func TestDiagnosis(t *testing.T) {
 			stateError("53300"), refused, io.ErrUnexpectedEOF, closedError(true)}, ErrUnreachable, true},
 		{"pgx", []error{stateError("28P01"), stateError("28000"), stateError("42501")}, ErrAccessDenied, false},
 		{"pgx", []error{stateError("3D000"), stateError("42P01")}, ErrTableMissing, false},
-		{"pgx", []error{stateError("42601"), stateError("22001"), stateError(""), context.DeadlineExceeded}, nil, false},
+		{"pgx", []error{stateError("42601"), stateError("42P10"), stateError("22001"), stateError(""), context.DeadlineExceeded}, nil, false},
 
 		{"sqlite", []error{codeError(1032)}, assigner.ErrStoreDamaged, false},
 		{"sqlite", []error{codeError(5), codeError(6), codeError(5 | 2<<8), codeError(6 | 1<<8),

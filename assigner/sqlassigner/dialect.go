@@ -21,7 +21,7 @@ type dialect struct {
 	client    string                // the command that creates the tables
 	returning bool                  // INSERT … RETURNING gives the key, in place of LastInsertId
 	times     *strings.Replacer     // see store.sql
-	absent    string                // makes an INSERT skip a row that exists; "": it fails
+	conflict  bool                  // INSERT … ON CONFLICT skips a row that exists; otherwise it fails
 	given     []string              // queries for the largest worker ID of WORKER_NODE; the first reads the table itself
 	early     bool                  // other connections see a commit before it is on disk
 	diagnose  func(error) diagnosis // classifies an error of this database
@@ -82,7 +82,7 @@ func sqliteDialect() dialect {
 		client:    "uidring schema sqlite | sqlite3 your.db",
 		files:     schema.SQLite,
 		returning: true,
-		absent:    " ON CONFLICT DO NOTHING",
+		conflict:  true,
 		// A name that is put into quotes for another use is the same here.
 		given: append(givenNodes(), "SELECT COALESCE(MAX(seq), 0) AS ID FROM sqlite_sequence "+
 			`WHERE UPPER(name) = UPPER(TRIM('WORKER_NODE', '"'))`),
@@ -109,7 +109,7 @@ func postgresDialect() dialect {
 		client:    "uidring schema postgres | psql your_database",
 		files:     schema.PostgreSQL,
 		returning: true,
-		absent:    " ON CONFLICT DO NOTHING",
+		conflict:  true,
 		given:     givenNodes(),
 		diagnose:  diagnosePostgres,
 		quote:     `"`,

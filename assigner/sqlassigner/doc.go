@@ -42,7 +42,8 @@
 // WORKER_NODE; PostgreSQL distinguishes quoted from unquoted names, and tables of different schemas
 // in the search path. [Apply] and each start therefore look for tables whose names differ only in
 // letter case or schema, and return [ErrTableTwin] if they find one. Config.TableName renames the
-// tables. A TEMPORARY table that hides one of them is rejected, too.
+// tables. A TEMPORARY table that hides one of them is rejected, too, and so are tables of leases
+// without their primary key.
 //
 // # Durability
 //
@@ -51,8 +52,8 @@
 //
 //   - MySQL, MariaDB: innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 where log_bin is on
 //     (MariaDB's default is 0 even then); the tables' engine is InnoDB; read_only is off, and with
-//     it super_read_only. With wsrep_on, the node belongs to a cluster of Galera, and
-//     wsrep_sync_wait of the session is 7 or 15.
+//     it super_read_only; transactions are not read-only. With wsrep_on, the node belongs to a
+//     cluster of Galera, and wsrep_sync_wait of the session is 7 or 15.
 //   - PostgreSQL: synchronous_commit is not off; fsync is on; the tables are not UNLOGGED; the
 //     server is not in recovery and transactions are not read-only.
 //   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL;

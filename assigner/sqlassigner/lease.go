@@ -52,6 +52,7 @@ type leases struct {
 }
 
 const (
+	rowKey    = "NAMESPACE, WORKER_ID"
 	selectRow = "SELECT " + rowColumns + " FROM WORKER_LEASE WHERE NAMESPACE = ?"
 	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
 		"VALUES " + rowValues
@@ -113,7 +114,7 @@ func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int6
 
 // one returns the zero row when there is none.
 func (l *leases) one(result *sqlx.Row) (assigner.Row, error) {
-	row, err := newRowScanner().scan(result)
+	row, err := scanRow(result)
 	if errors.Is(err, sql.ErrNoRows) {
 		return assigner.Row{}, nil
 	}
@@ -134,21 +135,19 @@ func (l *leases) rows(ctx context.Context, query string, args ...any) (rows []as
 	}
 	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
 	err = l.store.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
-		var list rowList
+		rows = nil
 		result, err := conn.QueryxContext(ctx, l.store.sql(query), args...)
 		if err != nil {
 			return err
 		}
 		defer result.Close()
-		scanner := newRowScanner()
 		for result.Next() {
-			row, err := scanner.scan(result)
+			row, err := scanRow(result)
 			if err != nil {
 				return err
 			}
-			list.add(row)
+			rows = append(rows, row)
 		}
-		rows = list.rows()
 		return result.Err()
 	})
 	if err != nil {
@@ -162,8 +161,8 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 		return false, err
 	}
 	if old.Version == 0 && old.Fence == 0 && old.Token == "" {
-		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?", []any{l.namespace, next.WorkerID}}
-		return l.store.create(ctx, "create "+l.row(next.WorkerID), absent, createRow, l.namespace, next.WorkerID,
+		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE {key} WHERE NAMESPACE = ? AND WORKER_ID = ?", []any{l.namespace, next.WorkerID}}
+		return l.store.create(ctx, "create "+l.row(next.WorkerID), absent, rowKey, createRow, l.namespace, next.WorkerID,
 			next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds())
 	}
 	if checkToken("Token", old.Token) != nil {

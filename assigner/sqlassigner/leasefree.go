@@ -23,10 +23,10 @@ func (l *leases) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.D
 		return err
 	}
 	statement := createRow + strings.Repeat(", "+rowValues, len(rows)-1)
-	if l.store.dialect.absent == "" { // unlike INSERT IGNORE, this hides no other errors
+	if !l.store.dialect.conflict { // unlike INSERT IGNORE, this hides no other errors
 		statement += " ON DUPLICATE KEY UPDATE VERSION = VERSION"
 	}
 	what := fmt.Sprintf("create %d rows of namespace %q in WORKER_LEASE", len(rows), l.namespace)
-	_, err := l.store.create(ctx, what, nil, statement, args...)
+	_, err := l.store.create(ctx, what, nil, rowKey, statement, args...)
 	return err
 }

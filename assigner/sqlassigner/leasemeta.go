@@ -149,8 +149,8 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 		if err := l.mayBegin(ctx, next); err != nil {
 			return false, err
 		}
-		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE_META WHERE NAMESPACE = ?", []any{l.namespace}}
-		return l.store.create(ctx, "create "+l.meta(), absent, "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
+		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE_META {key} WHERE NAMESPACE = ?", []any{l.namespace}}
+		return l.store.create(ctx, "create "+l.meta(), absent, "NAMESPACE", "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
 			", NAMESPACE, SWAPS) VALUES ("+strings.Repeat("?, ", len(values))+"1)", values...)
 	}
 	same := &query{1, "SELECT COUNT(*) FROM WORKER_LEASE_META WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?",

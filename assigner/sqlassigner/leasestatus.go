@@ -3,6 +3,7 @@ package sqlassigner
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strconv"
@@ -43,15 +44,23 @@ func (s *store) status(ctx context.Context, conn *sqlx.Conn, names []string) (st
 	return status, err
 }
 
-// mysqlIdentity sets the UUID of the Galera cluster, the server_uuid of MySQL or the server_id of
-// MariaDB. server_id does not change with a restore, but with a promotion: servers that replicate
-// from each other need different ones. The server_uid of MariaDB follows host and port, so a
-// restart in another container would change it.
+// mysqlIdentity sets the UUID of the Galera cluster, the server_uuid of MySQL, or the server_id of
+// MariaDB with the position up to which it has followed others. The server_uid of MariaDB follows
+// host and port, so a restart in another container would change it.
 func mysqlIdentity(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) error {
-	known, err := mysqlVariables(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN "+
-		"('server_id', 'server_uuid', 'wsrep_on', 'wsrep_sync_wait')")
-	if on, ok := known["wsrep_on"]; err != nil || !ok || !isOn(on) {
-		status.Identity = cmp.Or(known["server_uuid"], "server_id "+known["server_id"])
+	known, err := mysqlVariables(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN ('server_id', 'server_uuid', "+
+		"'gtid_slave_pos', 'wsrep_on', 'wsrep_sync_wait', 'tx_read_only', 'transaction_read_only')")
+	if err != nil {
+		return err
+	}
+	if isOn(cmp.Or(known["tx_read_only"], known["transaction_read_only"], "OFF")) {
+		return fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
+	}
+	if on, ok := known["wsrep_on"]; !ok || !isOn(on) {
+		status.Identity = known["server_uuid"]
+		if status.Identity == "" {
+			status.Identity, err = mariaDBIdentity(ctx, conn, known["server_id"], known["gtid_slave_pos"])
+		}
 		return err
 	}
 	// A node that lags would return a row from before an acknowledged write to another node.
@@ -65,6 +74,26 @@ func mysqlIdentity(ctx context.Context, conn *sqlx.Conn, status *assigner.Status
 			"the node has joined none: correct wsrep_provider and wsrep_cluster_address)", status.Identity))
 	}
 	return err
+}
+
+// mariaDBIdentity returns an identity that changes with a promotion, not with a restore. Servers
+// that replicate from each other need different values of server_id. The position distinguishes the
+// times at which a server is primary: when it is promoted again, it has followed another one
+// meanwhile. While a server still replicates, its position moves, and does not count.
+func mariaDBIdentity(ctx context.Context, conn *sqlx.Conn, serverID, followed string) (string, error) {
+	identity := "server_id " + serverID
+	if followed == "" {
+		return identity, nil
+	}
+	known, err := mysqlVariables(ctx, conn, "SHOW GLOBAL STATUS LIKE 'Slaves_running'")
+	if err != nil || known["Slaves_running"] != "0" {
+		return identity, err
+	}
+	const most = 64
+	if len(followed) > most { // it has a part for each domain
+		followed = fmt.Sprintf("%x", sha256.Sum256([]byte(followed)))
+	}
+	return identity + " after " + followed, nil
 }
 
 // needSync are the bits of wsrep_sync_wait for SELECT, for UPDATE and for INSERT.

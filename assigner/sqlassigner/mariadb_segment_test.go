@@ -13,7 +13,10 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-func TestSegmentsOnMariaDB(t *testing.T) { storetest.RunSegments(t, mariaDB(testserver.MariaDB(t))) }
+func TestSegmentsOnMariaDB(t *testing.T) {
+	t.Parallel()
+	storetest.RunSegments(t, mariaDB(testserver.MariaDB(t)))
+}
 
 func TestSegmentsOnUndurableMariaDBAreRefused(t *testing.T) {
 	s := testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit=2")

@@ -3,6 +3,7 @@ package sqlassigner_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -32,11 +33,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	if err := first.Release(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	var position string
-	if err := old.Get(&position, "SELECT @@gtid_binlog_pos"); err != nil {
-		t.Fatal(err)
-	}
-	storetest.Exec(t, standby, fmt.Sprintf("SELECT MASTER_GTID_WAIT('%s', 30)", position), "STOP SLAVE")
+	catchUp(t, standby, old)
 	lost := storetest.Assign(t, a).Grant()
 	primary.Kill9()
 
@@ -48,25 +45,73 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	storetest.Exec(t, standby, "RESET SLAVE ALL", "SET GLOBAL read_only = OFF")
 	_, err = b.Assign(t.Context(), assignertest.Domain())
 	held, ok := errors.AsType[*assigner.QuarantineError](err)
-	if !ok || held.WorkerID != lost.WorkerID || held.Reason != `the store is another server or another copy of its file, now "server_id 12" and before "server_id 11", and may have lost commits` {
+	if !ok || held.WorkerID != lost.WorkerID || held.Reason != `the store is another server or another copy of its file, now "server_id 12 after `+position(t, standby, "slave")+`" and before "server_id 11", and may have lost commits` {
 		t.Fatalf("Assign after the promotion: %v, want worker %d in quarantine, since the server is another one", err, lost.WorkerID)
 	}
 	if end := assignertest.Domain().Now() + int64(held.Remaining/time.Second); end <= lost.Limit {
 		t.Errorf("the quarantine ends at %d, and the lost claim had deltas up to %d", end, lost.Limit)
 	}
-	replica.Restart("--server-id=12")
-	if status, err := storetest.LeaseStore(standby).Status(t.Context()); status.Identity != "server_id 12" || err != nil {
-		t.Errorf("identity %q after a restart, want the same: %v", status.Identity, err)
+	before := storetest.Identity(t, standby)
+	replica.Restart("--server-id=12", "--log-bin")
+	if after := storetest.Identity(t, standby); after != before {
+		t.Errorf("identity %q after a restart, was %q", after, before)
 	}
+
+	// A server that is promoted again may lack commits of its successor.
+	primary.Restart()
+	changeMaster(t, old, replica)
+	if id := storetest.Identity(t, old); id != "server_id 11" {
+		t.Errorf("identity %q of a replica, whose position moves; want its server_id alone", id)
+	}
+	catchUp(t, old, standby)
+	held, ok = errors.AsType[*assigner.QuarantineError](func() error {
+		_, err := assigner.Leased(storetest.LeaseStore(old), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+		return err
+	}())
+	if want := "server_id 11 after " + position(t, old, "slave"); !ok || !strings.Contains(held.Reason, fmt.Sprintf("now %q", want)) {
+		t.Errorf("Assign after the second promotion: %+v, want a quarantine on %s", held, want)
+	}
+	storetest.Exec(t, old, "SET GLOBAL gtid_slave_pos = '"+strings.Join(domains(50), ",")+"'")
+	if id := storetest.Identity(t, old); !regexp.MustCompile("^server_id 11 after [0-9a-f]{64}$").MatchString(id) {
+		t.Errorf("identity %q with a long position, want a text that fits the column", id)
+	}
+}
+
+// domains returns positions in several domains of replication.
+func domains(n int) (positions []string) {
+	for i := range n {
+		positions = append(positions, fmt.Sprintf("%d-1-1", i+1))
+	}
+	return positions
+}
+
+// position returns the last transaction of a server's binary log, or the last that it received.
+func position(t *testing.T, db *sqlx.DB, of string) (gtid string) {
+	t.Helper()
+	if err := db.Get(&gtid, "SELECT @@gtid_"+of+"_pos"); err != nil || gtid == "" {
+		t.Fatalf("position %q: %v", gtid, err)
+	}
+	return gtid
+}
+
+// catchUp ends replication when the replica has all that the primary has written.
+func catchUp(t *testing.T, replica, primary *sqlx.DB) {
+	t.Helper()
+	storetest.Exec(t, replica, fmt.Sprintf("SELECT MASTER_GTID_WAIT('%s', 30)", position(t, primary, "binlog")), "STOP SLAVE")
+}
+
+func changeMaster(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
+	t.Helper()
+	_, port, _ := strings.Cut(primary.Addr(), ":")
+	storetest.Exec(t, db, "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT="+port+", MASTER_USER='root', MASTER_USE_GTID=slave_pos",
+		"START SLAVE")
 }
 
 // follow makes the server of db a replica. The primary refuses a replica with its own server_id, so
 // server_id is an identity.
 func follow(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
 	t.Helper()
-	_, port, _ := strings.Cut(primary.Addr(), ":")
-	storetest.Exec(t, db, "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT="+port+", MASTER_USER='root', MASTER_USE_GTID=slave_pos",
-		"START SLAVE")
+	changeMaster(t, db, primary)
 	const equalIDs = 1593
 	poll.Succeeds(t, "a replica refused for its server_id", func() error {
 		state := make(map[string]any)

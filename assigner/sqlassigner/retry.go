@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"time"
 )
 
@@ -20,20 +21,28 @@ func retry(ctx context.Context, attempt func() error, passes func(error) bool) (
 	var cause error
 	for tries = 1; ; tries++ {
 		err = attempt()
-		if ended := ctx.Err(); ended != nil && cause != nil && errors.Is(err, ended) {
-			err = cause // the last attempt only failed for lack of time
-		}
-		if err == nil || ctx.Err() != nil || !passes(err) {
-			return tries, err
+		if err == nil || ctx.Err() != nil || !passes(err) || !wait(ctx, rand.N(pause)) {
+			break
 		}
 		cause = err
-		timer := time.NewTimer(rand.N(pause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return tries, err
-		case <-timer.C:
-		}
 		pause = min(2*pause, longestPause)
+	}
+	// A dial may reach the deadline of ctx a moment before ctx ends.
+	late := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	if late && cause != nil && ctx.Err() != nil {
+		err = cause // the last attempt only failed for lack of time
+	}
+	return tries, err
+}
+
+// wait returns false when ctx ends before the pause.
+func wait(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,18 +67,26 @@ func TestRetryEndsWithTheContextAndKeepsTheCause(t *testing.T) {
 			t.Errorf("%d tries and %v, want about 125 and the cause", tries, err)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		calls := 0
-		tries, err := retry(ctx, func() error {
-			if calls++; calls == 1 {
-				return errPasses
+	for name, end := range map[string]func(cancel context.CancelFunc) error{
+		"after it": func(cancel context.CancelFunc) error { cancel(); return fmt.Errorf("driver: %w", context.Canceled) },
+		// The context ends while retry waits.
+		"just before": func(cancel context.CancelFunc) error {
+			time.AfterFunc(1, cancel)
+			return fmt.Errorf("%w: %w", errPasses, os.ErrDeadlineExceeded)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			calls := 0
+			tries, err := retry(ctx, func() error {
+				if calls++; calls == 1 {
+					return errPasses
+				}
+				return end(cancel)
+			}, passes)
+			if tries != 2 || err != errPasses {
+				t.Errorf("an attempt that ends %s: %d tries and %v, want 2 and the cause of the first", name, tries, err)
 			}
-			cancel()
-			return fmt.Errorf("driver: %w", ctx.Err())
-		}, passes)
-		if tries != 2 || err != errPasses {
-			t.Errorf("%d tries and %v, want 2 and the cause of the first", tries, err)
-		}
-	})
+		})
+	}
 }

@@ -143,7 +143,7 @@ func (t idSegment) advance(ctx context.Context, c *counters, conn *sqlx.Conn, na
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			_, err := conn.ExecContext(ctx, c.store.sql("INSERT INTO ID_SEGMENT (NAME, NEXT_ID, DELTA, REMAINDER) VALUES (?, 1, ?, ?)"+
-				c.store.dialect.absent), name, t.delta, t.remainder)
+				c.store.unlessKept("NAME")), name, t.delta, t.remainder)
 			if err != nil && !c.store.dialect.diagnose(err).exists {
 				return segment.Range{}, err
 			}

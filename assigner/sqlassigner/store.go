@@ -128,9 +128,19 @@ func (s *store) swap(ctx context.Context, what string, ready *query, statement s
 	return err == nil && changed == 1, err
 }
 
-// create is swap for a statement that inserts a row. It reports false when the row exists.
-func (s *store) create(ctx context.Context, what string, absent *query, statement string, args ...any) (bool, error) {
-	return s.swap(ctx, what, absent, statement+s.dialect.absent, args...)
+// create is swap for a statement that inserts a row with a primary key. It reports false when the
+// row exists. It returns an error for a table without the key, where several processes would
+// succeed: absent names the index of the key, and so does unlessKept.
+func (s *store) create(ctx context.Context, what string, absent *query, key, statement string, args ...any) (bool, error) {
+	return s.swap(ctx, what, absent, statement+s.unlessKept(key), args...)
+}
+
+// unlessKept makes an INSERT skip a row whose key exists, in the databases that can.
+func (s *store) unlessKept(key string) string {
+	if !s.dialect.conflict {
+		return ""
+	}
+	return " ON CONFLICT (" + key + ") DO NOTHING"
 }
 
 // A query counts rows; the caller expects the result rows.

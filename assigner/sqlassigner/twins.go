@@ -71,7 +71,7 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []string
 func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
 	const once = 10 * time.Second
 	now := time.Now().UnixNano()
-	if now-l.checked.Load() < int64(once) {
+	if age := now - l.checked.Load(); age >= 0 && age < int64(once) { // the clock may have been set back
 		return nil
 	}
 	if _, err := l.store.checkTables(ctx, conn, append(leaseTables(), "WORKER_NODE")); err != nil {

@@ -38,7 +38,7 @@ func rename(t *testing.T, from, to string) {
 func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
 	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
-	first := identity(t, db)
+	first := storetest.Identity(t, db)
 	if err := errors.Join(lease.Release(t.Context(), 0), db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -47,13 +47,13 @@ func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
 	copyFile(t, copied, path)
 	rename(t, path, moved)
 	again := open(t, durable(moved))
-	if got := identity(t, again); got != first || first == "" {
+	if got := storetest.Identity(t, again); got != first || first == "" {
 		t.Errorf("identity %q under another name, was %q", got, first)
 	}
 	storetest.Assign(t, assigner.Leased(storetest.LeaseStore(again), assigner.LeaseConfig{}))
 
 	other := open(t, durable(copied))
-	if got := identity(t, other); got == first || got == "" {
+	if got := storetest.Identity(t, other); got == first || got == "" {
 		t.Errorf("identity %q of a copy, the original has %q", got, first)
 	}
 	if _, err := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(other), assigner.LeaseConfig{}), time.Minute); !errors.Is(err, assigner.ErrQuarantined) {

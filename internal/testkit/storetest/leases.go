@@ -28,6 +28,7 @@ func RunLeases(t *testing.T, b Database) {
 		{"NamespacesOfAnotherSchemaAreNotListed", namespacesListed},
 		{"TwinsOfANamespaceAreNoticed", namespaceTwins},
 		{"MissingTableNamesTheRemedy", missingLeaseTable},
+		{"MissingKeyIsRefused", missingKey},
 		{"TextThatDoesNotFitIsRefused", unfitText},
 		{"AnotherSchemaIsRefused", anotherSchema},
 		{"ClaimsInALargeNamespaceReadFewRows", boundedClaims},
@@ -41,6 +42,16 @@ func RunLeases(t *testing.T, b Database) {
 // LeaseStore returns the store that the cases use.
 func LeaseStore(db *sqlx.DB) assigner.Store {
 	return sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
+}
+
+// Identity returns the identity of a server that takes writes.
+func Identity(t *testing.T, db *sqlx.DB) string {
+	t.Helper()
+	status, err := LeaseStore(db).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.Identity
 }
 
 func leased(db *sqlx.DB) assigner.Assigner {
@@ -101,6 +112,19 @@ func missingLeaseTable(t *testing.T, b Database) {
 		checkWithin(t, err, sqlassigner.ErrTableMissing, "sqlassigner.Apply, or with uidring schema ", strings.ToLower(table))
 		Apply(t, db)
 		Assign(t, leased(db))
+	}
+}
+
+// missingKey has tables as CREATE TABLE … AS SELECT leaves them. Without the key, two processes
+// that start at once would both create the row of a worker ID.
+func missingKey(t *testing.T, b Database) {
+	for _, table := range []string{"WORKER_LEASE", "WORKER_LEASE_META"} {
+		db, _ := b.Applied(t)
+		Exec(t, db, "CREATE TABLE COPIED AS SELECT * FROM "+table, "DROP TABLE "+table, "ALTER TABLE COPIED RENAME TO "+table)
+		l, err := leased(db).Assign(t.Context(), assignertest.Domain())
+		if err == nil || !strings.Contains(err.Error(), "lacks its primary key") {
+			t.Errorf("Assign with %s without its key: %v, %v; want an error that says so", table, l, err)
+		}
 	}
 }
 

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,38 @@ func users() map[string]func(*sqlx.DB) assigner.Assigner {
 		"undurable Disposable": func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Disposable(db, undurable) },
 		"undurable Sticky":     func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Sticky(db, "orders", undurable) },
 		"undurable Leased":     func(db *sqlx.DB) assigner.Assigner { return assigner.Leased(LeaseStore(db), leases) },
+	}
+}
+
+// A Denial is a handle that no assigner gets a worker ID over: the error is Is, and its text has
+// Says.
+type Denial struct {
+	DSN  string
+	Is   error
+	Says string
+}
+
+// Denied checks the errors of Disposable, Sticky and Leased on handles whose DSNs have a password
+// with hunter2 in it.
+func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials []Denial) {
+	t.Helper()
+	for _, d := range denials {
+		db := open(t, d.DSN)
+		passes := errors.Is(d.Is, sqlassigner.ErrUnreachable) || errors.Is(d.Is, assigner.ErrStoreNotDurable)
+		timeout := time.Minute
+		if passes {
+			timeout = 2 * time.Second
+		}
+		for name, use := range map[string]func(*sqlx.DB) assigner.Assigner{"Disposable": disposable, "Sticky": sticky, "Leased": leasedBeside} {
+			_, err := TryAssign(t, use(db), timeout)
+			checkWithin(t, err, d.Is, d.Says)
+			if text := fmt.Sprint(err); strings.Contains(text, "hunter2") {
+				t.Errorf("%s: the error has the password: %s", name, text)
+			}
+			if errors.Is(err, context.DeadlineExceeded) != passes {
+				t.Errorf("%s of %s: %v; want it to be tried again: %v", name, d.Says, err, passes)
+			}
+		}
 	}
 }
 

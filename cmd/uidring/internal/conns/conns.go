@@ -82,11 +82,14 @@ type conn struct {
 
 // Limit returns a listener whose connections belong to the Set. Accept waits while the Set is full
 // and all connections have requests under way.
-func (s *Set) Limit(l net.Listener) net.Listener { return &listener{l, s} }
+func (s *Set) Limit(l net.Listener) net.Listener {
+	return &listener{l, s, sync.OnceValue(l.Close)}
+}
 
 type listener struct {
 	net.Listener
-	set *Set
+	set   *Set
+	close func() error // once: http.Server.Shutdown closes it again, and returns the error
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -102,7 +105,7 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 func (l *listener) Close() error {
-	err := l.Listener.Close()
+	err := l.close()
 	l.set.mu.Lock()
 	defer l.set.mu.Unlock()
 	l.set.ended = true

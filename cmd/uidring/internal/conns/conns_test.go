@@ -2,7 +2,6 @@ package conns
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 )
 
 // A site is an HTTP server with a Set. Its path /hold answers once release is closed; the others
@@ -25,35 +25,17 @@ import (
 type site struct {
 	*Set
 	address string
-	log     *syncBuffer
+	log     recorder.Recorder
 	release chan struct{}
 	held    sync.WaitGroup // requests for /hold that have arrived
-}
-
-// A syncBuffer is a buffer for several goroutines.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) count(text string) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return strings.Count(b.b.String(), text)
 }
 
 // newSite serves until the test ends. remote, if it is not nil, returns the address of the n-th
 // client.
 func newSite(t *testing.T, cfg Config, remote func(n int) net.Addr) *site {
 	t.Helper()
-	s := &site{log: new(syncBuffer), release: make(chan struct{})}
-	cfg.Logger = slog.New(slog.NewTextHandler(s.log, nil))
+	s := &site{release: make(chan struct{})}
+	cfg.Logger = s.log.Logger()
 	s.Set = New(cfg)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -206,8 +188,8 @@ uidring_connections_limit %d
 // More clients than there are places keep their connections without a request. The longest idle
 // ones make room, one for each newcomer, and no newcomer waits.
 func TestLongestIdleConnectionsMakeRoom(t *testing.T) {
-	const most, clients = 1024, 1500
-	const kept = most - mostReserved
+	const most, clients = 128, 200
+	const kept = most - most/8
 	s := newSite(t, Config{Max: most}, nil)
 	var all []*client
 	for i := range clients {
@@ -224,7 +206,7 @@ func TestLongestIdleConnectionsMakeRoom(t *testing.T) {
 	for _, c := range all[clients-kept:] {
 		c.ask(t, "false")
 	}
-	if n := s.log.count("connections are at their limit"); n != 1 {
+	if n := strings.Count(fmt.Sprint(s.log.Read()), "connections are at their limit"); n != 1 {
 		t.Errorf("%d records, want 1", n)
 	}
 	s.wantMetrics(t, 0, kept, most, clients-kept, 0)
@@ -253,7 +235,7 @@ func TestReservedPlaces(t *testing.T) {
 			t.Errorf("a request under way: %v", err)
 		}
 	}
-	if n := s.log.count("connections are at their limit"); n != 1 {
+	if n := strings.Count(fmt.Sprint(s.log.Read()), "connections are at their limit"); n != 1 {
 		t.Errorf("%d records, want 1", n)
 	}
 }
@@ -305,7 +287,7 @@ func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
 				closed, records = clients-tt.limit, 1
 			}
 			s.wantMetrics(t, 0, clients-closed, 1000, 0, closed)
-			if n := s.log.count("connections of one address are at their limit"); n != records {
+			if n := strings.Count(fmt.Sprint(s.log.Read()), "connections of one address are at their limit"); n != records {
 				t.Errorf("%d records, want %d", n, records)
 			}
 		})
@@ -342,6 +324,20 @@ func TestBusyAddressIsRefused(t *testing.T) {
 	s.dial(t).ask(t, "false") // of another address
 	s.wantMetrics(t, 10, 1, 1000, 0, 1)
 	close(s.release)
+}
+
+// http.Server.Shutdown closes the listener again, and returns the error of that.
+func TestListenerMayBeClosedTwice(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = New(Config{Max: 1, Logger: slog.New(slog.DiscardHandler)}).Limit(l)
+	for range 2 {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // The end waits for the first request of young connections alone.

@@ -24,9 +24,8 @@ func (s *Set) EndNew(ctx context.Context) {
 	}
 }
 
-// noneNew closes the connections without a first request that are older than
-// Config.FirstRequest, and reports
-// whether no others are left.
+// noneNew closes the connections without a first request that are older than Config.FirstRequest,
+// and reports whether no others are left.
 func (s *Set) noneNew() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,19 +21,8 @@ import (
 // The first steps of a new user: start serve without settings, draw IDs, parse one, scrape the
 // metrics, open the page, kill the process, start it again.
 func TestServeAlone(t *testing.T) {
-	home := testserver.DiskFolder(t)
-	command := func() *exec.Cmd {
-		cmd := exec.Command(os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--log-format=json")
-		cmd.Env = []string{"HOME=" + home}
-		return cmd
-	}
+	h := newHost(t)
 	client, all := clients(t, nil)["HTTP/1.1"], new(idset.Set)
-	begin := func() *child {
-		t.Helper()
-		c := launch(t, command())
-		c.ready()
-		return c
-	}
 	draw := func(c *child, n int) []int64 {
 		t.Helper()
 		ids, err := fetch(t.Context(), client, c.url(), n)
@@ -43,8 +32,8 @@ func TestServeAlone(t *testing.T) {
 		all.Once(t, ids...)
 		return ids
 	}
-	first := begin()
-	checkPrivate(t, filepath.Join(home, ".local", "share", "uidring"))
+	first := h.serve()
+	checkPrivate(t, h.data)
 	id := draw(first, 1)[0]
 	draw(first, 10_000)
 	checkParsed(t, client, first, id)
@@ -60,13 +49,13 @@ func TestServeAlone(t *testing.T) {
 		t.Errorf("the window lasts %.0f s, want about 300", lasts)
 	}
 	first.Kill()
-	second := begin()
+	second := h.serve()
 	draw(second, 20_000)
 	if second.worker() == first.worker() {
 		t.Errorf("worker %d again, right after a kill", second.worker())
 	}
 	second.terminate()
-	third := begin()
+	third := h.serve()
 	draw(third, 20_000)
 	if third.worker() != second.worker() {
 		t.Errorf("worker %d, want %d, which was given back", third.worker(), second.worker())

@@ -12,10 +12,10 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
-// newTokens returns the tokens of a file.
-func newTokens(file string) *watchedFile[httpapi.Tokens] {
+// newTokens returns the tokens of a file, which a setting names.
+func newTokens(setting, file string) *watchedFile[httpapi.Tokens] {
 	return &watchedFile[httpapi.Tokens]{
-		name:   "tokens",
+		name:   setting,
 		files:  []string{file},
 		secret: file,
 		parse:  func(contents [][]byte) (httpapi.Tokens, error) { return httpapi.ParseTokens(contents[0]) },

@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -15,42 +16,46 @@ import (
 // More clients than the server has places each keep a connection open after a request without a
 // token. Probes, scrapes and other clients are answered all the same.
 func TestIdleConnectionsDoNotStarveTheService(t *testing.T) {
-	const most, idle = 2048, 3000
-	c := serve(t, "--data="+testserver.DiskFolder(t), fmt.Sprint("--max-connections=", most))
-	var all []net.Conn
-	keep := func() (status int, err error) {
-		conn := dial(t, c.address)
-		all = append(all, conn)
-		fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			return 0, err
-		}
-		_, err = io.Copy(io.Discard, answer.Body)
-		return answer.StatusCode, err
-	}
-	for i := range idle {
-		if status, err := keep(); status != http.StatusOK || err != nil {
-			t.Fatalf("connection %d: status %d, %v", i, status, err)
-		}
-	}
-	for _, path := range []string{"/healthz", "/readyz", "/v1/id", "/metrics"} {
-		client := clients(t, nil)["HTTP/1.1"] // with a new connection
-		status, body, err := get(client, c.url()+path)
-		if status != http.StatusOK {
-			t.Errorf("%s: status %d, %v", path, status, err)
-		}
-		if path != "/metrics" {
-			continue
-		}
-		for _, want := range []string{"uidring_connections_limit 2048\n", `uidring_connections_closed_total{reason="limit"} 1`} { // more than 999
-			if !strings.Contains(body, want) {
-				t.Errorf("no %s in the metrics", want)
+	for shell, tt := range map[string]struct{ setting, places, idle int }{
+		"true":          {2048, 2048, 3000},
+		"ulimit -n 512": {4096, 448, 700},
+	} {
+		t.Run(shell, func(t *testing.T) {
+			c := launch(t, exec.Command("sh", "-c", shell+` && exec "$@"`, "sh", os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0",
+				"--log-format=json", "--data="+testserver.DiskFolder(t), fmt.Sprint("--max-connections=", tt.setting)))
+			c.ready()
+			for i := range tt.idle {
+				conn := dial(t, c.address)
+				fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+				answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil || answer.StatusCode != http.StatusOK {
+					t.Fatalf("connection %d: %v, %v", i, answer, err)
+				}
+				if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
+			for _, path := range []string{"/healthz", "/readyz", "/v1/id", "/metrics"} {
+				status, _, err := get(clients(t, nil)["HTTP/1.1"], c.url()+path) // a new connection
+				if status != http.StatusOK {
+					t.Errorf("%s: status %d, %v", path, status, err)
+				}
+			}
+			closed := c.metric(`uidring_connections_closed_total{reason="limit"}`)
+			if limit := c.metric("uidring_connections_limit"); int(limit) != tt.places || int(closed) < tt.idle-tt.places {
+				t.Errorf("%.0f of %.0f connections were closed, want %d and more of %d", closed, limit, tt.idle-tt.places, tt.places)
+			}
+			if n := strings.Count(c.log.String(), "connections are at their limit"); n != 1 {
+				t.Errorf("%d records of the limit, want 1\n%s", n, c.log)
+			}
+			lowered := c.log.find("max-connections is lowered: the process may not open enough files")
+			if (lowered != nil) != (tt.places < tt.setting) {
+				t.Errorf("logged %v", lowered)
+			}
+			c.terminate()
+			if record := c.log.find("requests were cut off"); record != nil {
+				t.Errorf("logged %v", record)
+			}
+		})
 	}
-	if n := strings.Count(c.log.String(), "connections are at their limit"); n != 1 {
-		t.Errorf("%d records of the limit, want 1\n%s", n, c.log)
-	}
-	c.terminate()
 }

@@ -38,6 +38,7 @@ type Service struct {
 	tokens      *watchedFile[httpapi.Tokens]  // nil: clients need no token
 	leases      leases                        // the namespaces of Config.Leases
 	leaseTokens *watchedFile[httpapi.Tokens]  // nil: clients for leases need no token
+	files       []fileInUse                   // the certificate and the tokens
 	redis       *respapi.Server               // nil: it is off
 	readiness   readiness
 	conns       *conns.Set
@@ -50,22 +51,24 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
 	s.cfg.Lease.Window = cfg.window()
-	s.conns = conns.New(conns.Config{Max: cfg.MaxConnections, PerAddress: cfg.perAddress(), FirstRequest: cfg.firstRequest, Logger: s.logger})
+	s.limitConnections()
+	s.conns = conns.New(conns.Config{Max: s.cfg.MaxConnections, PerAddress: s.cfg.perAddress(), FirstRequest: cfg.firstRequest, Logger: s.logger})
+	load := func(f fileInUse) {
+		err = errors.Join(err, f.load())
+		f.checkSecret(s.logger)
+		s.files = append(s.files, f)
+	}
 	if cfg.CertFile != "" && cfg.KeyFile != "" {
 		s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
-		err = errors.Join(err, s.certificate.load())
-		s.certificate.checkSecret(s.logger)
+		load(s.certificate)
 	}
 	if cfg.TokenFile != "" {
-		s.tokens = newTokens(cfg.TokenFile)
-		err = errors.Join(err, s.tokens.load())
-		s.tokens.checkSecret(s.logger)
+		s.tokens = newTokens("tokens", cfg.TokenFile)
+		load(s.tokens)
 	}
 	if cfg.LeaseTokenFile != "" {
-		s.leaseTokens = newTokens(cfg.LeaseTokenFile)
-		s.leaseTokens.name = "lease-tokens"
-		err = errors.Join(err, s.leaseTokens.load())
-		s.leaseTokens.checkSecret(s.logger)
+		s.leaseTokens = newTokens("lease-tokens", cfg.LeaseTokenFile)
+		load(s.leaseTokens)
 	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)
@@ -105,46 +108,24 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	s.logger.Info("listening", "address", l.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
 
-	if s.certificate != nil {
-		s.certificate.logStart(s.logger)
-	}
-	if s.tokens != nil {
-		s.tokens.logStart(s.logger)
-	}
-	if s.leaseTokens != nil {
-		s.leaseTokens.logStart(s.logger)
+	var paths []string
+	for _, f := range s.files {
+		f.logStart(s.logger)
+		paths = append(paths, f.paths()...)
 	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
-	w := newWatch(s.files(), s.reload, s.logger)
+	w := newWatch(paths, s.reload, s.logger)
 	group.Go(func() { w.run(background) })
 	return s.serve(ctx, l, endRedis)
 }
 
-// files returns the files that may change while the process runs.
-func (s *Service) files() (files []string) {
-	if s.certificate != nil {
-		files = append(files, s.certificate.files...)
-	}
-	for _, tokens := range []*watchedFile[httpapi.Tokens]{s.tokens, s.leaseTokens} {
-		if tokens != nil {
-			files = append(files, tokens.files...)
-		}
-	}
-	return files
-}
-
 // reload reads the files again.
 func (s *Service) reload(asked bool) {
-	if s.certificate != nil {
-		s.certificate.refresh(asked, s.logger)
-	}
-	for _, tokens := range []*watchedFile[httpapi.Tokens]{s.tokens, s.leaseTokens} {
-		if tokens != nil {
-			tokens.refresh(asked, s.logger)
-		}
+	for _, f := range s.files {
+		f.refresh(asked, s.logger)
 	}
 }
 

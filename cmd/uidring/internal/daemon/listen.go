@@ -63,6 +63,16 @@ func (cfg *Config) perAddress() int {
 	return cfg.MaxPerAddress
 }
 
+// limitConnections lowers MaxConnections below the limit on open files of the process: without a
+// free one the service could neither accept probes nor connect to its store.
+func (s *Service) limitConnections() {
+	files := openFiles()
+	if most := max(files-max(files/8, 64), 1); most < s.cfg.MaxConnections {
+		s.logger.Warn("max-connections is lowered: the process may not open enough files", "setting", s.cfg.MaxConnections, "used", most, "open_files", files)
+		s.cfg.MaxConnections = most
+	}
+}
+
 // listen opens the socket.
 func (cfg *Config) listen(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -211,45 +210,6 @@ func TestHeaderIsBounded(t *testing.T) {
 	}
 }
 
-// The bounds of requests are not for event streams, which move them on.
-func TestStreamOutlivesTheBoundsOfRequests(t *testing.T) {
-	const bound = 100 * time.Millisecond
-	const events = 10
-	stream := func(w http.ResponseWriter, r *http.Request) {
-		conn := http.NewResponseController(w)
-		if err := conn.SetReadDeadline(time.Time{}); err != nil {
-			t.Error(err)
-		}
-		for range events {
-			if err := conn.SetWriteDeadline(time.Now().Add(10 * bound)); err != nil {
-				t.Error(err)
-			}
-			fmt.Fprintln(w, "event")
-			if err := conn.Flush(); err != nil {
-				t.Error(err)
-			}
-			select {
-			case <-time.After(bound / 2):
-			case <-r.Context().Done():
-				t.Error(context.Cause(r.Context()))
-				return
-			}
-		}
-	}
-	address := listening(t, 10, stream, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = bound, bound })
-	for name, client := range clients(t, nil) {
-		answer, err := client.Get("http://" + address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(answer.Body)
-		_ = answer.Body.Close()
-		if n := strings.Count(string(body), "event\n"); err != nil || n != events {
-			t.Errorf("%s: %d events of %d, then %v", name, n, events, err)
-		}
-	}
-}
-
 // clients are one for HTTP/1.1 and one for HTTP/2.
 func clients(t *testing.T, trust *tls.Config) map[string]*http.Client {
 	t.Helper()
@@ -269,20 +229,6 @@ func clients(t *testing.T, trust *tls.Config) map[string]*http.Client {
 		all[version] = &http.Client{Transport: transport, Timeout: patience}
 	}
 	return all
-}
-
-func TestBothVersionsOfHTTPAreSpokenInPlainText(t *testing.T) {
-	address := listening(t, 10, ok, nil)
-	for version, client := range clients(t, nil) {
-		answer, err := client.Get("http://" + address)
-		if err != nil {
-			t.Fatalf("%s: %v", version, err)
-		}
-		_ = answer.Body.Close()
-		if answer.Proto != version {
-			t.Errorf("asked in %s, answered in %s", version, answer.Proto)
-		}
-	}
 }
 
 // Mistakes of clients would fill the log, but errors that concern the operator must be in it.

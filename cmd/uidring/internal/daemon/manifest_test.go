@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"net/http"
 	"os"
 	"os/exec"
@@ -71,9 +69,7 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 	c := launch(t, exec.Command("env", append(args, "--listen=127.0.0.1:0")...))
 	c.ready()
 
-	trust := x509.NewCertPool()
-	trust.AppendCertsFromPEM([]byte(cert))
-	client := clients(t, &tls.Config{RootCAs: trust})["HTTP/1.1"]
+	client := clients(t, trusting(cert))["HTTP/1.1"]
 	for path, want := range map[string]int{
 		container.Live.Get.Path:  http.StatusOK,
 		container.Ready.Get.Path: http.StatusOK,

@@ -13,23 +13,34 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-// A host has the folders of a user, where serve keeps its data, and a copy of an earlier state.
+// A host has a folder in which serve keeps its data, and the environment that leads there.
 type host struct {
 	t    *testing.T
 	home string
+	data string
+	env  string
 }
 
-func newHost(t *testing.T) host { return host{t, testserver.DiskFolder(t)} }
+// newHost is the host of a user.
+func newHost(t *testing.T) host {
+	home := testserver.DiskFolder(t)
+	return host{t, home, filepath.Join(home, ".local", "share", "uidring"), "HOME=" + home}
+}
 
-func (h host) data() string { return filepath.Join(h.home, ".local", "share", "uidring") }
+// newUnit is a host on which systemd runs serve, with folders for data and for the list of stores.
+func newUnit(t *testing.T) host {
+	dir := testserver.DiskFolder(t)
+	data := filepath.Join(dir, "data")
+	return host{t, dir, data, "STATE_DIRECTORY=" + data + ":" + filepath.Join(dir, "known")}
+}
 
-func (h host) file() string { return filepath.Join(h.data(), "uidring.db") }
+func (h host) file() string { return filepath.Join(h.data, "uidring.db") }
 
 // launch starts uidring serve with its default settings and more arguments.
 func (h host) launch(args ...string) *child {
 	h.t.Helper()
 	cmd := exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, args...)...)
-	cmd.Env = []string{"HOME=" + h.home}
+	cmd.Env = []string{h.env}
 	return launch(h.t, cmd)
 }
 
@@ -86,18 +97,21 @@ const newStoreMessage = "new store: a server with another store gives out the sa
 
 // serve does not replace a lost or moved store with a new one, which would begin at worker ID 0.
 func TestStoreThatIsGoneIsNotReplaced(t *testing.T) {
+	remove := func(h host) error { return os.RemoveAll(h.data) }
 	for name, tt := range map[string]struct {
+		host func(t *testing.T) host
 		lose func(h host) error
 		want string
 	}{
-		"deleted":                {func(h host) error { return os.RemoveAll(h.data()) }, "is gone or empty"},
-		"moved":                  {func(h host) error { return os.Rename(h.data(), h.data()+"-moved") }, "is gone or empty"},
-		"emptied":                {func(h host) error { return os.Truncate(h.file(), 0) }, "is gone or empty"},
-		"replaced by a new file": {anotherStore, "was replaced: its ID is "},
+		"deleted":                {newHost, remove, "is gone or empty"},
+		"deleted, of a unit":     {newUnit, remove, "is gone or empty"},
+		"moved":                  {newHost, func(h host) error { return os.Rename(h.data, h.data+"-moved") }, "is gone or empty"},
+		"emptied":                {newHost, func(h host) error { return os.Truncate(h.file(), 0) }, "is gone or empty"},
+		"replaced by a new file": {newHost, anotherStore, "was replaced: its ID is "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t)
+			h := tt.host(t)
 			h.serve().terminate()
 			h.must(tt.lose(h))
 			h.refused(nil, tt.want, h.file(), "new-store")
@@ -137,8 +151,15 @@ func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
 	h := newHost(t)
 	h.serve().terminate()
 	moved, copied := filepath.Join(h.home, "moved"), filepath.Join(h.home, "copied")
-	h.must(os.Rename(h.data(), moved))
-	h.serve("--data=" + moved).terminate()
+	h.must(os.Rename(h.data, moved))
+	for _, first := range []bool{true, false} {
+		c := h.serve("--data=" + moved)
+		record := c.log.find("store was moved")
+		if (record != nil) != first || first && (record["from"] != h.file() || record["to"] != filepath.Join(moved, filepath.Base(h.file()))) {
+			t.Errorf("record %v, want one at the first start", record)
+		}
+		c.terminate()
+	}
 	h.must(os.CopyFS(copied, os.DirFS(moved)))
 	h.refused([]string{"--data=" + copied}, copied, "is a copy of "+moved, "delete it if the copy takes its place")
 	h.refused([]string{"--data=" + copied, "--new-store"}, "is a copy of "+moved)
@@ -157,56 +178,18 @@ func TestServerForOtherHostsMakesNoStoreUnasked(t *testing.T) {
 	reachable := []string{"--listen=0.0.0.0:0", "--insecure"}
 	h.refused(reachable, "listen 0.0.0.0:0 can be reached from other hosts", "set store", "new-store")
 	h.refused(append(reachable, "--store=file://"+testserver.DiskFolder(t)), "can be reached from other hosts")
-	if _, err := os.Stat(h.data()); err == nil {
+	if _, err := os.Stat(h.data); err == nil {
 		t.Error("the data folder was made")
 	}
 	h.serve(append(reachable, "--new-store")...).terminate()
 	h.serve(reachable...).terminate()
 }
 
-// systemd creates two folders. The list in the second shows that the first was lost.
-func TestStoreOfAUnitThatIsGoneIsNotReplaced(t *testing.T) {
-	dir := testserver.DiskFolder(t)
-	data, known := filepath.Join(dir, "data"), filepath.Join(dir, "known")
-	start := func() *child {
-		cmd := exec.Command(os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--log-format=json")
-		cmd.Env = []string{"STATE_DIRECTORY=" + data + ":" + known}
-		return launch(t, cmd)
-	}
-	c := start()
-	c.ready()
-	c.terminate()
-	if err := os.RemoveAll(data); err != nil {
-		t.Fatal(err)
-	}
-	c = start()
-	c.wait()
-	if code := c.Cmd.ProcessState.ExitCode(); code != 2 {
-		t.Errorf("exit code %d, want 2\n%s", code, c.log)
-	}
-}
-
-// A store that moves between two runs is the same store.
-func TestStoreThatMovesBetweenRunsIsLogged(t *testing.T) {
-	h := newHost(t)
-	h.serve().terminate()
-	from, to := h.file(), filepath.Join(h.data()+"-moved", filepath.Base(h.file()))
-	h.must(os.Rename(h.data(), filepath.Dir(to)))
-	c := h.serve("--data=" + filepath.Dir(to))
-	if record := c.log.find("store was moved"); record == nil || record["from"] != from || record["to"] != to {
-		t.Errorf("record %v, want from %s to %s", record, from, to)
-	}
-	c.terminate()
-	if c = h.serve("--data=" + filepath.Dir(to)); c.log.find("store was moved") != nil {
-		t.Error("the store was not moved again")
-	}
-}
-
 // The store is renewed in a file that has another name or none, and would be lost with the process.
 func TestStoreThatMovesUnderAServerIsReported(t *testing.T) {
 	h := newHost(t)
 	c := h.serve("--window=1s")
-	h.must(os.Rename(h.data(), h.data()+"-moved"))
+	h.must(os.Rename(h.data, h.data+"-moved"))
 	const failed = "worker ID: call to the store failed"
 	poll.Until(t, "a failed call", func() bool { return c.log.find(failed) != nil || c.hasEnded() })
 	if text := fmt.Sprint(c.log.find(failed)["error"]); !strings.Contains(text, "the file "+h.file()+" was moved, replaced or deleted while it was open") {

@@ -1,10 +1,7 @@
 package daemon
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -32,25 +29,13 @@ func scraped(t *testing.T) string {
 	write(t, cfg.KeyFile, key)
 	write(t, cfg.TokenFile, "alice "+token)
 	r := ready(t, cfg, log)
-	trust := x509.NewCertPool()
-	trust.AppendCertsFromPEM([]byte(cert))
-	client := clients(t, &tls.Config{RootCAs: trust})["HTTP/1.1"]
+	client := clients(t, trusting(cert))["HTTP/1.1"]
 	ask := func(token, path string, want int) string {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+r.address+path, nil)
-		if err != nil {
-			t.Fatal(err)
+		status, body, err := getAs(client, token, "https://"+r.address+path)
+		if status != want {
+			t.Fatalf("%s: %d, %v", path, status, err)
 		}
-		request.Header.Set("Authorization", "Bearer "+token)
-		answer, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		body, err := io.ReadAll(answer.Body)
-		if err != nil || answer.StatusCode != want {
-			t.Fatalf("%s: %s, %v", path, answer.Status, err)
-		}
-		return string(body)
+		return body
 	}
 	ask("another-0123456789", "/v1/id", http.StatusUnauthorized)
 	ask(token, "/v1/id", http.StatusOK)

@@ -2,10 +2,7 @@ package daemon
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"net"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -31,18 +28,12 @@ func redisClient(t *testing.T, log *logbook, options redis.Options) *redis.Clien
 }
 
 func TestRedisProtocolHasTheTLSAndTokensOfTheService(t *testing.T) {
-	dir := t.TempDir()
 	cfg, log := testConfig(t)
-	cert, key := pemPair(t, 1, time.Now().Add(time.Hour))
-	cfg.CertFile, cfg.KeyFile, cfg.TokenFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "tokens")
+	config := encrypt(t, &cfg)
+	cfg.TokenFile = filepath.Join(t.TempDir(), "tokens")
 	cfg.RedisListen, cfg.Segments, cfg.MaxBatch = "127.0.0.1:0", []string{"orders"}, 100
-	write(t, cfg.CertFile, cert)
-	write(t, cfg.KeyFile, key)
 	write(t, cfg.TokenFile, "shop 0123456789abcdef")
 	r := ready(t, cfg, log)
-	trust := x509.NewCertPool()
-	trust.AppendCertsFromPEM([]byte(cert))
-	config := &tls.Config{RootCAs: trust}
 	good := redisClient(t, log, redis.Options{TLSConfig: config, Username: "shop", Password: "0123456789abcdef"})
 	if ids, err := good.Do(t.Context(), "UID.NEXT", 100).Int64Slice(); len(ids) != 100 || err != nil {
 		t.Errorf("%d IDs, %v", len(ids), err)
@@ -60,9 +51,7 @@ func TestRedisProtocolHasTheTLSAndTokensOfTheService(t *testing.T) {
 			t.Errorf("%s: an ID", name)
 		}
 	}
-	client := clients(t, config)["HTTP/1.1"]
-	client.Transport = withToken{client.Transport, "0123456789abcdef"}
-	_, metrics, err := get(client, "https://"+r.address+"/metrics")
+	_, metrics, err := getAs(clients(t, config)["HTTP/1.1"], "0123456789abcdef", "https://"+r.address+"/metrics")
 	for _, want := range []string{
 		`uidring_redis_commands_total{code="ok",command="uid.next"} 1`, `uidring_redis_commands_total{code="bad-request",command="uid.next"} 1`,
 		`uidring_redis_command_duration_seconds_count{command="uid.next"} `, "uidring_redis_connections ",
@@ -169,16 +158,4 @@ func TestMistakesInRedisListenAreReported(t *testing.T) {
 			t.Errorf("redis-listen %s: %v, want %q", address, err, want)
 		}
 	}
-}
-
-// withToken adds a token to requests.
-type withToken struct {
-	http.RoundTripper
-	token string
-}
-
-func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+w.token)
-	return w.RoundTripper.RoundTrip(r)
 }

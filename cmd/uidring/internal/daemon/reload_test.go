@@ -50,6 +50,24 @@ func pemPair(t *testing.T, serial int64, end time.Time) (cert, key string) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
 }
 
+// trusting is a configuration of clients that trust certificates.
+func trusting(certs string) *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM([]byte(certs))
+	return &tls.Config{RootCAs: pool}
+}
+
+// encrypt gives a service a certificate, and returns the configuration of its clients.
+func encrypt(t *testing.T, cfg *Config) *tls.Config {
+	t.Helper()
+	dir := t.TempDir()
+	cert, key := pemPair(t, 1, time.Now().Add(time.Hour))
+	cfg.CertFile, cfg.KeyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	write(t, cfg.CertFile, cert)
+	write(t, cfg.KeyFile, key)
+	return trusting(cert)
+}
+
 // replace puts a file in the place of another at once.
 func replace(t *testing.T, path, text string) {
 	t.Helper()
@@ -95,11 +113,10 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 	write(t, cfg.KeyFile, key1)
 	r := ready(t, cfg, log)
 
-	trust := x509.NewCertPool()
-	trust.AppendCertsFromPEM([]byte(cert1 + cert2 + expired))
+	trust := trusting(cert1 + cert2 + expired)
 	var serial atomic.Int64
 	handshake := func() error {
-		conn, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: trust})
+		conn, err := tls.Dial("tcp", r.address, trust)
 		if err != nil {
 			return err
 		}
@@ -110,7 +127,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 		t.Errorf("page %v", page)
 	}
 	endHandshakes := load(t, handshake)
-	kept := clients(t, &tls.Config{RootCAs: trust})
+	kept := clients(t, trust)
 	var endRequests []func() int64
 	for version, client := range kept {
 		endRequests = append(endRequests, load(t, func() error {
@@ -159,8 +176,6 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 }
 
 func TestOldVersionsOfTLSAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	cert, key := pemPair(t, 1, time.Now().Add(time.Hour))
 	for _, tt := range []struct {
 		lowest, client uint16
 		ok             bool
@@ -172,13 +187,9 @@ func TestOldVersionsOfTLSAreRefused(t *testing.T) {
 	} {
 		cfg, log := testConfig(t)
 		cfg.MinTLS = tt.lowest
-		cfg.CertFile, cfg.KeyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-		write(t, cfg.CertFile, cert)
-		write(t, cfg.KeyFile, key)
-		r := ready(t, cfg, log)
-		trust := x509.NewCertPool()
-		trust.AppendCertsFromPEM([]byte(cert))
-		conn, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS10, MaxVersion: tt.client})
+		config := encrypt(t, &cfg)
+		config.MinVersion, config.MaxVersion = tls.VersionTLS10, tt.client
+		conn, err := tls.Dial("tcp", ready(t, cfg, log).address, config)
 		if (err == nil) != tt.ok {
 			t.Errorf("server from %s, client up to %s: %v", tls.VersionName(tt.lowest), tls.VersionName(tt.client), err)
 		}
@@ -190,21 +201,17 @@ func TestOldVersionsOfTLSAreRefused(t *testing.T) {
 
 // Suites with CBC have a history of padding oracles.
 func TestCipherSuitesOfTLS12(t *testing.T) {
-	dir := t.TempDir()
-	cert, key := pemPair(t, 1, time.Now().Add(time.Hour))
 	cfg, log := testConfig(t)
-	cfg.CertFile, cfg.KeyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	write(t, cfg.CertFile, cert)
-	write(t, cfg.KeyFile, key)
+	config := encrypt(t, &cfg)
+	config.MaxVersion = tls.VersionTLS12
 	r := ready(t, cfg, log)
-	trust := x509.NewCertPool()
-	trust.AppendCertsFromPEM([]byte(cert))
 	agreed := 0
 	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
 		if !strings.Contains(suite.Name, "ECDHE_ECDSA") { // the key of the certificate
 			continue
 		}
-		conn, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: trust, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}})
+		config.CipherSuites = []uint16{suite.ID}
+		conn, err := tls.Dial("tcp", r.address, config)
 		if safe := strings.Contains(suite.Name, "GCM") || strings.Contains(suite.Name, "CHACHA20"); (err == nil) != safe {
 			t.Errorf("%s: %v, want agreed: %v", suite.Name, err, safe)
 		}
@@ -226,19 +233,11 @@ func TestTokensAreReplacedUnderLoad(t *testing.T) {
 	r := ready(t, cfg, log)
 	client := clients(t, nil)["HTTP/1.1"]
 	status := func(token string) int {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.address+"/v1/id", nil)
+		code, _, err := getAs(client, token, "http://"+r.address+"/v1/id")
 		if err != nil {
 			t.Error(err)
-			return 0
 		}
-		request.Header.Set("Authorization", "Bearer "+token)
-		answer, err := client.Do(request)
-		if err != nil {
-			t.Error(err)
-			return 0
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode
+		return code
 	}
 	end := load(t, func() error {
 		if got := status(kept); got != http.StatusOK {

@@ -147,8 +147,18 @@ func (r *running) wait(t *testing.T) error {
 }
 
 // get returns status and body.
-func get(client *http.Client, url string) (int, string, error) {
-	answer, err := client.Get(url)
+func get(client *http.Client, url string) (int, string, error) { return getAs(client, "", url) }
+
+// getAs is get with a token, if it is not "".
+func getAs(client *http.Client, token, url string) (int, string, error) {
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := client.Do(request)
 	if err != nil {
 		return 0, "", err
 	}

@@ -95,37 +95,6 @@ func TestServicesShareTheSegmentsOfEveryStore(t *testing.T) {
 	}
 }
 
-// A segment goes on with its range while the store is down. A segment without a range gets 503, the
-// service stays ready, and each segment serves when the store is back.
-func TestSegmentsWithoutTheirStore(t *testing.T) {
-	t.Parallel()
-	database := testserver.MariaDB(t)
-	cfg, log := testConfig(t)
-	cfg.StoreURL, cfg.Segments = "mysql://root@"+database.Addr()+"/uidring?timeout=1s", []string{"orders", "late"}
-	cfg.Lease.Window = time.Minute
-	r := ready(t, cfg, log)
-	client := clients(t, nil)["HTTP/1.1"]
-	drawSegment(t, r, client, "orders", 10)
-
-	database.Kill9()
-	if ids := drawSegment(t, r, client, "orders", 5); !slices.Equal(ids, []int64{11, 12, 13, 14, 15}) {
-		t.Errorf("without the store: %v, want 11 to 15", ids)
-	}
-	url := "http://" + r.address
-	if status, body, err := get(client, url+"/v1/segments/late"); status != http.StatusServiceUnavailable || !strings.Contains(body, "#no-range") {
-		t.Errorf("a segment without a range: %d, %s, %v; want 503, no-range", status, body, err)
-	}
-	if status, body, err := get(client, url+"/readyz"); status != http.StatusOK {
-		t.Errorf("/readyz: %d, %s, %v; want 200", status, body, err)
-	}
-
-	database.Restart()
-	poll.Until(t, "a range of the segment", func() bool {
-		status, _, err := get(client, url+"/v1/segments/late")
-		return err == nil && status == http.StatusOK
-	})
-}
-
 func TestNamesOfSegmentsAreChecked(t *testing.T) {
 	cfg, _ := testConfig(t)
 	cfg.Segments = []string{"orders", "a b", "", "orders"}

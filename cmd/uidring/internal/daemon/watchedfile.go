@@ -23,6 +23,17 @@ type watchedFile[T any] struct {
 	value atomic.Pointer[T]
 }
 
+// A fileInUse is a watchedFile of any value.
+type fileInUse interface {
+	load() error
+	checkSecret(logger *slog.Logger)
+	logStart(logger *slog.Logger)
+	refresh(asked bool, logger *slog.Logger)
+	paths() []string
+}
+
+func (r *watchedFile[T]) paths() []string { return r.files }
+
 // current returns the last valid value, or nil.
 func (r *watchedFile[T]) current() *T { return r.value.Load() }
 

@@ -43,7 +43,7 @@ func TestSecretFilesOfOtherUsersAreReported(t *testing.T) {
 		}
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, nil))
-		tokens := newTokens(path)
+		tokens := newTokens("tokens", path)
 		tokens.refresh(true, logger)
 		if reported := strings.Contains(log.String(), "other users of this host can read or change"); reported != (want != "") || !strings.Contains(log.String(), want) {
 			t.Errorf("mode %v: %s, want %q", mode, &log, want)

@@ -27,6 +27,7 @@ const (
 
 // clients holds a client for each current token. A name keeps its limiter when the tokens change.
 type clients struct {
+	tokens   func() Tokens
 	rate     float64 // IDs per second; 0: no limit
 	burst    int
 	ids      *prometheus.CounterVec // by token; nil: not counted
@@ -43,8 +44,8 @@ type clientSet struct {
 	former  Tokens // that were removed since the start, the last mostTokens
 }
 
-func newClients(rate float64, burst int, ids *prometheus.CounterVec) *clients {
-	c := &clients{rate: rate, burst: burst, ids: ids}
+func newClients(tokens func() Tokens, rate float64, burst int, ids *prometheus.CounterVec) *clients {
+	c := &clients{tokens: tokens, rate: rate, burst: burst, ids: ids}
 	c.everyone = client{limiter: c.newLimiter()}
 	c.present.Store(&clientSet{})
 	return c
@@ -52,12 +53,12 @@ func newClients(rate float64, burst int, ids *prometheus.CounterVec) *clients {
 
 // find returns the client of a request. ok is false if its token is unknown; the client then has
 // the name of the removed token, or unknownToken or noToken.
-func (c *clients) find(tokens Tokens, r *http.Request) (_ client, ok bool) {
+func (c *clients) find(r *http.Request) (_ client, ok bool) {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		secret = ""
 	}
-	return c.ofSecret(tokens, strings.TrimLeft(secret, " "))
+	return c.ofSecret(c.tokens(), strings.TrimLeft(secret, " "))
 }
 
 // ofSecret returns the client of a token. ok and the name of other clients are as in find.

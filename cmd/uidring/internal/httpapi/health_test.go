@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,9 +22,7 @@ func wantReady(t *testing.T, s *Server, name string) {
 		}
 		return
 	}
-	answer := w.Result()
-	body, _ := io.ReadAll(answer.Body)
-	wantProblem(t, answer, string(body), name)
+	wantProblem(t, w.Result(), w.Body.String(), name)
 }
 
 func TestReadyWhileIDsCanBeDrawn(t *testing.T) {

@@ -3,9 +3,9 @@
 // behind a listener with timeouts and a limit on the size of headers.
 //
 // A request passes these checks in order: the route, the limit on connections, the site that it
-// comes from, the method, the length of its URL and body,
-// the number of requests under way, the token, and then, for /v1, the limit on IDs per second. The
-// first failed check answers the request with a problem of RFC 9457.
+// comes from, the method, the length of its URL and body, the number of requests under way, the
+// token, and then, for /v1, the limit on IDs per second. The first failed check answers the request
+// with a problem of RFC 9457.
 package httpapi
 
 import (
@@ -114,7 +114,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, lessees: newClients(0, 0, nil), guard: newGuard(cfg),
+		cfg: cfg, lessees: newClients(cfg.LeaseTokens, 0, 0, nil), guard: newGuard(cfg),
 		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)}, segments: make(map[string]*supply),
 	}
 	for _, each := range cfg.Segments.All() {
@@ -125,7 +125,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
-	s.clients = newClients(cfg.Rate, cfg.Burst, metrics.tokenIDs)
+	s.clients = newClients(cfg.Tokens, cfg.Rate, cfg.Burst, metrics.tokenIDs)
 	s.metrics, s.routes = metrics, s.newRoutes(metrics)
 	return s, nil
 }

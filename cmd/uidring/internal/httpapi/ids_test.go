@@ -21,6 +21,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/idset"
 )
 
 // eachProtocol runs a test over HTTP/1.1 and HTTP/2.
@@ -186,9 +187,8 @@ func TestWrongRequests(t *testing.T) {
 		if row.accept != "" {
 			headers = []string{"Accept", row.accept}
 		}
-		answer := call(s, row.url, headers...).Result()
-		body, _ := io.ReadAll(answer.Body)
-		if p := wantProblem(t, answer, string(body), row.name); p.Status != row.status || p.Detail != row.detail {
+		w := call(s, row.url, headers...)
+		if p := wantProblem(t, w.Result(), w.Body.String(), row.name); p.Status != row.status || p.Detail != row.detail {
 			t.Errorf("%s: %d, %q; want %d, %q", row.url, p.Status, p.Detail, row.status, row.detail)
 		}
 	}
@@ -287,32 +287,26 @@ func decode(t *testing.T, accept, body string) (ids []int64) {
 }
 
 func TestAllIDsDrawnAtOnceAreDistinct(t *testing.T) {
-	const drawers, rounds, size = 3, 30, 777 // for each media type, over each protocol
+	const drawers, rounds, size = 3, 10, 777 // for each media type, over each protocol
 	g := newGenerator(t, cached.Config{})
-	var mu sync.Mutex
-	var all []int64
+	var all idset.Set
 	eachProtocol(t, Config{Generator: g}, func(t *testing.T, _ *Server, c *http.Client, url string) {
 		var group sync.WaitGroup
 		defer group.Wait()
 		for _, accept := range []string{"application/json", "text/plain", "application/octet-stream"} {
 			for range drawers {
 				group.Go(func() {
-					var own []int64
 					for range rounds {
 						_, body := do(t, c, request(t, "GET", url+"/v1/ids?n="+strconv.Itoa(size), "Accept: "+accept))
-						own = append(own, decode(t, accept, body)...)
+						all.Once(t, decode(t, accept, body)...)
 					}
-					mu.Lock()
-					defer mu.Unlock()
-					all = append(all, own...)
 				})
 			}
 		}
 	})
 	const want = 2 * 3 * drawers * rounds * size
-	slices.Sort(all)
-	if distinct := len(slices.Compact(slices.Clone(all))); len(all) != want || distinct != want {
-		t.Errorf("%d IDs, %d distinct, want %d", len(all), distinct, want)
+	if all.Len() != want {
+		t.Errorf("%d IDs, want %d", all.Len(), want)
 	}
 	if issued := g.Stats().Issued; issued != want {
 		t.Errorf("%d IDs were issued, want %d", issued, want)

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
 	"testing"
@@ -89,15 +88,13 @@ func TestParseRefusesWhatIsNoID(t *testing.T) {
 		"1%2F2":                         `malformed ID: no form has 3 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`,
 		url.PathEscape("<script>1</s>"): `malformed ID: base32 "<script>1</s>": character "<" at offset 0, allowed: 13 characters of 0-9 and A-Z but U.`,
 	} {
-		answer := call(s, "/v1/parse/"+path).Result()
-		body, _ := io.ReadAll(answer.Body)
-		if p := wantProblem(t, answer, string(body), "invalid-id"); p.Status != 400 || p.Detail != want {
+		w := call(s, "/v1/parse/"+path)
+		if p := wantProblem(t, w.Result(), w.Body.String(), "invalid-id"); p.Status != 400 || p.Detail != want {
 			t.Errorf("%s: %d, %s; want %s", path, p.Status, p.Detail, want)
 		}
 	}
-	answer := call(s, "/v1/parse/1?form=hex").Result()
-	body, _ := io.ReadAll(answer.Body)
-	wantProblem(t, answer, string(body), "bad-request")
+	w := call(s, "/v1/parse/1?form=hex")
+	wantProblem(t, w.Result(), w.Body.String(), "bad-request")
 }
 
 func TestWhatIsDrawnCanBeParsed(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -199,8 +198,7 @@ func (s stuck) Write(p []byte) (int, error) {
 // TestTooManyRequestsUnderWay: requests without a token take no place from requests with one.
 func TestTooManyRequestsUnderWay(t *testing.T) {
 	const most = 3
-	page := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	s := newServer(t, Config{MaxConcurrent: most, Page: page})
+	s := newServer(t, Config{MaxConcurrent: most, Page: newPage()})
 	api, open := []string{"/v1/id", "/v1/ids?n=10", "/v1/parse/5"}, []string{"/openapi.json", "/", "/assets/page.css", "/nowhere"}
 	for _, tt := range []struct {
 		held            string
@@ -218,11 +216,10 @@ func TestTooManyRequestsUnderWay(t *testing.T) {
 			<-arrived
 		}
 		for _, path := range tt.refused {
-			answer := call(s, path).Result()
-			body, _ := io.ReadAll(answer.Body)
-			wantProblem(t, answer, string(body), "overloaded")
-			if answer.StatusCode != 503 || answer.Header.Get("Retry-After") != "1" {
-				t.Errorf("%s: %d, Retry-After %q; want 503, 1", path, answer.StatusCode, answer.Header.Get("Retry-After"))
+			w := call(s, path)
+			wantProblem(t, w.Result(), w.Body.String(), "overloaded")
+			if w.Code != 503 || w.Header().Get("Retry-After") != "1" {
+				t.Errorf("%s: %d, Retry-After %q; want 503, 1", path, w.Code, w.Header().Get("Retry-After"))
 			}
 		}
 		for _, path := range append(tt.served, "/healthz", "/readyz", "/metrics") {

@@ -29,9 +29,10 @@ type route struct {
 	server  *Server
 	handle  handler
 	open    bool     // needs no token
+	clients *clients // whose tokens it needs; nil: clients for IDs
 	draws   bool     // allows POST
 	probe   bool     // answers on surplus connections, too
-	own     bool     // handle checks the method, the body and the token itself
+	own     bool     // handle checks the method and the body itself
 	limiter *limiter // limits requests under way; nil: none
 	usage   usage
 }
@@ -67,7 +68,7 @@ func (s *Server) newRoutes(m *metrics) routes {
 	// Routes without a token have their own limiter: a few stalled HTTP/2 connections can fill it.
 	api, public, scrapes := &limiter{most: s.cfg.MaxConcurrent}, &limiter{most: s.cfg.MaxConcurrent}, &limiter{most: mostScrapes}
 	add := func(name string, r route) *route {
-		r.server, r.usage = s, m.usage(name)
+		r.server, r.usage, r.clients = s, m.usage(name), cmp.Or(r.clients, s.clients)
 		return &r
 	}
 	all := routes{
@@ -86,7 +87,7 @@ func (s *Server) newRoutes(m *metrics) routes {
 		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, limiter: api, draws: true})
 	}
 	if s.cfg.Leases != nil {
-		all.leases = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, limiter: &limiter{most: s.cfg.MaxConcurrent}, own: true})
+		all.leases = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, clients: s.lessees, limiter: &limiter{most: s.cfg.MaxConcurrent}, own: true})
 	}
 	if page := s.cfg.Page; page != nil {
 		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public, open: true})
@@ -114,7 +115,7 @@ func (s *Server) stream(h http.Handler) handler {
 			defer cancel()
 			tick := time.NewTicker(time.Second)
 			defer tick.Stop()
-			for good := true; good; _, good = s.clients.find(s.cfg.Tokens(), r) {
+			for good := true; good; _, good = s.clients.find(r) {
 				select {
 				case <-tick.C:
 				case <-ctx.Done():
@@ -162,19 +163,18 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 	if p := t.server.guard.check(t.server, r); p != nil {
 		return p
 	}
-	if t.own {
-		return t.limited(w, r)
-	}
-	if r.Method == http.MethodOptions {
-		w.Header().Set("Allow", t.methods())
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	if p := t.checkMethod(w, r); p != nil {
-		return p
-	}
-	if p := checkSize(w, r); p != nil {
-		return p
+	if !t.own {
+		if r.Method == http.MethodOptions {
+			w.Header().Set("Allow", t.methods())
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		if p := t.checkMethod(w, r); p != nil {
+			return p
+		}
+		if p := checkSize(w, r); p != nil {
+			return p
+		}
 	}
 	if !t.limiter.enter() {
 		return overloaded
@@ -183,10 +183,10 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 	var c client
 	if !t.open {
 		var ok bool
-		c, ok = t.server.clients.find(t.server.cfg.Tokens(), r)
+		c, ok = t.clients.find(r)
 		w.token = c.name
 		if !ok {
-			t.server.audit(r, c.name)
+			t.server.audit(c.name, r.RemoteAddr, excerpt(r.URL.Path))
 			return denied(w, r)
 		}
 	}
@@ -227,12 +227,12 @@ func checkSize(w http.ResponseWriter, r *http.Request) *problem {
 }
 
 // audit logs refused tokens, at most once a minute.
-func (s *Server) audit(r *http.Request, name string) {
+func (s *Server) audit(name, remote, path string) {
 	if name == noToken {
 		return
 	}
 	if n := s.refused.Add(); n > 0 {
-		s.cfg.Logger.Warn("tokens refused", "refused", n, "last_token", name, "last_remote", r.RemoteAddr, "last_path", excerpt(r.URL.Path))
+		s.cfg.Logger.Warn("tokens refused", "refused", n, "last_token", name, "last_remote", remote, "last_path", path)
 	}
 }
 

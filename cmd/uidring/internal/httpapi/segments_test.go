@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"math"
 	"net/http/httptest"
@@ -123,9 +122,8 @@ func TestWrongRequestsForSegments(t *testing.T) {
 		if row.accept != "" {
 			headers = []string{"Accept", row.accept}
 		}
-		answer := call(s, row.url, headers...).Result()
-		body, _ := io.ReadAll(answer.Body)
-		if p := wantProblem(t, answer, string(body), row.name); p.Detail != row.detail {
+		w := call(s, row.url, headers...)
+		if p := wantProblem(t, w.Result(), w.Body.String(), row.name); p.Detail != row.detail {
 			t.Errorf("%s: %q, want %q", row.url, p.Detail, row.detail)
 		}
 	}
@@ -162,11 +160,10 @@ func TestASegmentWithoutItsStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "counters")
 	s := newServer(t, Config{Segments: newSegments(t, dir)})
 	for range 2 {
-		answer := call(s, ordersPath).Result()
-		body, _ := io.ReadAll(answer.Body)
-		wantProblem(t, answer, string(body), "no-range")
-		if answer.Header.Get("Retry-After") != "1" || strings.Contains(string(body), dir) {
-			t.Errorf("Retry-After %q, %s; want 1, and no path", answer.Header.Get("Retry-After"), body)
+		w := call(s, ordersPath)
+		wantProblem(t, w.Result(), w.Body.String(), "no-range")
+		if w.Header().Get("Retry-After") != "1" || strings.Contains(w.Body.String(), dir) {
+			t.Errorf("Retry-After %q, %s; want 1, and no path", w.Header().Get("Retry-After"), w.Body)
 		}
 	}
 	wantReady(t, s, "")
@@ -181,9 +178,8 @@ func TestASegmentWithoutItsStore(t *testing.T) {
 
 func TestASegmentThatHasEnded(t *testing.T) {
 	s := newServer(t, Config{Segments: newSegments(t, usedUp(t))})
-	answer := call(s, ordersPath).Result()
-	body, _ := io.ReadAll(answer.Body)
-	if p := wantProblem(t, answer, string(body), "segment-ended"); p.Status != 500 {
+	w := call(s, ordersPath)
+	if p := wantProblem(t, w.Result(), w.Body.String(), "segment-ended"); p.Status != 500 {
 		t.Errorf("%d, want 500", p.Status)
 	}
 	wantReady(t, s, "")
@@ -198,9 +194,8 @@ func TestClosedSegmentsAreShuttingDown(t *testing.T) {
 	}
 	set.Close()
 	for _, path := range []string{ordersPath, segmentsPath + "unused"} {
-		answer := call(s, path).Result()
-		body, _ := io.ReadAll(answer.Body)
-		wantProblem(t, answer, string(body), "shutting-down")
+		w := call(s, path)
+		wantProblem(t, w.Result(), w.Body.String(), "shutting-down")
 	}
 }
 

@@ -6,26 +6,30 @@ import "context"
 // API. One goroutine uses it at a time.
 type Session struct {
 	server *Server
+	remote string // address of the client, for the log
 	secret string
 	tokens Tokens // in which client was found
 	client client
 	known  bool
 }
 
-// NewSession returns the session of a client without a token.
-func (s *Server) NewSession() *Session { return &Session{server: s} }
+// NewSession returns the session of a client at an address, without a token.
+func (s *Server) NewSession(remote string) *Session { return &Session{server: s, remote: remote} }
 
 // NeedsToken reports whether clients need a token.
 func (c *Session) NeedsToken() bool { return c.server.cfg.Tokens().Len() > 0 }
 
-// Login reports whether the secret is a token, and uses it from then on.
+// Login reports whether the secret is a token, and uses it from then on. It counts and logs a
+// refused one as the HTTP API does.
 func (c *Session) Login(secret string) bool {
-	next := Session{server: c.server, secret: secret}
-	ok := next.Admitted()
-	if ok {
-		*c = next
+	next := Session{server: c.server, remote: c.remote, secret: secret}
+	if !next.Admitted() {
+		c.server.metrics.tokens.WithLabelValues(next.client.name, "401").Inc()
+		c.server.audit(next.client.name, c.remote, "AUTH")
+		return false
 	}
-	return ok
+	*c = next
+	return true
 }
 
 // Admitted reports whether the client may draw IDs: its token is known, and was not removed

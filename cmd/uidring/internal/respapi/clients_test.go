@@ -3,9 +3,11 @@ package respapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"net/http/httptest"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -22,6 +25,7 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/internal/testkit/idset"
 	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -152,7 +156,8 @@ func TestTokensAreRequired(t *testing.T) {
 		tokens.Store(&parsed)
 	}
 	set("shop " + token + "\nother other-0123456789abcdef")
-	s := newServer(t, conns.Config{}, httpapi.Config{Tokens: func() httpapi.Tokens { return (*tokens.Load())() }})
+	log := new(recorder.Recorder)
+	s := newServer(t, conns.Config{}, httpapi.Config{Tokens: func() httpapi.Tokens { return (*tokens.Load())() }, Logger: log.Logger()})
 	address := listen(t, s, nil)
 	const noAuth, wrong = "-NOAUTH Authentication required.\r\n", "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 	for sent, want := range map[string]string{
@@ -191,6 +196,47 @@ func TestTokensAreRequired(t *testing.T) {
 	if _, err := ids(t.Context(), removed, 1); err == nil || !strings.HasPrefix(err.Error(), "NOAUTH ") {
 		t.Errorf("a token that was removed: %v, want NOAUTH", err)
 	}
+	if got := exchange(t, address, "AUTH other-0123456789abcdef\r\n"); got != wrong {
+		t.Errorf("a token that was removed: %q, want %q", got, wrong)
+	}
+
+	// Refused tokens are counted and logged as over HTTP.
+	if lines := log.Read(); len(lines) != 1 || !strings.Contains(lines[0], "tokens refused") {
+		t.Errorf("logged %q, want the refused tokens once", lines)
+	}
+	scrape := httptest.NewRequest("GET", "/metrics", nil)
+	scrape.Header.Set("Authorization", "Bearer "+token)
+	metrics := httptest.NewRecorder()
+	s.api.Load().ServeHTTP(metrics, scrape)
+	for name, n := range map[string]int{"(unknown)": 4, "(missing)": 1, "other": 1} {
+		if line := fmt.Sprintf("uidring_token_requests_total{code=\"401\",token=%q} %d\n", name, n); !strings.Contains(metrics.Body.String(), line) {
+			t.Errorf("no %s in\n%s", line, metrics.Body)
+		}
+	}
+}
+
+// A client has five seconds for its token, also if it has always begun the next command.
+func TestClientWithoutATokenIsCutOff(t *testing.T) {
+	s := newServer(t, conns.Config{}, httpapi.Config{Tokens: newTokens(t, "shop "+token)})
+	synctest.Test(t, func(t *testing.T) {
+		client, raw := net.Pipe()
+		go func() {
+			newConn(s, raw).serve()
+			_ = raw.Close()
+		}()
+		go func() { _, _ = io.Copy(io.Discard, client) }()
+		began := time.Now()
+		for _, sent := range append([]string{"AU"}, slices.Repeat([]string{"TH x\r\nAU"}, 60)...) {
+			if _, err := io.WriteString(client, sent); err != nil {
+				break
+			}
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(began); took > loginTimeout+time.Second {
+			t.Errorf("connected for %v, allowed: %v", took, loginTimeout)
+		}
+		_ = client.Close()
+	})
 }
 
 // The limit is the one of the token's name, over HTTP and over this protocol.

@@ -56,11 +56,11 @@ func (r received) Read(p []byte) (int, error) {
 		return 0, r.failed
 	}
 	deadline := time.Now().Add(idleTimeout)
-	switch {
-	case !r.begun.IsZero():
+	if !r.begun.IsZero() {
 		deadline = r.begun.Add(commandTimeout)
-	case r.open() && !r.session.Admitted():
-		deadline = r.since.Add(loginTimeout)
+	}
+	if login := r.since.Add(loginTimeout); login.Before(deadline) && r.open() && !r.session.Admitted() {
+		deadline = login
 	}
 	if err := r.raw.SetReadDeadline(deadline); err != nil {
 		return 0, err
@@ -83,7 +83,7 @@ func (r received) Read(p []byte) (int, error) {
 func (c *conn) open() bool {
 	if c.session == nil {
 		if api := c.server.api.Load(); api != nil {
-			c.session = api.NewSession()
+			c.session = api.NewSession(c.raw.RemoteAddr().String())
 		}
 	}
 	return c.session != nil

@@ -128,6 +128,7 @@ type script struct {
 
 func (s *script) Read(p []byte) (int, error)     { return s.sent.Read(p) }
 func (s *script) Write(p []byte) (int, error)    { return s.replies.Write(p) }
+func (*script) RemoteAddr() net.Addr             { return new(net.TCPAddr) }
 func (*script) SetReadDeadline(time.Time) error  { return nil }
 func (*script) SetWriteDeadline(time.Time) error { return nil }
 

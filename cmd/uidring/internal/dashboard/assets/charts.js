@@ -6,9 +6,10 @@ import {Ring} from './ring.js';
 
 const least = 30; // seconds on the axis in the beginning
 
-// steps are where the lines of an axis of seconds may be apart.
-const steps = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 18000, 43200, 86400]
-  .concat([2, 5, 10, 50, 100, 500, 1000, 5000, 10000, 100000, 1000000].map((days) => days * 86400));
+// steps are where the lines of an axis of seconds may be apart. Each is at most three times the one before: else an
+// axis may have a single line.
+export const steps = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600,
+  7200, 18000, 43200].concat([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000].map((days) => days * 86400));
 
 // What is drawn. of takes a point (of the event "stats", or of the history) to a number, null where there is none; text
 // to the words for it, and unit follows them. bad tells whether a value is red, by the limits of the event "about";
