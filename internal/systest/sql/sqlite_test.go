@@ -175,7 +175,7 @@ func TestSQLiteFileInAMissingFolderIsUnreachable(t *testing.T) {
 	db := open(t, durable(filepath.Join(t.TempDir(), "absent", "worker.db")))
 	_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), time.Minute)
 	if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded) ||
-		!strings.Contains(err.Error(), "check that the folder exists") {
+		!strings.Contains(err.Error(), "check that the file and its folder exist") {
 		t.Errorf("Assign: %v, want ErrUnreachable at once", err)
 	}
 }

@@ -105,7 +105,7 @@ func chartsMove(t *testing.T, browser context.Context) {
 	if got := evaluate[string](p, "document.querySelector('#chart-fill .note').innerText"); !strings.HasSuffix(got, " of 65,536 IDs are ready") {
 		t.Errorf("the ring says %q, want how many of 65,536 are ready", got)
 	}
-	p.do(chromedp.Click("#readings summary"))
+	p.unfold("readings")
 	p.await("document.querySelectorAll('#readings-body tr').length > 2")
 	// The pointer asks for a moment: every chart tells its value then.
 	p.do(chromedp.ScrollIntoView("#chart-rate"))
@@ -634,7 +634,7 @@ func fitsPhones(t *testing.T, browser context.Context) {
 		s.withSegments(strings.Repeat("n", 64))
 		p := open(t, browser, s, phone, "400 (Bad Request)")
 		p.await(shown)
-		p.do(chromedp.Click("#readings summary"))
+		p.unfold("readings")
 		check := func(when string) {
 			wide := evaluate[[]string](p, `[...document.querySelectorAll('body *:not(.scroll *, .plot *, .skip)')]
 				.filter((e) => e.getBoundingClientRect().right > 360.5).map((e) => e.tagName + '.' + e.className + ' ' + e.id)`)
@@ -692,7 +692,9 @@ func accessible(t *testing.T, browser context.Context) {
 	public.withSegments("orders", "invoices")
 	p := open(t, browser, public, phone, slices.Concat(offline, []string{"400 (Bad Request)"})...)
 	p.await(shown)
-	p.do(chromedp.Click("#draw"), chromedp.Click("#readings summary"), chromedp.Click("#internals summary"))
+	p.do(chromedp.Click("#draw"))
+	p.unfold("readings")
+	p.unfold("internals")
 	p.await("!document.getElementById('decoded').hidden && document.querySelector('#readings-body tr') !== null")
 	p.scan("phone, decoded")
 	p.do(light.action())

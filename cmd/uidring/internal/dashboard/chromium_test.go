@@ -212,6 +212,12 @@ func (p *tab) await(expression string) {
 	}
 }
 
+// unfold opens a details element. A click may miss it while the page moves below new content.
+func (p *tab) unfold(id string) {
+	p.t.Helper()
+	p.do(chromedp.Evaluate[chromedp.Void]("document.getElementById('" + id + "').open = true; void 0"))
+}
+
 // text returns the inner text of an element.
 func (p *tab) text(id string) string {
 	p.t.Helper()

@@ -73,13 +73,13 @@ func beginsWithHistory(t *testing.T, browser context.Context) {
 	first := open(t, browser, s, light)
 	const readings = "document.querySelectorAll('#readings-body tr').length"
 	first.await(shown)
-	first.do(chromedp.Click("#readings summary"))
+	first.unfold("readings")
 	first.await(readings + " >= 10")
 	times := evaluate[[]string](first, "[...document.querySelectorAll('#readings-body th')].map((cell) => cell.innerText)")
 	first.close()
 	second := open(t, browser, s, light)
 	second.await(shown)
-	second.do(chromedp.Click("#readings summary"))
+	second.unfold("readings")
 	second.await(readings + " >= 10")
 	oldest := evaluate[string](second, "import('/assets/charts.js').then(({rows}) => rows(10_000).at(-1)[0])")
 	if oldest > times[len(times)-1] {
