@@ -20,7 +20,9 @@ func newRing(t testing.TB, slots int) *ringbuffer.Ring {
 	return r
 }
 
-func TestNewRefusesANumberOfSlotsThatIsNotAllowed(t *testing.T) {
+func TestNewBoundsTheNumberOfSlots(t *testing.T) {
+	newRing(t, 2)
+	newRing(t, 1<<24)
 	for _, slots := range []int{0, 1, 3, 6, -8, math.MinInt, math.MaxInt, math.MaxInt/2 + 1, 1 << 25} {
 		r, err := ringbuffer.New(slots, nil)
 		if r != nil || !errors.Is(err, ringbuffer.ErrInvalidSize) || !strings.Contains(err.Error(), "a power of two from 2 to 16777216") {
