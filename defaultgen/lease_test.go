@@ -278,12 +278,17 @@ func TestACallerInFlightSeesTheExtendedGrant(t *testing.T) {
 func TestAGrantIsExtendedOnRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: fakeassigner.Raise}
+		returned := make(chan struct{}) // an extension before that would give Next an ID
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			<-returned
+			return fakeassigner.Raise(ctx, g, used, want)
+		}}
 		g := open(t, defaultgen.Config{Assigner: store, Now: gentest.Skewed(&by)})
 		by.Store(int64(time.Hour))
 		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrLeaseExhausted) {
 			t.Errorf("Next beyond the grant: %v, want ErrLeaseExhausted", err)
 		}
+		close(returned)
 		if d := gentest.Elapsed(func() { wait(t, g) }); d != 0 {
 			t.Errorf("NextContext took %v", d)
 		}
