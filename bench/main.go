@@ -1,9 +1,11 @@
 // Command bench does the library's main job and measures it: it takes a worker ID from a database,
-// issues IDs at full speed, checks every ID, and prints the figures. Its subcommands measure more.
+// pads the ring, takes IDs at full speed, checks every ID, and prints the figures.
 //
 //	go run ./bench            # from the root of the repository: SQLite in a temporary folder
-//	go run ./bench --help     # flags, examples, subcommands
+//	go run ./bench -h         # flags
 //	go run ./bench compare    # beside other libraries
+//	go run ./bench soak       # takes 10^9 IDs in all ways and counts each
+//	go run ./bench report     # compare and soak, written to docs/benchmarks
 //
 // The exit code is 0 if all is well, 1 if a check or a call failed, 2 if the command line is wrong,
 // and 130 after an interrupt.
@@ -12,14 +14,13 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
-
-	"github.com/spf13/cobra"
 
 	"github.com/uidring/uidring/bench/internal/report"
 )
@@ -28,62 +29,61 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is main with its environment as arguments.
 func run(args []string, stdout, stderr io.Writer) (status int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 
-	root := newRoot()
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	switch _, wrong := errors.AsType[*usageError](err); {
-	case err == nil:
+	name := "bench"
+	var commands = map[string]func(flags *flag.FlagSet) func(context.Context, io.Writer) error{
+		"bench": jobCommand, "bench compare": compareCommand, "bench soak": soakCommand, "bench report": reportCommand,
+	}
+	if len(args) > 0 && commands["bench "+args[0]] != nil {
+		name, args = "bench "+args[0], args[1:]
+	}
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: bench [compare | soak | report] [flags]; flags of", name+":")
+		flags.PrintDefaults()
+	}
+	execute := commands[name](flags)
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		return 0
-	case wrong:
-		status = 2
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+	case err == nil && flags.NArg() > 0:
+		fmt.Fprintf(stderr, "bench: argument %q, allowed: compare, soak, report, or none, then flags; see %s -h\n", flags.Arg(0), name)
+		return 2
+	case err != nil:
+		return 2
+	}
+	if err = execute(ctx, stdout); err == nil {
+		return 0
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		fmt.Fprintln(stderr, "bench: interrupted")
 		return 130
-	default:
-		status = 1
 	}
-	fmt.Fprintf(stderr, "bench: %s\n", report.Lines(err))
-	return status
+	fmt.Fprintf(stderr, "bench: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	return 1
 }
 
-// newRoot returns the program: the main job with the other commands below it.
-func newRoot() *cobra.Command {
-	root := newJob(new(settings))
-	root.AddCommand(newCompare(new(compareSettings)), newSweep(new(sweepSettings)), newTail(new(tailSettings)),
-		newSoak(new(soakSettings)), newReport(new(reportSettings)))
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SilenceUsage, root.SilenceErrors = true, true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
-	})
-	return root
-}
-
-// noArgs refuses arguments; on the root command an argument is a command that does not exist.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if !cmd.HasSubCommands() {
-		return &usageError{fmt.Errorf("unexpected argument %q; see %s --help", args[0], cmd.CommandPath())}
-	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.Name() != "help" {
-			names = append(names, c.Name())
+// commandLine returns the command line that repeats a command, without the password in a DSN.
+func commandLine(flags *flag.FlagSet) string {
+	text := flags.Name()
+	flags.Visit(func(f *flag.Flag) {
+		value := f.Value.String()
+		if f.Name == "dsn" {
+			value = "DSN"
 		}
-	}
-	return &usageError{fmt.Errorf("unknown command %q, allowed: %s, or none", args[0], strings.Join(names, ", "))}
+		text += " -" + f.Name + "=" + value
+	})
+	return text
 }
 
-// A usageError is a mistake on the command line.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+// show prints a result.
+func show(w io.Writer, print func(*report.Page)) error {
+	p := report.NewPage(w)
+	print(p)
+	return p.Flush()
+}

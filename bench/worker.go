@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,69 +11,39 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "modernc.org/sqlite" // the embedded database
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// workers is the source of the worker ID.
-type workers struct {
-	assigner assigner.Assigner
-	source   string       // as the report shows it
-	close    func() error // removes the temporary database
-}
-
-func openWorkers(ctx context.Context, s *settings) (workers, error) {
-	switch {
-	case s.worker >= 0:
-		return workers{assigner.Static(s.worker), "--worker", func() error { return nil }}, nil
-	case s.dsn.text != "":
-		return openMySQL(ctx, s)
-	default:
-		return openSQLite(ctx)
+// openDatabase opens the database with the table WORKER_NODE: MySQL or MariaDB if there is a DSN,
+// and otherwise SQLite in a temporary folder, which the close func removes. With create, it creates
+// missing tables.
+func openDatabase(ctx context.Context, dsn string, create bool) (db *sqlx.DB, close func() error, err error) {
+	if dsn != "" {
+		db, err = sqlassigner.OpenMySQL(dsn)
+		if err != nil {
+			return nil, nil, err
+		}
+		close = db.Close
+	} else if db, close, err = openSQLite(); err != nil {
+		return nil, nil, err
 	}
-}
-
-func openMySQL(ctx context.Context, s *settings) (workers, error) {
-	db, err := sqlassigner.OpenMySQL(s.dsn.text)
-	if err != nil {
-		return workers{}, err
-	}
-	if s.create {
+	if create || dsn == "" {
 		if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
-			return workers{}, errors.Join(err, db.Close())
+			return nil, nil, errors.Join(err, close())
 		}
 	}
-	return disposable(db, s.dsn.shown, db.Close), nil
+	return db, close, nil
 }
 
-// openSQLite makes a database in a temporary folder, which the close func removes.
-func openSQLite(ctx context.Context) (w workers, err error) {
+func openSQLite() (*sqlx.DB, func() error, error) {
 	dir, err := os.MkdirTemp("", "uidring-bench-")
 	if err != nil {
-		return w, fmt.Errorf("no folder for the database: %w", err)
+		return nil, nil, err
 	}
-	remove := func() error { return os.RemoveAll(dir) }
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, remove())
-		}
-	}()
-	path := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(filepath.Join(dir, "worker_node.db")), RawQuery: "_pragma=synchronous(EXTRA)"}
-	handle, err := sql.Open("sqlite", path.String())
+	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(filepath.Join(dir, "worker_node.db")), RawQuery: "_pragma=synchronous(EXTRA)"}
+	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
-		return w, err
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	db := sqlx.NewDb(handle, "sqlite")
-	if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
-		return w, errors.Join(err, db.Close())
-	}
-	return disposable(db, "SQLite in a temporary folder", func() error { return errors.Join(db.Close(), remove()) }), nil
-}
-
-func disposable(db *sqlx.DB, where string, closing func() error) workers {
-	return workers{
-		assigner: sqlassigner.Disposable(db, sqlassigner.Config{}),
-		source:   "WORKER_NODE, " + where,
-		close:    closing,
-	}
+	return sqlx.NewDb(db, "sqlite"), func() error { return errors.Join(db.Close(), os.RemoveAll(dir)) }, nil
 }

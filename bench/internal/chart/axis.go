@@ -12,7 +12,6 @@ type Axis struct {
 	Min, Max float64
 	Ticks    []Tick
 	Names    bool // no line, marks and grid
-	Small    bool // small labels below the axis
 }
 
 // A Tick is a position on an Axis. Ticks without a label are short.

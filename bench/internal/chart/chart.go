@@ -6,31 +6,23 @@ package chart
 import (
 	"fmt"
 	"html"
-	"math"
 	"strings"
 )
 
 // Width is the width of a figure in pixels.
 const Width = 860
 
-const margin, gap = 16.0, 20.0
+const margin = 16.0
 
-// A Figure is one picture.
+// A Figure is one picture: a plot below a title and a legend.
 type Figure struct {
 	Title, Subtitle string
-	Keys            []Key // legend, above the panels
-	Panels          []Panel
-	Columns         int // panels side by side
-	PanelHeight     int // in pixels
+	Keys            []Key // legend
+	Left            int   // pixels for the title and the labels of Y
+	Height          int   // of the plot in pixels
+	X, Y            Axis
+	Draw            func(p Plot)
 	Caption         string
-}
-
-// A Panel is a plot in a Figure.
-type Panel struct {
-	Title string
-	Left  int // pixels for the title and the labels of Y
-	X, Y  Axis
-	Draw  func(p Plot)
 }
 
 // A Key is an entry of the legend. Style selects the colour and, in a line chart, the dashes and
@@ -55,8 +47,8 @@ const (
 
 const style = `<style>
 text{font:13px "Liberation Sans",Arial,Helvetica,sans-serif;fill:#24292f}
-.title{font-size:18px;font-weight:bold}.panel{font-weight:bold}
-.note,.small{fill:#57606a}.small{font-size:11px}.light{fill:#fff}
+.title{font-size:18px;font-weight:bold}
+.note,.small{fill:#57606a}.small{font-size:11px}
 .middle{text-anchor:middle}.end{text-anchor:end}.halo{paint-order:stroke;stroke:#fff;stroke-width:5px}
 .grid{stroke:#e6e9ed}.axis{stroke:#57606a}.line{fill:none;stroke-width:2}
 </style>
@@ -64,14 +56,10 @@ text{font:13px "Liberation Sans",Arial,Helvetica,sans-serif;fill:#24292f}
 
 // SVG returns the file.
 func (f Figure) SVG() string {
-	rows := (len(f.Panels) + f.Columns - 1) / f.Columns
 	caption := wrap(f.Caption, 140)
 	legend := f.legend(82)
-	top := 66.0 + 24*float64(strings.Count(legend, "\n<!--row-->"))
-	if len(f.Keys) > 0 {
-		top += 34
-	}
-	height := top + float64(rows)*(float64(f.PanelHeight)+gap) + 15*float64(len(caption)) + 4
+	top := 100.0 + 24*float64(strings.Count(legend, "\n<!--row-->"))
+	height := top + float64(f.Height) + 24 + 15*float64(len(caption))
 
 	var s svg
 	s.add(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" viewBox="0 0 %[1]d %.0[2]f">`, Width, height)
@@ -80,11 +68,7 @@ func (f Figure) SVG() string {
 	s.text(margin, 32, "title", f.Title)
 	s.text(margin, 54, "note", f.Subtitle)
 	s.WriteString(legend)
-	width := (Width - 2*margin + gap) / float64(f.Columns)
-	for i, p := range f.Panels {
-		left, above := float64(i%f.Columns)*width, float64(i/f.Columns)*(float64(f.PanelHeight)+gap)
-		p.draw(&s, margin+left, top+above, width-gap, float64(f.PanelHeight))
-	}
+	f.plot(&s, top)
 	for i, line := range caption {
 		s.text(margin, height-12-15*float64(len(caption)-1-i), "small", line)
 	}
@@ -117,53 +101,41 @@ func (f Figure) legend(y float64) string {
 	return s.String()
 }
 
-func (p Panel) draw(s *svg, left, top, width, height float64) {
-	plot := Plot{s, p.X, p.Y, left + float64(p.Left), left + width - 6, top + 30, top + height - 42}
-	if p.Title == "" {
-		plot.top = top
-	}
-	x, y := (plot.left+plot.right)/2, (plot.top+plot.bottom)/2
-	s.text(x, top+15, "panel middle", p.Title)
-	s.text(x, top+height-2, "note middle", p.X.Title)
-	if p.Y.Title != "" {
-		s.add(`<g transform="translate(%.1f,%.1f) rotate(-90)">`, left+11, y)
-		s.text(0, 0, "note middle", p.Y.Title)
+// plot draws the axes, and what Draw adds.
+func (f Figure) plot(s *svg, top float64) {
+	p := Plot{s, f.X, f.Y, margin + float64(f.Left), Width - margin - 6, top, top + float64(f.Height) - 42}
+	s.text((p.left+p.right)/2, p.bottom+40, "note middle", f.X.Title)
+	if f.Y.Title != "" {
+		s.add(`<g transform="translate(%.1f,%.1f) rotate(-90)">`, margin+11, (p.top+p.bottom)/2)
+		s.text(0, 0, "note middle", f.Y.Title)
 		s.add("</g>")
 	}
-	for _, t := range p.X.Ticks {
-		at := plot.x(t.At)
-		if !p.X.Names {
+	for _, t := range f.X.Ticks {
+		at := p.x(t.At)
+		if t.Label != "" {
+			s.segment("grid", at, p.top, at, p.bottom)
+		}
+		s.segment("axis", at, p.bottom, at, p.bottom+t.length())
+		s.text(at, p.bottom+20, "middle", t.Label)
+	}
+	for _, t := range f.Y.Ticks {
+		at := p.y(t.At)
+		if !f.Y.Names {
 			if t.Label != "" {
-				s.segment("grid", at, plot.top, at, plot.bottom)
+				s.segment("grid", p.left, at, p.right, at)
 			}
-			s.segment("axis", at, plot.bottom, at, plot.bottom+t.length())
+			s.segment("axis", p.left-t.length(), at, p.left, at)
 		}
-		class := "middle"
-		if p.X.Small {
-			class += " small"
-		}
-		s.text(at, plot.bottom+20, class, t.Label)
+		s.text(p.left-11, at+4.5, "end", t.Label)
 	}
-	for _, t := range p.Y.Ticks {
-		at := plot.y(t.At)
-		if !p.Y.Names {
-			if t.Label != "" {
-				s.segment("grid", plot.left, at, plot.right, at)
-			}
-			s.segment("axis", plot.left-t.length(), at, plot.left, at)
-		}
-		s.text(plot.left-11, at+4.5, "end", t.Label)
+	s.segment("axis", p.left, p.bottom, p.right, p.bottom)
+	if !f.Y.Names {
+		s.segment("axis", p.left, p.top, p.left, p.bottom)
 	}
-	if !p.X.Names {
-		s.segment("axis", plot.left, plot.bottom, plot.right, plot.bottom)
-	}
-	if !p.Y.Names {
-		s.segment("axis", plot.left, plot.top, plot.left, plot.bottom)
-	}
-	p.Draw(plot)
+	f.Draw(p)
 }
 
-// A Plot draws in a Panel; positions are in the units of its axes.
+// A Plot draws in a Figure; positions are in the units of its axes.
 type Plot struct {
 	svg                      *svg
 	xAxis, yAxis             Axis
@@ -200,20 +172,6 @@ func (p Plot) Text(y float64, text string) { p.svg.text(p.right, p.y(y)+4.5, "en
 // Rule draws a dashed vertical line.
 func (p Plot) Rule(x float64) {
 	p.svg.add(`<path d="M%.1f,%.1fV%.1f" class="axis" stroke-dasharray="4 3"/>`, p.x(x), p.top, p.bottom)
-}
-
-// Cell draws a cell of a heat map of one unit each way, with a text; shade is from 0, almost white,
-// to 1, dark blue.
-func (p Plot) Cell(x, y, shade float64, text string) {
-	mix := func(light, dark float64) int { return int(math.Round(light + (dark-light)*shade)) }
-	left, top := p.x(x-0.5)+1, p.y(y+0.5)+1
-	p.svg.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#%02x%02x%02x"/>`, left, top, p.x(x+0.5)-1-left, p.y(y-0.5)-1-top,
-		mix(0xee, 0x08), mix(0xf5, 0x30), mix(0xfc, 0x6b))
-	class := "middle"
-	if shade > 0.45 {
-		class += " light"
-	}
-	p.svg.text(p.x(x), p.y(y)+4.5, class, text)
 }
 
 // svg writes elements; coordinates are in pixels.

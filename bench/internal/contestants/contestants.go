@@ -16,9 +16,11 @@ const (
 	Baselines = "baselines"
 )
 
-// How far the time in an ID runs ahead of the clock when IDs are taken faster than the format has
-// them.
 const (
+	increasing = "increasing"
+	randomBits = "random bits"
+	// How far the time in an ID runs ahead of the clock when IDs are taken faster than the format has
+	// them.
 	aheadNone      = "none, waits"
 	aheadUnbounded = "unbounded"
 )
@@ -53,3 +55,11 @@ func All() []Contestant {
 	}
 	return slices.Concat(own, others, base)
 }
+
+// opened opens a source that needs no worker ID and cannot fail.
+func opened(source func() load.Source) func(context.Context, int64) (load.Source, error) {
+	return func(context.Context, int64) (load.Source, error) { return source(), nil }
+}
+
+// nothing closes nothing.
+func nothing() error { return nil }

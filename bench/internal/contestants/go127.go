@@ -2,23 +2,10 @@
 
 package contestants
 
-import (
-	"uuid"
-
-	"github.com/uidring/uidring/bench/internal/load"
-)
+import "uuid"
 
 // standardLibrary returns the contestants of the standard library: since Go 1.27 it has a package
 // uuid.
 func standardLibrary() []Contestant {
-	return []Contestant{{Name: "Go's uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(goUUID)}}
-}
-
-func goUUID() load.Source {
-	return load.Shared(func(n int) (last int64, err error) {
-		for range n {
-			last = int64(uuid.NewV7()[15])
-		}
-		return last, nil
-	}, load.Close)
+	return []Contestant{{Name: "Go's uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(of(func() (uuid.UUID, error) { return uuid.NewV7(), nil }))}}
 }

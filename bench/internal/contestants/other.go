@@ -19,11 +19,6 @@ import (
 	"github.com/uidring/uidring/bench/internal/load"
 )
 
-const (
-	increasing = "increasing"
-	randomBits = "random bits"
-)
-
 // otherLibraries returns the alternatives to this library. If a format caps the rate below the
 // speed of the code, and the library has an option to widen it, both are in the list.
 func otherLibraries() []Contestant {
@@ -42,12 +37,12 @@ func otherLibraries() []Contestant {
 	}
 	list = append(list, standardLibrary()...)
 	return append(list, []Contestant{
-		{Name: "google/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(googleUUID)},
+		{Name: "google/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(of(google.NewV7))},
 		{Name: "google/uuid v7, random pool", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(googlePool)},
-		{Name: "gofrs/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(gofrsUUID)},
-		{Name: "oklog/ulid", Bits: 128, Order: "by ms", Worker: randomBits, Ahead: "none", Open: opened(newULID)},
-		{Name: "rs/xid", Bits: 96, Order: "by s", Worker: "hash of host name, process ID", Ahead: "none", Note: "unique up to 16,777,216 a second", Open: opened(newXID)},
-		{Name: "segmentio/ksuid", Bits: 160, Order: "by s", Worker: randomBits, Ahead: "none", Open: opened(newKSUID)},
+		{Name: "gofrs/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(of(gofrs.NewV7))},
+		{Name: "oklog/ulid", Bits: 128, Order: "by ms", Worker: randomBits, Ahead: "none", Open: opened(of(func() (ulid.ULID, error) { return ulid.Make(), nil }))},
+		{Name: "rs/xid", Bits: 96, Order: "by s", Worker: "hash of host name, process ID", Ahead: "none", Note: "unique up to 16,777,216 a second", Open: opened(of(func() (xid.ID, error) { return xid.New(), nil }))},
+		{Name: "segmentio/ksuid", Bits: 160, Order: "by s", Worker: randomBits, Ahead: "none", Open: opened(of(ksuid.NewRandom))},
 	}...)
 }
 
@@ -66,7 +61,7 @@ func openWuid(_ context.Context, worker int64) (load.Source, error) {
 			last = w.Next()
 		}
 		return last, nil
-	}, load.Close), nil
+	}, nothing), nil
 }
 
 func openBwmarrin(nodeBits, stepBits uint8) func(context.Context, int64) (load.Source, error) {
@@ -82,7 +77,7 @@ func openBwmarrin(nodeBits, stepBits uint8) func(context.Context, int64) (load.S
 				last = int64(node.Generate())
 			}
 			return last, nil
-		}, load.Close), nil
+		}, nothing), nil
 	}
 }
 
@@ -93,14 +88,7 @@ func openSonyflake(s sonyflake.Settings) func(context.Context, int64) (load.Sour
 		if err != nil {
 			return load.Source{}, err
 		}
-		return load.Shared(func(n int) (last int64, err error) {
-			for range n {
-				if last, err = g.NextID(); err != nil {
-					return 0, err
-				}
-			}
-			return last, nil
-		}, load.Close), nil
+		return load.Shared(load.Each(g.NextID), nothing), nil
 	}
 }
 
@@ -108,79 +96,32 @@ func yitter() load.Source {
 	options := idgen.NewIdGeneratorOptions(1)
 	options.SeqBitLength = 16
 	g := idgen.NewDefaultIdGenerator(options)
-	return load.Shared(func(n int) (last int64, err error) {
-		for range n {
-			last = g.NewLong()
-		}
-		return last, nil
-	}, load.Close)
+	return load.Shared(load.Each(func() (int64, error) { return g.NewLong(), nil }), nothing)
 }
 
-func googleUUID() load.Source {
-	return load.Shared(func(n int) (last int64, err error) {
-		for range n {
-			id, err := google.NewV7()
-			if err != nil {
-				return 0, err
+// of returns a source of IDs of bytes.
+func of[ID ~[12]byte | ~[16]byte | ~[20]byte](next func() (ID, error)) func() load.Source {
+	return func() load.Source {
+		return load.Shared(func(n int) (last int64, err error) {
+			for range n {
+				id, err := next()
+				if err != nil {
+					return 0, err
+				}
+				last = int64(id[11])
 			}
-			last = int64(id[15])
-		}
-		return last, nil
-	}, load.Close)
+			return last, nil
+		}, nothing)
+	}
 }
 
 // googlePool reads the random bytes of many IDs at once, an option of the library.
 func googlePool() load.Source {
 	google.EnableRandPool()
-	s := googleUUID()
+	s := of(google.NewV7)()
 	s.Close = func() error {
 		google.DisableRandPool()
 		return nil
 	}
 	return s
-}
-
-func gofrsUUID() load.Source {
-	g := gofrs.NewGen()
-	return load.Shared(func(n int) (last int64, err error) {
-		for range n {
-			id, err := g.NewV7()
-			if err != nil {
-				return 0, err
-			}
-			last = int64(id[15])
-		}
-		return last, nil
-	}, load.Close)
-}
-
-func newULID() load.Source {
-	return load.Shared(func(n int) (last int64, err error) {
-		for range n {
-			last = int64(ulid.Make()[15])
-		}
-		return last, nil
-	}, load.Close)
-}
-
-func newXID() load.Source {
-	return load.Shared(func(n int) (last int64, err error) {
-		for range n {
-			last = int64(xid.New()[11])
-		}
-		return last, nil
-	}, load.Close)
-}
-
-func newKSUID() load.Source {
-	return load.Shared(func(n int) (last int64, err error) {
-		for range n {
-			id, err := ksuid.NewRandom()
-			if err != nil {
-				return 0, err
-			}
-			last = int64(id[19])
-		}
-		return last, nil
-	}, load.Close)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -18,33 +17,24 @@ type Page struct {
 // NewPage returns a page for a terminal.
 func NewPage(w io.Writer) *Page { return &Page{Writer: bufio.NewWriter(w)} }
 
-// Facts begins the results of a command; csv is the name of a file with all figures.
-func (p *Page) Facts(f Facts, csv string) {
+// Facts writes the command, the machine, the Go version and the date of a measurement.
+func (p *Page) Facts(f Facts) {
 	if p.Markdown {
-		p.Text("`go run ./%s`, %s; all figures: [%s](%[3]s).", f.Command, f.Date.Format("2006-01-02 15:04 MST"), csv)
+		p.Text("`go run ./%s`, %v.", f.Command, f)
 		return
 	}
-	m := f.Machine
-	fmt.Fprintf(p, "%s\n%s, %s %s/%s, %s, %s, GOMAXPROCS %d, %s\n", f.Command, f.Date.Format(time.RFC3339), m.GoVersion, m.OS, m.Arch, m.CPU,
-		Counted(m.CPUs, "CPU"), m.GOMAXPROCS, f.Measured())
+	p.Text("%s\n%v", f.Command, f)
 }
 
 // Text writes a paragraph.
-func (p *Page) Text(format string, args ...any) {
-	fmt.Fprintf(p, format+"\n", args...)
-	if p.Markdown {
-		fmt.Fprintln(p)
-	}
-}
+func (p *Page) Text(format string, args ...any) { fmt.Fprintf(p, format+"\n\n", args...) }
 
 // Title begins a part.
-func (p *Page) Title(format string, args ...any) {
+func (p *Page) Title(text string) {
 	if p.Markdown {
-		format = "### " + format
-	} else {
-		fmt.Fprintln(p)
+		text = "## " + text
 	}
-	p.Text(format, args...)
+	p.Text("%s", text)
 }
 
 // Picture shows a file, in Markdown only.
@@ -54,58 +44,11 @@ func (p *Page) Picture(file, alt string) {
 	}
 }
 
-// Table writes a table.
-func (p *Page) Table(t *Table) {
-	lines := append([][]string{t.Head}, t.Rows...)
-	if p.Markdown {
-		marks := make([]string, len(t.Head))
-		for i := range marks {
-			marks[i] = "---"
-			if i >= t.Left {
-				marks[i] += ":"
-			}
-		}
-		for _, cells := range append([][]string{t.Head, marks}, t.Rows...) {
-			fmt.Fprintf(p, "| %s |\n", strings.ReplaceAll(strings.ReplaceAll(strings.Join(cells, "\x00"), "|", `\|`), "\x00", " | "))
-		}
-		fmt.Fprintln(p)
-		return
-	}
-	if t.Widths == nil {
-		t.Widths = make([]int, len(t.Head))
-		for _, cells := range lines {
-			for i, cell := range cells {
-				t.Widths[i] = max(t.Widths[i], utf8.RuneCountInString(cell))
-			}
-		}
-	}
-	if t.Head == nil {
-		lines = lines[1:]
-	}
-	for _, cells := range lines {
-		p.line(t, cells)
-	}
-}
-
-func (p *Page) line(t *Table, cells []string) {
-	var line strings.Builder
-	for i, cell := range cells {
-		gap := strings.Repeat(" ", max(0, t.Widths[i]-utf8.RuneCountInString(cell)))
-		if i < t.Left {
-			line.WriteString("  " + cell + gap)
-		} else {
-			line.WriteString("  " + gap + cell)
-		}
-	}
-	fmt.Fprintln(p, strings.TrimRight(line.String(), " "))
-}
-
 // A Table has a head and rows of as many cells.
 type Table struct {
-	Head   []string
-	Left   int // columns that are aligned left; the others are aligned right
-	Rows   [][]string
-	Widths []int // of the columns on a terminal; nil: as wide as the widest cell
+	Head []string
+	Left int // columns that are aligned left; the others are aligned right
+	Rows [][]string
 }
 
 // NewTable returns a table without rows. Its first column is aligned left.
@@ -113,3 +56,38 @@ func NewTable(head ...string) *Table { return &Table{Head: head, Left: 1} }
 
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
+
+// Table writes a table.
+func (p *Page) Table(t *Table) {
+	lines := append([][]string{t.Head}, t.Rows...)
+	widths, marks := make([]int, len(t.Head)), make([]string, len(t.Head))
+	for i := range t.Head {
+		marks[i] = "---"
+		if i >= t.Left {
+			marks[i] += ":"
+		}
+		for _, cells := range lines {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cells[i]))
+		}
+	}
+	for k, cells := range lines {
+		if p.Markdown {
+			fmt.Fprintf(p, "| %s |\n", strings.Join(cells, " | "))
+			if k == 0 {
+				fmt.Fprintf(p, "| %s |\n", strings.Join(marks, " | "))
+			}
+			continue
+		}
+		var line strings.Builder
+		for i, cell := range cells {
+			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i < t.Left {
+				line.WriteString(cell + gap + "  ")
+			} else {
+				line.WriteString(gap + cell + "  ")
+			}
+		}
+		fmt.Fprintln(p, strings.TrimRight(line.String(), " "))
+	}
+	fmt.Fprintln(p)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/testgen"
+)
+
+// newCount returns a count of a generator with worker ID 500, and a func that composes IDs.
+func newCount(t *testing.T) (c *count, id func(worker, delta, sequence int64) int64) {
+	t.Helper()
+	alloc, err := bitsalloc.New(bitsalloc.Default(), bitsalloc.DefaultEpoch())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := testgen.Cached(t, cached.Config{Assigner: assigner.Static(500), AllowReuse: true})
+	c = &count{alloc: alloc, gen: g, goroutines: 4, target: 300_000, ways: []way{wayNext, wayFill, wayReserve, wayLane}}
+	return c, func(worker, delta, sequence int64) int64 {
+		id, err := alloc.Allocate(delta, 0, worker, sequence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+}
+
+// A check that cannot fail shows nothing.
+func TestCountFindsWrongIDs(t *testing.T) {
+	c, id := newCount(t)
+	if err := c.run(t.Context()); err != nil || c.taken.Load() < c.target {
+		t.Fatalf("%d IDs, %v", c.taken.Load(), err)
+	}
+	for _, tt := range []struct {
+		name string
+		ids  []int64
+		want error
+	}{
+		{"in order", []int64{id(500, 7, 1), id(500, 7, 3), id(500, 8, 0)}, nil},
+		{"other goroutine, between them", []int64{id(500, 7, 2)}, nil},
+		{"other goroutine, the same", []int64{id(500, 7, 0), id(500, 7, 2)}, errDuplicate},
+		{"same goroutine, the same", []int64{id(500, 9, 2), id(500, 9, 2)}, errOrder},
+		{"same goroutine, lower", []int64{id(500, 9, 2), id(500, 9, 1)}, errOrder},
+		{"other worker", []int64{id(501, 9, 2)}, errForeign},
+	} {
+		if err := c.add(new(int64), tt.ids); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+	c.taken.Add(1)
+	if err := c.run(t.Context()); !errors.Is(err, errMiscount) {
+		t.Errorf("an ID too few in the bitmap: %v, want %v", err, errMiscount)
+	}
+}
+
+func TestJobWithAUsedUpDeltaFieldEndsWithAnError(t *testing.T) {
+	// Few units are left. Repeated in one process, the test needs another worker ID.
+	l := bitsalloc.Layout{DeltaBits: 1, WorkerBits: 17, Unit: time.Minute}
+	for {
+		alloc, err := bitsalloc.New(l, bitsalloc.DefaultEpoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alloc.Expires().After(time.Now().Add(24 * time.Hour)) {
+			break
+		}
+		l.DeltaBits++
+	}
+	j := &job{layout: l, boost: 1, padding: 50, goroutines: 2, duration: time.Minute}
+	cfg := j.config(assigner.Static(16 + rand.Int64N(100_000)))
+	cfg.AllowReuse = true
+	j.gen = testgen.Cached(t, cfg)
+	if err := j.measure(t.Context(), t.Output()); !errors.Is(err, cached.ErrTimeExhausted) {
+		t.Errorf("%v, want %v", err, cached.ErrTimeExhausted)
+	}
+}
