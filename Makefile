@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test lint tidy release dist bench report fuzz simulate chaos soak load model arch mutate recipes servers
+.PHONY: help test lint tidy release dist bench report fuzz simulate chaos soak load model arch mutate servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
@@ -57,9 +57,6 @@ arch: ## the ring and the generators under other architectures, runtimes and Go 
 
 mutate: ## breaks the packages that keep IDs unique, one change at a time: a test must fail; MUTATE takes flags, such as -sample=20 or -match=^cached
 	nice go run ./internal/systest/mutate $(MUTATE)
-
-recipes: ## the recipes for frameworks that take minutes to compile: ent, gin, gqlgen, and the code that sqlc generates
-	@.ci/recipes
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
 	.ci/servers

@@ -13,18 +13,13 @@ import (
 	"github.com/uidring/uidring/uidringtest"
 )
 
-func TestShop(t *testing.T) { checkShop(t, (*Shop).routes) }
-
-func TestEcho(t *testing.T) { checkShop(t, (*Shop).echoRoutes) }
-
-// checkShop sends requests to the routes of a shop.
-func checkShop(t *testing.T, routes func(*Shop) http.Handler) {
+func TestShop(t *testing.T) {
 	db := sqlx.MustOpen("sqlite", filepath.Join(t.TempDir(), "shop.db"))
 	defer db.Close()
 	db.MustExec("CREATE TABLE orders (id bigint PRIMARY KEY, replaces bigint)")
 	ids := uidringtest.New(176636547297255431, 1)
 	ids.Fail(nil, nil, cached.ErrLeaseExhausted)
-	handler := routes(&Shop{db, ids})
+	handler := (&Shop{db, ids}).routes()
 	for _, row := range []struct {
 		method, path, body string
 		code               int
