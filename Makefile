@@ -30,7 +30,7 @@ dist: ## archives, packages, SBOMs, an image and checksums of the commit, in the
 bench: ## Go benchmarks, each beside its baseline
 	go test -run '^$$' -bench . -benchmem ./...
 
-report: ## docs/benchmarks, measured anew; REPORT takes flags, such as --full
+report: ## docs/benchmarks, measured anew; REPORT takes flags, such as -rounds=11
 	go run ./bench report $(REPORT)
 
 fuzz: ## each fuzz target for FUZZTIME
