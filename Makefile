@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test lint tidy release dist bench report fuzz simulate chaos soak load model arch mutate servers
+.PHONY: help test lint tidy release proxy dist bench report fuzz simulate chaos soak load model arch mutate servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
@@ -21,10 +21,13 @@ lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck
 tidy: ## go mod tidy of all modules, against the siblings in this tree
 	@go run ./internal/systest/release tidy
 
-release: ## sets VERSION in all modules, checks CHANGELOG.md, prints the tags to make; see docs/RELEASING.md
+release: ## checks CHANGELOG.md, sets VERSION in all modules, prints the tags to make; see docs/RELEASING.md
 	@go run ./internal/systest/release $(VERSION)
 
-dist: ## archives, packages, SBOMs, an image and checksums of the commit, in the folder dist; see docs/RELEASING.md
+proxy: ## the modules of this tree in the folder DIR, for GOPROXY of a program elsewhere
+	@go run ./internal/systest/release proxy '$(DIR)'
+
+dist: ## archives, packages, SBOMs and checksums of the commit, in the folder dist; see docs/RELEASING.md
 	@.ci/dist
 
 bench: ## Go benchmarks, each beside its baseline

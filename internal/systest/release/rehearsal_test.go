@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +16,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	modpath "golang.org/x/mod/module"
-	modzip "golang.org/x/mod/zip"
 )
 
 // commands are the published modules that are programs, with arguments and a pattern that the
@@ -39,15 +35,15 @@ func TestRehearsal(t *testing.T) {
 		t.Skip("builds all programs of the repository")
 	}
 	version := fmt.Sprintf("v0.%d.0", time.Now().UnixNano())
-	tree := copyTree(t)
-	repo := releaseCopy(t, tree, version)
-	proxy := makeProxy(t, repo, version)
+	repo, proxy := releaseCopy(t, version), t.TempDir()
+	if err := repo.writeProxy(proxy, version); err != nil {
+		t.Fatal(err)
+	}
 	c := newConsumer(t, repo, proxy, version)
 
-	for _, m := range repo.modules {
+	for _, m := range repo.published() {
 		command, isCommand := commands[m.dir]
 		switch {
-		case m.internal():
 		case isCommand:
 			t.Run("go install "+m.path, func(t *testing.T) {
 				bin := t.TempDir()
@@ -70,10 +66,12 @@ func TestRehearsal(t *testing.T) {
 			})
 		}
 	}
-	for name, program := range documentedPrograms(t, tree) {
+	for name, program := range documentedPrograms(t, repo.root) {
 		t.Run("build the program of "+name, func(t *testing.T) {
 			dir := c.newModule(t)
-			writeFile(t, filepath.Join(dir, "main.go"), []byte(program))
+			if err := writeFile(filepath.Join(dir, "main.go"), []byte(program)); err != nil {
+				t.Fatal(err)
+			}
 			c.goTool(t, dir, "", "mod", "tidy")
 			c.goTool(t, dir, "", "build", "-o", os.DevNull, ".")
 			if out := c.goTool(t, dir, "", "list", "-m", repo.modules[0].path); !strings.Contains(out, version) {
@@ -83,81 +81,24 @@ func TestRehearsal(t *testing.T) {
 	}
 }
 
-// copyTree copies the files of the repository that git has, or would have after git add, and
-// returns the folder.
-func copyTree(t *testing.T) string {
+// releaseCopy releases a copy of the working tree.
+func releaseCopy(t *testing.T, version string) *repository {
 	t.Helper()
-	const root = "../../.."
-	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	cmd.Dir = root
-	out, err := cmd.Output()
+	repo, err := copyTree(t.Context(), "../../..", t.TempDir())
 	if err != nil {
-		t.Fatalf("git ls-files: %v", err)
+		t.Fatal(err)
 	}
-	tree := t.TempDir()
-	for name := range strings.SplitSeq(strings.Trim(string(out), "\x00"), "\x00") {
-		data, err := os.ReadFile(filepath.Join(root, name))
-		if errors.Is(err, fs.ErrNotExist) { // deleted, and not committed yet
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, filepath.Join(tree, name), data)
-	}
-	return tree
-}
-
-// releaseCopy releases a copy of the repository: the program that this test belongs to has to
-// accept it.
-func releaseCopy(t *testing.T, tree, version string) *repository {
-	t.Helper()
-	name := filepath.Join(tree, "CHANGELOG.md")
+	name := filepath.Join(repo.root, "CHANGELOG.md")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	heading := "## Unreleased\n\n## " + strings.TrimPrefix(version, "v") + " - 2026-11-22\n\n- A rehearsal.\n"
-	writeFile(t, name, bytes.Replace(text, []byte("## Unreleased\n"), []byte(heading), 1))
-	repo, err := openRepository(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := repo.release(version, nil, io.Discard); err != nil {
+	heading := "## Unreleased\n\n## " + strings.TrimPrefix(version, "v") + " - 2026-11-22\n"
+	text = bytes.Replace(text, []byte("## Unreleased\n"), []byte(heading), 1)
+	if err := errors.Join(writeFile(name, text), repo.release(version, io.Discard)); err != nil {
 		t.Fatal(err)
 	}
 	return repo
-}
-
-// makeProxy writes the published modules as a module proxy serves them, and returns the folder.
-func makeProxy(t *testing.T, repo *repository, version string) string {
-	t.Helper()
-	proxy := t.TempDir()
-	for _, m := range repo.modules {
-		if m.internal() {
-			continue
-		}
-		if escaped, err := modpath.EscapePath(m.path); err != nil || escaped != m.path {
-			t.Fatalf("module path %s: want lower case, which needs no escapes in a proxy: %v", m.path, err)
-		}
-		var archive bytes.Buffer
-		dir := filepath.Join(repo.root, m.dir)
-		if err := modzip.CreateFromDir(&archive, modpath.Version{Path: m.path, Version: version}, dir); err != nil {
-			t.Fatal(err)
-		}
-		info, err := json.Marshal(map[string]any{"Version": version, "Time": time.Now().UTC()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for suffix, data := range map[string][]byte{"list": []byte(version + "\n"), version + ".info": info, version + ".mod": mod, version + ".zip": archive.Bytes()} {
-			writeFile(t, filepath.Join(proxy, m.path, "@v", suffix), data)
-		}
-	}
-	return proxy
 }
 
 // A consumer runs the go command as a user of the modules does.
@@ -200,9 +141,9 @@ func newConsumer(t *testing.T, repo *repository, proxy, version string) *consume
 // path@version.
 func thirdParty(repo *repository) []string {
 	var list []string
-	for _, m := range repo.modules {
+	for _, m := range repo.published() {
 		for _, q := range m.file.Require {
-			if !m.internal() && repo.find(q.Mod.Path) == nil {
+			if !strings.HasPrefix(q.Mod.Path, repo.modules[0].path) {
 				list = append(list, q.Mod.String())
 			}
 		}
@@ -311,16 +252,4 @@ func goEnv(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
-}
-
-func fileURL(dir string) string { return "file://" + filepath.ToSlash(dir) }
-
-func writeFile(t *testing.T, name string, data []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -18,14 +18,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// tidy is go mod tidy for all modules, as if the siblings in this tree were published. It writes
-// the files, or reports the names of the files that differ.
+// tidy is go mod tidy for all modules, as if the siblings in this tree were published. It writes the
+// files, or fails with the names of the files that differ.
 func (r *repository) tidy(ctx context.Context, write bool) error {
-	version, err := r.version()
-	if err != nil {
-		return err
-	}
-	sums := map[string][]byte{}
+	sums := make(map[string][]byte)
 	var mu sync.Mutex // of sums
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
@@ -44,27 +40,24 @@ func (r *repository) tidy(ctx context.Context, write bool) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	contents, err := r.files(version)
+	contents, err := r.files(r.version())
 	if err != nil {
 		return err
 	}
 	maps.Copy(contents, sums)
-	names, err := r.stale(contents)
-	if err != nil {
-		return err
-	}
 	if write {
-		return r.write(names, contents)
+		return r.write(contents)
 	}
-	if len(names) > 0 {
-		return fmt.Errorf("not tidy: %s; run make tidy", strings.Join(names, ", "))
+	names, err := r.stale(contents)
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("not tidy: %s; run make tidy", strings.Join(names, ", "))
 	}
-	return nil
+	return err
 }
 
 // tidied returns the tidy go.mod and go.sum of a module. The go command works on a copy of go.mod
-// that replaces all siblings by their folders; the hashes of siblings, which their publication
-// decides, stay out of go.sum.
+// that replaces all siblings by their folders, which files drops again. The hashes of siblings, which
+// their publication decides, stay out of go.sum.
 func (r *repository) tidied(ctx context.Context, m *module) (file *modfile.File, sum []byte, err error) {
 	temp, err := os.MkdirTemp("", "tidy-")
 	if err != nil {
@@ -72,16 +65,13 @@ func (r *repository) tidied(ctx context.Context, m *module) (file *modfile.File,
 	}
 	defer os.RemoveAll(temp)
 	modName, sumName := filepath.Join(temp, "go.mod"), filepath.Join(temp, "go.sum")
-	data, err := r.replaced(m)
-	if err != nil {
-		return nil, nil, err
-	}
 	dir := filepath.Join(r.root, m.dir)
 	sum, err = os.ReadFile(filepath.Join(dir, "go.sum"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	if err := errors.Join(os.WriteFile(modName, data, 0o600), os.WriteFile(sumName, sum, 0o600)); err != nil {
+	data, err := r.replaced(m)
+	if err := errors.Join(err, os.WriteFile(modName, data, 0o600), os.WriteFile(sumName, sum, 0o600)); err != nil {
 		return nil, nil, err
 	}
 	cmd := exec.CommandContext(ctx, "go", "mod", "tidy", "-modfile="+modName)
@@ -89,19 +79,16 @@ func (r *repository) tidied(ctx context.Context, m *module) (file *modfile.File,
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, nil, fmt.Errorf("go mod tidy: %w\n%s", err, bytes.TrimSpace(out))
 	}
-	if data, err = os.ReadFile(modName); err != nil {
-		return nil, nil, err
+	if data, err = os.ReadFile(modName); err == nil {
+		file, err = modfile.Parse(path.Join(m.dir, "go.mod"), data, nil)
 	}
-	if sum, err = os.ReadFile(sumName); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, err
-	}
-	file, err = r.unreplaced(path.Join(m.dir, "go.mod"), data)
-	return file, sum, err
+	sum, errSum := os.ReadFile(sumName)
+	return file, sum, errors.Join(err, errSum)
 }
 
 // replaced is the module's go.mod with a replace line for each sibling.
 func (r *repository) replaced(m *module) ([]byte, error) {
-	data, err := m.file.Format()
+	data, err := os.ReadFile(filepath.Join(r.root, m.dir, "go.mod"))
 	if err != nil {
 		return nil, err
 	}
@@ -110,31 +97,16 @@ func (r *repository) replaced(m *module) ([]byte, error) {
 		return nil, err
 	}
 	for _, sibling := range r.modules {
-		if sibling == m {
-			continue
-		}
 		dir, err := filepath.Abs(filepath.Join(r.root, sibling.dir))
 		if err != nil {
 			return nil, err
+		}
+		if sibling == m {
+			continue
 		}
 		if err := file.AddReplace(sibling.path, "", dir, ""); err != nil {
 			return nil, err
 		}
 	}
 	return file.Format()
-}
-
-// unreplaced parses a go.mod that replaced has made, and drops the lines that it added.
-func (r *repository) unreplaced(name string, data []byte) (*modfile.File, error) {
-	file, err := modfile.Parse(name, data, nil)
-	if err != nil {
-		return nil, err
-	}
-	for _, sibling := range r.modules {
-		if err := file.DropReplace(sibling.path, ""); err != nil {
-			return nil, err
-		}
-	}
-	file.Cleanup()
-	return file, nil
 }
