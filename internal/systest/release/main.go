@@ -84,7 +84,7 @@ func serve(ctx context.Context, dir string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(tree)
-	version := time.Now().UTC().Format("v0.0.0-20060102150405") // of its own, so that no module cache has it
+	version := "v0.0.0-" + time.Now().UTC().Format("20060102150405") // of its own, so that no module cache has it
 	repo, err := copyTree(ctx, ".", tree)
 	if err != nil {
 		return err
