@@ -31,7 +31,7 @@ dist: ## archives, packages, SBOMs and checksums of the commit, in the folder di
 	@.ci/dist
 
 bench: ## Go benchmarks, each beside its baseline
-	go test -run '^$$' -bench . -benchmem ./...
+	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
 report: ## docs/benchmarks, measured anew; REPORT takes flags, such as -rounds=11
 	go run ./bench report $(REPORT)
@@ -50,7 +50,7 @@ soak: ## uidring serve under load for TIME, its database killed now and then, ev
 	cd cmd/uidring && go test ./internal/daemon -count=1 -v -timeout 0 -run '^TestSoak$$' -soak $(or $(TIME),3m)
 
 load: ## uidring serve beside a bare handler; needs wrk and an idle machine
-	cd cmd/uidring && go test ./internal/httpapi -count=1 -v -run '^TestLoad$$' -load
+	cd cmd/uidring && go test ./internal/httpapi -count=1 -v -timeout 30m -run '^TestLoad$$' -load
 
 model: ## the models of the ring, the lanes and the fence, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh

@@ -9,6 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -18,7 +19,7 @@ func TestNewContextWaitsOutTheQuarantineAndNewDoesNot(t *testing.T) {
 	if g, err := cached.New(cached.Config{Assigner: assigner.Leased(s, assigner.LeaseConfig{})}); !errors.Is(err, assigner.ErrQuarantined) {
 		t.Errorf("New: %v, %v; want ErrQuarantined", g, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), poll.Patience)
 	defer cancel()
 	begin := time.Now()
 	g, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(s, quick())})

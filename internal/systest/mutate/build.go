@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,15 +19,37 @@ import (
 // program, since compiling takes longer than most tests.
 const numberEnv = "UIDRING_MUTANT"
 
-// A source is a package with all its mutants: each function has a copy of its body for each.
+// A target is a package to mutate, and more packages whose tests may kill its mutants.
+type target struct {
+	dir  string
+	more []string
+}
+
+var targets = []target{
+	{"bitsalloc", nil},
+	{"ringbuffer", []string{"cached"}},
+	{"internal/keeper", []string{"cached", "defaultgen"}},
+	{"internal/take", []string{"cached", "segment"}},
+	{"cached", nil},
+	{"defaultgen", nil},
+	{"segment", nil},
+	{"assigner", nil},
+	{"assigner/kvassigner", nil},
+}
+
+// costs are tests that measure or read the machine code, which all mutants together change, and
+// tests that run the go command.
+const costs = "Inlined|PartsInline|OneAllocation|AllocatesABlock|NoMemory|KiB|BuildTags|DatabaseDriver|RaceDetector"
+
+// A source is a package with its mutants: each function has a copy of its body for each.
 type source struct {
 	target
-	mutants []mutant // number n is mutants[n-1]
-	overlay string
+	files   map[string][]body
+	tmp     string
+	mutants []*mutant // number n is mutants[n-1]
 
-	mu       sync.Mutex
-	programs map[stage]string
-	times    map[stage]time.Duration // CPU time of a stage without a mutant
+	mu     sync.Mutex
+	suites map[string]*suite // by folder and "race"
 }
 
 // goTool runs go on the module by itself: the workspace raises the versions of its dependencies.
@@ -37,89 +60,79 @@ func goTool(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// read returns the functions of each file of the package that this machine builds.
-func (t target) read(ctx context.Context) (map[string][]body, error) {
+// read finds the mutants of the package in the files that this machine builds.
+func (t target) read(ctx context.Context, tmp string) (*source, error) {
 	out, err := goTool(ctx, "list", "-f", "{{range .GoFiles}}{{.}}\n{{end}}", "./"+t.dir).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list ./%s: %w", t.dir, err)
 	}
-	files := make(map[string][]body)
+	s := &source{target: t, files: make(map[string][]body), tmp: tmp, suites: make(map[string]*suite)}
 	for name := range strings.FieldsSeq(string(out)) {
 		file := filepath.Join(t.dir, name)
 		src, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		if files[file], err = find(t.dir, file, src); err != nil {
+		if s.files[file], err = find(t.dir, file, src); err != nil {
 			return nil, err
 		}
 	}
-	return files, nil
-}
-
-// prepare writes the chosen mutants of a package into dir, except mutants that do not compile.
-func prepare(ctx context.Context, dir string, t target, files map[string][]body, chosen map[string]bool) (*source, error) {
-	s := &source{target: t, overlay: filepath.Join(dir, "overlay.json"), programs: make(map[stage]string), times: make(map[stage]time.Duration)}
-	for refused := make(map[string]bool); ; {
-		s.mutants = nil
-		if err := s.write(dir, files, func(m mutant) bool { return chosen[m.String()] && !refused[m.String()] }); err != nil {
-			return nil, err
-		}
-		out, err := goTool(ctx, "build", "-gcflags="+importPath(t.dir)+"=-e", "-overlay="+s.overlay, "./"+t.dir).CombinedOutput()
-		if err == nil {
-			return s, nil
-		}
-		wrong := place.FindAllSubmatch(out, -1)
-		if wrong == nil {
-			return nil, fmt.Errorf("go build ./%s: %w\n%s", t.dir, err, out)
-		}
-		for _, match := range wrong {
-			n, _ := strconv.Atoi(string(match[1]))
-			refused[s.mutants[n-1].String()] = true
-		}
-	}
+	return s, nil
 }
 
 // place finds the mutant in a message of the compiler: mutate gives each body a file name of its
 // own.
 var place = regexp.MustCompile(`mutant_(\d+):`)
 
-// write writes the files of the package with the mutants that are wanted, and the overlay that
-// makes the go command read them.
-func (s *source) write(dir string, files map[string][]body, wanted func(mutant) bool) error {
-	number := filepath.Join(dir, "number.go")
-	replace := map[string]string{filepath.Join(s.dir, "mutant_number.go"): number}
-	text := "package " + filepath.Base(s.dir) + "\n\nimport (\n\"os\"\n\"strconv\"\n)\n\nvar mutantNumber, _ = strconv.Atoi(os.Getenv(\"" + numberEnv + "\"))\n"
-	if err := os.WriteFile(number, []byte(text), 0o600); err != nil {
-		return err
-	}
-	for file, bodies := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
+// compile writes the files of the package with the chosen mutants, and drops mutants that the
+// compiler refuses.
+func (s *source) compile(ctx context.Context, chosen map[*mutant]bool) error {
+	for {
+		if err := s.write(chosen); err != nil {
 			return err
 		}
-		replace[file] = filepath.Join(dir, filepath.Base(file))
-		if err := os.WriteFile(replace[file], s.mutate(string(src), file, bodies, wanted), 0o600); err != nil {
-			return err
+		out, err := goTool(ctx, "build", "-gcflags=-e", "-overlay="+s.overlay(), "./"+s.dir).CombinedOutput()
+		if err == nil {
+			return nil
+		}
+		wrong := place.FindAllSubmatch(out, -1)
+		if wrong == nil {
+			return fmt.Errorf("go build ./%s: %w\n%s", s.dir, err, out)
+		}
+		for _, match := range wrong {
+			n, _ := strconv.Atoi(string(match[1]))
+			delete(chosen, s.mutants[n-1])
 		}
 	}
-	absolute := make(map[string]string)
-	for file, by := range replace {
+}
+
+func (s *source) overlay() string { return filepath.Join(s.tmp, "overlay.json") }
+
+// write writes the files of the package with the chosen mutants, and the overlay that makes the go
+// command read them.
+func (s *source) write(chosen map[*mutant]bool) error {
+	s.mutants = nil
+	replace := make(map[string]string)
+	add := func(file, text string) error {
 		path, err := filepath.Abs(file)
 		if err != nil {
 			return err
 		}
-		absolute[path] = by
+		replace[path] = filepath.Join(s.tmp, filepath.Base(file))
+		return os.WriteFile(replace[path], []byte(text), 0o600)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": absolute})
-	if err != nil {
-		return err
+	text := "package " + filepath.Base(s.dir) + "\n\nimport (\n\"os\"\n\"strconv\"\n)\n\nvar mutantNumber, _ = strconv.Atoi(os.Getenv(\"" + numberEnv + "\"))\n"
+	err := add(filepath.Join(s.dir, "mutant_number.go"), text)
+	for file, bodies := range s.files {
+		src, errRead := os.ReadFile(file)
+		err = errors.Join(err, errRead, add(file, s.mutate(string(src), file, bodies, chosen)))
 	}
-	return os.WriteFile(s.overlay, overlay, 0o600)
+	overlay, errOverlay := json.Marshal(map[string]any{"Replace": replace})
+	return errors.Join(err, errOverlay, os.WriteFile(s.overlay(), overlay, 0o600))
 }
 
 // mutate returns a file with a copy of each body for each mutant, and numbers these.
-func (s *source) mutate(src, file string, bodies []body, wanted func(mutant) bool) []byte {
+func (s *source) mutate(src, file string, bodies []body, chosen map[*mutant]bool) string {
 	var text strings.Builder
 	at := 0
 	for _, b := range bodies {
@@ -127,7 +140,7 @@ func (s *source) mutate(src, file string, bodies []body, wanted func(mutant) boo
 		at = b.start
 		original := len(s.mutants)
 		for _, m := range b.mutants {
-			if !wanted(m) {
+			if !chosen[m] {
 				continue
 			}
 			if len(s.mutants) == original {
@@ -141,25 +154,5 @@ func (s *source) mutate(src, file string, bodies []body, wanted func(mutant) boo
 			at = b.end
 		}
 	}
-	text.WriteString(src[at:])
-	return []byte(text.String())
-}
-
-// program returns the test program of a stage with all mutants. It builds the program once. The
-// caller holds mu.
-func (s *source) program(ctx context.Context, st stage) (string, error) {
-	st.skip = ""
-	if file := s.programs[st]; file != "" {
-		return file, nil
-	}
-	file := filepath.Join(filepath.Dir(s.overlay), fmt.Sprintf("test%d", len(s.programs)))
-	args := []string{"test", "-c", "-vet=off", "-overlay=" + s.overlay, "-o", file}
-	if st.race {
-		args = append(args, "-race")
-	}
-	if out, err := goTool(ctx, append(args, "./"+st.dir)...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go test -c ./%s with the mutants of %s: %w\n%s", st.dir, s.dir, err, out)
-	}
-	s.programs[st] = file
-	return file, nil
+	return text.String() + src[at:]
 }

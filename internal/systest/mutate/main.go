@@ -1,14 +1,16 @@
 // Command mutate breaks the packages that keep IDs unique, one small change at a time, and runs
-// their tests: each mutant must fail a test, or survivors.txt must name it with the reason why it
-// may live.
+// their tests: each mutant must fail a test, or survivors.txt must say why it may live. Run it from
+// the top of the repository.
 //
 //	go run ./internal/systest/mutate                        # every mutant
-//	go run ./internal/systest/mutate -sample 20 -seed 7     # 20 mutants of each package, the same for the same seed and code
-//	go run ./internal/systest/mutate -match 'cached lane'   # mutants whose name matches
+//	go run ./internal/systest/mutate -sample 20             # 20 mutants of each package, other ones at each commit
+//	go run ./internal/systest/mutate -match '^cached Lane'  # mutants whose name matches
+//	go run ./internal/systest/mutate -matrix -match ^bitsalloc  # each mutant against each test func
 //
-// The changes are: a negated condition, an operand of && and || alone, another comparison or
-// operator, a number plus one, the other of true and false, a removed statement, and two
-// neighboring statements or calls in the other order. Run it from the top of the repository.
+// The operators are: false and true (a condition), operand (one side of && and || alone), operator
+// (another comparison or sum), number (plus one, or the other of true and false), argument (in place
+// of its call), remove (a statement) and swap (neighboring statements whose order other goroutines
+// may see). A mutant that does not compile is dropped.
 package main
 
 import (
@@ -17,13 +19,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,23 +45,23 @@ func main() {
 }
 
 type options struct {
-	sample   int
-	seed     uint64
-	match    string
-	parallel int
-	within   time.Duration
-	list     bool
+	sample, parallel, least int
+	seed                    uint64
+	match                   string
+	within                  time.Duration
+	matrix                  bool
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	flags.IntVar(&o.sample, "sample", 0, "number of mutants to try of each package; 0: all")
-	flags.Uint64Var(&o.seed, "seed", 1, "chooses the sample")
+	flags.Uint64Var(&o.seed, "seed", 0, "chooses the sample; 0: by the commit")
 	flags.StringVar(&o.match, "match", "", "regular expression for the names of mutants to try")
 	flags.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "mutants to try at once")
+	flags.IntVar(&o.least, "least", 100, "percentage of the mutants of all packages that must be killed or explained")
 	flags.DurationVar(&o.within, "within", 0, "time for a package once its mutants are built: later only its first begins; 0: no limit")
-	flags.BoolVar(&o.list, "list", false, "print the names of the mutants and try none")
+	flags.BoolVar(&o.matrix, "matrix", false, "run each test func of the package alone, and print which ones kill a mutant")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -64,86 +69,79 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-match: %w", err)
 	}
-	var all []mutant
-	sources := make(map[string]map[string][]body)
-	for _, t := range targets() {
-		files, err := t.read(ctx)
-		if err != nil {
-			return err
-		}
-		sources[t.dir] = files
-		for _, file := range slices.Sorted(maps.Keys(files)) {
-			for _, b := range files[file] {
-				all = append(all, b.mutants...)
-			}
-		}
-	}
-	explained, err := readSurvivors(survivors, all)
+	explained, err := readSurvivors(survivors)
 	if err != nil {
 		return err
 	}
-	chosen := o.choose(all, match, explained)
-	if o.list {
-		for _, m := range chosen {
-			fmt.Fprintln(out, m)
-		}
-		return nil
+	if o.seed == 0 {
+		head, _ := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
+		o.seed, _ = strconv.ParseUint(string(head[:min(15, len(head))]), 16, 64)
 	}
-	r := &report{out: out, explained: explained}
-	for _, t := range targets() {
-		if err := r.tryAll(ctx, t, sources[t.dir], chosen, o); err != nil {
+	fmt.Fprintf(out, "-seed=%d\n", o.seed)
+	r := &report{out: out, explained: explained, kills: make(map[string][]string)}
+	for _, t := range targets {
+		if err := r.tryAll(ctx, t, match, o); err != nil {
 			return err
 		}
 	}
-	return r.finish()
-}
-
-// choose returns the mutants that match, or a sample of them in each package that must all fail a
-// test.
-func (o options) choose(all []mutant, match *regexp.Regexp, explained map[string]bool) []mutant {
-	chosen := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
-		return !match.MatchString(m.String()) || o.sample > 0 && explained[m.String()]
-	})
-	if o.sample > 0 {
-		random := rand.New(rand.NewPCG(o.seed, 0))
-		random.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
-		of := make(map[string]int) // mutants by package
-		chosen = slices.DeleteFunc(chosen, func(m mutant) bool { of[m.pkg]++; return of[m.pkg] > o.sample })
-	}
-	return chosen
+	return r.finish(o.least)
 }
 
 // A report counts outcomes. Its methods may be called by several goroutines at once.
 type report struct {
 	out       io.Writer
-	explained map[string]bool
+	explained map[string]int
 
 	mu                   sync.Mutex
 	tried, killed, lived int
-	unexplained          []string
+	kills                map[string][]string // for each test func the mutants that no other one kills
 }
 
-// tryAll tries the chosen mutants of a package.
-func (r *report) tryAll(ctx context.Context, t target, files map[string][]body, chosen []mutant, o options) error {
-	names := make(map[string]bool)
-	for _, m := range chosen {
-		if m.pkg == t.dir {
-			names[m.String()] = true
+// tryAll tries the mutants of a package that match, or a sample.
+func (r *report) tryAll(ctx context.Context, t target, match *regexp.Regexp, o options) error {
+	tmp, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	s, err := t.read(ctx, tmp)
+	if err != nil {
+		return err
+	}
+	chosen := make(map[*mutant]bool)
+	for _, bodies := range s.files {
+		for _, b := range bodies {
+			for _, m := range b.mutants {
+				if match.MatchString(m.String()) {
+					chosen[m] = true
+				}
+			}
 		}
 	}
-	if len(names) == 0 {
+	if len(chosen) == 0 {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "mutants")
-	if err != nil {
+	if err := s.compile(ctx, chosen); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	s, err := prepare(ctx, dir, t, files, names)
-	if err != nil {
-		return err
+	compiled := len(s.mutants)
+	if o.sample > 0 && o.sample < compiled {
+		for _, i := range rand.New(rand.NewPCG(o.seed, 0)).Perm(compiled)[o.sample:] {
+			delete(chosen, s.mutants[i])
+		}
+		if err := s.compile(ctx, chosen); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(r.out, "%s: %d mutants, %d of them compile\n", t.dir, len(names), len(s.mutants))
+	fmt.Fprintf(r.out, "%s: %d of %d mutants\n", t.dir, len(s.mutants), compiled)
+	tried, killed, lived := r.tried, r.killed, r.lived
+	err = r.try(ctx, s, o)
+	fmt.Fprintf(r.out, "%s: %d tried, %d killed, %d explained\n", t.dir, r.tried-tried, r.killed-killed, r.lived-lived)
+	return err
+}
+
+// try runs the tests with each mutant of a source.
+func (r *report) try(ctx context.Context, s *source, o options) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(o.parallel)
 	begun := time.Now()
@@ -152,47 +150,98 @@ func (r *report) tryAll(ctx context.Context, t target, files map[string][]body, 
 			break
 		}
 		group.Go(func() error {
-			lives, err := s.survives(ctx, i+1)
+			var lives bool
+			var names []string
+			var err error
+			if o.matrix {
+				names, err = s.killers(ctx, i+1)
+				lives = len(names) == 0
+			} else {
+				lives, err = s.survives(ctx, i+1)
+			}
 			if err != nil {
 				return fmt.Errorf("%v: %w", m, err)
 			}
-			r.add(m, lives)
+			r.add(m, lives, names)
 			return nil
 		})
 	}
-	return group.Wait()
+	err := group.Wait()
+	if o.matrix && err == nil {
+		r.alone(s)
+	}
+	return err
 }
 
-func (r *report) add(m mutant, lives bool) {
+// add counts the outcome of a mutant, and in a matrix the test funcs that kill it.
+func (r *report) add(m *mutant, lives bool, names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	word := "killed"
 	switch {
 	case !lives:
 		r.killed++
-	case r.explained[m.String()]:
+	case r.explained[m.kind] > 0:
 		word = "explained"
+		r.explained[m.kind]--
 		r.lived++
 	default:
 		word = "SURVIVED"
-		r.unexplained = append(r.unexplained, m.String())
 	}
 	r.tried++
-	fmt.Fprintf(r.out, "%4d %-9s %v\n", r.tried, word, m)
+	fmt.Fprintf(r.out, "%4d %-9s %v%s\n", r.tried, word, m, strings.Join(append([]string{""}, names...), "\n\t"))
+	if len(names) == 1 {
+		r.kills[names[0]] = append(r.kills[names[0]], m.String())
+	}
 }
 
-// finish prints the counts, and fails if a mutant lives without an explanation.
-func (r *report) finish() error {
+// alone prints for each test func of a package what it alone kills.
+func (r *report) alone(s *source) {
+	fast, slow := s.suites[s.dir+" false"].split()
+	for _, name := range slices.Concat(fast, slow) {
+		fmt.Fprintf(r.out, "%s alone kills %d\n", name, len(r.kills[name]))
+		for _, m := range r.kills[name] {
+			fmt.Fprintln(r.out, "\t", m)
+		}
+	}
+}
+
+// finish prints the counts, and fails if too many mutants live without an explanation.
+func (r *report) finish(least int) error {
 	fmt.Fprintf(r.out, "%d of %d mutants killed, %d explained in %s\n", r.killed, r.tried, r.lived, survivors)
 	if r.tried == 0 {
 		return errors.New("no mutant was tried: none matches, or none that matches compiles")
 	}
-	if len(r.unexplained) == 0 {
-		return nil
+	if 100*(r.killed+r.lived) < least*r.tried {
+		return fmt.Errorf("%d mutants survive, allowed: %d %%: write a test that fails with each, or explain it in %s", r.tried-r.killed-r.lived, 100-least, survivors)
 	}
-	slices.Sort(r.unexplained)
-	for _, name := range r.unexplained {
-		fmt.Fprintln(r.out, "survived:", name)
+	return nil
+}
+
+// survivors lists the mutants that may live. A paragraph begins with the reason, in lines that begin
+// with #, and goes on with a package, function and operator a line, and the number of mutants if it
+// is not 1: "cached lane.begin: swap ×3".
+var survivors = filepath.FromSlash("internal/systest/mutate/survivors.txt")
+
+// readSurvivors returns the number of mutants of each kind that the file explains.
+func readSurvivors(file string) (map[string]int, error) {
+	text, err := os.ReadFile(file)
+	explained := make(map[string]int)
+	reason := false
+	for line := range strings.Lines(string(text)) {
+		kind, times, several := strings.Cut(strings.TrimSpace(line), " ×")
+		n := 1
+		if several {
+			n, err = strconv.Atoi(times)
+		}
+		switch {
+		case kind == "" || kind[0] == '#':
+			reason = kind != ""
+		case !reason || err != nil:
+			return nil, fmt.Errorf("%s: %s: no reason above, or no number after ×: %w", file, kind, err)
+		default:
+			explained[kind] += n
+		}
 	}
-	return fmt.Errorf("%d mutants survive: write a test that fails with each, or explain it in %s", len(r.unexplained), survivors)
+	return explained, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,32 +8,25 @@ import (
 	"strings"
 )
 
-// A mutant is a deliberate break in one place of a function. The package, the function, the change
-// and the count identify it: they stay the same when lines move.
+// A mutant is a deliberate break in one place of a function.
 type mutant struct {
-	pkg, function, change string
-	nth                   int // counts equal changes of a function, from 1
-	start, end            int // the bytes of the file that text replaces
-	text                  string
+	kind       string // package, function and operator, such as "ringbuffer Ring.Put: swap"
+	change     string // the source text
+	start, end int    // the bytes of the file that text replaces
+	text       string
+}
+
+func (m *mutant) String() string { return m.kind + " " + m.change }
+
+// orders reports whether the mutant changes only the order of memory, which the race detector sees.
+func (m *mutant) orders() bool {
+	return strings.HasSuffix(m.kind, ": swap") || strings.HasSuffix(m.change, "and Unlock")
 }
 
 // A body is a function of a file with its mutants.
 type body struct {
 	start, end int // the bytes of the file between the braces
-	mutants    []mutant
-}
-
-func (m mutant) String() string {
-	s := m.pkg + " " + m.function + ": " + m.change
-	if m.nth > 1 {
-		s += fmt.Sprintf(" #%d", m.nth)
-	}
-	return s
-}
-
-// orders reports whether the mutant changes only the order of memory, which the race detector sees.
-func (m mutant) orders() bool {
-	return strings.HasPrefix(m.change, "swap") || strings.HasSuffix(m.change, "and Unlock")
+	mutants    []*mutant
 }
 
 // A finder collects the mutants of one file.
@@ -42,7 +34,7 @@ type finder struct {
 	src      []byte
 	fset     *token.FileSet
 	function string
-	found    []mutant
+	found    []*mutant
 }
 
 // find returns the functions of a Go file.
@@ -54,20 +46,11 @@ func find(pkg, file string, src []byte) ([]body, error) {
 	}
 	var all []body
 	for _, d := range tree.Decls {
-		d, ok := d.(*ast.FuncDecl)
-		if !ok || d.Body == nil {
-			continue
+		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
+			f.function, f.found = pkg+" "+name(d)+": ", nil
+			ast.Inspect(d.Body, f.visit)
+			all = append(all, body{f.offset(d.Body.Lbrace) + 1, f.offset(d.Body.Rbrace), f.found})
 		}
-		f.function, f.found = name(d), nil
-		ast.Inspect(d.Body, f.visit)
-		seen := make(map[string]int)
-		for i := range f.found {
-			m := &f.found[i]
-			m.pkg, m.function = pkg, f.function
-			seen[m.change]++
-			m.nth = seen[m.change]
-		}
-		all = append(all, body{f.offset(d.Body.Lbrace) + 1, f.offset(d.Body.Rbrace), f.found})
 	}
 	return all, nil
 }
@@ -92,26 +75,33 @@ func name(d *ast.FuncDecl) string {
 func (f *finder) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
-		return !silent(n)
+		if silent(n) {
+			return false
+		}
+		f.call(n)
 	case *ast.IfStmt:
-		f.negate(n.Cond)
+		f.condition(n.Cond)
+		f.addRange("true", n.Cond.Pos(), n.Cond.End(), "("+f.text(n.Cond)+") || true", f.text(n.Cond))
 	case *ast.ForStmt:
-		f.negate(n.Cond)
+		if n.Cond != nil {
+			f.condition(n.Cond) // true could only hang
+		}
 	case *ast.BinaryExpr:
 		f.binary(n)
 	case *ast.BasicLit:
 		if n.Kind == token.INT {
-			f.replace(n, "("+n.Value+" + 1)")
+			f.add("number", n, "("+n.Value+" + 1)")
 		}
 	case *ast.Ident:
 		if other := map[string]string{"true": "false", "false": "true"}[n.Name]; other != "" {
-			f.replace(n, other)
+			f.add("number", n, other)
 		}
 	case *ast.SwitchStmt:
-		if n.Tag == nil {
-			for _, s := range n.Body.List {
-				for _, c := range s.(*ast.CaseClause).List {
-					f.negate(c)
+		for _, s := range n.Body.List {
+			for _, c := range s.(*ast.CaseClause).List {
+				if n.Tag == nil {
+					f.condition(c)
+					f.addRange("true", c.Pos(), c.End(), "("+f.text(c)+") || true", f.text(c))
 				}
 			}
 		}
@@ -125,10 +115,6 @@ func (f *finder) visit(n ast.Node) bool {
 		if last := len(n.Results) - 1; last > 0 && failure(n.Results[last]) {
 			n.Results = slices.DeleteFunc(n.Results, constant)
 		}
-	case *ast.AssignStmt:
-		if len(n.Lhs) == 2 && len(n.Rhs) == 2 && calls(n.Rhs[0]) && calls(n.Rhs[1]) {
-			f.add("swap", n, fmt.Sprintf("%s, %s %s %s, %s", f.text(n.Lhs[1]), f.text(n.Lhs[0]), n.Tok, f.text(n.Rhs[1]), f.text(n.Rhs[0])))
-		}
 	}
 	return true
 }
@@ -139,24 +125,15 @@ func failure(e ast.Expr) bool {
 	case *ast.Ident:
 		return e.Name == "err"
 	case *ast.CallExpr:
-		fun, ok := e.Fun.(*ast.SelectorExpr)
-		if !ok {
-			return false
-		}
-		x, ok := fun.X.(*ast.Ident)
-		return ok && (x.Name == "fmt" && fun.Sel.Name == "Errorf" || x.Name == "errors" && (fun.Sel.Name == "New" || fun.Sel.Name == "Join"))
+		return silent(e)
 	}
 	return false
 }
 
 func constant(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		return true
-	case *ast.Ident:
-		return e.Name == "nil" || e.Name == "true" || e.Name == "false"
-	}
-	return false
+	_, literal := e.(*ast.BasicLit)
+	name, ok := e.(*ast.Ident)
+	return literal || ok && (name.Name == "nil" || name.Name == "true" || name.Name == "false")
 }
 
 // silent reports whether a call only makes or writes text.
@@ -169,24 +146,35 @@ func silent(n *ast.CallExpr) bool {
 			return true
 		}
 		x, ok := fun.X.(*ast.Ident)
-		return ok && (x.Name == "fmt" || x.Name == "errors" && fun.Sel.Name == "New")
+		return ok && (x.Name == "fmt" || x.Name == "errors" && (fun.Sel.Name == "New" || fun.Sel.Name == "Join"))
 	}
 	return false
 }
 
-// negate adds the negation of a condition, unless binary changes more in it.
-func (f *finder) negate(cond ast.Expr) {
-	if cond == nil {
-		return
-	}
-	if b, ok := cond.(*ast.BinaryExpr); ok && slices.Contains([]token.Token{token.EQL, token.NEQ, token.LAND, token.LOR}, b.Op) {
-		return
-	}
-	f.replace(cond, "!("+f.text(cond)+")")
+// condition makes a condition false. The operands are still evaluated.
+func (f *finder) condition(cond ast.Expr) {
+	f.addRange("false", cond.Pos(), cond.End(), "("+f.text(cond)+") && false", f.text(cond))
 }
 
-// operators are the comparisons and sums that binary exchanges. An inverted comparison for order is
-// a case of negate; here the border moves by one.
+// basic are the types whose conversions stay.
+var basic = map[string]bool{"int": true, "int64": true, "uint": true, "uint64": true, "float64": true, "string": true}
+
+// call puts an argument in place of a call, or the receiver of a method without arguments. The
+// compiler refuses most of these.
+func (f *finder) call(n *ast.CallExpr) {
+	if s, ok := n.Fun.(*ast.SelectorExpr); ok && len(n.Args) == 0 {
+		f.add("argument", n, f.text(s.X))
+	}
+	to, _ := n.Fun.(*ast.Ident)
+	for _, a := range n.Args {
+		if !constant(a) && (to == nil || !basic[to.Name]) {
+			f.add("argument", n, "("+f.text(a)+")")
+		}
+	}
+}
+
+// operators are the comparisons and sums that binary exchanges. A comparison for order moves its
+// border by one: its negation is less than the condition to true and to false.
 var operators = map[token.Token]string{
 	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "==",
 	token.ADD: "-", token.SUB: "+", token.MUL: "/", token.QUO: "*", token.REM: "*",
@@ -198,10 +186,10 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	switch lit, ok := n.Y.(*ast.BasicLit); {
 	case ok && lit.Kind == token.STRING:
 	case n.Op == token.LAND || n.Op == token.LOR:
-		f.replace(n, x)
-		f.replace(n, y)
+		f.add("operand", n, x)
+		f.add("operand", n, y)
 	case operators[n.Op] != "":
-		f.replace(n, x+" "+operators[n.Op]+" "+y)
+		f.add("operator", n, x+" "+operators[n.Op]+" "+y)
 	}
 }
 
@@ -209,10 +197,9 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 // see.
 func (f *finder) statements(list []ast.Stmt) {
 	for i, s := range list {
-		locked := false
 		if i+1 < len(list) {
 			next := list[i+1]
-			locked = method(s) == "Lock" && method(next) == "Unlock"
+			locked := method(s) == "Lock" && method(next) == "Unlock"
 			if effect(s) && effect(next) && !locked {
 				between := string(f.src[f.offset(s.End()):f.offset(next.Pos())])
 				f.addRange("swap", s.Pos(), next.End(), f.text(next)+between+f.text(s), f.text(s)+" | "+f.text(next))
@@ -225,41 +212,35 @@ func (f *finder) statements(list []ast.Stmt) {
 // remove removes a statement. A Lock goes together with its Unlock: without the latter, a test
 // could only hang.
 func (f *finder) remove(s ast.Stmt, rest []ast.Stmt) {
+	text := ""
 	switch s := s.(type) {
-	case *ast.ExprStmt, *ast.DeferStmt:
-		switch method(s) {
-		case "Unlock":
-			return
-		case "Lock":
-			for _, r := range rest {
-				if method(r) == "Unlock" {
-					between := string(f.src[f.offset(s.End()):f.offset(r.Pos())])
-					f.addRange("remove", s.Pos(), r.End(), between, f.text(s)+" and Unlock")
-					return
-				}
-			}
-		}
-		f.add("remove", s, "")
-	case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt:
-		f.add("remove", s, "")
-	case *ast.BranchStmt:
-		if s.Tok != token.FALLTHROUGH {
-			f.add("remove", s, "")
-		}
+	case *ast.DeclStmt, *ast.ReturnStmt, *ast.LabeledStmt, *ast.BlockStmt, *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.CaseClause, *ast.CommClause:
+		return // its parts are mutated
 	case *ast.AssignStmt:
 		if s.Tok == token.DEFINE {
 			return
 		}
-		if !slices.ContainsFunc(s.Lhs, named) {
-			f.add("remove", s, "") // a call whose results are dropped
-			return
+		if slices.ContainsFunc(s.Lhs, named) {
+			var kept []string // so that variables stay used
+			for _, r := range s.Rhs {
+				kept = append(kept, f.text(r))
+			}
+			text = strings.Repeat("_, ", len(s.Lhs)-1) + "_ = " + strings.Join(kept, ", ")
 		}
-		kept := make([]string, len(s.Rhs)) // so that variables stay used
-		for i, r := range s.Rhs {
-			kept[i] = f.text(r)
-		}
-		f.add("remove", s, strings.Repeat("_, ", len(s.Lhs)-1)+"_ = "+strings.Join(kept, ", "))
 	}
+	switch method(s) {
+	case "Unlock":
+		return
+	case "Lock":
+		for _, r := range rest {
+			if method(r) == "Unlock" {
+				between := string(f.src[f.offset(s.End()):f.offset(r.Pos())])
+				f.addRange("remove", s.Pos(), r.End(), between, f.text(s)+" and Unlock")
+				return
+			}
+		}
+	}
+	f.addRange("remove", s.Pos(), s.End(), text, f.text(s))
 }
 
 // named reports whether an expression is not the blank identifier.
@@ -272,8 +253,7 @@ func named(e ast.Expr) bool {
 func effect(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
-		call, ok := s.X.(*ast.CallExpr)
-		return ok && calls(s.X) && !silent(call)
+		return calls(s.X)
 	case *ast.AssignStmt:
 		return slices.ContainsFunc(s.Rhs, calls) || slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
 			_, ok := e.(*ast.SelectorExpr)
@@ -317,20 +297,12 @@ func (f *finder) offset(p token.Pos) int { return f.fset.Position(p).Offset }
 
 func (f *finder) text(n ast.Node) string { return string(f.src[f.offset(n.Pos()):f.offset(n.End())]) }
 
-// replace adds a mutant with text in place of a node.
-func (f *finder) replace(n ast.Node, text string) {
-	f.addRange("", n.Pos(), n.End(), text, f.text(n)+" -> "+text)
+// add adds a mutant with text in place of a node.
+func (f *finder) add(operator string, n ast.Node, text string) {
+	f.addRange(operator, n.Pos(), n.End(), text, f.text(n)+" -> "+text)
 }
 
-func (f *finder) add(kind string, n ast.Node, text string) {
-	f.addRange(kind, n.Pos(), n.End(), text, f.text(n))
-}
-
-func (f *finder) addRange(kind string, pos, end token.Pos, text, change string) {
-	f.found = append(f.found, mutant{
-		change: strings.Join(strings.Fields(kind+" "+change), " "),
-		start:  f.offset(pos),
-		end:    f.offset(end),
-		text:   text,
-	})
+func (f *finder) addRange(operator string, pos, end token.Pos, text, change string) {
+	change = strings.Join(strings.Fields(change), " ")
+	f.found = append(f.found, &mutant{f.function + operator, change, f.offset(pos), f.offset(end), text})
 }

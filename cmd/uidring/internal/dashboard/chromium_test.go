@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -151,7 +152,7 @@ func (p *tab) complain(format string, args ...any) {
 // leave ends the requests of the page while its service still answers, so that they cannot fail,
 // and reports the complaints.
 func (p *tab) leave() {
-	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, poll.Patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
 		p.t.Errorf("leaving the page: %v", err)
@@ -169,7 +170,7 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	if err := chromedp.Do(p.ctx); err != nil { // opens the tab, which is to outlive the limit below
 		p.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, poll.Patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		p.t.Fatal(err)
@@ -187,7 +188,7 @@ func evaluate[T any](p *tab, expression string) T {
 }
 
 func ask[T any](p *tab, expression string) (T, error) {
-	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, poll.Patience)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
@@ -196,7 +197,7 @@ func ask[T any](p *tab, expression string) (T, error) {
 // answers with an error, and is asked again.
 func (p *tab) await(expression string) {
 	p.t.Helper()
-	deadline := time.After(40 * time.Second)
+	deadline := time.After(poll.Patience)
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for {

@@ -23,6 +23,7 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
@@ -142,7 +143,7 @@ func (s *service) start() {
 			}
 		}
 		close(done)
-		ending, end := context.WithTimeout(context.Background(), 5*time.Second)
+		ending, end := context.WithTimeout(context.Background(), poll.Patience)
 		defer end()
 		if err := web.Shutdown(ending); err != nil {
 			s.t.Errorf("shutdown: %v", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
+	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 // A viewer is an http.ResponseWriter that records its output, and decides when a write may go on.
@@ -362,7 +363,7 @@ func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
 			}
 			// Shutdown would wait for the stream, had Done not ended it.
 			close(done)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), poll.Patience)
 			defer cancel()
 			if err := web.Config.Shutdown(ctx); err != nil {
 				t.Errorf("shutdown with a viewer: %v", err)

@@ -36,6 +36,12 @@ func judges(t *testing.T, browser context.Context) {
 	if got := colour(); got != "rgb(21, 128, 61)" {
 		t.Errorf("a verdict that is good has the colour %s, want green", got)
 	}
+	// Each value is red from its limit on.
+	if got, want := evaluate[string](p, `import('/assets/charts.js').then(({kinds}) => kinds.filter((kind) => kind.limits).map((kind) =>
+		kind.id + ' ' + [-181, -180, 0, 0.49, 0.5, 9.9, 10, 599, 600].filter((y) => kind.bad(y, {ahead: 600, behind: -180, lease: 10, p99: 0.5}))).join('; '))`),
+		"ahead -181,600; lease -181,-180,0,0.49,0.5,9.9; p99 0.5,9.9,10,599,600"; got != want {
+		t.Errorf("red are %s, want %s", got, want)
+	}
 	back := s.loseStore()
 	p.await(verdictIs("Store unreachable"))
 	p.scan("store unreachable")

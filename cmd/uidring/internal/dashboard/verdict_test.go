@@ -59,6 +59,8 @@ func TestVerdicts(t *testing.T) {
 			verdict{warn, "Issuing, not from all segments", ": no range for orders", "Their counters have given no further range. The log says why."}},
 		{"a low window", func(s *situation) { s.stats.WindowLasts = 8 * time.Second },
 			verdict{warn, "Issuing, lease window low", ": 8 s left", "The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst."}},
+		{"a window at the limit", func(s *situation) { s.stats.WindowLasts = 10 * time.Second },
+			verdict{good, "Issuing", "", "IDs are ready, and the store of worker IDs answers."}},
 		{"far ahead", func(s *situation) { s.stats.Ahead = 10 * time.Minute }, verdict{warn, "Issuing, far ahead of the clock", " by 10 min", wrong}},
 		{"almost far ahead", func(s *situation) { s.stats.Ahead = 10*time.Minute - 1 },
 			verdict{good, "Issuing", "", "IDs are ready, and the store of worker IDs answers."}},

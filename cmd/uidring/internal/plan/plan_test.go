@@ -90,6 +90,15 @@ func TestFitTakesNoMoreThanItNeedsAndSharesOutTheRest(t *testing.T) {
 	}
 }
 
+// 256 starts take 9 bits: worker ID 0 is never assigned.
+func TestFitLeavesDisposableWorkerIDZeroOut(t *testing.T) {
+	n := plan.Need{Rate: 256 << 17, Processes: 256, Years: 100, Datacenters: 32, Start: bitsalloc.DefaultEpoch()}
+	got, err := n.Fit(time.Second, n.Start, plan.Disposable)
+	if want := (bitsalloc.Layout{DeltaBits: 32, DatacenterBits: 5, WorkerBits: 9, SequenceBits: 17, Unit: time.Second}); err != nil || got != want {
+		t.Errorf("Fit = %v, %v, want %v", got, err, want)
+	}
+}
+
 func TestFitMayTakeAll63Bits(t *testing.T) {
 	n := plan.Need{Rate: 256 * 100_000, Processes: 100_000, Years: 100, Datacenters: 32, Start: bitsalloc.DefaultEpoch()}
 	got, err := n.Fit(time.Second, n.Start, plan.Leased)

@@ -14,7 +14,7 @@ export const steps = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0
 // What is drawn. of takes a point (of the event "stats", or of the history) to a number, null where there is none; text
 // to the words for it, and unit follows them. bad tells whether a value is red, by the limits of the event "about";
 // limits are drawn where they are in sight. also is a second line, red. note takes a reading.
-const kinds = [
+export const kinds = [
   {
     id: 'rate', title: 'Issue rate', unit: 'IDs/s', none: 'measuring',
     of: (s) => s.rate, value: rate, axis: short, range: (low, high) => [0, Math.max(10, high * 1.1)],
