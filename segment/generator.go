@@ -32,6 +32,7 @@ type Generator struct {
 	loops  sync.WaitGroup     // of the goroutines that fetch
 	closer *generator.Closer
 
+	// mu is held while IDs are dropped and counted, and guards claims. No taker holds it.
 	mu     sync.Mutex
 	claims []claim // of the parts, for the check that their numbers are disjoint
 	// clash is the error for two parts that issue the same numbers. It ends all parts: another
@@ -148,6 +149,8 @@ func (g *Generator) Close() error {
 		g.cancel()
 		g.path.Filled.Wake()
 		g.loops.Wait()
+		g.mu.Lock()
+		defer g.mu.Unlock()
 		for _, p := range g.parts {
 			p.ring.Retire(math.MaxInt64)
 		}

@@ -20,6 +20,8 @@ type SourceStats struct {
 
 // Stats returns a snapshot. It does not slow down callers of Next.
 func (g *Generator) Stats() Stats {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	s := Stats{RejectedTakes: g.rejected.Load()}
 	for _, p := range g.parts {
 		counts := p.ring.Counts()
