@@ -52,8 +52,8 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 // NewContext makes a Generator: it checks cfg, and waits until each source has returned its first
 // range or failed. It reports all mistakes in cfg together, as [ErrInvalidConfig]. If all sources
 // fail, or ctx ends before one of them has returned a range, it returns their errors, and does not
-// retry. If two sources issue the same numbers, it returns [ErrInvalidRange]. It does not use ctx
-// afterwards.
+// retry. If two sources issue the same numbers or have different Deltas, it returns
+// [ErrInvalidRange]. It does not use ctx afterwards.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	g, err := start(cfg)
 	if err != nil {
@@ -125,19 +125,17 @@ func (g *Generator) overlap(index int, delta, offset int64) error {
 		return fmt.Errorf("%w: Delta %d with %d sources, allowed: at least the number of sources", ErrInvalidRange, delta, len(g.parts))
 	}
 	for i, c := range g.claims {
-		if i != index && c.delta > 0 && (c.offset-offset)%gcd(c.delta, delta) == 0 {
-			return fmt.Errorf("%w: sources %d and %d issue the same numbers, Delta %d and %d; give each database another remainder",
+		switch {
+		case i == index || c.delta == 0:
+		case c.delta != delta:
+			return fmt.Errorf("%w: sources %d and %d have Delta %d and %d, allowed: the same Delta in all databases of a counter",
 				ErrInvalidRange, i, index, c.delta, delta)
+		case c.offset == offset:
+			return fmt.Errorf("%w: sources %d and %d issue the same numbers in steps of %d; give each database another remainder",
+				ErrInvalidRange, i, index, delta)
 		}
 	}
 	return nil
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // Close ends the generator: it drops the IDs that are left, which are never issued, and waits for

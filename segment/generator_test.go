@@ -469,13 +469,15 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 }
 
 // Another process might begin with the other source, and issue the same IDs.
-func TestSourcesWithTheSameNumbersAreRefused(t *testing.T) {
+func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 	type numbers struct{ delta, remainder int64 }
 	for name, tt := range map[string]struct{ a, b numbers }{
 		"same remainder": {numbers{2, 0}, numbers{2, 0}},
 		"dense":          {numbers{}, numbers{}},
 		"dense and half": {numbers{2, 0}, numbers{}},
 		"other delta":    {numbers{2, 1}, numbers{4, 3}},
+		"they meet":      {numbers{4, 1}, numbers{6, 3}}, // at 9
+		"they never do":  {numbers{4, 1}, numbers{6, 2}}, // but would after the next change
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
 			var down atomic.Bool
@@ -503,11 +505,14 @@ func TestSourcesWithTheSameNumbersAreRefused(t *testing.T) {
 					t.Errorf("Numbers: %q, %v, want ErrInvalidRange", text, err)
 				}
 			}
-			if tt.a.delta == 0 {
-				return // there is no generator without the other source
-			}
 			down.Store(true)
 			g, err := segment.New(config())
+			if tt.a.delta == 0 { // the Delta is too small for two sources
+				if !errors.Is(err, segment.ErrInvalidRange) {
+					t.Errorf("New without the other source: %v, want ErrInvalidRange", err)
+				}
+				return
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
