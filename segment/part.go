@@ -86,10 +86,13 @@ func (p *part) run() {
 	}
 }
 
-// fill fetches ranges until Ahead of them are ready beside the present one.
+// fill fetches ranges until Ahead of them are ready beside the present one. A range has ended when
+// the goroutine of run is woken. Up to Ahead more rounds fill an empty ring. For each round after
+// them a range has ended meanwhile: callers outrun the store.
 func (p *part) fill() error {
-	for first := true; p.ring.Slots()-p.ring.Free() <= p.g.cfg.Ahead; first = false {
-		if first {
+	ahead := p.g.cfg.Ahead
+	for round := 0; p.ring.Slots()-p.ring.Free() <= ahead; round++ {
+		if round == 0 || round > ahead {
 			p.adapt()
 		}
 		if err := p.fetch(); err != nil {
