@@ -32,7 +32,11 @@ type Generator struct {
 	loops  sync.WaitGroup     // of the goroutines that fetch
 	closer *generator.Closer
 
-	// mu is held while IDs are dropped and counted, and guards claims. No taker holds it.
+	// generation counts how often the IDs in hand were dropped. It changes after the drop: a fetch
+	// and a block of a lane that begin under the present generation hold no dropped ID.
+	generation atomic.Int64
+
+	// mu is held while IDs are put, dropped and counted, and guards claims. No taker holds it.
 	mu     sync.Mutex
 	claims []claim // of the parts, for the check that their numbers are disjoint
 	// clash is the error for two parts that issue the same numbers. It ends all parts: another
@@ -107,10 +111,8 @@ func start(cfg Config) (*Generator, error) {
 }
 
 // claim records the numbers of a part, or returns an error, which ends all parts, if another part
-// issues some of them.
+// issues some of them. The caller holds mu.
 func (g *Generator) claim(index int, delta, offset int64) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	err := g.overlap(index, delta, offset)
 	if err != nil {
 		g.clash.Store(&err)
@@ -138,20 +140,38 @@ func (g *Generator) overlap(index int, delta, offset int64) error {
 	return nil
 }
 
-// Close ends the generator: it drops the IDs that are left, which are never issued, and waits for
-// the generator's goroutines. After it, and in calls that wait, callers get ErrClosed, except that
-// a [Lane] uses up its block. Close returns nil, and does nothing when called again. A func of
-// Trace must not call it.
+// Invalidate drops the ranges in hand, the blocks of lanes, and the range that is being fetched, and
+// fetches others in the background. Call it after this process has been resumed from a snapshot:
+// its copy may still be issuing the same IDs. A call that begins after Invalidate has returned gets
+// no ID of a range that was fetched before. Until a new range is there, callers wait or get
+// ErrEmpty, as Config.OnEmpty says. No process issues the dropped IDs unless a copy does.
+func (g *Generator) Invalidate() {
+	g.drop()
+	for _, p := range g.parts {
+		generator.Signal(p.wake)
+	}
+}
+
+// Close ends the generator: it drops the IDs that are left, also in lanes, which are never issued,
+// and waits for the generator's goroutines. After it, and in calls that wait, callers get
+// ErrClosed. Close returns nil, and does nothing when called again. A func of Trace must not call
+// it.
 func (g *Generator) Close() error {
 	return g.closer.Close(func() error {
 		g.cancel()
 		g.path.Filled.Wake()
 		g.loops.Wait()
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		for _, p := range g.parts {
-			p.ring.Retire(math.MaxInt64)
-		}
+		g.drop()
 		return nil
 	})
+}
+
+// drop drops the IDs in the rings and lanes, and the range that is being fetched.
+func (g *Generator) drop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.parts {
+		p.ring.Retire(math.MaxInt64)
+	}
+	g.generation.Add(1)
 }

@@ -162,6 +162,15 @@ func (n *Numbers) generator() (*Generator, string, error) {
 	return next, date, nil
 }
 
+// Invalidate is [Generator.Invalidate] for the present period.
+func (n *Numbers) Invalidate() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.current != nil {
+		n.current.Invalidate()
+	}
+}
+
 // Close ends the generator of the present period, and waits for its goroutines. Afterwards, and in
 // calls that wait, Next returns ErrClosed. Closing again does nothing.
 func (n *Numbers) Close() error {

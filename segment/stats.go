@@ -4,7 +4,7 @@ package segment
 type Stats struct {
 	Remaining     int64 // IDs of all sources that are ready now
 	Issued        int64 // IDs returned, and IDs reserved by lanes
-	Dropped       int64 // IDs dropped by Close
+	Dropped       int64 // IDs dropped by Close and Invalidate, without a range that was being fetched
 	Fetches       int64 // ranges fetched
 	FetchFailures int64 // calls of sources that failed
 	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
