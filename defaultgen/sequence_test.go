@@ -40,6 +40,15 @@ func TestRandomBeginsWithEveryNumberBelowItsBoundAndNoOther(t *testing.T) {
 	}
 }
 
+// A take that stalls until the unit is used up adds beyond its last number.
+func TestContinueGoesOnAfterTakesBeyondTheUnit(t *testing.T) {
+	g, clock := onFakeClock(t, defaultgen.Config{SequenceStart: defaultgen.Continue, SequenceBound: 16})
+	fill(t, g, 16)
+	g.Add(3)
+	clock.move(time.Second)
+	checkAt(t, next(t, g), 1001, 0)
+}
+
 func TestABoundThatIsNotGivenIsAnEighthOfTheSequence(t *testing.T) {
 	for bits, bound := range map[uint8]int64{0: 1, 1: 1, 2: 1, 3: 1, 4: 2, 6: 8, 13: 1024} {
 		g, clock := onFakeClock(t, defaultgen.Config{

@@ -19,7 +19,7 @@ func segmentMetrics() []Metric[segment.Stats] {
 			func(s segment.Stats) int64 { return s.Remaining }),
 		counter("issued_ids_total", "{id}", "IDs returned to callers, and IDs reserved by lanes.",
 			func(s segment.Stats) int64 { return s.Issued }),
-		counter("dropped_ids_total", "{id}", "IDs dropped by Close.",
+		counter("dropped_ids_total", "{id}", "IDs dropped by Close and Invalidate.",
 			func(s segment.Stats) int64 { return s.Dropped }),
 		counter("fetches_total", "{range}", "Ranges fetched.",
 			func(s segment.Stats) int64 { return s.Fetches }),

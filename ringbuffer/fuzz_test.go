@@ -133,6 +133,12 @@ func (p *pair) step(op byte) {
 	case 0:
 		p.put(arg)
 	case 1:
+		if arg%2 == 1 {
+			if got, want := p.r.Empty(), !p.m.skip(true); got != want {
+				p.t.Fatalf("Empty() = %t, want %t", got, want)
+			}
+			return
+		}
 		want := int64(0)
 		if p.m.skip(false) {
 			want = p.m.blocks[p.m.current][0]

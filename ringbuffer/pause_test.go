@@ -139,6 +139,21 @@ func TestBatchesHeldBeforeTheirAddsShareWhatIsLeft(t *testing.T) {
 	}
 }
 
+// Takers may use up a block and go on to the next one before its Put has returned.
+func TestEmptyIsExactDuringAPut(t *testing.T) {
+	r := newRing(t, 2)
+	r.Put(1, 1)
+	r.PutHeldUp(2, 3)
+	for want := int64(1); want <= 4; want++ {
+		if got := r.Empty(); got != (want == 4) {
+			t.Errorf("before ID %d: Empty() = %t", want, got)
+		}
+		if id, ok := r.Take(); ok != (want < 4) || ok && id != want {
+			t.Errorf("Take() = %d, %t, want %d", id, ok, want)
+		}
+	}
+}
+
 // A taker that found a block used up and was paused moves nothing when it goes on.
 func TestAPausedHandOverMovesNothing(t *testing.T) {
 	r, b := paused(t)

@@ -23,7 +23,8 @@ func (r *Ring) Put(first, last int64) bool {
 	return true
 }
 
-// Free returns the number of free slots, for the producer. Takers can only increase it.
+// Free returns the number of free slots, for the producer: in another goroutine it may be too high
+// during a Put. Takers can only increase it.
 //
 // The slot of a block is free when the block is used up, next > last. So a taker that pauses after
 // it has taken the last ID does not keep the slot. All blocks before the current block are used up.

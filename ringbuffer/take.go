@@ -63,6 +63,20 @@ func (r *Ring) TakeBlock(n int) (first int64, got int, ok bool) {
 	}
 }
 
+// Empty reports whether the ring has no ID, for takers. It is exact as a take is: if it returns true,
+// the ring was empty at an instant of the call, and if false, it had an ID.
+func (r *Ring) Empty() bool {
+	for {
+		b := r.current.Load()
+		if b.left() > 0 {
+			return false
+		}
+		if !r.next(b) {
+			return true
+		}
+	}
+}
+
 // next is advance for a taker. It returns false when the ring is empty.
 func (r *Ring) next(b *Block) bool {
 	more, moved := r.advance(b)

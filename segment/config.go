@@ -38,10 +38,10 @@ type Config struct {
 	Source Source
 	// Others are further sources, up to 63, that hold other numbers of the same counter, such as
 	// the even ones where Source holds the odd ones. The generator uses the ranges of all sources
-	// in turn, and goes on with the rest when one fails. Their ranges must have a Delta of at least
-	// the number of sources, and different remainders; otherwise New returns ErrInvalidRange. If a
-	// source that New could not reach returns such a range later, the generator uses up the ranges
-	// that it has, and ends with that error.
+	// in turn, and goes on with the rest when one fails. Their ranges must have the same Delta, at
+	// least the number of sources, and different remainders; otherwise New returns ErrInvalidRange.
+	// If a source that New could not reach returns a wrong range later, the generator uses up the
+	// ranges that it has, and ends with that error.
 	Others []Source
 
 	// Step is the number of IDs in the first range and the smallest number in any range, 1 to 2^40;

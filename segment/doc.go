@@ -31,8 +31,8 @@
 //     ordered by time.
 //   - A process that ends or is killed loses the IDs it has left: at most Ahead+1 ranges, two by
 //     default, each at most MaxStep IDs, and a range that it is fetching. When the store's answer
-//     to a fetch is lost, so is its range. A Lane loses the rest of its block. No other IDs are
-//     lost.
+//     to a fetch is lost, so is its range. A Lane loses the rest of its block. Invalidate loses as
+//     much as the end of the process. No other IDs are lost.
 //
 // With several sources (Config.Others) IDs are unique as before, provided that each database issues
 // other remainders, which the generator checks. IDs increase only within each database: the ranges
@@ -43,8 +43,8 @@
 // A store that forgets a commit, after a restore or a failover to a replica that was behind, issues
 // the same ranges again. A generator that sees its own counter go back stops with [ErrWentBack],
 // but a process that starts later does not notice. Call [Recover] before that. A process that is
-// resumed from a snapshot, or forked, issues the same IDs as its copy: make the generator after
-// that.
+// resumed from a snapshot issues the same IDs as its copy, unless it calls [Generator.Invalidate]
+// or [Numbers.Invalidate] before it issues an ID.
 //
 // # Volume
 //

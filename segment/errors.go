@@ -20,10 +20,10 @@ var (
 	// generator asks that source no more. Call [Recover] for the counter, then restart the
 	// processes that use it.
 	ErrWentBack = errors.New("segment: the counter went back")
-	// ErrInvalidRange is returned by New if two sources issue the same numbers. It is returned when
-	// the ranges are used up and a source has returned a range that is malformed, whose Delta or
-	// remainder differs from the ranges before, or whose numbers another source issues. It is
-	// permanent.
+	// ErrInvalidRange is returned by New if two sources issue the same numbers or have different
+	// Deltas. It is returned when the ranges are used up and a source has returned a range that is
+	// malformed, or whose Delta or remainder does not fit the ranges before or the other sources. It
+	// is permanent.
 	ErrInvalidRange = errors.New("segment: invalid range")
 )
 

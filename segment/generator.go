@@ -32,6 +32,11 @@ type Generator struct {
 	loops  sync.WaitGroup     // of the goroutines that fetch
 	closer *generator.Closer
 
+	// generation counts how often the IDs in hand were dropped. It changes after the drop: a fetch
+	// and a block of a lane that begin under the present generation hold no dropped ID.
+	generation atomic.Int64
+
+	// mu is held while IDs are put, dropped and counted, and guards claims. No taker holds it.
 	mu     sync.Mutex
 	claims []claim // of the parts, for the check that their numbers are disjoint
 	// clash is the error for two parts that issue the same numbers. It ends all parts: another
@@ -51,8 +56,8 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 // NewContext makes a Generator: it checks cfg, and waits until each source has returned its first
 // range or failed. It reports all mistakes in cfg together, as [ErrInvalidConfig]. If all sources
 // fail, or ctx ends before one of them has returned a range, it returns their errors, and does not
-// retry. If two sources issue the same numbers, it returns [ErrInvalidRange]. It does not use ctx
-// afterwards.
+// retry. If two sources issue the same numbers or have different Deltas, it returns
+// [ErrInvalidRange]. It does not use ctx afterwards.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	g, err := start(cfg)
 	if err != nil {
@@ -106,10 +111,8 @@ func start(cfg Config) (*Generator, error) {
 }
 
 // claim records the numbers of a part, or returns an error, which ends all parts, if another part
-// issues some of them.
+// issues some of them. The caller holds mu.
 func (g *Generator) claim(index int, delta, offset int64) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	err := g.overlap(index, delta, offset)
 	if err != nil {
 		g.clash.Store(&err)
@@ -124,33 +127,51 @@ func (g *Generator) overlap(index int, delta, offset int64) error {
 		return fmt.Errorf("%w: Delta %d with %d sources, allowed: at least the number of sources", ErrInvalidRange, delta, len(g.parts))
 	}
 	for i, c := range g.claims {
-		if i != index && c.delta > 0 && (c.offset-offset)%gcd(c.delta, delta) == 0 {
-			return fmt.Errorf("%w: sources %d and %d issue the same numbers, Delta %d and %d; give each database another remainder",
+		switch {
+		case i == index || c.delta == 0:
+		case c.delta != delta:
+			return fmt.Errorf("%w: sources %d and %d have Delta %d and %d, allowed: the same Delta in all databases of a counter",
 				ErrInvalidRange, i, index, c.delta, delta)
+		case c.offset == offset:
+			return fmt.Errorf("%w: sources %d and %d issue the same numbers in steps of %d; give each database another remainder",
+				ErrInvalidRange, i, index, delta)
 		}
 	}
 	return nil
 }
 
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
+// Invalidate drops the ranges in hand, the blocks of lanes, and the range that is being fetched, and
+// fetches others in the background. Call it after this process has been resumed from a snapshot:
+// its copy may still be issuing the same IDs. A call that begins after Invalidate has returned gets
+// no ID of a range that was fetched before. Until a new range is there, callers wait or get
+// ErrEmpty, as Config.OnEmpty says. No process issues the dropped IDs unless a copy does.
+func (g *Generator) Invalidate() {
+	g.drop()
+	for _, p := range g.parts {
+		generator.Signal(p.wake)
 	}
-	return a
 }
 
-// Close ends the generator: it drops the IDs that are left, which are never issued, and waits for
-// the generator's goroutines. After it, and in calls that wait, callers get ErrClosed, except that
-// a [Lane] uses up its block. Close returns nil, and does nothing when called again. A func of
-// Trace must not call it.
+// Close ends the generator: it drops the IDs that are left, also in lanes, which are never issued,
+// and waits for the generator's goroutines. After it, and in calls that wait, callers get
+// ErrClosed. Close returns nil, and does nothing when called again. A func of Trace must not call
+// it.
 func (g *Generator) Close() error {
 	return g.closer.Close(func() error {
 		g.cancel()
 		g.path.Filled.Wake()
 		g.loops.Wait()
-		for _, p := range g.parts {
-			p.ring.Retire(math.MaxInt64)
-		}
+		g.drop()
 		return nil
 	})
+}
+
+// drop drops the IDs in the rings and lanes, and the range that is being fetched.
+func (g *Generator) drop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.parts {
+		p.ring.Retire(math.MaxInt64)
+	}
+	g.generation.Add(1)
 }

@@ -333,28 +333,32 @@ func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
 	})
 }
 
-// A caller takes IDs at a rate that changes; a range should last 15 minutes.
+// A caller takes IDs at a rate that changes; a range should last 15 to 30 minutes.
 func TestSizeOfRangesFollowsTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(scripted)
 		g := open(t, segment.Config{Source: s, Step: 100, MaxStep: 1600})
-		run := func(d, pause time.Duration) {
-			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(pause) {
+		for _, tt := range []struct {
+			pause       time.Duration // between two IDs
+			least, most int64
+		}{
+			{9 * time.Second, 100, 100}, // 100 last 15 minutes
+			{10 * time.Millisecond, 100, 1600},
+			{1125 * time.Millisecond, 1600, 1600}, // 1600 last 30 minutes
+			{1500 * time.Millisecond, 400, 1600},  // and now 40
+			{time.Minute, 100, 1600},
+			{time.Minute, 100, 100},
+		} {
+			least, most := int64(math.MaxInt64), int64(0)
+			for range 12_000 {
 				take(t, g, 1)
+				time.Sleep(tt.pause)
+				n := g.Stats().Sources[0].Step
+				least, most = min(least, n), max(most, n)
 			}
-		}
-		size := func() int64 { return g.Stats().Sources[0].Step }
-		run(4*time.Hour, time.Second) // 900 in 15 minutes
-		if n := size(); n != 1600 && n != 800 {
-			t.Errorf("at one ID a second, a range has %d IDs, want 800 or 1600", n)
-		}
-		run(2*time.Hour, 10*time.Millisecond)
-		if n := size(); n != 1600 {
-			t.Errorf("at 100 IDs a second, a range has %d IDs, want MaxStep", n)
-		}
-		run(40*24*time.Hour, time.Minute)
-		if n := size(); n != 100 {
-			t.Errorf("at one ID a minute, a range has %d IDs, want Step", n)
+			if least != tt.least || most != tt.most {
+				t.Errorf("at one ID in %v, a range has %d to %d IDs, want %d to %d", tt.pause, least, most, tt.least, tt.most)
+			}
 		}
 		calls := s.calls()
 		for i := range calls[1:] {
@@ -366,6 +370,30 @@ func TestSizeOfRangesFollowsTheRate(t *testing.T) {
 			t.Errorf("the first ranges have %v IDs, want Step", calls[:2])
 		}
 	})
+}
+
+// Callers use up ranges faster than the store answers, so that the generator never has Ahead ready.
+func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
+	for _, ahead := range []int{1, 64} {
+		bubble.Run(t, fmt.Sprint(ahead), func(t *testing.T) {
+			s := &scripted{before: func(context.Context, string, int64) error { time.Sleep(20 * time.Millisecond); return nil }}
+			g := open(t, segment.Config{Source: s, Step: 1000, Ahead: ahead})
+			total := 0
+			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
+				_, n, err := g.Reserve(math.MaxInt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				total += n
+			}
+			if total < 100_000_000 {
+				t.Errorf("%d numbers in 4 s, in ranges of %v", total, s.calls())
+			}
+			if first := s.calls()[:ahead+1]; slices.Max(first) > 1000 {
+				t.Errorf("the first ranges have %v numbers, want Step: none has ended", first)
+			}
+		})
+	}
 }
 
 // A source that returns a wrong range ends the generator when the good ranges are used up, and is
@@ -469,13 +497,15 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 }
 
 // Another process might begin with the other source, and issue the same IDs.
-func TestSourcesWithTheSameNumbersAreRefused(t *testing.T) {
+func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 	type numbers struct{ delta, remainder int64 }
 	for name, tt := range map[string]struct{ a, b numbers }{
 		"same remainder": {numbers{2, 0}, numbers{2, 0}},
 		"dense":          {numbers{}, numbers{}},
 		"dense and half": {numbers{2, 0}, numbers{}},
 		"other delta":    {numbers{2, 1}, numbers{4, 3}},
+		"they meet":      {numbers{4, 1}, numbers{6, 3}}, // at 9
+		"they never do":  {numbers{4, 1}, numbers{6, 2}}, // but would after the next change
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
 			var down atomic.Bool
@@ -503,11 +533,14 @@ func TestSourcesWithTheSameNumbersAreRefused(t *testing.T) {
 					t.Errorf("Numbers: %q, %v, want ErrInvalidRange", text, err)
 				}
 			}
-			if tt.a.delta == 0 {
-				return // there is no generator without the other source
-			}
 			down.Store(true)
 			g, err := segment.New(config())
+			if tt.a.delta == 0 { // the Delta is too small for two sources
+				if !errors.Is(err, segment.ErrInvalidRange) {
+					t.Errorf("New without the other source: %v, want ErrInvalidRange", err)
+				}
+				return
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

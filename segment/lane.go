@@ -4,16 +4,17 @@ package segment
 const laneBlock = 1024
 
 // A Lane issues IDs to a single goroutine, faster than [Generator.Next]: it reserves up to 1,024
-// consecutive IDs and hands them out without touching shared memory. Its IDs are unique, and
+// consecutive IDs and hands them out without writing shared memory. Its IDs are unique, and
 // increase if there is one source. Across lanes they are only roughly ordered. Make a Lane with
 // [Generator.Lane] for each goroutine that needs many IDs, and Close it at the end: the rest of its
 // block is lost. Two goroutines must not call its methods at once: they would get the same IDs. The
 // race detector reports such calls.
 type Lane struct {
-	next   int64 // the next ID of the block
-	left   int   // IDs from next on
-	g      *Generator
-	closed bool
+	next       int64 // the next ID of the block
+	left       int   // IDs from next on
+	generation int64 // before the block was taken
+	g          *Generator
+	closed     bool
 }
 
 // Lane returns a new lane.
@@ -21,7 +22,7 @@ func (g *Generator) Lane() *Lane { return &Lane{g: g} }
 
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
-	if l.left <= 0 {
+	if l.left <= 0 || l.generation != l.g.generation.Load() {
 		err = l.more()
 	}
 	id = l.next
@@ -36,6 +37,7 @@ func (l *Lane) more() (err error) {
 		l.next, l.left = 0, 0
 		return errLaneClosed{}
 	}
+	l.generation = l.g.generation.Load()
 	l.next, l.left, err = l.g.Reserve(laneBlock)
 	return err
 }

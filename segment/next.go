@@ -59,8 +59,8 @@ func (g *Generator) take() (id int64, ok bool) {
 // takeBlock takes up to n consecutive IDs.
 func (g *Generator) takeBlock(n int) (first int64, got int, ok bool) {
 	p := g.inTurn(func(p *part) bool {
-		if p.ring.Slots() == p.ring.Free() {
-			return false // empty, and delta may not be set yet
+		if p.ring.Empty() {
+			return false // and delta may not be set yet
 		}
 		if p.delta > 1 {
 			n = min(n, 1)
@@ -179,7 +179,7 @@ func (g *Generator) shortage() (failed bool, err error) {
 	passes := false
 	for _, p := range g.parts {
 		reason := p.failed.Load() // before the ring: put comes before the reset of failed
-		if p.ring.Free() < p.ring.Slots() {
+		if !p.ring.Empty() {
 			return false, nil
 		}
 		if reason == nil {

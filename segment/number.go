@@ -30,8 +30,10 @@ func (p Period) layout() string {
 // A NumbersConfig says how to make Numbers.
 type NumbersConfig struct {
 	// Config makes the generator of each period. Its Name is followed by a hyphen and the date:
-	// orders-20261122. Small ranges lose few numbers when a process ends, and keep the numbers of
-	// several processes closer to the order of time.
+	// orders-20261122. Give no other counter of the store a name of this form, such as orders-2026
+	// beside yearly orders: both would take their numbers from one counter. Small ranges lose few
+	// numbers when a process ends, and keep the numbers of several processes closer to the order of
+	// time.
 	Config
 	// Period is the time after which the numbers begin at 1 again; zero: Daily.
 	Period Period
@@ -158,6 +160,15 @@ func (n *Numbers) generator() (*Generator, string, error) {
 	}
 	n.current, n.date = next, date
 	return next, date, nil
+}
+
+// Invalidate is [Generator.Invalidate] for the present period.
+func (n *Numbers) Invalidate() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.current != nil {
+		n.current.Invalidate()
+	}
 }
 
 // Close ends the generator of the present period, and waits for its goroutines. Afterwards, and in

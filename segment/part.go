@@ -86,10 +86,13 @@ func (p *part) run() {
 	}
 }
 
-// fill fetches ranges until Ahead of them are ready beside the present one.
+// fill fetches ranges until Ahead of them are ready beside the present one. A range has ended when
+// the goroutine of run is woken. Up to Ahead more rounds fill an empty ring. For each round after
+// them a range has ended meanwhile: callers outrun the store.
 func (p *part) fill() error {
-	for first := true; p.ring.Slots()-p.ring.Free() <= p.g.cfg.Ahead; first = false {
-		if first {
+	ahead := p.g.cfg.Ahead
+	for round := 0; p.ring.Slots()-p.ring.Free() <= ahead; round++ {
+		if round == 0 || round > ahead {
 			p.adapt()
 		}
 		if err := p.fetch(); err != nil {
@@ -123,10 +126,10 @@ func (p *part) adapt() {
 
 // fetch fetches one range and puts it into the ring.
 func (p *part) fetch() error {
-	began := time.Now()
+	began, generation := time.Now(), p.g.generation.Load()
 	r, err := p.advance()
 	if err == nil {
-		err = p.put(r)
+		err = p.put(r, generation)
 	}
 	if err != nil {
 		if p.g.ctx.Err() != nil {
@@ -158,8 +161,9 @@ func (p *part) advance() (r Range, err error) {
 	return r, err
 }
 
-// put checks a range and puts it into the ring.
-func (p *part) put(r Range) error {
+// put checks a range and puts it into the ring. It drops the range if the generation has changed
+// since its fetch began: a copy of the process may have got the same answer.
+func (p *part) put(r Range, generation int64) error {
 	if err := r.check(); err != nil {
 		return err
 	}
@@ -174,6 +178,8 @@ func (p *part) put(r Range) error {
 		return fmt.Errorf("%w: it returned the range %v after ID %d: the store has lost commits; run segment.Recover for %q "+
 			"and restart the processes that use it", ErrWentBack, r, p.id(p.last), p.g.cfg.Name)
 	}
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
 	if err := p.g.claim(p.index, delta, offset); err != nil {
 		return err
 	}
@@ -181,7 +187,9 @@ func (p *part) put(r Range) error {
 		p.delta, p.offset = delta, offset
 	}
 	p.last = last
-	p.ring.Put(first, last)
+	if p.g.generation.Load() == generation {
+		p.ring.Put(first, last)
+	}
 	return nil
 }
 

@@ -4,7 +4,7 @@ package segment
 type Stats struct {
 	Remaining     int64 // IDs of all sources that are ready now
 	Issued        int64 // IDs returned, and IDs reserved by lanes
-	Dropped       int64 // IDs dropped by Close
+	Dropped       int64 // IDs dropped by Close and Invalidate, without a range that was being fetched
 	Fetches       int64 // ranges fetched
 	FetchFailures int64 // calls of sources that failed
 	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
@@ -20,6 +20,8 @@ type SourceStats struct {
 
 // Stats returns a snapshot. It does not slow down callers of Next.
 func (g *Generator) Stats() Stats {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	s := Stats{RejectedTakes: g.rejected.Load()}
 	for _, p := range g.parts {
 		counts := p.ring.Counts()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
@@ -29,6 +30,27 @@ func TestSegmentsOnUndurableMariaDBAreRefused(t *testing.T) {
 	}
 	if r, err := sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: true}).Advance(t.Context(), "a", 1); err != nil || r.First != 1 {
 		t.Errorf("with AllowUndurable: range %v, %v", r, err)
+	}
+}
+
+// A caller uses up ranges as fast as it can: they grow from Step, 1,000, to MaxStep, 1,000,000.
+func TestRangesGrowOnMariaDB(t *testing.T) {
+	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
+	g, err := segment.New(segment.Config{Name: "orders", Source: sqlassigner.SegmentSource(db, sqlassigner.Config{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	began := time.Now()
+	for range 2_000_000 {
+		if _, err := g.NextContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fetches := g.Stats().Fetches
+	t.Logf("%d fetches for 2 million numbers, in %v", fetches, time.Since(began))
+	if fetches > 40 {
+		t.Error("want about 13, and 40 at most")
 	}
 }
 

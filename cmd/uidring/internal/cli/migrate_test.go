@@ -92,6 +92,10 @@ func TestMigrateCheckReadsTables(t *testing.T) {
 			if few.Read != 12 || few.Smallest != all.Smallest || few.Largest != all.Largest || few.Newest.ID != all.Newest.ID || len(few.Repeated) != 0 {
 				t.Errorf("%+v", few)
 			}
+			// The smallest and the largest 30 would have rows in common.
+			if most := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders", "--count", "30"); most.Read != 81 || len(most.Repeated) != 0 {
+				t.Errorf("%+v", most)
+			}
 			two := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders", "--table", "shard1")
 			if len(two.Repeated) != 1 || two.Repeated[0] != (migrate.Repeat{ID: 3200169789968523265, Times: 2}) {
 				t.Errorf("repeated %v", two.Repeated)
