@@ -3,10 +3,8 @@ package defaultgen
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
@@ -81,13 +79,7 @@ func (g *Generator) awaitFirstUnit(ctx context.Context) error {
 	if h.First <= h.Delta {
 		return nil
 	}
-	wait := min(g.alloc.Time(h.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit)
-	select {
-	case <-time.After(wait):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("defaultgen: waiting for the first unit: %w", ctx.Err())
-	}
+	return g.keeper.AwaitFirst(ctx, min(g.alloc.Time(h.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit))
 }
 
 // Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].

@@ -22,6 +22,9 @@ type Lease struct {
 	lost     bool    // the lease has ended, and the grant may be used up
 }
 
+// Reused reports whether an earlier process may have used the worker ID without a fence.
+func (h *Lease) Reused() bool { return h.Reusable && !h.Fenced() }
+
 // A Clock is a reading of the wall clock, carried on by the monotonic clock. Setting the wall clock
 // later does not move it, and an injected Now need not have a monotonic reading.
 type Clock struct{ wall, since time.Time }
