@@ -89,6 +89,13 @@ func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.P
 // worker ID and takes another.
 func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 
+// Invalidate drops the current unit and takes another worker ID from the assigner, in the
+// background. Call it after this process has been resumed from a snapshot: its copy may still be
+// issuing the same IDs. Until the generator has the worker ID, Next returns ErrLeaseExhausted.
+// Invalidate does not release the old worker ID. It does not help with derived and sticky worker
+// IDs: the assigner would return the same number.
+func (g *Generator) Invalidate() { g.keeper.Invalidate() }
+
 // Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
 // its context. After it, and in calls that wait, callers get ErrClosed. Close returns the error of
 // the release, and the same error when called again. A func of Trace must not call it.
