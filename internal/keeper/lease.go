@@ -12,8 +12,8 @@ import (
 type Lease struct {
 	assigner.Grant
 	Generation uint64 // number of the lease; a renewal keeps it
-	Clock      Clock  // the reading that the lease was checked against, or an earlier reading if that is ahead
-	Delta      int64  // by that clock, when the lease was taken
+	Clock      Clock  // goes on from the reading of Assign, or from an earlier lease's if that is ahead
+	Delta      int64  // of the reading of Assign, even if Clock is ahead of it
 	Half       int64  // on using this delta the generator calls Extend, long before Limit
 
 	at       time.Time // time of the last call of grow, with position; pace measures from there
