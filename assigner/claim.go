@@ -159,7 +159,7 @@ func (t *terms) covered(clock time.Time, fence int64, span time.Duration) int64 
 
 // until returns how long a row with this fence is out of bounds.
 func (c *claim) until(fence int64) time.Duration {
-	return time.Duration(fence-c.farthest()) * c.domain.Layout.Unit
+	return c.alloc.Time(fence).Sub(c.alloc.Time(c.farthest())) // saturates, unlike a product
 }
 
 const (

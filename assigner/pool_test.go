@@ -3,6 +3,7 @@ package assigner
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -122,6 +123,18 @@ func TestAClaimAheadOfTheClockWaitsWhereServersAreReplaced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A row that a store has given a fence centuries ahead, such as by mistake, is not asked for again
+// at once.
+func TestRetryAfterOfFenceCenturiesAheadDoesNotOverflow(t *testing.T) {
+	d, s := memDomain(), newMemStore()
+	d.Layout.DeltaBits = 40
+	s.put(Row{WorkerID: 0, Fence: 1 << 39})
+	s.meta.Layout = d.Layout
+	_, err := clocked(Fenced(s, 0, "orders-0", LeaseConfig{})).Assign(t.Context(), d)
+	wantError(t, err, ErrWorkerAheadOfClock, "MaxLead")
+	wantRetry(t, err, math.MaxInt64)
 }
 
 // wantRetry checks that an error passes, and when.

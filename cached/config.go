@@ -45,8 +45,9 @@ type Config struct {
 	DatacenterID int64
 	// Assigner finds the worker ID. It is required: there is no safe default.
 	Assigner assigner.Assigner
-	// AllowReuse accepts an unfenced worker ID that comes back after a restart. The new process
-	// then repeats IDs if the old one had run ahead of the clock, or if the clock has gone back.
+	// AllowReuse accepts an unfenced worker ID that comes back after a restart, and does not wait.
+	// The new process then repeats IDs if the old one had run ahead of the clock, or if the clock
+	// has gone back.
 	AllowReuse bool
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
@@ -67,6 +68,11 @@ type Config struct {
 	// MaxAhead is how far the time in an ID may run ahead of the clock, at least one unit, rounded
 	// down to whole units; beyond it callers get ErrTooFarAhead. The clock is the one read when the
 	// worker ID was taken, carried on by the monotonic clock. Zero: unbounded.
+	//
+	// MaxAhead also accepts an unfenced worker ID that comes back after a restart. New then waits for
+	// MaxAhead, to begin after the last ID of an earlier process, unless AllowReuse is set. The
+	// condition that remains: the clock does not go back, neither over the restart nor while a
+	// generator runs.
 	MaxAhead time.Duration
 	// OnEmpty is the policy for an empty ring; zero: PadInline.
 	OnEmpty EmptyPolicy
@@ -112,6 +118,9 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	if k.Alloc != nil {
 		cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*k.Alloc.Layout().Unit))
 		cfg.checkWithLayout(c, k.Alloc.Layout())
+		if !cfg.AllowReuse {
+			k.Ahead = int64(cfg.MaxAhead / k.Alloc.Layout().Unit)
+		}
 	}
 	return cfg, k, c.Err()
 }
@@ -151,8 +160,8 @@ func (cfg Config) settings() keeper.Settings {
 		Prepared: int64(1) << max(cfg.BoostPower, 0),
 	}
 	if !cfg.AllowReuse && cfg.MaxAhead == 0 {
-		s.ReuseAdvice = "set MaxAhead, which is safe when a restart takes longer than MaxAhead and the clock does not go " +
-			"back, neither then nor while the generator runs"
+		s.ReuseAdvice = "set MaxAhead, for which New then waits, and which is safe when the clock does not go back, neither " +
+			"over the restart nor while a generator runs"
 	}
 	return s
 }

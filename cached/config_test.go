@@ -180,12 +180,4 @@ func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
 			t.Errorf("the error does not offer %s: %v", want, err)
 		}
 	}
-	for name, cfg := range map[string]cached.Config{
-		"MaxAhead":   {Assigner: assigner.Static(worker()), MaxAhead: time.Minute},
-		"AllowReuse": {Assigner: assigner.Static(worker()), AllowReuse: true},
-		"fresh":      {Assigner: &fakeassigner.Assigner{OnAssign: fresh}},
-		"fenced":     {Assigner: &fakeassigner.Assigner{OnAssign: fenced(1000)}},
-	} {
-		t.Run(name, func(t *testing.T) { open(t, cfg) })
-	}
 }

@@ -13,8 +13,7 @@ import (
 )
 
 // Worker 12 is the operator's choice. It comes back after a restart, so New wants a decision: with
-// MaxAhead, a restart that takes longer than that repeats no ID, as long as the clock does not go
-// back.
+// MaxAhead, New waits that long, and no ID repeats as long as the clock does not go back.
 func Example() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(12), DatacenterID: 3, MaxAhead: time.Second})
 	if err != nil {
@@ -54,7 +53,7 @@ func ExampleGenerator_Fill() {
 // A generator that may not run ahead has 8,192 IDs for each second. NextContext waits for the next
 // one.
 func ExampleGenerator_NextContext() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(14), MaxAhead: time.Second})
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(14), MaxAhead: time.Second, AllowReuse: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -75,7 +74,7 @@ func ExampleGenerator_NextContext() {
 
 // The errors of the package tell a passing shortage from a permanent one.
 func ExampleGenerator_Next() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(15), MaxAhead: time.Minute})
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(15), MaxAhead: time.Minute, AllowReuse: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -169,8 +168,8 @@ func ExampleGenerator_Reserve() {
 // Rare events go to the alerts of a program. With a Logger, they are logged as well.
 func ExampleTrace() {
 	g, err := cached.New(cached.Config{
-		Assigner: assigner.Static(19),
-		MaxAhead: time.Second,
+		Assigner:   assigner.Static(19),
+		AllowReuse: true,
 		Trace: cached.Trace{
 			LeaseAssigned: func(grant assigner.Grant) { fmt.Println("worker", grant.WorkerID) },
 			LeaseLost:     func(workerID int64, err error) { fmt.Println("lost worker", workerID, err) },

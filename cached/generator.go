@@ -64,7 +64,9 @@ type Generator struct {
 func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
 
 // NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring
-// before it returns. It does not use ctx afterwards. It reports all mistakes in cfg together, as
+// before it returns. With an unfenced worker ID that comes back after a restart it first waits for
+// Config.MaxAhead, unless AllowReuse is set: an earlier process may have used the units of that
+// time. It does not use ctx afterwards. It reports all mistakes in cfg together, as
 // [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from
 // the assigner, such as [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
 //
@@ -96,8 +98,14 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Position: g.position, Ended: g.ended}); err != nil {
 		return nil, err
 	}
-	if h := k.Latest(); max(h.First, h.Delta+1) > g.alloc.MaxDelta() {
+	h := k.Latest()
+	if max(h.First, h.Delta+1) > g.alloc.MaxDelta() {
 		return nil, errors.Join(k.Exhausted(), k.Close())
+	}
+	if h.Reused() && !cfg.AllowReuse {
+		if err := k.AwaitFirst(ctx, cfg.MaxAhead); err != nil {
+			return nil, errors.Join(err, k.Close())
+		}
 	}
 	g.fill()
 	g.padder.Go(g.padLoop)
@@ -115,7 +123,9 @@ func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 // background. Call it after this process has been resumed from a snapshot: its copy may still be
 // issuing the same IDs. Until the generator has the worker ID, Next returns ErrLeaseExhausted.
 // Invalidate does not release the old worker ID. It does not help with derived and sticky worker
-// IDs: the assigner would return the same number.
+// IDs: the assigner would return the same number. With an unfenced worker ID that comes back after
+// a restart, the generator goes on MaxAhead ahead of the clock, so callers may get ErrTooFarAhead
+// for up to a unit.
 func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 
 // Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys

@@ -35,8 +35,8 @@ type Stats struct {
 	Expiring  bool          // less than a year is left
 }
 
-// Stats returns a snapshot. It does not slow down callers of Next; it waits for a padding pass in
-// progress.
+// Stats returns a snapshot. It waits for a padding pass in progress. It does not delay callers of
+// Next while the ring has an ID; a caller that finds the ring empty may wait for it.
 func (g *Generator) Stats() Stats {
 	now := g.keeper.Now()
 	g.running.Lock()

@@ -3,10 +3,8 @@ package defaultgen
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
@@ -81,13 +79,7 @@ func (g *Generator) awaitFirstUnit(ctx context.Context) error {
 	if h.First <= h.Delta {
 		return nil
 	}
-	wait := min(g.alloc.Time(h.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit)
-	select {
-	case <-time.After(wait):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("defaultgen: waiting for the first unit: %w", ctx.Err())
-	}
+	return g.keeper.AwaitFirst(ctx, min(g.alloc.Time(h.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit))
 }
 
 // Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
@@ -96,6 +88,13 @@ func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.P
 // WorkerID returns the worker ID of the IDs issued now. It changes when the generator loses its
 // worker ID and takes another.
 func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
+
+// Invalidate drops the current unit and takes another worker ID from the assigner, in the
+// background. Call it after this process has been resumed from a snapshot: its copy may still be
+// issuing the same IDs. Until the generator has the worker ID, Next returns ErrLeaseExhausted.
+// Invalidate does not release the old worker ID. It does not help with derived and sticky worker
+// IDs: the assigner would return the same number.
+func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 
 // Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
 // its context. After it, and in calls that wait, callers get ErrClosed. Close returns the error of

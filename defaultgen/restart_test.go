@@ -1,13 +1,7 @@
 package defaultgen_test
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -147,85 +141,12 @@ func TestASuccessorWaitsForTheNextUnitOnly(t *testing.T) {
 	}
 }
 
-// childEpoch is the environment variable that makes the test binary a service which is killed and
-// restarted.
-const childEpoch = "DEFAULTGEN_TEST_EPOCH"
-
 func TestMain(m *testing.M) {
-	if text := os.Getenv(childEpoch); text != "" {
-		if err := printIDs(text); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
-
-func printIDs(epochMs string) error {
-	ms, err := strconv.ParseInt(epochMs, 10, 64)
-	if err != nil {
-		return err
-	}
-	g, err := defaultgen.New(defaultgen.Config{Epoch: time.UnixMilli(ms), Assigner: assigner.Static(7)})
-	if err != nil {
-		return err
-	}
-	for range 8192 {
-		id, err := g.NextContext(context.Background())
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Println(id); err != nil {
-			return err
-		}
-	}
-	return g.Close()
+	gentest.Main(m, func(epoch time.Time) (gentest.Generator, error) {
+		return defaultgen.New(defaultgen.Config{Epoch: epoch, Assigner: assigner.Static(7)})
+	})
 }
 
 // A real process with a static worker ID is killed as soon as it has printed IDs, and started again
 // within the same second.
-func TestAProcessThatIsKilledAndRestartedRepeatsNoID(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds of real time: -short")
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	epoch := strconv.FormatInt(time.Now().Add(-time.Hour).UnixMilli(), 10)
-	var all []int64
-	for range 3 {
-		child := exec.CommandContext(t.Context(), exe)
-		child.Env = append(os.Environ(), childEpoch+"="+epoch)
-		out, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
-		before := len(all)
-		lines := bufio.NewReader(out)
-		for {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				break // killed, and the pipe drained
-			}
-			id, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, id)
-			if len(all) == before+100 {
-				if err := child.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if err := child.Wait(); err == nil || len(all) < before+100 {
-			t.Fatalf("the process printed %d IDs and ended with %v, want it killed after 100", len(all)-before, err)
-		}
-	}
-	gentest.CheckIncreasing(t, all)
-}
+func TestAProcessThatIsKilledAndRestartedRepeatsNoID(t *testing.T) { gentest.Restarts(t, 3, 100) }

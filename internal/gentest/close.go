@@ -44,7 +44,7 @@ func (s *suite) closed(t *testing.T) {
 		}
 	}
 	by.Store(0)
-	invalidate(g) // does nothing, and does not hang
+	g.Invalidate() // does nothing, and does not hang
 	if st := s.Stats(g); Parse(t, g, f.ID, nil).WorkerID != worker || g.WorkerID() != worker || st.LastDelta != last || st.RejectedTakes != 0 {
 		t.Errorf("after Close: worker %d, Stats %+v, want worker %d, delta %d, no rejected take", g.WorkerID(), st, worker, last)
 	}

@@ -24,6 +24,7 @@ type Generator interface {
 	Fill(dst []int64) (int, error)
 	Parse(id int64) (bitsalloc.Fields, error)
 	WorkerID() int64
+	Invalidate()
 	Close() error
 }
 
@@ -89,6 +90,7 @@ func Run(t *testing.T, subject Subject) {
 		{"Close wakes waiters", (*suite).closeWakes, false},
 		{"Close under load", (*suite).closeUnderLoad, true},
 
+		{"Invalidate", (*suite).invalidated, true},
 		{"lost worker ID is replaced", (*suite).lostWorker, false},
 		{"grant after a loss", (*suite).grantAfterLoss, true},
 		{"store that is down", (*suite).storeDown, false},

@@ -48,6 +48,42 @@ func leaseEvents(r *recorder.Recorder) keeper.Trace {
 	}
 }
 
+// invalidated has the store take an hour for the second worker ID. The generator issues no ID until
+// then, and goes on above all deltas that it used, even if the worker ID is the same.
+func (s *suite) invalidated(t *testing.T) {
+	static := func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+		return assigner.Grant{WorkerID: 900, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+	}
+	for name, assign := range map[string]fakeassigner.AssignFunc{
+		"fresh": downward(fakeassigner.Fresh), "fenced": downward(fakeassigner.Fenced(1000)), "static": static,
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+				if nth == 2 {
+					time.Sleep(time.Hour)
+				}
+				return assign(ctx, nth, d)
+			}}
+			c := s.config(keeper.Settings{Assigner: store})
+			c.AllowReuse = true
+			g := s.openWith(t, c)
+			before := next(t, g)
+			last := s.Stats(g).LastDelta
+			g.Invalidate()
+			if id, err := g.Next(); id != 0 || !errors.Is(err, s.Errors.LeaseExhausted) {
+				t.Errorf("Next after Invalidate = %d, %v, want %v", id, err, s.Errors.LeaseExhausted)
+			}
+			after := next(t, g)
+			if (after.WorkerID == before.WorkerID) != (name == "static") || after.Delta <= last || time.Since(Start) < time.Hour {
+				t.Errorf("%v after %v, want the worker ID of the second grant and a delta above %d", after, before, last)
+			}
+			if n := store.Releases.Load(); n != 0 {
+				t.Error("the old worker ID was released: a copy of the process may be using it")
+			}
+		})
+	}
+}
+
 // lostWorker has a lease without a fence end at the first renewal. The store has another worker ID
 // 10 s later.
 func (s *suite) lostWorker(t *testing.T) {

@@ -90,6 +90,27 @@ func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 	}
 }
 
+// A renewal that takes longer than the time to the next one does not lead to calls without a pause.
+func TestRenewalsOfSlowStoreLeaveAPause(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.store.Within = 200 * time.Millisecond
+		var answered time.Time
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			if pause := time.Since(answered); pause < 100*time.Millisecond {
+				t.Fatalf("a renewal began %v after the last one", pause)
+			}
+			time.Sleep(time.Second)
+			answered = time.Now()
+			return nil
+		}
+		r.open(t)
+		time.Sleep(time.Minute)
+		if n, _ := r.counts(); n < 50 {
+			t.Errorf("%d renewals in a minute, want one after the other", n)
+		}
+	})
+}
+
 // A store that hangs is given up after the timeout and tried again.
 func TestHangingRenewalEndsAfterTheTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -84,6 +84,17 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 	return nil
 }
 
+// AwaitFirst waits for d, in which the first unit begins that no earlier holder has used, or until
+// ctx ends.
+func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s: waiting for the first unit: %w", k.Package, ctx.Err())
+	}
+}
+
 // Current returns the grant that may be used, or nil.
 func (k *Keeper) Current() *Lease { return k.current.Load() }
 

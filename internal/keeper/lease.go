@@ -12,8 +12,8 @@ import (
 type Lease struct {
 	assigner.Grant
 	Generation uint64 // number of the lease; a renewal keeps it
-	Clock      Clock  // the reading that the lease was checked against, or an earlier reading if that is ahead
-	Delta      int64  // by that clock, when the lease was taken
+	Clock      Clock  // goes on from the reading of Assign, or from an earlier lease's if that is ahead
+	Delta      int64  // of the reading of Assign, even if Clock is ahead of it
 	Half       int64  // on using this delta the generator calls Extend, long before Limit
 
 	at       time.Time // time of the last call of grow, with position; pace measures from there
@@ -21,6 +21,9 @@ type Lease struct {
 	rate     float64 // ID time per real time before at, at least 1
 	lost     bool    // the lease has ended, and the grant may be used up
 }
+
+// Reused reports whether an earlier process may have used the worker ID without a fence.
+func (h *Lease) Reused() bool { return h.Reusable && !h.Fenced() }
 
 // A Clock is a reading of the wall clock, carried on by the monotonic clock. Setting the wall clock
 // later does not move it, and an injected Now need not have a monotonic reading.

@@ -62,7 +62,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 		return heartbeat // Close is waiting
 	case err == nil:
 		k.succeeded(renewing)
-		return k.untilRenewal() - time.Since(started) // a slow renewal does not delay the next
+		return max(k.untilRenewal()-time.Since(started), shortestPause) // a slow renewal hardly delays the next
 	case errors.Is(err, errInvalidated), renewing && errors.Is(err, assigner.ErrWorkerRowLost):
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -100,6 +101,24 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A lease keeps the clock of the lease before if that is ahead. Its Delta is the delta that the
+// assigner has seen: its grant may end before the delta of that clock.
+func TestDeltaOfLeaseIsTheReadingOfTheAssigner(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s := r.settings()
+		now, back := s.Now, time.Duration(0)
+		s.Now = func() time.Time { return now().Add(-back) }
+		time.Sleep(time.Hour)
+		r.openWith(t, s)
+		back = time.Minute
+		r.Invalidate()
+		synctest.Wait()
+		if h := r.Current(); h.Generation != 2 || h.Delta != 3540 || r.Alloc.Delta(h.Clock.Now()) != 3600 {
+			t.Errorf("Current = %+v, want Delta 3540 and a clock at 3600", h)
+		}
+	})
 }
 
 // The last year of the layout begins with the first delta that has less than a year left.

@@ -1,0 +1,124 @@
+package cached_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+)
+
+func TestMain(m *testing.M) {
+	gentest.Main(m, func(epoch time.Time) (gentest.Generator, error) {
+		return cached.New(cached.Config{Epoch: epoch, Assigner: assigner.Static(7), MaxAhead: 2 * time.Second})
+	})
+}
+
+// Each process is killed when it is as far ahead of the clock as MaxAhead allows.
+func TestRestartWithStaticWorkerIDRepeatsNoID(t *testing.T) { gentest.Restarts(t, 2, 16384) }
+
+// reused gives a derived worker ID.
+func reused() *fakeassigner.Assigner {
+	id := worker()
+	return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+		return assigner.Grant{WorkerID: id, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+	}}
+}
+
+// The layout of the second generator composes the same bits, but the registry of the process takes
+// it for another one, as if the first generator were in a process that was killed.
+func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
+	for _, ahead := range []time.Duration{time.Second, 2500 * time.Millisecond, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := cached.Config{Layout: bitsalloc.Default(), Epoch: bubbleEpoch(), Assigner: reused(), AllowReuse: true, MaxAhead: ahead, MaxStaleness: -1}
+			killed := open(t, cfg)
+			time.Sleep(700 * time.Millisecond)
+			var last int64
+			for id, err := killed.Next(); err == nil; id, err = killed.Next() {
+				last = id
+			}
+			cfg.Layout, cfg.AllowReuse = bitsalloc.Baidu(), false
+			var g *cached.Generator
+			if d := gentest.Elapsed(func() { g = open(t, cfg) }); d != ahead {
+				t.Errorf("MaxAhead %v: New took %v", ahead, d)
+			}
+			if id, err := g.Next(); err != nil || id <= last {
+				t.Errorf("MaxAhead %v: Next = %d, %v, want an ID above %d", ahead, id, err, last)
+			}
+		})
+	}
+}
+
+func TestNewDoesNotWaitForMaxAhead(t *testing.T) {
+	for name, cfg := range map[string]cached.Config{
+		"AllowReuse": {Assigner: reused(), AllowReuse: true},
+		"fresh":      {Assigner: &fakeassigner.Assigner{OnAssign: fresh}},
+		"fenced":     {Assigner: &fakeassigner.Assigner{OnAssign: fenced(1000)}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg.MaxAhead = time.Minute
+			if d := gentest.Elapsed(func() { inBubble(t, cfg) }); d != 0 {
+				t.Errorf("%s: New took %v", name, d)
+			}
+		})
+	}
+}
+
+// When ctx ends while NewContext waits, the lease is released, no goroutine stays (the bubble would
+// not end), and the worker ID is free for the next generator.
+func TestNewContextEndsWhileItWaitsForMaxAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failure := errors.New("store out of reach")
+		store := reused()
+		store.OnRelease = func(context.Context, assigner.Grant, int64) error { return failure }
+		cfg := cached.Config{Epoch: bubbleEpoch(), Assigner: store, MaxAhead: time.Minute}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		var g *cached.Generator
+		var err error
+		if d := gentest.Elapsed(func() { g, err = cached.NewContext(ctx, cfg) }); d != 10*time.Second {
+			t.Errorf("NewContext took %v, want 10s", d)
+		}
+		if g != nil || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, failure) {
+			t.Errorf("NewContext = %v, %v, want DeadlineExceeded and the error of the release", g, err)
+		}
+		store.OnRelease = nil
+		open(t, cfg)
+	})
+}
+
+// A generator that has issued IDs does not stop for MaxAhead: it skips the deltas that an earlier
+// process with the same worker ID may have used.
+func TestUnfencedWorkerIDAfterInvalidateBeginsMaxAheadAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var nth atomic.Int64
+		first := worker()
+		worker()
+		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: first + nth.Add(1) - 1, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+		}}
+		g := inBubble(t, cached.Config{Assigner: store, MaxAhead: 10 * time.Second})
+		before := next(t, g)
+		time.Sleep(time.Minute)
+		g.Invalidate()
+		synctest.Wait()
+		if _, err := g.Next(); !errors.Is(err, cached.ErrTooFarAhead) {
+			t.Errorf("Next = %v, want ErrTooFarAhead", err)
+		}
+		var id int64
+		var err error
+		if d := gentest.Elapsed(func() { id, err = g.NextContext(t.Context()) }); d != time.Second {
+			t.Errorf("NextContext took %v, want the rest of the unit", d)
+		}
+		if f := gentest.Parse(t, g, id, err); f.WorkerID != before.WorkerID+1 || f.Delta != bubbleStart+10+60+11 {
+			t.Errorf("ID %v, want the next worker ID and a delta that its last holder cannot have reached", f)
+		}
+	})
+}
