@@ -81,7 +81,6 @@ func enableAuth(t *testing.T, admin *clientv3.Client) {
 		{"uidring/meta/", clientv3.GetPrefixRangeEnd("uidring/meta/"), clientv3.PermissionType(clientv3.PermRead)},
 		{metaKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
 		{seenKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
-		{lifeKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
 		{workers, clientv3.GetPrefixRangeEnd(workers), clientv3.PermissionType(clientv3.PermReadWrite)},
 	} {
 		_, err := admin.RoleGrantPermission(ctx, "ids", p.key, p.end, p.kind)

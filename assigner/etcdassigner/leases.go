@@ -26,8 +26,7 @@ import (
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
 //   - uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
-//   - uidring/seen/orders, the time of the last write;
-//   - uidring/life/orders, which shows a restore of the cluster.
+//   - uidring/seen/orders, the time of the last write.
 //
 // The keys have no etcd lease and are never deleted.
 //
@@ -36,7 +35,7 @@ import (
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(client *clientv3.Client, namespace string) assigner.Store {
-	return kvassigner.LeaseStore(&store{client, root + "seen/" + namespace, root + "life/" + namespace}, namespace)
+	return kvassigner.LeaseStore(&store{client, root + "seen/" + namespace}, namespace)
 }
 
 // root begins all keys.
@@ -46,7 +45,6 @@ const root = "uidring/"
 type store struct {
 	client *clientv3.Client
 	seen   string // the key of the time of the last write
-	life   string // the key of the life of the cluster
 }
 
 // Check implements [kvassigner.Checker].
@@ -109,11 +107,7 @@ func (s *store) Status(ctx context.Context) (assigner.Status, error) {
 	if err != nil {
 		return assigner.Status{}, s.explain(err)
 	}
-	identity, err := identity(ctx, s.client, s.life)
-	if err != nil {
-		return assigner.Status{}, s.explain(err)
-	}
-	status := assigner.Status{Now: time.Now(), Identity: identity}
+	status := assigner.Status{Now: time.Now(), Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}
 	for _, kv := range answer.Kvs {
 		if status.Seen, err = time.Parse(time.RFC3339Nano, string(kv.Value)); err != nil {
 			return assigner.Status{}, fmt.Errorf("etcdassigner: key %s was not written by this package: %w", s.seen, err)
