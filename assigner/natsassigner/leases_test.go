@@ -51,7 +51,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
 	const processes = 20
-	server, _ := serve(t)
+	server, _ := serveCluster(t)
 	if got := assignertest.Processes(t, processes, func(int) string { return server.DSN() }); len(got) != processes {
 		t.Errorf("%d processes have a worker, want %d", len(got), processes)
 	}
