@@ -55,7 +55,7 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 		"user name is empty": etcdassigner.LeaseStore(admin, namespace),
 	} {
 		for _, err := range stores.EveryCall(t.Context(), s, sample(), patience) {
-			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), ": etcdassigner: "+server.DSN()+": ") {
+			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(err.Error(), "kvassigner: etcd at "+server.DSN()+": ") {
 				t.Errorf("%v; want %q and the endpoint, without the password", err, name)
 			}
 		}

@@ -55,10 +55,14 @@ func (s *store) Check(string) error {
 	return nil
 }
 
+// String names the store in errors and log records: a client without a connection only reports a
+// timeout.
+func (s *store) String() string { return "etcd at " + strings.Join(s.client.Endpoints(), ", ") }
+
 func (s *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
 	answer, err := s.client.Get(ctx, root+key)
 	if err != nil || len(answer.Kvs) == 0 {
-		return nil, "", s.explain(err)
+		return nil, "", err
 	}
 	return answer.Kvs[0].Value, strconv.FormatInt(answer.Kvs[0].ModRevision, 10), nil
 }
@@ -69,7 +73,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 	if revision != "" {
 		var err error
 		if found, err = strconv.ParseInt(revision, 10, 64); err != nil {
-			return false, s.explain(err)
+			return false, err
 		}
 	}
 	answer, err := s.client.Txn(ctx).
@@ -77,7 +81,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 		Then(clientv3.OpPut(root+key, string(value)), clientv3.OpPut(s.seen, time.Now().UTC().Format(time.RFC3339Nano))).
 		Commit()
 	if err != nil {
-		return false, s.explain(err)
+		return false, err
 	}
 	return answer.Succeeded, nil
 }
@@ -88,7 +92,7 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 	for {
 		answer, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(kvassigner.BlockSize))
 		if err != nil {
-			return nil, s.explain(err)
+			return nil, err
 		}
 		for _, kv := range answer.Kvs {
 			entries = append(entries, kvassigner.Entry{Key: string(kv.Key), Value: kv.Value})
@@ -105,21 +109,13 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 func (s *store) Status(ctx context.Context) (assigner.Status, error) {
 	answer, err := s.client.Get(ctx, s.seen)
 	if err != nil {
-		return assigner.Status{}, s.explain(err)
+		return assigner.Status{}, err
 	}
 	status := assigner.Status{Now: time.Now(), Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}
 	for _, kv := range answer.Kvs {
 		if status.Seen, err = time.Parse(time.RFC3339Nano, string(kv.Value)); err != nil {
-			return assigner.Status{}, fmt.Errorf("etcdassigner: key %s was not written by this package: %w", s.seen, err)
+			return assigner.Status{}, fmt.Errorf("key %s was not written by this package: %w", s.seen, err)
 		}
 	}
 	return status, nil
-}
-
-// explain names the endpoints, since a client without a connection only reports a timeout.
-func (s *store) explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("etcdassigner: %s: %w", strings.Join(s.client.Endpoints(), ", "), err)
 }
