@@ -1,6 +1,7 @@
 package dynamoassigner
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,6 +29,37 @@ const (
 type items struct {
 	client *dynamodb.Client
 	table  string
+}
+
+// String names the store in errors and log records.
+func (t *items) String() string {
+	options := t.client.Options()
+	return "DynamoDB table " + t.table + " at " + cmp.Or(aws.ToString(options.BaseEndpoint), options.Region)
+}
+
+// advise adds the remedy to an error of the service.
+func advise(err error) error {
+	failure, ok := errors.AsType[interface {
+		error
+		ErrorCode() string
+	}](err)
+	if !ok {
+		return err
+	}
+	remedy := ""
+	switch failure.ErrorCode() {
+	case "ResourceNotFoundException":
+		remedy = "create the table with Table, or correct its name, the region or the account"
+	case "AccessDeniedException":
+		remedy = "allow the role dynamodb:DescribeTable, GetItem, PutItem and Query on the table"
+	case "UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException", "MissingAuthenticationTokenException":
+		remedy = "correct the credentials of the client, and the clock of this host"
+	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded":
+		remedy = "raise the capacity of the table, or bill it by request"
+	default:
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, remedy)
 }
 
 type item = map[string]types.AttributeValue
@@ -58,10 +90,10 @@ func (t *items) Get(ctx context.Context, key string) (value []byte, revision str
 	answer, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &t.table, Key: item{partition: text(pk), sort: text(sk)}, ConsistentRead: aws.Bool(true)})
 	if err != nil || answer.Item == nil {
-		return nil, "", err
+		return nil, "", advise(err)
 	}
 	if revision = read(answer.Item, revisions); revision == "" {
-		return nil, "", fmt.Errorf("item %s of table %s was not written by this package", key, t.table)
+		return nil, "", fmt.Errorf("item %s was not written by this package", key)
 	}
 	return []byte(read(answer.Item, valueOf)), revision, nil
 }
@@ -84,7 +116,7 @@ func (t *items) Put(ctx context.Context, key string, value []byte, revision stri
 	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, advise(err)
 }
 
 // List implements [kvassigner.KV]. An answer has up to 1 MB.
@@ -104,7 +136,7 @@ func (t *items) List(ctx context.Context, prefix string) (entries []kvassigner.E
 	for pages := dynamodb.NewQueryPaginator(t.client, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, err
+			return nil, advise(err)
 		}
 		for _, i := range page.Items {
 			entries = append(entries, kvassigner.Entry{Key: pk + "/" + read(i, sort), Value: []byte(read(i, valueOf))})
@@ -117,7 +149,7 @@ func (t *items) List(ctx context.Context, prefix string) (entries []kvassigner.E
 func (t *items) Status(ctx context.Context) (assigner.Status, error) {
 	answer, err := t.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.table})
 	if err != nil {
-		return assigner.Status{}, err
+		return assigner.Status{}, advise(err)
 	}
 	now, ok := middleware.GetServerTime(answer.ResultMetadata)
 	if !ok {

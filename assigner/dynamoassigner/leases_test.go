@@ -31,7 +31,8 @@ func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
 }
 
 func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
-	client := connect(serve(t).DSN())
+	server := serve(t)
+	client := connect(server.DSN())
 	for _, tt := range []struct {
 		client           *dynamodb.Client
 		table, namespace string
@@ -39,7 +40,7 @@ func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 	}{
 		{nil, "", "a/b", []string{"client is nil", `table ""`, `namespace "a/b"`}},
 		{client, "", "orders", []string{`table ""`}},
-		{client, "missing", "orders", []string{"ResourceNotFoundException"}},
+		{client, "missing", "orders", []string{"ResourceNotFoundException", "; create the table", "DynamoDB table missing at " + server.DSN()}},
 	} {
 		_, err := dynamoassigner.LeaseStore(tt.client, tt.table, tt.namespace).Status(t.Context())
 		for _, part := range tt.want {

@@ -98,3 +98,27 @@ func TestAnswerWithoutADateIsAnError(t *testing.T) {
 		t.Errorf("status %+v, %v; want an error", got, err)
 	}
 }
+
+// dynalite checks no rights.
+func TestRefusalsNameTheRemedy(t *testing.T) {
+	url := serve(t).DSN()
+	for code, want := range map[string]string{
+		"AccessDeniedException":       "; allow the role dynamodb:DescribeTable",
+		"UnrecognizedClientException": "; correct the credentials",
+		"RequestLimitExceeded":        "; raise the capacity",
+		"LimitExceededException":      "table uidring at ",
+		"ResourceNotFoundException":   "; create the table",
+	} {
+		client := connect(url, func(o *dynamodb.Options) {
+			o.RetryMaxAttempts = 1
+			o.HTTPClient = rewriter(func(answer *http.Response, _ []byte) []byte {
+				answer.StatusCode = http.StatusBadRequest
+				return []byte(`{"__type":"com.amazonaws.dynamodb#` + code + `","message":"no"}`)
+			})
+		})
+		_, err := dynamoassigner.LeaseStore(client, table, "orders").Status(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), code) {
+			t.Errorf("%v; want %s and %q", err, code, want)
+		}
+	}
+}

@@ -30,14 +30,11 @@
 //
 // # Restore
 //
-// The store's identity is the ID of the cluster and a random name for each restore of a snapshot,
-// after which claims are quarantined, see [assigner.ErrQuarantined]. A restore with another
-// --initial-cluster-token or other peer addresses changes the ID. One with the same token and
-// addresses keeps it; the store recognises it all the same, since etcdctl snapshot restore starts
-// the Raft log anew and keeps the revision: uidring/life/orders records how far the index of the
-// log is ahead of the revision, and only a restore lowers that. Claims cannot recognise a data
-// folder that was put back, nor --force-new-cluster; only holders notice these losses. Call
-// [assigner.Recover] after each of them, before any process starts.
+// Call [assigner.Recover] after each restore of a snapshot, before any process starts. The store's
+// identity is the ID of the cluster. A restore with another --initial-cluster-token or other peer
+// addresses changes the ID, and claims are quarantined, see [assigner.ErrQuarantined]. A restore
+// with the same token and addresses, a data folder that was put back, and --force-new-cluster keep
+// the ID: claims cannot detect them, and without Recover the next holder repeats IDs.
 //
 // # Operation
 //
@@ -52,7 +49,6 @@
 //
 //	etcdctl role grant-permission ids readwrite uidring/meta/orders
 //	etcdctl role grant-permission ids readwrite uidring/seen/orders
-//	etcdctl role grant-permission ids readwrite uidring/life/orders
 //	etcdctl role grant-permission ids --prefix=true readwrite uidring/worker/orders/
 //	etcdctl role grant-permission ids --prefix=true read uidring/meta/
 //	etcdctl role grant-permission ids --prefix=true readwrite uidring/segment/   # for SegmentSource

@@ -55,7 +55,7 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 		"user name is empty": etcdassigner.LeaseStore(admin, namespace),
 	} {
 		for _, err := range stores.EveryCall(t.Context(), s, sample(), patience) {
-			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), ": etcdassigner: "+server.DSN()+": ") {
+			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(err.Error(), "kvassigner: etcd at "+server.DSN()+": ") {
 				t.Errorf("%v; want %q and the endpoint, without the password", err, name)
 			}
 		}
@@ -81,7 +81,6 @@ func enableAuth(t *testing.T, admin *clientv3.Client) {
 		{"uidring/meta/", clientv3.GetPrefixRangeEnd("uidring/meta/"), clientv3.PermissionType(clientv3.PermRead)},
 		{metaKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
 		{seenKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
-		{lifeKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
 		{workers, clientv3.GetPrefixRangeEnd(workers), clientv3.PermissionType(clientv3.PermReadWrite)},
 	} {
 		_, err := admin.RoleGrantPermission(ctx, "ids", p.key, p.end, p.kind)

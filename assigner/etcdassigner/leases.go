@@ -26,8 +26,7 @@ import (
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
 //   - uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
-//   - uidring/seen/orders, the time of the last write;
-//   - uidring/life/orders, which shows a restore of the cluster.
+//   - uidring/seen/orders, the time of the last write.
 //
 // The keys have no etcd lease and are never deleted.
 //
@@ -36,7 +35,7 @@ import (
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(client *clientv3.Client, namespace string) assigner.Store {
-	return kvassigner.LeaseStore(&store{client, root + "seen/" + namespace, root + "life/" + namespace}, namespace)
+	return kvassigner.LeaseStore(&store{client, root + "seen/" + namespace}, namespace)
 }
 
 // root begins all keys.
@@ -46,7 +45,6 @@ const root = "uidring/"
 type store struct {
 	client *clientv3.Client
 	seen   string // the key of the time of the last write
-	life   string // the key of the life of the cluster
 }
 
 // Check implements [kvassigner.Checker].
@@ -57,10 +55,14 @@ func (s *store) Check(string) error {
 	return nil
 }
 
+// String names the store in errors and log records: a client without a connection only reports a
+// timeout.
+func (s *store) String() string { return "etcd at " + strings.Join(s.client.Endpoints(), ", ") }
+
 func (s *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
 	answer, err := s.client.Get(ctx, root+key)
 	if err != nil || len(answer.Kvs) == 0 {
-		return nil, "", s.explain(err)
+		return nil, "", err
 	}
 	return answer.Kvs[0].Value, strconv.FormatInt(answer.Kvs[0].ModRevision, 10), nil
 }
@@ -71,7 +73,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 	if revision != "" {
 		var err error
 		if found, err = strconv.ParseInt(revision, 10, 64); err != nil {
-			return false, s.explain(err)
+			return false, err
 		}
 	}
 	answer, err := s.client.Txn(ctx).
@@ -79,7 +81,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 		Then(clientv3.OpPut(root+key, string(value)), clientv3.OpPut(s.seen, time.Now().UTC().Format(time.RFC3339Nano))).
 		Commit()
 	if err != nil {
-		return false, s.explain(err)
+		return false, err
 	}
 	return answer.Succeeded, nil
 }
@@ -90,7 +92,7 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 	for {
 		answer, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(kvassigner.BlockSize))
 		if err != nil {
-			return nil, s.explain(err)
+			return nil, err
 		}
 		for _, kv := range answer.Kvs {
 			entries = append(entries, kvassigner.Entry{Key: string(kv.Key), Value: kv.Value})
@@ -107,25 +109,13 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 func (s *store) Status(ctx context.Context) (assigner.Status, error) {
 	answer, err := s.client.Get(ctx, s.seen)
 	if err != nil {
-		return assigner.Status{}, s.explain(err)
+		return assigner.Status{}, err
 	}
-	identity, err := identity(ctx, s.client, s.life)
-	if err != nil {
-		return assigner.Status{}, s.explain(err)
-	}
-	status := assigner.Status{Now: time.Now(), Identity: identity}
+	status := assigner.Status{Now: time.Now(), Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}
 	for _, kv := range answer.Kvs {
 		if status.Seen, err = time.Parse(time.RFC3339Nano, string(kv.Value)); err != nil {
-			return assigner.Status{}, fmt.Errorf("etcdassigner: key %s was not written by this package: %w", s.seen, err)
+			return assigner.Status{}, fmt.Errorf("key %s was not written by this package: %w", s.seen, err)
 		}
 	}
 	return status, nil
-}
-
-// explain names the endpoints, since a client without a connection only reports a timeout.
-func (s *store) explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("etcdassigner: %s: %w", strings.Join(s.client.Endpoints(), ", "), err)
 }

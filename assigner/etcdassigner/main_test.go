@@ -28,7 +28,6 @@ const (
 	namespace = "orders-1.eu_west"
 	metaKey   = "uidring/meta/" + namespace
 	seenKey   = "uidring/seen/" + namespace
-	lifeKey   = "uidring/life/" + namespace
 	workers   = "uidring/worker/" + namespace + "/"
 )
 

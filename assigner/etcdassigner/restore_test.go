@@ -7,8 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -24,8 +24,8 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 	client := connect(t, server.DSN())
 	s := etcdassigner.LeaseStore(client, namespace)
 	first := stores.Status(t, s)
-	if !regexp.MustCompile(`^cluster [0-9a-f]{1,16} life [A-Z2-7]{26}$`).MatchString(first.Identity) || first.Lossy || len(first.Faults) > 0 {
-		t.Errorf("status %+v, want the ID of the cluster and its life, durable", first)
+	if !regexp.MustCompile(`^cluster [0-9a-f]{1,16}$`).MatchString(first.Identity) || first.Lossy || len(first.Faults) > 0 {
+		t.Errorf("status %+v, want the ID of the cluster, durable", first)
 	}
 	server.Kill9()
 	server.Restart()
@@ -36,8 +36,8 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 	// A snapshot is restored in another cluster.
 	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
 		backup, err := client.Get(t.Context(), "uidring/", clientv3.WithPrefix())
-		if err != nil || len(backup.Kvs) != 4 {
-			t.Fatalf("%d keys, want the meta row, a row, the time and the life: %v", len(backup.Kvs), err)
+		if err != nil || len(backup.Kvs) != 3 {
+			t.Fatalf("%d keys, want the meta row, a row and the time: %v", len(backup.Kvs), err)
 		}
 		restored := connect(t, testserver.Etcd(t).DSN())
 		for _, kv := range backup.Kvs {
@@ -49,59 +49,56 @@ func TestClusterIsKnownByItsID(t *testing.T) {
 	})
 }
 
-// A restore with the token and the addresses of the old cluster keeps its ID. Without a quarantine
-// the next holder would be granted the deltas of the claim that the snapshot lacks.
-func TestRestoreOfASnapshotWithTheSameClusterIDIsQuarantined(t *testing.T) {
+// A restore with the token and the addresses of the old cluster keeps its ID: only Recover keeps
+// the next holder above the claim that the snapshot lacks.
+func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 	etcdctl := testserver.Program(t, "etcdctl", "etcd-client")
 	data := t.TempDir() + "/data"
 	server := testserver.Etcd(t, "--data-dir", data)
 	client := connect(t, server.DSN())
 	s := etcdassigner.LeaseStore(client, namespace)
-	a := assigner.Leased(s, assigner.LeaseConfig{})
-	first, err := a.Assign(t.Context(), assignertest.Domain())
-	if err == nil {
-		err = first.Release(t.Context(), 0)
+	assign := func() assigner.Grant {
+		t.Helper()
+		var l assigner.Lease
+		err := insist(func() (err error) {
+			l, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+			return err
+		})
+		if err == nil {
+			err = l.Release(t.Context(), 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Grant()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot := save(t, client)
+	assign()
+	snapshot, known := save(t, client), stores.Status(t, s).Identity
+	lost := assign()
 	members, err := client.MemberList(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := stores.Status(t, s).Identity
-	for range 2 { // the second snapshot is one of a restored cluster
-		if _, err := a.Assign(t.Context(), assignertest.Domain()); err != nil && !errors.Is(err, assigner.ErrQuarantined) {
-			t.Fatal(err)
-		}
-		server.Stop()
-		if err := os.RemoveAll(data); err != nil {
-			t.Fatal(err)
-		}
-		peer := members.Members[0].PeerURLs[0]
-		restore := exec.Command(etcdctl, "snapshot", "restore", snapshot, "--data-dir", data, "--name", "n0",
-			"--initial-cluster", "n0="+peer, "--initial-advertise-peer-urls", peer)
-		restore.Env = append(os.Environ(), "ETCDCTL_API=3")
-		if out, err := restore.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		server.Restart()
-		now := stores.Status(t, s).Identity
-		cluster, _, _ := strings.Cut(known, " life ")
-		if now == known || !strings.HasPrefix(now, cluster+" ") {
-			t.Errorf("identity %q after a restore, was %q; want another life of the same cluster", now, known)
-		}
-		_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-		if _, ok := errors.AsType[*assigner.QuarantineError](err); !ok || !strings.Contains(err.Error(), now) {
-			t.Errorf("Assign after a restore: %v; want a quarantine that names %q", err, now)
-		}
-		server.Kill9()
-		server.Restart()
-		if again := stores.Status(t, s).Identity; again != now {
-			t.Errorf("identity %q after a crash, was %q", again, now)
-		}
-		known, snapshot = now, save(t, client)
+	server.Stop()
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
+	peer := members.Members[0].PeerURLs[0]
+	restore := exec.Command(etcdctl, "snapshot", "restore", snapshot, "--data-dir", data, "--name", "n0",
+		"--initial-cluster", "n0="+peer, "--initial-advertise-peer-urls", peer)
+	restore.Env = append(os.Environ(), "ETCDCTL_API=3")
+	if out, err := restore.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	server.Restart()
+	if got := stores.Status(t, s).Identity; got != known {
+		t.Errorf("identity %q after a restore with the same token and addresses, was %q", got, known)
+	}
+	if err := insist(func() error { return assigner.Recover(t.Context(), s, time.Hour) }); err != nil {
+		t.Fatal(err)
+	}
+	if next := assign(); next.WorkerID != lost.WorkerID || next.First <= lost.Limit {
+		t.Errorf("grant %+v after Recover, want deltas above the lost grant %+v", next, lost)
 	}
 }
 

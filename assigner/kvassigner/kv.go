@@ -15,7 +15,8 @@ const (
 
 // A KV is a store of keys and values with an atomic write of one key. Any number of goroutines call
 // its methods at once. The methods return soon after their context ends, and return an error
-// whenever the store did not confirm the result.
+// whenever the store did not confirm the result. Errors and log records name a KV by its String
+// method if it has one: return the address of the server, without passwords.
 type KV interface {
 	// Get returns the value and the revision of a key, or the revision "" if there is no such key.
 	// It sees every write that was acknowledged before it was called, by any process: no cache, no

@@ -39,7 +39,15 @@ type leases struct {
 }
 
 // String names the store in log records.
-func (l *leases) String() string { return fmt.Sprintf("%T, namespace %q", l.kv, l.namespace) }
+func (l *leases) String() string { return fmt.Sprintf("%s, namespace %q", l.about(), l.namespace) }
+
+// about names the server and the place of its keys.
+func (l *leases) about() string {
+	if s, ok := l.kv.(fmt.Stringer); ok && l.err == nil {
+		return s.String()
+	}
+	return fmt.Sprintf("%T", l.kv)
+}
 
 func (l *leases) metaKey() string { return metas + assigner.FoldNamespace(l.namespace) }
 
@@ -61,7 +69,7 @@ func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 	}
 	status, err := l.kv.Status(ctx)
 	if err != nil {
-		return assigner.Status{}, explain(ctx, "read the status of the store", err)
+		return assigner.Status{}, l.explain(ctx, "", err)
 	}
 	timeless := status.Now.IsZero()
 	if timeless {
@@ -97,10 +105,14 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 	return swap(ctx, l, key, next, func(stored assigner.Row) (bool, error) { return stored.Same(old), nil })
 }
 
-// explain adds the end of the context, which the error of a KV need not mention.
-func explain(ctx context.Context, action string, err error) error {
+// explain names the store, and adds the end of the context, which the error of a KV need not
+// mention. The action is empty for Status, whose caller names it.
+func (l *leases) explain(ctx context.Context, action string, err error) error {
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w (%w)", err, ended)
 	}
-	return fmt.Errorf("kvassigner: cannot %s: %w", action, err)
+	if action != "" {
+		action = "cannot " + action + ": "
+	}
+	return fmt.Errorf("kvassigner: %s: %s%w", l.about(), action, err)
 }

@@ -73,12 +73,15 @@ func TestErrors(t *testing.T) {
 		{"a foreign character", t.Context(), kvassigner.LeaseStore(newMemory(), "a/b"), nil, []string{`"a/b"`}},
 		{"both arguments", t.Context(), kvassigner.LeaseStore(nil, "ä"), nil, []string{"kv is nil", `"ä"`}},
 		{"settings of the KV", t.Context(), kvassigner.LeaseStore(picky{newMemory()}, "a/b"), nil, []string{`"a/b" is not for me`, "allowed: 1 to 64"}},
-		{"store is down", t.Context(), kvassigner.LeaseStore(down, namespace), errDown, []string{"kvassigner: cannot "}},
+		{"store is down", t.Context(), kvassigner.LeaseStore(down, namespace), errDown, []string{"kvassigner: memory at ram:1: "}},
 		{"context has ended", ended, kvassigner.LeaseStore(newMemory(), namespace), context.Canceled, []string{"request failed"}},
 	} {
+		if tt.is != nil && fmt.Sprint(tt.store) != fmt.Sprintf("memory at ram:1, namespace %q", namespace) {
+			t.Errorf("%s: the store is called %v", tt.name, tt.store)
+		}
 		for i, err := range stores.EveryCall(tt.ctx, tt.store, sample(), time.Minute) {
 			for _, part := range tt.want {
-				if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), part) {
+				if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "status of the store") {
 					t.Errorf("%s: call %d: %v; want %q", tt.name, i, err, part)
 				}
 			}

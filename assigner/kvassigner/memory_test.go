@@ -36,6 +36,8 @@ type versioned struct {
 	value    []byte
 }
 
+func (m *memory) String() string { return "memory at ram:1" }
+
 func newMemory() *memory { return &memory{now: time.Now, keys: make(map[string]versioned)} }
 
 // enter locks the memory. It ignores the context, which the adapter checks after an error only.

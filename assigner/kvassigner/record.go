@@ -49,7 +49,7 @@ func get[T any](ctx context.Context, l *leases, key string) (r record[T], revisi
 	}
 	value, revision, err := l.kv.Get(ctx, key)
 	if err != nil {
-		return r, "", explain(ctx, "read "+key, err)
+		return r, "", l.explain(ctx, "read "+key, err)
 	}
 	if revision == "" {
 		return r, "", nil
@@ -64,11 +64,11 @@ func put[T any](ctx context.Context, l *leases, key string, r record[T], revisio
 		err = fmt.Errorf("its texts take %d bytes, allowed: %d in all", len(value), MaxValue)
 	}
 	if err != nil {
-		return false, explain(ctx, "write "+key, err)
+		return false, l.explain(ctx, "write "+key, err)
 	}
 	ok, err := l.kv.Put(ctx, key, value, revision)
 	if err != nil {
-		return false, explain(ctx, "write "+key, err)
+		return false, l.explain(ctx, "write "+key, err)
 	}
 	return ok, nil
 }
@@ -80,7 +80,7 @@ func list[T any](ctx context.Context, l *leases, prefix string) ([]T, error) {
 	}
 	entries, err := l.kv.List(ctx, prefix)
 	if err != nil {
-		return nil, explain(ctx, "list "+prefix, err)
+		return nil, l.explain(ctx, "list "+prefix, err)
 	}
 	values := make([]T, len(entries))
 	for i, e := range entries {
@@ -114,7 +114,7 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 			return ok, err
 		}
 		if err := ctx.Err(); err != nil {
-			return false, explain(ctx, "write "+key, err)
+			return false, l.explain(ctx, "write "+key, err)
 		}
 	}
 }

@@ -9,8 +9,16 @@
 // It is a module of its own, which keeps the client out of the library's dependencies.
 //
 // A write states the sequence number of the last message of its key, which the leader of the stream
-// compares. It is acknowledged by a majority of the replicas. With the settings below, grants are
-// [assigner.GuaranteeFenced]: wrong clocks, pauses and crashes cannot cause duplicate IDs.
+// compares. It is acknowledged by a majority of the replicas. With three replicas and the settings
+// below, grants are [assigner.GuaranteeFenced]: wrong clocks, pauses and crashes cannot cause
+// duplicate IDs.
+//
+// With fewer than three replicas, or without [Config.SyncAlways], the store is lossy: each claim is
+// quarantined for 90 s by default, and safety depends on clocks, see package redisassigner. Jepsen
+// (https://jepsen.io/analyses/nats-2.12.1, December 2025) lost acknowledged writes of NATS 2.12.1
+// with the default sync_interval, and saw replicas that disagreed for good after damage to the
+// files of a minority. The conditions are therefore: three replicas or more, sync_interval: always
+// on every server, and disks that do not damage files.
 //
 // # Settings
 //
@@ -18,7 +26,7 @@
 //
 //	jetstream { store_dir: /var/lib/nats, sync_interval: always }
 //
-// and set [Config.SyncAlways], which no client can check. With the default of two minutes, a server
+// and set [Config.SyncAlways]: the API of JetStream does not report sync_interval. With the default of two minutes, a server
 // acknowledges writes that are not on disk. If its host crashes, a single server loses them; so may
 // a cluster, even if the other hosts stay up. Each claim and each renewal checks the stream, and
 // fails with [assigner.ErrStoreNotDurable] if

@@ -23,6 +23,11 @@ type keys struct {
 	bound  atomic.Pointer[jetstream.KeyValue]
 }
 
+// String names the store in errors and log records.
+func (k *keys) String() string {
+	return "bucket " + k.bucket + " of NATS at " + strings.Join(k.js.Conn().Servers(), ", ")
+}
+
 // A slash would make a key one token of its subject, and filters match whole tokens.
 var (
 	toSubject = strings.NewReplacer("/", ".", ".", "=")

@@ -15,8 +15,9 @@ import (
 type Config struct {
 	// SyncAlways asserts that every server which keeps the bucket runs with sync_interval: always
 	// in the jetstream block of its configuration. The default, two minutes, lets a server forget
-	// writes that it has acknowledged. No client can read the setting: if SyncAlways is false,
-	// Status reports a fault, and claims fail with [assigner.ErrStoreNotDurable].
+	// writes that it has acknowledged. Only users of the system account can read the setting: if
+	// SyncAlways is false, the store is lossy, and Status reports a fault, so that claims fail with
+	// [assigner.ErrStoreNotDurable].
 	SyncAlways bool
 }
 
@@ -58,7 +59,7 @@ func (k *keys) Check(string) error {
 //
 //	stream, err := js.CreateOrUpdateStream(ctx, natsassigner.StreamConfig("uidring", 3))
 //
-// A cluster has 3 or 5 replicas, a single server has 1.
+// A cluster has 3 or 5 replicas. A single server has 1: the store is then lossy.
 func StreamConfig(bucket string, replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              stream(bucket),

@@ -51,14 +51,14 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 
 func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
 	const processes = 20
-	server, _ := serve(t)
+	server, _ := serveCluster(t)
 	if got := assignertest.Processes(t, processes, func(int) string { return server.DSN() }); len(got) != processes {
 		t.Errorf("%d processes have a worker, want %d", len(got), processes)
 	}
 }
 
 func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
-	_, js := serve(t)
+	server, js := serve(t)
 	for _, tt := range []struct {
 		js                jetstream.JetStream
 		bucket, namespace string
@@ -66,7 +66,7 @@ func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 	}{
 		{nil, "a.b", "a/b", []string{"js is nil", `bucket "a.b"`, `namespace "a/b"`}},
 		{js, "", "orders", []string{`bucket ""`}},
-		{js, "missing", "orders", []string{"bucket not found"}},
+		{js, "missing", "orders", []string{"bucket not found", "bucket missing of NATS at " + server.DSN() + ": "}},
 	} {
 		_, err := natsassigner.LeaseStore(tt.js, tt.bucket, tt.namespace, durable).Status(t.Context())
 		for _, part := range tt.want {

@@ -138,3 +138,13 @@ func serve(t *testing.T) (*testserver.Server, jetstream.JetStream) {
 	create(t, js, natsassigner.StreamConfig(bucket, 1))
 	return server, js
 }
+
+// serveCluster starts three servers with an empty bucket, and returns one of them. With a single
+// server the store is lossy.
+func serveCluster(t *testing.T) (*testserver.Server, jetstream.JetStream) {
+	t.Helper()
+	server := testserver.NATSCluster(t, 3)[0]
+	js := connect(t, server)
+	create(t, js, natsassigner.StreamConfig(bucket, 3))
+	return server, js
+}

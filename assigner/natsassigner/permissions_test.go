@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -11,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -39,10 +41,12 @@ authorization { users: [ { user: admin, password: "x" }, { user: ids, password: 
 	_, admin := as("admin")
 	create(t, admin, natsassigner.StreamConfig(bucket, 1))
 	conn, js := as("ids")
-	l, err := assigner.Leased(natsassigner.LeaseStore(js, bucket, "orders", durable), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assigner.Leased(natsassigner.LeaseStore(js, bucket, "orders", durable), assigner.LeaseConfig{Window: 2 * time.Second, MaxSkew: time.Second})
+	var l assigner.Lease
+	poll.Succeeds(t, "the end of the quarantine", func() (err error) {
+		l, err = a.Assign(t.Context(), assignertest.Domain())
+		return err
+	})
 	before, limit := conn.Stats().OutMsgs, l.Grant().Limit
 	if err := l.Renew(t.Context(), limit, limit+100); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
+// leastReplicas is the smallest number of replicas of a stream that is not lossy.
+const leastReplicas = 3
+
 // Status implements [kvassigner.KV]. The leader of the stream answers, by its own clock.
 func (k *keys) Status(ctx context.Context) (assigner.Status, error) {
 	status, err := request(ctx, k, func(ctx context.Context, kv jetstream.KeyValue) (jetstream.KeyValueStatus, error) {
@@ -31,6 +34,7 @@ func (k *keys) Status(ctx context.Context) (assigner.Status, error) {
 		Now:      info.TimeStamp,
 		Identity: fmt.Sprintf("stream %.50s created %s", info.Config.Name, info.Created.UTC().Format(time.RFC3339Nano)),
 		Faults:   k.faults(info.Config),
+		Lossy:    !k.cfg.SyncAlways || info.Config.Replicas < leastReplicas,
 	}, nil
 }
 

@@ -43,8 +43,8 @@ func TestFaultsOfABucket(t *testing.T) {
 			continue
 		}
 		got := stores.Status(t, natsassigner.LeaseStore(js, "b", "orders", durable))
-		if text := strings.Join(got.Faults, "; "); tt.want == "" && text != "" || !strings.Contains(text, tt.want) || len(got.Faults) > 1 || got.Lossy {
-			t.Errorf("faults %q, want %q", got.Faults, tt.want)
+		if text := strings.Join(got.Faults, "; "); tt.want == "" && text != "" || !strings.Contains(text, tt.want) || len(got.Faults) > 1 || !got.Lossy {
+			t.Errorf("faults %q, lossy %v; want %q, lossy with one replica", got.Faults, got.Lossy, tt.want)
 		}
 		if err := js.DeleteStream(t.Context(), cfg.Name); err != nil {
 			t.Fatal(err)
@@ -53,8 +53,11 @@ func TestFaultsOfABucket(t *testing.T) {
 }
 
 func TestSyncIntervalIsAsserted(t *testing.T) {
-	_, js := serve(t)
+	_, js := serveCluster(t)
 	s := natsassigner.LeaseStore(js, bucket, "orders", natsassigner.Config{})
+	if got := stores.Status(t, s); !got.Lossy {
+		t.Errorf("status %+v, want a lossy store", got)
+	}
 	_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "sync_interval: always") {
 		t.Errorf("Assign: %v, want ErrStoreNotDurable, and the setting", err)
@@ -63,13 +66,13 @@ func TestSyncIntervalIsAsserted(t *testing.T) {
 
 // A handle that was opened before must not read from a replica.
 func TestDirectGetsAreNoticedWhileTheStoreIsInUse(t *testing.T) {
-	_, js := serve(t)
+	_, js := serveCluster(t)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
 	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := natsassigner.StreamConfig(bucket, 1)
+	cfg := natsassigner.StreamConfig(bucket, 3)
 	for _, direct := range []bool{true, false} {
 		cfg.AllowDirect = direct
 		if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
@@ -83,10 +86,10 @@ func TestDirectGetsAreNoticedWhileTheStoreIsInUse(t *testing.T) {
 }
 
 func TestBucketIsKnownByTheBirthOfItsStream(t *testing.T) {
-	server, js := serve(t)
+	server, js := serveCluster(t)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
 	first := stores.Status(t, s)
-	if age := time.Since(first.Now); age.Abs() > 10*time.Second || !strings.HasPrefix(first.Identity, "stream KV_uidring created 20") {
+	if age := time.Since(first.Now); age.Abs() > 10*time.Second || !strings.HasPrefix(first.Identity, "stream KV_uidring created 20") || first.Lossy {
 		t.Errorf("status %+v", first)
 	}
 	server.Kill9()
@@ -100,7 +103,7 @@ func TestBucketIsKnownByTheBirthOfItsStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		create(t, js, natsassigner.StreamConfig("copy", 1))
+		create(t, js, natsassigner.StreamConfig("copy", 3))
 		to, err := js.KeyValue(t.Context(), "copy")
 		if err != nil {
 			t.Fatal(err)

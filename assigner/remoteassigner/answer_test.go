@@ -2,6 +2,7 @@ package remoteassigner_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -65,8 +67,10 @@ func TestAnswersOfOthersAreErrors(t *testing.T) {
 	}{
 		"a page of a proxy":       {200, [2]string{}, "<html>Please log in</html>", false, "check the URL and proxies"},
 		"an empty answer":         {200, [2]string{}, "", false, "check the URL and proxies"},
-		"no result":               {200, [2]string{}, "{}", false, "neither a result nor an error"},
-		"a result that is null":   {200, [2]string{}, `{"result":null}`, false, "neither a result nor an error"},
+		"no result":               {200, [2]string{}, `{"result":null}`, false, "neither a result nor an error"},
+		"an unknown field":        {200, [2]string{}, `{"result":null,"since":1}`, false, `unknown field "since"`},
+		"a second answer":         {200, [2]string{}, `{"result":null}{}`, false, "more after the JSON object"},
+		"too long":                {200, [2]string{}, `{"result":null` + strings.Repeat(" ", 1<<20) + "}", false, "more than 1048576 bytes"},
 		"another type":            {200, [2]string{}, `{"result":"no"}`, false, "check the URL and proxies"},
 		"half an answer":          {200, [2]string{}, `{"result":{"Version":1`, false, "check the URL and proxies"},
 		"fewer bytes than said":   {200, [2]string{"Content-Length", "1000"}, `{"result":true}`, true, "cut off"},
@@ -83,12 +87,14 @@ func TestAnswersOfOthersAreErrors(t *testing.T) {
 		"a panic":                 {500, [2]string{}, "", false, "500"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var q struct{ Nonce string }
+			_ = json.NewDecoder(r.Body).Decode(&q)
 			_, _ = io.Copy(io.Discard, r.Body)
 			if tt.header[0] != "" {
 				w.Header().Set(tt.header[0], tt.header[1])
 			}
 			w.WriteHeader(tt.status)
-			_, _ = io.WriteString(w, tt.body)
+			_, _ = io.WriteString(w, strings.Replace(tt.body, "{", `{"nonce":"`+q.Nonce+`",`, 1))
 		}))
 		s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")
 		if tt.status == http.StatusBadGateway && !tt.unreachable { // reads return the result beside the error
@@ -222,8 +228,13 @@ func TestHandlerRefusesOtherRequests(t *testing.T) {
 		{"POST", "/v1/leases/orders/status", json, "", 400},
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":"x"}`, 400},
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":9223372036854775808}`, 400},
-		{"POST", "/v1/leases/orders/swap", json, `{"old":{}}`, 502},
-		{"POST", "/v1/leases/orders/swap-meta", json, `{"nextMeta":{}}`, 502},
+		{"POST", "/v1/leases/orders/load", json, `{"workerID":-1}`, 400},
+		{"POST", "/v1/leases/orders/load", json, `{"workerID":7,"since":1}`, 400},
+		{"POST", "/v1/leases/orders/load", json, `{"workerID":7}{}`, 400},
+		{"POST", "/v1/leases/orders/swap", json, `{"old":{}}`, 400},
+		{"POST", "/v1/leases/orders/swap", json, `{"old":{},"next":{"Fence":-1}}`, 400},
+		{"POST", "/v1/leases/orders/swap", json, `{"old":{},"next":{"Since":1}}`, 400},
+		{"POST", "/v1/leases/orders/swap-meta", json, `{"nextMeta":{}}`, 400},
 		{"POST", "/v1/leases/orders/create-free", json, `{"rows":[` + strings.Repeat(" ", 1<<20) + `]}`, 413},
 		{"POST", "/v1/leases/others/status", json, "{}", 404},
 		{"POST", "/v1/leases/orders/", json, "{}", 404},
@@ -237,8 +248,8 @@ func TestHandlerRefusesOtherRequests(t *testing.T) {
 		r.Header.Set("Content-Type", tt.kind)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
-		if w.Code != tt.status || !strings.Contains(w.Header().Get("Content-Type"), "json") {
-			t.Errorf("%s %s %q: %d %s, want %d", tt.method, tt.path, tt.kind, w.Code, w.Body, tt.status)
+		if w.Code != tt.status || !strings.Contains(w.Header().Get("Content-Type"), "json") || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s %q: %d, headers %v, %s, want %d and no-store", tt.method, tt.path, tt.kind, w.Code, w.Header(), w.Body, tt.status)
 		}
 	}
 }
@@ -276,15 +287,60 @@ func (w waiting) Swap(ctx context.Context, _, _ assigner.Row, _ time.Duration) (
 	return false, ctx.Err()
 }
 
-// Many clients at once do not use up the connections of the database.
+// A cache whose key is the URL alone answers a swap with the success of another process.
+func TestAnswersOfACacheAreErrors(t *testing.T) {
+	handler, _ := serveFile(t)
+	var mu sync.Mutex
+	kept := make(map[string]*httptest.ResponseRecorder)
+	cache := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if kept[r.URL.Path] == nil {
+			kept[r.URL.Path] = httptest.NewRecorder()
+			handler.ServeHTTP(kept[r.URL.Path], r)
+		}
+		_, _ = w.Write(kept[r.URL.Path].Body.Bytes())
+	}))
+	defer cache.Close()
+	for _, first := range []bool{true, false} {
+		s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{cache.URL}}, "orders")
+		ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{WorkerID: 1, Version: 1}, time.Hour)
+		if ok != first || (err == nil) != first || !first && !strings.Contains(err.Error(), "caches") {
+			t.Errorf("Swap: %v, %v; want true the first time, and then an error", ok, err)
+		}
+	}
+}
+
+// A store with more rows than an answer holds is an error that says where to go on.
+func TestLongListsAreRefused(t *testing.T) {
+	_, direct := serveFile(t)
+	many := listing{direct, make([]assigner.Row, 10_000)}
+	server := httptest.NewServer(remoteassigner.NewHandler(func(string) assigner.Store { return many }))
+	defer server.Close()
+	rows, err := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders").List(t.Context())
+	if rows != nil || err == nil || !strings.Contains(err.Error(), "use the store of the server itself") {
+		t.Errorf("%d rows, %v; want an error", len(rows), err)
+	}
+}
+
+type listing struct {
+	assigner.Store
+	rows []assigner.Row
+}
+
+func (l listing) List(context.Context) ([]assigner.Row, error) { return l.rows, nil }
+
+// Many clients at once use up neither the connections of the database nor memory: bodies are read
+// one by one with the calls.
 func TestCallsOnTheStoreAreLimited(t *testing.T) {
 	_, direct := serveFile(t)
 	synctest.Test(t, func(t *testing.T) {
 		held := holding{direct, new(atomic.Int64), make(chan struct{})}
 		handler := remoteassigner.NewHandler(func(string) assigner.Store { return held })
 		ended := make(map[int]int) // requests by status
+		var bodies atomic.Int64
 		call := func(ctx context.Context) int {
-			r := httptest.NewRequestWithContext(ctx, "POST", "/v1/leases/orders/status", strings.NewReader("{}"))
+			r := httptest.NewRequestWithContext(ctx, "POST", "/v1/leases/orders/status", counted{strings.NewReader("{}"), &bodies})
 			r.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
@@ -297,6 +353,9 @@ func TestCallsOnTheStoreAreLimited(t *testing.T) {
 		synctest.Wait()
 		if n := held.calls.Load(); n != 16 {
 			t.Errorf("%d calls at once, want 16", n)
+		}
+		if n := bodies.Load(); n != 16 {
+			t.Errorf("%d bodies were read, want 16", n)
 		}
 		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -311,6 +370,20 @@ func TestCallsOnTheStoreAreLimited(t *testing.T) {
 			t.Errorf("requests by status: %v, want 200 for all", ended)
 		}
 	})
+}
+
+// A counted body counts itself once it has been read.
+type counted struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	if err == io.EOF {
+		c.n.Add(1)
+	}
+	return n, err
 }
 
 // holding is a store whose status takes until release is closed.

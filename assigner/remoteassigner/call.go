@@ -3,6 +3,7 @@ package remoteassigner
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,9 +11,6 @@ import (
 	"net/http"
 	"strings"
 )
-
-// mostBytes bounds an answer. A row takes about 250 bytes.
-const mostBytes = 1 << 30
 
 // call makes one call on one server. It returns the result beside an error if the answer has
 // both.
@@ -36,6 +34,7 @@ func call[T any](ctx context.Context, s *store, method string, q question) (resu
 }
 
 func send[T any](ctx context.Context, s *store, path string, q question) (found answer[T], err error) {
+	q.Nonce = rand.Text()
 	body, err := json.Marshal(q)
 	if err != nil {
 		return found, err
@@ -61,15 +60,17 @@ func send[T any](ctx context.Context, s *store, path string, q question) (found 
 	if len(text) > mostBytes {
 		return found, fmt.Errorf("the answer has more than %d bytes", mostBytes)
 	}
-	return read[T](response, text)
+	return read[T](response, text, q.Nonce)
 }
 
 // read reads an answer. The server answers with status 200, or 502 if its store returned an
 // error. Other answers come from its guards or from another program.
-func read[T any](response *http.Response, text []byte) (found answer[T], err error) {
+func read[T any](response *http.Response, text []byte, nonce string) (found answer[T], err error) {
 	if code := response.StatusCode; code == http.StatusOK || code == http.StatusBadGateway {
-		if err = json.Unmarshal(text, &found); err == nil {
+		if err = decode(text, &found); err == nil {
 			switch {
+			case found.Nonce != nonce && (found.Result != nil || found.Error != nil):
+				return answer[T]{}, errAnotherRequest
 			case found.Error != nil:
 				return found, found.Error
 			case found.Result != nil && code == http.StatusOK:
@@ -80,6 +81,10 @@ func read[T any](response *http.Response, text []byte) (found answer[T], err err
 	}
 	return found, refused(response, text, err)
 }
+
+// errAnotherRequest is the error for the answer of a cache: a swap would take the success of
+// another process for its own.
+var errAnotherRequest = errors.New("the answer belongs to another request: switch off caches of POST requests on the way, and use one release on both sides")
 
 // refused returns the error for an answer that is not the store's.
 func refused(response *http.Response, text []byte, cause error) error {

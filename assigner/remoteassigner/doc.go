@@ -17,10 +17,14 @@
 // # Lost answers
 //
 // A call whose answer is lost, cut off or unreadable returns an error, and so does an answer that
-// is not the server's, such as the page of a proxy. The client does not send a call again: all
-// calls are POST requests, which HTTP forbids clients and proxies to repeat by themselves. Do not
-// make an exception for them in a proxy or in Config.Client: the second call would meet the
-// change of the first one, and report false for a swap that took effect.
+// is not the server's, such as the page of a proxy. So does the answer to another request, from a
+// cache: each answer repeats a random text of its request. The client does not send a call again:
+// all calls are POST requests, which HTTP forbids clients and proxies to repeat by themselves. A
+// proxy that repeats them all the same causes no duplicate IDs, but it costs worker IDs: the second
+// call meets the change of the first, and reports false for a swap that took effect, so that claims
+// and renewals fail. Make no exception for them in a proxy or in Config.Client.
+//
+// Both sides use one release: each rejects fields that it does not know.
 //
 // # Rights
 //

@@ -12,13 +12,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-const (
-	// mostQuestion bounds a request, in bytes. The rows of CreateFree take about 100 kB.
-	mostQuestion = 1 << 20
-	// mostCalls is the largest number of calls on the stores at once. Each may need a connection
-	// to the database, which PostgreSQL has 100 of by default.
-	mostCalls = 16
-)
+// mostCalls is the largest number of calls on the stores at once. Each may need a connection to the
+// database, which PostgreSQL has 100 of by default.
+const mostCalls = 16
 
 // NewHandler returns a handler that offers stores to clients of [LeaseStore]. open returns the
 // store of a namespace, or nil for a namespace that is not offered; many goroutines call it at
@@ -27,11 +23,13 @@ const (
 // The handler expects paths that begin with /v1/leases/. It does not check tokens: a client can
 // change every lease of the offered namespaces, so wrap the handler in a check of your own, and
 // limit the requests under way. It makes up to 16 calls on the stores at once; further ones wait
-// until their request ends, and get status 503 then. A request has up to 1 MiB; an answer has all
-// rows of the namespace if the client asks for them.
+// until their request ends, and get status 503 then. A call begins before its body is read, so set
+// http.Server.ReadTimeout. A request and an answer have up to 1 MiB each, about 4,000 rows: to list
+// or recover a larger namespace, use the store itself.
 func NewHandler(open func(namespace string) assigner.Store) http.Handler {
 	calls := make(chan struct{}, mostCalls)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
 		namespace, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, pathPrefix), "/")
 		do, known := methods()[method]
 		if r.Method != http.MethodPost && known {
@@ -47,36 +45,37 @@ func NewHandler(open func(namespace string) assigner.Store) http.Handler {
 			refuse(w, http.StatusNotFound, "This server offers no leases under this path.")
 			return
 		}
-		q, status, detail := ask(w, r)
-		if detail != "" {
-			refuse(w, status, detail)
-			return
-		}
 		select {
 		case calls <- struct{}{}:
 		case <-r.Context().Done():
 			refuse(w, http.StatusServiceUnavailable, "Too many calls on the store are under way.")
 			return
 		}
-		result, err := func() (any, error) {
-			defer func() { <-calls }()
-			return do(r.Context(), s, namespace, q)
-		}()
-		reply(w, result, err)
+		defer func() { <-calls }()
+		q, status, detail := ask(w, r, method)
+		if detail != "" {
+			refuse(w, status, detail)
+			return
+		}
+		result, err := do(r.Context(), s, namespace, q)
+		reply(w, q.Nonce, result, err)
 	})
 }
 
 // ask reads the arguments of a call. A detail is the reason why it cannot.
-func ask(w http.ResponseWriter, r *http.Request) (q question, status int, detail string) {
+func ask(w http.ResponseWriter, r *http.Request, method string) (q question, status int, detail string) {
 	// A page of another origin can send other types without asking the server first.
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return q, http.StatusUnsupportedMediaType, "The body has another Content-Type, allowed: application/json."
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostQuestion))
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBytes))
 	if err != nil {
-		return q, http.StatusRequestEntityTooLarge, fmt.Sprintf("The body was cut off or is too long, allowed: up to %d bytes.", mostQuestion)
+		return q, http.StatusRequestEntityTooLarge, fmt.Sprintf("The body was cut off or is too long, allowed: up to %d bytes.", mostBytes)
 	}
-	if err := json.Unmarshal(text, &q); err != nil {
+	if err = decode(text, &q); err == nil {
+		err = q.check(method)
+	}
+	if err != nil {
 		return q, http.StatusBadRequest, "The body is not the arguments of a method: " + err.Error()
 	}
 	return q, 0, ""
@@ -90,9 +89,6 @@ func methods() map[string]do {
 		methodStatus:   func(ctx context.Context, s assigner.Store, _ string, _ question) (any, error) { return s.Status(ctx) },
 		methodLoadMeta: func(ctx context.Context, s assigner.Store, _ string, _ question) (any, error) { return s.LoadMeta(ctx) },
 		methodSwapMeta: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
-			if q.OldMeta == nil || q.NextMeta == nil {
-				return false, errIncomplete
-			}
 			return s.SwapMeta(ctx, *q.OldMeta, *q.NextMeta)
 		},
 		methodLoad: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
@@ -107,9 +103,6 @@ func methods() map[string]do {
 			return listed(rows), err
 		},
 		methodSwap: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
-			if q.Old == nil || q.Next == nil {
-				return false, errIncomplete
-			}
 			return s.Swap(ctx, *q.Old, *q.Next, q.TTL)
 		},
 		methodCreateFree: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
@@ -153,13 +146,16 @@ func namespaces(ctx context.Context, s assigner.Store, own string) (map[string]a
 
 // reply answers with the result of a store. A write error means that the client has disconnected,
 // and takes the swap for unknown.
-func reply(w http.ResponseWriter, result any, err error) {
+func reply(w http.ResponseWriter, nonce string, result any, err error) {
 	status := http.StatusOK
 	if err != nil {
 		status = http.StatusBadGateway
 	}
-	body, errJSON := json.Marshal(answer[any]{&result, newFailure(err)})
-	if errJSON != nil { // a time beyond the year 9999
+	body, errJSON := json.Marshal(answer[any]{nonce, &result, newFailure(err)})
+	if errJSON == nil && len(body) > mostBytes {
+		errJSON = fmt.Errorf("it has %d bytes, allowed: %d; use the store of the server itself", len(body), mostBytes)
+	}
+	if errJSON != nil { // also for a time beyond the year 9999
 		refuse(w, http.StatusInternalServerError, "The result cannot be sent: "+errJSON.Error())
 		return
 	}

@@ -1,8 +1,11 @@
 package remoteassigner
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 	"unicode/utf8"
 
@@ -25,8 +28,13 @@ const (
 	methodNamespaces = "namespaces"
 )
 
+// mostBytes bounds a request and an answer. A row takes about 250 bytes; the rows of CreateFree
+// take about 100 kB.
+const mostBytes = 1 << 20
+
 // A question has the arguments of a method, each under the name of its kind.
 type question struct {
+	Nonce    string         `json:"nonce,omitempty"` // random, new for each call
 	WorkerID int64          `json:"workerID,omitempty"`
 	N        int            `json:"n,omitempty"`
 	Old      *assigner.Row  `json:"old,omitempty"`
@@ -40,6 +48,7 @@ type question struct {
 // An answer has a result, an error, or both. An object with neither is not an answer of the
 // server: a missing result must not count as false, as an empty row or as an empty list.
 type answer[T any] struct {
+	Nonce  string   `json:"nonce,omitempty"` // of the question
 	Result *T       `json:"result,omitempty"`
 	Error  *failure `json:"error,omitempty"`
 }
@@ -76,5 +85,37 @@ func checkRow(r assigner.Row) error { return checkTexts(r.Token, r.Owner, r.Hold
 
 func checkMeta(m assigner.Meta) error { return checkTexts(m.Namespace, m.Token, m.Identity) }
 
-// errIncomplete is the error for a swap without both rows.
-var errIncomplete = errors.New("remoteassigner: a swap lacks a row, allowed: old and next")
+// decode rejects unknown fields, which a program of another release may need to be kept.
+func decode(text []byte, value any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(value); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("there is more after the JSON object")
+	}
+	return nil
+}
+
+// check returns the client's mistake in the arguments of a method, or nil.
+func (q question) check(method string) error {
+	switch {
+	case method == methodSwap && (q.Old == nil || q.Next == nil):
+		return errors.New("old or next is missing, allowed: both")
+	case method == methodSwapMeta && (q.OldMeta == nil || q.NextMeta == nil):
+		return errors.New("oldMeta or nextMeta is missing, allowed: both")
+	case q.WorkerID < 0:
+		return fmt.Errorf("workerID %d, allowed: 0 or more", q.WorkerID)
+	}
+	rows := q.Rows
+	if q.Next != nil {
+		rows = append([]assigner.Row{*q.Next}, rows...)
+	}
+	for _, r := range rows {
+		if r.WorkerID < 0 || r.Version < 0 || r.Fence < 0 {
+			return fmt.Errorf("row %d with version %d and fence %d, allowed: 0 or more each", r.WorkerID, r.Version, r.Fence)
+		}
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 package zkassigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,11 @@ type ensemble struct {
 	conn *zk.Conn
 	root string
 	acl  []zk.ACL
+}
+
+// String names the store in errors and log records, with the last server of the client.
+func (e *ensemble) String() string {
+	return "ZooKeeper at " + cmp.Or(e.conn.Server(), "no server yet") + ", znode " + e.root
 }
 
 var errNewSession = errors.New("the session ended between the confirmation of a read and the read")

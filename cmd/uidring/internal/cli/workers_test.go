@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -218,7 +217,8 @@ func created(t *testing.T, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(st.Create(t.Context()), st.Close()); err != nil {
+	poll.Succeeds(t, "a store with a leader", func() error { return st.Create(t.Context()) })
+	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return url
@@ -246,7 +246,7 @@ func TestTheCommandsAdministerEveryServer(t *testing.T) {
 		"MariaDB": mariaDB,
 		"etcd":    func(t *testing.T) string { return created(t, "etcd://"+testserver.Etcd(t).Addr()) },
 		"NATS": func(t *testing.T) string {
-			return created(t, testserver.NATS(t).DSN()+"/workers?sync=always&replicas=1")
+			return created(t, testserver.NATSCluster(t, 3)[0].DSN()+"/workers?sync=always&replicas=3")
 		},
 		"ZooKeeper":  func(t *testing.T) string { return created(t, "zookeeper://"+testserver.ZooKeeper(t).Addr()) },
 		"DynamoDB":   dynamoDB,

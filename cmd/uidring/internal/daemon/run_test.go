@@ -22,6 +22,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
@@ -311,8 +312,16 @@ func TestServersWithoutSegmentsServeIDs(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "ids")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "sesame")
 	dynalite := testserver.Dynalite(t, "../../../../assigner/dynamoassigner/testdata/dynalite/serve.js")
+	nats := testserver.NATSCluster(t, 3)[0].DSN() + "/workers?sync=always&replicas=3"
+	poll.Succeeds(t, "a leader of NATS", func() error {
+		s, err := storeurl.Open(nats, "test")
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.Create(t.Context()), s.Close())
+	})
 	for name, storeURL := range map[string]string{
-		"NATS":      testserver.NATS(t).DSN() + "/workers?sync=always&replicas=1",
+		"NATS":      nats,
 		"ZooKeeper": "zookeeper://" + testserver.ZooKeeper(t).Addr() + "/workers",
 		"DynamoDB":  "dynamodb://eu-central-1/workers?endpoint=" + url.QueryEscape(dynalite.DSN()),
 	} {

@@ -80,7 +80,7 @@ func createBucket(ctx context.Context, js jetstream.JetStream, bucket string, re
 	}
 	if replicas == 0 {
 		return fmt.Errorf("%w: %s; create its stream with natsassigner.StreamConfig, or add the parameter replicas to the URL: "+
-			"3 in a cluster, 1 on a single server", err, bucket)
+			"3 in a cluster, 1 on a single server, where each start waits 90 s", err, bucket)
 	}
 	_, err = js.CreateStream(ctx, natsassigner.StreamConfig(bucket, replicas))
 	return err // an equal stream that another process has created is not an error
