@@ -93,7 +93,6 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	flags.StringVar(&f.hosts, "allowed-host", "", "more `names` of the server that requests may be for, separated by commas; *: any name")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
-	flags.StringVar(&c.RedisListen, "redis-listen", "", "`host:port` for the Redis protocol, with the same certificate and tokens; empty: off")
 	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
 	flags.Var(&f.lowest, "tls-min", "lowest `version` of TLS, 1.2 or 1.3")
 	flags.StringVar(&c.TokenFile, "tokens", "", "`file` with the tokens of clients, one name and token per line")
@@ -102,7 +101,7 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections, of the Redis protocol, too; near the limit, idle ones are closed")
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; near the limit, idle ones are closed")
 	flags.IntVar(&c.MaxPerAddress, "max-per-address", 0, "concurrent connections of an IPv4 address or a /64 network of IPv6; 0: a quarter of all, or no limit with --insecure")
 	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests under /v1, as many without a token, and as many for leases; others get 503")
 	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
