@@ -117,8 +117,8 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"schema mysql --apply", "--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database"},
 		{"workers list --store sqlite:ids.db --timeout 0s", "--timeout 0s, allowed: above 0"},
 		{"workers list --store mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
-		{"workers list --dsn mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
-		{"workers release x --store sqlite:ids.db", `worker ID "x", allowed: a number, 0 or more`},
+		{"workers list --store mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
+		{"workers revoke x --store sqlite:ids.db", `worker ID "x", allowed: a number, 0 or more`},
 		{"workers show x", `worker ID "x", allowed: a number, 0 or more`},
 		{"workers recover --store sqlite:ids.db", "--ahead is missing, allowed: a duration to raise the fences by, such as 1h; it has no default"},
 		{"workers recover --store sqlite:ids.db --ahead -1h", "--ahead -1h0m0s, allowed: 0 or more, such as 1h"},
@@ -166,7 +166,7 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 	if out := quietly(t, "plan", "--rate", "1", "--start", "2026-11-21"); !strings.Contains(out, "\ngiven ") {
 		t.Errorf("printed\n%s, want a row for the layout of the environment", out)
 	}
-	t.Setenv("UIDRING_DSN", "mysql://h")
+	t.Setenv("UIDRING_STORE", "mysql://h")
 	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: store: mysql URL: no database, allowed: mysql://user:password@host:3306/database\n")
 	t.Setenv("UIDRING_EPOCH", "sesame")
 	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+

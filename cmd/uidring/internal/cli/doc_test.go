@@ -31,7 +31,7 @@ func TestTheReferenceShowsWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// The settings that docs/SERVING.md names exist: in its table with their defaults, in its file, and
+// The settings that docs/SERVING.md names exist: in its table with their defaults, and
 // as flags. The help of serve explains all settings.
 func TestServingNamesSettings(t *testing.T) {
 	clean(t)
@@ -49,13 +49,13 @@ func TestServingNamesSettings(t *testing.T) {
 			t.Errorf("%s is %s by default, docs/SERVING.md has %s", name, f.DefValue, value)
 		}
 	}
-	named := regexp.MustCompile("(?m)^([a-z][a-z-]*): |[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(string(text), -1)
+	named := regexp.MustCompile("[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(string(text), -1)
 	for _, m := range named {
-		if name := m[1] + m[2]; cmd.Flags().Lookup(name) == nil && name != "help" {
+		if name := m[1]; cmd.Flags().Lookup(name) == nil && name != "help" {
 			t.Errorf("docs/SERVING.md names %s, which is no setting", name)
 		}
 	}
-	if len(documented) < 7 || len(named) < 12 {
+	if len(documented) < 7 || len(named) < 4 {
 		t.Errorf("docs/SERVING.md has %d settings in its table, and names %d", len(documented), len(named))
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

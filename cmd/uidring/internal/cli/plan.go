@@ -35,8 +35,7 @@ func newPlan(s *streams) *cobra.Command {
 			if !cmd.Flags().Changed("rate") {
 				return usagef("--rate is missing, allowed: IDs per second of all processes of a datacenter together")
 			}
-			from, _, _ := sourceOf(cmd.Flags().Lookup("layout"))
-			p.given = from != byDefault
+			p.given = sourceOf(cmd.Flags().Lookup("layout")) != "default"
 			return p.run(s)
 		},
 	}

@@ -28,8 +28,7 @@ with --store are one service: each has its own worker ID, and clients may ask an
 out the same IDs. serve therefore creates a second store only with --new-store.
 
 serve takes a setting from the flag, or else from the environment variable UIDRING_ and its name, as in UIDRING_TLS_CERT, or
-else from the file --config, as in "tls-cert: ids.pem" in YAML or tls-cert = "ids.pem" in TOML, or else uses the default. It
-logs all settings at the start.
+else uses the default. It logs the settings that are given at the start.
 
 serve reads the certificate and the tokens again when their files change, and on SIGHUP. SIGTERM and SIGINT end it in order;
 a second signal ends it at once.`
@@ -48,8 +47,7 @@ func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 		Long:  serveLong,
 		Example: "  uidring serve\n" +
 			"  curl http://127.0.0.1:8080/v1/id\n" +
-			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring serve --namespace orders\n" +
-			"  uidring serve --config /etc/uidring.yaml --listen :8443",
+			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring serve --namespace orders\n",
 		Args:              exactly(0, "none"),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // serve reports mistakes in settings with all others
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s.err) },
@@ -74,7 +72,6 @@ type serveFlags struct {
 func (f *serveFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.String("config", "", "`file` with settings, .yaml or .toml")
 	f.addListening(flags)
 	f.addLimits(flags)
 	f.addIDs(cmd)
@@ -93,7 +90,6 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	flags.StringVar(&f.hosts, "allowed-host", "", "more `names` of the server that requests may be for, separated by commas; *: any name")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
-	flags.StringVar(&c.RedisListen, "redis-listen", "", "`host:port` for the Redis protocol, with the same certificate and tokens; empty: off")
 	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
 	flags.Var(&f.lowest, "tls-min", "lowest `version` of TLS, 1.2 or 1.3")
 	flags.StringVar(&c.TokenFile, "tokens", "", "`file` with the tokens of clients, one name and token per line")
@@ -102,7 +98,7 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections, of the Redis protocol, too; near the limit, idle ones are closed")
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; near the limit, idle ones are closed")
 	flags.IntVar(&c.MaxPerAddress, "max-per-address", 0, "concurrent connections of an IPv4 address or a /64 network of IPv6; 0: a quarter of all, or no limit with --insecure")
 	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests under /v1, as many without a token, and as many for leases; others get 503")
 	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
@@ -113,7 +109,6 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	c, flags := &f.config, cmd.Flags()
 	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "`folder` for the SQLite file with the worker IDs, created if missing; not with --store")
-	flags.SetNormalizeFunc(currentName)
 	flags.StringVar(&f.url, "store", "", storeUsage())
 	flags.StringVar(&c.Namespace, "namespace", "default", "`name` of the namespace of worker IDs: the same for all services whose IDs can meet")
 	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
@@ -193,7 +188,7 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 		c.StoreURL, err = dataURL(f.data)
 		return err
 	}
-	if slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Name == "data" && s.from != byDefault }) {
+	if slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Name == "data" && s.from != "default" }) {
 		return errors.New("data and store, allowed: one of them; the URL of the store says where worker IDs are kept")
 	}
 	return nil

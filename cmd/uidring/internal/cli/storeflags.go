@@ -23,7 +23,6 @@ type storeFlags struct {
 
 // addTo adds the flags to a command.
 func (f *storeFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().SetNormalizeFunc(currentName)
 	cmd.Flags().StringVar(&f.url, "store", "", storeUsage())
 	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "`name` of the namespace of worker IDs")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "time limit for each step: to read the store, and to change it")

@@ -15,9 +15,8 @@ func newWorkersRevoke(s *streams) *cobra.Command {
 	var flags storeFlags
 	yes := false
 	cmd := &cobra.Command{
-		Use:     "revoke ID",
-		Aliases: []string{"release"}, // its former name
-		Short:   "Take a worker ID from its holder",
+		Use:   "revoke ID",
+		Short: "Take a worker ID from its holder",
 		Long: "Takes a worker ID from its holder. The holder learns it at its next renewal and takes another worker ID. The fence\n" +
 			"stays, so no ID is issued twice even if the holder is alive. The worker ID is free for others once its lease would\n" +
 			"have expired. Do not revoke the worker ID of a holder that is gone: its lease expires by itself.\n\n" +

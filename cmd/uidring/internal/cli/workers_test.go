@@ -231,16 +231,6 @@ func dynamoDB(t *testing.T) string {
 	return created(t, "dynamodb://eu-central-1/workers?endpoint="+url.QueryEscape(server.DSN()))
 }
 
-func kubernetes(t *testing.T) string {
-	role, err := filepath.Abs("../../../../docs/kubernetes/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	api := testserver.Kubernetes(t, testserver.Etcd(t), folder, role)
-	return created(t, "kubernetes://"+testserver.KubernetesProxy(t, api, folder)+"/ids")
-}
-
 func TestTheCommandsAdministerEveryServer(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{
 		"MariaDB": mariaDB,
@@ -248,9 +238,8 @@ func TestTheCommandsAdministerEveryServer(t *testing.T) {
 		"NATS": func(t *testing.T) string {
 			return created(t, testserver.NATSCluster(t, 3)[0].DSN()+"/workers?sync=always&replicas=3")
 		},
-		"ZooKeeper":  func(t *testing.T) string { return created(t, "zookeeper://"+testserver.ZooKeeper(t).Addr()) },
-		"DynamoDB":   dynamoDB,
-		"Kubernetes": kubernetes,
+		"ZooKeeper": func(t *testing.T) string { return created(t, "zookeeper://"+testserver.ZooKeeper(t).Addr()) },
+		"DynamoDB":  dynamoDB,
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := open(t)

@@ -79,9 +79,6 @@ func (s *Service) api(g *cached.Generator) (api *httpapi.Server, page *dashboard
 	if s.certificate != nil {
 		cfg.Collectors = append(cfg.Collectors, expiry(s.certificate))
 	}
-	if s.redis != nil {
-		cfg.Collectors = append(cfg.Collectors, s.redis.Collectors()...)
-	}
 	if s.tokens != nil {
 		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.current() }
 	}

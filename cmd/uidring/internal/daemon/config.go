@@ -73,10 +73,6 @@ type Config struct {
 	Leases         []string
 	LeaseTokenFile string
 
-	// RedisListen is host:port for the Redis protocol, see package respapi, with the same
-	// certificate and tokens as Listen, and as many connections. Empty: it is off.
-	RedisListen string
-
 	// Drain is the time from the first 503 of /readyz until the service stops listening, 0 or more.
 	Drain time.Duration
 	// Grace is the time limit for requests under way after that, more than 0.
@@ -116,7 +112,7 @@ func (cfg *Config) check() error {
 	ahead := cfg.Generator.MaxAhead
 	check(ahead <= 0 || ahead >= 2*cfg.window(), "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, cfg.window())
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
-	errs = append(errs, segments.Check(cfg.Segments), cfg.checkLeases(), cfg.checkRedis())
+	errs = append(errs, segments.Check(cfg.Segments), cfg.checkLeases())
 	check(cfg.AccessLog >= 0 && cfg.AccessLog <= 1, "access-log %v, allowed: 0 (none) to 1 (all)", cfg.AccessLog)
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)

@@ -20,7 +20,6 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
-	"github.com/uidring/uidring/cmd/uidring/internal/respapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/segment"
@@ -39,7 +38,6 @@ type Service struct {
 	leases      leases                        // the namespaces of Config.Leases
 	leaseTokens *watchedFile[httpapi.Tokens]  // nil: clients for leases need no token
 	files       []fileInUse                   // the certificate and the tokens
-	redis       *respapi.Server               // nil: it is off
 	readiness   readiness
 	conns       *conns.Set
 	ending      chan struct{} // closed when event streams have to end
@@ -79,9 +77,6 @@ func New(cfg Config) (*Service, error) {
 		s.closeStore()
 		return nil, err
 	}
-	if cfg.RedisListen != "" {
-		s.redis = respapi.New(s.conns, s.logger)
-	}
 	var counters segment.Source
 	if len(cfg.Segments) > 0 {
 		if counters, err = s.store.SegmentSource(cfg.Lease.AllowUndurable); err != nil {
@@ -102,10 +97,6 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	endRedis, err := s.startRedis(ctx)
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
 	s.logger.Info("listening", "address", l.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
 
 	var paths []string
@@ -119,7 +110,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer cancel()
 	w := newWatch(paths, s.reload, s.logger)
 	group.Go(func() { w.run(background) })
-	return s.serve(ctx, l, endRedis)
+	return s.serve(ctx, l)
 }
 
 // reload reads the files again.
@@ -140,14 +131,13 @@ func (s *Service) closeStore() {
 
 // serve listens on l, takes a worker ID and serves the API. When ctx ends it undoes that in
 // reverse.
-func (s *Service) serve(ctx context.Context, l net.Listener, endRedis func(context.Context)) error {
+func (s *Service) serve(ctx context.Context, l net.Listener) error {
 	l = s.conns.Limit(l)
 	h := newHTTPServer(&s.readiness, s.certificate != nil, s.conns, s.logger)
 	failed := make(chan error, 1)
 	go func() { failed <- s.accept(h, l) }()
 	generator, err := s.generator(ctx)
 	if err != nil {
-		endRedis(context.Background())
 		_ = h.Close() // no request was accepted yet
 		<-failed
 		if ctx.Err() != nil {
@@ -158,7 +148,6 @@ func (s *Service) serve(ctx context.Context, l net.Listener, endRedis func(conte
 	}
 	api, page, err := s.api(generator)
 	if err != nil {
-		endRedis(context.Background())
 		return errors.Join(err, h.Close(), <-failed, generator.Close())
 	}
 	shown, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the page lives until the process stops
@@ -167,9 +156,6 @@ func (s *Service) serve(ctx context.Context, l net.Listener, endRedis func(conte
 	defer cancel()
 	group.Go(func() { page.Run(shown) })
 	s.readiness.open(api)
-	if s.redis != nil {
-		s.redis.Open(api)
-	}
 	s.notify(daemon.SdNotifyReady)
 	s.logger.Info("ready", "page", s.pageURL(l.Addr()), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
 		"this_host_only", s.store.Path() != "")
@@ -177,7 +163,7 @@ func (s *Service) serve(ctx context.Context, l net.Listener, endRedis func(conte
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	s.stop(h, l, api, generator, endRedis)
+	s.stop(h, l, api, generator)
 	return err
 }
 
@@ -244,7 +230,7 @@ func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 
 // stop finishes the requests under way, for at most the grace, ends the segments, and releases the
 // worker ID.
-func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, generator *cached.Generator, endRedis func(context.Context)) {
+func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, generator *cached.Generator) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
 	s.notify(daemon.SdNotifyStopping)
 	api.Drain()
@@ -254,14 +240,11 @@ func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, gene
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
 	defer cancel()
 	_ = l.Close() // the service is ending: an error has no consequence
-	var group sync.WaitGroup
-	group.Go(func() { endRedis(ctx) })
 	s.conns.EndNew(ctx)
 	if err := h.Shutdown(ctx); err != nil {
 		s.logger.Warn("requests were cut off", "error", err)
 		_ = h.Close()
 	}
-	group.Wait()
 	s.segments.Close()
 	_ = generator.Close() // it logs its error; the lease then expires by itself
 	s.logger.Info("stopped", "issued", generator.Stats().Issued)

@@ -54,19 +54,15 @@ func newClients(tokens func() Tokens, rate float64, burst int, ids *prometheus.C
 // find returns the client of a request. ok is false if its token is unknown; the client then has
 // the name of the removed token, or unknownToken or noToken.
 func (c *clients) find(r *http.Request) (_ client, ok bool) {
+	tokens := c.tokens()
+	if tokens.Len() == 0 {
+		return c.everyone, true
+	}
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		secret = ""
 	}
-	return c.ofSecret(c.tokens(), strings.TrimLeft(secret, " "))
-}
-
-// ofSecret returns the client of a token. ok and the name of other clients are as in find.
-func (c *clients) ofSecret(tokens Tokens, secret string) (_ client, ok bool) {
-	if tokens.Len() == 0 {
-		return c.everyone, true
-	}
-	if secret == "" {
+	if secret = strings.TrimLeft(secret, " "); secret == "" {
 		return client{name: noToken}, false
 	}
 	set := c.present.Load()

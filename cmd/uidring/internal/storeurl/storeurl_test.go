@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -224,6 +226,29 @@ func TestKubernetesWithoutAHostIsForPods(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Open: %v, want one line with %q", err, want)
 		}
+	}
+}
+
+// kubectl proxy forwards requests to the server and adds credentials: the store sends requests for
+// the leases of the Kubernetes namespace, and follows no redirect.
+func TestKubernetesThroughKubectlProxy(t *testing.T) {
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		http.Redirect(w, r, "/elsewhere", http.StatusFound)
+	}))
+	defer proxy.Close()
+	s := open(t, "kubernetes://"+proxy.Listener.Addr().String()+"/ids", "orders")
+	if _, err := s.List(t.Context()); err == nil {
+		t.Error("List follows a redirect")
+	}
+	for _, path := range asked {
+		if !strings.HasPrefix(path, "/apis/coordination.k8s.io/v1/namespaces/ids/leases") {
+			t.Errorf("a request for %s", path)
+		}
+	}
+	if len(asked) == 0 {
+		t.Error("no request")
 	}
 }
 
