@@ -102,17 +102,3 @@ func parseUnchecked(id int64) (bitsalloc.Fields, error) {
 		Time: time.Unix(1767225600+id>>35, 0).UTC(),
 	}, nil
 }
-
-func TestBenchmarkBaselinesDoTheSameWork(t *testing.T) {
-	a := mustNew(t, bitsalloc.Default(), time.Time{})
-	for _, v := range [][4]int64{{1, 1, 1, 1}, {123456789, 4, 9, 7}, {268435455, 31, 131071, 8191}} {
-		id, err := a.Allocate(v[0], v[1], v[2], v[3])
-		if got, _ := packUnchecked(v[0], v[1], v[2], v[3]); got != id || err != nil {
-			t.Errorf("packUnchecked(%v) = %d, Allocate gives %d, %v", v, got, id, err)
-		}
-		want, err := a.Parse(id)
-		if got, _ := parseUnchecked(id); got != want || err != nil {
-			t.Errorf("parseUnchecked(%d) = %+v, Parse gives %+v, %v", id, got, want, err)
-		}
-	}
-}

@@ -35,7 +35,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-func TestNewResolvesZeroUnitAndEpoch(t *testing.T) {
+func TestNewResolvesZeroUnitAndEpochAndZone(t *testing.T) {
 	l := bitsalloc.Default()
 	l.Unit = 0
 	a := mustNew(t, l, time.Time{})
@@ -45,14 +45,9 @@ func TestNewResolvesZeroUnitAndEpoch(t *testing.T) {
 	if want := time.Unix(1767225600, 0).UTC(); a.Epoch() != want {
 		t.Errorf("Epoch = %v, want %v", a.Epoch(), want)
 	}
-}
-
-func TestEpochIsAnInstantWhateverItsZone(t *testing.T) {
-	shanghai := time.FixedZone("UTC+8", 8*60*60)
-	a := mustNew(t, bitsalloc.Baidu(), time.Date(2016, time.May, 20, 0, 0, 0, 0, shanghai))
-	b := mustNew(t, bitsalloc.Baidu(), originalEpoch)
-	if a.Epoch() != b.Epoch() || a.Epoch().Location() != time.UTC {
-		t.Errorf("epochs %v and %v, want one instant in UTC", a.Epoch(), b.Epoch())
+	shanghai := time.Date(2016, time.May, 20, 0, 0, 0, 0, time.FixedZone("UTC+8", 8*60*60))
+	if got := mustNew(t, bitsalloc.Baidu(), shanghai).Epoch(); got != originalEpoch.UTC() {
+		t.Errorf("Epoch = %v, want %v", got, originalEpoch.UTC())
 	}
 }
 
@@ -93,24 +88,16 @@ func TestNewNamesEveryMistakeAtOnce(t *testing.T) {
 		want   []string // one line of the error each; none: no error
 	}{
 		{"zero layout", bitsalloc.Layout{}, unset, []string{noDelta}},
-		{"no delta", layout(0, 5, 17, 13), unset, []string{noDelta}},
 		{"sum 63", layout(63, 0, 0, 0), unset, nil},
 		{"sum 64", layout(29, 5, 17, 13), unset, []string{
 			"DeltaBits 29 + DatacenterBits 5 + WorkerBits 17 + SequenceBits 13 = 64, allowed: at most 63"}},
 		{"one width 64", layout(64, 0, 0, 0), unset, []string{sum + "64 + "}},
-		{"sum that wraps a byte", layout(128, 64, 64, 1), unset, []string{" = 257,"}},
-		{"widest", layout(255, 255, 255, 255), unset, []string{" = 1020,"}},
-		{"no delta, too wide", layout(0, 0, 32, 32), unset, []string{noDelta, " = 64,"}},
 		{"negative unit", withUnit(good, -time.Second), unset, []string{unit + "-1s"}},
-		{"smallest negative unit", withUnit(good, -1<<63), unset, []string{unit}},
 		{"part of a millisecond", withUnit(good, 500*time.Microsecond), unset, []string{unit + "500µs"}},
-		{"milliseconds and a part", withUnit(good, 1500*time.Microsecond), unset, []string{unit + "1.5ms"}},
 		{"divides no minute", withUnit(good, 7*time.Second), unset, []string{unit + "7s"}},
 		{"one minute", withUnit(good, time.Minute), unset, nil},
-		{"two minutes", withUnit(good, 2*time.Minute), unset, []string{unit + "2m0s"}},
 		{"epoch with microseconds", good, time.Unix(0, 1000), []string{epoch + "1970-01-01 00:00:00.000001"}},
 		{"epoch with milliseconds", good, time.Unix(0, 1e6), nil},
-		{"epoch before 1970", good, time.Unix(-1, 0), nil},
 		{"epoch in year 1", good, time.Date(1, time.December, 31, 0, 0, 0, 0, time.UTC), nil},
 		{"epoch in year 0", good, time.Date(0, time.December, 31, 0, 0, 0, 0, time.UTC), []string{epoch}},
 		{"epoch in year 1 here, 0 in UTC", good, time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600)), []string{epoch}},

@@ -3,8 +3,6 @@ package bitsalloc_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -58,21 +56,5 @@ func TestALayoutIsReadAsItIsWritten(t *testing.T) {
 		if err := json.Unmarshal(text, &got); err != nil || got != want {
 			t.Errorf("%s is read as %v, %v, want %v", text, got, err, want)
 		}
-	}
-}
-
-func TestALayoutIsTheValueOfAFlag(t *testing.T) {
-	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	var l bitsalloc.Layout
-	flags.TextVar(&l, "layout", bitsalloc.Default(), "")
-	if err := flags.Parse(nil); err != nil || l != bitsalloc.Default() {
-		t.Errorf("%v, %v, want the default", l, err)
-	}
-	if err := flags.Parse([]string{"-layout", "41/10/12@1ms"}); err != nil || l != bitsalloc.Snowflake() {
-		t.Errorf("%v, %v, want Snowflake's layout", l, err)
-	}
-	if err := flags.Parse([]string{"-layout", "41"}); err == nil {
-		t.Error("one width is a layout")
 	}
 }

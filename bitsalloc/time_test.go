@@ -25,25 +25,18 @@ func TestDeltaCountsWholeUnitsRoundedDown(t *testing.T) {
 		want   int64
 	}{
 		{second, 0, 0},
-		{second, 1, 0},
 		{second, time.Second - 1, 0},
 		{second, time.Second, 1},
-		{second, 2*time.Second - 1, 1},
 		{second, 1 << 28 * time.Second, 1 << 28}, // beyond the field
 		{second, -1, -1},
-		{second, -time.Millisecond, -1},
-		{second, -time.Second + 1, -1},
 		{second, -time.Second, -1},
 		{second, -time.Second - 1, -2},
 		{ms, time.Millisecond - 1, 0},
 		{ms, time.Millisecond, 1},
-		{ms, -1, -1},
 		{ms, -time.Millisecond, -1},
 		{ms, -time.Millisecond - 1, -2},
-		{ms, time.Hour, 3_600_000},
 		{minute, time.Minute - 1, 0},
 		{minute, time.Minute, 1},
-		{minute, -time.Minute, -1},
 		{minute, -time.Minute - time.Millisecond, -2},
 		{twelve, 24*time.Millisecond - 1, 1},
 		{twelve, 24 * time.Millisecond, 2},
@@ -159,18 +152,12 @@ func TestLifetime(t *testing.T) {
 		{"slower than real time", bitsalloc.Default(), 100, wholeDefault, wholeDefault, 131072},
 		{"just real time", bitsalloc.Default(), 8192, wholeDefault, wholeDefault, 131072},
 		{"twice real time", bitsalloc.Default(), 16384, wholeDefault / 2, wholeDefault / 2, 131072},
-		{"leased, just real time", bitsalloc.Leased(), 1 << 20, (1<<31 - 1) * time.Second, (1<<31 - 1) * time.Second, 4096},
-		{"milliseconds, real time", bitsalloc.Snowflake(), 4_096_000, (1<<41 - 1) * time.Millisecond, (1<<41 - 1) * time.Millisecond, 1024},
 		{"milliseconds, twice that", bitsalloc.Snowflake(), 8_192_000, 34 * years, 35 * years, 1024},
 		{"standing still", bitsalloc.Default(), 0, wholeDefault, wholeDefault, 131072},
-		{"negative", bitsalloc.Default(), -1e9, wholeDefault, wholeDefault, 131072},
-		{"minus infinity", bitsalloc.Default(), math.Inf(-1), wholeDefault, wholeDefault, 131072},
 		{"not a number", bitsalloc.Default(), math.NaN(), wholeDefault, wholeDefault, 131072},
 		{"infinity", bitsalloc.Default(), math.Inf(1), 0, 0, 131072},
-		{"largest rate", bitsalloc.Default(), math.MaxFloat64, 0, 0, 131072},
 		{"longer than a Duration", layout(63, 0, 0, 0), 0, math.MaxInt64, math.MaxInt64, 1},
 		{"longer, used up fast", layout(34, 0, 0, 0), 2, 272 * years, 273 * years, 1},
-		{"widest sequence", layout(1, 0, 0, 62), 1e300, 0, 0, 1},
 		{"widest worker", layout(1, 0, 62, 0), 0, time.Second, time.Second, 1 << 62},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -184,21 +171,5 @@ func TestLifetime(t *testing.T) {
 				t.Errorf("starts = %d, want %d", starts, c.starts)
 			}
 		})
-	}
-}
-
-func TestLifetimeNeverWrapsNearTheLargestDuration(t *testing.T) {
-	a := mustNew(t, layout(34, 0, 0, 0), time.Time{}) // 544 years
-	longest := time.Duration(math.MaxInt64)
-	previous := longest
-	for rate := 1.8; rate < 1.95; rate += 0.0001 { // 292 years are reached at about 1.863
-		share, _ := a.Lifetime(rate)
-		if share <= 0 || share > previous {
-			t.Fatalf("Lifetime(%v) = %v after %v, want a positive share that falls", rate, share, previous)
-		}
-		previous = share
-	}
-	if previous == longest {
-		t.Error("the share never fell")
 	}
 }

@@ -68,3 +68,267 @@ func (r *Ring) advance(b *Block) (more, moved bool) {
 	}
 	return true, r.current.CompareAndSwap(b, next)
 }
+
+// cacheLine, in bytes, keeps written words apart from words that other goroutines read. A line has
+// 64 bytes on amd64 and most arm64. On CPUs with larger lines, false sharing costs time, not
+// correctness.
+const cacheLine = 64
+
+// A Block is a range of consecutive IDs in a [Ring]. Put makes it and it is never reused, so a
+// pointer to it never becomes a pointer to another block, however long a goroutine that has it is
+// paused. All methods may be called by any number of goroutines at once.
+//
+// next is written for every ID. The other words never change and have a cache line of their own:
+// beside next, a taker would wait for the line a second time.
+type Block struct {
+	next atomic.Uint64 // the ID that the next take gets; above last when the block is used up
+	_    [cacheLine - 8]byte
+
+	last  uint64
+	index uint64 // counts the blocks put into the ring: the slot is index modulo slots
+	total uint64 // IDs put into the ring up to last
+	_     [cacheLine - 24]byte
+}
+
+// Take returns the next ID of the block, or false when the block is used up; [Ring.Take] then goes
+// on with the following block. Most IDs take no more than this: one load of the current block, one
+// add, one comparison.
+//
+// IDs are unique: the add gives each value of next to one caller, and no other block has the ID.
+// IDs increase: a take that begins after another take has returned loads the same block, and adds
+// later, or loads a later block with higher IDs. A caller may pause at any point: no other caller
+// waits for it, and its block does not change.
+func (b *Block) Take() (id int64, ok bool) {
+	x := b.next.Add(1) - 1
+	return int64(x), x <= b.last
+}
+
+// left returns how many IDs the block still has.
+func (b *Block) left() uint64 { return b.last + 1 - min(b.next.Load(), b.last+1) }
+
+// maxTake bounds a single add. next cannot overflow unless millions of takers are within an add at
+// once.
+const maxTake = 1 << 40
+
+// take takes up to n consecutive IDs, or none if the block is used up.
+func (b *Block) take(n uint64) (first, got uint64) {
+	n = min(n, b.left(), maxTake)
+	if n == 0 {
+		return 0, 0
+	}
+	return b.add(n)
+}
+
+// add is the rest of take. Others may have used up the block since take has looked, so the add may
+// reach beyond last. That loses no ID, since the block is not reused.
+func (b *Block) add(n uint64) (first, got uint64) {
+	first = b.next.Add(n) - n
+	return first, min(n, b.last+1-min(first, b.last+1))
+}
+
+// retire drops the IDs up to last and returns their number.
+func (b *Block) retire(last uint64) (n uint64) {
+	for {
+		x, end := b.next.Load(), min(b.last, last)+1
+		if x >= end {
+			return 0
+		}
+		if b.next.CompareAndSwap(x, end) {
+			return end - x
+		}
+	}
+}
+
+// Current returns the block that takers use now, for callers that want its Take inlined:
+//
+//	id, ok := ring.Current().Take()
+//	if !ok {
+//		id, ok = ring.Take()
+//	}
+func (r *Ring) Current() *Block { return r.current.Load() }
+
+// Take returns the oldest ID in the ring, or false when the ring is empty. It never waits.
+func (r *Ring) Take() (id int64, ok bool) {
+	for {
+		b := r.current.Load()
+		if id, ok := b.Take(); ok {
+			return id, true
+		}
+		if !r.next(b) {
+			return 0, false
+		}
+	}
+}
+
+// TakeN fills dst with the oldest IDs and returns their number, less than len(dst) when the ring
+// becomes empty. The IDs of one call increase; other takers may get IDs in between.
+func (r *Ring) TakeN(dst []int64) int {
+	n := 0
+	for n < len(dst) {
+		first, got, ok := r.TakeBlock(len(dst) - n)
+		if !ok {
+			break
+		}
+		write(dst[n:n+got], first)
+		n += got
+	}
+	return n
+}
+
+// write fills dst with consecutive numbers, four at a time: one at a time would take twice as long.
+func write(dst []int64, first int64) {
+	for ; len(dst) >= 4; dst, first = dst[4:], first+4 {
+		dst[0], dst[1], dst[2], dst[3] = first, first+1, first+2, first+3
+	}
+	for i := range dst {
+		dst[i] = first + int64(i)
+	}
+}
+
+// TakeBlock takes up to n consecutive IDs, from first to first+got-1; got is less than n if the
+// block ends before. It returns false when the ring is empty or n is less than 1.
+func (r *Ring) TakeBlock(n int) (first int64, got int, ok bool) {
+	if n < 1 {
+		return 0, 0, false
+	}
+	for {
+		b := r.current.Load()
+		if x, got := b.take(uint64(n)); got > 0 {
+			return int64(x), int(got), true
+		}
+		if !r.next(b) {
+			return 0, 0, false
+		}
+	}
+}
+
+// Empty reports whether the ring has no ID, for takers. It is exact as a take is: if it returns true,
+// the ring was empty at an instant of the call, and if false, it had an ID.
+func (r *Ring) Empty() bool {
+	for {
+		b := r.current.Load()
+		if b.left() > 0 {
+			return false
+		}
+		if !r.next(b) {
+			return true
+		}
+	}
+}
+
+// next is advance for a taker. It returns false when the ring is empty.
+func (r *Ring) next(b *Block) bool {
+	more, moved := r.advance(b)
+	if moved && r.handover != nil {
+		r.handover(int(min(r.tail.Load()-(b.index+1), uint64(len(r.slots)))))
+	}
+	return more
+}
+
+// Put adds the block of the IDs from first to last, or returns false when no slot is free. One
+// goroutine at a time may call Put, Retire and Peek. first must be above 0 and above all IDs put
+// before, and last must not be below first; otherwise Put panics, since overlapping blocks would
+// repeat IDs.
+func (r *Ring) Put(first, last int64) bool {
+	if first <= int64(r.last) || last < first {
+		panic(fmt.Sprintf("bug: ringbuffer: Put(%d, %d) after %d", first, last, r.last))
+	}
+	if r.Free() == 0 {
+		return false
+	}
+	index, n := r.tail.Load(), uint64(last-first)+1
+	b := &Block{last: uint64(last), index: index, total: r.put.Load() + n}
+	b.next.Store(uint64(first))
+	r.last = uint64(last)
+	r.put.Store(b.total)
+	r.slot(index).Store(b) // hands the block over
+	r.tail.Store(index + 1)
+	return true
+}
+
+// Free returns the number of free slots, for the producer: in another goroutine it may be too high
+// during a Put. Takers can only increase it.
+//
+// The slot of a block is free when the block is used up, next > last. So a taker that pauses after
+// it has taken the last ID does not keep the slot. All blocks before the current block are used up.
+func (r *Ring) Free() int {
+	b := r.current.Load()
+	used := r.tail.Load() - b.index
+	if b.left() == 0 {
+		used--
+	}
+	return len(r.slots) - int(used)
+}
+
+// Retire drops the IDs up to last, and returns the number of IDs dropped. With math.MaxInt64 it
+// drops all. A take in progress may still return one of these IDs; a take that begins later does
+// not. One goroutine at a time may call Put, Retire and Peek.
+func (r *Ring) Retire(last int64) (n int) {
+	end := uint64(max(last, 0))
+	// Only IDs of the current block are dropped: takers find the next block through it.
+	for b := r.oldest(); b != nil; b = r.oldest() {
+		dropped := b.retire(end)
+		r.retired.Add(dropped)
+		n += int(dropped)
+		if b.last > end {
+			break
+		}
+	}
+	return n
+}
+
+// Peek returns the oldest ID in the ring without taking it, or 0 when the ring is empty. A taker
+// may take the ID meanwhile. One goroutine at a time may call Put, Retire and Peek.
+func (r *Ring) Peek() int64 {
+	for b := r.oldest(); b != nil; b = r.oldest() {
+		if x := b.next.Load(); x <= b.last {
+			return int64(x)
+		}
+	}
+	return 0
+}
+
+// oldest makes the oldest block that has IDs the current block, and returns it, or nil when the
+// ring is empty. It does not call the hand-over func: the producer, which calls oldest, checks the
+// free slots itself.
+func (r *Ring) oldest() *Block {
+	for {
+		b := r.current.Load()
+		if b.left() > 0 {
+			return b
+		}
+		if more, _ := r.advance(b); !more {
+			return nil
+		}
+	}
+}
+
+// Counts accounts for the IDs put into a ring since New:
+//
+//	Put = Issued + Retired + Remaining
+type Counts struct {
+	Put       uint64
+	Issued    uint64 // returned by Take, TakeN and TakeBlock
+	Retired   uint64 // dropped by Retire
+	Remaining uint64 // in the ring
+}
+
+// Counts derives the counts from the words of the ring, so that no take has to count. It is exact
+// during concurrent takes, which count from their add on, and during Put. During Retire it may be
+// off by the IDs dropped meanwhile.
+func (r *Ring) Counts() Counts {
+	c := Counts{Put: r.put.Load(), Retired: r.retired.Load()}
+	// If takers have gone on to another block since this load, this block has no IDs left, as at
+	// the instant at which they went on.
+	b := r.current.Load()
+	c.Remaining = c.Put - min(b.total-b.left(), c.Put)
+	c.Issued = c.Put - min(c.Retired+c.Remaining, c.Put)
+	return c
+}
+
+// Len returns the number of IDs in the ring. During concurrent calls it is the number at some
+// instant of the call.
+func (r *Ring) Len() int { return int(r.Counts().Remaining) }
+
+// Slots returns the number of slots.
+func (r *Ring) Slots() int { return len(r.slots) }

@@ -3,7 +3,6 @@ package ringbuffer_test
 import (
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -31,70 +30,55 @@ func TestNewBoundsTheNumberOfSlots(t *testing.T) {
 	}
 }
 
-func TestLenAndFreeFollowTheRing(t *testing.T) {
-	r := newRing(t, 4)
-	state := func(step string, length, free int) {
-		t.Helper()
-		if r.Len() != length || r.Free() != free || r.Slots() != 4 {
-			t.Errorf("%s: Len %d, Free %d, Slots %d, want %d, %d, 4", step, r.Len(), r.Free(), r.Slots(), length, free)
-		}
-	}
-	state("new", 0, 4)
-	for i := range int64(4) {
-		r.Put((i+1)<<3, (i+1)<<3+7)
-		state("put", int(i+1)*8, int(3-i))
-	}
-	r.Take()
-	state("one taken", 31, 0)
-	r.TakeN(make([]int64, 7))
-	state("a block taken", 24, 1)
-	r.Take()
-	state("the next taken", 23, 1)
-	r.Retire(math.MaxInt64)
-	state("all retired", 0, 4)
-}
-
-func TestHandoverReportsEachBlockOnce(t *testing.T) {
-	var left []int
-	r, err := ringbuffer.New(4, func(n int) { left = append(left, n) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for first := int64(2); first <= 8; first += 2 {
-		r.Put(first, first+1)
-	}
-	want := [][]int{ // after each take of one ID; the last two find none
-		{4}, {4}, {4, 3}, {4, 3}, {4, 3, 2}, {4, 3, 2}, {4, 3, 2, 1}, {4, 3, 2, 1}, {4, 3, 2, 1}, {4, 3, 2, 1},
-	}
-	for i, want := range want {
-		id, ok := r.Take()
-		if ok != (i < 8) || ok && id != int64(i)+2 {
-			t.Fatalf("take %d: %d, %t", i, id, ok)
-		}
-		if !slices.Equal(left, want) {
-			t.Fatalf("take %d: hand-overs %v, want %v", i, left, want)
-		}
+func TestPutPanicsOnABlockThatCouldRepeatIDs(t *testing.T) {
+	nothing := func(*ringbuffer.Ring) {}
+	for _, test := range []struct {
+		name        string
+		before      func(*ringbuffer.Ring) // after Put(16, 23)
+		first, last int64
+	}{
+		{"zero", nothing, 0, 7},
+		{"negative", nothing, -8, -1},
+		{"the smallest", nothing, math.MinInt64, math.MaxInt64},
+		{"empty", nothing, 24, 23},
+		{"upside down", nothing, 40, 30},
+		{"the last one again", nothing, 16, 23},
+		{"from its last ID on", nothing, 23, 30},
+		{"below it", nothing, 8, 15},
+		{"taken", func(r *ringbuffer.Ring) { r.TakeBlock(8) }, 23, 30},
+		{"retired", func(r *ringbuffer.Ring) { r.Retire(math.MaxInt64) }, 23, 30},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRing(t, 4)
+			r.Put(16, 23)
+			test.before(r)
+			before := r.Counts()
+			defer func() {
+				text, _ := recover().(string)
+				if !strings.HasPrefix(text, "bug: ringbuffer: Put(") {
+					t.Errorf("Put(%d, %d) panicked with %q, want a bug", test.first, test.last, text)
+				}
+				if got := r.Counts(); got != before {
+					t.Errorf("counts are %+v after it, want %+v", got, before)
+				}
+			}()
+			r.Put(test.first, test.last)
+		})
 	}
 }
 
-// A Put in the hand-over func finds the slot of the used-up block free.
-func TestHandoverMayPut(t *testing.T) {
-	next := int64(2)
-	var r *ringbuffer.Ring
-	put := func(int) {
-		if !r.Put(next, next+1) {
-			t.Errorf("Put(%d) at hand-over found no free slot", next)
+func TestTakesOfNothingChangeNothing(t *testing.T) {
+	r := newRing(t, 2)
+	r.Put(2, 3)
+	r.Put(4, 5)
+	r.TakeN(make([]int64, 2))
+	index := r.Index()
+	for _, n := range []int{0, -1, math.MinInt} {
+		if first, got, ok := r.TakeBlock(n); first != 0 || got != 0 || ok {
+			t.Errorf("TakeBlock(%d) = %d, %d, %t, want 0, 0, false", n, first, got, ok)
 		}
-		next += 2
 	}
-	r, err := ringbuffer.New(2, put)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(0)
-	for want := int64(2); want < 100; want++ {
-		if id, ok := r.Take(); id != want || !ok {
-			t.Fatalf("Take() = %d, %t, want %d", id, ok, want)
-		}
+	if n := r.TakeN(nil); n != 0 || r.Index() != index {
+		t.Errorf("TakeN(nil) = %d, block %d is current, want 0 and %d as before", n, r.Index(), index)
 	}
 }

@@ -2,6 +2,7 @@ package ringbuffer_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -197,8 +198,11 @@ func (p *pair) put(arg int) {
 }
 
 func (p *pair) takeN(n int) {
-	dst := make([]int64, n)
+	dst := slices.Repeat([]int64{-1}, n)
 	got := dst[:p.r.TakeN(dst)]
+	if rest := dst[len(got):]; slices.ContainsFunc(rest, func(id int64) bool { return id != -1 }) {
+		p.t.Fatalf("TakeN wrote %v beyond the %d IDs that it returned", rest, len(got))
+	}
 	var want []int64
 	for len(want) < n {
 		ids := p.m.take(n - len(want))
@@ -269,13 +273,31 @@ func FuzzModel(f *testing.F) {
 	}
 	f.Add(long)
 	f.Fuzz(func(t *testing.T, steps []byte) {
-		if len(steps) == 0 || len(steps) > 1500 {
-			return
-		}
-		p := newPair(t, steps[0])
-		for _, op := range steps[1:] {
-			p.step(op)
-			p.compare()
+		if len(steps) > 0 && len(steps) <= 1500 {
+			follow(t, steps)
 		}
 	})
+}
+
+// follow applies a setting and a list of steps to a ring and to its model.
+func follow(t *testing.T, steps []byte) {
+	t.Helper()
+	p := newPair(t, steps[0])
+	for _, op := range steps[1:] {
+		p.step(op)
+		p.compare()
+	}
+}
+
+func TestRingFollowsItsModel(t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range scaled(8000) {
+		steps := make([]byte, 2+random.IntN(120))
+		for i := range steps {
+			steps[i] = byte(random.Uint32())
+		}
+		follow(t, steps)
+	}
 }
