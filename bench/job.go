@@ -63,7 +63,7 @@ func newJob(s *settings) *cobra.Command {
 	add(cmd, &s.worker, "worker", "N", "", "this worker ID, without a database", number(0, int64(math.MaxInt64)))
 	add(cmd, &s.datacenter, "datacenter", "N", "0", "value of the datacenter field", number(0, int64(math.MaxInt64)))
 	add(cmd, &s.layout, "layout", "L", "default", "preset: default, leased, baidu, snowflake, javascript; or widths of delta,\ndatacenter, worker and sequence, with a unit other than 1s: 41/0/10/12@1ms", parseLayout)
-	add(cmd, &s.boostPower, "boost-power", "N", "3", "the ring holds 2^N blocks of 2^sequence IDs, 1 to 20", number(1, 20))
+	add(cmd, &s.boostPower, "boost-power", "N", "3", "the ring holds 2^N blocks of 2^sequence IDs, 1 to 8", number(1, 8))
 	add(cmd, &s.paddingFactor, "padding-factor", "N", "50", "percentage left in the ring that wakes the padding goroutine, 1 to 99", number(1, 99))
 	add(cmd, &s.schedule, "schedule", "D", "0s", "also check the ring at this interval; 0s: never", duration(0))
 	add(cmd, &s.onEmpty, "on-empty", "P", "pad", "pad: a caller that finds the ring empty pads; reject: it gets an error and tries\nagain", choice("pad", "reject"))

@@ -152,9 +152,9 @@ func TestProgramRefusesWithALineAndAStatus(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"--boost-power", "99"}, 2, `bench: invalid argument "99" for "--boost-power" flag: allowed: a whole number from 1 to 20`},
+		{[]string{"--boost-power", "99"}, 2, `bench: invalid argument "99" for "--boost-power" flag: allowed: a whole number from 1 to 8`},
 		{[]string{"--layout", "20/0/10/12"}, 2, "bench: cached: the delta field is used up"},
-		{[]string{"--layout", "30/0/0/33", "--boost-power", "20", "--worker", "0"}, 0, ""},
+		{[]string{"--layout", "30/0/0/33", "--boost-power", "8", "--worker", "0"}, 0, ""},
 		{[]string{"--layout", "30/0/3/30"}, 0, ""},
 		{[]string{"--layout", "30/0/0/33"}, 1, "worker IDs exhausted"},
 	}

@@ -22,9 +22,8 @@ type Settings struct {
 	Now           func() time.Time // the user's clock
 	Trace         Trace
 
-	Package  string // the prefix of errors
-	Errors   Errors
-	Prepared int64 // deltas that the generator uses at once; see assigner.Domain
+	Package string // the prefix of errors
+	Errors  Errors
 	// ReuseAdvice, unless empty, says that the generator refuses an unfenced worker ID that comes
 	// back after a restart, and how the user avoids that.
 	ReuseAdvice string
@@ -86,7 +85,6 @@ func (k *Keeper) domain() assigner.Domain {
 		Epoch:        k.Alloc.Epoch(),
 		DatacenterID: k.DatacenterID,
 		Now:          k.delta,
-		Prepared:     k.Prepared,
 		Registered:   true,
 	}
 	if k.ReuseAdvice != "" {
