@@ -14,9 +14,9 @@ import (
 	"github.com/uidring/uidring/internal/testkit/bubble"
 )
 
-// TestAFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that replaces
-// the store is older: only a generator with a small ring had used it. Its quarantine must cover the
-// large ring all the same.
+// TestAFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that
+// replaces the store is older: only a generator with a small ring had used it. Its quarantine must
+// cover the large ring all the same.
 func TestAFailoverRepeatsNoID(t *testing.T) {
 	for _, boost := range []int{3, 8} {
 		bubble.Run(t, fmt.Sprint("BoostPower ", boost), func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestAFailoverRepeatsNoID(t *testing.T) {
 	}
 }
 
-// TestALargeRingDoesNotRaiseTheFence: the grant of an idle generator reaches two windows ahead of the
-// clock, and its ring no further.
+// TestALargeRingDoesNotRaiseTheFence: the grant of an idle generator reaches two windows ahead of
+// the clock, and its ring no further.
 func TestALargeRingDoesNotRaiseTheFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{BoostPower: 8,
