@@ -27,7 +27,6 @@ type Domain struct {
 	Epoch        time.Time    // UTC, whole milliseconds
 	DatacenterID int64        // 0 when the layout has no such field
 	Now          func() int64 // the current delta, by the generator's clock
-	Prepared     int64        // deltas the generator composes ahead of their use
 
 	// Registered promises that the caller calls Abandon or Release on each lease that it stops
 	// using, see [Abandoner]. In return, Assign rejects a second generator of this process that

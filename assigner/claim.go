@@ -124,7 +124,7 @@ func (c *claim) none() error {
 	all := c.domain.MaxWorkerID() - c.cfg.FirstWorkerID + 1
 	if c.ahead > 0 {
 		return passing{fmt.Errorf("%w: all %d have been given out, and the fences of %d free ones are more than %v ahead; wait for the "+
-			"clock, set MaxAhead in the generators, or raise MaxLead", ErrWorkerAheadOfClock, all, c.ahead, c.lead(c.status, c.meta.Prepared)), c.until(c.nearest)}
+			"clock, set MaxAhead in the generators, or raise MaxLead", ErrWorkerAheadOfClock, all, c.ahead, c.lead(c.status)), c.until(c.nearest)}
 	}
 	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
 		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, all), time.Second}
@@ -132,14 +132,13 @@ func (c *claim) none() error {
 
 // lead returns how far ahead of the clock the fence of a free row may lie. If the store has an
 // identity, a server that lacks commits may replace it, and a quarantine then covers lead only, see
-// isolation. The default is the lead that a holder leaves behind if it keeps to the clock. prepared
-// is the namespace's Meta.Prepared.
-func (t *terms) lead(status Status, prepared int64) time.Duration {
+// isolation. The default is the lead that a holder leaves behind if it keeps to the clock.
+func (t *terms) lead(status Status) time.Duration {
 	switch {
 	case t.cfg.MaxLead > 0:
 		return t.cfg.MaxLead
 	case status.Identity != "" && !status.Lossy:
-		return 2*t.window() + time.Duration(prepared)*t.domain.Layout.Unit
+		return 2 * t.window()
 	}
 	return 24 * time.Hour
 }
@@ -147,7 +146,7 @@ func (t *terms) lead(status Status, prepared int64) time.Duration {
 // farthest returns the highest fence of a row that a claim may take. After a recovery all fences
 // are ahead of the clock, and the lead counts from the namespace's fence.
 func (c *claim) farthest() int64 {
-	return c.covered(c.alloc.Time(c.now), c.meta.Fence, c.lead(c.status, c.meta.Prepared))
+	return c.covered(c.alloc.Time(c.now), c.meta.Fence, c.lead(c.status))
 }
 
 // covered returns the delta that lies span above the clock or above the namespace's fence,
@@ -345,7 +344,7 @@ func (c *claim) fixed() (*lease, error) {
 		}
 		if row.Fence > c.farthest() {
 			return nil, passing{fmt.Errorf("%w: the fence of row %d is more than %v ahead; wait for the clock, set MaxAhead in the generator, or "+
-				"raise MaxLead", ErrWorkerAheadOfClock, workerID, c.lead(c.status, c.meta.Prepared)), c.until(row.Fence)}
+				"raise MaxLead", ErrWorkerAheadOfClock, workerID, c.lead(c.status)), c.until(row.Fence)}
 		}
 		row.WorkerID = workerID
 		if l, err := c.take(row); l != nil || err != nil {
@@ -403,24 +402,23 @@ func (c *claim) swap(old Row) (*lease, bool, error) {
 // quarantine the lease has no deltas.
 func (c *claim) grant(old Row) (l *lease, ttl time.Duration) {
 	fence := max(old.Fence, c.meta.Fence)
-	l = &lease{terms: c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, prepared: c.meta.Prepared, guarantee: GuaranteeFenced,
+	l = &lease{terms: c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, guarantee: GuaranteeFenced,
 		server: c.status.Identity, renewed: c.began, exclusive: c.holds()}
 	if c.status.Lossy || len(c.status.Faults) > 0 {
 		l.guarantee = GuaranteeLossy
 	}
-	// The deltas that the generator prepares first do not count as used.
-	l.pace = pace{used: max(fence, c.now) + c.domain.Prepared, at: c.now, span: c.units()}
+	l.pace = pace{used: max(fence, c.now), at: c.now, span: c.units()}
 	l.row = Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
 	ttl = 2 * c.window()
 	if reason := c.suspicion(old); reason != "" {
-		isolation := c.isolation(c.status, c.meta.Prepared)
+		isolation := c.isolation(c.status)
 		ttl += isolation
 		l.exclusive += isolation
 		l.quarantine = &quarantine{reason: reason}
 		l.row.Identity, l.row.Fence = old.Identity, fence
 	} else {
 		l.row.Identity = c.status.Identity
-		l.row.Fence = max(fence, c.reach(c.status, max(fence, c.now), c.domain.Prepared+c.units()))
+		l.row.Fence = max(fence, c.reach(c.status, max(fence, c.now), c.units()))
 	}
 	l.first, l.limit = fence+1, l.row.Fence
 	return l, ttl
@@ -476,7 +474,7 @@ func (c *claim) lookAgain(l *lease) error {
 	}
 	if l.quarantine != nil {
 		c.status = status
-		isolation := c.isolation(status, c.meta.Prepared)
+		isolation := c.isolation(status)
 		forgotten := c.covered(status.Now, l.fence, isolation)
 		l.quarantine.begin(status, c.clock(), isolation, forgotten)
 		l.first = max(l.first, forgotten+1)

@@ -55,11 +55,29 @@ func TestALeaseOnAReplacedServerKeepsItsExclusivePart(t *testing.T) {
 	if _, err := quarantined.Assign(t.Context(), memDomain()); err == nil {
 		t.Fatal("no quarantine")
 	}
-	// The lead, two windows, the prepared deltas and a unit; the clocks of two servers may differ
-	// by MaxSkew.
-	const want = memStart + 3600 + 60 + 8 + 1
+	// The lead, two windows and a unit; the clocks of two servers may differ by MaxSkew.
+	const want = memStart + 3600 + 60 + 1
 	if first := quarantined.(*leaser).waiting[0].first; limit != want || first <= limit {
 		t.Errorf("limit %d, the successor begins at %d; want %d, and the successor above it", limit, first, want)
+	}
+}
+
+// A quarantine covers every grant of a holder that is no further ahead of the clock than MaxLead,
+// two windows here, at any pace and demand. A holder that is further ahead goes on.
+func TestGrantsReachAsFarAsAQuarantineCovers(t *testing.T) {
+	for _, row := range []struct{ used, want, limit int64 }{
+		{memStart + 1, memStart + 1, memStart + 61},
+		{memStart + 1, memStart + 1000, memStart + 120},
+		{memStart + 60, memStart + 60, memStart + 120}, // the window doubles, and is cut
+		{memStart + 61, memStart + 61, memStart + 61 + 120},
+	} {
+		s := newMemStore()
+		s.status.Identity = "A"
+		l := take(t, clocked(Leased(s, LeaseConfig{})))
+		if err := l.Renew(t.Context(), row.used, row.want); err != nil {
+			t.Fatal(err)
+		}
+		wantGrant(t, l, 0, 1, row.limit)
 	}
 }
 
@@ -67,7 +85,7 @@ func TestALeaseOnAReplacedServerKeepsItsExclusivePart(t *testing.T) {
 // none of its own does no harm either.
 func TestAnAbsurdWantRaisesTheFenceByWindows(t *testing.T) {
 	year := int64(memStart + 365*24*3600)
-	for skew, limit := range map[time.Duration]int64{time.Second: 1038 + 120, time.Minute: 1038 + 120, 10 * time.Minute: 1038 + 1200} {
+	for skew, limit := range map[time.Duration]int64{time.Second: 1030 + 120, time.Minute: 1030 + 120, 10 * time.Minute: 1030 + 1200} {
 		h := newTenant(t)
 		h.l.(*lease).cfg.MaxSkew = skew
 		h.at(1020).limit(1020, year, limit) // four windows above the fence, or twice MaxSkew

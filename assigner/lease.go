@@ -75,7 +75,6 @@ type lease struct {
 	terms
 	namespace    string
 	fence        int64 // of the namespace, when the row was claimed
-	prepared     int64 // the largest of all holders, at that time
 	guarantee    Guarantee
 	first, limit int64
 	row          Row    // as last proved
@@ -117,16 +116,17 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	if err := l.checkStillHeld(status); err != nil {
 		return err
 	}
-	pace := l.pace.follow(max(used, at+l.domain.Prepared), at, l.units(), l.alloc.MaxDelta())
+	pace := l.pace.follow(max(used, at), at, l.units(), l.alloc.MaxDelta())
 	used = max(used, now)
 	// Limit want, which may come from a clock that was wrong for a moment. MaxSkew is always
 	// allowed.
 	skew := int64(2 * l.cfg.MaxSkew / l.domain.Layout.Unit)
-	want = min(want, above(max(used, l.row.Fence), max(4*pace.span, l.domain.Prepared, skew), l.alloc.MaxDelta()))
+	most := l.most(status, used, now)
+	want = min(want, most, above(max(used, l.row.Fence), max(4*pace.span, skew), l.alloc.MaxDelta()))
 	next := l.row
 	next.Identity = status.Identity // a row that matches has lost no commit
 	// Raise it by one unit at least: a late swap from the old row must fail, see Revoke.
-	next.Fence = max(l.row.Fence, l.reach(status, l.row.Fence, 1), l.reach(status, want, 0), l.reach(status, used, 2*pace.span))
+	next.Fence = max(l.row.Fence, l.reach(status, l.row.Fence, 1), l.reach(status, want, 0), min(most, l.reach(status, used, 2*pace.span)))
 	proved, err := l.raise(ctx, next, want, began)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (l *lease) checkStillHeld(status Status) error {
 	if moved {
 		// A successor on the new server starts above the deltas that its quarantine covers. The
 		// quarantine started after the last renewal of this lease.
-		l.limit = min(l.limit, l.covered(l.renewed.wall, l.fence, l.isolation(status, l.prepared)-l.cfg.MaxSkew))
+		l.limit = min(l.limit, l.covered(l.renewed.wall, l.fence, l.isolation(status)-l.cfg.MaxSkew))
 		return fmt.Errorf("%w: row %d: the server was %q and is %q, and may have lost a claim: the last renewal began %v ago, allowed: less than %v",
 			ErrWorkerRowLost, l.row.WorkerID, l.server, status.Identity, elapsed, l.exclusive)
 	}
@@ -224,8 +224,7 @@ func (l *lease) attempt(fence int64) int {
 func (l *lease) prove(row Row) { l.row, l.tried = row, nil }
 
 // pace measures how fast a generator uses deltas: it had used deltas up to used when this host's
-// clock was at the delta at. A generator that is no further ahead than it prepares counts as
-// keeping pace with the clock. span is the number of deltas used in a window at that rate.
+// clock was at the delta at. span is the number of deltas used in a window at that rate.
 type pace struct{ used, at, span int64 }
 
 // follow returns the pace after a use up to used at now. The span changes at most twofold or by

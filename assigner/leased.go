@@ -22,8 +22,9 @@ type LeaseConfig struct {
 	// Window is how far ahead of use a lease reaches, and so how long the store may be unreachable,
 	// at the present rate of use, before a generator runs out of deltas. It is at least one unit. A
 	// renewal reaches two windows ahead, and is due when one window is left. A claim reaches one
-	// window ahead, since the rate is not known yet. A crash wastes the unused part. A lossy store
-	// grants at most one window of real time, and bridges an outage of half a window. Zero: 30 s.
+	// window ahead, since the rate is not known yet. A ring of package cached that holds more units
+	// than the window is not full. A crash wastes the unused part. A lossy store grants at most one
+	// window of real time, and bridges an outage of half a window. Zero: 30 s.
 	//
 	// The window follows the rate of use, and at most doubles with a renewal. A generator of
 	// package cached that issues IDs at full speed from its start, such as a benchmark, uses up the
@@ -33,10 +34,9 @@ type LeaseConfig struct {
 	// within 10 ms.
 	Window time.Duration
 	// MaxLead is how far ahead of the clock the fence of a free worker ID may lie; a claim skips
-	// worker IDs with higher fences. Each start moves a fence ahead by one window and by the units
-	// that the generator prepares, 2^BoostPower. On a store whose Status has an Identity, a
-	// quarantine lasts MaxLead and more, see [ErrQuarantined]. Zero: on a store with an Identity,
-	// two windows and the most units that any generator of the namespace prepares; on others, 24 h.
+	// worker IDs with higher fences. Each start moves a fence ahead by one window. On a store whose
+	// Status has an Identity, a quarantine lasts MaxLead, two windows, MaxSkew and a unit, see
+	// [ErrQuarantined]. Zero: two windows on a store with an Identity, 24 h on others.
 	MaxLead time.Duration
 	// MaxSkew is how far the clocks of this host and of the store may differ at a claim or renewal:
 	// a host whose clock is ahead would raise a fence out of reach of later holders. Zero: 1 min.

@@ -40,7 +40,7 @@ func newMemStore() *memStore {
 func memDomain() Domain {
 	l := bitsalloc.Default()
 	l.WorkerBits = 2
-	return Domain{Layout: l, Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, Now: func() int64 { return memStart }, Prepared: 8}
+	return Domain{Layout: l, Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, Now: func() int64 { return memStart }}
 }
 
 func memTime(delta int64) time.Time {
@@ -127,8 +127,7 @@ func (s *memStore) Swap(_ context.Context, old, next Row, ttl time.Duration) (bo
 // pin writes the meta row of memDomain, with all numbers below next given out.
 func (s *memStore) pin(next int64) {
 	d := memDomain()
-	s.meta = Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: next,
-		Prepared: d.Prepared}
+	s.meta = Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: next}
 }
 
 // put writes rows, and the meta row that goes with them.

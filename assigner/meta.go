@@ -29,26 +29,18 @@ func (m Meta) recovered() int64 {
 	return lead
 }
 
-// loadMeta reads the meta row of the namespace, creates it if it is missing, and raises Prepared to
-// the domain's.
+// loadMeta reads the meta row of the namespace, and creates it if it is missing.
 func (c *claim) loadMeta() (err error) {
 	for c.ctx.Err() == nil {
 		if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
 			return fmt.Errorf("assigner: read the meta row: %w", err)
 		}
-		if c.meta.Version == 0 {
-			err = c.createMeta()
-		} else if err = c.checkMeta(); err == nil && c.meta.Prepared < c.domain.Prepared {
-			next := c.meta
-			next.Prepared = c.domain.Prepared
-			_, err = c.trySwapMeta(next)
-		} else {
+		if c.meta.Version != 0 {
+			return c.checkMeta()
+		}
+		if err := c.createMeta(); err != nil {
 			return err
 		}
-		if err != nil {
-			return err
-		}
-		// Read again, to see whether the swap took effect.
 	}
 	return c.ctx.Err()
 }
@@ -69,7 +61,7 @@ func (c *claim) checkMeta() error {
 // elsewhere, so createMeta logs a warning that names the store.
 func (c *claim) createMeta() error {
 	first := Meta{Version: 1, Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
-		FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Prepared: c.domain.Prepared,
+		FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID,
 		Token: rand.Text(), Identity: c.status.Identity}
 	ok, err := c.store.SwapMeta(c.ctx, Meta{}, first)
 	if err != nil {
@@ -94,18 +86,9 @@ func (c *claim) name() string {
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns
-// false when another process was faster; it then reads the meta row again.
+// false when another process was faster; it then reads the meta row again. If the answer is lost,
+// it compares the stored row with next, and may return false for its own swap.
 func (c *claim) swapMeta(next Meta) (bool, error) {
-	ok, err := c.trySwapMeta(next)
-	if ok || err != nil {
-		return ok, err
-	}
-	return false, c.loadMeta()
-}
-
-// trySwapMeta is swapMeta without reading the meta row again when another process was faster. If
-// the answer is lost, it compares the stored row with next, and may return false for its own swap.
-func (c *claim) trySwapMeta(next Meta) (bool, error) {
 	next.Version++
 	next.Token = rand.Text()
 	ok, errSwap := c.store.SwapMeta(c.ctx, c.meta, next)
@@ -115,10 +98,11 @@ func (c *claim) trySwapMeta(next Meta) (bool, error) {
 			return false, errors.Join(errSwap, err)
 		}
 	}
-	if ok {
-		c.meta = next
+	if !ok {
+		return false, c.loadMeta()
 	}
-	return ok, nil
+	c.meta = next
+	return true, nil
 }
 
 // checkNamespaces compares the namespace with the others of the store. Two namespaces with the same

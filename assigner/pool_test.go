@@ -31,7 +31,7 @@ func TestStartsThatCannotCreateARowBurnNoNumber(t *testing.T) {
 		t.Errorf("next worker %d, rows %v; want none given out", s.meta.NextWorkerID, s.rows)
 	}
 	s.onSwap = nil
-	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 0, 1, 1038)
+	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 0, 1, 1030)
 }
 
 // A process that is killed after it has created its row, and before it has counted it, leaves a
@@ -51,7 +51,7 @@ func TestAKillBetweenRowAndCountBurnsNoNumber(t *testing.T) {
 	_, err := a.Assign(t.Context(), memDomain())
 	wantError(t, err, killed)
 	s.onMeta, s.onSwap = nil, nil
-	wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), 1, 1, 1038)
+	wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), 1, 1, 1030)
 	if s.meta.NextWorkerID != 2 {
 		t.Errorf("next worker %d, want 2", s.meta.NextWorkerID)
 	}
@@ -87,7 +87,7 @@ func TestRowsFarAheadDoNotHideOthers(t *testing.T) {
 // On a server that may be replaced, a claim begins no further ahead of the clock than a quarantine
 // covers.
 func TestAClaimAheadOfTheClockWaitsWhereServersAreReplaced(t *testing.T) {
-	const lead = 2*30 + 8 // two windows, and the prepared deltas
+	const lead = 2 * 30 // two windows
 	for name, row := range map[string]struct {
 		identity string
 		cfg      LeaseConfig
@@ -161,31 +161,6 @@ func TestErrorsThatPassSaySo(t *testing.T) {
 	wantRetry(t, err, 90*time.Second)
 }
 
-// The quarantine of a namespace covers the generator that prepares most, not the newcomer.
-func TestAQuarantineCoversTheLargestPrepared(t *testing.T) {
-	s := newMemStore()
-	s.status.Identity = "A"
-	small, large := memDomain(), memDomain()
-	small.Prepared, large.Prepared = 1, 500
-	if err := takeIn(t, clocked(Leased(s, LeaseConfig{})), small).Release(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	l := takeIn(t, clocked(Leased(s, LeaseConfig{})), large)
-	if err := l.Release(t.Context(), 0); err != nil || s.meta.Prepared != 500 {
-		t.Fatalf("Release: %v; meta %+v, want Prepared 500", err, s.meta)
-	}
-	s.status.Identity = "B"
-	a := clocked(Leased(s, LeaseConfig{}))
-	_, err := a.Assign(t.Context(), small)
-	const isolation = 2*30 + 500 + 500 + 500 + 1 + 60
-	wantRetry(t, err, isolation*time.Second)
-	d := s.at(memStart + isolation)
-	d.Prepared = 500
-	if g := takeIn(t, a, d).Grant(); g.Limit < g.First+500 {
-		t.Errorf("grant %+v, want it to cover the prepared deltas", g)
-	}
-}
-
 func TestNamespacesThatDifferInCaseOnlyAreRefused(t *testing.T) {
 	s := &namedStore{memStore: newMemStore()}
 	s.pin(0)
@@ -218,15 +193,15 @@ func TestNamespacesThatDifferInCaseOnlyAreRefused(t *testing.T) {
 func TestTheFirstWorkerIDBoundsANamespace(t *testing.T) {
 	s := newMemStore()
 	cfg := LeaseConfig{FirstWorkerID: 2}
-	wantGrant(t, take(t, clocked(Leased(s, cfg))), 2, 1, 1038)
-	wantGrant(t, take(t, clocked(Auto(s, cfg))), 3, 1, 1038)
+	wantGrant(t, take(t, clocked(Leased(s, cfg))), 2, 1, 1030)
+	wantGrant(t, take(t, clocked(Auto(s, cfg))), 3, 1, 1030)
 	_, err := clocked(Leased(s, cfg)).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkersExhausted, "all 2")
 	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrLayoutMismatch, "FirstWorkerID 2 in the store, here 0")
 	_, err = clocked(Fenced(s, 1, "host", cfg)).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
-	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: 3}))), 3, 1, 1038)
+	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: 3}))), 3, 1, 1030)
 	for _, first := range []int64{-1, 4} {
 		_, err = clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: first})).Assign(t.Context(), memDomain())
 		wantError(t, err, nil, "FirstWorkerID")
@@ -413,7 +388,7 @@ func TestALostRowIsTriedAgain(t *testing.T) {
 	}
 	a := clocked(Leased(s, LeaseConfig{}))
 	a.(*leaser).pause = func(context.Context, int) {}
-	wantGrant(t, take(t, a), 0, 1, 1038)
+	wantGrant(t, take(t, a), 0, 1, 1030)
 }
 
 // A creatingStore creates rows in one operation.

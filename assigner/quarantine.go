@@ -76,15 +76,24 @@ func (q *quarantine) remaining(status Status, now instant) time.Duration {
 }
 
 // isolation returns how long a quarantine lasts. On a server that may lack commits it covers every
-// grant of a holder that keeps to the clock: the holder started up to lead ahead, prepared deltas
-// at once, and was granted two windows more. MaxSkew covers the difference of clocks. A lossy store
-// bounds grants by its own clock.
-func (t *terms) isolation(status Status, prepared int64) time.Duration {
+// grant of a holder that never ran further ahead of the clock than lead, see most. MaxSkew covers
+// the difference of clocks. A lossy store bounds grants by its own clock.
+func (t *terms) isolation(status Status) time.Duration {
 	if status.Lossy {
 		return t.window() + t.cfg.MaxSkew
 	}
-	ahead := time.Duration(prepared) * t.domain.Layout.Unit
-	return t.lead(status, prepared) + ahead + max(2*t.window(), ahead) + t.domain.Layout.Unit + t.cfg.MaxSkew
+	return t.lead(status) + 2*t.window() + t.domain.Layout.Unit + t.cfg.MaxSkew
+}
+
+// most returns the highest fence for a holder that has used deltas up to used, when the clock is at
+// now: two windows above lead, as far as a quarantine covers, unless the holder itself is further
+// ahead of the clock than lead.
+func (l *lease) most(status Status, used, now int64) int64 {
+	clock, lead := l.alloc.Time(now), l.lead(status)
+	if used > l.covered(clock, l.fence, lead) {
+		return l.alloc.MaxDelta()
+	}
+	return l.covered(clock, l.fence, lead+2*l.window())
 }
 
 func (l *lease) remains(status Status) error {
@@ -124,7 +133,7 @@ func (c *claim) resume() (*lease, error) {
 			return nil, c.keep(l, l.remains(c.status))
 		}
 		from := max(l.first, c.now)
-		switch err := l.Renew(c.ctx, from, from+c.domain.Prepared); {
+		switch err := l.Renew(c.ctx, from, from); {
 		case err == nil:
 			c.clearQuarantine(l.quarantine)
 			l.quarantine = nil

@@ -179,9 +179,9 @@ func TestAQuarantineDoesNotClearALaterServer(t *testing.T) {
 	s.pin(1)
 	s.meta.Identity, s.status.Identity = "A", "B"
 	a := clocked(Auto(s, LeaseConfig{}))
-	wantQuarantine(t, a, 1, 197*time.Second)
+	wantQuarantine(t, a, 1, 181*time.Second)
 	s.status.Identity = "C"
-	takeIn(t, a, s.at(memStart+197))
+	takeIn(t, a, s.at(memStart+181))
 	if s.meta.Identity != "A" || s.meta.Fence != 0 {
 		t.Errorf("meta %+v, want it as it was: C may lack commits, too", s.meta)
 	}
@@ -191,33 +191,33 @@ func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A timeline 1"
 	take(t, clocked(Leased(s, LeaseConfig{})))
-	s.rows[0] = Row{WorkerID: 0, Version: 1, Fence: 1038, Identity: "A timeline 1"}
+	s.rows[0] = Row{WorkerID: 0, Version: 1, Fence: 1030, Identity: "A timeline 1"}
 	s.status.Identity = "A timeline 2"
 	a := clocked(Leased(s, LeaseConfig{}))
-	wantQuarantine(t, a, 0, 197*time.Second)
-	if row := s.rows[0]; row.Identity != "A timeline 1" || row.Fence != 1038 {
+	wantQuarantine(t, a, 0, 181*time.Second)
+	if row := s.rows[0]; row.Identity != "A timeline 1" || row.Fence != 1030 {
 		t.Errorf("row %+v, want the old identity until the quarantine ends", row)
 	}
-	l := takeIn(t, a, s.at(memStart+197))
-	if g := l.Grant(); g.First != memStart+198 || g.Limit < memStart+198+38 || g.Guarantee != GuaranteeFenced {
+	l := takeIn(t, a, s.at(memStart+181))
+	if g := l.Grant(); g.First != memStart+182 || g.Limit < memStart+182+30 || g.Guarantee != GuaranteeFenced {
 		t.Errorf("grant %+v, want it above what may have been lost", g)
 	}
 	if row := s.rows[0]; row.Identity != "A timeline 2" {
 		t.Errorf("row %+v, want the new identity", row)
 	}
 	// From now on worker IDs that are new to the server start above it, too.
-	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+197 {
-		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+197)
+	if s.meta.Identity != "A timeline 2" || s.meta.Fence != memStart+181 {
+		t.Errorf("meta %+v, want the new identity and the fence %d", s.meta, memStart+181)
 	}
-	l = takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+197))
-	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+198 {
-		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+198)
+	l = takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+181))
+	if g := l.Grant(); g.WorkerID != 1 || g.First != memStart+182 {
+		t.Errorf("grant %+v, want a new worker ID from %d", g, memStart+182)
 	}
 	if err := l.Release(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	s.status.Identity = "" // a server without an identity is never replaced
-	takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+197))
+	takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+181))
 }
 
 func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
@@ -225,10 +225,10 @@ func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
 	s.pin(1)
 	s.status.Identity = "B" // the meta row has none
 	a := clocked(Auto(s, LeaseConfig{}))
-	wantQuarantine(t, a, 1, 197*time.Second)
-	l, err := a.Assign(t.Context(), s.at(memStart+202))
-	if err != nil || l.Grant().First != memStart+198 {
-		t.Errorf("Assign = %+v, %v, want deltas from %d", l, err, memStart+198)
+	wantQuarantine(t, a, 1, 181*time.Second)
+	l, err := a.Assign(t.Context(), s.at(memStart+186))
+	if err != nil || l.Grant().First != memStart+182 {
+		t.Errorf("Assign = %+v, %v, want deltas from %d", l, err, memStart+182)
 	}
 }
 

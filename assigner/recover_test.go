@@ -30,7 +30,7 @@ func TestRecoverRaisesAllThatIsThereAndWhatIsNot(t *testing.T) {
 	}
 	// There is no quarantine any more, and a worker ID whose row was lost starts above the
 	// namespace's fence.
-	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 3, memStart+3601, memStart+3600+8+30)
+	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 3, memStart+3601, memStart+3600+30)
 }
 
 func TestHoldersNoticeARecovery(t *testing.T) {
@@ -190,7 +190,7 @@ func TestARowCreatedAcrossARecoveryIsNotUsed(t *testing.T) {
 		}
 		return do(), nil
 	}
-	wantGrant(t, take(t, clocked(Fenced(s, 3, "orders-3", LeaseConfig{}))), 3, memStart+3601, memStart+3600+8+30)
+	wantGrant(t, take(t, clocked(Fenced(s, 3, "orders-3", LeaseConfig{}))), 3, memStart+3601, memStart+3600+30)
 	if v := s.rows[3].Version; v != 2 {
 		t.Errorf("version %d, want a second claim", v)
 	}

@@ -18,6 +18,7 @@ type simHolder struct {
 	paused   int64 // until this time
 	cutOff   int64 // from the store, until this time
 	eager    bool  // composes more than the clock alone asks for
+	ahead    int64 // how far a calm holder composes ahead of the clock
 
 	step  func() (struct{}, bool)
 	stop  func()
@@ -116,7 +117,7 @@ func (h *simHolder) generate() {
 		h.last = max(h.last, h.clock()-1)
 	}
 	if h.w.sim.calm {
-		n += h.w.rng.IntN(int(h.domain.Prepared) + 1)
+		n += h.w.rng.IntN(int(h.ahead) + 1)
 	}
 	for range n {
 		if h.wants() {
@@ -128,12 +129,11 @@ func (h *simHolder) generate() {
 	}
 }
 
-// wants reports whether demand or clock ask for another delta. A calm generator keeps to the clock
-// exactly.
+// wants reports whether demand or clock ask for another delta.
 func (h *simHolder) wants() bool {
 	switch {
 	case h.w.sim.calm:
-		return h.last < h.clock()+h.domain.Prepared
+		return h.last < h.clock()+h.ahead
 	case h.renewing, h.lease == nil:
 		return true
 	}
@@ -152,7 +152,7 @@ func (h *simHolder) compose() {
 
 func (h *simHolder) renew() {
 	h.renewing = true
-	err := h.lease.Renew(context.Background(), h.last, h.last+h.domain.Prepared)
+	err := h.lease.Renew(context.Background(), h.last, h.last+h.w.rng.Int64N(8))
 	h.renewing = false
 	if h.dead {
 		return

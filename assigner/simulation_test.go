@@ -49,7 +49,7 @@ type simulation struct {
 	fenced   int             // percent of the holders that have a number of their own
 	lossy    bool            // the store says that it may forget
 	moves    int             // percent of the worlds whose store has an identity, which failovers change
-	calm     bool            // clocks are right, and no holder runs ahead of them
+	calm     bool            // clocks are right, and no holder runs further ahead of them than MaxLead
 	hasty    bool            // holders end soon, and start again at once
 }
 
@@ -82,8 +82,7 @@ type simWorld struct {
 	accidents int   // percent of the occasions
 	faults    int   // percent of the calls
 	moving    bool
-	alike     bool // all holders begin with clocks that are right, and prepare the same
-	prepared  int64
+	alike     bool // all holders begin with clocks that are right
 	healing   bool
 	era       int // how often the store went back
 	store     *simStore
@@ -131,11 +130,7 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 		w.skew, w.haste, w.window, w.accidents = 12, 20, 5+w.window%20, 10
 	}
 	w.faults = w.rng.IntN(15)
-	w.alike, w.prepared = w.chance(50), w.rng.Int64N(8)
-	if w.sim.calm {
-		w.prepared = w.rng.Int64N(20)
-	}
-	w.alike = w.alike || w.sim.calm
+	w.alike = w.chance(50) || w.sim.calm
 	w.store = &simStore{
 		w:        w,
 		rows:     make([]Row, 1<<workerBits),
@@ -154,9 +149,12 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 
 func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 	h := &simHolder{w: w, id: id, eager: w.chance(50) && !w.sim.calm}
-	h.domain = Domain{Layout: simLayout(workerBits), Epoch: simAlloc.Epoch(), Prepared: w.prepared}
+	h.domain = Domain{Layout: simLayout(workerBits), Epoch: simAlloc.Epoch()}
 	if !w.alike {
-		h.offset, h.drift, h.domain.Prepared = w.off(), w.rng.Int64N(5)-2, w.rng.Int64N(8)
+		h.offset, h.drift = w.off(), w.rng.Int64N(5)-2
+	}
+	if w.sim.calm {
+		h.ahead = w.rng.Int64N(2*w.window + 1) // the default of MaxLead
 	}
 	h.domain.Now = func() int64 {
 		now := h.clock()

@@ -103,7 +103,6 @@ type Meta struct {
 	DatacenterID  int64
 	FirstWorkerID int64  // smallest worker ID of the namespace, see LeaseConfig.FirstWorkerID
 	NextWorkerID  int64  // smallest worker ID that was never given out
-	Prepared      int64  // the largest Domain.Prepared of all holders
 	Fence         int64  // lower bound for the fence of every row, also of rows not created yet
 	Token         string // random, new at each swap
 	Identity      string // of the server to which Fence applies

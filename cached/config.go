@@ -52,8 +52,9 @@ type Config struct {
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
 
-	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 20;
-	// zero: 3.
+	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 8;
+	// zero: 3. With a leased worker ID, a ring of more units than the window of the lease is not
+	// filled up, see [assigner.LeaseConfig].
 	BoostPower int
 	// PaddingFactor is the percentage of the ring at or below which the padding goroutine is woken,
 	// 1 to 99; zero: 50. The generator compares it once per block. A single block left always wakes
@@ -108,7 +109,7 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	cfg.BoostPower = cmp.Or(cfg.BoostPower, 3)
 	cfg.PaddingFactor = cmp.Or(cfg.PaddingFactor, 50)
 	k, c := keeper.New(cfg.settings())
-	c.Check(cfg.BoostPower >= 1 && cfg.BoostPower <= 20, "BoostPower", cfg.BoostPower, "1 to 20")
+	c.Check(cfg.BoostPower >= 1 && cfg.BoostPower <= 8, "BoostPower", cfg.BoostPower, "1 to 8")
 	c.Check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor", cfg.PaddingFactor, "1 to 99")
 	c.Check(cfg.ScheduleInterval == 0 || cfg.ScheduleInterval >= time.Millisecond, "ScheduleInterval", cfg.ScheduleInterval,
 		"0 (off) or at least 1ms, such as 60 * time.Second")
@@ -130,7 +131,7 @@ func (cfg Config) checkWithLayout(c *generator.Checker, l bitsalloc.Layout) {
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit, "MaxStaleness", cfg.MaxStaleness,
 		"negative (unbounded), 0 (the default) or at least two units, %v", 2*l.Unit)
 	c.Check(cfg.MaxAhead <= 0 || cfg.MaxAhead >= l.Unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", l.Unit)
-	if cfg.BoostPower <= 20 { // a larger one has been refused
+	if cfg.BoostPower <= 8 { // a larger one has been refused
 		bits := int(l.SequenceBits) + cfg.BoostPower
 		c.Check(bits < strconv.IntSize-1, "BoostPower",
 			fmt.Sprintf("%d with %d SequenceBits, a ring of 2^%d IDs", cfg.BoostPower, l.SequenceBits, bits), "at most %d IDs", math.MaxInt)
@@ -155,9 +156,8 @@ func (cfg Config) settings() keeper.Settings {
 			RenewFailed:   cfg.Trace.RenewFailed,
 			LeaseKept:     cfg.Trace.LeaseKept,
 		},
-		Package:  "cached",
-		Errors:   keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
-		Prepared: int64(1) << max(cfg.BoostPower, 0),
+		Package: "cached",
+		Errors:  keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
 	}
 	if !cfg.AllowReuse && cfg.MaxAhead == 0 {
 		s.ReuseAdvice = "set MaxAhead, for which New then waits, and which is safe when the clock does not go back, neither " +

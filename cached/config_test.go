@@ -20,14 +20,11 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		spoil func(*cached.Config)
 		want  []string // the field and the value given, the values allowed
 	}{
-		"boost 21": {func(c *cached.Config) { c.BoostPower = 21 }, []string{"BoostPower 21", "1 to 20"}},
-		"boost 20 of 2^43": {func(c *cached.Config) {
-			c.BoostPower, c.Layout, c.Epoch = 20, bitsalloc.Layout{DeltaBits: 20, SequenceBits: 43}, time.Now()
-		}, []string{"BoostPower 20 with 43 SequenceBits"}},
-		"boost 21 of 2^43": {func(c *cached.Config) {
-			c.BoostPower, c.Layout, c.Epoch = 21, bitsalloc.Layout{DeltaBits: 20, SequenceBits: 43}, time.Now()
-		}, []string{"BoostPower 21, ", "1 to 20"}},
-		"boost -1":           {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 20"}},
+		"boost 9": {func(c *cached.Config) { c.BoostPower = 9 }, []string{"BoostPower 9", "1 to 8"}},
+		"boost 8 of 2^55": {func(c *cached.Config) {
+			c.BoostPower, c.Layout, c.Epoch = 8, bitsalloc.Layout{DeltaBits: 8, SequenceBits: 55}, time.Now()
+		}, []string{"BoostPower 8 with 55 SequenceBits"}},
+		"boost -1":           {func(c *cached.Config) { c.BoostPower = -1 }, []string{"BoostPower -1", "1 to 8"}},
 		"padding 100":        {func(c *cached.Config) { c.PaddingFactor = 100 }, []string{"PaddingFactor 100", "1 to 99"}},
 		"padding -1":         {func(c *cached.Config) { c.PaddingFactor = -1 }, []string{"PaddingFactor -1", "1 to 99"}},
 		"schedule":           {func(c *cached.Config) { c.ScheduleInterval = 60 }, []string{"ScheduleInterval 60ns", "0 (off) or at least 1ms, such as 60 * time.Second"}},
@@ -70,15 +67,15 @@ func TestAllMistakesAreReportedTogether(t *testing.T) {
 		want []string
 	}{
 		"all fields": {cached.Config{
-			Epoch: future, DatacenterID: 99, AssignTimeout: -1, BoostPower: 21, PaddingFactor: 100, ScheduleInterval: -1, MaxStaleness: 1,
+			Epoch: future, DatacenterID: 99, AssignTimeout: -1, BoostPower: 9, PaddingFactor: 100, ScheduleInterval: -1, MaxStaleness: 1,
 			MaxAhead: -1, OnEmpty: 3, Lanes: -3,
 		}, []string{"Assigner ", "AssignTimeout ", "Epoch ", "DatacenterID ", "BoostPower ", "PaddingFactor ", "ScheduleInterval ", "OnEmpty ", "Lanes ",
 			"MaxAhead ", "MaxStaleness "}},
 		"wrong layout": {cached.Config{Layout: bitsalloc.Layout{DeltaBits: 60, WorkerBits: 10, Unit: 7 * time.Second}, BoostPower: -2},
 			[]string{"Assigner nil", "70, allowed: at most 63", "Unit 7s", "BoostPower -2"}},
 		"wrong epoch": {cached.Config{Epoch: future.Add(time.Microsecond), DatacenterID: 32, MaxAhead: time.Millisecond, MaxStaleness: time.Millisecond,
-			BoostPower: 21},
-			[]string{"Assigner nil", "not in the future", "whole milliseconds", "DatacenterID 32", "BoostPower 21", "MaxStaleness 1ms", "MaxAhead 1ms"}},
+			BoostPower: 9},
+			[]string{"Assigner nil", "not in the future", "whole milliseconds", "DatacenterID 32", "BoostPower 9", "MaxStaleness 1ms", "MaxAhead 1ms"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := cached.New(row.cfg)
@@ -100,7 +97,7 @@ func TestAllMistakesAreReportedTogether(t *testing.T) {
 func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 	for name, set := range map[string]func(*cached.Config){
 		"boost 1":           func(c *cached.Config) { c.BoostPower = 1 },
-		"boost 20":          func(c *cached.Config) { c.BoostPower, c.MaxAhead = 20, time.Second },
+		"boost 8":           func(c *cached.Config) { c.BoostPower = 8 },
 		"padding 1":         func(c *cached.Config) { c.PaddingFactor = 1 },
 		"padding 99":        func(c *cached.Config) { c.PaddingFactor = 99 },
 		"one lane":          func(c *cached.Config) { c.Lanes = 1 },

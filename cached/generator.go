@@ -140,10 +140,20 @@ func (g *Generator) Close() error {
 	})
 }
 
-// position returns the delta of ID time, or of the clock if that is ahead: an idle generator goes
-// on from the clock.
+// position returns the delta of which IDs are issued now, or of the clock if that is ahead: an idle
+// generator goes on from the clock.
 func (g *Generator) position(h *keeper.Lease) int64 {
-	return max(g.used(), g.alloc.Delta(h.Clock.Now()))
+	g.running.Lock()
+	defer g.running.Unlock()
+	return max(g.begun(), g.alloc.Delta(h.Clock.Now()))
+}
+
+// begun returns the delta of the oldest block in the ring, or of the newest block if the ring is
+// empty. If deltas were skipped in between it is too high, but not above the clock or the first
+// delta of the grant. The caller holds running.
+func (g *Generator) begun() int64 {
+	blocks := g.ring.Slots() - g.ring.Free()
+	return g.lastSecond.Load() - int64(max(blocks-1, 0))
 }
 
 // used returns the delta of the newest block, after waiting for a padding pass in progress.

@@ -90,9 +90,9 @@ func (g *Generator) reject() error {
 		return ErrClosed
 	}
 	generator.Signal(g.wake)
-	refused := g.refused.Load()
+	refused, h := g.refused.Load(), g.keeper.Current()
 	switch {
-	case refused == nil && g.keeper.Current() == nil: // the padding goroutine has not noticed yet
+	case refused == nil && (h == nil || g.lastSecond.Load() >= h.Limit): // the padding goroutine has not noticed yet
 		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage())
 	case refused == nil:
 		return ErrEmpty

@@ -2,7 +2,6 @@ package cached
 
 import (
 	"errors"
-	"runtime"
 	"time"
 
 	"github.com/uidring/uidring/internal/generator"
@@ -47,29 +46,19 @@ func (g *Generator) padLoop() {
 	}
 }
 
-// maxPass is the largest number of blocks that a padding pass puts. Put takes about 0.1 µs, and a
-// caller that finds the ring empty waits for the pass in progress.
-const maxPass = 256
-
-// fill makes padding passes until no slot is free, unless one is refused.
+// fill makes a padding pass that leaves no slot free, unless it is refused.
 func (g *Generator) fill() error {
-	for {
-		info, err := g.pass(maxPass)
-		if err == nil {
-			g.refused.Store(nil)
-		} else {
-			g.refused.Store(&err) // for callers that find the ring empty
-		}
-		g.padded(info)
-		if err != nil {
-			g.refuse(err)
-			return err
-		}
-		if info.Blocks < maxPass {
-			return nil
-		}
-		runtime.Gosched() // let callers that wait for the mutex lock it before the next pass
+	info, err := g.pass(g.ring.Slots())
+	if err == nil {
+		g.refused.Store(nil)
+	} else {
+		g.refused.Store(&err) // for callers that find the ring empty
 	}
+	g.padded(info)
+	if err != nil {
+		g.refuse(err)
+	}
+	return err
 }
 
 // refuse reports an error that ended a padding pass, unless it comes from Close.
@@ -123,8 +112,9 @@ func (g *Generator) padded(info PaddedInfo) {
 	g.keeper.AnnounceEnd(info.LastDelta)
 }
 
-// put puts up to limit blocks while slots are free, counts them in info, and returns the error that
-// made it leave a slot free. The caller holds running.
+// put puts up to limit blocks while slots are free and the grant reaches, and counts them in info.
+// It returns the error that made it leave a slot free, but none for a grant that is too short to
+// fill the ring: takers see it when the ring is empty. The caller holds running.
 func (g *Generator) put(limit int, info *PaddedInfo) error {
 	g.freshen()
 	defer g.goOn()
@@ -134,6 +124,9 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 			g.jump(max(h.First-1, h.Delta)) // a new lease begins above the clock, too
 		}
 		delta := g.lastSecond.Load() + 1
+		if h != nil && delta > h.Limit && g.ring.Free() < g.ring.Slots() {
+			break
+		}
 		if err := g.admit(h, delta); err != nil {
 			return err
 		}
@@ -144,11 +137,18 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 		g.newest = first | g.alloc.MaxSequence()
 		g.ring.Put(first, g.newest)
 		info.Blocks++
-		if delta >= h.Half {
-			g.keeper.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
-		}
 	}
+	g.extend()
 	return nil
+}
+
+// extend asks for a higher limit when half of the grant is used, so that a slow store costs
+// nothing. Blocks in the ring do not count as used: a large ring must not raise the fence far above
+// the clock.
+func (g *Generator) extend() {
+	if h := g.keeper.Current(); h != nil && g.lastSecond.Load() >= h.Half && g.begun() >= h.Half {
+		g.keeper.Extend(h.Limit + 1)
+	}
 }
 
 // admit returns nil if the generator may compose a block for delta, or the reason why not.

@@ -25,7 +25,7 @@ type Stats struct {
 	PaddingPasses int64 // that put at least one block, inline ones included
 	InlinePads    int64 // blocks put by callers that found the ring empty
 	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
-	RejectedPuts  int64 // padding passes that had to leave slots free
+	RejectedPuts  int64 // padding passes that had to leave slots free, unless the ring has IDs up to Limit
 	Renewals      int64 // of the lease
 	RenewFailures int64 // failed calls to the store of worker IDs
 
@@ -43,9 +43,10 @@ func (g *Generator) Stats() Stats {
 	counts := g.ring.Counts()
 	lanes := g.inLanes()
 	shown := g.show(counts, lanes)
-	last := g.lastSecond.Load()
+	last, begun := g.lastSecond.Load(), g.begun()
 	g.running.Unlock()
 	s := g.keeper.Stats(last, now)
+	s.Window, s.WindowLasts = g.keeper.Window(max(begun, g.alloc.Delta(now)))
 	return Stats{
 		WorkerID:      s.WorkerID,
 		DatacenterID:  s.DatacenterID,

@@ -262,8 +262,8 @@ func TestTheFirstFillOfTheRingIsNoPace(t *testing.T) {
 			take(t, g, n)
 			synctest.Wait()
 		}
-		if s := g.Stats(); s.LastDelta != bubbleStart+8+12 || s.Window != 80*time.Second || s.WindowLasts.Round(time.Second) != 27*time.Second {
-			t.Errorf("LastDelta %d, Window %v, WindowLasts %v, want %d, 80s, 27s", s.LastDelta, s.Window, s.WindowLasts, bubbleStart+20)
+		if s := g.Stats(); s.LastDelta != bubbleStart+8+12 || s.Window != 87*time.Second || s.WindowLasts.Round(time.Second) != 27*time.Second {
+			t.Errorf("LastDelta %d, Window %v, WindowLasts %v, want %d, 87s, 27s", s.LastDelta, s.Window, s.WindowLasts, bubbleStart+20)
 		}
 	})
 }

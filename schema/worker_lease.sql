@@ -52,7 +52,6 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     DATACENTER_ID   bigint      NOT NULL,
     FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace; smaller ones are left to WORKER_NODE
     NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
-    PREPARED        bigint      NOT NULL,                         -- deltas, the most that any holder composes ahead of use
     FENCE           bigint      NOT NULL,                         -- fence of all worker IDs without a higher one; never lowered
     TOKEN           varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- random, of the last change
     SERVER_ID       varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- the server on which FENCE is known to hold; may be ''

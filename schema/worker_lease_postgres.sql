@@ -51,7 +51,6 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     DATACENTER_ID   bigint      NOT NULL,
     FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace; smaller ones are left to WORKER_NODE
     NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
-    PREPARED        bigint      NOT NULL,                         -- deltas, the most that any holder composes ahead of use
     FENCE           bigint      NOT NULL,                         -- fence of all worker IDs without a higher one; never lowered
     TOKEN           varchar(64) NOT NULL,                         -- random, of the last change
     SERVER_ID       varchar(128) NOT NULL,                        -- the server on which FENCE is known to hold; may be ''

@@ -33,7 +33,6 @@ func sampleMeta() assigner.Meta {
 		DatacenterID:  3,
 		FirstWorkerID: 1 << 39,
 		NextWorkerID:  1 << 40,
-		Prepared:      1 << 41,
 		Fence:         1 << 50,
 		Token:         strings.Repeat("aZ09+/=_", 8),
 		Identity:      strings.Repeat("0123456789", 10),

@@ -25,7 +25,7 @@ func largest() (assigner.Row, assigner.Meta) {
 	return assigner.Row{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Token: token,
 			Owner: "業務 ☃ 🦫" + strings.Repeat("é", 249), Holder: strings.Repeat("☃", 255), Identity: identity},
 		assigner.Meta{Version: math.MaxInt64, Namespace: token, NextWorkerID: math.MaxInt64, DatacenterID: math.MaxInt64,
-			FirstWorkerID: math.MaxInt64, Prepared: math.MaxInt64, Fence: math.MaxInt64, Token: token, Identity: identity,
+			FirstWorkerID: math.MaxInt64, Fence: math.MaxInt64, Token: token, Identity: identity,
 			Epoch: time.UnixMilli(1).UTC()}
 }
 

@@ -190,7 +190,7 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	const seen = "2026-11-21T01:02:04.000000005Z"
 	body := `{"Format":1,"ID":"` + id + `","Seen":"` + seen + `","Meta":{"Version":4,"Namespace":"N","Layout":"28/5/17/13@1s","Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"FirstWorkerID":1,"NextWorkerID":2,` +
-		`"Prepared":8,"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
+		`"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
 		`"Rows":{"1":{"WorkerID":1,"Version":2,"Fence":9223372036854775806,"Token":"T","Owner":"ö \u003c\u003e","Holder":"H","Identity":"I",` +
 		`"Expires":"2026-11-21T01:02:03.000000004Z"}}}`
 	intact := frame([]byte(body))
@@ -200,7 +200,7 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	meta, err := s.LoadMeta(t.Context())
 	if want := (assigner.Meta{
 		Version: 4, Namespace: "N", Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, FirstWorkerID: 1, NextWorkerID: 2,
-		Prepared: 8, Fence: 9223372036854775805, Token: "M", Identity: "J",
+		Fence: 9223372036854775805, Token: "M", Identity: "J",
 	}); err != nil || meta != want {
 		t.Errorf("meta %+v, %v; want %+v", meta, err, want)
 	}

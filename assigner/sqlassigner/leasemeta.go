@@ -18,12 +18,12 @@ const leaseSchema = 1
 // metaColumns are the columns that SwapMeta writes, in the order of metaValues.
 func metaColumns() []string {
 	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID",
-		"NEXT_WORKER_ID", "PREPARED", "FENCE", "TOKEN", "SERVER_ID",
+		"NEXT_WORKER_ID", "FENCE", "TOKEN", "SERVER_ID",
 		"SCHEMA_VERSION"}, pinColumns[:]...)
 }
 
 func metaValues(m assigner.Meta) []any {
-	return []any{m.Version, m.Namespace, m.DatacenterID, m.FirstWorkerID, m.NextWorkerID, m.Prepared, m.Fence, m.Token, m.Identity, leaseSchema,
+	return []any{m.Version, m.Namespace, m.DatacenterID, m.FirstWorkerID, m.NextWorkerID, m.Fence, m.Token, m.Identity, leaseSchema,
 		m.Layout.DeltaBits, m.Layout.DatacenterBits, m.Layout.WorkerBits, m.Layout.SequenceBits,
 		m.Layout.Unit.Milliseconds(), m.Epoch.UnixMilli()}
 }
@@ -36,7 +36,7 @@ type metaRow struct {
 
 func (r *metaRow) dest() []any {
 	m := &r.Meta
-	return []any{&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Prepared, &m.Fence, &m.Token, &m.Identity, &r.schema,
+	return []any{&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Fence, &m.Token, &m.Identity, &r.schema,
 		&m.Layout.DeltaBits, &m.Layout.DatacenterBits, &m.Layout.WorkerBits, &m.Layout.SequenceBits, &r.unit, &r.epoch}
 }
 

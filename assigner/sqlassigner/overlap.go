@@ -17,6 +17,11 @@ import (
 // namespace of WORKER_LEASE has the worker IDs from its FIRST_WORKER_ID up. Each source first
 // commits its write and then reads the other source. Of two processes that start at once, at least
 // one sees the other and fails.
+//
+// Two layouts keep equal worker IDs apart only if their IDs advance at different paces: with
+// another unit, or another number of bits below the delta. Another epoch moves all IDs by the same
+// time: one source issues later the IDs that the other issued before. Another split of the bits
+// gives equal bits to other worker IDs.
 
 // nodesAllow returns an error if WORKER_NODE may have given out worker IDs of a namespace.
 func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Meta) error {
@@ -24,18 +29,26 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Met
 	if err != nil {
 		return err
 	}
-	r := reserved{l.namespace, m.FirstWorkerID}
-	if highest == 0 || !r.covers(highest) && !r.near(highest) {
+	if highest == 0 {
 		return nil
 	}
+	r := reserved{l.namespace, m.FirstWorkerID}
 	stored, err := l.store.readPin(ctx, conn)
+	if mine := pinOf(m.Layout, m.Epoch); err == nil && stored.split() != mine.split() {
+		if stored.pace() != mine.pace() {
+			return nil
+		}
+		r.first = 0 // no worker ID is the same bits
+	}
+	if !r.covers(highest) && !r.near(highest) {
+		return nil
+	}
 	other := ""
 	if err != nil {
-		other = "; or, if the Java services have another layout or epoch, store theirs with uidring migrate pin or sqlassigner.Pin"
+		other = "; or, if the Java services have another unit or number of bits below the delta, store their layout with " +
+			"uidring migrate pin or sqlassigner.Pin"
 	}
 	switch sentinel := l.store.dialect.diagnose(err).sentinel; {
-	case err == nil && stored != pinOf(m.Layout, m.Epoch):
-		return nil // their layouts keep the IDs apart, not their worker IDs
 	case err != nil && !errors.Is(err, sql.ErrNoRows) && sentinel != ErrTableMissing && sentinel != ErrAccessDenied:
 		return err
 	case r.covers(highest):
@@ -54,16 +67,16 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Met
 // that error for the other queries, which matter only if rows were deleted.
 func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64, err error) {
 	all := "SELECT MAX(ID) FROM (" + strings.Join(s.dialect.given, " UNION ALL ") + ") AS GIVEN"
-	err = conn.QueryRowxContext(ctx, s.sql(all)).Scan(&highest)
+	var largest sql.Null[int64] // some servers return NULL for the largest of no rows, in spite of COALESCE
+	err = conn.QueryRowxContext(ctx, s.sql(all)).Scan(&largest)
 	if sentinel := s.dialect.diagnose(err).sentinel; sentinel != ErrTableMissing && sentinel != ErrAccessDenied {
-		return highest, err
+		return largest.V, err
 	}
 	for i, query := range s.dialect.given { // the queries that succeed
-		var id int64
-		err := conn.QueryRowxContext(ctx, s.sql(query)).Scan(&id)
+		err := conn.QueryRowxContext(ctx, s.sql(query)).Scan(&largest)
 		switch sentinel := s.dialect.diagnose(err).sentinel; {
 		case err == nil:
-			highest = max(highest, id)
+			highest = max(highest, largest.V)
 		case sentinel == ErrAccessDenied && i == 0:
 			return 0, final("%w: cannot see whether WORKER_NODE gives out the same worker IDs: %w; the user needs SELECT on "+
 				"it (where there is no such table, sqlassigner.Apply creates it, and %s)", ErrAccessDenied, err, s.dialect.client)
@@ -89,14 +102,15 @@ func (r reserved) near(id int64) bool {
 }
 
 // reserved returns the namespace that shares worker IDs with a domain and has the lowest first
-// worker ID.
+// worker ID. A namespace with another split of the bits has all worker IDs.
 func (s *store) reserved(ctx context.Context, conn *sqlx.Conn, d assigner.Domain) (r reserved, err error) {
-	args := []any{d.DatacenterID}
-	for _, value := range pinOf(d.Layout, d.Epoch) {
-		args = append(args, value)
-	}
-	err = conn.QueryRowxContext(ctx, s.sql("SELECT NAMESPACE, FIRST_WORKER_ID FROM WORKER_LEASE_META WHERE DATACENTER_ID = ? AND "+
-		strings.Join(pinColumns[:], " = ? AND ")+" = ? ORDER BY FIRST_WORKER_ID LIMIT 1"), args...).Scan(&r.namespace, &r.first)
+	const same = "DATACENTER_BITS = ? AND WORKER_BITS = ?"
+	mine := pinOf(d.Layout, d.Epoch)
+	split, pace := mine.split(), mine.pace()
+	args := []any{split.datacenter, split.worker, pace.below, pace.unit, split.datacenter, split.worker, d.DatacenterID}
+	err = conn.QueryRowxContext(ctx, s.sql("SELECT NAMESPACE, CASE WHEN "+same+" THEN FIRST_WORKER_ID ELSE 0 END AS LOWEST FROM WORKER_LEASE_META "+
+		"WHERE DATACENTER_BITS + WORKER_BITS + SEQUENCE_BITS = ? AND UNIT_MS = ? AND NOT ("+same+" AND DATACENTER_ID <> ?) "+
+		"ORDER BY LOWEST LIMIT 1"), args...).Scan(&r.namespace, &r.first)
 	switch sentinel := s.dialect.diagnose(err).sentinel; {
 	case errors.Is(err, sql.ErrNoRows), sentinel == ErrTableMissing:
 		return reserved{}, nil

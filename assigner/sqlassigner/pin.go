@@ -25,11 +25,24 @@ func pinOf(l bitsalloc.Layout, epoch time.Time) pin {
 		l.Unit.Milliseconds(), epoch.UnixMilli()}
 }
 
+// A pace is how fast the IDs of a layout advance.
+type pace struct{ below, unit int64 }
+
+func (p pin) pace() pace { return pace{p[1] + p[2] + p[3], p[4]} }
+
+// A split is the bits that a worker ID has in an ID, given the pace.
+type split struct {
+	pace
+	datacenter, worker int64
+}
+
+func (p pin) split() split { return split{p.pace(), p[1], p[2]} }
+
 // Pin stores the layout and epoch of the Java services that take worker IDs from WORKER_NODE.
 // Without Pin, the first Go process that uses WORKER_NODE stores its own. Namespaces of
-// [LeaseStore] with another layout or epoch may then have the same worker IDs: their layout has to
-// keep their IDs apart from the Java services', which uidring migrate check tells. The tables must
-// exist. Any number of processes may call Pin at once.
+// [LeaseStore] with another unit, or another number of bits below the delta, may then have the same
+// worker IDs: their layout has to keep their IDs apart from the Java services', which uidring
+// migrate check tells. The tables must exist. Any number of processes may call Pin at once.
 //
 // It returns [assigner.ErrLayoutMismatch] if another layout or epoch is stored, or an error of
 // [bitsalloc.New].

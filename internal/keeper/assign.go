@@ -123,7 +123,6 @@ func (k *Keeper) begin(grant assigner.Grant, clock Clock) *Lease {
 		h.First = max(h.First, h.Delta+k.Ahead+1) // an earlier process may have used the deltas below
 	}
 	h.grow(max(h.First-1, h.Delta), grant.Limit, k.Alloc.Layout().Unit)
-	h.position += k.Prepared // the first fill of the ring does not count as use
 	return h
 }
 

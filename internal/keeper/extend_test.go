@@ -351,17 +351,3 @@ func TestExtendBesideNewLeases(t *testing.T) {
 		}
 	})
 }
-
-// TestTheFirstFillIsNoUse: a generator that has just composed 8 deltas and goes on at the pace of
-// the clock does not use them up.
-func TestTheFirstFillIsNoUse(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		fence(r)
-		r.prepared = 8
-		r.open(t)
-		time.Sleep(2 * time.Second)
-		if _, lasts := r.Window(10); lasts != 90*time.Second {
-			t.Errorf("the window lasts %v, want 1m30s", lasts)
-		}
-	})
-}

@@ -32,13 +32,12 @@ type rig struct {
 	release func(ctx context.Context, used int64) error
 	ended   func()
 
-	used     atomic.Int64
-	ahead    atomic.Int64 // the position, if it is ahead of used
-	timeout  time.Duration
-	first    int64 // worker ID of the first grant
-	prepared int64
-	advice   string
-	start    time.Time
+	used    atomic.Int64
+	ahead   atomic.Int64 // the position, if it is ahead of used
+	timeout time.Duration
+	first   int64 // worker ID of the first grant
+	advice  string
+	start   time.Time
 }
 
 func newRig() *rig {
@@ -90,7 +89,6 @@ func (r *rig) settings() keeper.Settings {
 		},
 		Package:     "keeper",
 		Errors:      keeper.Errors{LeaseExhausted: errShortage},
-		Prepared:    r.prepared,
 		ReuseAdvice: r.advice,
 	}
 }

@@ -20,9 +20,11 @@ import (
 // Hooks are the generator that a worker ID is kept for. The goroutine of the Keeper, Invalidate and
 // Close call them; they must not block for long.
 type Hooks struct {
-	// Used returns the highest delta used so far, after waiting for a padding pass in progress.
+	// Used returns the highest delta of which IDs exist, in a ring or issued, after waiting for a
+	// padding pass in progress.
 	Used func() int64
-	// Position returns the present delta of the generator: Used, or its clock if that is ahead.
+	// Position returns the highest delta of which IDs are issued, or the generator's clock if that
+	// is ahead.
 	Position func(*Lease) int64
 	// Ended is called when a lease is withdrawn: at Invalidate, at Close, and at a loss that leaves
 	// no grant to use up. When it returns, the generator composes and issues no more IDs under that

@@ -14,7 +14,8 @@ import (
 func (k *Keeper) renew(ctx context.Context, h *Lease) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
 	defer cancel()
-	used, position := min(k.hooks.Used(), k.highest), k.hooks.Position(h)
+	used, position := k.hooks.Used(), k.hooks.Position(h)
+	used = min(used, position, k.highest)
 	want, later := k.requested()
 	if want <= h.Limit {
 		want = max(want, later)

@@ -22,9 +22,8 @@ type Settings struct {
 	Now           func() time.Time // the user's clock
 	Trace         Trace
 
-	Package  string // the prefix of errors
-	Errors   Errors
-	Prepared int64 // deltas that the generator uses at once; see assigner.Domain
+	Package string // the prefix of errors
+	Errors  Errors
 	// Ahead is how far, in units, an earlier process may have used deltas ahead of its clock. A lease
 	// on an unfenced worker ID that comes back begins above those deltas.
 	Ahead int64
@@ -89,7 +88,6 @@ func (k *Keeper) domain() assigner.Domain {
 		Epoch:        k.Alloc.Epoch(),
 		DatacenterID: k.DatacenterID,
 		Now:          k.delta,
-		Prepared:     k.Prepared,
 		Registered:   true,
 	}
 	if k.ReuseAdvice != "" {

@@ -64,34 +64,57 @@ func besideNodes(t *testing.T, b Database) {
 	checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 2001")
 }
 
-// besideAnotherLayout: IDs of two layouts or epochs are told apart by neither kind of worker ID.
+// besideAnotherLayout: layouts keep IDs apart if they have another unit or another number of bits
+// below the delta.
 func besideAnotherLayout(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, disposable(db))
-	d := assignertest.Domain()
-	d.Epoch = d.Epoch.AddDate(0, 0, 1)
-	now := d.Now
-	d.Now = func() int64 { return now() - 24*60*60 }
-	if _, err := from(db, "epoch", 0).Assign(t.Context(), d); err != nil {
-		t.Errorf("Assign with another epoch than WORKER_NODE is pinned to: %v", err)
+	like := assignertest.Domain()
+	epoch, ends, split := like, like, like
+	epoch.Epoch = epoch.Epoch.Add(-time.Millisecond)
+	ends.Layout.DeltaBits--
+	split.Layout.WorkerBits, split.Layout.SequenceBits = split.Layout.WorkerBits-1, split.Layout.SequenceBits+1
+	for name, d := range map[string]assigner.Domain{"epoch": epoch, "ends": ends, "split": split} {
+		_, err := from(db, name, 0).Assign(t.Context(), d)
+		checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 1,")
+		_, err = from(db, name, 1000).Assign(t.Context(), d)
+		if name == "split" {
+			checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 1,")
+		} else if err != nil {
+			t.Errorf("%s, above all worker IDs: %v", name, err)
+		}
+	}
+	d := like
+	d.Layout.DeltaBits, d.Layout.SequenceBits = d.Layout.DeltaBits-1, d.Layout.SequenceBits+1
+	if _, err := from(db, "pace", 0).Assign(t.Context(), d); err != nil {
+		t.Errorf("Assign with another number of bits below the delta than WORKER_NODE is pinned to: %v", err)
 	}
 	Assign(t, disposable(db))
 	_, err := TryAssign(t, from(db, "same", 0), time.Minute)
 	checkWithin(t, err, assigner.ErrWorkerOverlap)
 	Exec(t, db, "DELETE FROM WORKER_NODE_PIN") // as with Java services alone
-	_, err = from(db, "epoch", 0).Assign(t.Context(), d)
+	_, err = from(db, "pace", 0).Assign(t.Context(), d)
 	checkWithin(t, err, assigner.ErrWorkerOverlap, "sqlassigner.pin")
-	java := assignertest.Domain()
 	for range 2 {
-		if err := sqlassigner.Pin(t.Context(), db, sqlassigner.Config{}, java.Layout, java.Epoch); err != nil {
+		if err := sqlassigner.Pin(t.Context(), db, sqlassigner.Config{}, like.Layout, like.Epoch); err != nil {
 			t.Fatalf("Pin: %v", err)
 		}
 	}
-	if _, err := from(db, "epoch", 0).Assign(t.Context(), d); err != nil {
-		t.Errorf("Assign with another epoch than the Java services have: %v", err)
+	if _, err := from(db, "pace", 0).Assign(t.Context(), d); err != nil {
+		t.Errorf("Assign with another number of bits below the delta than the Java services have: %v", err)
 	}
-	err = sqlassigner.Pin(t.Context(), db, sqlassigner.Config{}, d.Layout, d.Epoch)
+	err = sqlassigner.Pin(t.Context(), db, sqlassigner.Config{}, epoch.Layout, epoch.Epoch)
 	checkText(t, err, assigner.ErrLayoutMismatch, "WORKER_NODE_PIN has EPOCH_MS", "delete its row")
+
+	db, _ = b.Applied(t)
+	for name, d := range map[string]assigner.Domain{"epoch": epoch, "split": split} {
+		if _, err := from(db, name, 1).Assign(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		_, err = TryAssign(t, disposable(db), time.Minute)
+		checkWithin(t, err, assigner.ErrWorkerOverlap, `namespace "`+name)
+		Exec(t, db, "DELETE FROM WORKER_LEASE_META")
+	}
 }
 
 // growIntoLeases: the share of WORKER_NODE ends where a namespace begins.

@@ -121,7 +121,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.StringVar(&c.LeaseTokenFile, "lease-tokens", "", "`file` with the tokens for leases; a token can change every lease")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
-	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 20")
+	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 8")
 	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", time.Hour, "how far the time in an ID may run ahead of the clock, at least two windows; 0: unbounded")
 }
 

@@ -71,7 +71,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 		"tls-cert \"" + filepath.Join(dir, "cert.pem") + "\" and tls-key \"\"",
 		"tls-min TLS 1.0, allowed: 1.2, 1.3", `allowed-host "http://ids", allowed: names`,
 		"max-connections 0", "max-requests 0", "max-batch 200000", "burst -1", "rate -1", "drain -1s", "grace 0s",
-		"DeltaBits 60", "boost-power 99, allowed: 1 to 20", "max-ahead -1s, allowed", "datacenter -1, allowed", "tokens: open " + filepath.Join(dir, "tokens"), "store: ",
+		"DeltaBits 60", "boost-power 99, allowed: 1 to 8", "max-ahead -1s, allowed", "datacenter -1, allowed", "tokens: open " + filepath.Join(dir, "tokens"), "store: ",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("not reported: %q", want)

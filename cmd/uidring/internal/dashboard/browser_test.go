@@ -189,7 +189,7 @@ func decodes(t *testing.T, s *service, p *tab) {
 }
 
 func draws(t *testing.T, browser context.Context) {
-	s := newService(t, cached.Config{Layout: bitsalloc.Snowflake(), BoostPower: 10}, "")
+	s := newService(t, cached.Config{Layout: bitsalloc.Snowflake(), BoostPower: 8}, "")
 	p := open(t, browser, s, light)
 	p.await(shown)
 	p.do(chromedp.Click("#draw"))
