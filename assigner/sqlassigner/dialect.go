@@ -28,8 +28,8 @@ type dialect struct {
 	// idle returns an error for a connection that is inside a transaction, or starts one with each
 	// statement.
 	idle func(ctx context.Context, conn *sqlx.Conn) error
-	// relations returns the tables with the given names and their twins, in any letter case; nil: it
-	// has no twins.
+	// relations returns the tables with these names and their twins, in any letter case; nil: the
+	// database has no twins.
 	relations func(ctx context.Context, conn *sqlx.Conn, names []string) ([]relation, error)
 	// homes returns the schemas of the tables with these names, and of missing ones; nil: schema is
 	// the schema of all, if any.

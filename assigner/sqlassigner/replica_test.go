@@ -75,8 +75,8 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	}
 }
 
-// A server that was promoted while it replicates, or a ring of primaries: the changes of the other
-// one come after those of this one.
+// A server was promoted while it replicates, or belongs to a ring of primaries: the other server
+// may overwrite its changes.
 func writableReplicaIsRefused(t *testing.T, db *sqlx.DB) {
 	t.Helper()
 	const want = "running replication threads (Slaves_running=1; allowed: 0"

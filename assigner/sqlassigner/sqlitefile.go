@@ -29,8 +29,8 @@ type sqliteFile struct{ first atomic.Pointer[sqlitePlace] }
 // A sqlitePlace is a path and the identity of the file there.
 type sqlitePlace struct{ path, identity string }
 
-// look sets the identity of a database, and adds the faults of its file system and path. A database in
-// memory has no identity; its journal is a fault already.
+// look sets the identity of a database, and adds the faults of its file. A database in memory has
+// no identity; its journal is a fault already.
 func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) error {
 	path, err := sqlitePath(ctx, conn)
 	if err != nil {

@@ -140,8 +140,8 @@ func (s *store) create(ctx context.Context, what string, t table, absent *query,
 	return s.swap(ctx, what, t, absent, statement+s.unlessKept(t.key), args...)
 }
 
-// permanent returns an error if a temporary table hides one of a group on this connection. The check
-// holds until the connection is given back.
+// permanent returns an error if a temporary table hides a table of a group on this connection. The
+// check holds until the connection is given back.
 func (s *store) permanent(ctx context.Context, conn *sqlx.Conn, group []table) error {
 	if s.dialect.permanent == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 // A table is a table of package schema, or of a Java deployment.
 type table struct {
-	name string // in package schema; what tables.of returns has the name in the database
+	name string // in package schema; in a result of tables.of, in the database
 	key  string // the columns of its primary key where an INSERT relies on it
 	full string // of tables.of: the quoted name with the schema
 }

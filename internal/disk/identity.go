@@ -37,8 +37,9 @@ func Identity(path string) (string, error) {
 	return where, nil
 }
 
-// PathFaults reports a second path to the file at path: a hard link or, on Linux, a mount of the file
-// alone. Files beside it, such as a lock or a log, differ between the paths. subject begins the text.
+// PathFaults reports a second path to the file at path: a hard link or, on Linux, a mount of the
+// file alone. Files beside it, such as a lock or a log, differ between the paths. subject begins
+// the text.
 func PathFaults(path, subject string) (faults []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
