@@ -29,7 +29,7 @@ func TestLogRecords(t *testing.T) {
 		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`, "namespace, error"},
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`, "faults"},
-		{"assigner: the namespace is new in this store", `store="assigner, namespace \"orders\"" first=0`, "store, first"},
+		{"assigner: the namespace is new in this store", `store="assigner, namespace \"orders\"" first=0 danger="a failover that loses this commit is not noticed: the same worker IDs are given out again"`, "store, first, danger"},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`, "namespace, others"},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`, "namespace, others"},
 	}

@@ -68,7 +68,8 @@ func (c *claim) createMeta() error {
 		return fmt.Errorf("assigner: write the meta row: %w", err)
 	}
 	if ok {
-		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first", c.cfg.FirstWorkerID)
+		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first", c.cfg.FirstWorkerID,
+			"danger", "a failover that loses this commit is not noticed: the same worker IDs are given out again")
 	}
 	return nil
 }

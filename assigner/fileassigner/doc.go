@@ -11,31 +11,30 @@
 // namespace. It must be on a local disk that keeps data after fsync has returned. Leases are then
 // [assigner.GuaranteeFenced], and survive SIGKILL and power loss.
 //
-// Any number of processes of a host may share a folder: each operation locks a lock file, by flock
-// or LockFileEx, and waits for the lock until its context ends. The state is a single JSON file
-// with a checksum; each change writes a new file and renames it. If that fails, as on a full disk,
-// the old state stays. If the state is incomplete, missing or from another store, it is never
-// created again: all operations return [assigner.ErrStoreDamaged]. They also return it after the
-// folder was moved, replaced or deleted under a running process.
+// The package supports Linux and macOS; the tests run on Linux. Systems without flock, such as
+// Windows, return [errors.ErrUnsupported].
+//
+// Any number of processes of a host may share a folder: each operation locks a lock file by flock,
+// and waits for the lock until its context ends. The state is a single JSON file with a checksum;
+// each change writes a new file and renames it. If that fails, as on a full disk, the old state
+// stays. If the state is incomplete, missing or from another store, it is never created again: all
+// operations return [assigner.ErrStoreDamaged]. They also return it after the folder was moved,
+// replaced or deleted under a running process.
 //
 // On Linux, Status reports file systems as faults if they are not local (NFS, SMB, 9P, AFS, Ceph,
 // Lustre, GPFS, OCFS2, GFS2, and FUSE, which includes GlusterFS and sshfs) or do not survive a
-// reboot (tmpfs, ramfs); leases reject them with [assigner.ErrStoreNotDurable]. On Windows it does
-// so for network drives and RAM disks. Other systems skip this check. The check does not recognise
-// the writable layer of a container, which is deleted with the container: mount a volume. Deleting
-// the folder, or restoring a copy of it, loses fences.
+// reboot (tmpfs, ramfs); leases reject them with [assigner.ErrStoreNotDurable]. Other systems skip
+// this check. The check does not recognise the writable layer of a container, which is deleted with
+// the container: mount a volume. Deleting the folder, or restoring a copy of it, loses fences.
+//
+// A lock file with a second path is a fault, too, since the other folder has another state: a hard
+// link or, on Linux, a mount of the file alone. Mount the folder, not its files.
 //
 // The identity of the store consists of the device, the inode and, on Linux, the time of birth of
-// the lock file; on Windows, of the volume's serial number, the file's number and its creation
-// time, so that worker IDs of a copy are quarantined. It does not detect a clone of the whole disk,
-// nor a backup that is written into the files of the original. A new device number for the disk
-// changes the identity and costs one quarantine; a reboot alone does not change it.
+// the lock file, so that worker IDs of a copy are quarantined. It does not detect a clone of the
+// whole disk, nor a backup that is written into the files of the original. A new device number for
+// the disk changes the identity and costs one quarantine; a reboot alone does not change it.
 //
 // The store has no clock of its own: [assigner.Status].Now is the clock of this host, and Seen the
 // time of the last write to the folder by the host's clock.
-//
-// Windows does not sync folders, so a write flushes the state file once more after its rename: NTFS
-// then has the rename in its log. A program that keeps the state file open without sharing it, such
-// as a virus scanner, makes writes fail; exclude the folder. The tests run on Linux, and are only
-// compiled for Windows. Systems with neither kind of lock return [errors.ErrUnsupported].
 package fileassigner

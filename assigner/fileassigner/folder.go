@@ -25,10 +25,13 @@ const (
 	newName   = "state.json.new" // becomes the state when it is complete
 )
 
+// fsync is a variable so that a test can observe the calls.
+var fsync = (*os.File).Sync
+
 // A folder is the open folder of a LeaseStore while this process holds its lock.
 type folder struct {
 	root  *os.Root
-	dir   *os.File // the folder itself, for syncNames
+	dir   *os.File // the folder itself, for fsync
 	lock  *os.File
 	state *fileState
 }
@@ -96,8 +99,7 @@ func (f *folder) acquire(ctx context.Context) error {
 func (f *folder) close() {
 	// Errors of Close are harmless: all writes are synced.
 	if f.lock != nil {
-		unlock(f.lock)
-		_ = f.lock.Close()
+		_ = f.lock.Close() // releases the lock
 	}
 	if f.dir != nil {
 		_ = f.dir.Close()
@@ -113,7 +115,7 @@ func (f *folder) close() {
 func (f *folder) read(used bool) error {
 	// A process may have been killed after its rename, which is visible but perhaps not yet on
 	// disk.
-	if err := f.syncNames(); err != nil {
+	if err := fsync(f.dir); err != nil {
 		return err
 	}
 	text, err := io.ReadAll(io.NewSectionReader(f.lock, 0, 1<<10))
@@ -161,7 +163,7 @@ func (f *folder) sign() error {
 	if _, err := f.lock.WriteAt([]byte(f.state.ID), 0); err != nil {
 		return err
 	}
-	return f.lock.Sync()
+	return fsync(f.lock)
 }
 
 // write replaces the state. After an error before the rename the old state stands. After an error
@@ -182,7 +184,7 @@ func (f *folder) write() error {
 	}
 	_, err = file.Write(raw)
 	if err == nil {
-		err = file.Sync()
+		err = fsync(file)
 	}
 	err = cmp.Or(err, file.Close())
 	if err == nil {
@@ -192,7 +194,7 @@ func (f *folder) write() error {
 		_ = f.root.Remove(newName) // it may fill the disk
 		return fmt.Errorf("%w; %s stays as it was", err, stateName)
 	}
-	return f.syncNames()
+	return fsync(f.dir) // makes the rename durable
 }
 
 // identity returns a text that differs for a copy of the folder and for another store at its path.

@@ -2,13 +2,41 @@ package fileassigner
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
 )
+
+// A state is on disk before it is renamed, and its new name before the change is acknowledged.
+func TestAChangeSyncsTheStateAndThenTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	var synced []string
+	fsync = func(f *os.File) error {
+		_, err := os.Stat(filepath.Join(dir, newName))
+		synced = append(synced, fmt.Sprint(filepath.Base(f.Name()), " ", err == nil))
+		return f.Sync()
+	}
+	defer func() { fsync = (*os.File).Sync }()
+	s := LeaseStore(dir)
+	const create, change = ". false, state.json.new true, . false, lock false, ", "state.json.new true, . false"
+	for _, want := range []string{create + change, ". false, " + change} {
+		synced = nil
+		if ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{WorkerID: rand.Int64(), Version: 1}, time.Hour); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if got := strings.Join(synced, ", "); got != want {
+			t.Errorf("synced (beside a new state: true) %s, want %s", got, want)
+		}
+	}
+}
 
 // A superuser may open every folder, so the errors are given here.
 func TestAdviceFollowsTheError(t *testing.T) {

@@ -2,8 +2,10 @@ package fileassigner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -34,7 +36,7 @@ func (s leases) Status(ctx context.Context) (st assigner.Status, err error) {
 		if err != nil {
 			return err
 		}
-		st.Faults, err = disk.Faults(s.dir, "the folder")
+		st.Faults, err = s.faults()
 		return err
 	})
 	if err != nil {
@@ -42,6 +44,13 @@ func (s leases) Status(ctx context.Context) (st assigner.Status, err error) {
 	}
 	st.Now = time.Now()
 	return st, nil
+}
+
+// faults reports a folder that may forget writes, and a lock file that another folder has, too.
+func (s leases) faults() ([]string, error) {
+	faults, err := disk.Faults(s.dir, "the folder")
+	paths, errPaths := disk.PathFaults(filepath.Join(s.dir, lockName), "the file "+lockName)
+	return append(faults, paths...), errors.Join(err, errPaths)
 }
 
 func (s leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {

@@ -244,3 +244,18 @@ func TestFolderMustExist(t *testing.T) {
 		t.Error("a file was taken for a folder")
 	}
 }
+
+// Two folders with one lock file have one identity and two states.
+func TestLockFileWithASecondPathIsRefused(t *testing.T) {
+	dir, _ := heldFolder(t)
+	if err := os.Link(filepath.Join(dir, "lock"), filepath.Join(diskFolder(t), "lock")); err != nil {
+		t.Fatal(err)
+	}
+	_, errLease := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	_, errSegment := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}).Advance(t.Context(), "orders", 1)
+	for _, err := range []error{errLease, errSegment} {
+		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "the file lock has 2 hard links") {
+			t.Errorf("%v, want ErrStoreNotDurable that names the links", err)
+		}
+	}
+}

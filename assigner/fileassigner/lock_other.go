@@ -1,4 +1,4 @@
-//go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd || windows)
+//go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd)
 
 package fileassigner
 
@@ -12,7 +12,3 @@ import (
 func tryLock(*os.File) (bool, error) {
 	return false, fmt.Errorf("%w on %s: it has no lock that ends with its process", errors.ErrUnsupported, runtime.GOOS)
 }
-
-func unlock(*os.File) {}
-
-func (f *folder) syncNames() error { return f.dir.Sync() }

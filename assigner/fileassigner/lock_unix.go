@@ -22,9 +22,3 @@ func tryLock(f *os.File) (bool, error) {
 		return false, &fs.PathError{Op: "flock", Path: f.Name(), Err: err}
 	}
 }
-
-// unlock does nothing: the file is closed next.
-func unlock(*os.File) {}
-
-// syncNames makes a rename durable.
-func (f *folder) syncNames() error { return f.dir.Sync() }

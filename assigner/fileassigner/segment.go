@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/disk"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -48,7 +47,7 @@ func (c counters) Advance(ctx context.Context, name string, n int64) (r segment.
 		return r, c.errorf("%d IDs of counter %q, allowed: 1 or more", n, name)
 	}
 	err = c.locked(ctx, func(f *folder) error {
-		switch faults, err := disk.Faults(c.dir, "the folder"); {
+		switch faults, err := c.faults(); {
 		case err != nil:
 			return err
 		case len(faults) > 0 && !c.cfg.AllowUndurable:

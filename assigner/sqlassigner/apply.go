@@ -31,7 +31,11 @@ func Apply(ctx context.Context, db *sqlx.DB, cfg Config) error {
 				if s.exists(statement, found) {
 					continue
 				}
-				_, err := conn.ExecContext(ctx, s.tables.inSQL(statement))
+				name := s.tables.full
+				if s.dialect.schema != "" { // SQLite allows no schema after CREATE INDEX … ON
+					name = s.tables.quoted
+				}
+				_, err := conn.ExecContext(ctx, s.tables.replace(statement, name))
 				if err != nil && !s.hasIndex(ctx, conn, statement) {
 					return err
 				}

@@ -22,6 +22,11 @@ func unreachable() diagnosis {
 		advice: "check that the server runs and that the address is right"}
 }
 
+func noConnection() diagnosis {
+	return diagnosis{sentinel: ErrUnreachable, passes: true, advice: "the server has no connection left: raise its max_connections, " +
+		"or start fewer processes at once, with fewer connections each"}
+}
+
 func leftCluster() diagnosis {
 	return diagnosis{sentinel: ErrUnreachable, passes: true, elsewhere: true,
 		advice: "the node has left the majority of its cluster: use the address of another node, or wait"}
@@ -113,7 +118,9 @@ func diagnoseMySQLNumber(number uint16) diagnosis {
 			advice: "another session holds a lock, or a node of Galera has left the majority of its cluster"}
 	case 1290, 1792, 1836: // the server, the transaction, or the server while it is switched over, is read-only
 		return readOnly()
-	case 1040, 1053, 1927: // too many connections, shutting down, connection killed
+	case 1040, 1203: // too many connections, of the user
+		return noConnection()
+	case 1053, 1927: // shutting down, connection killed
 		return unreachable()
 	case 1047, 1180: // a node of Galera has left its cluster, before the statement or at its commit
 		return leftCluster()
@@ -163,7 +170,7 @@ func diagnoseSQLState(state string) diagnosis {
 	case "25006":
 		return readOnly()
 	case "53300": // too many connections
-		return unreachable()
+		return noConnection()
 	case "28000", "28P01", "42501": // user, password, table
 		return denied()
 	case "3D000":

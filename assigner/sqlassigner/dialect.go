@@ -28,11 +28,19 @@ type dialect struct {
 	// idle returns an error for a connection that is inside a transaction, or starts one with each
 	// statement.
 	idle func(ctx context.Context, conn *sqlx.Conn) error
-	// relations returns the tables with the given names and their twins, in any letter case.
+	// relations returns the tables with these names and their twins, in any letter case; nil: the
+	// database has no twins.
 	relations func(ctx context.Context, conn *sqlx.Conn, names []string) ([]relation, error)
+	// homes returns the schemas of the tables with these names, and of missing ones; nil: schema is
+	// the schema of all, if any.
+	homes  func(ctx context.Context, conn *sqlx.Conn, names []string) (found map[string]string, absent string, err error)
+	schema string
+	// permanent returns an error for a table that is temporary on this connection; nil: the schema
+	// in each statement rules that out.
+	permanent func(ctx context.Context, conn *sqlx.Conn, group []table) error
 	// status sets the identity of a server, and the settings and tables that let it forget commits.
 	// It returns errReadOnly when the server accepts no commits. file sets the identity of a file.
-	status func(ctx context.Context, conn *sqlx.Conn, names []string, status *assigner.Status) error
+	status func(ctx context.Context, conn *sqlx.Conn, group []table, status *assigner.Status) error
 	file   *sqliteFile // nil: the database is a server
 }
 
@@ -62,6 +70,7 @@ func mysqlDialect() dialect {
 		quote:     "`",
 		fold:      asItIs,
 		relations: mysqlRelations,
+		permanent: mysqlPermanent,
 		idle:      mysqlIdle,
 		status:    mysqlStatus,
 		// A timestamp column converts from the time zone of the session; a datetime column does
@@ -83,16 +92,16 @@ func sqliteDialect() dialect {
 		files:     schema.SQLite,
 		returning: true,
 		conflict:  true,
-		// A name that is put into quotes for another use is the same here.
-		given: append(givenNodes(), "SELECT COALESCE(MAX(seq), 0) AS ID FROM sqlite_sequence "+
-			`WHERE UPPER(name) = UPPER(TRIM('WORKER_NODE', '"'))`),
-		diagnose:  diagnoseSQLite,
-		quote:     `"`,
-		fold:      asItIs,
-		relations: sqliteRelations,
-		idle:      sqliteIdle,
-		status:    sqliteStatus,
-		file:      new(sqliteFile),
+		// The name is "main"."WORKER_NODE" here.
+		given: append(givenNodes(), "SELECT COALESCE(MAX(seq), 0) AS ID FROM main.sqlite_sequence "+
+			`WHERE UPPER(name) = UPPER(TRIM(SUBSTR('WORKER_NODE', 8), '"'))`),
+		diagnose: diagnoseSQLite,
+		quote:    `"`,
+		fold:     asItIs,
+		schema:   "main",
+		idle:     sqliteIdle,
+		status:   sqliteStatus,
+		file:     new(sqliteFile),
 		times: strings.NewReplacer("{key}", "", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP", "{today}", "date('now')",
 			"{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.
@@ -115,6 +124,7 @@ func postgresDialect() dialect {
 		quote:     `"`,
 		fold:      strings.ToLower,
 		relations: postgresRelations,
+		homes:     postgresHomes,
 		idle:      postgresIdle,
 		status:    postgresStatus,
 		times: strings.NewReplacer("{key}", "", "{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",

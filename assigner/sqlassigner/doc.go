@@ -25,7 +25,11 @@
 // # Databases
 //
 // The dialect follows from the driver name of the handle: mysql; sqlite or sqlite3; pgx or
-// postgres. [Wrap] takes a handle of database/sql with any other name. This package links
+// postgres. For PostgreSQL, with github.com/jackc/pgx/v5/stdlib or github.com/lib/pq imported:
+//
+//	db, err := sqlx.Open("pgx", "postgres://ids:secret@db:5432/ids") // with lib/pq: "postgres"
+//
+// [Wrap] takes a handle of database/sql with any other name. This package links
 // go-sql-driver/mysql only; the caller imports other drivers. The package neither closes the handle
 // nor changes its settings. Each call uses one connection until it returns.
 //
@@ -39,11 +43,18 @@
 // # Tables
 //
 // All processes must use the same tables. MySQL on Linux distinguishes worker_node from
-// WORKER_NODE; PostgreSQL distinguishes quoted from unquoted names, and tables of different schemas
-// in the search path. [Apply] and each start therefore look for tables whose names differ only in
-// letter case or schema, and return [ErrTableTwin] if they find one. Config.TableName renames the
-// tables. A TEMPORARY table that hides one of them is rejected, too, and so are tables of leases
-// without their primary key.
+// WORKER_NODE; PostgreSQL distinguishes quoted from unquoted names, and tables of different
+// schemas. [Apply] and each start therefore look for tables whose names differ only in letter case
+// or, within the search path, in schema, and return [ErrTableTwin] if they find one.
+// Config.TableName renames the tables.
+//
+// In PostgreSQL and SQLite each statement names the schema, so a TEMPORARY table is never used.
+// PostgreSQL has one store in each schema: a store uses the first schema of the search path in
+// which it found the table first, and logs a warning once when other schemas have such tables. In
+// MySQL and MariaDB a TEMPORARY table that hides a table is rejected right before each write.
+//
+// MySQL and MariaDB must have exactly the primary keys of package schema for leases and segments;
+// in the other databases the statements rely on the key themselves.
 //
 // # Durability
 //
@@ -52,17 +63,21 @@
 //
 //   - MySQL, MariaDB: innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 where log_bin is on
 //     (MariaDB's default is 0 even then); the tables' engine is InnoDB; read_only is off, and with
-//     it super_read_only; transactions are not read-only. With wsrep_on, the node belongs to a
-//     cluster of Galera, and wsrep_sync_wait of the session is 7 or 15.
-//   - PostgreSQL: synchronous_commit is not off; fsync is on; the tables are not UNLOGGED; the
-//     server is not in recovery and transactions are not read-only.
+//     it super_read_only; transactions are not read-only; no replication from another server is
+//     running, which MySQL shows only to users with SELECT on
+//     performance_schema.replication_applier_status; wsrep_on is off, since Galera may lose
+//     acknowledged writes.
+//   - PostgreSQL: synchronous_commit is not off; fsync is on; the tables are ordinary permanent
+//     tables, not views, partitioned, foreign or UNLOGGED tables; the server is not in recovery and
+//     transactions are not read-only.
 //   - SQLite: PRAGMA synchronous is EXTRA or, unless PRAGMA journal_mode is DELETE, FULL;
 //     journal_mode is neither MEMORY nor OFF, which excludes databases in memory; PRAGMA query_only
 //     is off. SQLite's defaults, DELETE and FULL, do not pass: a power cut may undo the last
 //     commit. Drivers accept settings in the file name, such as
-//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. For [LeaseStore] the file must
-//     also be on a local disk, not on a network file system or in memory (tmpfs); only Linux checks
-//     this.
+//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. The file must be on a local disk,
+//     not on a network file system or in memory (tmpfs), which only Linux checks. It must have one
+//     path: no second hard link and, on Linux, no mount of the file alone, since each path has a
+//     write-ahead log of its own. Mount the folder, not the file.
 //
 // A setting that does not pass is rejected with [assigner.ErrStoreNotDurable], or logged as a
 // warning with Config.AllowUndurable. The check cannot detect a disk that loses writes, a replica

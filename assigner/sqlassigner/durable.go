@@ -12,96 +12,47 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// checkDurable returns an error for a database that may forget commits to the tables with these
-// names, or logs a warning with AllowUndurable. things are the rows' contents, for the texts. The
-// package documentation lists the settings.
-func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn, names []string, things string) error {
-	var status assigner.Status
-	if err := s.dialect.status(ctx, conn, names, &status); err != nil {
+// checkDurable returns an error for a database that may forget commits to these tables, or logs a
+// warning with AllowUndurable. things are the rows' contents, for the texts. The package
+// documentation lists the settings.
+func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn, group []table, things string) error {
+	status, err := s.status(ctx, conn, group)
+	if err != nil {
 		return err
 	}
-	return s.judge(ctx, status.Faults, things)
-}
-
-// judge returns an error for faults, or logs a warning for each with AllowUndurable.
-func (s *store) judge(ctx context.Context, faults []string, things string) error {
-	if len(faults) > 0 && !s.cfg.AllowUndurable {
+	if faults := status.Faults; len(faults) > 0 && !s.cfg.AllowUndurable {
 		return final("%w: %s has %s: a crash may make it forget %s and hand them out again; "+
 			"correct that, or set Config.AllowUndurable", assigner.ErrStoreNotDurable, s.dialect.name,
 			strings.Join(faults, ", "), things)
 	}
-	for _, fault := range faults {
+	for _, fault := range status.Faults {
 		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out "+things+" twice",
 			slog.String("database", s.dialect.name), slog.String("fault", fault))
 	}
 	return nil
 }
 
-func mysqlStatus(ctx context.Context, conn *sqlx.Conn, names []string, status *assigner.Status) (err error) {
-	if status.Faults, err = mysqlFaults(ctx, conn, names); err != nil {
-		return err
-	}
-	return mysqlIdentity(ctx, conn, status)
-}
-
-func mysqlFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults []string, err error) {
-	var flush, binlog, sync, readOnly string
-	columns := []string{"@@global.innodb_flush_log_at_trx_commit", "@@global.log_bin", "@@global.sync_binlog", "@@global.read_only"}
-	fields := []any{&flush, &binlog, &sync, &readOnly}
-	engines := make([]sql.NullString, len(names))
-	for i, name := range names { // one by one: the server looks up a name, and reads its folder for a list
-		columns = append(columns, "(SELECT MAX(COALESCE(ENGINE, TABLE_TYPE)) FROM information_schema.TABLES "+
-			"WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '"+name+"')")
-		fields = append(fields, &engines[i])
-	}
-	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
-	if unknownVariable(err) {
-		return []string{"settings that are unknown (" + err.Error() + "; allowed: a server with InnoDB, binary log and read_only, such " +
-			"as MySQL and MariaDB): accept the risk only if acknowledged commits survive a crash, and only one server takes writes"}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if isOn(readOnly) {
-		return nil, fmt.Errorf("%w (read_only is on)", errReadOnly)
-	}
-	if flush != "1" {
-		faults = append(faults, "innodb_flush_log_at_trx_commit="+flush+" (allowed: 1)")
-	}
-	if isOn(binlog) && sync != "1" {
-		faults = append(faults, "sync_binlog="+sync+" with log_bin on (allowed: 1)")
-	}
-	for i, engine := range engines {
-		if engine.Valid && !strings.EqualFold(engine.String, "InnoDB") {
-			faults = append(faults, fmt.Sprintf("table %s with ENGINE=%s (allowed: InnoDB)", names[i], engine.String))
-		}
-	}
-	return faults, nil
-}
-
-// isOn parses a boolean variable of MySQL, which is a number or a word, depending on the version.
-func isOn(value string) bool { return value != "0" && !strings.EqualFold(value, "OFF") }
-
-func postgresStatus(ctx context.Context, conn *sqlx.Conn, names []string, status *assigner.Status) (err error) {
-	if status.Faults, err = postgresFaults(ctx, conn, names); err != nil {
+func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *assigner.Status) (err error) {
+	if status.Faults, err = postgresFaults(ctx, conn, group); err != nil {
 		return err
 	}
 	status.Identity, err = postgresIdentity(ctx, conn)
 	return err
 }
 
-func postgresFaults(ctx context.Context, conn *sqlx.Conn, names []string) (faults []string, err error) {
+func postgresFaults(ctx context.Context, conn *sqlx.Conn, group []table) (faults []string, err error) {
 	var commit, fsync, readOnly string
 	var recovery bool
 	columns := []string{"current_setting('synchronous_commit')", "current_setting('fsync')",
 		"current_setting('transaction_read_only')", "pg_is_in_recovery()"}
 	fields := []any{&commit, &fsync, &readOnly, &recovery}
-	unlogged := make([]sql.NullBool, len(names))
-	for i, name := range names {
-		columns = append(columns, `(SELECT relpersistence = 'u' FROM pg_class WHERE oid = to_regclass('"`+name+`"'))`)
-		fields = append(fields, &unlogged[i])
+	var values []any
+	kinds := make([]sql.NullString, len(group))
+	for i, t := range group {
+		columns = append(columns, `(SELECT CAST(relkind AS text) || CAST(relpersistence AS text) FROM pg_class WHERE oid = to_regclass(?))`)
+		fields, values = append(fields, &kinds[i]), append(values, t.full)
 	}
-	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
+	err = conn.QueryRowxContext(ctx, sqlx.Rebind(sqlx.DOLLAR, "SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
 	switch {
 	case err != nil:
 		return nil, err
@@ -116,15 +67,31 @@ func postgresFaults(ctx context.Context, conn *sqlx.Conn, names []string) (fault
 	if fsync != "on" {
 		faults = append(faults, "fsync="+fsync+" (allowed: on)")
 	}
-	for i, name := range names {
-		if unlogged[i].Bool {
-			faults = append(faults, "table "+name+" UNLOGGED (allowed: LOGGED)")
+	for i, t := range group {
+		if kinds[i].Valid && kinds[i].String != ordinary {
+			faults = append(faults, fmt.Sprintf("table %s, which is %s (allowed: an ordinary permanent table)", t.name, postgresKind(kinds[i].String)))
 		}
 	}
 	return faults, nil
 }
 
-func sqliteStatus(ctx context.Context, conn *sqlx.Conn, _ []string, status *assigner.Status) error {
+// ordinary is the relkind and the relpersistence of a permanent table.
+const ordinary = "rp"
+
+// postgresKind describes the kind of a relation. A view and a partitioned table have the
+// persistence of other tables.
+func postgresKind(kind string) string {
+	if kind == "ru" {
+		return "UNLOGGED"
+	}
+	name, ok := map[byte]string{'v': "a view", 'm': "a materialized view", 'p': "partitioned", 'f': "a foreign table"}[kind[0]]
+	if !ok {
+		return "of the kind " + kind
+	}
+	return name
+}
+
+func sqliteStatus(ctx context.Context, conn *sqlx.Conn, _ []table, status *assigner.Status) error {
 	var synchronous, queryOnly int
 	var journal string
 	for _, pragma := range [...]struct {

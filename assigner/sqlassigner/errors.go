@@ -15,8 +15,9 @@ var (
 	ErrAccessDenied = errors.New("sqlassigner: access denied")
 	// ErrTableMissing: a table of package schema, or its database, does not exist.
 	ErrTableMissing = errors.New("sqlassigner: table missing")
-	// ErrTableTwin: two tables of the database differ only in letter case or, in PostgreSQL, in
-	// schema from one name of package schema; or the only such table has another letter case.
+	// ErrTableTwin: two tables of the database differ only in letter case or, within PostgreSQL's
+	// search path, in schema from one name of package schema; or the only such table has another
+	// letter case.
 	ErrTableTwin = errors.New("sqlassigner: table in two places")
 	// ErrKeyNotReturned: the database stored a row of WORKER_NODE but did not return a positive key
 	// for it.

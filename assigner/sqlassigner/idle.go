@@ -16,10 +16,13 @@ import (
 // transaction open, since it belongs to the caller.
 //
 // No other goroutine uses the connection between the check and f, so one check is enough for all
-// statements of f.
+// statements of f. It also finds the schemas of the tables for f.
 func (s *store) idle(f func(context.Context, *sqlx.Conn) error) func(context.Context, *sqlx.Conn) error {
 	return func(ctx context.Context, conn *sqlx.Conn) error {
 		if err := s.dialect.idle(ctx, conn); err != nil {
+			return err
+		}
+		if err := s.locate(ctx, conn); err != nil {
 			return err
 		}
 		return f(ctx, conn)

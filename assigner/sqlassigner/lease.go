@@ -52,7 +52,6 @@ type leases struct {
 }
 
 const (
-	rowKey    = "NAMESPACE, WORKER_ID"
 	selectRow = "SELECT " + rowColumns + " FROM WORKER_LEASE WHERE NAMESPACE = ?"
 	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
 		"VALUES " + rowValues
@@ -162,7 +161,7 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 	}
 	if old.Version == 0 && old.Fence == 0 && old.Token == "" {
 		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE {key} WHERE NAMESPACE = ? AND WORKER_ID = ?", []any{l.namespace, next.WorkerID}}
-		return l.store.create(ctx, "create "+l.row(next.WorkerID), absent, rowKey, createRow, l.namespace, next.WorkerID,
+		return l.store.create(ctx, "create "+l.row(next.WorkerID), rowTable, absent, createRow, l.namespace, next.WorkerID,
 			next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds())
 	}
 	if checkToken("Token", old.Token) != nil {
@@ -173,7 +172,7 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 		same = &query{1, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?",
 			[]any{l.namespace, next.WorkerID, old.Version, old.Fence, old.Token}}
 	}
-	return l.store.swap(ctx, "change "+l.row(next.WorkerID), same, updateRow,
+	return l.store.swap(ctx, "change "+l.row(next.WorkerID), rowTable, same, updateRow,
 		next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds(),
 		l.namespace, next.WorkerID, old.Version, old.Fence, old.Token)
 }

@@ -27,6 +27,6 @@ func (l *leases) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.D
 		statement += " ON DUPLICATE KEY UPDATE VERSION = VERSION"
 	}
 	what := fmt.Sprintf("create %d rows of namespace %q in WORKER_LEASE", len(rows), l.namespace)
-	_, err := l.store.create(ctx, what, nil, rowKey, statement, args...)
+	_, err := l.store.create(ctx, what, rowTable, nil, statement, args...)
 	return err
 }

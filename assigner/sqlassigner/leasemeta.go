@@ -150,12 +150,12 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 			return false, err
 		}
 		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE_META {key} WHERE NAMESPACE = ?", []any{l.namespace}}
-		return l.store.create(ctx, "create "+l.meta(), absent, "NAMESPACE", "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
+		return l.store.create(ctx, "create "+l.meta(), metaTable, absent, "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
 			", NAMESPACE, SWAPS) VALUES ("+strings.Repeat("?, ", len(values))+"1)", values...)
 	}
 	same := &query{1, "SELECT COUNT(*) FROM WORKER_LEASE_META WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?",
 		[]any{l.namespace, old.Version, old.Token}}
-	return l.store.swap(ctx, "change "+l.meta(), same, "UPDATE WORKER_LEASE_META SET "+strings.Join(metaColumns(), " = ?, ")+
+	return l.store.swap(ctx, "change "+l.meta(), metaTable, same, "UPDATE WORKER_LEASE_META SET "+strings.Join(metaColumns(), " = ?, ")+
 		" = ?, SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?", append(values, old.Version, old.Token)...)
 }
 

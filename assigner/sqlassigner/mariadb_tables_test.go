@@ -2,6 +2,7 @@ package sqlassigner_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,35 @@ func TestEngineOfMariaDBWithoutDurableCommitsIsRefused(t *testing.T) {
 			storetest.Unsafe(t, b, func(t *testing.T, db *sqlx.DB, table string) {
 				storetest.Exec(t, db, "ALTER TABLE "+table+" ENGINE = "+engine)
 			}, func(table string) string { return "table " + table + " with ENGINE=" + engine + " (allowed: InnoDB)" })
+		})
+	}
+}
+
+// With a key of fewer columns, or of others, two processes could create one row twice.
+func TestPrimaryKeyOfOtherColumnsOnMariaDBIsRefused(t *testing.T) {
+	b := mariaDB(testserver.MariaDB(t))
+	for _, tt := range []struct{ table, key, want string }{
+		{"WORKER_LEASE", "NAMESPACE, WORKER_ID, VERSION", "NAMESPACE, WORKER_ID"},
+		{"WORKER_LEASE", "NAMESPACE(3), WORKER_ID", "NAMESPACE, WORKER_ID"},
+		{"WORKER_LEASE", "TOKEN", "NAMESPACE, WORKER_ID"},
+		{"WORKER_LEASE_META", "NAMESPACE_UUID", "NAMESPACE"},
+		{"ID_SEGMENT", "NAME, DELTA", "NAME"},
+		{"ID_SEGMENT", "", "NAME"},
+	} {
+		t.Run(tt.table+" "+tt.key, func(t *testing.T) {
+			db, _ := b.Applied(t)
+			storetest.Exec(t, db, "ALTER TABLE "+tt.table+" DROP PRIMARY KEY")
+			if tt.key != "" {
+				storetest.Exec(t, db, "ALTER TABLE "+tt.table+" ADD PRIMARY KEY ("+tt.key+")")
+			}
+			_, err := sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: true}).Advance(t.Context(), "orders", 1)
+			if tt.table != "ID_SEGMENT" {
+				_, err = storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{AllowUndurable: true}), time.Minute)
+			}
+			want := fmt.Sprintf("table %s lacks its primary key (%s), and has (%s)", tt.table, tt.want, tt.key)
+			if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want ErrStoreNotDurable with %q", err, want)
+			}
 		})
 	}
 }

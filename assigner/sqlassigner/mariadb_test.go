@@ -53,6 +53,7 @@ func mariaDB(s *testserver.Server) storetest.Database {
 			return openMariaDB(t, dsn), dsn
 		},
 		NodeFile: "worker_node.sql",
+		Hides:    true,
 		Open:     openMariaDB,
 		Down: func(*testing.T, string) (up func()) {
 			s.Kill9()
@@ -125,6 +126,21 @@ func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
 			storetest.CheckUndurable(t, db, tt.want...)
 		})
 	}
+}
+
+// The nodes of a cluster have different values of server_id, so there is no identity.
+func TestGaleraIsRefusedOrWarnedAbout(t *testing.T) {
+	db, _ := mariaDB(testserver.MariaDB(t, "--wsrep-on=ON")).Applied(t)
+	storetest.CheckUndurable(t, db, "wsrep_on=ON (allowed: OFF; Galera has lost acknowledged writes in tests: accept the risk only "+
+		"if that may repeat IDs)")
+	if id := storetest.Identity(t, db); id != "" {
+		t.Errorf("identity %q, want none", id)
+	}
+}
+
+func TestMariaDBWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
+	s := testserver.MariaDB(t, "--max-connections=10")
+	storetest.NoConnectionLeft(t, mariaDB(s))
 }
 
 // With a setting that the check refuses, a crash makes the server hand out a number twice: the

@@ -60,9 +60,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	// A server that is promoted again may lack commits of its successor.
 	primary.Restart()
 	changeMaster(t, old, replica)
-	if id := storetest.Identity(t, old); id != "server_id 11" {
-		t.Errorf("identity %q of a replica, whose position moves; want its server_id alone", id)
-	}
+	writableReplicaIsRefused(t, old)
 	catchUp(t, old, standby)
 	held, ok = errors.AsType[*assigner.QuarantineError](func() error {
 		_, err := assigner.Leased(storetest.LeaseStore(old), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
@@ -74,6 +72,24 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	storetest.Exec(t, old, "SET GLOBAL gtid_slave_pos = '"+strings.Join(domains(50), ",")+"'")
 	if id := storetest.Identity(t, old); !regexp.MustCompile("^server_id 11 after [0-9a-f]{64}$").MatchString(id) {
 		t.Errorf("identity %q with a long position, want a text that fits the column", id)
+	}
+}
+
+// A server was promoted while it replicates, or belongs to a ring of primaries: the other server
+// may overwrite its changes.
+func writableReplicaIsRefused(t *testing.T, db *sqlx.DB) {
+	t.Helper()
+	const want = "running replication threads (Slaves_running=1; allowed: 0"
+	_, errLease := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}), time.Minute)
+	_, errNode := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), time.Minute)
+	for _, err := range []error{errLease, errNode} {
+		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "STOP SLAVE") {
+			t.Errorf("Assign from a writable server that replicates: %v, want ErrStoreNotDurable with %q and STOP SLAVE", err, want)
+		}
+	}
+	// AllowUndurable accepts a ring. The position moves, and is no part of the identity.
+	if id := storetest.Identity(t, db); id != "server_id 11" {
+		t.Errorf("identity %q of a server that replicates, want its server_id alone", id)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/jmoiron/sqlx"
 
@@ -48,8 +47,8 @@ func SegmentPart(db *sqlx.DB, part, parts int, cfg Config) segment.Source {
 // counters is a source whose counters are the rows of a table.
 type counters struct {
 	store   *store
-	err     error // of the arguments
-	table   string
+	err     error  // of the arguments
+	table   string // in package schema, or of a Java deployment
 	check   func(name string) error
 	advance func(ctx context.Context, c *counters, conn *sqlx.Conn, name string, n int64) (segment.Range, error)
 }
@@ -57,11 +56,7 @@ type counters struct {
 func newCounters(db *sqlx.DB, cfg Config, table string, wrong error, check func(string) error,
 	advance func(context.Context, *counters, *sqlx.Conn, string, int64) (segment.Range, error)) *counters {
 	s, err := newStore(db, cfg)
-	c := &counters{store: s, err: errors.Join(err, wrong), table: table, check: check, advance: advance}
-	if err == nil && s.tables.stored[table] != "" {
-		c.table = s.tables.stored[table]
-	}
-	return c
+	return &counters{store: s, err: errors.Join(err, wrong), table: table, check: check, advance: advance}
 }
 
 // Advance implements segment.Source. Repeating a call that may have taken effect wastes a range,
@@ -91,17 +86,17 @@ func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment
 
 // checkStore checks that the database keeps commits and has one table of the name.
 func (c *counters) checkStore(ctx context.Context, conn *sqlx.Conn) error {
-	status, err := c.store.status(ctx, conn, []string{c.table})
-	if err != nil {
+	group := []table{{name: c.table}}
+	if c.table == segmentTable.name {
+		group = segmentTables()
+	}
+	if err := c.store.checkDurable(ctx, conn, group, "ranges"); err != nil {
 		return err
 	}
-	if err := c.store.judge(ctx, status.Faults, "ranges"); err != nil {
-		return err
+	if err := c.store.permanent(ctx, conn, group); err != nil || c.table != segmentTable.name {
+		return err // the names of Leaf and TinyId are theirs
 	}
-	if !slices.Contains(c.store.tables.names(segmentTables()), c.table) {
-		return nil // the names of Leaf and TinyId are theirs
-	}
-	_, err = c.store.checkTables(ctx, conn, segmentTables())
+	_, err := c.store.checkTables(ctx, conn, group)
 	return err
 }
 
@@ -143,7 +138,7 @@ func (t idSegment) advance(ctx context.Context, c *counters, conn *sqlx.Conn, na
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			_, err := conn.ExecContext(ctx, c.store.sql("INSERT INTO ID_SEGMENT (NAME, NEXT_ID, DELTA, REMAINDER) VALUES (?, 1, ?, ?)"+
-				c.store.unlessKept("NAME")), name, t.delta, t.remainder)
+				c.store.unlessKept(segmentTable.key)), name, t.delta, t.remainder)
 			if err != nil && !c.store.dialect.diagnose(err).exists {
 				return segment.Range{}, err
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +29,8 @@ type sqliteFile struct{ first atomic.Pointer[sqlitePlace] }
 // A sqlitePlace is a path and the identity of the file there.
 type sqlitePlace struct{ path, identity string }
 
-// look sets the identity of a database, and adds the faults of its file system. A database in
-// memory has no identity; its journal is a fault already.
+// look sets the identity of a database, and adds the faults of its file. A database in memory has
+// no identity; its journal is a fault already.
 func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) error {
 	path, err := sqlitePath(ctx, conn)
 	if err != nil {
@@ -50,8 +51,9 @@ func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *assigner
 		return err
 	}
 	faults, err := disk.Faults(path, "the file "+path)
-	status.Identity, status.Faults = now.identity, append(status.Faults, faults...)
-	return err
+	paths, errPaths := disk.PathFaults(path, "the file "+path)
+	status.Identity, status.Faults = now.identity, slices.Concat(status.Faults, faults, paths)
+	return errors.Join(err, errPaths)
 }
 
 // check returns an error for a file other than the first one.

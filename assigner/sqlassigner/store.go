@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -19,12 +20,13 @@ import (
 const callTimeout = 10 * time.Second
 
 // A store is a database handle with its dialect and configuration. All assigners of this package
-// use one. It is immutable; any number of goroutines may use it at once.
+// use one. Any number of goroutines may use it at once.
 type store struct {
 	db      *sqlx.DB
 	dialect dialect
 	tables  tables
 	cfg     Config
+	afar    sync.Once // a warning of tables in other schemas
 }
 
 func newStore(db *sqlx.DB, cfg Config) (*store, error) {
@@ -100,7 +102,7 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 //
 // ready, unless nil, reads whether the statement could change a row now. Processes that compete for
 // a row then notice a change without waiting for the lock on the row.
-func (s *store) swap(ctx context.Context, what string, ready *query, statement string, args ...any) (bool, error) {
+func (s *store) swap(ctx context.Context, what string, t table, ready *query, statement string, args ...any) (bool, error) {
 	var sent bool
 	var changed int64
 	err := s.repeat(ctx, what, s.idle(func(ctx context.Context, conn *sqlx.Conn) error {
@@ -109,6 +111,9 @@ func (s *store) swap(ctx context.Context, what string, ready *query, statement s
 			if err := conn.QueryRowxContext(ctx, s.sql(ready.text), ready.args...).Scan(&rows); err != nil || rows != ready.rows {
 				return err
 			}
+		}
+		if err := s.permanent(ctx, conn, []table{t}); err != nil {
+			return err
 		}
 		sent = true
 		result, err := conn.ExecContext(ctx, s.sql(statement), args...)
@@ -131,8 +136,17 @@ func (s *store) swap(ctx context.Context, what string, ready *query, statement s
 // create is swap for a statement that inserts a row with a primary key. It reports false when the
 // row exists. It returns an error for a table without the key, where several processes would
 // succeed: absent names the index of the key, and so does unlessKept.
-func (s *store) create(ctx context.Context, what string, absent *query, key, statement string, args ...any) (bool, error) {
-	return s.swap(ctx, what, absent, statement+s.unlessKept(key), args...)
+func (s *store) create(ctx context.Context, what string, t table, absent *query, statement string, args ...any) (bool, error) {
+	return s.swap(ctx, what, t, absent, statement+s.unlessKept(t.key), args...)
+}
+
+// permanent returns an error if a temporary table hides a table of a group on this connection. The
+// check holds until the connection is given back.
+func (s *store) permanent(ctx context.Context, conn *sqlx.Conn, group []table) error {
+	if s.dialect.permanent == nil {
+		return nil
+	}
+	return s.dialect.permanent(ctx, conn, s.tables.of(group))
 }
 
 // unlessKept makes an INSERT skip a row whose key exists, in the databases that can.
@@ -158,11 +172,15 @@ func (s *store) assign(ctx context.Context, d assigner.Domain, f func(context.Co
 		return fmt.Errorf("sqlassigner: cannot take a worker ID: %w", err)
 	}
 	return s.do(ctx, "take a worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
-		if err := s.checkDurable(ctx, conn, s.tables.names(nodeTables()), "worker IDs"); err != nil {
+		if err := s.checkDurable(ctx, conn, nodeTables(), "worker IDs"); err != nil {
 			return err
 		}
 		// A namespace in a twin of WORKER_LEASE_META could have the same worker IDs unseen.
-		if _, err := s.checkTables(ctx, conn, append(nodeTables(), "WORKER_LEASE_META")); err != nil {
+		used := append(nodeTables(), table{name: "WORKER_LEASE_META"})
+		if _, err := s.checkTables(ctx, conn, used); err != nil {
+			return err
+		}
+		if err := s.permanent(ctx, conn, used); err != nil {
 			return err
 		}
 		if err := s.checkPin(ctx, conn, a); err != nil {

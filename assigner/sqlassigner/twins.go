@@ -1,8 +1,10 @@
 package sqlassigner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -12,22 +14,38 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// nodeTables returns the tables of Disposable and Sticky, leaseTables the tables of LeaseStore,
-// segmentTables the table of SegmentSource.
-func nodeTables() []string {
-	return []string{"WORKER_NODE", "WORKER_NODE_TOKEN", "WORKER_NODE_PIN", "WORKER_STICKY"}
+// A table is a table of package schema, or of a Java deployment.
+type table struct {
+	name string // in package schema; in a result of tables.of, in the database
+	key  string // the columns of its primary key where an INSERT relies on it
+	full string // of tables.of: the quoted name with the schema
 }
 
-func leaseTables() []string { return []string{"WORKER_LEASE", "WORKER_LEASE_META"} }
+// The tables whose primary key keeps two processes apart.
+var (
+	rowTable     = table{name: "WORKER_LEASE", key: "NAMESPACE, WORKER_ID"}
+	metaTable    = table{name: "WORKER_LEASE_META", key: "NAMESPACE"}
+	segmentTable = table{name: "ID_SEGMENT", key: "NAME"}
+)
 
-func segmentTables() []string { return []string{"ID_SEGMENT"} }
+// nodeTables returns the tables of Disposable and Sticky, leaseTables the tables of LeaseStore,
+// segmentTables the table of SegmentSource.
+func nodeTables() []table {
+	return []table{{name: "WORKER_NODE"}, {name: "WORKER_NODE_TOKEN"}, {name: "WORKER_NODE_PIN"}, {name: "WORKER_STICKY"}}
+}
+
+func leaseTables() []table {
+	return []table{rowTable, metaTable}
+}
+
+func segmentTables() []table { return []table{segmentTable} }
 
 // A relation is a table in the database whose name equals a name of ours, apart from letter case.
 type relation struct {
-	name      string // as the database has it
-	schema    string // in PostgreSQL
-	used      bool   // statements with our name use it
-	temporary bool   // no other connection sees it
+	name   string // as the database has it
+	schema string // in PostgreSQL
+	used   bool   // statements with our name use it
+	afar   bool   // no session with this search_path finds it
 }
 
 // full returns the name for error texts.
@@ -39,29 +57,37 @@ func (r relation) full() string {
 }
 
 // checkTables returns an error if two processes might use different tables for one name. Otherwise
-// it returns the tables that statements use.
-func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []string) ([]relation, error) {
+// it returns the tables that it has found. It logs a warning once for tables in other schemas.
+func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table) ([]relation, error) {
+	if s.dialect.relations == nil {
+		return nil, nil
+	}
 	ours := s.tables.names(group)
 	found, err := s.dialect.relations(ctx, conn, ours)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range found {
-		if r.used && r.temporary {
-			return nil, final("%w: table %s is TEMPORARY here, so that no other connection sees its rows: drop it",
-				assigner.ErrStoreNotDurable, r.name)
-		}
-	}
-	var twins []string
-	for _, r := range found {
-		if !r.used {
-			twins = append(twins, r.full()+" beside "+meant(r, ours, found))
+	var twins, afar []string
+	for i, r := range found {
+		found[i].used = slices.Contains(ours, r.name) && r.schema == s.tables.homes.of(r.name)
+		switch {
+		case found[i].used:
+		case r.afar:
+			afar = append(afar, r.full())
+		default:
+			twins = append(twins, r.full()+" beside "+s.meant(r, ours))
 		}
 	}
 	if len(twins) > 0 {
 		return nil, final("%w: the database has %s: two processes could count from two tables and give out each number twice; "+
 			"name the one to use with Config.TableName, such as strings.ToLower, and drop the other, rename it, or take its schema "+
 			"out of search_path", ErrTableTwin, strings.Join(twins, ", "))
+	}
+	if len(afar) > 0 {
+		s.afar.Do(func() {
+			s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: other schemas have tables of these names",
+				slog.Any("others", afar))
+		})
 	}
 	return found, nil
 }
@@ -74,7 +100,7 @@ func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
 	if age := now - l.checked.Load(); age >= 0 && age < int64(once) { // the clock may have been set back
 		return nil
 	}
-	if _, err := l.store.checkTables(ctx, conn, append(leaseTables(), "WORKER_NODE")); err != nil {
+	if _, err := l.store.checkTables(ctx, conn, append(leaseTables(), table{name: "WORKER_NODE"})); err != nil {
 		return err
 	}
 	l.checked.Store(now)
@@ -82,76 +108,98 @@ func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
 }
 
 // meant returns the table of ours that a twin could be confused with.
-func meant(twin relation, ours []string, found []relation) string {
+func (s *store) meant(twin relation, ours []string) string {
 	name := ours[slices.IndexFunc(ours, func(name string) bool { return strings.EqualFold(name, twin.name) })]
-	if i := slices.IndexFunc(found, func(r relation) bool { return r.used && r.name == name }); i >= 0 {
-		return found[i].full()
-	}
-	return name
+	return relation{name: name, schema: s.tables.homes.of(name)}.full()
 }
 
-// mysqlRelations looks for names in other letter case if the server distinguishes them. MySQL does
-// not list temporary tables, so mysqlRelations reads the definition of each table. It skips tables
-// that the user may not see; statements that use them fail later.
+// mysqlRelations looks for names in other letter case if the server distinguishes them. It skips
+// tables that the user may not see; statements that use them fail later.
 func mysqlRelations(ctx context.Context, conn *sqlx.Conn, names []string) (found []relation, err error) {
 	list, values := marks(names)
-	var stored []string
-	err = conn.SelectContext(ctx, &stored, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() "+
-		"AND @@lower_case_table_names = 0 AND LOWER(TABLE_NAME) IN ("+list+")", values...)
-	if err != nil {
-		return nil, err
+	var stored []struct {
+		Name  string
+		Exact bool
 	}
-	for _, name := range stored {
-		if !slices.Contains(names, name) {
-			found = append(found, relation{name: name})
+	err = conn.SelectContext(ctx, &stored, "SELECT TABLE_NAME AS name, @@lower_case_table_names = 0 AS exact FROM information_schema.TABLES "+
+		"WHERE TABLE_SCHEMA = DATABASE() AND LOWER(TABLE_NAME) IN ("+list+")", values...)
+	for _, r := range stored {
+		if !r.Exact {
+			r.Name = names[slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, r.Name) })]
 		}
+		found = append(found, relation{name: r.Name})
 	}
-	for _, name := range names {
-		row, err := conn.QueryRowxContext(ctx, "SHOW CREATE TABLE `"+name+"`").SliceScan()
-		if sentinel := diagnoseMySQL(err).sentinel; sentinel == ErrTableMissing || sentinel == ErrAccessDenied {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		temporary := strings.HasPrefix(fmt.Sprintf("%s", row[1]), "CREATE TEMPORARY")
-		found = append(found, relation{name: name, used: true, temporary: temporary})
-	}
-	return found, nil
+	return found, err
 }
 
-// postgresRelations looks at all schemas of the search path, since a process with another path or
-// user may find the table in another schema first.
+// mysqlPermanent returns an error for a table that is temporary on this connection. The server does
+// not list such tables, and a qualified name does not help. No statement may come between this
+// check and the write.
+func mysqlPermanent(ctx context.Context, conn *sqlx.Conn, group []table) error {
+	for _, t := range group {
+		row, err := conn.QueryRowxContext(ctx, "SHOW CREATE TABLE "+t.full).SliceScan()
+		if sentinel := diagnoseMySQL(err).sentinel; sentinel == ErrTableMissing || sentinel == ErrAccessDenied {
+			continue // statements that use it fail later
+		}
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(fmt.Sprintf("%s", row[1]), "CREATE TEMPORARY") {
+			return final("%w: table %s is TEMPORARY here, so that no other connection sees its rows: drop it",
+				assigner.ErrStoreNotDurable, t.name)
+		}
+	}
+	return nil
+}
+
+// postgresRelations looks at all schemas, since a process with another search_path or user may find
+// the table in another one.
 func postgresRelations(ctx context.Context, conn *sqlx.Conn, names []string) (found []relation, err error) {
 	list, values := marks(names)
-	rows, err := conn.QueryxContext(ctx, sqlx.Rebind(sqlx.DOLLAR, "SELECT n.nspname, c.relname, c.relpersistence = 't', pg_table_is_visible(c.oid) "+
+	rows, err := conn.QueryxContext(ctx, sqlx.Rebind(sqlx.DOLLAR, "SELECT n.nspname, c.relname, n.nspname <> ALL (current_schemas(false)) "+
 		"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') "+
-		"AND (n.nspname = ANY (current_schemas(false)) OR n.oid = pg_my_temp_schema()) AND lower(c.relname) IN ("+list+")"), values...)
+		"AND c.relpersistence <> 't' AND lower(c.relname) IN ("+list+") ORDER BY 1, 2"), values...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r relation
-		if err := rows.Scan(&r.schema, &r.name, &r.temporary, &r.used); err != nil {
+		if err := rows.Scan(&r.schema, &r.name, &r.afar); err != nil {
 			return nil, err
 		}
-		r.used = r.used && slices.Contains(names, r.name)
 		found = append(found, r)
 	}
 	return found, rows.Err()
 }
 
-// sqliteRelations looks for temporary tables, which hide tables of the file. SQLite ignores letter
-// case.
-func sqliteRelations(ctx context.Context, conn *sqlx.Conn, names []string) (found []relation, err error) {
+// postgresHomes returns the schema of the search path in which each table is found, and the schema
+// in which a missing table would be created. Schemas of temporary tables do not count.
+func postgresHomes(ctx context.Context, conn *sqlx.Conn, names []string) (found map[string]string, absent string, err error) {
 	list, values := marks(names)
-	var stored []string
-	err = conn.SelectContext(ctx, &stored, "SELECT name FROM sqlite_temp_master WHERE lower(name) IN ("+list+")", values...)
-	for _, name := range stored {
-		found = append(found, relation{name: name, used: true, temporary: true})
+	for i, name := range names {
+		values[i] = name
 	}
-	return found, err
+	rows, err := conn.QueryxContext(ctx, sqlx.Rebind(sqlx.DOLLAR, "SELECT path.name, COALESCE(t.relname, '') "+
+		"FROM unnest(current_schemas(false)) WITH ORDINALITY AS path(name, rank) LEFT JOIN "+
+		"(SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') "+
+		"AND c.relname IN ("+list+")) AS t ON t.nspname = path.name WHERE left(path.name, 8) <> 'pg_temp_' ORDER BY path.rank"), values...)
+	if err != nil {
+		return nil, "", err
+	}
+	defer rows.Close()
+	found = make(map[string]string)
+	for rows.Next() {
+		var schema, name string
+		if err := rows.Scan(&schema, &name); err != nil {
+			return nil, "", err
+		}
+		absent = cmp.Or(absent, schema)
+		if _, ok := found[name]; !ok && name != "" {
+			found[name] = schema
+		}
+	}
+	return found, absent, rows.Err()
 }
 
 // marks returns n placeholders, and the lower-case names as their values.

@@ -9,9 +9,10 @@ import (
 )
 
 // place returns device and inode.
-func place(_ string, info fs.FileInfo) (string, error) {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return fmt.Sprintf("%x:%x", st.Dev, st.Ino), nil
-	}
-	return "", nil
+func place(info fs.FileInfo) string {
+	st := info.Sys().(*syscall.Stat_t)
+	return fmt.Sprintf("%x:%x", st.Dev, st.Ino)
 }
+
+// links returns the number of hard links.
+func links(info fs.FileInfo) uint64 { return uint64(info.Sys().(*syscall.Stat_t).Nlink) }

@@ -17,7 +17,7 @@ import (
 
 // A database file is enough to give each start of a process on one host a worker ID of its own.
 func Example() {
-	dir, err := os.MkdirTemp("", "worker")
+	dir, err := os.MkdirTemp(".", "worker") // a temporary folder may be in memory
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -2,13 +2,17 @@ package sql_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/recorder"
 	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
@@ -58,8 +62,64 @@ func TestPostgreSQLGoesOnWithATableThatHasCapitals(t *testing.T) {
 	}
 }
 
-func TestUnloggedTableOfPostgreSQLIsRefused(t *testing.T) {
-	storetest.Unsafe(t, postgres(testserver.PostgreSQL(t)), func(t *testing.T, db *sqlx.DB, table string) {
-		storetest.Exec(t, db, "ALTER TABLE "+table+" SET UNLOGGED")
-	}, func(table string) string { return "table " + table + " UNLOGGED (allowed: LOGGED)" })
+// Such tables may lie in an unlogged table, in another database or in memory.
+func TestTableOfPostgreSQLThatIsNotOrdinaryIsRefused(t *testing.T) {
+	b := postgres(testserver.PostgreSQL(t))
+	for kind, statements := range map[string][]string{
+		"UNLOGGED": {"ALTER TABLE %s SET UNLOGGED"},
+		"a view":   {"ALTER TABLE %s RENAME TO COPIED", "CREATE VIEW %s AS SELECT * FROM COPIED"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			storetest.Unsafe(t, b, func(t *testing.T, db *sqlx.DB, table string) {
+				for _, statement := range statements {
+					storetest.Exec(t, db, fmt.Sprintf(statement, table))
+				}
+			}, func(table string) string {
+				return "table " + table + ", which is " + kind + " (allowed: an ordinary permanent table)"
+			})
+		})
+	}
+	for kind, statement := range map[string]string{
+		"partitioned":         "CREATE TABLE %s (ID int) PARTITION BY HASH (ID)", // the parts may be unlogged
+		"a materialized view": "CREATE MATERIALIZED VIEW %s AS SELECT 1",
+		"a foreign table":     "CREATE FOREIGN TABLE %s (ID int) SERVER far",
+	} {
+		db, _ := b.Applied(t)
+		storetest.Exec(t, db, "CREATE FOREIGN DATA WRAPPER far", "CREATE SERVER far FOREIGN DATA WRAPPER far")
+		for _, table := range []string{"WORKER_LEASE", "ID_SEGMENT"} {
+			storetest.Exec(t, db, "DROP TABLE "+table, fmt.Sprintf(statement, table))
+		}
+		_, errLease := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}), time.Minute)
+		_, errSegment := sqlassigner.SegmentSource(db, sqlassigner.Config{}).Advance(t.Context(), "orders", 1)
+		for _, err := range []error{errLease, errSegment} {
+			if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), ", which is "+kind+" (allowed:") {
+				t.Errorf("%v, want ErrStoreNotDurable for %s", err, kind)
+			}
+		}
+	}
+}
+
+// Nothing can refuse tables of two schemas of which neither is on the other's search path: the
+// warning names them. A connection with another path uses the tables that were found first.
+func TestTablesInAnotherSchemaOfPostgreSQL(t *testing.T) {
+	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
+	storetest.Exec(t, db, "CREATE SCHEMA app")
+	storetest.Apply(t, open(t, dsn+"&search_path=app"))
+	var log recorder.Recorder
+	app := open(t, dsn+"&search_path=app")
+	app.SetMaxOpenConns(1)
+	store := sqlassigner.LeaseStore(app, "orders", sqlassigner.Config{Logger: log.TextLogger()})
+	a := assigner.Leased(store, assigner.LeaseConfig{})
+	storetest.Assign(t, a)
+	storetest.Exec(t, app, "SET search_path = public")
+	storetest.Assign(t, a)
+	want := []string{`level=WARN msg="sqlassigner: other schemas have tables of these names" ` +
+		`others="[public.worker_lease public.worker_lease_meta public.worker_node]"`}
+	if got := log.Read(); !slices.Equal(got, want) {
+		t.Errorf("log %q, want %q", got, want)
+	}
+	var here, there int
+	if err := errors.Join(db.Get(&here, "SELECT COUNT(*) FROM app.worker_lease"), db.Get(&there, "SELECT COUNT(*) FROM public.worker_lease")); err != nil || here != 2 || there != 0 {
+		t.Errorf("%d rows in app, %d in public, want 2 and 0: %v", here, there, err)
+	}
 }

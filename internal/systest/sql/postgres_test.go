@@ -87,6 +87,10 @@ func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 
 func TestPostgreSQL(t *testing.T) { storetest.Run(t, postgres(testserver.PostgreSQL(t))) }
 
+func TestPostgreSQLWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
+	storetest.NoConnectionLeft(t, postgres(testserver.PostgreSQL(t, "-c", "max_connections=10")))
+}
+
 func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
 	s := testserver.PostgreSQL(t)
 	db, dsn := postgres(s).Applied(t)

@@ -164,6 +164,17 @@ func TestSQLiteInMemoryIsAFaultOfLeases(t *testing.T) {
 	}
 }
 
+// Each path has a write-ahead log of its own.
+func TestSQLiteFileWithASecondPathIsRefused(t *testing.T) {
+	_, dsn := sqlite().Applied(t)
+	path := fileOf(dsn)
+	if err := os.Link(path, path+"-link"); err != nil {
+		t.Fatal(err)
+	}
+	storetest.CheckUndurable(t, open(t, dsn), "the file "+path+" has 2 hard links (allowed: 1; the other path leads to another store "+
+		"with the same worker IDs)")
+}
+
 func checkFault(t *testing.T, db *sqlx.DB, want string) {
 	t.Helper()
 	_, err := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}), time.Minute)

@@ -52,6 +52,8 @@ type Database struct {
 	// Reads returns the number of rows that were read since the server was started; nil: the
 	// database does not count.
 	Reads func(t *testing.T, db *sqlx.DB) int
+	// Hides: a temporary table hides a table from statements with its schema, too.
+	Hides bool
 	// Forget has the database forget the largest ID of deleted rows; "": it does not remember.
 	Forget string
 }

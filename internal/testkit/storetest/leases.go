@@ -30,6 +30,7 @@ func RunLeases(t *testing.T, b Database) {
 		{"MissingTableNamesTheRemedy", missingLeaseTable},
 		{"MissingKeyIsRefused", missingKey},
 		{"TextThatDoesNotFitIsRefused", unfitText},
+		{"ExpiryHasTheDigitsOfTheClock", expiryDigits},
 		{"AnotherSchemaIsRefused", anotherSchema},
 		{"ClaimsInALargeNamespaceReadFewRows", boundedClaims},
 		{"OpenTransactionIsRefused", openTransaction},
@@ -177,6 +178,25 @@ func unfitText(t *testing.T, b Database) {
 	}
 	if rows, err := s.List(t.Context()); err != nil || len(rows) != 1 || rows[0].Owner != "O" {
 		t.Errorf("rows %+v, want the one that was there: %v", rows, err)
+	}
+}
+
+// expiryDigits: a row expires exactly its time to live after the swap. SQLite has milliseconds.
+func expiryDigits(t *testing.T, b Database) {
+	db, _ := b.Applied(t)
+	s := LeaseStore(db)
+	before, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ttl, digit = time.Minute, time.Millisecond
+	if ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{WorkerID: 1, Version: 1}, ttl); !ok || err != nil {
+		t.Fatalf("Swap: %v, %v", ok, err)
+	}
+	row, errRow := s.Load(t.Context(), 1)
+	after, errAfter := s.Status(t.Context())
+	if errRow != nil || errAfter != nil || row.Expires.Before(before.Now.Add(ttl-digit)) || row.Expires.After(after.Now.Add(ttl+digit)) {
+		t.Errorf("the row expires at %v, want %v after a time from %v to %v: %v, %v", row.Expires, ttl, before.Now, after.Now, errRow, errAfter)
 	}
 }
 

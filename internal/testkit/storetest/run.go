@@ -47,7 +47,7 @@ func Run(t *testing.T, b Database) {
 		{"RowSaysWhereTheProcessRuns", whereItRuns},
 		{"RenamedTables", renamedTables},
 		{"NamesThatAreNotAllowed", badNames},
-		{"TemporaryTablesAreRefused", temporaryTables},
+		{"TemporaryTablesAreNotUsed", temporaryTables},
 		{"ServerKilledBetweenAssignmentsReissuesNone", withServer(killBetween)},
 		{"AssignWaitsForAServerThatComesBack", withServer(comesBack)},
 		{"RenewKeepsTheLeaseWhileTheServerIsAway", withServer(renewKeeps)},

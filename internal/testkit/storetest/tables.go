@@ -154,19 +154,50 @@ func Unsafe(t *testing.T, b Database, spoil func(t *testing.T, db *sqlx.DB, tabl
 	}
 }
 
-// temporaryTables hides each table behind a temporary one, on the only connection of a handle.
+// temporaryTables hides each table behind an empty temporary one, on the only connection of a
+// handle, right after the tables were checked.
 func temporaryTables(t *testing.T, b Database) {
+	copied := "CREATE TABLE COPIED AS SELECT * FROM %s WHERE 1 = 0"
+	hides := "CREATE TEMPORARY TABLE %s AS SELECT * FROM COPIED"
+	if b.Hides {
+		copied, hides = "CREATE TABLE COPIED LIKE %s", "CREATE TEMPORARY TABLE %s LIKE COPIED"
+	}
+	t.Run("ID_SEGMENT", func(t *testing.T) {
+		db, _ := b.Applied(t)
+		db.SetMaxOpenConns(1)
+		source := sqlassigner.SegmentSource(db, sqlassigner.Config{})
+		before, err := source.Advance(t.Context(), "orders", 1)
+		Exec(t, db, fmt.Sprintf(copied, "ID_SEGMENT"), fmt.Sprintf(hides, "ID_SEGMENT"))
+		after, errHidden := source.Advance(t.Context(), "orders", 1)
+		switch {
+		case b.Hides:
+			checkWithin(t, errHidden, assigner.ErrStoreNotDurable, "table ID_SEGMENT is TEMPORARY")
+		case err != nil || errHidden != nil || after.First != before.First+1:
+			t.Errorf("ranges %+v and %+v, beside a temporary table: %v, %v", before, after, err, errHidden)
+		}
+	})
 	for table, uses := range map[string][]string{
-		"WORKER_NODE": {"Disposable", "Sticky", "undurable Disposable"}, "WORKER_NODE_TOKEN": {"Disposable"}, "WORKER_NODE_PIN": {"Disposable"},
+		"WORKER_NODE": {"Disposable", "undurable Disposable"}, "WORKER_NODE_TOKEN": {"Disposable"}, "WORKER_NODE_PIN": {"Disposable"},
 		"WORKER_STICKY": {"Sticky", "undurable Sticky"}, "WORKER_LEASE": {"Leased", "undurable Leased"}, "WORKER_LEASE_META": {"Leased"},
 	} {
 		t.Run(table, func(t *testing.T) {
 			db, _ := b.Applied(t)
 			db.SetMaxOpenConns(1)
-			Exec(t, db, "CREATE TEMPORARY TABLE "+table+" (ID int)")
 			for _, name := range uses {
-				_, err := TryAssign(t, users()[name](db), 5*time.Second)
-				checkWithin(t, err, assigner.ErrStoreNotDurable, "table "+table+" is TEMPORARY")
+				a := users()[name](db)
+				before := Assign(t, a)
+				Exec(t, db, fmt.Sprintf(copied, table), fmt.Sprintf(hides, table))
+				l, err := TryAssign(t, a, 5*time.Second)
+				var rows int
+				switch errCount := db.Get(&rows, "SELECT COUNT(*) FROM "+table); {
+				case errCount != nil || rows > 0:
+					t.Errorf("%s has written %d rows to the temporary table: %v", name, rows, errCount)
+				case b.Hides:
+					checkWithin(t, err, assigner.ErrStoreNotDurable, "table "+table+" is TEMPORARY")
+				case err != nil || l.Grant().WorkerID == before.Grant().WorkerID && name != "Sticky" && name != "undurable Sticky":
+					t.Errorf("%s beside a temporary table: %v, %v; want the table that it hides", name, l, err)
+				}
+				Exec(t, db, "DROP TABLE "+table, "DROP TABLE COPIED")
 			}
 		})
 	}

@@ -53,6 +53,19 @@ func users() map[string]func(*sqlx.DB) assigner.Assigner {
 	}
 }
 
+// NoConnectionLeft takes all connections of a server.
+func NoConnectionLeft(t *testing.T, b Database) {
+	db, dsn := b.Applied(t)
+	var err error
+	for err == nil {
+		_, err = db.Connx(t.Context()) // the handle's end closes it
+	}
+	for _, a := range []assigner.Assigner{leased(b.Open(t, dsn)), disposable(b.Open(t, dsn))} {
+		_, err := TryAssign(t, a, 300*time.Millisecond)
+		checkWithin(t, err, sqlassigner.ErrUnreachable, "max_connections")
+	}
+}
+
 // A Denial is a handle that no assigner gets a worker ID over: the error is Is, and its text has
 // Says.
 type Denial struct {
