@@ -99,8 +99,7 @@ func addUser(t *testing.T, server *testserver.Server) {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer client.Close()
-	if err := client.ACLSetUser(t.Context(), "ids", "on", ">"+password,
-		"~uidring:*", "~{uidring:orders}:expiry", "~{uidring}:namespaces", "+@all").Err(); err != nil {
+	if err := client.ACLSetUser(t.Context(), "ids", "on", ">"+password, "~{uidring}:*", "+@all").Err(); err != nil {
 		t.Fatal(err)
 	}
 }
