@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"assigner":                {module + "/bitsalloc"},
 	"assigner/kvassigner":     {module + "/assigner"},
 	"assigner/remoteassigner": {module + "/assigner"},
+	"assigner/k8sassigner":    {module + "/assigner", module + "/assigner/kvassigner"},
 	"assigner/fileassigner":   {module + "/assigner", module + "/segment", module + "/internal/disk"},
 	"assigner/assignertest": {module + "/bitsalloc", module + "/assigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/process",
 		module + "/internal/testkit/together"},

@@ -21,7 +21,10 @@ type refusal struct {
 	code   int
 	status struct {
 		Kind, Message, Reason string
-		Details               struct{ Name, Kind string }
+		Details               struct {
+			Name, Kind string
+			Causes     []struct{ Reason string }
+		}
 	}
 	lease string // the name in the request; "" for the collection
 }
@@ -31,11 +34,34 @@ func (r *refusal) Error() string {
 	if r.status.Message != "" {
 		text += ": " + r.status.Message
 	}
-	switch r.code {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		text += "; grant the service account get, list, create and update on leases of coordination.k8s.io"
+	if advice := r.advice(); advice != "" {
+		text += "; " + advice
 	}
 	return text
+}
+
+// advice returns the remedy for a refusal, or "". The API server words a refusal in a message; of
+// these cases only the end of a namespace has a code of its own.
+func (r *refusal) advice() string {
+	says := func(part string) bool { return strings.Contains(r.status.Message, part) }
+	for _, c := range r.status.Details.Causes {
+		if c.Reason == "NamespaceTerminating" {
+			return "the Kubernetes namespace is being deleted, and the fences with it: use a namespace that stays, and run Recover there"
+		}
+	}
+	switch {
+	case r.code == http.StatusUnauthorized:
+		return "the API server does not accept the token: it has expired, is not one of this cluster, or its service account was deleted"
+	case r.code != http.StatusForbidden:
+		return ""
+	case says(`User "system:anonymous"`):
+		return "the request had no token: use the Client of InCluster, or one that adds credentials"
+	case says("exceeded quota") || says("failed quota"):
+		return "raise the ResourceQuota of the Kubernetes namespace: each worker ID takes a Lease object"
+	case says(" cannot "):
+		return "grant the service account get, list, create and update on leases of coordination.k8s.io"
+	}
+	return ""
 }
 
 // is reports whether err is an answer of the API server with this reason.

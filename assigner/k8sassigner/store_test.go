@@ -129,6 +129,39 @@ func TestOnlyAMissingLeaseIsNotAnError(t *testing.T) {
 	}
 }
 
+// The messages are those of kube-apiserver 1.34.
+func TestRefusalsNameTheRemedy(t *testing.T) {
+	const grant = "grant the service account get, list, create and update"
+	for name, tt := range map[string]struct {
+		code int
+		text string
+		want string // "": no advice
+	}{
+		"expired token, deleted account": {401, `{"kind":"Status","status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}`,
+			"401 Unauthorized: Unauthorized; the API server does not accept the token"},
+		"missing binding": {403, `{"kind":"Status","message":"leases.coordination.k8s.io \"uidring\" is forbidden: User \"system:serviceaccount:ids:default\" cannot get resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"ids\"","reason":"Forbidden","details":{"name":"uidring","group":"coordination.k8s.io","kind":"leases"},"code":403}`, grant},
+		"no token": {403, `{"kind":"Status","message":"leases.coordination.k8s.io \"uidring\" is forbidden: User \"system:anonymous\" cannot get resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"ids\"","reason":"Forbidden","code":403}`,
+			"the request had no token"},
+		"full quota": {403, `{"kind":"Status","message":"leases.coordination.k8s.io \"uidring-orders-7\" is forbidden: exceeded quota: objects, requested: count/leases.coordination.k8s.io=1, used: count/leases.coordination.k8s.io=9, limited: count/leases.coordination.k8s.io=9","reason":"Forbidden","code":403}`,
+			"raise the ResourceQuota"},
+		"namespace that ends": {403, `{"kind":"Status","message":"leases.coordination.k8s.io \"uidring\" is forbidden: unable to create new content in namespace ids because it is being terminated","reason":"Forbidden","details":{"name":"uidring","group":"coordination.k8s.io","kind":"leases","causes":[{"reason":"NamespaceTerminating","message":"namespace ids is being terminated","field":"metadata.namespace"}]},"code":403}`,
+			"the Kubernetes namespace is being deleted"},
+		"webhook": {403, `{"kind":"Status","message":"admission webhook \"policy.example.org\" denied the request: no","reason":"Forbidden","code":403}`, ""},
+		"proxy":   {403, `<html>go away</html>`, ""},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(tt.code)
+			_, _ = w.Write([]byte(tt.text))
+		}))
+		cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
+		_, err := k8sassigner.LeaseStore(cluster, namespace).Status(t.Context())
+		if text := fmt.Sprint(err); !strings.Contains(text, tt.want) || strings.Contains(text, "; ") != (tt.want != "") || strings.Contains(text, grant) != (tt.want == grant) {
+			t.Errorf("%s: %v; want %q", name, err, tt.want)
+		}
+		server.Close()
+	}
+}
+
 // The Role of the manifest is enough, and the token is read again after it was replaced.
 func TestAccess(t *testing.T) {
 	k := startKubernetes(t)
@@ -137,21 +170,21 @@ func TestAccess(t *testing.T) {
 		t.Errorf("with the Role of the manifest: %v", err)
 	}
 	k.allow(t, "secret-2")
-	want := func(code string) {
+	want := func(advice string) {
 		t.Helper()
 		for i, err := range stores.EveryCall(t.Context(), s, sample(), time.Minute) {
-			if err == nil || !strings.Contains(err.Error(), code) || !strings.Contains(err.Error(), "get, list, create and update") || strings.Contains(err.Error(), "secret") {
-				t.Errorf("call %d: %v; want %s with advice, without the token", i, err, code)
+			if err == nil || !strings.Contains(err.Error(), advice) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("call %d: %v; want %q, without the token", i, err, advice)
 			}
 		}
 	}
-	want("401 Unauthorized")
+	want("401 Unauthorized: Unauthorized; the API server does not accept the token")
 	k.give(t, "secret-2")
 	if err := errors.Join(stores.EveryCall(t.Context(), s, sample(), time.Minute)...); err != nil {
 		t.Errorf("with the new token: %v", err)
 	}
 	k.give(t, "stranger-1")
-	want("403 Forbidden")
+	want("; grant the service account get, list, create and update")
 }
 
 // People see rows with kubectl get leases, and the objects fit the types of the API.

@@ -87,7 +87,11 @@ func fixture(t *testing.T, dial hook, servers ...*testserver.Server) func(t *tes
 	var names, handles, kills atomic.Int64
 	open := func(t *testing.T, name string, h hook) assigner.Store {
 		server := servers[int(handles.Add(1))%len(servers)]
-		return natsassigner.LeaseStore(connect(t, server, nats.SetCustomDialer(h)), bucket, name, durable)
+		s := natsassigner.LeaseStore(connect(t, server, nats.SetCustomDialer(h)), bucket, name, durable)
+		if named, ok := s.(assigner.Namespaced); ok && len(servers) == 1 {
+			return replicated{named}
+		}
+		return s
 	}
 	up := func(t *testing.T) {
 		for _, server := range servers {
@@ -128,6 +132,15 @@ func fixture(t *testing.T, dial hook, servers ...*testserver.Server) func(t *tes
 			},
 		}
 	}
+}
+
+// replicated takes a single server for a cluster, whose elections take ten seconds.
+type replicated struct{ assigner.Namespaced }
+
+func (s replicated) Status(ctx context.Context) (assigner.Status, error) {
+	status, err := s.Namespaced.Status(ctx)
+	status.Lossy = false
+	return status, err
 }
 
 // serve starts a server with an empty bucket.

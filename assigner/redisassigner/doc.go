@@ -71,26 +71,18 @@
 //
 // # Access
 //
-// The user needs these rights, shown for the namespace orders and Redis 7:
+// The user needs these rights, shown for the namespace orders:
 //
-//	ACL SETUSER ids on >secret ~uidring:orders ~{uidring:orders}:expiry ~{uidring}:namespaces
-//	  %R~uidring:* +eval +evalsha +time +info +config|get +hget +hset +hsetnx +hgetall +hlen +hscan
-//	  +zadd +zrem +zcard +zrangebyscore
+//	ACL SETUSER ids on >secret ~{uidring}:meta ~{uidring}:worker/orders*
+//	  +eval +time +info +config|get +hget +hset +hgetall +sadd +smembers
 //
-// and +cluster|slots for a cluster. %R~uidring:* lets the process read the meta rows of other
-// namespaces, to warn of one with the same layout, epoch and datacenter. Redis 6 has no read-only
-// rights: grant ~uidring:* instead of ~uidring:orders and %R~uidring:*.
+// and +cluster|slots for a cluster. The meta rows of all namespaces share a key, so that a process
+// warns of another namespace with the same layout, epoch and datacenter.
 //
 // [SegmentSource] needs ~{uidring}:segments +time +info +config|get +hincrby.
 //
 // # Size
 //
-// A row takes about 330 bytes. A claim reads at most 256 expired rows, the earliest first, about 60
-// KB; with 1,000,000 rows it took 10 ms on the two cores of a virtual machine. Only
-// [assigner.Recover] and tools for operators read all rows at once: 1,000,000 rows took 9 s. For a
-// part of that time the server answers no other client, so the client's ReadTimeout must be long
-// enough.
-//
-// If the sorted set of expiries is lost, the next claim rebuilds it in pages of 1,000 rows.
-// 1,000,000 rows took 17 s; the server answers other clients meanwhile.
+// A renewal makes four requests. A row takes about 350 bytes. A claim reads up to 32 hashes of
+// 1,000 rows until it has found 256 expired rows, see package kvassigner.
 package redisassigner

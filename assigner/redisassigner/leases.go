@@ -2,15 +2,15 @@ package redisassigner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
+	"path"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kvassigner"
 )
 
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
@@ -21,14 +21,13 @@ import (
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet in one table or message use the same namespace. A name that differs from an existing
 // namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
-// [assigner.Namespaced]. Its keys are
+// [assigner.Namespaced]. Its keys hold JSON in the format of package kvassigner:
 //
-//   - uidring:orders, a hash with a field for each worker ID and the field meta;
-//   - {uidring:orders}:expiry, a sorted set of the worker IDs by the time at which they expire;
-//   - {uidring}:namespaces, a hash with the names of all namespaces.
+//   - {uidring}:meta, a hash with the meta rows of all namespaces;
+//   - {uidring}:worker/orders/0000000000000004, a hash with the rows of workers 4,000 to 4,999;
+//   - {uidring}:worker/orders, a set of the names of these hashes.
 //
-// Keys never expire, and rows are never deleted. One script writes a row together with its entry in
-// the sorted set. If the two differ all the same, a claim repairs the set.
+// Keys never expire, and rows are never deleted. A cluster keeps all of them on one server.
 //
 // The client must connect to the primary: a replica may return stale fences. All operations return
 // an error for a [redis.ClusterClient] that reads from replicas, a client with a cache, and a
@@ -39,37 +38,24 @@ import (
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(client redis.UniversalClient, namespace string) assigner.Store {
-	return &leases{
-		client:    client,
-		err:       errors.Join(checkClient(client), assigner.CheckNamespace(namespace)),
-		namespace: namespace,
-		key:       hashKey(namespace),
-		change:    redis.NewScript(swapScript),
-		expired:   redis.NewScript(expiredScript),
-	}
+	return kvassigner.LeaseStore(&store{client}, namespace)
 }
 
-type leases struct {
-	client    redis.UniversalClient
-	err       error // of the arguments of LeaseStore
-	namespace string
-	key       string // of the hash
-	change    *redis.Script
-	expired   *redis.Script
+// A store is a KV. A key is a field of a hash; all hashes are on one server of a cluster.
+type store struct{ client redis.UniversalClient }
+
+// root begins all keys. The braces make a cluster keep them on one server.
+const root = "{uidring}:"
+
+// hashKey returns the hash and the field of a key of package kvassigner.
+func hashKey(key string) (hash, field string) {
+	return root + path.Dir(key), path.Base(key)
 }
 
-func hashKey(namespace string) string { return "uidring:" + namespace }
-
-// expiryKey returns the key of the sorted set of worker IDs by expiry. Its hash tag is the key of
-// the hash, so that a cluster keeps both on one server.
-func (l *leases) expiryKey() string { return "{" + l.key + "}:expiry" }
-
-// metaField is the field of the meta row; the others are worker IDs.
-const metaField = "meta"
-
-func checkClient(client redis.UniversalClient) error {
+// Check implements [kvassigner.Checker].
+func (s *store) Check(string) error {
 	const allowed = "allowed: a Client without a cache, or a ClusterClient that reads from primaries"
-	switch c := client.(type) {
+	switch c := s.client.(type) {
 	case nil:
 		return errors.New("redisassigner: client is nil, " + allowed)
 	case *redis.Client:
@@ -86,116 +72,69 @@ func checkClient(client redis.UniversalClient) error {
 	return nil
 }
 
-func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
-	text, err := l.load(ctx, metaField)
-	if err != nil || text == "" {
-		return assigner.Meta{}, err
+// String names the store in errors and log records.
+func (s *store) String() string {
+	switch c := s.client.(type) {
+	case *redis.Client:
+		return "Redis at " + c.Options().Addr
+	case *redis.ClusterClient:
+		return "Redis cluster at " + strings.Join(c.Options().Addrs, ", ")
 	}
-	return decodeMeta(l.key, text)
+	return "Redis"
 }
 
-// SwapMeta returns ErrWorkerOverlap instead of creating a namespace whose name differs from an
-// existing one only in letter case.
-func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
-	var expected any
-	if old != (assigner.Meta{}) {
-		expected = metaGuard{old.Version, old.Token}
-	} else if err := l.register(ctx); err != nil {
-		return false, err
+// Get returns the value as its revision: each record has a random text of its own.
+func (s *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
+	hash, field := hashKey(key)
+	text, err := s.client.HGet(ctx, hash, field).Result()
+	if errors.Is(err, redis.Nil) {
+		err = nil
 	}
-	record := metaRecord{stamp: newStamp(), Version: next.Version, Meta: next}
-	return l.swap(ctx, []string{l.key}, metaField, expected, record, next.Namespace, next.Token, next.Identity)
+	return []byte(text), text, err
 }
 
-func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
-	field := strconv.FormatInt(workerID, 10)
-	text, err := l.load(ctx, field)
-	if err != nil || text == "" {
-		return assigner.Row{}, err
+// putScript sets the field ARGV[1] of the hash KEYS[1] from ARGV[2] to ARGV[3], and adds ARGV[4] to
+// the set KEYS[2] if there is one.
+const putScript = `
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then
+	return 0
+end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+if KEYS[2] then
+	redis.call('SADD', KEYS[2], ARGV[4])
+end
+return 1
+`
+
+func (s *store) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	hash, field := hashKey(key)
+	keys := []string{hash}
+	if set, ok := strings.CutSuffix(hash, "/"+path.Base(hash)); ok {
+		keys = append(keys, set)
 	}
-	return l.row(field, text)
+	return s.client.Eval(ctx, putScript, keys, field, revision, value, path.Base(hash)).Bool()
 }
 
-// load returns the value of a field, or "" when the field does not exist.
-func (l *leases) load(ctx context.Context, field string) (string, error) {
-	if err := l.ready(ctx); err != nil {
-		return "", err
-	}
-	text, err := l.client.HGet(ctx, l.key, field).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", l.explain(ctx, "read field "+field, err)
-	}
-	return text, nil
-}
-
-// List reads the hash in one command, which gives a consistent snapshot. HSCAN may skip fields when
-// its cursor goes on after a failover, and Recover would not raise the fences of skipped rows.
-func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
-	if err := l.ready(ctx); err != nil {
-		return nil, err
-	}
-	fields, err := l.client.HGetAll(ctx, l.key).Result()
-	if err != nil {
-		return nil, l.explain(ctx, "read", err)
-	}
-	delete(fields, metaField)
-	rows := make([]assigner.Row, 0, len(fields))
-	for field, text := range fields {
-		row, err := l.row(field, text)
-		if err != nil {
+// List reads hashes whole: HSCAN may skip fields when its cursor goes on after a failover.
+func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
+	folder := root + strings.TrimSuffix(prefix, "/")
+	folders := []string{folder}
+	if strings.Count(prefix, "/") == 2 { // all rows of a namespace
+		if folders, err = s.client.SMembers(ctx, folder).Result(); err != nil {
 			return nil, err
 		}
-		rows = append(rows, row)
+		for i, name := range folders {
+			folders[i] = folder + "/" + name
+		}
 	}
-	return rows, nil
-}
-
-func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
-	var expected any
-	if g := (rowGuard{old.Version, old.Fence, old.Token}); g != (rowGuard{}) {
-		expected = g
+	for _, hash := range folders {
+		fields, err := s.client.HGetAll(ctx, hash).Result()
+		if err != nil {
+			return nil, fmt.Errorf("hash %s: %w", hash, err)
+		}
+		for field, text := range fields {
+			entries = append(entries, kvassigner.Entry{Key: hash + "/" + field, Value: []byte(text)})
+		}
 	}
-	record := rowRecord{
-		stamp:    newStamp(),
-		rowGuard: rowGuard{next.Version, next.Fence, next.Token},
-		Owner:    next.Owner,
-		Holder:   next.Holder,
-		Identity: next.Identity,
-		TTL:      ttl.Microseconds(),
-	}
-	keys := []string{l.key, l.expiryKey()}
-	return l.swap(ctx, keys, strconv.FormatInt(next.WorkerID, 10), expected, record, next.Token, next.Owner, next.Holder, next.Identity)
-}
-
-// swap runs swapScript. expected is the guard that the field must have; nil requires that the field
-// does not exist. texts are the texts in the record.
-func (l *leases) swap(ctx context.Context, keys []string, field string, expected, record any, texts ...string) (bool, error) {
-	guard, errGuard := json.Marshal(expected)
-	value, errRecord := json.Marshal(record)
-	if err := errors.Join(l.ready(ctx), l.checkTexts(field, texts), errGuard, errRecord); err != nil {
-		return false, err
-	}
-	swapped, err := l.change.Run(ctx, l.client, keys, field, guard, value).Bool()
-	if err != nil {
-		return false, l.explain(ctx, "write field "+field, err)
-	}
-	return swapped, nil
-}
-
-// ready returns an error when the arguments of LeaseStore were wrong or ctx has ended.
-func (l *leases) ready(ctx context.Context) error {
-	if l.err != nil {
-		return l.err
-	}
-	if err := ctx.Err(); err != nil {
-		return l.explain(ctx, "begin", err)
-	}
-	return nil
-}
-
-func (l *leases) explain(ctx context.Context, what string, err error) error {
-	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
-		err = fmt.Errorf("%w (%w)", err, ended)
-	}
-	return fmt.Errorf("redisassigner: hash %s: cannot %s: %w", l.key, what, err)
+	return entries, nil
 }

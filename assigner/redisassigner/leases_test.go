@@ -1,9 +1,7 @@
 package redisassigner_test
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -78,79 +76,6 @@ func TestNamespacesAndClientsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-func TestForeignRecordsAreRefused(t *testing.T) {
-	client := connect(t, options(testserver.Redis(t).Addr()))
-	s := redisassigner.LeaseStore(client, namespace)
-	for _, tt := range []struct {
-		field, text string
-		sentinel    error
-		want        string
-	}{
-		{"7", "mine", nil, `field "7" was not written by this package`},
-		{"x", `{"Format":1,"Version":"1","Fence":"1"}`, nil, `field "x" was not written by this package`},
-		{"7", `{"Format":2,"Version":"1","Fence":"1"}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
-		{"meta", `{"Format":2,"Version":"1"}`, assigner.ErrLayoutMismatch, "format 2, here 1"},
-		{"meta", "[]", nil, `field "meta" was not written by this package`},
-	} {
-		if err := client.Del(t.Context(), hash).Err(); err != nil {
-			t.Fatal(err)
-		}
-		if err := client.HSet(t.Context(), hash, tt.field, tt.text).Err(); err != nil {
-			t.Fatal(err)
-		}
-		read := func() (err error) { _, err = s.List(t.Context()); return err }
-		if tt.field == "meta" {
-			read = func() (err error) { _, err = s.LoadMeta(t.Context()); return err }
-		}
-		if err := read(); err == nil || tt.sentinel != nil && !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("field %s with %s: %v; want %q", tt.field, tt.text, err, tt.want)
-		}
-	}
-}
-
-// All 131,072 worker IDs of the default layout.
-func TestListReturnsEveryRowOfAFullNamespace(t *testing.T) {
-	const rows = 131072
-	opt := options(testserver.Redis(t).Addr())
-	opt.ReadTimeout = time.Minute
-	client := connect(t, opt)
-	s := redisassigner.LeaseStore(client, namespace)
-	row := stores.Create(t, s, sample(), time.Hour)
-	text, err := client.HGet(t.Context(), hash, "7").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const batch = 4096
-	for first := 0; first < rows; first += batch {
-		fields := make([]string, 0, 2*batch)
-		for w := range batch {
-			fields = append(fields, strconv.Itoa(first+w), text)
-		}
-		if err := client.HSet(t.Context(), hash, fields).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	begin := time.Now()
-	got, err := s.List(t.Context())
-	t.Logf("%d rows of %d bytes in %v", len(got), len(text), time.Since(begin))
-	if err != nil || len(got) != rows {
-		t.Fatalf("%d rows, want %d: %v", len(got), rows, err)
-	}
-	seen := make([]bool, rows)
-	for _, r := range got {
-		seen[r.WorkerID] = true
-		row.WorkerID = r.WorkerID
-		if r != row {
-			t.Fatalf("row %+v, want %+v", r, row)
-		}
-	}
-	for w, ok := range seen {
-		if !ok {
-			t.Errorf("row %d is missing", w)
-		}
-	}
-}
-
 // A cluster of one server: keys are routed, and commands without a key go anywhere.
 func TestClusterKeepsLeases(t *testing.T) {
 	server := testserver.Redis(t, "--cluster-enabled", "yes", "--cluster-require-full-coverage", "no")
@@ -185,35 +110,16 @@ func TestClusterKeepsLeases(t *testing.T) {
 	if rows, err := s.Expired(t.Context(), 10); err != nil || len(rows) != 1 {
 		t.Errorf("expired rows %+v, %v; want one", rows, err)
 	}
-	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, sampleMeta(namespace)); !ok || err != nil {
+	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1}); !ok || err != nil {
 		t.Errorf("SwapMeta: %v, %v", ok, err)
 	}
-	wantNamespaces(t, s.(assigner.Namespaced), namespace)
-	slots := make([]int64, 2)
-	for i, key := range []string{hash, expiry} {
-		if slots[i], err = admin.ClusterKeySlot(t.Context(), key).Result(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if slots[0] != slots[1] {
-		t.Errorf("%s and %s are in the slots %d", hash, expiry, slots)
+	if found, err := s.(assigner.Namespaced).Namespaces(t.Context()); err != nil || len(found) != 1 {
+		t.Errorf("namespaces %v, %v; want one", found, err)
 	}
 }
 
-func TestEveryRecordIsPlainJSON(t *testing.T) {
+// The names of the neighbours begin alike.
+func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 	client := connect(t, options(testserver.Redis(t).Addr()))
-	stores.Create(t, redisassigner.LeaseStore(client, namespace), sample(), time.Hour)
-	text, err := client.HGet(t.Context(), hash, "7").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var written int64
-	var swap string
-	const shape = `{"Written":%d,"Format":1,"Swap":%q,"Version":"6","Fence":"5000","Token":"T","Owner":"O","Holder":"","Identity":"","TTL":3600000000}`
-	if n, err := fmt.Sscanf(text, shape, &written, &swap); n != 2 || err != nil {
-		t.Errorf("record %s, want the shape of %s: %v", text, shape, err)
-	}
-	if at := time.UnixMicro(written); time.Since(at).Abs() > time.Minute {
-		t.Errorf("written at %v", at)
-	}
+	stores.ListHasAllFolders(t, redisassigner.LeaseStore(client, "orders"), redisassigner.LeaseStore(client, "orders0"), redisassigner.LeaseStore(client, "order"))
 }

@@ -1,8 +1,9 @@
 package redisassigner_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -16,13 +17,17 @@ import (
 	"github.com/uidring/uidring/segment/segmenttest"
 )
 
-// namespace is used by the cases; the other names are its keys, and the key that has all names.
+// namespace is used by the cases; the other names are its keys.
 const (
 	namespace = "orders-1.eu_west"
-	hash      = "uidring:" + namespace
-	expiry    = "{" + hash + "}:expiry"
-	names     = "{uidring}:namespaces"
+	metas     = "{uidring}:meta"
+	folders   = "{uidring}:worker/" + namespace
 )
+
+// rowKey returns the hash and the field of a row.
+func rowKey(workerID int64) (hash, field string) {
+	return fmt.Sprintf("%s/%016d", folders, workerID/1000), fmt.Sprintf("%03d", workerID%1000)
+}
 
 func TestMain(m *testing.M) {
 	assignertest.Child(func(addr string) (assigner.Assigner, error) {
@@ -70,18 +75,21 @@ func backendWith(t *testing.T, retries int) assignertest.StoreFixture {
 		Kill: func(t *testing.T) {
 			s.Kill9()
 			s.Restart()
-			t.Cleanup(func() { wantIndexed(t, admin, redisassigner.LeaseStore(admin, namespace)) })
 		},
 		Delete: func(t *testing.T, workerID int64) {
 			t.Helper()
-			if n, err := admin.HDel(t.Context(), hash, strconv.FormatInt(workerID, 10)).Result(); n != 1 || err != nil {
+			hash, field := rowKey(workerID)
+			if n, err := admin.HDel(t.Context(), hash, field).Result(); n != 1 || err != nil {
 				t.Fatalf("%d rows deleted: %v", n, err)
 			}
 		},
 		Clear: func(t *testing.T) {
 			t.Helper()
-			if n, err := admin.Del(t.Context(), hash, expiry).Result(); n != 2 || err != nil {
-				t.Fatalf("%d keys deleted: %v", n, err)
+			folder, _ := rowKey(0)
+			rows, err1 := admin.Del(t.Context(), folders, folder).Result()
+			meta, err2 := admin.HDel(t.Context(), metas, namespace).Result()
+			if err := errors.Join(err1, err2); rows != 2 || meta != 1 || err != nil {
+				t.Fatalf("%d keys, %d meta rows deleted: %v", rows, meta, err)
 			}
 		},
 		Down: func(*testing.T) (up func()) {

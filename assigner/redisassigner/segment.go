@@ -2,6 +2,7 @@ package redisassigner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -12,9 +13,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// segmentsKey is the key of a hash with the largest ID given out for each counter. It is not the
-// key of a namespace, since names have no braces.
-const segmentsKey = "{uidring}:segments"
+// segmentsKey is the key of a hash with the largest ID given out for each counter.
+const segmentsKey = root + "segments"
 
 // SegmentConfig configures a [SegmentSource].
 type SegmentConfig struct {
@@ -40,11 +40,11 @@ type SegmentConfig struct {
 //
 // Any number of goroutines may use the source at once.
 func SegmentSource(client redis.UniversalClient, cfg SegmentConfig) segment.Source {
-	return &counters{leases{client: client, err: checkClient(client), key: segmentsKey}, cfg}
+	return &counters{store{client}, cfg}
 }
 
 type counters struct {
-	leases
+	store
 	cfg SegmentConfig
 }
 
@@ -53,10 +53,10 @@ func (c *counters) Advance(ctx context.Context, name string, n int64) (segment.R
 	if err := c.check(ctx, name, n); err != nil {
 		return segment.Range{}, err
 	}
-	last, err := c.client.HIncrBy(ctx, c.key, name, n).Result()
+	last, err := c.client.HIncrBy(ctx, segmentsKey, name, n).Result()
 	switch {
 	case err != nil && strings.Contains(err.Error(), "overflow"):
-		return segment.Range{}, fmt.Errorf("%w: hash %s: counter %q: allowed: 1 to %d: %w", segment.ErrExhausted, c.key, name, int64(math.MaxInt64), err)
+		return segment.Range{}, fmt.Errorf("%w: hash %s: counter %q: allowed: 1 to %d: %w", segment.ErrExhausted, segmentsKey, name, int64(math.MaxInt64), err)
 	case err != nil:
 		return segment.Range{}, c.explain(ctx, fmt.Sprintf("advance counter %q", name), err)
 	}
@@ -65,6 +65,9 @@ func (c *counters) Advance(ctx context.Context, name string, n int64) (segment.R
 
 // check checks the arguments and the server.
 func (c *counters) check(ctx context.Context, name string, n int64) error {
+	if err := c.Check(name); err != nil {
+		return err
+	}
 	if err := assigner.CheckNamespace(name); err != nil {
 		return fmt.Errorf("redisassigner: counter: %w", err)
 	}
@@ -73,7 +76,7 @@ func (c *counters) check(ctx context.Context, name string, n int64) error {
 	}
 	_, faults, facts, err := c.look(ctx)
 	if err != nil {
-		return err
+		return c.explain(ctx, "read the status", err)
 	}
 	if replicas := facts["connected_slaves"]; replicas != "0" {
 		faults = append(faults, "connected_slaves="+replicas+" (allowed: 0): a failover loses writes")
@@ -82,5 +85,12 @@ func (c *counters) check(ctx context.Context, name string, n int64) error {
 		return nil
 	}
 	return fmt.Errorf("%w: hash %s: the server has %s: it may forget ranges and hand them out again; correct that, "+
-		"or set SegmentConfig.AllowUndurable", assigner.ErrStoreNotDurable, c.key, strings.Join(faults, ", "))
+		"or set SegmentConfig.AllowUndurable", assigner.ErrStoreNotDurable, segmentsKey, strings.Join(faults, ", "))
+}
+
+func (c *counters) explain(ctx context.Context, what string, err error) error {
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w (%w)", err, ended)
+	}
+	return fmt.Errorf("redisassigner: %v: cannot %s: %w", &c.store, what, err)
 }

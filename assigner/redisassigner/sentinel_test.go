@@ -93,6 +93,7 @@ func loseWrites(t *testing.T, primary, replica *testserver.Server) {
 	t.Helper()
 	from, to := connect(t, options(primary.Addr())), connect(t, options(replica.Addr()))
 	read := func(c *redis.Client) map[string]string {
+		hash, _ := rowKey(0)
 		rows, err := c.HGetAll(t.Context(), hash).Result()
 		if err != nil {
 			t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 // Status sets no Identity. The run ID of a server changes with each restart, also when no write is
 // lost, and the replication ID with each failover; neither changes when an old file is restored
 // before a start. An identity would not help either: on a lossy store every claim is quarantined.
-func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
-	now, faults, _, err := l.look(ctx)
+func (s *store) Status(ctx context.Context) (assigner.Status, error) {
+	now, faults, _, err := s.look(ctx)
 	if err != nil {
 		return assigner.Status{}, err
 	}
@@ -25,35 +25,24 @@ func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 }
 
 // look returns the time of the server, its faults, and the facts of INFO. A replica is an error.
-func (l *leases) look(ctx context.Context) (now time.Time, wrong []string, facts map[string]string, err error) {
-	if err := l.ready(ctx); err != nil {
-		return now, nil, nil, err
-	}
-	node, err := l.primary(ctx)
-	if err != nil {
-		return now, nil, nil, l.explain(ctx, "find its server", err)
+func (s *store) look(ctx context.Context) (now time.Time, wrong []string, facts map[string]string, err error) {
+	node := redis.Cmdable(s.client)
+	if cluster, ok := s.client.(*redis.ClusterClient); ok { // commands without a key go to any server
+		if node, err = cluster.MasterForKey(ctx, root); err != nil {
+			return now, nil, nil, err
+		}
 	}
 	pipe := node.Pipeline()
 	info, config, clock := pipe.Info(ctx), pipe.ConfigGet(ctx, "*appendfsync*"), pipe.Time(ctx)
 	_, err = pipe.Exec(ctx)
 	if configOnly := config.Err() != nil && info.Err() == nil && clock.Err() == nil; err != nil && !configOnly {
-		return now, nil, nil, l.explain(ctx, "read the status of its server", err)
+		return now, nil, nil, err
 	}
 	facts = parseInfo(info.Val())
 	if role := facts["role"]; role != "master" {
-		return now, nil, nil, fmt.Errorf("%w: hash %s: the server takes no writes, its role is %q; connect to the primary",
-			assigner.ErrStoreNotDurable, l.key, role)
+		return now, nil, nil, fmt.Errorf("%w: the server takes no writes, its role is %q; connect to the primary", assigner.ErrStoreNotDurable, role)
 	}
 	return clock.Val().UTC(), faults(facts, config), facts, nil
-}
-
-// primary returns the server that has the hash. A cluster client sends commands without a key to
-// any server.
-func (l *leases) primary(ctx context.Context) (redis.Cmdable, error) {
-	if cluster, ok := l.client.(*redis.ClusterClient); ok {
-		return cluster.MasterForKey(ctx, l.key)
-	}
-	return l.client, nil
 }
 
 func parseInfo(text string) map[string]string {

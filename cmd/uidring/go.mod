@@ -24,7 +24,6 @@ require (
 	github.com/uidring/uidring v0.1.0
 	github.com/uidring/uidring/assigner/dynamoassigner v0.1.0
 	github.com/uidring/uidring/assigner/etcdassigner v0.1.0
-	github.com/uidring/uidring/assigner/k8sassigner v0.1.0
 	github.com/uidring/uidring/assigner/natsassigner v0.1.0
 	github.com/uidring/uidring/assigner/redisassigner v0.1.0
 	github.com/uidring/uidring/assigner/zkassigner v0.1.0

@@ -234,7 +234,7 @@ func generatorsShare(t *testing.T, f Fixture, name string) {
 	}
 	wg.Wait()
 	end := f.advance(t, f.Open(t), name, 1).First
-	lost := end/f.delta() - int64(all.Len())
+	lost := (end-1)/f.delta() - int64(all.Len())
 	if most := int64(generators * 2 * 400); lost > most {
 		t.Errorf("%d IDs lost, want at most two ranges of each generator, %d", lost, most)
 	}

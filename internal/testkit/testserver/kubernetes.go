@@ -1,18 +1,11 @@
 package testserver
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"io"
-	"log"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -43,33 +36,6 @@ func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 	}, nil)
 }
 
-// KubernetesProxy listens on this computer and passes requests to an API server with the rights of
-// the user admin, as kubectl proxy does. It returns host and port. folder is the folder of
-// Kubernetes.
-func KubernetesProxy(t testing.TB, api *Server, folder string) string {
-	t.Helper()
-	authority, err := os.ReadFile(filepath.Join(folder, "certificate", "apiserver.crt"))
-	if err != nil {
-		t.Fatal("testserver: ", err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(authority)
-	target, err := url.Parse(api.DSN())
-	if err != nil {
-		t.Fatal("testserver: ", err)
-	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			r.Out.Header.Set("Authorization", "Bearer "+adminToken)
-		},
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}},
-		ErrorLog:  log.New(io.Discard, "", 0), // of a server that is down
-	})
-	t.Cleanup(proxy.Close)
-	return proxy.Listener.Addr().String()
-}
-
 // KubernetesProgram builds the API server and returns its path. It skips a test that is to be
 // short.
 func KubernetesProgram(t testing.TB) string {
@@ -92,7 +58,11 @@ var buildKubernetes = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(cache, "uidring", "kubeapi")
-	out, err := exec.Command("go", "build", "-tags", "kubeapi", "-o", program, "github.com/uidring/uidring/internal/testkit/kubeapi").CombinedOutput()
+	_, file, _, _ := runtime.Caller(0)
+	build := exec.Command("go", "build", "-tags", "kubeapi", "-o", program, ".")
+	build.Dir = filepath.Join(filepath.Dir(file), "../kubeapi")
+	build.Env = append(os.Environ(), "GOWORK=off") // a workspace would raise its requirements, and build them again
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("testserver: build the API server: %w\n%s", err, out)
 	}

@@ -2,13 +2,13 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,7 +106,8 @@ func TestLossyRemoteLeasesConform(t *testing.T) {
 	var namespaces atomic.Int64
 	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
 		name := fmt.Sprint("case-", namespaces.Add(1))
-		rows := "uidring:" + name
+		const meta = "{uidring}:meta"
+		rows := "{uidring}:worker/" + name
 		server := httptest.NewServer(handler)
 		t.Cleanup(func() { server.Close() })
 		url, address := server.URL, server.Listener.Addr().String()
@@ -118,12 +119,15 @@ func TestLossyRemoteLeasesConform(t *testing.T) {
 			Handle: func() assigner.Store { return store(name) },
 			Other:  store,
 			Delete: func(t *testing.T, workerID int64) {
-				if n, err := database.HDel(t.Context(), rows, strconv.FormatInt(workerID, 10)).Result(); n != 1 || err != nil {
+				hash, field := fmt.Sprintf("%s/%016d", rows, workerID/1000), fmt.Sprintf("%03d", workerID%1000)
+				if n, err := database.HDel(t.Context(), hash, field).Result(); n != 1 || err != nil {
 					t.Fatalf("%d rows deleted: %v", n, err)
 				}
 			},
 			Clear: func(t *testing.T) {
-				if n, err := database.Del(t.Context(), rows, "{"+rows+"}:expiry").Result(); n != 2 || err != nil {
+				_, errMeta := database.HDel(t.Context(), meta, name).Result()
+				n, err := database.Del(t.Context(), rows, rows+"/0000000000000000").Result()
+				if err := errors.Join(errMeta, err); n != 2 || err != nil {
 					t.Fatalf("%d keys deleted: %v", n, err)
 				}
 			},
