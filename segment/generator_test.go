@@ -56,27 +56,6 @@ func upTo(first, last, delta int64) (ids []int64) {
 	return ids
 }
 
-func TestAllMistakesInAConfigAreReported(t *testing.T) {
-	cfg := segment.Config{Others: []segment.Source{nil}, Step: -1, MaxStep: -2, RangeLasts: -1, Ahead: 65, OnEmpty: 2, Timeout: -1}
-	err := cfg.Validate()
-	for _, want := range []string{`Name "", allowed: 1 to 128 bytes`, "Source nil", "Others[0] nil", "Step -1, allowed: 1 to",
-		"MaxStep -2, allowed: Step, -1, to", "RangeLasts -1ns, allowed: more than 0", "Ahead 65, allowed: 1 to 64", "OnEmpty 2, allowed:",
-		"Timeout -1ns, allowed: more than 0"} {
-		if !strings.Contains(err.Error(), "segment: invalid config: "+want) {
-			t.Errorf("no %q in\n%v", want, err)
-		}
-	}
-	if _, newErr := segment.New(cfg); newErr.Error() != err.Error() || !errors.Is(newErr, segment.ErrInvalidConfig) {
-		t.Errorf("New: %v", newErr)
-	}
-	if first, ok := errors.AsType[*segment.FieldError](err); !ok || first.Field != "Name" || first.Given != `""` {
-		t.Errorf("the first mistake is %+v, want a FieldError of Name", first)
-	}
-	if err := (segment.Config{Name: "a", Source: new(scripted), Step: 5_000_000}).Validate(); err != nil {
-		t.Errorf("a Step above the default MaxStep: %v", err)
-	}
-}
-
 func TestIDsAreDenseAndIncrease(t *testing.T) {
 	for _, tt := range []struct {
 		delta, remainder int64
