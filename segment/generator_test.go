@@ -295,6 +295,47 @@ func TestAPermanentErrorDuringAnOutageIsLogged(t *testing.T) {
 	})
 }
 
+// Each pause is drawn from the upper half of 20 ms, 40 ms and so on up to 1 s, in each outage anew.
+func TestPausesBetweenRetriesGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		var last time.Time
+		var pauses []time.Duration
+		fails := while(&down)
+		g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, name string, n int64) error {
+			pauses = append(pauses, time.Since(last))
+			last = time.Now()
+			return fails(ctx, name, n)
+		}}})
+		for range 10 {
+			for _, n := range []int{1, 9} { // a whole range
+				synctest.Wait()
+				take(t, g, n)
+			}
+			pauses = nil
+			down.Store(true)
+			take(t, g, 1) // begins a range
+			time.Sleep(time.Minute)
+			down.Store(false)
+			time.Sleep(2 * time.Second)
+			shortest, longest := time.Hour, time.Duration(0)
+			for i, pause := range pauses[1:] {
+				most := min(20*time.Millisecond<<min(i, 10), time.Second)
+				if pause < most/2 || pause >= most {
+					t.Errorf("pause %d was %v, want %v to %v", i, pause, most/2, most)
+				}
+				if i > 6 {
+					shortest, longest = min(shortest, pause), max(longest, pause)
+				}
+			}
+			if len(pauses) < 60 || shortest > 600*time.Millisecond || longest < 900*time.Millisecond {
+				t.Errorf("%d pauses of %v to %v, want 60 of 500ms to 1s", len(pauses), shortest, longest)
+			}
+			take(t, g, 9)
+		}
+	})
+}
+
 // Ranges last 16 minutes, and the store is down for 14 of them.
 func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
