@@ -97,9 +97,9 @@ func (cfg Config) resolve() (Config, error) {
 	}
 	c.Check(cfg.Step >= 1 && cfg.Step <= maxStep, "Step", cfg.Step, "1 to %d", int64(maxStep))
 	c.Check(cfg.MaxStep >= cfg.Step && cfg.MaxStep <= maxStep, "MaxStep", cfg.MaxStep, "Step, %d, to %d", cfg.Step, int64(maxStep))
-	c.Check(cfg.RangeLasts > 0, "RangeLasts", cfg.RangeLasts, "more than 0")
+	c.Check(cfg.RangeLasts >= 1, "RangeLasts", cfg.RangeLasts, "more than 0")
 	c.Check(cfg.Ahead >= 1 && cfg.Ahead <= maxAhead, "Ahead", cfg.Ahead, "1 to %d", maxAhead)
 	c.Check(cfg.OnEmpty == FetchInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "FetchInline, Reject")
-	c.Check(cfg.Timeout > 0, "Timeout", cfg.Timeout, "more than 0")
+	c.Check(cfg.Timeout >= 1, "Timeout", cfg.Timeout, "more than 0")
 	return cfg, c.Err()
 }

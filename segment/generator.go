@@ -9,7 +9,6 @@ import (
 
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/take"
-	"github.com/uidring/uidring/ringbuffer"
 )
 
 // A Generator issues the IDs of one counter. All methods may be called by any number of goroutines
@@ -21,8 +20,8 @@ import (
 // Reserve. A goroutine that takes many IDs one by one takes them from a Lane. For numbers with a
 // prefix and a date, use [Numbers].
 type Generator struct {
-	only  *ringbuffer.Ring // of the only source, if its IDs are consecutive; otherwise nil
 	parts []*part
+	only  *part        // the only part, whose ring Next tries first; nil: several
 	turn  atomic.Int64 // the part, modulo their number, whose range takers use next
 	path  take.Path
 
@@ -67,9 +66,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		_ = g.Close() // always nil
 		return nil, err
 	}
-	if p := g.parts[0]; len(g.parts) == 1 && p.delta == 1 {
-		g.only = p.ring
-	}
 	return g, nil
 }
 
@@ -102,6 +98,9 @@ func start(cfg Config) (*Generator, error) {
 			return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 		}
 		g.parts = append(g.parts, p)
+	}
+	if len(g.parts) == 1 {
+		g.only = g.parts[0]
 	}
 	g.claims = make([]claim, len(g.parts))
 	for _, p := range g.parts {

@@ -56,27 +56,6 @@ func upTo(first, last, delta int64) (ids []int64) {
 	return ids
 }
 
-func TestAllMistakesInAConfigAreReported(t *testing.T) {
-	cfg := segment.Config{Others: []segment.Source{nil}, Step: -1, MaxStep: -2, RangeLasts: -1, Ahead: 65, OnEmpty: 2, Timeout: -1}
-	err := cfg.Validate()
-	for _, want := range []string{`Name "", allowed: 1 to 128 bytes`, "Source nil", "Others[0] nil", "Step -1, allowed: 1 to",
-		"MaxStep -2, allowed: Step, -1, to", "RangeLasts -1ns, allowed: more than 0", "Ahead 65, allowed: 1 to 64", "OnEmpty 2, allowed:",
-		"Timeout -1ns, allowed: more than 0"} {
-		if !strings.Contains(err.Error(), "segment: invalid config: "+want) {
-			t.Errorf("no %q in\n%v", want, err)
-		}
-	}
-	if _, newErr := segment.New(cfg); newErr.Error() != err.Error() || !errors.Is(newErr, segment.ErrInvalidConfig) {
-		t.Errorf("New: %v", newErr)
-	}
-	if first, ok := errors.AsType[*segment.FieldError](err); !ok || first.Field != "Name" || first.Given != `""` {
-		t.Errorf("the first mistake is %+v, want a FieldError of Name", first)
-	}
-	if err := (segment.Config{Name: "a", Source: new(scripted), Step: 5_000_000}).Validate(); err != nil {
-		t.Errorf("a Step above the default MaxStep: %v", err)
-	}
-}
-
 func TestIDsAreDenseAndIncrease(t *testing.T) {
 	for _, tt := range []struct {
 		delta, remainder int64
@@ -312,6 +291,47 @@ func TestAPermanentErrorDuringAnOutageIsLogged(t *testing.T) {
 		synctest.Wait()
 		if records := strings.Count(log.String(), "level=WARN"); records != 2 || !strings.Contains(log.String(), "went back") {
 			t.Errorf("%d records, want one of the outage and one of the permanent error:\n%s", records, log.String())
+		}
+	})
+}
+
+// Each pause is drawn from the upper half of 20 ms, 40 ms and so on up to 1 s, in each outage anew.
+func TestPausesBetweenRetriesGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		var last time.Time
+		var pauses []time.Duration
+		fails := while(&down)
+		g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, name string, n int64) error {
+			pauses = append(pauses, time.Since(last))
+			last = time.Now()
+			return fails(ctx, name, n)
+		}}})
+		for range 10 {
+			for _, n := range []int{1, 9} { // a whole range
+				synctest.Wait()
+				take(t, g, n)
+			}
+			pauses = nil
+			down.Store(true)
+			take(t, g, 1) // begins a range
+			time.Sleep(time.Minute)
+			down.Store(false)
+			time.Sleep(2 * time.Second)
+			shortest, longest := time.Hour, time.Duration(0)
+			for i, pause := range pauses[1:] {
+				most := min(20*time.Millisecond<<min(i, 10), time.Second)
+				if pause < most/2 || pause >= most {
+					t.Errorf("pause %d was %v, want %v to %v", i, pause, most/2, most)
+				}
+				if i > 6 {
+					shortest, longest = min(shortest, pause), max(longest, pause)
+				}
+			}
+			if len(pauses) < 60 || shortest > 600*time.Millisecond || longest < 900*time.Millisecond {
+				t.Errorf("%d pauses of %v to %v, want 60 of 500ms to 1s", len(pauses), shortest, longest)
+			}
+			take(t, g, 9)
 		}
 	})
 }

@@ -17,9 +17,9 @@ import (
 // ErrEmpty at once. ErrEmpty passes; ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are
 // permanent.
 func (g *Generator) Next() (int64, error) {
-	if g.only != nil {
-		if id, ok := g.only.Current().Take(); ok {
-			return id, nil
+	if p := g.only; p != nil {
+		if x, ok := p.ring.Current().Take(); ok {
+			return p.id(x), nil
 		}
 	}
 	return g.path.Next(g.take)
@@ -95,12 +95,6 @@ func (g *Generator) takeN(dst []int64) (n int) {
 // inTurn calls f for the parts, beginning with the part whose turn it is, until f returns true for
 // a part, and returns that part, or nil.
 func (g *Generator) inTurn(f func(*part) bool) *part {
-	if len(g.parts) == 1 {
-		if f(g.parts[0]) {
-			return g.parts[0]
-		}
-		return nil
-	}
 	turn := int(g.turn.Load())
 	for i := range g.parts {
 		if p := g.parts[(turn+i)%len(g.parts)]; f(p) {

@@ -98,17 +98,7 @@ func TestNumbersBeginAgainWithEachPeriod(t *testing.T) {
 	}
 }
 
-func TestNumbersReportMistakesAndErrors(t *testing.T) {
-	_, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: strings.Repeat("x", 120), Step: -1}, Period: 4, Width: 20})
-	for _, want := range []string{"Source nil", "Step -1", "Period 4, allowed: Daily, Monthly, Yearly, Forever", "allowed: with a date: up to 119 bytes",
-		"Width 20, allowed: 0 to 19"} {
-		if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in\n%v", want, err)
-		}
-	}
-	if err := (segment.NumbersConfig{Config: segment.Config{Name: "a", Source: new(scripted)}, Period: 4}).Validate(); !errors.Is(err, segment.ErrInvalidConfig) {
-		t.Errorf("Validate: %v, want the mistake in Period", err)
-	}
+func TestNumbersReportErrors(t *testing.T) {
 	down := errors.New("down")
 	n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a",
 		Source: &scripted{before: func(context.Context, string, int64) error { return down }}}})

@@ -32,9 +32,9 @@ type part struct {
 	delta, offset int64
 
 	// Only the goroutine of run uses these.
-	last  int64 // the largest number put
-	pause time.Duration
-	began time.Time // when the range before the present one ended, for adapt
+	last  int64         // the largest number put
+	pause time.Duration // before the next retry
+	began time.Time     // when the range before the present one ended, for adapt
 
 	step    atomic.Int64
 	failed  atomic.Pointer[error] // the error of the last call of the source; nil: it has answered
@@ -43,7 +43,7 @@ type part struct {
 }
 
 func (g *Generator) newPart(index int, source Source) (*part, error) {
-	p := &part{g: g, index: index, source: source, wake: make(chan struct{}, 1)}
+	p := &part{g: g, index: index, source: source, wake: make(chan struct{}, 1), pause: firstPause}
 	p.step.Store(g.cfg.Step)
 	slots := 1 << bits.Len(uint(g.cfg.Ahead)) // at least Ahead + 1
 	var err error
@@ -70,12 +70,12 @@ func (p *part) run() {
 		var retry <-chan time.Time
 		switch err := p.fill(); {
 		case err == nil:
-			p.pause = 0
+			p.pause = firstPause
 		case permanent(err):
 			wake = nil
 		default:
-			p.pause = min(max(2*p.pause, firstPause), longestPause)
 			wake, retry = nil, time.After(p.pause/2+rand.N(p.pause/2))
+			p.pause = min(2*p.pause, longestPause)
 		}
 		select {
 		case <-p.g.ctx.Done():
