@@ -13,7 +13,8 @@ help: ## this list
 test: ## all tests of all modules, with the servers they need
 	@.ci/test $(filter-out .,$(MODULES))
 
-lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck
+lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck, words and links
+	@go run ./internal/systest/words
 	@go run ./internal/systest/release tidy -diff
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }
 	@.ci/lint $(MODULES)
