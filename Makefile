@@ -21,6 +21,7 @@ lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck, words and li
 
 tidy: ## go mod tidy of all modules, against the siblings in this tree
 	@go run ./internal/systest/release tidy
+	@go list -m all >/dev/null # completes go.work.sum
 
 release: ## checks CHANGELOG.md, sets VERSION in all modules, prints the tags to make; see docs/RELEASING.md
 	@go run ./internal/systest/release $(VERSION)
