@@ -13,13 +13,15 @@ help: ## this list
 test: ## all tests of all modules, with the servers they need
 	@.ci/test $(filter-out .,$(MODULES))
 
-lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck
+lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck, words and links
+	@go run ./internal/systest/words
 	@go run ./internal/systest/release tidy -diff
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }
 	@.ci/lint $(MODULES)
 
 tidy: ## go mod tidy of all modules, against the siblings in this tree
 	@go run ./internal/systest/release tidy
+	@go list -m all >/dev/null # completes go.work.sum
 
 release: ## checks CHANGELOG.md, sets VERSION in all modules, prints the tags to make; see docs/RELEASING.md
 	@go run ./internal/systest/release $(VERSION)

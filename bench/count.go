@@ -53,8 +53,8 @@ type count struct {
 	mask  int64
 }
 
-// run takes IDs until there are enough. It fails at the first ID that is a duplicate, out of order or
-// of another worker, and if the generator has issued fewer IDs than it has returned.
+// run takes IDs until there are enough. It fails at the first ID that is a duplicate, out of order
+// or of another worker, and if the generator has issued fewer IDs than it has returned.
 func (c *count) run(ctx context.Context) error {
 	l, issued := c.alloc.Layout(), c.gen.Stats().Issued
 	who, err := c.alloc.Allocate(0, c.gen.Stats().DatacenterID, c.gen.WorkerID(), 0)
@@ -177,8 +177,8 @@ func soakCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	}
 }
 
-// run takes IDs from one generator in all ways and counts each. At the end every ID that was put into
-// the ring must have been issued, retired, or still be there.
+// run takes IDs from one generator in all ways and counts each. At the end every ID that was put
+// into the ring must have been issued, retired, or still be there.
 func (s *soak) run(ctx context.Context, ids int64) (err error) {
 	var blocks atomic.Int64
 	cfg := cached.Config{Layout: bitsalloc.Default(), Assigner: assigner.Static(1), AllowReuse: true} // the IDs are not kept

@@ -70,8 +70,8 @@ type Config struct {
 	// down to whole units; beyond it callers get ErrTooFarAhead. The clock is the one read when the
 	// worker ID was taken, carried on by the monotonic clock. Zero: unbounded.
 	//
-	// MaxAhead also accepts an unfenced worker ID that comes back after a restart. New then waits for
-	// MaxAhead, to begin after the last ID of an earlier process, unless AllowReuse is set. The
+	// MaxAhead also accepts an unfenced worker ID that comes back after a restart. New then waits
+	// for MaxAhead, to begin after the last ID of an earlier process, unless AllowReuse is set. The
 	// condition that remains: the clock does not go back, neither over the restart nor while a
 	// generator runs.
 	MaxAhead time.Duration

@@ -72,9 +72,9 @@ type Config struct {
 	DatacenterID int64
 	// Assigner finds the worker ID. It is required: there is no safe default.
 	Assigner assigner.Assigner
-	// AllowReuse accepts, under GoOn, an unfenced worker ID that comes back after a restart. The new
-	// process then repeats IDs if the old one was ahead of the clock. Under Fail and Wait it never
-	// is, and New waits for the next unit.
+	// AllowReuse accepts, under GoOn, an unfenced worker ID that comes back after a restart. The
+	// new process then repeats IDs if the old one was ahead of the clock. Under Fail and Wait it
+	// never is, and New waits for the next unit.
 	AllowReuse bool
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration

@@ -202,8 +202,8 @@ func (r *Ring) TakeBlock(n int) (first int64, got int, ok bool) {
 	}
 }
 
-// Empty reports whether the ring has no ID, for takers. It is exact as a take is: if it returns true,
-// the ring was empty at an instant of the call, and if false, it had an ID.
+// Empty reports whether the ring has no ID, for takers. It is exact as a take is: if it returns
+// true, the ring was empty at an instant of the call, and if false, it had an ID.
 func (r *Ring) Empty() bool {
 	for {
 		b := r.current.Load()

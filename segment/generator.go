@@ -139,11 +139,11 @@ func (g *Generator) overlap(index int, delta, offset int64) error {
 	return nil
 }
 
-// Invalidate drops the ranges in hand, the blocks of lanes, and the range that is being fetched, and
-// fetches others in the background. Call it after this process has been resumed from a snapshot:
-// its copy may still be issuing the same IDs. A call that begins after Invalidate has returned gets
-// no ID of a range that was fetched before. Until a new range is there, callers wait or get
-// ErrEmpty, as Config.OnEmpty says. No process issues the dropped IDs unless a copy does.
+// Invalidate drops the ranges in hand, the blocks of lanes, and the range that is being fetched,
+// and fetches others in the background. Call it after this process has been resumed from a
+// snapshot: its copy may still be issuing the same IDs. A call that begins after Invalidate has
+// returned gets no ID of a range that was fetched before. Until a new range is there, callers wait
+// or get ErrEmpty, as Config.OnEmpty says. No process issues the dropped IDs unless a copy does.
 func (g *Generator) Invalidate() {
 	g.drop()
 	for _, p := range g.parts {

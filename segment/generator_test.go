@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -140,43 +137,6 @@ func TestAnOutageCostsNothingWhileRangesLast(t *testing.T) {
 			}
 		})
 	}
-}
-
-// An outage makes two records, which the documentation has.
-func TestRecordsAreDocumented(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		var down atomic.Bool
-		g := open(t, segment.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Source: &scripted{before: while(&down)}})
-		synctest.Wait()
-		down.Store(true)
-		take(t, g, 20)
-		time.Sleep(time.Minute)
-		down.Store(false)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		documented, err := os.ReadFile("../docs/SEGMENT.md")
-		if err != nil {
-			t.Fatal(err)
-		}
-		record := regexp.MustCompile(`level=(\w+) msg="([^"]+)" (.*)`)
-		records := record.FindAllStringSubmatch(log.String(), -1)
-		if len(records) != 2 {
-			t.Errorf("%d records, want 2:\n%s", len(records), log.String())
-		}
-		for _, r := range records {
-			var keys []string
-			for pair := range strings.FieldsSeq(r[3]) {
-				key, _, _ := strings.Cut(pair, "=")
-				keys = append(keys, key)
-			}
-			row := fmt.Sprintf("| %s | `%s` | %s |", r[1], r[2], strings.Join(keys, ", "))
-			if !strings.Contains(string(documented), row) {
-				t.Errorf("docs/SEGMENT.md has no row %s", row)
-			}
-		}
-	})
 }
 
 // Each call of the source takes a second, and all ranges are used up in no time.

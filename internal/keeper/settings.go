@@ -24,8 +24,8 @@ type Settings struct {
 
 	Package string // the prefix of errors
 	Errors  Errors
-	// Ahead is how far, in units, an earlier process may have used deltas ahead of its clock. A lease
-	// on an unfenced worker ID that comes back begins above those deltas.
+	// Ahead is how far, in units, an earlier process may have used deltas ahead of its clock. A
+	// lease on an unfenced worker ID that comes back begins above those deltas.
 	Ahead int64
 	// ReuseAdvice, unless empty, says that the generator refuses an unfenced worker ID that comes
 	// back after a restart, and how the user avoids that.

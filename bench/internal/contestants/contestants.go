@@ -19,8 +19,8 @@ const (
 const (
 	increasing = "increasing"
 	randomBits = "random bits"
-	// How far the time in an ID runs ahead of the clock when IDs are taken faster than the format has
-	// them.
+	// How far the time in an ID runs ahead of the clock when IDs are taken faster than the format
+	// has them.
 	aheadNone      = "none, waits"
 	aheadUnbounded = "unbounded"
 )

@@ -8,9 +8,9 @@
 //	go run ./internal/systest/mutate -matrix -match ^bitsalloc  # each mutant against each test func
 //
 // The operators are: false and true (a condition), operand (one side of && and || alone), operator
-// (another comparison or sum), number (plus one, or the other of true and false), argument (in place
-// of its call), remove (a statement) and swap (neighboring statements whose order other goroutines
-// may see). A mutant that does not compile is dropped.
+// (another comparison or sum), number (plus one, or the other of true and false), argument (in
+// place of its call), remove (a statement) and swap (neighboring statements whose order other
+// goroutines may see). A mutant that does not compile is dropped.
 package main
 
 import (
@@ -195,7 +195,7 @@ func (r *report) add(m *mutant, lives bool, names []string) {
 	}
 }
 
-// alone prints for each test func of a package what it alone kills.
+// alone prints for each test func of a package the mutants that it alone kills.
 func (r *report) alone(s *source) {
 	fast, slow := s.suites[s.dir+" false"].split()
 	for _, name := range slices.Concat(fast, slow) {
@@ -218,9 +218,9 @@ func (r *report) finish(least int) error {
 	return nil
 }
 
-// survivors lists the mutants that may live. A paragraph begins with the reason, in lines that begin
-// with #, and goes on with a package, function and operator a line, and the number of mutants if it
-// is not 1: "cached lane.begin: swap ×3".
+// survivors lists the mutants that may live. A paragraph begins with the reason, in lines that
+// begin with #, and goes on with a package, function and operator a line, and the number of mutants
+// if it is not 1: "cached lane.begin: swap ×3".
 var survivors = filepath.FromSlash("internal/systest/mutate/survivors.txt")
 
 // readSurvivors returns the number of mutants of each kind that the file explains.

@@ -93,8 +93,8 @@ func (s *suite) split() (fast, slow []string) {
 	return fast, slow
 }
 
-// survives runs tests until one fails: those of the package, quick ones first, then those of other
-// packages, and for a change in the order of memory those under the race detector.
+// survives runs tests until one fails: first the tests of the package, quick ones before slow ones,
+// then the tests of other packages. A change in the order of memory also meets the race detector.
 func (s *source) survives(ctx context.Context, number int) (bool, error) {
 	for i, dir := range slices.Concat([]string{s.dir}, s.more, []string{s.dir}) {
 		race := i > len(s.more)
