@@ -12,6 +12,8 @@
 // that share the IDs of one worker ID and delta, and on undocumented errors. A run with too few
 // faults fails as well.
 //
+// Two incidents that other generators are known for run as scripts of the same processes.
+//
 // The run is a test, because package testserver starts its server:
 //
 //	make chaos TIME=10m
