@@ -14,9 +14,9 @@ import (
 // Stride is the number of IDs that a goroutine takes before it looks at the stop flag again.
 const Stride = 256
 
-// A Taker takes n IDs for one goroutine. It returns the last ID, or some function of it, so that the
-// compiler keeps the calls. Fast generators have a Taker with a loop of its own: the call of a func
-// for each ID would show.
+// A Taker takes n IDs for one goroutine. It returns the last ID, or some function of it, so that
+// the compiler keeps the calls. Fast generators have a Taker with a loop of its own: the call of
+// a func for each ID would show.
 type Taker func(n int) (last int64, err error)
 
 // A Source is a generator, or a baseline in its place.
@@ -42,8 +42,8 @@ func Each(next func() (int64, error)) Taker {
 	}
 }
 
-// Race starts n goroutines at one moment and returns the time until the last has ended. It sets stop
-// after d, unless d is 0, and at the first error. If ctx ends, Race fails.
+// Race starts n goroutines at one moment and returns the time until the last has ended. It sets
+// stop after d, unless d is 0, and at the first error. If ctx ends, Race fails.
 func Race(ctx context.Context, n int, d time.Duration, body func(i int, stop *atomic.Bool) error) (time.Duration, error) {
 	var stop atomic.Bool
 	group, failed := errgroup.WithContext(ctx)
@@ -97,9 +97,9 @@ func Run(ctx context.Context, goroutines int, src Source, d time.Duration) (lap 
 	return lap, err
 }
 
-// Sample times one call for batch IDs, after 32 others, over and over for d. It returns all times,
-// sorted; each includes reading the clock. Timing every call would slow the goroutines down until
-// they no longer contend.
+// Sample times one call for batch IDs, after 32 others, over and over for d. It returns all
+// times, sorted; each includes reading the clock. Timing every call would slow the goroutines
+// down until they no longer contend.
 func Sample(ctx context.Context, goroutines, batch int, src Source, d time.Duration) ([]time.Duration, error) {
 	const most = 1 << 20 // of a goroutine
 	lists := make([][]time.Duration, goroutines)

@@ -40,8 +40,8 @@ func (f Facts) String() string {
 		f.CPU, Counted(f.CPUs, "CPU"), f.GOMAXPROCS, f.Go, f.Date.Format("2006-01-02 15:04 MST"), f.Commit)
 }
 
-// commit returns the version of an installed program. go run records none: then it returns the commit
-// of the working tree.
+// commit returns the version of an installed program. go run records none: then it returns the
+// commit of the working tree.
 func commit() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Sum != "" {
 		return info.Main.Version

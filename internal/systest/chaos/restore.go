@@ -13,8 +13,8 @@ import (
 // not so is at fault itself.
 const recoveryLead = 15 * time.Minute
 
-// restore follows the run book for a restore: it cuts generators off from the database, restores a
-// dump, and recovers the namespace. Processes that are stopped meanwhile find changed fences
+// restore follows the run book for a restore: it cuts generators off from the database, restores
+// a dump, and recovers the namespace. Processes that are stopped meanwhile find changed fences
 // afterwards.
 func (r *chaosRun) restore(ctx context.Context, taken dump) (err error) {
 	reopen := r.shutAll()

@@ -29,8 +29,8 @@ type chaosRun struct {
 	figures  *figures
 	began    time.Time
 
-	// A link that accepts connections again holds network for reading, a restore, during which all
-	// links refuse connections, for writing.
+	// A link that accepts connections again holds network for reading, a restore, during which
+	// all links refuse connections, for writing.
 	network sync.RWMutex
 
 	mu       sync.Mutex
@@ -226,8 +226,8 @@ func (r *chaosRun) line() string {
 	return r.figures.line(t, time.Since(r.began))
 }
 
-// verdict returns the failures of the run. Without durable commits it ignores duplicates and worker
-// IDs whose holder the server has forgotten: both are expected then.
+// verdict returns the failures of the run. Without durable commits it ignores duplicates and
+// worker IDs whose holder the server has forgotten: both are expected then.
 func (r *chaosRun) verdict() error {
 	t, findings := r.counter.totals()
 	r.mu.Lock()

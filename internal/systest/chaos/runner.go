@@ -20,8 +20,8 @@ import (
 )
 
 // The parent passes the profile in the environment, and commands as lines on standard input. The
-// process writes events as JSON to standard output, and IDs as 64 bits each, little endian, to the
-// file descriptor idsFile. The process ends when its standard input ends.
+// process writes events as JSON to standard output, and IDs as 64 bits each, little endian, to
+// the file descriptor idsFile. The process ends when its standard input ends.
 const (
 	profileEnv   = "UIDRING_CHAOS_PROFILE"
 	idsFile      = 3

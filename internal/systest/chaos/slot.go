@@ -64,7 +64,8 @@ func (s *slot) beyond() time.Duration {
 	return s.child.profile.expiry() + between(s.random, 500*time.Millisecond, 4*time.Second)
 }
 
-// freeze stops the process for longer than its lease lasts. It goes on as if nothing had happened.
+// freeze stops the process for longer than its lease lasts. It goes on as if nothing had
+// happened.
 func (s *slot) freeze(ctx context.Context) {
 	s.run.figures.count(frozen)
 	s.child.pause()

@@ -1,5 +1,6 @@
 // Command release keeps the modules of this repository in step. All modules have one version. No
-// go.mod has replace lines, since go install refuses them: go.work points development to the folders.
+// go.mod has replace lines, since go install refuses them: go.work points development to the
+// folders.
 //
 //	go run ./internal/systest/release v0.2.0      # sets the version, prints the commands that publish it
 //	go run ./internal/systest/release tidy        # go mod tidy of all modules, against the siblings in this tree

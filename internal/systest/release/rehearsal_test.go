@@ -28,8 +28,8 @@ var commands = map[string]struct {
 	"bench":       {[]string{"-h"}, `bench`},
 }
 
-// TestRehearsal releases a copy of the working tree at a version of its own, serves it as a module
-// proxy does, and installs it as users do, without a workspace.
+// TestRehearsal releases a copy of the working tree at a version of its own, serves it as a
+// module proxy does, and installs it as users do, without a workspace.
 func TestRehearsal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds all programs of the repository")
@@ -154,8 +154,8 @@ func (c *consumer) newModule(t *testing.T) string {
 	return dir
 }
 
-// goTool runs the go command in a folder, with a variable of the environment or "", and returns its
-// output.
+// goTool runs the go command in a folder, with a variable of the environment or "", and returns
+// its output.
 func (c *consumer) goTool(t *testing.T, dir, variable string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
@@ -203,7 +203,8 @@ func removeReadOnly(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// documentedPrograms returns the Go programs in README.md and docs, by the file's name and number.
+// documentedPrograms returns the Go programs in README.md and docs, by the file's name and
+// number.
 func documentedPrograms(t *testing.T, tree string) map[string]string {
 	t.Helper()
 	docs, err := filepath.Glob(filepath.Join(tree, "docs", "*.md"))

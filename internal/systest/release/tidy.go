@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// tidy is go mod tidy for all modules, as if the siblings in this tree were published. It writes the
-// files, or fails with the names of the files that differ.
+// tidy is go mod tidy for all modules, as if the siblings in this tree were published. It writes
+// the files, or fails with the names of the files that differ.
 func (r *repository) tidy(ctx context.Context, write bool) error {
 	sums := make(map[string][]byte)
 	var mu sync.Mutex // of sums
@@ -55,9 +55,9 @@ func (r *repository) tidy(ctx context.Context, write bool) error {
 	return err
 }
 
-// tidied returns the tidy go.mod and go.sum of a module. The go command works on a copy of go.mod
-// that replaces all siblings by their folders, which files drops again. The hashes of siblings, which
-// their publication decides, stay out of go.sum.
+// tidied returns the tidy go.mod and go.sum of a module. The go command works on a copy of
+// go.mod that replaces all siblings by their folders, which files drops again. The hashes of
+// siblings, which their publication decides, stay out of go.sum.
 func (r *repository) tidied(ctx context.Context, m *module) (file *modfile.File, sum []byte, err error) {
 	temp, err := os.MkdirTemp("", "tidy-")
 	if err != nil {
