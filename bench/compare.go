@@ -77,8 +77,8 @@ func events(list []contestants.Contestant, cpus int, many []int) (all []*event) 
 	return all
 }
 
-// hold runs the events in rounds. In each round every event has a lap of length d, in random order,
-// so that disturbances of the machine hit all contestants alike.
+// hold runs the events in rounds. In each round every event has a lap of length d, in random
+// order, so that disturbances of the machine hit all contestants alike.
 func hold(ctx context.Context, all []*event, rounds int, d time.Duration) error {
 	worker := int64(0)
 	for range rounds {
@@ -142,8 +142,8 @@ func (c *comparison) find(name string, goroutines int) row {
 	return c.rows[i]
 }
 
-// starved returns a warning if the machine had too little CPU time for the atomic add, which never
-// waits.
+// starved returns a warning if the machine had too little CPU time for the atomic add, which
+// never waits.
 func starved(rows []row) string {
 	for _, r := range rows {
 		want := float64(min(r.Goroutines, runtime.GOMAXPROCS(0)))

@@ -26,8 +26,8 @@ var (
 	errMiscount  = errors.New("miscount")
 )
 
-// A way takes IDs for one goroutine: it writes them to dst, which has 256 places, and returns their
-// number.
+// A way takes IDs for one goroutine: it writes them to dst, which has 256 places, and returns
+// their number.
 type way int
 
 const (
@@ -37,8 +37,8 @@ const (
 	wayLane // closes the lane and makes another now and then
 )
 
-// A count takes IDs of a generator in some ways and counts each. The generator must keep its worker
-// ID. After run, taken and wall tell the outcome.
+// A count takes IDs of a generator in some ways and counts each. The generator must keep its
+// worker ID. After run, taken and wall tell the outcome.
 type count struct {
 	alloc      *bitsalloc.Allocator
 	gen        *cached.Generator
@@ -53,8 +53,8 @@ type count struct {
 	mask  int64
 }
 
-// run takes IDs until there are enough. It fails at the first ID that is a duplicate, out of order
-// or of another worker, and if the generator has issued fewer IDs than it has returned.
+// run takes IDs until there are enough. It fails at the first ID that is a duplicate, out of
+// order or of another worker, and if the generator has issued fewer IDs than it has returned.
 func (c *count) run(ctx context.Context) error {
 	l, issued := c.alloc.Layout(), c.gen.Stats().Issued
 	who, err := c.alloc.Allocate(0, c.gen.Stats().DatacenterID, c.gen.WorkerID(), 0)
@@ -131,8 +131,8 @@ func (t *taker) take(w way) (n int, err error) {
 	return len(t.ids), nil
 }
 
-// add counts IDs in the order in which a goroutine took them from the stream or from lanes; last is
-// the ID before.
+// add counts IDs in the order in which a goroutine took them from the stream or from lanes; last
+// is the ID before.
 func (c *count) add(last *int64, ids []int64) error {
 	for _, id := range ids {
 		if id <= *last {

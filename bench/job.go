@@ -160,8 +160,8 @@ func (j *job) call() string {
 	return "Next"
 }
 
-// rounds is the number of times that the generator and the baselines take turns: on a noisy machine
-// only figures of the same moment compare.
+// rounds is the number of times that the generator and the baselines take turns: on a noisy
+// machine only figures of the same moment compare.
 const rounds = 5
 
 // events are the generator, the atomic add and the counter with a mutex, on one and on all

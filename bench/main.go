@@ -1,5 +1,5 @@
-// Command bench does the library's main job and measures it: it takes a worker ID from a database,
-// pads the ring, takes IDs at full speed, checks every ID, and prints the figures.
+// Command bench does the library's main job and measures it: it takes a worker ID from a
+// database, pads the ring, takes IDs at full speed, checks every ID, and prints the figures.
 //
 //	go run ./bench            # from the root of the repository: SQLite in a temporary folder
 //	go run ./bench -h         # flags
@@ -7,8 +7,8 @@
 //	go run ./bench soak       # takes 10^9 IDs in all ways and counts each
 //	go run ./bench report     # compare and soak, written to docs/benchmarks
 //
-// The exit code is 0 if all is well, 1 if a check or a call failed, 2 if the command line is wrong,
-// and 130 after an interrupt.
+// The exit code is 0 if all is well, 1 if a check or a call failed, 2 if the command line is
+// wrong, and 130 after an interrupt.
 package main
 
 import (

@@ -30,8 +30,8 @@ type outcome struct {
 	files          []string // in its temporary folder
 }
 
-// execute runs the program with a temporary folder of its own. It calls started, unless nil, while
-// the program runs.
+// execute runs the program with a temporary folder of its own. It calls started, unless nil,
+// while the program runs.
 func execute(t *testing.T, started func(p *os.Process, dir string), args ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()

@@ -112,7 +112,8 @@ func (c *comparison) bars() chart.Figure {
 	}
 }
 
-// onAll returns the time per ID on all CPUs, or on one goroutine where the chart does not show it.
+// onAll returns the time per ID on all CPUs, or on one goroutine where the chart does not show
+// it.
 func (c *comparison) onAll(r row) float64 {
 	if r.PerSecond > 0 {
 		return r.shown()

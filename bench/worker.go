@@ -14,9 +14,9 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// openDatabase opens the database with the table WORKER_NODE: MySQL or MariaDB if there is a DSN,
-// and otherwise SQLite in a temporary folder, which the close func removes. With create, it creates
-// missing tables.
+// openDatabase opens the database with the table WORKER_NODE: MySQL or MariaDB if there is a
+// DSN, and otherwise SQLite in a temporary folder, which the close func removes. With create, it
+// creates missing tables.
 func openDatabase(ctx context.Context, dsn string, create bool) (db *sqlx.DB, close func() error, err error) {
 	if dsn != "" {
 		db, err = sqlassigner.OpenMySQL(dsn)

@@ -45,8 +45,8 @@ func Names(title string, names []string) Axis {
 	return a
 }
 
-// Times returns a logarithmic axis of nanoseconds that includes least and most. It begins and ends
-// at 1, 2 or 5 times a power of ten.
+// Times returns a logarithmic axis of nanoseconds that includes least and most. It begins and
+// ends at 1, 2 or 5 times a power of ten.
 func Times(title string, least, most float64) Axis {
 	a := Axis{Title: title, Log: true, Min: round(least, false), Max: round(most, true)}
 	if a.Max <= a.Min {

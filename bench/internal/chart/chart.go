@@ -1,6 +1,6 @@
-// Package chart draws the pictures of the benchmark report as SVG: on an opaque white ground with a
-// border, so that they look the same on a light page and on a dark one, with text that is readable
-// at [Width].
+// Package chart draws the pictures of the benchmark report as SVG: on an opaque white ground
+// with a border, so that they look the same on a light page and on a dark one, with text that is
+// readable at [Width].
 package chart
 
 import (
@@ -101,7 +101,7 @@ func (f Figure) legend(y float64) string {
 	return s.String()
 }
 
-// plot draws the axes and the marks that Draw adds.
+// plot draws the axes and calls Draw.
 func (f Figure) plot(s *svg, top float64) {
 	p := Plot{s, f.X, f.Y, margin + float64(f.Left), Width - margin - 6, top, top + float64(f.Height) - 42}
 	s.text((p.left+p.right)/2, p.bottom+40, "note middle", f.X.Title)

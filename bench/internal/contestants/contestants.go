@@ -19,8 +19,8 @@ const (
 const (
 	increasing = "increasing"
 	randomBits = "random bits"
-	// How far the time in an ID runs ahead of the clock when IDs are taken faster than the format
-	// has them.
+	// How far the time in an ID runs ahead of the clock when IDs are taken faster than the
+	// format has them.
 	aheadNone      = "none, waits"
 	aheadUnbounded = "unbounded"
 )
@@ -36,8 +36,8 @@ type Contestant struct {
 	PerSecond  float64 // the most IDs that the format allows; 0: more than a lap can take
 	Crowd      bool    // also measured on many goroutines
 
-	// Open starts a lap; worker is a number that no other lap has. nil: laps are too short to show
-	// the cap.
+	// Open starts a lap; worker is a number that no other lap has. nil: laps are too short to
+	// show the cap.
 	Open func(ctx context.Context, worker int64) (load.Source, error)
 }
 

@@ -46,8 +46,8 @@ func otherLibraries() []Contestant {
 	}...)
 }
 
-// openWuid loads the prefix with a callback, as the library recommends for stores without a package
-// of its own. The store is a counter that begins above the prefixes of all earlier laps.
+// openWuid loads the prefix with a callback, as the library recommends for stores without a
+// package of its own. The store is a counter that begins above the prefixes of all earlier laps.
 func openWuid(_ context.Context, worker int64) (load.Source, error) {
 	const perLap = 1 << 8
 	var prefix atomic.Int64

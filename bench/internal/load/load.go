@@ -15,8 +15,8 @@ import (
 const Stride = 256
 
 // A Taker takes n IDs for one goroutine. It returns the last ID, or some function of it, so that
-// the compiler keeps the calls. Fast generators have a Taker with a loop of its own: the call of a
-// func for each ID would show.
+// the compiler keeps the calls. Fast generators have a Taker with a loop of its own: the call of
+// a func for each ID would show.
 type Taker func(n int) (last int64, err error)
 
 // A Source is a generator, or a baseline in its place.
@@ -97,9 +97,9 @@ func Run(ctx context.Context, goroutines int, src Source, d time.Duration) (lap 
 	return lap, err
 }
 
-// Sample times one call for batch IDs, after 32 others, over and over for d. It returns all times,
-// sorted; each includes reading the clock. Timing every call would slow the goroutines down until
-// they no longer contend.
+// Sample times one call for batch IDs, after 32 others, over and over for d. It returns all
+// times, sorted; each includes reading the clock. Timing every call would slow the goroutines
+// down until they no longer contend.
 func Sample(ctx context.Context, goroutines, batch int, src Source, d time.Duration) ([]time.Duration, error) {
 	const most = 1 << 20 // of a goroutine
 	lists := make([][]time.Duration, goroutines)

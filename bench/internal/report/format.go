@@ -24,8 +24,8 @@ func Counted[T ~int | ~int64](n T, noun string) string {
 // Goroutines writes "1 goroutine" or "2 goroutines".
 func Goroutines(n int) string { return Counted(n, "goroutine") }
 
-// Figure writes a number with three significant digits, or all digits before the point. It writes 0
-// as None.
+// Figure writes a number with three significant digits, or all digits before the point. It
+// writes 0 as None.
 func Figure(n float64) string {
 	switch {
 	case n == 0:

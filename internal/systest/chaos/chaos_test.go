@@ -18,8 +18,6 @@ var chosen = flags()
 func flags() *options {
 	o := &options{seed: rand.Uint64()}
 	flag.DurationVar(&o.duration, "chaos.for", time.Minute, "how long faults go on")
-	flag.IntVar(&o.processes, "chaos.processes", 16, "generator processes at a time")
-	flag.IntVar(&o.workers, "chaos.workers", 6, "worker IDs that they share")
 	flag.IntVar(&o.flush, "chaos.flush", 1, "innodb_flush_log_at_trx_commit of the server; without 1 duplicates are expected")
 	flag.Uint64Var(&o.seed, "chaos.seed", o.seed, "of the random faults")
 	return o
@@ -30,13 +28,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestChaos(t *testing.T) {
+func skipWhereChaosCannotRun(t *testing.T) {
+	t.Helper()
 	if testing.Short() {
-		t.Skip("takes as long as -chaos.for says, a minute by default")
+		t.Skip("starts processes and a server")
 	}
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows cannot stop a process, nor give it a third file")
 	}
+}
+
+func TestChaos(t *testing.T) {
+	skipWhereChaosCannotRun(t)
 	t.Logf("seed %d", chosen.seed)
 	server := testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit="+strconv.Itoa(chosen.flush))
 	r, err := newRun(t.Context(), *chosen, server)

@@ -19,8 +19,8 @@ type child struct {
 	done    chan struct{} // closed when it has ended and all it wrote has been counted
 }
 
-// startChild starts this program again. The run receives the child's IDs and events as they arrive,
-// and a failure if the child exits unexpectedly.
+// startChild starts this program again. The run receives the child's IDs and events as they
+// arrive, and a failure if the child exits unexpectedly.
 func startChild(r *chaosRun, p profile) (*child, error) {
 	cmd, err := process.Again(profileEnv, p)
 	if err != nil {

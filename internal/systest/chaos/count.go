@@ -13,8 +13,7 @@ import (
 
 // A counter counts every ID. Any number of goroutines may use it.
 type counter struct {
-	alloc   *bitsalloc.Allocator
-	workers int64 // those below it may appear
+	alloc *bitsalloc.Allocator
 
 	mu       sync.Mutex
 	seen     idset.Set
@@ -41,8 +40,8 @@ type block struct {
 
 const mostFindings = 10
 
-func newCounter(alloc *bitsalloc.Allocator, workers int) *counter {
-	return &counter{alloc: alloc, workers: int64(workers), blocks: make(map[int64]*block), byWorker: make([]int64, workers)}
+func newCounter(alloc *bitsalloc.Allocator) *counter {
+	return &counter{alloc: alloc, blocks: make(map[int64]*block), byWorker: make([]int64, workers)}
 }
 
 // follow counts the IDs of a process until the process ends. It ignores a truncated last ID of a
@@ -96,7 +95,7 @@ func (c *counter) addBlock(process int, key int64, ids []int64) {
 		c.find("process %d has IDs of a block of process %d: %s", process, b.process, c.describe(ids[0]))
 	}
 	worker := key & (1<<c.alloc.Layout().WorkerBits - 1)
-	if worker >= c.workers {
+	if worker >= workers {
 		c.tally.foreign += int64(len(ids))
 		c.find("process %d has a worker ID that is not offered: %s", process, c.describe(ids[0]))
 		return

@@ -40,9 +40,9 @@ func openDatabase(ctx context.Context, dsn string, alloc *bitsalloc.Allocator) (
 // occupy takes all worker IDs of the layout except the IDs for the processes.
 func (d *database) occupy(ctx context.Context, o options) error {
 	const forever = 1000 * time.Hour
-	domain := assigner.Domain{Layout: o.layout(), Epoch: d.alloc.Epoch(), Now: func() int64 { return d.alloc.Delta(time.Now()) }}
+	domain := assigner.Domain{Layout: layout(), Epoch: d.alloc.Epoch(), Now: func() int64 { return d.alloc.Delta(time.Now()) }}
 	cfg := assigner.LeaseConfig{Window: forever, MaxLead: math.MaxInt64, AllowUndurable: !o.durable()}
-	for worker := int64(o.workers); worker <= domain.MaxWorkerID(); worker++ {
+	for worker := int64(workers); worker <= domain.MaxWorkerID(); worker++ {
 		if _, err := assigner.Fenced(d.store, worker, "occupied", cfg).Assign(ctx, domain); err != nil {
 			return fmt.Errorf("occupy worker ID %d: %w", worker, err)
 		}

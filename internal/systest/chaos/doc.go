@@ -1,5 +1,6 @@
-// Package chaos tests fenced leases under fault injection and counts every ID: many processes, each
-// with a generator of package cached, take turns on a few worker IDs of a real MariaDB. The faults:
+// Package chaos tests fenced leases under fault injection and counts every ID: many processes,
+// each with a generator of package cached, take turns on a few worker IDs of a real MariaDB. The
+// faults:
 //
 //   - Processes are stopped for longer than their lease and continued, replaced while they are
 //     stopped, killed, or given wrong clocks.
@@ -8,9 +9,11 @@
 //   - The tables are restored to a dump of some seconds before, followed by [assigner.Recover].
 //
 // Each process writes every ID that its generator returns into a pipe, in batches. The parent
-// counts the IDs by worker ID, delta and sequence. A run fails on a duplicate ID, on two processes
-// that share the IDs of one worker ID and delta, and on undocumented errors. A run with too few
-// faults fails as well.
+// counts the IDs by worker ID, delta and sequence. A run fails on a duplicate ID, on two
+// processes that share the IDs of one worker ID and delta, and on undocumented errors. A run
+// with too few faults fails as well.
+//
+// Two incidents that other generators are known for run as scripts of the same processes.
 //
 // The run is a test, because package testserver starts its server:
 //

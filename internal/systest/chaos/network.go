@@ -61,7 +61,7 @@ func newFault(r *rand.Rand) faultconn.Fault {
 // networkFaults gives a link one fault after another until ctx ends, and leaves it sound.
 func (r *chaosRun) networkFaults(ctx context.Context, l *faultconn.Proxy, random *rand.Rand) error {
 	for pause(ctx, between(random, time.Second, 8*time.Second)) {
-		r.figures.networkFaults.Add(1)
+		r.figures.count(cutNetwork)
 		lasts := between(random, 100*time.Millisecond, 3*time.Second)
 		if random.IntN(5) == 0 {
 			if err := r.refuse(ctx, l, lasts); err != nil {

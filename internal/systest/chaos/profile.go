@@ -30,20 +30,22 @@ type profile struct {
 	Layout         bitsalloc.Layout
 	Number         int    // of the process, from 1
 	Slot           int    // where it runs: its successor has the same
-	Kind           string // of assigner: leased, auto, fenced
-	WorkerID       int64  // with fenced
+	Kind           string // of assigner: leased, auto, fenced, derived
+	WorkerID       int64  // with fenced and derived
 	Window         time.Duration
 	Rate           int    // IDs a second that it asks for
 	Mode           string // how: next, context, fill
 	OnEmpty        cached.EmptyPolicy
 	AllowUndurable bool
+	MaxSkew        time.Duration
+	Clock          time.Duration // how far the clock of the host is off at first
 }
 
 // newProfile draws the settings that may differ between the processes of a slot. The assigner is
 // the same for all processes of a slot.
 func newProfile(o options, r *rand.Rand, slot int) profile {
 	p := profile{
-		Layout:         o.layout(),
+		Layout:         layout(),
 		Slot:           slot,
 		Kind:           "leased",
 		Window:         between(r, 2*time.Second, 5*time.Second),
@@ -51,12 +53,13 @@ func newProfile(o options, r *rand.Rand, slot int) profile {
 		Mode:           []string{"next", "context", "fill"}[r.IntN(3)],
 		OnEmpty:        []cached.EmptyPolicy{cached.PadInline, cached.PadInline, cached.Reject}[r.IntN(3)],
 		AllowUndurable: !o.durable(),
+		MaxSkew:        maxSkew,
 	}
 	switch slot % 5 {
 	case 3:
 		p.Kind = "auto"
 	case 4:
-		p.Kind, p.WorkerID = "fenced", int64(slot%o.workers)
+		p.Kind, p.WorkerID = "fenced", int64(slot%workers)
 	}
 	return p
 }
@@ -69,7 +72,7 @@ func (p profile) assigner(db *sqlx.DB) (assigner.Assigner, error) {
 	cfg := assigner.LeaseConfig{
 		Window:         p.Window,
 		MaxLead:        maxLead,
-		MaxSkew:        maxSkew,
+		MaxSkew:        p.MaxSkew,
 		Owner:          fmt.Sprintf("process %d", p.Number),
 		AllowUndurable: p.AllowUndurable,
 	}
@@ -80,6 +83,8 @@ func (p profile) assigner(db *sqlx.DB) (assigner.Assigner, error) {
 		return assigner.Auto(store, cfg), nil
 	case "fenced":
 		return assigner.Fenced(store, p.WorkerID, fmt.Sprintf("slot %d", p.Slot), cfg), nil
+	case "derived":
+		return assigner.Static(p.WorkerID), nil
 	}
 	return nil, fmt.Errorf("assigner %q", p.Kind)
 }

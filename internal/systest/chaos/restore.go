@@ -13,8 +13,8 @@ import (
 // not so is at fault itself.
 const recoveryLead = 15 * time.Minute
 
-// restore follows the run book for a restore: it cuts generators off from the database, restores a
-// dump, and recovers the namespace. Processes that are stopped meanwhile find changed fences
+// restore follows the run book for a restore: it cuts generators off from the database, restores
+// a dump, and recovers the namespace. Processes that are stopped meanwhile find changed fences
 // afterwards.
 func (r *chaosRun) restore(ctx context.Context, taken dump) (err error) {
 	reopen := r.shutAll()
@@ -39,7 +39,7 @@ func (r *chaosRun) restore(ctx context.Context, taken dump) (err error) {
 	if err := assigner.Recover(ctx, r.database.store, recoveryLead); err != nil {
 		return err
 	}
-	r.figures.restores.Add(1)
+	r.figures.count(restored)
 	return r.database.occupy(ctx, r.options)
 }
 
@@ -48,7 +48,7 @@ func (r *chaosRun) checkLead(before, after map[int64]int64) error {
 	now, unit := r.alloc.Delta(time.Now()), r.alloc.Layout().Unit
 	for worker, fence := range before {
 		lost := time.Duration(fence-max(after[worker], now)) * unit
-		if worker >= int64(r.options.workers) || lost <= 0 {
+		if worker >= workers || lost <= 0 {
 			continue
 		}
 		r.figures.wentBack(lost)

@@ -29,8 +29,8 @@ type chaosRun struct {
 	figures  *figures
 	began    time.Time
 
-	// A link that accepts connections again holds network for reading, a restore, during which all
-	// links refuse connections, for writing.
+	// A link that accepts connections again holds network for reading, a restore, during which
+	// all links refuse connections, for writing.
 	network sync.RWMutex
 
 	mu       sync.Mutex
@@ -39,24 +39,21 @@ type chaosRun struct {
 
 // newRun prepares the tables, the links and the slots. No process runs yet.
 func newRun(ctx context.Context, o options, s *testserver.Server) (*chaosRun, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	alloc, err := bitsalloc.New(o.layout(), bitsalloc.DefaultEpoch())
+	alloc, err := bitsalloc.New(layout(), bitsalloc.DefaultEpoch())
 	if err != nil {
 		return nil, err
 	}
-	r := &chaosRun{options: o, alloc: alloc, server: s, counter: newCounter(alloc, o.workers), figures: newFigures()}
+	r := &chaosRun{options: o, alloc: alloc, server: s, counter: newCounter(alloc), figures: newFigures()}
 	if r.database, err = openDatabase(ctx, s.DSN(), alloc); err != nil {
 		return nil, err
 	}
 	if err := r.database.occupy(ctx, o); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	if r.links, err = newLinks(o.processes, s.Addr(), o.random(0)); err != nil {
+	if r.links, err = newLinks(processes, s.Addr(), o.random(0)); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	for i := range o.processes {
+	for i := range processes {
 		r.slots = append(r.slots, &slot{run: r, number: i, random: o.random(slotStream(i))})
 	}
 	return r, nil
@@ -100,8 +97,7 @@ func (r *chaosRun) execute(ctx context.Context, log func(format string, args ...
 // show logs every few seconds how far the run has come until ctx ends.
 func (r *chaosRun) show(ctx context.Context, log func(format string, args ...any)) {
 	for pause(ctx, 5*time.Second) {
-		t, _ := r.counter.totals()
-		log("%s", r.figures.progress(t, time.Since(r.began), r.options.duration))
+		log("%s", r.line())
 	}
 }
 
@@ -148,7 +144,7 @@ func (r *chaosRun) serverFaults(ctx, timed context.Context, random *rand.Rand) e
 
 // killServer leaves the server down for longer than a window at times.
 func (r *chaosRun) killServer(timed context.Context, random *rand.Rand) {
-	r.figures.serverKills.Add(1)
+	r.figures.count(deadServer)
 	r.server.Kill9()
 	if random.IntN(3) == 0 {
 		pause(timed, between(random, 2*time.Second, 8*time.Second))
@@ -224,14 +220,14 @@ func (r *chaosRun) fail(format string, args ...any) {
 	}
 }
 
-// line is the outcome in one line.
+// line is the outcome so far in one line.
 func (r *chaosRun) line() string {
 	t, _ := r.counter.totals()
-	return r.figures.line(t, r.options, time.Since(r.began))
+	return r.figures.line(t, time.Since(r.began))
 }
 
-// verdict returns the failures of the run. Without durable commits it ignores duplicates and worker
-// IDs whose holder the server has forgotten: both are expected then.
+// verdict returns the failures of the run. Without durable commits it ignores duplicates and
+// worker IDs whose holder the server has forgotten: both are expected then.
 func (r *chaosRun) verdict() error {
 	t, findings := r.counter.totals()
 	r.mu.Lock()

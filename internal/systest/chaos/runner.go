@@ -20,8 +20,8 @@ import (
 )
 
 // The parent passes the profile in the environment, and commands as lines on standard input. The
-// process writes events as JSON to standard output, and IDs as 64 bits each, little endian, to the
-// file descriptor idsFile. The process ends when its standard input ends.
+// process writes events as JSON to standard output, and IDs as 64 bits each, little endian, to
+// the file descriptor idsFile. The process ends when its standard input ends.
 const (
 	profileEnv   = "UIDRING_CHAOS_PROFILE"
 	idsFile      = 3
@@ -31,13 +31,13 @@ const (
 
 // An event is a report of a process about its generator.
 type event struct {
-	Kind      string   // leased, or the place of an error
-	WorkerID  int64    // with leased and lost
-	Sentinels []string `json:",omitempty"` // of an error
-	Text      string   `json:",omitempty"` // of an error that may not be met there
+	Kind     string // eventLeased, or the place of an error
+	WorkerID int64  // with eventLeased
+	Error    string // name of a documented error
+	Text     string // of an error that is not documented there
 }
 
-const eventLeased = "leased"
+const eventLeased = "lease taken"
 
 // runChild makes the program a process of the run if it was started as one, and does not return
 // then.
@@ -48,6 +48,7 @@ func runChild() {
 		return
 	}
 	if err == nil {
+		r.offset.Store(int64(r.profile.Clock))
 		err = r.run()
 	}
 	if err != nil {
@@ -109,6 +110,7 @@ func (r *runner) config(a assigner.Assigner) cached.Config {
 	return cached.Config{
 		Layout:        r.profile.Layout,
 		Assigner:      a,
+		AllowReuse:    true, // of derived worker IDs
 		AssignTimeout: assignTimeout,
 		OnEmpty:       r.profile.OnEmpty,
 		Now:           func() time.Time { return time.Now().Add(time.Duration(r.offset.Load())) },
@@ -185,8 +187,7 @@ func (r *runner) take(ctx context.Context, g *cached.Generator, ids []int64) (n 
 
 func (r *runner) failed(place string, err error) {
 	e := event{Kind: place}
-	documented := false
-	if e.Sentinels, documented = classify(place, err); !documented {
+	if e.Error = classify(place, err); e.Error == "" {
 		e.Text = err.Error()
 	}
 	r.tell(e)

@@ -17,7 +17,7 @@ type slot struct {
 
 // start puts a new process into the slot.
 func (s *slot) start() error {
-	number := int(s.run.figures.processes.Add(1))
+	number := int(s.run.figures.count(started))
 	p := newProfile(s.run.options, s.random, s.number).through(s.run.server.DSN(), s.run.server.Addr(), s.run.links[s.number].Addr())
 	p.Number = number
 	var err error
@@ -54,7 +54,7 @@ func (s *slot) faults(ctx context.Context) error {
 }
 
 func (s *slot) kill() error {
-	s.run.figures.kills.Add(1)
+	s.run.figures.count(killed)
 	s.child.kill()
 	return s.start()
 }
@@ -64,9 +64,10 @@ func (s *slot) beyond() time.Duration {
 	return s.child.profile.expiry() + between(s.random, 500*time.Millisecond, 4*time.Second)
 }
 
-// freeze stops the process for longer than its lease lasts. It goes on as if nothing had happened.
+// freeze stops the process for longer than its lease lasts. It goes on as if nothing had
+// happened.
 func (s *slot) freeze(ctx context.Context) {
-	s.run.figures.freezes.Add(1)
+	s.run.figures.count(frozen)
 	s.child.pause()
 	pause(ctx, s.beyond())
 	s.child.resume()
@@ -74,7 +75,7 @@ func (s *slot) freeze(ctx context.Context) {
 
 // nap stops the process for a time that its lease outlasts.
 func (s *slot) nap(ctx context.Context) {
-	s.run.figures.naps.Add(1)
+	s.run.figures.count(napped)
 	s.child.pause()
 	pause(ctx, between(s.random, 20*time.Millisecond, 1500*time.Millisecond))
 	s.child.resume()
@@ -83,7 +84,7 @@ func (s *slot) nap(ctx context.Context) {
 // replace starts a successor while the process is stopped, as a supervisor does that takes it for
 // dead. Then both run.
 func (s *slot) replace(ctx context.Context) error {
-	s.run.figures.zombies.Add(1)
+	s.run.figures.count(replaced)
 	old := s.child
 	old.pause()
 	pause(ctx, between(s.random, 0, 2*time.Second))
@@ -97,13 +98,13 @@ func (s *slot) replace(ctx context.Context) error {
 
 // reopen has the process close its generator, which releases the worker ID, and make another.
 func (s *slot) reopen() {
-	s.run.figures.reopenings.Add(1)
+	s.run.figures.count(reopened)
 	s.child.command(commandAgain)
 }
 
 // wrongClock makes the process take its next lease with a clock error up to maxSkew, or above.
 func (s *slot) wrongClock(ctx context.Context) {
-	s.run.figures.clocks.Add(1)
+	s.run.figures.count(wrongClock)
 	off := between(s.random, -maxSkew+10*time.Second, maxSkew-10*time.Second)
 	if s.random.IntN(3) == 0 {
 		off = maxSkew + between(s.random, 10*time.Second, time.Minute)

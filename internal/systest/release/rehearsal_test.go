@@ -28,8 +28,8 @@ var commands = map[string]struct {
 	"bench":       {[]string{"-h"}, `bench`},
 }
 
-// TestRehearsal releases a copy of the working tree at a version of its own, serves it as a module
-// proxy does, and installs it as users do, without a workspace.
+// TestRehearsal releases a copy of the working tree at a version of its own, serves it as a
+// module proxy does, and installs it as users do, without a workspace.
 func TestRehearsal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds all programs of the repository")
@@ -108,8 +108,7 @@ type consumer struct{ env []string }
 // it fails the test.
 //
 // The go command shares the cache of the machine, so that it downloads and compiles little; the
-// rehearsal's own modules are removed from it in the end. A cache that cannot be written serves as
-// a proxy for a temporary one.
+// rehearsal's own modules are removed from it in the end.
 func newConsumer(t *testing.T, repo *repository, proxy, version string) *consumer {
 	t.Helper()
 	scope := path.Dir(repo.modules[0].path)
@@ -118,13 +117,8 @@ func newConsumer(t *testing.T, repo *repository, proxy, version string) *consume
 	// No GONOPROXY: with one, go get of a nested module fails once its parent is in the cache.
 	c := &consumer{env: append(os.Environ(), "GOENV=off", "GOWORK=off", "GOTOOLCHAIN=local", "GOPRIVATE=", "GONOPROXY=",
 		"GOPROXY="+proxies, "GOSUMDB="+goEnv(t, "GOSUMDB"), "GONOSUMDB="+scope+","+goEnv(t, "GONOSUMDB"))}
-	if err := writable(cache); err == nil {
-		t.Cleanup(func() { sweep(t, cache, repo, version) })
-		c.env = append(c.env, "GOMODCACHE="+cache, "GOFLAGS=-mod=mod")
-	} else {
-		t.Logf("module cache: %v: using a temporary one", err)
-		c.env = append(c.env, "GOMODCACHE="+t.TempDir(), "GOFLAGS=-mod=mod -modcacherw")
-	}
+	c.env = append(c.env, "GOMODCACHE="+cache, "GOFLAGS=-mod=mod")
+	t.Cleanup(func() { sweep(t, cache, repo, version) })
 	download := exec.CommandContext(t.Context(), "go", append([]string{"mod", "download"}, thirdParty(repo)...)...)
 	download.Dir, download.Env = t.TempDir(), c.env
 	if out, err := download.CombinedOutput(); err != nil {
@@ -160,8 +154,8 @@ func (c *consumer) newModule(t *testing.T) string {
 	return dir
 }
 
-// goTool runs the go command in a folder, with a variable of the environment or "", and returns its
-// output.
+// goTool runs the go command in a folder, with a variable of the environment or "", and returns
+// its output.
 func (c *consumer) goTool(t *testing.T, dir, variable string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
@@ -209,7 +203,8 @@ func removeReadOnly(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// documentedPrograms returns the Go programs in README.md and docs, by the file's name and number.
+// documentedPrograms returns the Go programs in README.md and docs, by the file's name and
+// number.
 func documentedPrograms(t *testing.T, tree string) map[string]string {
 	t.Helper()
 	docs, err := filepath.Glob(filepath.Join(tree, "docs", "*.md"))
@@ -231,18 +226,6 @@ func documentedPrograms(t *testing.T, tree string) map[string]string {
 		t.Error("README.md has no Go program")
 	}
 	return programs
-}
-
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, "rehearsal-")
-	if err != nil {
-		return err
-	}
-	f.Close()
-	return os.Remove(f.Name())
 }
 
 func goEnv(t *testing.T, name string) string {

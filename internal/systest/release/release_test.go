@@ -25,8 +25,8 @@ func inOrder() map[string]string {
 	}
 }
 
-// enter writes files into a folder and makes it the working directory. It returns a func that reads
-// a file there.
+// enter writes files into a folder and makes it the working directory. It returns a func that
+// reads a file there.
 func enter(t *testing.T, files map[string]string) func(name string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -72,8 +72,8 @@ func (r *repository) version() string { return r.work.Replace[0].Old.Version }
 
 // files returns the contents of every go.mod and of go.work, by name: the modules require each
 // other at version, have the Go version of go.work, and replace no module. go.work replaces each
-// required module: the go command looks for the go.mod of a required version even when go.work uses
-// the folder, and a version being prepared cannot be fetched.
+// required module: the go command looks for the go.mod of a required version even when go.work
+// uses the folder, and a version being prepared cannot be fetched.
 func (r *repository) files(version string) (map[string][]byte, error) {
 	contents := make(map[string][]byte)
 	required := make(map[string]bool)

@@ -55,9 +55,9 @@ func (r *repository) tidy(ctx context.Context, write bool) error {
 	return err
 }
 
-// tidied returns the tidy go.mod and go.sum of a module. The go command works on a copy of go.mod
-// that replaces all siblings by their folders, which files drops again. The hashes of siblings,
-// which their publication decides, stay out of go.sum.
+// tidied returns the tidy go.mod and go.sum of a module. The go command works on a copy of
+// go.mod that replaces all siblings by their folders, which files drops again. The hashes of
+// siblings, which their publication decides, stay out of go.sum.
 func (r *repository) tidied(ctx context.Context, m *module) (file *modfile.File, sum []byte, err error) {
 	temp, err := os.MkdirTemp("", "tidy-")
 	if err != nil {

@@ -1,8 +1,6 @@
 package faultconn
 
 import (
-	"bytes"
-	"errors"
 	"io"
 	"net"
 	"strings"
@@ -147,18 +145,6 @@ func TestCutAfterKeepsTheAnswerFromTheClient(t *testing.T) {
 	})
 }
 
-func TestDownCutsOldAndNewConnections(t *testing.T) {
-	ways(t, func(t *testing.T, w *Wire, dial func() net.Conn, _ chan string) {
-		old := dial()
-		wantEcho(t, old, "before")
-		up := w.Down()
-		wantCut(t, old, "while down")
-		wantCut(t, dial(), "while down")
-		up()
-		wantEcho(t, dial(), "after")
-	})
-}
-
 func TestProxyRefusesUntilItAccepts(t *testing.T) {
 	addr, _ := echo(t)
 	p := Start(t, addr)
@@ -218,53 +204,4 @@ func TestFaults(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestMutedDataArrivesWhenTheFaultIsHealed(t *testing.T) {
-	ways(t, func(t *testing.T, w *Wire, dial func() net.Conn, received chan string) {
-		conn := dial()
-		for _, d := range []Direction{Up, Down} {
-			heal := w.Inject(d, Fault{Mute: true})
-			if _, err := io.WriteString(conn, "held\n"); err != nil {
-				t.Fatal(err)
-			}
-			if d == Down {
-				<-received
-			}
-			heal()
-			if got, err := readLine(conn); got != "held" || err != nil {
-				t.Errorf("answer %q, %v; want held", got, err)
-			}
-			if d == Up {
-				<-received
-			}
-		}
-	})
-}
-
-func TestResetIsNotAnOrderlyEnd(t *testing.T) {
-	addr, _ := echo(t)
-	p := Start(t, addr)
-	for _, reset := range []bool{false, true} {
-		p.Inject(Down, Fault{Ends: 20 * time.Millisecond, Reset: reset})
-		conn, err := net.Dial("tcp", p.Addr())
-		_, err = opened(t, conn, err).Read(make([]byte, 1))
-		if err == nil || errors.Is(err, io.EOF) == reset {
-			t.Errorf("Read: %v; want an error that is EOF: %v", err, !reset)
-		}
-	}
-}
-
-func TestFewBytesPassBeforeTheCut(t *testing.T) {
-	ways(t, func(t *testing.T, w *Wire, dial func() net.Conn, _ chan string) {
-		w.Inject(Down, Fault{Most: 10})
-		conn := dial()
-		if _, err := io.WriteString(conn, strings.Repeat("x", 100)+"\n"); err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(conn)
-		if !bytes.Equal(got, []byte("xxxxxxxxxx")) {
-			t.Errorf("%q, %v; want ten bytes", got, err)
-		}
-	})
 }

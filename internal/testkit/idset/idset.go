@@ -2,8 +2,6 @@
 package idset
 
 import (
-	"math"
-	"math/bits"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -54,19 +52,6 @@ func (s *Set) Once(t testing.TB, ids ...int64) {
 // Len returns the number of IDs in the set. Calls of Add in progress may not be counted.
 func (s *Set) Len() int { return int(s.count.Load()) }
 
-// Common returns the number of IDs that are in both sets.
-func (s *Set) Common(other *Set) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for number, p := range s.pages {
-		q := other.page(number)
-		for i := range 1 << pageBits / 64 {
-			n += bits.OnesCount64(p.word(i) & q.word(i))
-		}
-	}
-	return n
-}
-
 func (s *Set) page(number int64) *page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,11 +81,4 @@ func (p *page) add(id int64) bool {
 		p.words.Store(nil)
 	}
 	return true
-}
-
-func (p *page) word(i int) uint64 {
-	if words := p.words.Load(); words != nil {
-		return words[i].Load()
-	}
-	return math.MaxUint64
 }

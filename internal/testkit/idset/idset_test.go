@@ -30,25 +30,6 @@ func TestEachIDIsNewOnce(t *testing.T) {
 	}
 }
 
-func TestADuplicateWithinACallIsFound(t *testing.T) {
-	var s idset.Set
-	if again := s.Add(3, 4, 3); !slices.Equal(again, []int64{3}) || s.Len() != 2 {
-		t.Errorf("Add(3, 4, 3) = %v, Len %d, want 3 and 2", again, s.Len())
-	}
-}
-
-func TestCommonCountsTheIDsOfBothSets(t *testing.T) {
-	var a, b idset.Set
-	a.Add(span(0, 5000)...) // one page of it is full
-	b.Add(span(4000, 5000)...)
-	if n, m := a.Common(&b), b.Common(&a); n != 1000 || m != 1000 {
-		t.Errorf("Common = %d and %d, want 1000", n, m)
-	}
-	if n := a.Common(new(idset.Set)); n != 0 {
-		t.Errorf("Common with the empty set = %d", n)
-	}
-}
-
 func TestGoroutinesThatAddTheSameIDsFindEachNewOnce(t *testing.T) {
 	var s idset.Set
 	var again atomic.Int64

@@ -71,17 +71,3 @@ func TestOutputOfAKilledChildRemains(t *testing.T) {
 		t.Errorf("%d bytes, %v, want %d", 1+len(rest), err, len(want))
 	}
 }
-
-func TestStartReportsAMissingProgram(t *testing.T) {
-	cmd, err := process.Again(roleEnv, role{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Path = "/no/such/program"
-	if _, err := process.StartChild(cmd); err == nil {
-		t.Error("a program that is missing was started")
-	}
-	if _, err := process.Again(roleEnv, func() {}); err == nil {
-		t.Error("Again accepts a role that JSON cannot hold")
-	}
-}

@@ -60,16 +60,6 @@ func comesBack(t *testing.T, s *Server) {
 	}
 }
 
-func TestArgumentsReachTheServer(t *testing.T) {
-	s := Redis(t, "--maxclients", "77")
-	for _, want := range []string{"77", "78"} {
-		if got, err := ask(s.Addr(), "INFO clients"); !strings.Contains(got, "maxclients:"+want) {
-			t.Errorf("%q, %v; want maxclients:%s", got, err, want)
-		}
-		s.Restart("--maxclients", "78")
-	}
-}
-
 // A test process that is killed runs no cleanup. The child below starts a server and waits to be
 // killed.
 func TestServerDiesWithTheTestProcess(t *testing.T) {
@@ -141,20 +131,5 @@ func TestMissingServerSkipsButFailsInCI(t *testing.T) {
 		if want := Missing + " Oracle (no oracled; Debian package oracle-core)"; r.ended != tt.want || r.text != want {
 			t.Errorf("CI=%q: %s with %q, want %s with %q", tt.ci, r.ended, r.text, tt.want, want)
 		}
-	}
-}
-
-func TestNewestInstallationIsFound(t *testing.T) {
-	for _, tt := range []struct{ newer, older string }{
-		{"/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/9.6/bin/postgres"},
-		{"/opt/homebrew/opt/postgresql@17/bin/postgres", "/opt/homebrew/opt/postgresql@16/bin/postgres"},
-		{"/usr/pgsql-16/bin/postgres", "/usr/pgsql-13/bin/postgres"},
-	} {
-		if newestFirst(tt.newer, tt.older) >= 0 || newestFirst(tt.older, tt.newer) <= 0 {
-			t.Errorf("%s does not come before %s", tt.newer, tt.older)
-		}
-	}
-	if path, ok := find("no-such-server"); ok {
-		t.Errorf("found %s for a program that does not exist", path)
 	}
 }
