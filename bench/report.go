@@ -52,7 +52,7 @@ func publish(dir string, c *comparison, s *soak) error {
 	p := report.NewPage(readme)
 	p.Markdown = true
 	p.Text("# Benchmarks")
-	p.Text("Written by `make report`. Read ratios rather than nanoseconds: the contestants took turns, so that noise of the machine hits all of\nthem alike. In short, as in README.md:")
+	p.Text("Written by `make report`. Read ratios rather than nanoseconds: the contestants took turns, so that noise of the machine hits all of\nthem alike. In short, of the comparison below, as in README.md:")
 	p.Table(c.short())
 	p.Title("Beside other libraries")
 	c.print(p)
