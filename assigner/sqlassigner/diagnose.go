@@ -27,11 +27,6 @@ func noConnection() diagnosis {
 		"or start fewer processes at once, with fewer connections each"}
 }
 
-func leftCluster() diagnosis {
-	return diagnosis{sentinel: ErrUnreachable, passes: true, elsewhere: true,
-		advice: "the node has left the majority of its cluster: use the address of another node, or wait"}
-}
-
 func collision() diagnosis { return diagnosis{passes: true, undone: true} }
 
 func readOnly() diagnosis {
@@ -113,17 +108,14 @@ func diagnoseMySQLNumber(number uint16) diagnosis {
 	switch number {
 	case 1213, 1020: // deadlock, row changed since it was read
 		return collision()
-	case 1205: // lock wait timeout; with wsrep_sync_wait also a node of Galera that has left its cluster
-		return diagnosis{passes: true, elsewhere: true, undone: true,
-			advice: "another session holds a lock, or a node of Galera has left the majority of its cluster"}
+	case 1205: // lock wait timeout
+		return diagnosis{passes: true, undone: true, advice: "another session holds a lock"}
 	case 1290, 1792, 1836: // the server, the transaction, or the server while it is switched over, is read-only
 		return readOnly()
 	case 1040, 1203: // too many connections, of the user
 		return noConnection()
-	case 1053, 1927: // shutting down, connection killed
+	case 1047, 1053, 1927: // not ready, shutting down, connection killed
 		return unreachable()
-	case 1047, 1180: // a node of Galera has left its cluster, before the statement or at its commit
-		return leftCluster()
 	case 1044, 1045, 1142, 1143, 1698: // database, password, table, column, plugin
 		return denied()
 	case 1049:

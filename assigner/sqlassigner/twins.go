@@ -177,13 +177,10 @@ func postgresRelations(ctx context.Context, conn *sqlx.Conn, names []string) (fo
 // in which a missing table would be created. Schemas of temporary tables do not count.
 func postgresHomes(ctx context.Context, conn *sqlx.Conn, names []string) (found map[string]string, absent string, err error) {
 	list, values := marks(names)
-	for i, name := range names {
-		values[i] = name
-	}
 	rows, err := conn.QueryxContext(ctx, sqlx.Rebind(sqlx.DOLLAR, "SELECT path.name, COALESCE(t.relname, '') "+
 		"FROM unnest(current_schemas(false)) WITH ORDINALITY AS path(name, rank) LEFT JOIN "+
 		"(SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') "+
-		"AND c.relname IN ("+list+")) AS t ON t.nspname = path.name WHERE left(path.name, 8) <> 'pg_temp_' ORDER BY path.rank"), values...)
+		"AND lower(c.relname) IN ("+list+")) AS t ON t.nspname = path.name WHERE left(path.name, 8) <> 'pg_temp_' ORDER BY path.rank"), values...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -195,7 +192,7 @@ func postgresHomes(ctx context.Context, conn *sqlx.Conn, names []string) (found 
 			return nil, "", err
 		}
 		absent = cmp.Or(absent, schema)
-		if _, ok := found[name]; !ok && name != "" {
+		if _, ok := found[name]; !ok && slices.Contains(names, name) {
 			found[name] = schema
 		}
 	}

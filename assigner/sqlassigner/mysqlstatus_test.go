@@ -1,0 +1,41 @@
+package sqlassigner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/internal/testkit/testserver"
+)
+
+// The tables of MySQL about its replication exist in MariaDB, too.
+func TestRunningReplicationIsAFault(t *testing.T) {
+	db, err := OpenMySQL(testserver.MariaDB(t, "--performance-schema=ON", "--server-id=7").DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, tt := range []struct {
+		statement string
+		want      [2]string // of MariaDB, of MySQL
+	}{
+		{"SELECT 1", [2]string{}},
+		{"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1", [2]string{}},
+		{"START SLAVE SQL_THREAD", [2]string{"STOP SLAVE", "STOP REPLICA"}},
+		{"STOP SLAVE", [2]string{}},
+	} {
+		if _, err := db.Exec(tt.statement); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range tt.want {
+			conn, err := db.Connx(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			faults, err := mysqlReplication(t.Context(), conn, i == 1)
+			if got := strings.Join(faults, ""); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("after %s: faults %q, want %q: %v", tt.statement, faults, want, err)
+			}
+			_ = conn.Close()
+		}
+	}
+}
