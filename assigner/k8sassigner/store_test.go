@@ -121,7 +121,7 @@ func TestOnlyAMissingLeaseIsNotAnError(t *testing.T) {
 		}))
 		cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
 		for i, err := range stores.EveryCall(t.Context(), k8sassigner.LeaseStore(cluster, namespace), sample(), time.Minute) {
-			if err == nil || !strings.Contains(err.Error(), "k8sassigner: ") {
+			if err == nil || !strings.Contains(err.Error(), "Kubernetes at "+server.URL+", namespace ids: ") {
 				t.Errorf("%s: call %d: %v; want an error", name, i, err)
 			}
 		}
