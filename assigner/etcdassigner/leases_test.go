@@ -44,14 +44,6 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	stores.ALostNodeForgetsNoFence(t, s, servers[first].Kill9)
 }
 
-func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
-	const processes = 20
-	server := testserver.Etcd(t)
-	if got := assignertest.Processes(t, processes, func(int) string { return server.DSN() }); len(got) != processes {
-		t.Errorf("%d processes have a worker, want %d", len(got), processes)
-	}
-}
-
 // sample returns a row with a holder.
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}

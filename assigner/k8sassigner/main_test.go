@@ -23,15 +23,6 @@ const (
 	role      = "../../docs/kubernetes/rbac.yaml"
 )
 
-func TestMain(m *testing.M) {
-	assignertest.Child(func(arg string) (assigner.Assigner, error) {
-		address, folder, _ := strings.Cut(arg, " ")
-		cluster, err := pod(address, folder)
-		return assigner.Leased(k8sassigner.LeaseStore(cluster, namespace), assigner.LeaseConfig{}), err
-	})
-	os.Exit(m.Run())
-}
-
 // pod returns the cluster as a pod with the service account of a folder has it.
 func pod(address, folder string) (k8sassigner.Cluster, error) {
 	host, port, err := net.SplitHostPort(address)

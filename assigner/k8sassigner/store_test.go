@@ -44,20 +44,11 @@ func TestConformance(t *testing.T) {
 func TestStore(t *testing.T) {
 	k := startKubernetes(t)
 	for name, test := range map[string]func(*testing.T, *kubernetes){
-		"ProcessesAtOnceGetDifferentWorkers": processesAtOnceGetDifferentWorkers,
-		"RenewalTakesFourRequests":           renewalTakesFourRequests,
-		"DeletedRowIsNotCreatedAgain":        deletedRowIsNotCreatedAgain,
-		"NamesOfNamespacesAreApart":          namesOfNamespaces,
+		"RenewalTakesFourRequests":    renewalTakesFourRequests,
+		"DeletedRowIsNotCreatedAgain": deletedRowIsNotCreatedAgain,
+		"NamesOfNamespacesAreApart":   namesOfNamespaces,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, k) })
-	}
-}
-
-func processesAtOnceGetDifferentWorkers(t *testing.T, k *kubernetes) {
-	const processes = 20
-	arg := func(int) string { return k.api.Addr() + " " + k.account }
-	if got := assignertest.Processes(t, processes, arg); len(got) != processes {
-		t.Errorf("%d processes have a worker, want %d", len(got), processes)
 	}
 }
 
