@@ -22,14 +22,6 @@ func TestConformance(t *testing.T) {
 	assignertest.RunFaults(t, open)
 }
 
-func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
-	const processes = 20
-	server := serve(t)
-	if got := assignertest.Processes(t, processes, func(int) string { return server.DSN() }); len(got) != processes {
-		t.Errorf("%d processes have a worker, want %d", len(got), processes)
-	}
-}
-
 func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 	server := serve(t)
 	client := connect(server.DSN())

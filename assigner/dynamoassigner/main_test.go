@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,13 +20,6 @@ import (
 )
 
 const table = "uidring"
-
-func TestMain(m *testing.M) {
-	assignertest.Child(func(url string) (assigner.Assigner, error) {
-		return assigner.Leased(dynamoassigner.LeaseStore(connect(url), table, "orders"), assigner.LeaseConfig{}), nil
-	})
-	os.Exit(m.Run())
-}
 
 // connect returns a client of a server without accounts.
 func connect(url string, change ...func(*dynamodb.Options)) *dynamodb.Client {

@@ -38,8 +38,8 @@
 //
 // # Operation
 //
-// Each renewal writes two small keys in one transaction. etcd keeps old revisions until they are
-// compacted: start it with --auto-compaction-retention. A row takes about 250 bytes.
+// A renewal makes eight requests, two of them writes of small keys. etcd keeps old revisions until
+// they are compacted: start it with --auto-compaction-retention. A row takes about 250 bytes.
 //
 // etcd has no index of expiries. A claim reads blocks of 1,000 rows, 32 at most, until it has found
 // 256 expired rows, see package kvassigner.

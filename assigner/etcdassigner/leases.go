@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -35,17 +34,14 @@ import (
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(client *clientv3.Client, namespace string) assigner.Store {
-	return kvassigner.LeaseStore(&store{client, root + "seen/" + namespace}, namespace)
+	return kvassigner.LeaseStore(&store{client}, namespace)
 }
 
 // root begins all keys.
 const root = "uidring/"
 
 // A store is a KV. A majority of the members confirms each of its reads.
-type store struct {
-	client *clientv3.Client
-	seen   string // the key of the time of the last write
-}
+type store struct{ client *clientv3.Client }
 
 // Check implements [kvassigner.Checker].
 func (s *store) Check(string) error {
@@ -67,7 +63,6 @@ func (s *store) Get(ctx context.Context, key string) (value []byte, revision str
 	return answer.Kvs[0].Value, strconv.FormatInt(answer.Kvs[0].ModRevision, 10), nil
 }
 
-// Put writes the key and the time of the write in one transaction.
 func (s *store) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	found := int64(0) // the revision of a missing key
 	if revision != "" {
@@ -78,7 +73,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 	}
 	answer, err := s.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.ModRevision(root+key), "=", found)).
-		Then(clientv3.OpPut(root+key, string(value)), clientv3.OpPut(s.seen, time.Now().UTC().Format(time.RFC3339Nano))).
+		Then(clientv3.OpPut(root+key, string(value))).
 		Commit()
 	if err != nil {
 		return false, err
@@ -104,18 +99,12 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 	}
 }
 
-// Status reads with confirmation by a majority, which a member that is cut off cannot get. The
-// clock is the one of this host.
+// Status reads with confirmation by a majority, which a member that is cut off cannot get. etcd does
+// not report its clock.
 func (s *store) Status(ctx context.Context) (assigner.Status, error) {
-	answer, err := s.client.Get(ctx, s.seen)
+	answer, err := s.client.Get(ctx, root+"meta/")
 	if err != nil {
 		return assigner.Status{}, err
 	}
-	status := assigner.Status{Now: time.Now(), Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}
-	for _, kv := range answer.Kvs {
-		if status.Seen, err = time.Parse(time.RFC3339Nano, string(kv.Value)); err != nil {
-			return assigner.Status{}, fmt.Errorf("key %s was not written by this package: %w", s.seen, err)
-		}
-	}
-	return status, nil
+	return assigner.Status{Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}, nil
 }

@@ -44,14 +44,6 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	stores.ALostNodeForgetsNoFence(t, s, servers[first].Kill9)
 }
 
-func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
-	const processes = 20
-	server := testserver.Etcd(t)
-	if got := assignertest.Processes(t, processes, func(int) string { return server.DSN() }); len(got) != processes {
-		t.Errorf("%d processes have a worker, want %d", len(got), processes)
-	}
-}
-
 // sample returns a row with a holder.
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
@@ -107,39 +99,5 @@ func TestListReturnsEveryRowOfManyPages(t *testing.T) {
 		if !ok {
 			t.Errorf("row %d is missing", w)
 		}
-	}
-}
-
-// TestStatusHasTheTimeOfTheLastWrite is exact, where the conformance suite allows a second.
-func TestStatusHasTheTimeOfTheLastWrite(t *testing.T) {
-	server := testserver.Etcd(t)
-	s, other := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace), etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
-	if st := stores.Status(t, s); !st.Seen.IsZero() {
-		t.Errorf("seen %v before the first write, want zero", st.Seen)
-	}
-	row, meta := sample(), assigner.Meta{Version: 1, Namespace: "N", Token: "T"}
-	for i, write := range []func() (bool, error){
-		func() (bool, error) { return s.Swap(t.Context(), assigner.Row{}, row, time.Hour) },
-		func() (bool, error) { return s.SwapMeta(t.Context(), assigner.Meta{}, meta) },
-		func() (bool, error) { return s.Swap(t.Context(), row, row, time.Hour) },
-		func() (bool, error) { return s.SwapMeta(t.Context(), meta, meta) },
-	} {
-		begin := time.Now()
-		if ok, err := write(); !ok || err != nil {
-			t.Fatalf("write %d: %v, %v", i, ok, err)
-		}
-		end := time.Now()
-		if st := stores.Status(t, other); st.Seen.Before(begin) || st.Seen.After(end) {
-			t.Errorf("write %d: seen %v, want %v to %v", i, st.Seen, begin, end)
-		}
-	}
-	before := stores.Status(t, other).Seen
-	wrong := row
-	wrong.Fence++
-	if ok, err := s.Swap(t.Context(), wrong, row, time.Hour); ok || err != nil {
-		t.Errorf("Swap from another fence: %v, %v; want false", ok, err)
-	}
-	if after := stores.Status(t, other).Seen; !after.Equal(before) {
-		t.Errorf("seen %v after a swap that was refused, was %v", after, before)
 	}
 }

@@ -36,13 +36,6 @@ func rowKey(workerID int64) string {
 }
 
 func TestMain(m *testing.M) {
-	assignertest.Child(func(url string) (assigner.Assigner, error) {
-		client, err := clientv3.New(config(url))
-		if err != nil {
-			return nil, err
-		}
-		return assigner.Leased(etcdassigner.LeaseStore(client, namespace), assigner.LeaseConfig{}), nil
-	})
 	segmenttest.Child(func(url string) (segment.Source, error) {
 		client, err := clientv3.New(config(url))
 		if err != nil {

@@ -3,7 +3,6 @@ package etcdassigner_test
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"regexp"
@@ -119,61 +118,6 @@ func save(t *testing.T, client *clientv3.Client) (path string) {
 		t.Fatal(err)
 	}
 	return file.Name()
-}
-
-// A data folder that was put back has the ID that it had.
-func TestHolderNoticesADataFolderThatWasPutBack(t *testing.T) {
-	data := t.TempDir() + "/data"
-	server := testserver.Etcd(t, "--data-dir", data)
-	s := etcdassigner.LeaseStore(connect(t, server.DSN()), namespace)
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	identity := stores.Status(t, s).Identity
-	server.Stop()
-	backup := t.TempDir() + "/backup"
-	copyFolder(t, data, backup)
-	server.Restart()
-	limit := l.Grant().Limit
-	if err := insist(func() error { return l.Renew(t.Context(), limit, limit+100) }); err != nil {
-		t.Fatal(err)
-	}
-	server.Stop()
-	if err := os.RemoveAll(data); err != nil {
-		t.Fatal(err)
-	}
-	copyFolder(t, backup, data)
-	server.Restart()
-	if got := stores.Status(t, s).Identity; got != identity {
-		t.Errorf("identity %q after the folder was put back, was %q", got, identity)
-	}
-	err = insist(func() error { return l.Renew(t.Context(), limit, limit+200) })
-	if !errors.Is(err, assigner.ErrFenceRegressed) || !errors.Is(err, assigner.ErrWorkerRowLost) {
-		t.Errorf("Renew: %v, want ErrFenceRegressed and ErrWorkerRowLost", err)
-	}
-}
-
-// copyFolder sets modes itself: etcd wants its folder to be private.
-func copyFolder(t *testing.T, from, to string) {
-	t.Helper()
-	root := os.DirFS(from)
-	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.MkdirAll(to+"/"+path, 0o700)
-		}
-		content, err := fs.ReadFile(root, path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(to+"/"+path, content, 0o600)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // insist calls f again while the server comes back: a call over a connection that it has ended

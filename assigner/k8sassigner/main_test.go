@@ -23,15 +23,6 @@ const (
 	role      = "../../docs/kubernetes/rbac.yaml"
 )
 
-func TestMain(m *testing.M) {
-	assignertest.Child(func(arg string) (assigner.Assigner, error) {
-		address, folder, _ := strings.Cut(arg, " ")
-		cluster, err := pod(address, folder)
-		return assigner.Leased(k8sassigner.LeaseStore(cluster, namespace), assigner.LeaseConfig{}), err
-	})
-	os.Exit(m.Run())
-}
-
 // pod returns the cluster as a pod with the service account of a folder has it.
 func pod(address, folder string) (k8sassigner.Cluster, error) {
 	host, port, err := net.SplitHostPort(address)
@@ -50,8 +41,8 @@ type kubernetes struct {
 	admin     *http.Client
 }
 
-// startKubernetes starts an API server. args are added to the command line of etcd.
-func startKubernetes(t *testing.T, args ...string) *kubernetes {
+// startKubernetes starts an API server.
+func startKubernetes(t *testing.T) *kubernetes {
 	t.Helper()
 	path, err := filepath.Abs(role)
 	if err != nil {
@@ -59,7 +50,7 @@ func startKubernetes(t *testing.T, args ...string) *kubernetes {
 	}
 	k := &kubernetes{folder: t.TempDir(), account: t.TempDir()}
 	// A SIGKILL loses no write of etcd, even without fsync, and a busy disk delays no test.
-	k.etcd = testserver.Etcd(t, append([]string{"--unsafe-no-fsync"}, args...)...)
+	k.etcd = testserver.Etcd(t, "--unsafe-no-fsync")
 	k.api = testserver.Kubernetes(t, k.etcd, k.folder, path)
 	authority, err := os.ReadFile(filepath.Join(k.folder, "certificate", "apiserver.crt"))
 	if err != nil {

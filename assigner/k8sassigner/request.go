@@ -90,7 +90,7 @@ func (c *store) call(ctx context.Context, method, name string, query url.Values,
 		r.lease = name
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("k8sassigner: %s %s in namespace %s: %w", method, about, c.cluster.Namespace, err)
+		return time.Time{}, fmt.Errorf("%s %s: %w", method, about, err)
 	}
 	return now, nil
 }

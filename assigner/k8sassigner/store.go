@@ -37,9 +37,9 @@ type store struct{ cluster Cluster }
 // Check implements [kvassigner.Checker].
 func (c *store) Check(string) error { return c.cluster.check() }
 
-// String names the store in log records.
+// String names the store in errors and log records.
 func (c *store) String() string {
-	return "Lease objects of Kubernetes namespace " + c.cluster.Namespace
+	return "Kubernetes at " + redact(c.cluster.URL) + ", namespace " + c.cluster.Namespace
 }
 
 func (c *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
@@ -116,7 +116,7 @@ func (c *store) Status(ctx context.Context) (assigner.Status, error) {
 		return assigner.Status{}, err
 	}
 	if l.Metadata.UID == "" {
-		return assigner.Status{}, fmt.Errorf("k8sassigner: Lease %s has no UID: %s is not an API server", anchor, redact(c.cluster.URL))
+		return assigner.Status{}, fmt.Errorf("Lease %s has no UID: this is not an API server", anchor)
 	}
 	return assigner.Status{Now: now, Identity: "Lease " + anchor + " with UID " + l.Metadata.UID}, nil
 }

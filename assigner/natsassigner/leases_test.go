@@ -49,14 +49,6 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	stores.ALostNodeForgetsNoFence(t, s, servers[leader].Kill9)
 }
 
-func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
-	const processes = 20
-	server, _ := serveCluster(t)
-	if got := assignertest.Processes(t, processes, func(int) string { return server.DSN() }); len(got) != processes {
-		t.Errorf("%d processes have a worker, want %d", len(got), processes)
-	}
-}
-
 func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 	server, js := serve(t)
 	for _, tt := range []struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,14 +22,6 @@ import (
 const bucket = "uidring"
 
 var durable = natsassigner.Config{SyncAlways: true}
-
-func TestMain(m *testing.M) {
-	assignertest.Child(func(url string) (assigner.Assigner, error) {
-		js, _, err := dial(url)
-		return assigner.Leased(natsassigner.LeaseStore(js, bucket, "orders", durable), assigner.LeaseConfig{}), err
-	})
-	os.Exit(m.Run())
-}
 
 func dial(url string, opts ...nats.Option) (jetstream.JetStream, *nats.Conn, error) {
 	opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0),

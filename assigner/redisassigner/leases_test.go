@@ -32,11 +32,6 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestProcessesAtOnceGetDifferentWorkers(t *testing.T) {
-	s := testserver.Redis(t)
-	assignertest.Processes(t, 20, func(int) string { return s.Addr() })
-}
-
 // sample returns a row with a holder.
 func sample() assigner.Row {
 	return assigner.Row{WorkerID: 7, Version: 6, Fence: 5000, Token: "T", Owner: "O"}

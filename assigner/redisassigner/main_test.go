@@ -30,9 +30,6 @@ func rowKey(workerID int64) (hash, field string) {
 }
 
 func TestMain(m *testing.M) {
-	assignertest.Child(func(addr string) (assigner.Assigner, error) {
-		return assigner.Leased(redisassigner.LeaseStore(redis.NewClient(options(addr)), namespace), quick()), nil
-	})
 	segmenttest.Child(func(addr string) (segment.Source, error) {
 		return redisassigner.SegmentSource(redis.NewClient(options(addr)), redisassigner.SegmentConfig{}), nil
 	})

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/uidring/uidring/assigner"
 )
@@ -51,13 +52,15 @@ func NewHandler(open func(namespace string) assigner.Store) http.Handler {
 			refuse(w, http.StatusServiceUnavailable, "Too many calls on the store are under way.")
 			return
 		}
-		defer func() { <-calls }()
+		release := sync.OnceFunc(func() { <-calls })
+		defer release()
 		q, status, detail := ask(w, r, method)
 		if detail != "" {
 			refuse(w, status, detail)
 			return
 		}
 		result, err := do(r.Context(), s, namespace, q)
+		release() // the client may be slow to read
 		reply(w, q.Nonce, result, err)
 	})
 }

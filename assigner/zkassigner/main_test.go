@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,14 +15,6 @@ import (
 	"github.com/uidring/uidring/assigner/zkassigner"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
-
-func TestMain(m *testing.M) {
-	assignertest.Child(func(addr string) (assigner.Assigner, error) {
-		conn, err := dial(addr, net.DialTimeout)
-		return assigner.Leased(zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}), assigner.LeaseConfig{}), err
-	})
-	os.Exit(m.Run())
-}
 
 // quiet drops the log records of the client.
 type quiet struct{}

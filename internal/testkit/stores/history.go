@@ -50,9 +50,9 @@ func ALostNodeForgetsNoFence(t *testing.T, s assigner.Store, kill func()) {
 		if i == 1 {
 			kill()
 		}
-		poll.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+100) })
+		poll.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+10) })
 		row := Load(t, s, l.Grant().WorkerID)
-		if row.Fence != l.Grant().Limit || row.Fence < limit+100 {
+		if row.Fence != l.Grant().Limit || row.Fence < limit+10 {
 			t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Limit, limit)
 		}
 	}

@@ -61,7 +61,7 @@ var buildKubernetes = sync.OnceValues(func() (string, error) {
 	_, file, _, _ := runtime.Caller(0)
 	build := exec.Command("go", "build", "-tags", "kubeapi", "-o", program, ".")
 	build.Dir = filepath.Join(filepath.Dir(file), "../kubeapi")
-	build.Env = append(os.Environ(), "GOWORK=off") // a workspace would raise its requirements, and build them again
+	build.Env = append(os.Environ(), "GOWORK=") // with the versions of the workspace, also for a test outside it
 	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("testserver: build the API server: %w\n%s", err, out)

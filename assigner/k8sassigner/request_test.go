@@ -1,12 +1,9 @@
 package k8sassigner_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,20 +63,6 @@ func deletedRowIsNotCreatedAgain(t *testing.T, k *kubernetes) {
 	}
 }
 
-// insist calls f again while a server comes back.
-func insist(ctx context.Context, f func() error) (err error) {
-	for ctx.Err() == nil {
-		if err = f(); err == nil || errors.Is(err, assigner.ErrWorkerRowLost) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-	return err
-}
-
 func renewalTakesFourRequests(t *testing.T, k *kubernetes) {
 	w := new(watch)
 	l, err := assigner.Leased(k8sassigner.LeaseStore(k.cluster(t, w.wrap), namespace), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
@@ -114,46 +97,6 @@ func TestObjectsThatWereRestoredAreQuarantined(t *testing.T) {
 		}
 		return s
 	})
-}
-
-// etcd that was put back has all UIDs: only the holder notices.
-func TestHolderNoticesAnEtcdThatWasPutBack(t *testing.T) {
-	data := t.TempDir() + "/data"
-	k := startKubernetes(t, "--data-dir", data)
-	s := k.store(t, namespace)
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := s.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	copyData := func(from, to string) {
-		k.api.Stop()
-		k.etcd.Stop()
-		if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(from)), os.Chmod(to, 0o700)); err != nil {
-			t.Fatal(err)
-		}
-		k.etcd.Restart()
-		k.api.Restart()
-	}
-	backup := t.TempDir() + "/backup"
-	copyData(data, backup)
-	limit := l.Grant().Limit
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := insist(ctx, func() error { return l.Renew(ctx, limit, limit+100) }); err != nil {
-		t.Fatal(err)
-	}
-	copyData(backup, data)
-	if after, err := s.Status(t.Context()); err != nil || after.Identity != before.Identity {
-		t.Errorf("identity %q, %v; want %q", after.Identity, err, before.Identity)
-	}
-	err = insist(ctx, func() error { return l.Renew(ctx, limit, limit+200) })
-	if !errors.Is(err, assigner.ErrFenceRegressed) || !errors.Is(err, assigner.ErrWorkerRowLost) {
-		t.Errorf("Renew: %v, want ErrFenceRegressed and ErrWorkerRowLost", err)
-	}
 }
 
 // A list takes so long that etcd has forgotten its beginning.
