@@ -44,7 +44,6 @@ type part struct {
 
 func (g *Generator) newPart(index int, source Source) (*part, error) {
 	p := &part{g: g, index: index, source: source, wake: make(chan struct{}, 1), pause: firstPause}
-	p.step.Store(g.cfg.Step)
 	slots := 1 << bits.Len(uint(g.cfg.Ahead)) // at least Ahead + 1
 	var err error
 	p.ring, err = ringbuffer.New(slots, p.handover)
@@ -109,7 +108,7 @@ func (p *part) adapt() {
 	if retry && p.ring.Free() < p.ring.Slots() {
 		return
 	}
-	before := p.began // before the first range: the zero time, and the size stays Step
+	before := p.began // the zero time before the first range, so that its size is Step
 	p.began = time.Now()
 	switch lasted := p.began.Sub(before); {
 	case retry:
