@@ -30,8 +30,8 @@ func TestConfigs(t *testing.T) {
 				"Others[0] nil, allowed: any source", "Step -1, allowed: 1 to 1099511627776", "MaxStep -2, allowed: Step, -1, to 1099511627776",
 				"RangeLasts -1ns, allowed: more than 0", "Ahead -1, allowed: 1 to 64", "OnEmpty -1, allowed: FetchInline, Reject",
 				"Timeout -1ns, allowed: more than 0"}},
-		"too large": {segment.Config{Name: long + "x", Source: source, Others: many, Step: 1<<40 + 1, MaxStep: 1<<40 + 1, Ahead: 65, OnEmpty: 2},
-			[]string{`Name "` + long + `x", allowed: 1 to 128 bytes`, "Others with 64 sources, allowed: up to 63",
+		"too large": {segment.Config{Name: long + "x", Others: many, Step: 1<<40 + 1, MaxStep: 1<<40 + 1, Ahead: 65, OnEmpty: 2},
+			[]string{`Name "` + long + `x", allowed: 1 to 128 bytes`, "Source nil, allowed: any, such as sqlassigner.SegmentSource", "Others with 64 sources, allowed: up to 63",
 				"Step 1099511627777, allowed: 1 to 1099511627776", "MaxStep 1099511627777, allowed: Step, 1099511627777, to 1099511627776",
 				"Ahead 65, allowed: 1 to 64", "OnEmpty 2, allowed: FetchInline, Reject"}},
 	} {

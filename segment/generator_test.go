@@ -54,6 +54,8 @@ func upTo(first, last, delta int64) (ids []int64) {
 	return ids
 }
 
+var policies = map[string]segment.EmptyPolicy{"FetchInline": segment.FetchInline, "Reject": segment.Reject}
+
 func TestIDsAreDenseAndIncrease(t *testing.T) {
 	for _, tt := range []struct {
 		delta, remainder int64
@@ -73,7 +75,7 @@ func TestIDsAreDenseAndIncrease(t *testing.T) {
 		got = append(got, batch...)
 		for len(got) < 50 {
 			first, n, err := g.Reserve(3)
-			if n < 1 || n > 3 || tt.delta > 1 && n > 1 || err != nil {
+			if want := map[bool]int{true: min(3, 50-len(got)), false: 1}[tt.delta == 1]; n != want || err != nil {
 				t.Fatalf("delta %d: Reserve = %d, %d, %v", tt.delta, first, n, err)
 			}
 			got = append(got, upTo(first, first+int64(n)-1, 1)...)
@@ -89,12 +91,13 @@ func TestIDsAreDenseAndIncrease(t *testing.T) {
 
 // The store stops answering once, when two ranges of 10 are in hand.
 func TestAnOutageCostsNothingWhileRangesLast(t *testing.T) {
-	for name, policy := range map[string]segment.EmptyPolicy{"FetchInline": segment.FetchInline, "Reject": segment.Reject} {
+	for name, policy := range policies {
 		bubble.Run(t, name, func(t *testing.T) {
 			var down atomic.Bool
 			lost := errors.New("connection lost")
+			var log bytes.Buffer
 			var failures, rejected atomic.Int64
-			g := open(t, segment.Config{OnEmpty: policy,
+			g := open(t, segment.Config{OnEmpty: policy, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 				Source: &scripted{before: func(context.Context, string, int64) error {
 					if down.Load() {
 						return lost
@@ -136,8 +139,31 @@ func TestAnOutageCostsNothingWhileRangesLast(t *testing.T) {
 			if s := g.Stats(); s.Sources[0].Err != nil {
 				t.Errorf("Stats %+v: an error after the outage", s)
 			}
+			synctest.Wait()
+			if text := log.String(); strings.Count(text, "level=WARN") != 1 || strings.Count(text, "level=INFO") != 1 {
+				t.Errorf("records of an outage, want a warning and its end:\n%s", text)
+			}
 		})
 	}
+}
+
+func TestFetchesAreTraced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		traced := make(chan segment.FetchedInfo, 4)
+		wait := func(context.Context, string, int64) error { time.Sleep(time.Second); return nil }
+		open(t, segment.Config{Source: &scripted{delta: 2, before: wait}, Others: []segment.Source{&scripted{delta: 2, remainder: 1, before: wait}},
+			Trace: segment.Trace{Fetched: func(f segment.FetchedInfo) { traced <- f }}})
+		var got []string
+		for range 4 {
+			f := <-traced
+			got = append(got, fmt.Sprintf("source %d: %v in %v", f.Source, f.Range, f.Took))
+		}
+		slices.Sort(got)
+		if want := []string{"source 0: 2 to 20 in steps of 2 in 1s", "source 0: 22 to 40 in steps of 2 in 1s",
+			"source 1: 1 to 19 in steps of 2 in 1s", "source 1: 21 to 39 in steps of 2 in 1s"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
 }
 
 // Each call of the source takes a second, and all ranges are used up in no time.
@@ -194,6 +220,10 @@ func TestACallOfTheSourceEndsAfterTimeout(t *testing.T) {
 		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, segment.ErrEmpty) || waited != 3*time.Second {
 			t.Errorf("New: %v after %v", err, waited)
 		}
+		began = time.Now()
+		if _, err := segment.New(segment.Config{Name: "a", Source: &scripted{before: hangs}}); err == nil || time.Since(began) != 5*time.Second {
+			t.Errorf("New: %v after %v, want an error after the default Timeout", err, time.Since(began))
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began = time.Now()
@@ -220,8 +250,9 @@ func TestCallersDoNotWaitForASourceThatHangs(t *testing.T) {
 		take(t, g, 20)
 		began := time.Now()
 		id, err := g.Next()
-		if waited := time.Since(began); !errors.Is(err, segment.ErrEmpty) || waited > 4*time.Second {
-			t.Errorf("Next = %d, %v after %v, want ErrEmpty soon after Timeout", id, err, waited)
+		if waited := time.Since(began); !errors.Is(err, segment.ErrEmpty) || waited != 4*time.Second ||
+			!strings.Contains(err.Error(), "no range has come within 4s") {
+			t.Errorf("Next = %d, %v after %v, want ErrEmpty a second after Timeout", id, err, waited)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -297,21 +328,35 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 	})
 }
 
-// Ranges last 16 minutes, and the store is down for 14 of them.
+// Ranges last 16 minutes. The store is down for 14 of them, and once for hours, without IDs.
 func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var down atomic.Bool
-		s := &scripted{before: while(&down)}
-		g := open(t, segment.Config{Source: s, Step: 16, MaxStep: 1600})
-		for id := range 160 {
-			down.Store(id%16 < 14)
-			take(t, g, 1)
-			time.Sleep(time.Minute)
-		}
-		if n := g.Stats().Sources[0].Step; n != 16 {
-			t.Errorf("a range has %d IDs, want 16 as before", n)
-		}
-	})
+	for name, cfg := range map[string]segment.Config{"to more": {Step: 16, MaxStep: 1600}, "to less": {Step: 1, MaxStep: 16}} {
+		bubble.Run(t, name, func(t *testing.T) {
+			var down atomic.Bool
+			cfg.Source = &scripted{before: while(&down)}
+			g := open(t, cfg)
+			minutes := func(n int, failing bool) {
+				for id := range n {
+					down.Store(failing && id%16 < 14)
+					take(t, g, 1)
+					time.Sleep(time.Minute)
+				}
+			}
+			minutes(64, false)
+			minutes(160, true)
+			down.Store(true)
+			for _, err := g.Next(); err == nil; _, err = g.Next() {
+				time.Sleep(time.Minute)
+			}
+			time.Sleep(10 * time.Hour)
+			down.Store(false)
+			time.Sleep(time.Second) // until the next retry
+			minutes(20, false) // a range ends
+			if n := g.Stats().Sources[0].Step; n != 16 {
+				t.Errorf("a range has %d IDs, want 16 as before", n)
+			}
+		})
+	}
 }
 
 // A caller takes IDs at a rate that changes; a range should last 15 to 30 minutes.
@@ -358,7 +403,8 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 	for _, ahead := range []int{1, 64} {
 		bubble.Run(t, fmt.Sprint(ahead), func(t *testing.T) {
 			s := &scripted{before: func(context.Context, string, int64) error { time.Sleep(20 * time.Millisecond); return nil }}
-			g := open(t, segment.Config{Source: s, Step: 1000, Ahead: ahead})
+			g, err := segment.New(segment.Config{Name: "a", Source: s, Ahead: ahead})
+			cleanup.Close(t, g, err)
 			total := 0
 			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
 				_, n, err := g.Reserve(math.MaxInt)
@@ -370,8 +416,12 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 			if total < 100_000_000 {
 				t.Errorf("%d numbers in 4 s, in ranges of %v", total, s.calls())
 			}
-			if first := s.calls()[:ahead+1]; slices.Max(first) > 1000 {
-				t.Errorf("the first ranges have %v numbers, want Step: none has ended", first)
+			calls := s.calls()
+			if first := calls[:ahead+1]; slices.Min(first) != 1000 || slices.Max(first) != 1000 {
+				t.Errorf("the first ranges have %v numbers, want Step, 1000: none has ended", first)
+			}
+			if largest := slices.Max(calls); largest != 1_000_000 {
+				t.Errorf("the largest range has %d numbers, want MaxStep, 1000000", largest)
 			}
 		})
 	}
@@ -477,6 +527,49 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 	})
 }
 
+// The ranges of two sources are used up, and neither has another one.
+func TestErrorsOfTwoSources(t *testing.T) {
+	down, ended, slow := errors.New("down"), segment.ErrExhausted, error(nil)
+	for name, tt := range map[string]struct{ a, b error }{
+		"slow and slow":   {slow, slow},
+		"slow and down":   {slow, down},
+		"slow and ended":  {slow, ended},
+		"ended and slow":  {ended, slow},
+		"down and ended":  {down, ended},
+		"ended and down":  {ended, down},
+		"ended and ended": {ended, ended},
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			var over atomic.Bool
+			source := func(remainder int64, err error) segment.Source {
+				return &scripted{delta: 2, remainder: remainder, before: func(ctx context.Context, _ string, _ int64) error {
+					switch {
+					case !over.Load():
+						return nil
+					case err == slow:
+						<-ctx.Done()
+					}
+					return err
+				}}
+			}
+			g := open(t, segment.Config{Source: source(0, tt.a), Others: []segment.Source{source(1, tt.b)}, OnEmpty: segment.Reject, Timeout: time.Hour})
+			synctest.Wait()
+			over.Store(true)
+			take(t, g, 40)
+			synctest.Wait()
+			_, err := g.Next()
+			if passes := tt.a != ended || tt.b != ended; errors.Is(err, segment.ErrEmpty) != passes {
+				t.Errorf("error %v, want ErrEmpty: %t", err, passes)
+			}
+			for _, reason := range []error{down, ended} {
+				if want := tt.a == reason || tt.b == reason; errors.Is(err, reason) != want {
+					t.Errorf("error %v, want %v: %t", err, reason, want)
+				}
+			}
+		})
+	}
+}
+
 // Another process might begin with the other source, and issue the same IDs.
 func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 	type numbers struct{ delta, remainder int64 }
@@ -545,16 +638,22 @@ func TestNewGoesOnWithoutASourceThatHangs(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limit   time.Duration // of the context of New
 		ignores bool          // the source ignores its context
+		fails   error         // at once
+		waits   time.Duration
 	}{
-		"until the context ends": {time.Second, false},
-		"for Timeout":            {time.Hour, false},
-		"for longer":             {time.Hour, true},
+		"until the context ends": {time.Second, false, nil, time.Second},
+		"for Timeout":            {time.Hour, false, nil, 3 * time.Second},
+		"for longer":             {time.Hour, true, nil, 4 * time.Second},
+		"that fails":             {time.Hour, false, errors.New("down"), 0},
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
 			hung := make(chan struct{})
 			hangs := func(ctx context.Context, _ string, _ int64) error {
 				if tt.ignores {
 					<-hung
+				}
+				if tt.fails != nil {
+					return tt.fails
 				}
 				<-ctx.Done()
 				return ctx.Err()
@@ -563,62 +662,65 @@ func TestNewGoesOnWithoutASourceThatHangs(t *testing.T) {
 			defer cancel()
 			began := time.Now()
 			g, err := segment.NewContext(ctx, segment.Config{Name: "a", Timeout: 3 * time.Second,
-				Source: &scripted{delta: 2, before: hangs}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}})
+				Step: 10, MaxStep: 10, Source: &scripted{delta: 2, before: hangs}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}})
 			waited := time.Since(began)
 			close(hung)
-			if err != nil || waited > min(tt.limit, 4*time.Second) {
-				t.Fatalf("NewContext: %v after %v, want a generator", err, waited)
+			if err != nil || waited != tt.waits {
+				t.Fatalf("NewContext: %v after %v, want a generator after %v", err, waited, tt.waits)
 			}
 			defer g.Close()
-			if id, err := g.Next(); id != 1 || err != nil {
-				t.Errorf("Next = %d, %v, want 1", id, err)
+			began = time.Now()
+			if got := take(t, g, 30); !slices.Equal(got, upTo(1, 59, 2)) || time.Since(began) > 0 {
+				t.Errorf("IDs %v after %v, want 1, 3 and so on at once", got, time.Since(began))
 			}
 		})
 	}
 }
 
 func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var down atomic.Bool
-		g := open(t, segment.Config{Source: &scripted{before: while(&down)}})
-		synctest.Wait()
-		down.Store(true) // there are two ranges of 10, and no more
-		l, rest := g.Lane(), g.Lane()
-		defer rest.Close()
-		if id, err := l.Next(); id != 1 || err != nil {
-			t.Fatal(id, err)
-		}
-		l.Close()
-		l.Close()
-		if id, err := l.Next(); id != 0 || !errors.Is(err, segment.ErrClosed) || err.Error() != "segment: lane closed" {
-			t.Errorf("Next on a closed lane = %d, %v", id, err)
-		}
-		take(t, g, 10) // the lane has dropped 2 to 10
-		var wg sync.WaitGroup
-		for range 3 {
-			wg.Go(func() {
-				if _, err := g.NextContext(t.Context()); !errors.Is(err, segment.ErrClosed) {
-					t.Errorf("NextContext: %v, want ErrClosed", err)
+	for name, policy := range policies {
+		bubble.Run(t, name, func(t *testing.T) {
+			var down atomic.Bool
+			g := open(t, segment.Config{OnEmpty: policy, Source: &scripted{before: while(&down)}})
+			synctest.Wait()
+			down.Store(true) // there are two ranges of 10, and no more
+			l, rest := g.Lane(), g.Lane()
+			defer rest.Close()
+			if id, err := l.Next(); id != 1 || err != nil {
+				t.Fatal(id, err)
+			}
+			l.Close()
+			l.Close()
+			if id, err := l.Next(); id != 0 || !errors.Is(err, segment.ErrClosed) || err.Error() != "segment: lane closed" {
+				t.Errorf("Next on a closed lane = %d, %v", id, err)
+			}
+			take(t, g, 10) // the lane has dropped 2 to 10
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					if _, err := g.NextContext(t.Context()); !errors.Is(err, segment.ErrClosed) {
+						t.Errorf("NextContext: %v, want ErrClosed", err)
+					}
+				})
+			}
+			synctest.Wait()
+			for range 2 {
+				if err := g.Close(); err != nil {
+					t.Error(err)
 				}
-			})
-		}
-		synctest.Wait()
-		for range 2 {
-			if err := g.Close(); err != nil {
-				t.Error(err)
 			}
-		}
-		wg.Wait()
-		_, err := g.Next()
-		_, fillErr := g.Fill(make([]int64, 1))
-		_, _, reserveErr := g.Reserve(1)
-		_, laneErr := rest.Next()
-		for _, err := range []error{err, fillErr, reserveErr, laneErr} {
-			if !errors.Is(err, segment.ErrClosed) {
-				t.Errorf("after Close: %v", err)
+			wg.Wait()
+			_, err := g.Next()
+			_, fillErr := g.Fill(make([]int64, 1))
+			_, _, reserveErr := g.Reserve(1)
+			_, laneErr := rest.Next()
+			for _, err := range []error{err, fillErr, reserveErr, laneErr} {
+				if !errors.Is(err, segment.ErrClosed) {
+					t.Errorf("after Close: %v", err)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // A counter may issue all numbers up to 2^63 - 1.

@@ -48,13 +48,16 @@ func TestInvalidateDropsWhatACopyMayHave(t *testing.T) {
 			t.Error(err)
 		}
 		ids = append(ids, take(t, g, 1)...)
-		for _, next := range []func() (int64, error){l.Next, unused.Next, func() (int64, error) { return g.NextContext(t.Context()) }} {
+		for _, next := range []func() (int64, error){l.Next, unused.Next, func() (int64, error) { return g.NextContext(t.Context()) }, l.Next} {
 			id, err := next()
 			if err != nil {
 				t.Error(err)
 			}
 			synctest.Wait()
 			ids = append(ids, id)
+		}
+		if ids[6] != ids[3]+1 {
+			t.Errorf("IDs %v: the lane does not go on with its block", ids)
 		}
 		for i, id := range ids {
 			if id <= 30 {

@@ -23,18 +23,19 @@ func (g *Generator) Lane() *Lane { return &Lane{g: g} }
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
 	if l.left <= 0 || l.generation != l.g.generation.Load() {
-		err = l.more()
+		if err := l.more(); err != nil {
+			return 0, err
+		}
 	}
 	id = l.next
 	l.next++
 	l.left--
-	return id, err
+	return id, nil
 }
 
-// more reserves another block. With an error it sets next and left to 0, so that Next returns 0.
+// more reserves another block.
 func (l *Lane) more() (err error) {
 	if l.closed {
-		l.next, l.left = 0, 0
 		return errLaneClosed{}
 	}
 	l.generation = l.g.generation.Load()

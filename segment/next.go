@@ -46,62 +46,57 @@ func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 
 // take returns the next ID of the part whose turn it is, or of another part if that one is empty.
 func (g *Generator) take() (id int64, ok bool) {
-	p := g.inTurn(func(p *part) bool {
-		id, ok = p.ring.Take()
+	ok = g.inTurn(func(p *part) bool {
+		x, ok := p.ring.Take()
+		if ok {
+			id = p.id(x)
+		}
 		return ok
 	})
-	if p == nil {
-		return 0, false
-	}
-	return p.id(id), true
+	return id, ok
 }
 
 // takeBlock takes up to n consecutive IDs.
 func (g *Generator) takeBlock(n int) (first int64, got int, ok bool) {
-	p := g.inTurn(func(p *part) bool {
+	ok = g.inTurn(func(p *part) bool {
 		if p.ring.Empty() {
 			return false // and delta may not be set yet
 		}
 		if p.delta > 1 {
 			n = min(n, 1)
 		}
-		first, got, ok = p.ring.TakeBlock(n)
+		x, taken, ok := p.ring.TakeBlock(n)
+		first, got = p.id(x), taken
 		return ok
 	})
-	if p == nil {
-		return 0, 0, false
-	}
-	return p.id(first), got, true
+	return first, got, ok
 }
 
 // takeN fills dst from the parts, block by block.
 func (g *Generator) takeN(dst []int64) (n int) {
-	for n < len(dst) {
-		p := g.inTurn(func(p *part) bool {
-			first, got, ok := p.ring.TakeBlock(len(dst) - n)
-			for i := range got {
-				dst[n+i] = p.id(first + int64(i))
-			}
-			n += got
-			return ok
-		})
-		if p == nil {
-			break
+	block := func(p *part) bool {
+		first, got, ok := p.ring.TakeBlock(len(dst) - n) // not ok if dst is full
+		for i := range got {
+			dst[n+i] = p.id(first + int64(i))
 		}
+		n += got
+		return ok
+	}
+	for g.inTurn(block) {
 	}
 	return n
 }
 
 // inTurn calls f for the parts, beginning with the part whose turn it is, until f returns true for
-// a part, and returns that part, or nil.
-func (g *Generator) inTurn(f func(*part) bool) *part {
+// a part, and reports whether it has.
+func (g *Generator) inTurn(f func(*part) bool) bool {
 	turn := int(g.turn.Load())
 	for i := range g.parts {
-		if p := g.parts[(turn+i)%len(g.parts)]; f(p) {
-			return p
+		if f(g.parts[(turn+i)%len(g.parts)]) {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // refill is called by a caller that has found all rings empty. When it returns nil, the caller

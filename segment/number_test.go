@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/together"
 	"github.com/uidring/uidring/segment"
 )
@@ -168,6 +169,26 @@ func TestNumbersOfADayThatBeginsInAnOutage(t *testing.T) {
 		}
 		if err := n.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// Callers wait for the end of a later outage as those of a generator do, as long as their context.
+func TestNumbersInALaterOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: &scripted{before: while(&down)}, Step: 1, MaxStep: 1}})
+		cleanup.Close(t, n, err)
+		for i := range 4 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			began := time.Now()
+			number, err := n.Next(ctx)
+			if i < 3 && err != nil || i == 3 && (!errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute) {
+				t.Errorf("%q, %v after %v, want three numbers, and an error after a minute", number, err, time.Since(began))
+			}
+			synctest.Wait()
+			down.Store(true)
 		}
 	})
 }

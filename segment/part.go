@@ -44,7 +44,6 @@ type part struct {
 
 func (g *Generator) newPart(index int, source Source) (*part, error) {
 	p := &part{g: g, index: index, source: source, wake: make(chan struct{}, 1), pause: firstPause}
-	p.step.Store(g.cfg.Step)
 	slots := 1 << bits.Len(uint(g.cfg.Ahead)) // at least Ahead + 1
 	var err error
 	p.ring, err = ringbuffer.New(slots, p.handover)
@@ -54,9 +53,7 @@ func (g *Generator) newPart(index int, source Source) (*part, error) {
 // handover is called by the taker that begins a range. It passes the turn to the next source, and
 // wakes the goroutine of run: a range ahead is missing now.
 func (p *part) handover(int) {
-	if len(p.g.parts) > 1 {
-		p.g.turn.Store(int64(p.index + 1))
-	}
+	p.g.turn.Store(int64(p.index + 1))
 	generator.Signal(p.wake)
 }
 
@@ -111,16 +108,14 @@ func (p *part) adapt() {
 	if retry && p.ring.Free() < p.ring.Slots() {
 		return
 	}
-	before := p.began
+	before := p.began // the zero time before the first range, so that its size is Step
 	p.began = time.Now()
-	if retry || before.IsZero() {
-		return
-	}
-	switch lasted, step := p.began.Sub(before), p.step.Load(); {
+	switch lasted := p.began.Sub(before); {
+	case retry:
 	case lasted < p.g.cfg.RangeLasts:
-		p.step.Store(min(2*step, p.g.cfg.MaxStep))
+		p.step.Store(min(2*p.step.Load(), p.g.cfg.MaxStep))
 	case lasted > 2*p.g.cfg.RangeLasts:
-		p.step.Store(max(step/2, p.g.cfg.Step))
+		p.step.Store(max(p.step.Load()/2, p.g.cfg.Step))
 	}
 }
 
@@ -171,7 +166,7 @@ func (p *part) put(r Range, generation int64) error {
 	offset := (delta - r.First%delta) % delta
 	first, last := (r.First-1)/delta+1, (r.Last-1)/delta+1
 	switch {
-	case p.last > 0 && (delta != p.delta || offset != p.offset):
+	case p.delta != 0 && (delta != p.delta || offset != p.offset):
 		return fmt.Errorf("%w: %v after ranges with Delta %d and IDs such as %d; restart the process to use the new Delta",
 			ErrInvalidRange, r, p.delta, p.id(p.last))
 	case first <= p.last:
@@ -183,7 +178,7 @@ func (p *part) put(r Range, generation int64) error {
 	if err := p.g.claim(p.index, delta, offset); err != nil {
 		return err
 	}
-	if p.last == 0 { // later, takers read these words
+	if p.delta == 0 { // later, takers read these words
 		p.delta, p.offset = delta, offset
 	}
 	p.last = last

@@ -86,6 +86,14 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+func TestRangesOfOneStepHaveNoDelta(t *testing.T) {
+	for text, r := range map[string]segment.Range{"5 to 9": {First: 5, Last: 9, Delta: 1}, "7 to 7": {First: 7, Last: 7}} {
+		if r.String() != text || r.Len() != r.Last-r.First+1 {
+			t.Errorf("%q with %d IDs, want %q", r, r.Len(), text)
+		}
+	}
+}
+
 func TestRecoverReportsErrors(t *testing.T) {
 	down := errors.New("down")
 	for name, tt := range map[string]struct {
@@ -93,7 +101,7 @@ func TestRecoverReportsErrors(t *testing.T) {
 		above  int64
 		want   error
 	}{
-		"negative":  {new(scripted), -1, segment.ErrInvalidConfig},
+		"negative":  {nil, -1, segment.ErrInvalidConfig},
 		"too large": {new(scripted), math.MaxInt64, segment.ErrInvalidConfig},
 		"no source": {nil, 1, segment.ErrInvalidConfig},
 		"store":     {&scripted{before: func(context.Context, string, int64) error { return down }}, 1, down},
@@ -102,8 +110,12 @@ func TestRecoverReportsErrors(t *testing.T) {
 		"size":      {fixed{segment.Range{First: 5, Last: 6}}, 1000, segment.ErrInvalidRange},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := segment.Recover(t.Context(), tt.source, "a", tt.above); !errors.Is(err, tt.want) {
+			err := segment.Recover(t.Context(), tt.source, "a", tt.above)
+			if !errors.Is(err, tt.want) {
 				t.Errorf("error %v, want %v", err, tt.want)
+			}
+			if tt.above < 0 {
+				checkMistakes(t, err, []string{"source nil, allowed: any", "above -1, allowed: 0 to 9223372036854775806"})
 			}
 		})
 	}
