@@ -379,8 +379,8 @@ func number(t *testing.T, variable string, otherwise uint64) uint64 {
 	return n
 }
 
-// firstSeed returns the seed of the first schedule of each test: UIDRING_SEED, or another million on
-// each day, UTC. It logs the seed, to repeat a failure with.
+// firstSeed returns the seed of the first schedule of each test: UIDRING_SEED, or another million
+// on each day, UTC. It logs the seed, to repeat a failure with.
 func firstSeed(t *testing.T) uint64 {
 	t.Helper()
 	first := number(t, "UIDRING_SEED", uint64(time.Now().Unix()/(24*60*60))*1_000_000)
