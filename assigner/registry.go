@@ -2,6 +2,7 @@ package assigner
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/uidring/uidring/bitsalloc"
@@ -11,28 +12,60 @@ import (
 // the most common mistake: a new generator per call, or two generators with one worker ID.
 var registry = struct {
 	sync.Mutex
-	workers map[registryKey]*Registration
-}{workers: make(map[registryKey]*Registration)}
+	domains map[domainKey]*registered
+}{domains: make(map[domainKey]*registered)}
 
-type registryKey struct {
-	layout               bitsalloc.Layout
-	epochMs              int64
-	datacenter, workerID int64
+type domainKey struct {
+	layout     bitsalloc.Layout
+	epochMs    int64
+	datacenter int64
+}
+
+// registered are the worker IDs of a domain. An entry without a live generator still protects its
+// worker ID: the clock may go back below its last delta, and a store that went back may give out a
+// worker ID of Disposable again. So entries are not dropped: beyond remembered, the entry with the
+// lowest delta is merged into first, which bounds the memory and keeps the promise of Register.
+type registered struct {
+	workers map[int64]*Registration
+	ended   int   // entries without a live generator
+	first   int64 // for worker IDs without an entry: above the last delta of every merged one
+}
+
+// remembered is the number of ended entries that a domain keeps.
+const remembered = 1024
+
+// merge merges the ended entry with the lowest delta if there are too many.
+func (r *registered) merge() {
+	if r.ended <= remembered {
+		return
+	}
+	var lowest *Registration
+	for _, h := range r.workers {
+		if !h.live && (lowest == nil || h.used < lowest.used) {
+			lowest = h
+		}
+	}
+	r.first = max(r.first, lowest.used+1)
+	delete(r.workers, lowest.workerID)
+	r.ended--
 }
 
 // A Registration is the entry of one generator in the registry of this process, from [Register] to
 // [Registration.End]. Any number of goroutines may use it at once.
 type Registration struct {
-	key  registryKey
-	live bool
-	used int64
+	domain   *registered
+	workerID int64
+	live     bool
+	used     int64
 }
 
 // Register enters the unfenced grant of a generator into the registry of this process and returns
 // the grant to use. Its First is above the highest delta that an earlier holder in this process
-// used, even if that delta lies far ahead of the clock. Register returns [ErrWorkerInUse] while
-// another generator holds the same worker ID of the same layout, epoch and datacenter. It returns a
-// fenced grant unchanged, with a nil Registration: the store keeps its holders apart.
+// used, even if that delta lies far ahead of the clock. After more than 1,024 worker IDs of a
+// layout, epoch and datacenter, First may be above the last delta of other worker IDs as well.
+// Register returns [ErrWorkerInUse] while another generator holds the same worker ID of the same
+// layout, epoch and datacenter. It returns a fenced grant unchanged, with a nil Registration: the
+// store keeps its holders apart.
 //
 // The generators of this module call Register themselves. Call it only from a generator of your
 // own.
@@ -40,19 +73,27 @@ func Register(d Domain, g Grant) (*Registration, Grant, error) {
 	if g.Fenced() {
 		return nil, g, nil
 	}
-	key := registryKey{d.Layout, d.Epoch.UnixMilli(), d.DatacenterID, g.WorkerID}
+	key := domainKey{d.Layout, d.Epoch.UnixMilli(), d.DatacenterID}
 	registry.Lock()
 	defer registry.Unlock()
-	if last := registry.workers[key]; last != nil {
-		if last.live {
-			return nil, Grant{}, fmt.Errorf("%w: a generator of this process holds worker %d of datacenter %d; "+
-				"share it, close it first, or give one "+
-				"of them another DatacenterID", ErrWorkerInUse, g.WorkerID, d.DatacenterID)
-		}
-		g.First = max(g.First, last.used+1)
+	r := registry.domains[key]
+	if r == nil {
+		r = &registered{workers: make(map[int64]*Registration), first: math.MinInt64}
+		registry.domains[key] = r
 	}
-	h := &Registration{key: key, live: true, used: g.First - 1}
-	registry.workers[key] = h
+	last := r.workers[g.WorkerID]
+	switch {
+	case last == nil:
+		g.First = max(g.First, r.first)
+	case last.live:
+		return nil, Grant{}, fmt.Errorf("%w: a generator of this process holds worker %d of datacenter %d; "+
+			"share it, close it first, or give one of them another DatacenterID", ErrWorkerInUse, g.WorkerID, d.DatacenterID)
+	default:
+		g.First = max(g.First, last.used+1)
+		r.ended--
+	}
+	h := &Registration{domain: r, workerID: g.WorkerID, live: true, used: g.First - 1}
+	r.workers[g.WorkerID] = h
 	return h, g, nil
 }
 
@@ -68,5 +109,7 @@ func (h *Registration) End(used int64) {
 	if h.live {
 		h.live = false
 		h.used = max(h.used, used)
+		h.domain.ended++
+		h.domain.merge()
 	}
 }

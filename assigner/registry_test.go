@@ -229,7 +229,33 @@ func TestSuccessiveHoldersNeverOverlap(t *testing.T) {
 		}
 		next = s.last + 1
 	}
-	if _, g := register(t, d, unfenced(9)); g.First != next || len(spans) < 500 {
+	if _, g := register(t, d, unfenced(9)); g.First != next {
 		t.Errorf("after %d holders First = %d, want %d", len(spans), g.First, next)
+	}
+}
+
+// A process that takes a new worker ID again and again keeps a bounded number of entries, and a
+// successor of any of them starts above it.
+func TestEndedWorkerIDsAreRememberedInBoundedMemory(t *testing.T) {
+	d := ownDomain()
+	const workers = 3000
+	live, _ := register(t, d, unfenced(workers))
+	for worker := range int64(workers) {
+		hold, _, err := assigner.Register(d, unfenced(worker))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hold.End(1_000_000 - worker)
+	}
+	if n := assigner.Remembered(live); n > 1025 {
+		t.Errorf("%d entries, want 1024 and the live one", n)
+	}
+	if _, _, err := assigner.Register(d, unfenced(workers)); !errors.Is(err, assigner.ErrWorkerInUse) {
+		t.Errorf("Register of a live one: %v, want ErrWorkerInUse", err)
+	}
+	for worker := range int64(workers) {
+		if _, g := register(t, d, unfenced(worker)); g.First <= 1_000_000-worker {
+			t.Errorf("worker %d starts at %d, not above its predecessor", worker, g.First)
+		}
 	}
 }

@@ -211,7 +211,7 @@ func TestSimulationHasNoDuplicatesWhenRowsAreRevoked(t *testing.T) {
 			}
 		}},
 	} {
-		t.Run(name, func(t *testing.T) { noDuplicates(t, bounded, sim) })
+		t.Run(name, func(t *testing.T) { noDuplicates(t, 300, sim) })
 	}
 }
 

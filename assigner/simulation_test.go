@@ -365,27 +365,38 @@ func story(seed uint64, sim simulation) string {
 	return strings.Join(lines[max(0, len(lines)-60):], "\n")
 }
 
-// seeds returns how many schedules a test runs: fewer where each takes longer. UIDRING_SEED chooses
-// a single one, UIDRING_SEEDS another number.
+// number returns the number in an environment variable, or otherwise if it is not set.
+func number(t *testing.T, variable string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
+}
+
+// firstSeed returns the seed of the first schedule of each test: UIDRING_SEED, or another million
+// on each day, UTC. It logs the seed, to repeat a failure with.
+func firstSeed(t *testing.T) uint64 {
+	t.Helper()
+	first := number(t, "UIDRING_SEED", uint64(time.Now().Unix()/(24*60*60))*1_000_000)
+	t.Logf("UIDRING_SEED=%d", first)
+	return first
+}
+
+// seeds returns the seeds of the schedules that a test runs: n, or fewer where each takes longer.
+// UIDRING_SEEDS sets another number.
 func seeds(t *testing.T, n uint64) (from, to uint64) {
-	if text := os.Getenv("UIDRING_SEED"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return seed, seed + 1
-	}
-	if text := os.Getenv("UIDRING_SEEDS"); text != "" {
-		seeds, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return 0, seeds
-	}
+	t.Helper()
 	if testing.Short() || raceEnabled {
-		return 0, n / 10
+		n /= 10
 	}
-	return 0, n
+	from = firstSeed(t)
+	return from, from + number(t, "UIDRING_SEEDS", n)
 }
 
 // noDuplicates runs n schedules and returns how many deltas were used in them.
@@ -396,7 +407,7 @@ func noDuplicates(t *testing.T, n uint64, sim simulation) {
 	for seed := from; seed < to; seed++ {
 		w := simulate(seed, sim)
 		if w.duplicates > 0 || len(w.wrong) > 0 {
-			t.Fatalf("UIDRING_SEED=%d: %d duplicates, unexpected errors %q\n%s", seed, w.duplicates, w.wrong, story(seed, sim))
+			t.Fatalf("UIDRING_SEED=%d UIDRING_SEEDS=1: %d duplicates, unexpected errors %q\n%s", seed, w.duplicates, w.wrong, story(seed, sim))
 		}
 		used += len(w.used)
 		losses += w.losses
@@ -412,7 +423,8 @@ func TestSimulationHasNoDuplicates(t *testing.T) {
 }
 
 func TestASeedReplays(t *testing.T) {
-	for seed := range uint64(20) {
+	from, to := seeds(t, 20)
+	for seed := from; seed < to; seed++ {
 		var runs [2][]string
 		for i := range runs {
 			w := newWorld(seed, simulation{fenced: 30, moves: 50})

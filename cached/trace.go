@@ -11,11 +11,10 @@ import (
 // ring has ready causes no call. A panic in a func is recovered and logged; a func must not call
 // runtime.Goexit.
 type Trace struct {
-	// Padded is called after a padding pass that put at least one block. A pass puts at most 256
-	// blocks; a larger ring takes several passes.
+	// Padded is called after a padding pass that put at least one block.
 	Padded func(PaddedInfo)
 	// PutRejected is called when a padding pass had to leave slots free: ErrTooFarAhead,
-	// ErrLeaseExhausted, ErrTimeExhausted.
+	// ErrTimeExhausted, and ErrLeaseExhausted when the ring is empty or no worker ID is held.
 	PutRejected func(err error)
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
 	TakeRejected func(err error)
