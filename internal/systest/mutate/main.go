@@ -84,6 +84,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
+	for kind, n := range explained {
+		if n > 0 && o.sample == 0 && o.match == "" {
+			fmt.Fprintf(out, "%s has %d × %s too many\n", survivors, n, kind)
+		}
+	}
 	return r.finish(o.least)
 }
 
