@@ -140,10 +140,11 @@ func (r *report) try(ctx context.Context, s *source) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
 	begun := time.Now()
-	for i, m := range s.mutants {
-		if i > 0 && *within > 0 && time.Since(begun) > *within {
+	for n, i := range rand.New(rand.NewPCG(*seed, 1)).Perm(len(s.mutants)) {
+		if n > 0 && *within > 0 && time.Since(begun) > *within {
 			break
 		}
+		m := s.mutants[i]
 		group.Go(func() error {
 			run := s.killers
 			if !*matrix {
