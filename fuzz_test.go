@@ -33,6 +33,9 @@ func FuzzTwoIDs(f *testing.F) {
 				t.Fatalf("%s %q reads as %d, %v, want %d", form.name, text, int64(got), err, a)
 			}
 		}
+		if got := uidring.ID(a).Compare(uidring.ID(b)); got != cmp.Compare(a, b) {
+			t.Fatalf("%d.Compare(%d) = %d", a, b, got)
+		}
 		for _, form := range fixedForms() {
 			x, y := form.write(uidring.ID(a)), form.write(uidring.ID(b))
 			if cmp.Compare(x, y) != cmp.Compare(a, b) {
@@ -49,8 +52,15 @@ func FuzzParsers(f *testing.F) {
 	for _, text := range []string{
 		"", "0", "-1", "007", "176636547297255431", "9223372036854775808", "04WWA04002807", "o4wwaO4oo28o7", "iIlLoO0000000",
 		"8000000000000", "zzzzzzzzzzzzz", "0D2zpT7hYBT", "AzL8n0Y58m8", "zzzzzzzzzzz", "00000000000é", "\xff",
+		"18446744073709551616", "18446744073709551617", "92233720368547758080", // 2^64, 2^64 + 1, 2^63 and a digit more
+		"FZZZZZZZZZZZZ", "G000000000001", "LygHa16AHYF", "LygHa16AHYH", // 2^64 - 1, 2^64 + 1
 	} {
 		f.Add(text)
+	}
+	for _, text := range []string{"123456", "000000000000", "0000000000"} { // of each form, without the last character
+		for b := range 256 {
+			f.Add(text + string([]byte{byte(b)}))
+		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		crockford := strings.NewReplacer("I", "1", "L", "1", "O", "0").Replace(asciiUpper(text))

@@ -49,48 +49,27 @@ func TestParsersRefuseWhatIsNotAnID(t *testing.T) {
 		{"decimal", "", "no digits", digits, uidring.ErrSyntax},
 		{"decimal", "-", "no digits", digits, uidring.ErrSyntax},
 		{"decimal", "+1", `character "+" at offset 0`, digits, uidring.ErrSyntax},
-		{"decimal", " 1", `character " " at offset 0`, digits, uidring.ErrSyntax},
 		{"decimal", "1\n", `character "\n" at offset 1`, digits, uidring.ErrSyntax},
-		{"decimal", "--1", `character "-" at offset 1`, digits, uidring.ErrSyntax},
-		{"decimal", "1_000", `character "_" at offset 1`, digits, uidring.ErrSyntax},
-		{"decimal", "0x10", `character "x" at offset 1`, digits, uidring.ErrSyntax},
-		{"decimal", "1.0", `character "." at offset 1`, digits, uidring.ErrSyntax},
-		{"decimal", "1e3", `character "e" at offset 1`, digits, uidring.ErrSyntax},
 		{"decimal", "12٣", `character "٣" at offset 2`, digits, uidring.ErrSyntax},
 		{"decimal", "1\xff", `character "\xff" at offset 1`, digits, uidring.ErrSyntax},
-		{"decimal", "00", "leading zero", digits, uidring.ErrSyntax},
 		{"decimal", "007", "leading zero", digits, uidring.ErrSyntax},
-		{"decimal", "04WWA04002807", `character "W" at offset 2`, digits, uidring.ErrSyntax},
 		{"decimal", "99999999999999999999x", `character "x" at offset 20`, digits, uidring.ErrSyntax},
 		{"decimal", "-1", "negative", all10, uidring.ErrRange},
-		{"decimal", "-9223372036854775808", "negative", all10, uidring.ErrRange},
-		{"decimal", "-99999999999999999999", "negative", all10, uidring.ErrRange},
 		{"decimal", "9223372036854775808", "above the largest ID", all10, uidring.ErrRange},
-		{"decimal", "18446744073709551616", "above the largest ID", all10, uidring.ErrRange}, // 2^64
 		{"decimal", "18446744073709551617", "above the largest ID", all10, uidring.ErrRange}, // wraps to 1
-		{"decimal", "92233720368547758080", "above the largest ID", all10, uidring.ErrRange}, // 2^63, and a digit more
 		{"base32", "", "0 bytes long", in32, uidring.ErrSyntax},
-		{"base32", "000000000000", "12 bytes long", in32, uidring.ErrSyntax},
 		{"base32", "00000000000000", "14 bytes long", in32, uidring.ErrSyntax},
 		{"base32", "04WW-A0400280", `character "-" at offset 4`, in32, uidring.ErrSyntax},
 		{"base32", "000000000000U", `character "U" at offset 12`, in32, uidring.ErrSyntax},
-		{"base32", "u000000000000", `character "u" at offset 0`, in32, uidring.ErrSyntax},
-		{"base32", "Z00000000000*", `character "*" at offset 12`, in32, uidring.ErrSyntax},
 		{"base32", "00000000000é", `character "é" at offset 11`, in32, uidring.ErrSyntax},
 		{"base32", "8000000000000", "above the largest ID", all32, uidring.ErrRange}, // 2^63
-		{"base32", "FZZZZZZZZZZZZ", "above the largest ID", all32, uidring.ErrRange}, // 2^64 - 1
 		{"base32", "G000000000001", "above the largest ID", all32, uidring.ErrRange}, // 2^64 + 1
-		{"base32", "zzzzzzzzzzzzz", "above the largest ID", all32, uidring.ErrRange},
 		{"base62", "", "0 bytes long", in62, uidring.ErrSyntax},
 		{"base62", "0000000000", "10 bytes long", in62, uidring.ErrSyntax},
-		{"base62", "000000000000", "12 bytes long", in62, uidring.ErrSyntax},
 		{"base62", "0000000000-", `character "-" at offset 10`, in62, uidring.ErrSyntax},
-		{"base62", "zzzzzzzzzz_", `character "_" at offset 10`, in62, uidring.ErrSyntax},
 		{"base62", "000000000é", `character "é" at offset 9`, in62, uidring.ErrSyntax},
 		{"base62", "AzL8n0Y58m8", "above the largest ID", all62, uidring.ErrRange}, // 2^63
-		{"base62", "LygHa16AHYF", "above the largest ID", all62, uidring.ErrRange}, // 2^64 - 1
 		{"base62", "LygHa16AHYH", "above the largest ID", all62, uidring.ErrRange}, // 2^64 + 1
-		{"base62", "zzzzzzzzzzz", "above the largest ID", all62, uidring.ErrRange},
 	} {
 		t.Run(c.form+" "+c.text, func(t *testing.T) {
 			id, err := form[c.form].read(c.text)

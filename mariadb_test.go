@@ -5,12 +5,10 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/uidring/uidring"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -45,7 +43,6 @@ func TestIDsInMariaDB(t *testing.T) {
 			t.Run("texts sort", func(t *testing.T) { checkOrder(t, db, ids) })
 			t.Run("pointers", func(t *testing.T) { checkPointers(t, db) })
 			t.Run("refuses", func(t *testing.T) { checkRefusals(t, db) })
-			t.Run("finds a day", func(t *testing.T) { checkDay(t, db) })
 		})
 	}
 }
@@ -134,35 +131,4 @@ func checkRefusals(t *testing.T, db *sql.DB) {
 	}
 	_, err := db.ExecContext(t.Context(), "UPDATE orders SET parent = ?", uidring.ID(-1))
 	checkInvalid(t, "negative argument", err, uidring.ErrRange)
-}
-
-// checkDay finds the IDs of a day by bitsalloc's range, which BETWEEN takes as it is.
-func checkDay(t *testing.T, db *sql.DB) {
-	allocator, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	day := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
-	mustExec(t, db, "DELETE FROM orders")
-	var want []uidring.ID
-	for _, at := range []time.Time{
-		day.Add(-time.Second), day, day.Add(12 * time.Hour), day.AddDate(0, 0, 1).Add(-time.Second), day.AddDate(0, 0, 1),
-	} {
-		for _, worker := range []int64{0, allocator.MaxWorkerID()} {
-			n, err := allocator.Allocate(allocator.Delta(at), 31, worker, 8191)
-			if err != nil {
-				t.Fatal(err)
-			}
-			id := uidring.ID(n)
-			mustExec(t, db, "INSERT INTO orders VALUES (?, ?, NULL, ?, ?, ?)", id, id, id.String(), id.Base32(), id.Base62())
-			if at.Day() == 1 {
-				want = append(want, id)
-			}
-		}
-	}
-	first, last := allocator.Range(day, day.AddDate(0, 0, 1))
-	got := column[uidring.ID](t, db, "SELECT id FROM orders WHERE id BETWEEN ? AND ? ORDER BY id", first, last)
-	if !slices.Equal(got, want) || len(want) != 6 {
-		t.Errorf("found %v, want %v", got, want)
-	}
 }

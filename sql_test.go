@@ -77,22 +77,3 @@ func TestScanRefusesWhatIsNotAnID(t *testing.T) {
 		}
 	}
 }
-
-func TestNullIDs(t *testing.T) {
-	var n sql.Null[uidring.ID]
-	if err := n.Scan(int64(42)); err != nil || !n.Valid || n.V != 42 {
-		t.Errorf("Scan(42) = %+v, %v", n, err)
-	}
-	if got, err := n.Value(); got != int64(42) || err != nil {
-		t.Errorf("Value = %#v, %v, want int64 42", got, err)
-	}
-	if err := n.Scan(nil); err != nil || n.Valid {
-		t.Errorf("Scan(nil) = %+v, %v, want one that is not valid", n, err)
-	}
-	if got, err := n.Value(); got != nil || err != nil {
-		t.Errorf("Value = %#v, %v, want NULL", got, err)
-	}
-	checkInvalid(t, "sql.Null.Scan", n.Scan(int64(-1)), uidring.ErrRange)
-	n = sql.Null[uidring.ID]{V: -1, Valid: true}
-	checkInvalid(t, "sql.Null.Value", second(n.Value()), uidring.ErrRange)
-}

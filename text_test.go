@@ -3,9 +3,6 @@ package uidring_test
 import (
 	"bytes"
 	"encoding"
-	"encoding/xml"
-	"flag"
-	"fmt"
 	"log/slog"
 	"testing"
 
@@ -51,31 +48,6 @@ func TestUnmarshalTextKeepsTheIDOnAnError(t *testing.T) {
 	checkInvalid(t, "UnmarshalText", id.UnmarshalText(nil), uidring.ErrSyntax)
 	if id != 7 {
 		t.Errorf("ID = %d, want 7 as before", id)
-	}
-}
-
-func TestFmtFlagAndXMLUseTheDecimalForm(t *testing.T) {
-	const id uidring.ID = 176636547297255431
-	const want = "176636547297255431"
-	if got := fmt.Sprintf("%v %d %s", id, id, id); got != want+" "+want+" "+want {
-		t.Errorf("fmt: %s, want %s three times", got, want)
-	}
-	var read uidring.ID
-	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	flags.TextVar(&read, "id", uidring.ID(0), "")
-	if err := flags.Parse([]string{"-id", id.String()}); read != id || err != nil {
-		t.Errorf("flag: %d, %v", read, err)
-	}
-	type row struct {
-		ID uidring.ID `xml:"id,attr"`
-	}
-	text, err := xml.Marshal(row{id})
-	if want := `<row id="176636547297255431"></row>`; string(text) != want || err != nil {
-		t.Errorf("XML %s, %v, want %s", text, err, want)
-	}
-	var back row
-	if err := xml.Unmarshal(text, &back); back.ID != id || err != nil {
-		t.Errorf("XML reads as %d, %v", back.ID, err)
 	}
 }
 

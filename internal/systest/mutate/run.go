@@ -93,9 +93,10 @@ func (s *suite) split() (fast, slow []string) {
 	return fast, slow
 }
 
-// survives runs tests until one fails: first the tests of the package, quick ones before slow ones,
-// then the tests of other packages. A change in the order of memory also meets the race detector.
-func (s *source) survives(ctx context.Context, number int) (bool, error) {
+// killer runs tests until one fails, and returns the package of that test: first the tests of the
+// mutated package, quick ones before slow ones, then the tests of other packages. A change in the
+// order of memory also meets the race detector.
+func (s *source) killer(ctx context.Context, number int) (dirs []string, err error) {
 	for i, dir := range slices.Concat([]string{s.dir}, s.more, []string{s.dir}) {
 		race := i > len(s.more)
 		if race && !s.mutants[number-1].orders() {
@@ -103,18 +104,18 @@ func (s *source) survives(ctx context.Context, number int) (bool, error) {
 		}
 		u, err := s.suite(ctx, dir, race)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		fast, slow := u.split()
 		for _, tests := range [][]string{fast, slow} {
 			if len(tests) > 0 {
 				if passed, _, err := u.test(ctx, number, tests, "-test.failfast"); err != nil || !passed {
-					return false, err
+					return []string{dir}, err
 				}
 			}
 		}
 	}
-	return true, nil
+	return nil, nil
 }
 
 // killers returns the test funcs of the package that fail with a mutant.
