@@ -17,6 +17,7 @@ type Lane struct {
 	end    int64 // the last ID of the block
 	g      *Generator
 	closed bool
+	_      [96]byte // keeps the lanes of two goroutines out of one cache line
 }
 
 // Lane returns a new lane.
