@@ -1,6 +1,7 @@
 package cached_test
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -42,11 +43,6 @@ func tiny() cached.Config { return cached.Config{Layout: narrow(), BoostPower: 1
 
 func BenchmarkNext(b *testing.B)         { benchmarkNext(b, cached.Config{}) }
 func BenchmarkNextParallel(b *testing.B) { benchmarkNextParallel(b, cached.Config{}) }
-
-func BenchmarkNextLanes(b *testing.B) { benchmarkNext(b, cached.Config{Lanes: cached.LanePerCPU}) }
-func BenchmarkNextLanesParallel(b *testing.B) {
-	benchmarkNextParallel(b, cached.Config{Lanes: cached.LanePerCPU})
-}
 
 func BenchmarkNextPadInline(b *testing.B) {
 	g := benchmarkNext(b, tiny())
@@ -116,6 +112,20 @@ func BenchmarkLaneParallel(b *testing.B) {
 			if _, err := l.Next(); err != nil {
 				b.Error(err)
 			}
+		}
+	})
+}
+
+func BenchmarkLanePoolParallel(b *testing.B) {
+	g := open(b, cached.Config{})
+	lanes := sync.Pool{New: func() any { return g.Lane() }}
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			l := lanes.Get().(*cached.Lane)
+			if _, err := l.Next(); err != nil {
+				b.Error(err)
+			}
+			lanes.Put(l)
 		}
 	})
 }

@@ -19,11 +19,6 @@ import (
 // names every field that is wrong, the value given and the values allowed.
 var ErrInvalidConfig = errors.New("cached: invalid config")
 
-// LanePerCPU, as Config.Lanes, asks for one lane for each CPU.
-const LanePerCPU = -1
-
-const maxLanes = 4096
-
 // An EmptyPolicy decides how Next and Fill treat an empty ring.
 type EmptyPolicy int
 
@@ -77,11 +72,6 @@ type Config struct {
 	MaxAhead time.Duration
 	// OnEmpty is the policy for an empty ring; zero: PadInline.
 	OnEmpty EmptyPolicy
-	// Lanes is the number of CPUs that issue IDs from a block of their own, 2 to 4,096, or
-	// LanePerCPU. IDs are then unique and increase within each lane. Across lanes IDs are only
-	// roughly ordered: the blocks that two lanes hold may be up to MaxStaleness apart. 0 and 1: no
-	// lanes, a strictly increasing stream.
-	Lanes int
 
 	// Logger gets one record for each rare event and none for an ID; nil: no log.
 	Logger *slog.Logger
@@ -114,7 +104,6 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	c.Check(cfg.ScheduleInterval == 0 || cfg.ScheduleInterval >= time.Millisecond, "ScheduleInterval", cfg.ScheduleInterval,
 		"0 (off) or at least 1ms, such as 60 * time.Second")
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "PadInline, Reject")
-	c.Check(cfg.Lanes >= LanePerCPU && cfg.Lanes <= maxLanes, "Lanes", cfg.Lanes, "%d (LanePerCPU), 0 to %d", LanePerCPU, maxLanes)
 	c.Check(cfg.MaxAhead >= 0, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or more")
 	if k.Alloc != nil {
 		cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*k.Alloc.Layout().Unit))

@@ -34,8 +34,6 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		"ahead negative":     {func(c *cached.Config) { c.MaxAhead = -1 }, []string{"MaxAhead -1ns", "0 (unbounded)"}},
 		"policy":             {func(c *cached.Config) { c.OnEmpty = 2 }, []string{"OnEmpty 2", "PadInline, Reject"}},
 		"negative policy":    {func(c *cached.Config) { c.OnEmpty = -1 }, []string{"OnEmpty -1", "PadInline, Reject"}},
-		"lanes -2":           {func(c *cached.Config) { c.Lanes = -2 }, []string{"Lanes -2", "-1 (LanePerCPU), 0 to 4096"}},
-		"lanes 4097":         {func(c *cached.Config) { c.Lanes = 4097 }, []string{"Lanes 4097", "-1 (LanePerCPU), 0 to 4096"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := cached.Config{Assigner: assigner.Static(worker()), AllowReuse: true}
@@ -68,9 +66,8 @@ func TestAllMistakesAreReportedTogether(t *testing.T) {
 	}{
 		"all fields": {cached.Config{
 			Epoch: future, DatacenterID: 99, AssignTimeout: -1, BoostPower: 9, PaddingFactor: 100, ScheduleInterval: -1, MaxStaleness: 1,
-			MaxAhead: -1, OnEmpty: 3, Lanes: -3,
-		}, []string{"Assigner ", "AssignTimeout ", "Epoch ", "DatacenterID ", "BoostPower ", "PaddingFactor ", "ScheduleInterval ", "OnEmpty ", "Lanes ",
-			"MaxAhead ", "MaxStaleness "}},
+			MaxAhead: -1, OnEmpty: 3,
+		}, []string{"Assigner ", "AssignTimeout ", "Epoch ", "DatacenterID ", "BoostPower ", "PaddingFactor ", "ScheduleInterval ", "OnEmpty ", "MaxAhead ", "MaxStaleness "}},
 		"wrong layout": {cached.Config{Layout: bitsalloc.Layout{DeltaBits: 60, WorkerBits: 10, Unit: 7 * time.Second}, BoostPower: -2},
 			[]string{"Assigner nil", "70, allowed: at most 63", "Unit 7s", "BoostPower -2"}},
 		"wrong epoch": {cached.Config{Epoch: future.Add(time.Microsecond), DatacenterID: 32, MaxAhead: time.Millisecond, MaxStaleness: time.Millisecond,
@@ -100,10 +97,6 @@ func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 		"boost 8":           func(c *cached.Config) { c.BoostPower = 8 },
 		"padding 1":         func(c *cached.Config) { c.PaddingFactor = 1 },
 		"padding 99":        func(c *cached.Config) { c.PaddingFactor = 99 },
-		"one lane":          func(c *cached.Config) { c.Lanes = 1 },
-		"two lanes":         func(c *cached.Config) { c.Lanes = 2 },
-		"most lanes":        func(c *cached.Config) { c.Lanes = 4096 },
-		"a lane per CPU":    func(c *cached.Config) { c.Lanes = cached.LanePerCPU },
 		"two units stale":   func(c *cached.Config) { c.MaxStaleness = 2 * time.Second },
 		"stale for ever":    func(c *cached.Config) { c.MaxStaleness = -1 },
 		"one unit ahead":    func(c *cached.Config) { c.MaxAhead = time.Second },

@@ -21,25 +21,20 @@
 //     use one [Lane] at once, and no other live generator has the same datacenter and worker ID.
 //     The source of the worker ID decides how far that condition can be relied on: see package
 //     assigner. While the generator lives, uniqueness does not depend on the clock.
-//   - Increasing: the stream is the single, strictly increasing sequence of a generator. Without
-//     lanes, an ID is larger than every ID that any caller got before the call for it began.
+//   - Increasing: the stream is the single, strictly increasing sequence of a generator. Lanes
+//     aside, an ID is larger than every ID that any caller got before the call for it began.
 //   - Positive: an ID is never 0 or negative. When the delta field is used up, [ErrTimeExhausted]
 //     is returned.
 //
 // # Lanes
 //
-// The stream is a counter that all CPUs share. A lane is faster: it is a block that one CPU or one
-// goroutine uses up alone. [Config].Lanes gives each CPU a lane, and [Generator.Lane] returns one
-// for a goroutine. [Generator.Fill] and [Generator.Reserve] take many IDs of the stream in one
-// call.
+// The stream is a counter that all CPUs share. A [Lane] is faster: it is a block that one goroutine
+// uses up alone. [Generator.Fill] and [Generator.Reserve] take many IDs of the stream in one call.
+// For short-lived goroutines on many cores, keep lanes in a sync.Pool, which gives each CPU its own;
+// see the example of Lane.
 //
-// IDs are unique across the stream and all lanes. They increase within a lane, but a goroutine that
-// moves to another CPU may get a smaller ID than before: the blocks that two lanes hold may be up
-// to MaxStaleness apart.
-//
-// A CPU's lane relies on the runtime's procPin, like sync.Pool. The build tag uidring_nopin
-// replaces procPin by a mutex per lane, for a Go release that closes procPin to other modules. The
-// guarantees stay the same, and Next takes longer.
+// IDs are unique across the stream and all lanes. They increase within a lane only: the blocks that
+// two lanes hold may be up to MaxStaleness apart.
 //
 // # Leases, fences and windows
 //

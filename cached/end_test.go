@@ -16,19 +16,15 @@ import (
 
 // TestEveryIDIsPositiveToTheVeryEnd uses a layout up. All 63 bits of its last ID are set.
 func TestEveryIDIsPositiveToTheVeryEnd(t *testing.T) {
-	for name, way := range map[string]struct {
-		lanes int
-		next  func(*cached.Generator) func() (int64, error)
-	}{
-		"single stream": {0, func(g *cached.Generator) func() (int64, error) { return g.Next }},
-		"lanes of CPUs": {cached.LanePerCPU, func(g *cached.Generator) func() (int64, error) { return g.Next }},
-		"a lane":        {0, func(g *cached.Generator) func() (int64, error) { return g.Lane().Next }},
+	for name, way := range map[string]func(*cached.Generator) func() (int64, error){
+		"single stream": func(g *cached.Generator) func() (int64, error) { return g.Next },
+		"a lane":        func(g *cached.Generator) func() (int64, error) { return g.Lane().Next },
 	} {
-		t.Run(name, func(t *testing.T) { toTheVeryEnd(t, way.lanes, way.next) })
+		t.Run(name, func(t *testing.T) { toTheVeryEnd(t, way) })
 	}
 }
 
-func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (int64, error)) {
+func toTheVeryEnd(t *testing.T, way func(*cached.Generator) func() (int64, error)) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		layout := bitsalloc.Layout{DeltaBits: 18, DatacenterBits: 18, WorkerBits: 23, SequenceBits: 4}
 		store := &fakeassigner.Assigner{OnAssign: func(_ context.Context, n int, _ assigner.Domain) (assigner.Grant, error) {
@@ -37,7 +33,7 @@ func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (i
 			}
 			return assigner.Grant{WorkerID: 1<<23 - 1, First: 1<<18 - 1000, Limit: 1 << 40, Guarantee: assigner.GuaranteeFenced}, nil
 		}}
-		g := inBubble(t, cached.Config{Layout: layout, DatacenterID: 1<<18 - 1, Assigner: store, OnEmpty: policy, MaxStaleness: -1, Lanes: lanes})
+		g := inBubble(t, cached.Config{Layout: layout, DatacenterID: 1<<18 - 1, Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 		next, largest, n := way(g), int64(0), 0
 		for {
 			id, err := next()
@@ -48,18 +44,14 @@ func toTheVeryEnd(t *testing.T, lanes int, way func(*cached.Generator) func() (i
 				synctest.Wait()
 				continue
 			}
-			if id <= 0 || id <= largest && lanes == 0 {
+			if id <= largest {
 				t.Fatalf("%d after %d", id, largest)
 			}
-			largest = max(largest, id)
+			largest = id
 			n++
 		}
-		// A goroutine that moves to another CPU leaves IDs in the lane of the old one.
-		if n > 1000*16 || (n < 1000*16 || largest != math.MaxInt64) && lanes == 0 {
+		if n != 1000*16 || largest != math.MaxInt64 {
 			t.Errorf("%d IDs up to %d, want 16000 up to 2^63-1", n, largest)
-		}
-		if lanes != 0 {
-			return // other CPUs may have some left
 		}
 		time.Sleep(24 * time.Hour)
 		for _, f := range []func() error{

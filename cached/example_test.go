@@ -125,22 +125,51 @@ func ExampleGenerator_Lane() {
 	}
 	defer g.Close()
 
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			lane := g.Lane()
-			defer lane.Close()
-			for range 1000 {
-				if _, err := lane.Next(); err != nil {
-					fmt.Println(err)
-					return
-				}
+	lane := g.Lane()
+	first, err := lane.Next()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	last := first
+	for range 1000 {
+		if last, err = lane.Next(); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println(last - first)
+	// Output: 1000
+}
+
+// On many cores, requests that take an ID each get lanes from a pool: it keeps one for each core.
+func ExampleLane() {
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(20), AllowReuse: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	lanes := sync.Pool{New: func() any { return g.Lane() }}
+	next := func() (int64, error) {
+		lane := lanes.Get().(*cached.Lane)
+		defer lanes.Put(lane)
+		return lane.Next()
+	}
+
+	var seen sync.Map
+	var requests sync.WaitGroup
+	for range 1000 {
+		requests.Go(func() {
+			if id, err := next(); err != nil {
+				fmt.Println(err)
+			} else if _, twice := seen.LoadOrStore(id, true); twice {
+				fmt.Println("twice:", id)
 			}
 		})
 	}
-	wg.Wait()
-	fmt.Println(g.Stats().Issued)
-	// Output: 4000
+	requests.Wait()
+	// Output:
 }
 
 // Consecutive IDs for rows that are written together, without a slice of them.

@@ -24,11 +24,11 @@ import (
 // call Fill; for a range of consecutive IDs, such as the lines of an order, Reserve. A goroutine
 // that takes millions of IDs one by one takes them from a Lane.
 type Generator struct {
-	ring  *ringbuffer.Ring
-	lanes []cpuLane // one for each CPU; nil: no lanes
+	ring *ringbuffer.Ring
 
-	// cut is the last ID that has been retired in lanes. It only grows; running guards it.
-	cut atomic.Uint64
+	// cut is the last ID that lanes must not issue any more. It only grows, and running guards its
+	// stores. The words around it do not change: lanes load it for each ID.
+	cut atomic.Int64
 
 	cfg       Config // resolved
 	alloc     *bitsalloc.Allocator
@@ -38,10 +38,7 @@ type Generator struct {
 	maxAhead  int64 // in units; 0: unbounded
 	maxStale  int64 // in units; negative: unbounded
 
-	handles handles    // lanes of goroutines
-	pause   func(step) // only set by tests
-
-	lastSecond atomic.Int64 // delta of the newest block; only grows; running guards it
+	lastSecond atomic.Int64 // delta of the newest block; only grows; running guards its stores
 
 	wake   chan struct{} // capacity 1: wakes the padding goroutine
 	padder sync.WaitGroup
@@ -53,7 +50,6 @@ type Generator struct {
 	running sync.Mutex
 	newest  int64 // the last ID put
 	goAt    int64 // the sequence number at which takers go on; 0: the first one of the oldest block
-	shown   tally // the highest counters shown by Stats
 
 	refused atomic.Pointer[error] // why the last padding pass stopped early; nil when it filled the ring
 
@@ -88,7 +84,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		maxAhead: int64(cfg.MaxAhead / unit),
 		maxStale: staleUnits(cfg.MaxStaleness, unit),
 		wake:     make(chan struct{}, 1),
-		lanes:    newLanes(cfg.Lanes),
 	}
 	g.path = take.Path{Name: "cached", Refill: g.refill, Passing: passing, Rejected: k.Rejected}
 	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, g.handover); err != nil {
@@ -168,6 +163,6 @@ func (g *Generator) used() int64 {
 func (g *Generator) ended() {
 	g.running.Lock()
 	defer g.running.Unlock()
-	g.retireLanes(uint64(g.newest))
+	g.cut.Store(g.newest) // under running: a later pass could put IDs above it
 	g.retire(math.MaxInt64)
 }

@@ -32,9 +32,11 @@ func (g *Generator) freshen() {
 	if g.maxStale < 0 || oldest < 1 {
 		return
 	}
-	first := g.compose(oldest, g.keeper.Latest().WorkerID)
-	g.retireLanes(uint64(first - 1))
-	if g.retire(first-1) > 0 || g.lastSecond.Load() < oldest {
+	stale := g.compose(oldest, g.keeper.Latest().WorkerID) - 1
+	if stale > g.cut.Load() { // else lanes would load the word from memory again
+		g.cut.Store(stale)
+	}
+	if g.retire(stale) > 0 || g.lastSecond.Load() < oldest {
 		g.jump(now)
 	}
 }

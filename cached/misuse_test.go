@@ -38,7 +38,7 @@ func TestTheRaceDetectorReportsALaneOfTwoGoroutines(t *testing.T) {
 			if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 				t.Errorf("two goroutines share a Lane, and their process ends with %v, want a failure", err)
 			}
-			if text := string(out); !strings.Contains(text, "WARNING: DATA RACE") || !strings.Contains(text, "(*owner).called") {
+			if text := string(out); !strings.Contains(text, "WARNING: DATA RACE") || !strings.Contains(text, "cached.(*Lane)") {
 				t.Errorf("no report of a race:\n%s", out)
 			}
 		})

@@ -13,26 +13,25 @@ import (
 // pass in progress; under Reject it gets ErrEmpty. The errors ErrEmpty, ErrTooFarAhead and
 // ErrLeaseExhausted pass; ErrTimeExhausted and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
-	if g.lanes != nil {
-		return g.nextOfCPU()
-	}
 	if id, ok := g.ring.Current().Take(); ok {
 		return id, nil
 	}
 	return g.next()
 }
 
-// next is the slow path of Next.
-func (g *Generator) next() (int64, error) { return g.path.Next(g.taker(nil)) }
+// next is the slow path of Next, whose frame would be larger with it.
+//
+//go:noinline
+func (g *Generator) next() (int64, error) { return g.path.Next(g.ring.Take) }
 
 // NextContext is [Generator.Next], but waits instead of returning an error that passes. It returns
 // an ID, a permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason
 // for waiting. If the generator has an ID, NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
-	if id, ok := g.take(nil); ok {
+	if id, ok := g.ring.Take(); ok {
 		return id, nil
 	}
-	return g.path.NextContext(ctx, g.taker(nil))
+	return g.path.NextContext(ctx, g.ring.Take)
 }
 
 // NextID is [Generator.Next] for an ID of type [uidring.ID], which has text forms.
@@ -48,8 +47,8 @@ func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
 }
 
 // Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.
-// With lanes, too, it takes them from the stream. If it gets fewer than len(dst) it also returns
-// one of the errors of Next; the IDs in dst are valid.
+// If it gets fewer than len(dst) it also returns one of the errors of Next; the IDs in dst are
+// valid.
 func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.ring.TakeN) }
 
 // Reserve takes up to n consecutive IDs of the stream, from first to first+got-1. got is less than
@@ -57,22 +56,6 @@ func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.r
 // the errors of Next; for a smaller n it returns zeros.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	return g.path.Reserve(n, g.ring.TakeBlock)
-}
-
-// taker returns take for l, or for no lane if l is nil.
-func (g *Generator) taker(l *lane) func() (int64, bool) {
-	return func() (int64, bool) { return g.take(l) }
-}
-
-// take returns the next ID of l or, if l is nil, of the CPU's lane or the ring.
-func (g *Generator) take(l *lane) (int64, bool) {
-	switch {
-	case l != nil:
-		return l.take(g)
-	case g.lanes != nil:
-		return g.takeFromCPU()
-	}
-	return g.ring.Take()
 }
 
 // refill is called by a caller that has found the ring empty. When it returns nil, the caller tries

@@ -63,12 +63,24 @@ func TestABlockIsDroppedOnceItIsStale(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			layout := bitsalloc.Layout{DeltaBits: 28, SequenceBits: uint8(bits.Len(uint(size)) - 1)} // the last ID of a unit is next to the first of the following one
 			g := inBubble(t, cached.Config{Layout: layout, Assigner: &fakeassigner.Assigner{OnAssign: anyWorker(0)}, MaxStaleness: 4 * time.Second})
-			laneNext(t, g.Lane()) // of the unit after the clock's
-			for second, want := range []cached.Stats{3: {Retiring: size - 1}, 4: {Retiring: size - 1, Retired: int64(size)}} {
+			lanes := make([]*cached.Lane, 3)
+			deltas := make([]int64, len(lanes))
+			for i := range lanes {
+				lanes[i] = g.Lane()
+				deltas[i] = parse(t, g, laneNext(t, lanes[i])).Delta // of the units after the clock's
+			}
+			for second := range int64(5) {
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if s := g.Stats(); s.Retiring != want.Retiring || s.Retired != want.Retired {
-					t.Errorf("after %d s: Retiring %d, Retired %d, want %d, %d", second+1, s.Retiring, s.Retired, want.Retiring, want.Retired)
+				if second < 3 { // the block of the first lane is not stale yet
+					continue
+				}
+				i := second - 3
+				if f := parse(t, g, laneNext(t, lanes[i])); f.Delta == deltas[i] {
+					t.Errorf("%v of a block that is stale", f)
+				}
+				if f := parse(t, g, laneNext(t, lanes[i+1])); f.Delta != deltas[i+1] {
+					t.Errorf("%v, but the block of delta %d is not stale", f, deltas[i+1])
 				}
 			}
 		})

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/ringbuffer"
 )
 
 // Stats is a snapshot of a Generator. Counters start at 0 in New.
@@ -17,10 +16,9 @@ type Stats struct {
 	WindowLasts  time.Duration      // real time until Limit at the present rate of use
 
 	Capacity  int   // IDs in a full ring
-	Remaining int   // IDs in the ring and in lanes now
-	Issued    int64 // IDs returned; calls in flight can make it too low by their IDs, but never too high
-	Retired   int64 // IDs dropped as stale, or at Close, Invalidate, the loss of a worker ID and the end of a Lane
-	Retiring  int   // IDs of retired blocks in lanes; the next call on each lane adds them to Retired
+	Remaining int   // IDs in the ring now
+	Issued    int64 // IDs returned, and IDs reserved by lanes
+	Retired   int64 // IDs dropped as stale, or at Close, Invalidate and the loss of a worker ID
 
 	PaddingPasses int64 // that put at least one block, inline ones included
 	InlinePads    int64 // blocks put by callers that found the ring empty
@@ -41,8 +39,6 @@ func (g *Generator) Stats() Stats {
 	now := g.keeper.Now()
 	g.running.Lock()
 	counts := g.ring.Counts()
-	lanes := g.inLanes()
-	shown := g.show(counts, lanes)
 	last, begun := g.lastSecond.Load(), g.begun()
 	g.running.Unlock()
 	s := g.keeper.Stats(last, now)
@@ -55,10 +51,9 @@ func (g *Generator) Stats() Stats {
 		Window:        s.Window,
 		WindowLasts:   s.WindowLasts,
 		Capacity:      g.ring.Slots() << g.alloc.Layout().SequenceBits,
-		Remaining:     int(counts.Remaining + lanes.left),
-		Issued:        shown.issued,
-		Retired:       shown.retired,
-		Retiring:      int(lanes.retiring),
+		Remaining:     int(counts.Remaining),
+		Issued:        int64(counts.Issued),
+		Retired:       int64(counts.Retired),
 		PaddingPasses: g.passes.Load(),
 		InlinePads:    g.inlinePads.Load(),
 		RejectedTakes: s.RejectedTakes,
@@ -70,17 +65,4 @@ func (g *Generator) Stats() Stats {
 		Expires:       s.Expires,
 		Expiring:      s.Expiring,
 	}
-}
-
-// A tally holds the highest counters that Stats has shown.
-type tally struct{ issued, retired int64 }
-
-// show keeps the derived counters monotonic, as monitoring expects. Takes in flight can make a
-// reading too low but never too high, so show returns the maximum so far. The caller holds running.
-func (g *Generator) show(c ringbuffer.Counts, lanes count) tally {
-	// The ring counts all IDs of a block as issued when a lane takes it.
-	issued := int64(c.Issued - lanes.left - lanes.retiring - lanes.retired)
-	g.shown.issued = max(g.shown.issued, issued)
-	g.shown.retired = max(g.shown.retired, int64(c.Retired+lanes.retired))
-	return g.shown
 }

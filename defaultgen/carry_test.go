@@ -203,7 +203,7 @@ func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
 				})
 				takeAll(t, g, goroutines, all/goroutines, batch)
 			})
-			start = (start + 1) % (defaultgen.Continue + 1)
+			start = (start + 1) % (defaultgen.Zero + 1)
 		}
 	}
 }

@@ -53,12 +53,6 @@ const (
 	Even SequenceStart = iota
 	// Zero: each unit begins with 0.
 	Zero
-	// Random: each unit begins with a random number below SequenceBound. It suits any number of
-	// shards, but is less even than Even.
-	Random
-	// Continue: each unit goes on after the last sequence number, modulo SequenceBound. That is
-	// exactly even for a number of shards that is a power of two and no larger than SequenceBound.
-	Continue
 )
 
 // A Config says how to make a Generator. The zero value of each field but Assigner is its default.
@@ -88,9 +82,6 @@ type Config struct {
 	MaxClockBack time.Duration
 	// SequenceStart decides where the sequence of a unit begins; zero: Even.
 	SequenceStart SequenceStart
-	// SequenceBound is the bound of Random and Continue, 1 to 2^SequenceBits; zero: 2^SequenceBits
-	// / 8, at least 1. A unit may have up to SequenceBound - 1 IDs fewer. Even and Zero ignore it.
-	SequenceBound int64
 
 	// Logger gets one record for each rare event and none for an ID; nil: no log.
 	Logger *slog.Logger
@@ -143,13 +134,7 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	k, c := keeper.New(cfg.settings())
 	c.Check(cfg.OnClockBack >= Fail && cfg.OnClockBack <= GoOn, "OnClockBack", cfg.OnClockBack, "Fail, Wait, GoOn")
 	c.Check(cfg.MaxClockBack > 0, "MaxClockBack", cfg.MaxClockBack, "more than 0")
-	c.Check(cfg.SequenceStart >= Even && cfg.SequenceStart <= Continue, "SequenceStart", cfg.SequenceStart, "Even, Zero, Random, Continue")
-	if k.Alloc != nil {
-		ids := k.Alloc.MaxSequence() + 1
-		cfg.SequenceBound = cmp.Or(cfg.SequenceBound, max(ids/8, 1))
-		c.Check(cfg.SequenceBound >= 1 && cfg.SequenceBound <= ids, "SequenceBound", cfg.SequenceBound,
-			"1 to %d with layout %v", ids, k.Alloc.Layout())
-	}
+	c.Check(cfg.SequenceStart == Even || cfg.SequenceStart == Zero, "SequenceStart", cfg.SequenceStart, "Even, Zero")
 	return cfg, k, c.Err()
 }
 

@@ -28,13 +28,9 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		{"policy below", func(c *defaultgen.Config) { c.OnClockBack = -1 }, defaultgen.ErrInvalidConfig, []string{"OnClockBack -1"}},
 		{"clock bound", func(c *defaultgen.Config) { c.MaxClockBack = -1 }, defaultgen.ErrInvalidConfig,
 			[]string{"MaxClockBack -1ns", "more than 0"}},
-		{"start above", func(c *defaultgen.Config) { c.SequenceStart = defaultgen.Continue + 1 }, defaultgen.ErrInvalidConfig,
-			[]string{"SequenceStart 4", "Even, Zero, Random, Continue"}},
+		{"start above", func(c *defaultgen.Config) { c.SequenceStart = defaultgen.Zero + 1 }, defaultgen.ErrInvalidConfig,
+			[]string{"SequenceStart 2", "Even, Zero"}},
 		{"start below", func(c *defaultgen.Config) { c.SequenceStart = -1 }, defaultgen.ErrInvalidConfig, []string{"SequenceStart -1"}},
-		{"sequence bound above", func(c *defaultgen.Config) { c.SequenceBound = 17 }, defaultgen.ErrInvalidConfig,
-			[]string{"SequenceBound 17", "1 to 16"}},
-		{"sequence bound below", func(c *defaultgen.Config) { c.SequenceBound = -1 }, defaultgen.ErrInvalidConfig,
-			[]string{"SequenceBound -1", "1 to 16"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
@@ -59,7 +55,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 
 func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	spoilt := defaultgen.Config{
-		DatacenterID: 99, AssignTimeout: -1, OnClockBack: 9, MaxClockBack: -1, SequenceStart: 9, SequenceBound: 1 << 40,
+		DatacenterID: 99, AssignTimeout: -1, OnClockBack: 9, MaxClockBack: -1, SequenceStart: 9,
 		Epoch: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
 		Now:   newFakeClock(gentest.Start).now,
 	}
@@ -69,7 +65,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	}
 	rest := err.Error()
 	for _, field := range []string{ // in this order
-		"Assigner", "AssignTimeout", "Epoch", "DatacenterID 99", "OnClockBack 9", "MaxClockBack", "SequenceStart 9", "SequenceBound",
+		"Assigner", "AssignTimeout", "Epoch", "DatacenterID 99", "OnClockBack 9", "MaxClockBack", "SequenceStart 9",
 	} {
 		at := strings.Index(rest, "defaultgen: invalid config: "+field)
 		if at < 0 {
@@ -84,9 +80,9 @@ func TestBordersOfTheConfigAreAllowed(t *testing.T) {
 		name string
 		cfg  defaultgen.Config
 	}{
-		{"least", defaultgen.Config{SequenceBound: 1, AssignTimeout: time.Millisecond, MaxClockBack: 1}},
+		{"least", defaultgen.Config{AssignTimeout: time.Millisecond, MaxClockBack: 1}},
 		{"most", defaultgen.Config{
-			SequenceBound: 16, DatacenterID: 7, OnClockBack: defaultgen.GoOn, SequenceStart: defaultgen.Continue,
+			DatacenterID: 7, OnClockBack: defaultgen.GoOn, SequenceStart: defaultgen.Zero,
 			AssignTimeout: 1<<63 - 1, MaxClockBack: 1<<63 - 1,
 		}},
 		{"a single ID a unit", defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 63, Unit: time.Second}, Assigner: assigner.Static(0)}},

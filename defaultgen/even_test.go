@@ -136,6 +136,18 @@ func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 	}
 }
 
+// starts returns the sequence numbers with which units of a second begin that are asked for a
+// single ID each.
+func starts(t *testing.T, g *defaultgen.Generator, clock *fakeClock, units int) []int64 {
+	t.Helper()
+	var all []int64
+	for range units {
+		all = append(all, next(t, g).Sequence)
+		clock.move(time.Second)
+	}
+	return all
+}
+
 // A unit begins after the last number of the unit before, and a stride further ahead after a unit
 // of few IDs.
 func TestEvenBeginsAStrideAheadAfterFewIDs(t *testing.T) {

@@ -86,8 +86,7 @@ func ExampleConfig_sequenceStart() {
 	clock := uidringtest.NewClock(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC))
 	g, err := defaultgen.New(defaultgen.Config{
 		Assigner:      uidringtest.Worker(13),
-		SequenceStart: defaultgen.Continue,
-		SequenceBound: 4,
+		SequenceStart: defaultgen.Even, // the default
 		Now:           clock.Now,
 	})
 	if err != nil {

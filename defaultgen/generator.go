@@ -25,9 +25,8 @@ type Generator struct {
 	keeper *keeper.Keeper
 	closer *generator.Closer
 
-	unit  atomic.Pointer[unit] // the current unit; its delta only grows
-	mu    sync.Mutex           // held while the current unit changes or ends
-	spare []unit               // units not used yet; mu guards it
+	unit atomic.Pointer[unit] // the current unit; its delta only grows
+	mu   sync.Mutex           // held while the current unit changes or ends
 }
 
 // New is [NewContext] with a context that does not end: it does not retry.

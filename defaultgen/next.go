@@ -16,9 +16,6 @@ import (
 func (g *Generator) Next() (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if x := u.next.Add(1) - 1; x <= u.last {
-			if x%wayEvery == 0 {
-				g.makeWay(u, x)
-			}
 			return u.base + x, nil
 		}
 	}
@@ -39,9 +36,6 @@ func (g *Generator) nextSlowly() (int64, error) {
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if x := u.next.Add(1) - 1; x <= u.last {
-			if x%wayEvery == 0 {
-				g.makeWay(u, x)
-			}
 			return u.base + x, nil
 		}
 	}
@@ -133,25 +127,6 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 		if g.unit.Load() == u && g.keeper.Current() == h {
 			return 0, 0, err
 		}
-	}
-}
-
-// Two CPUs that take IDs at once move the cache line of unit.next back and forth, which takes
-// longer than issuing an ID. So one take in wayEvery checks whether another CPU has taken an ID
-// meanwhile. If so, it waits while the other CPU takes about wayLasts IDs undisturbed.
-const (
-	wayEvery = 64
-	wayLasts = 256
-)
-
-// makeWay waits if another CPU takes a number after x within the time of a take.
-func (g *Generator) makeWay(u *unit, x int64) {
-	_ = time.Since(g.clock.started) // most of a take is a reading of the clock
-	if u.next.Load() == x+1 {
-		return
-	}
-	for range wayLasts { // counted, since time stands still in a synctest bubble
-		_ = time.Since(g.clock.started)
 	}
 }
 

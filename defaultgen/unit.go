@@ -2,7 +2,6 @@ package defaultgen
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 
 	"github.com/uidring/uidring/internal/keeper"
@@ -45,12 +44,9 @@ func (u *unit) add(n int64) (first, got int64) {
 	return u.base + sequence, max(min(n, u.last-sequence+1), 0)
 }
 
-// close makes all later takes fail. It returns the last sequence number taken, or start - 1 if none
-// was.
-func (u *unit) close() int64 { return min(u.next.Swap(u.last+1)-1, u.last) }
-
-// unitsPerAllocation amortizes the allocation of units: 4 KiB for 32 of them.
-const unitsPerAllocation = 32
+// close makes all later takes fail. It returns the last sequence number taken, start - 1 if none
+// was, or more than last if takes went beyond the unit.
+func (u *unit) close() int64 { return u.next.Swap(u.last+1) - 1 }
 
 // enter makes delta the current unit under h and returns it, or nil when another unit or lease has
 // become current since u and h were loaded.
@@ -74,14 +70,11 @@ func (g *Generator) enter(u *unit, h *keeper.Lease, delta int64) *unit {
 
 // after closes u and returns the unit that follows. The caller holds mu.
 func (g *Generator) after(u *unit, delta, base int64, generation uint64) *unit {
+	next := &unit{delta: delta, base: base, generation: generation, last: g.alloc.MaxSequence()}
 	last := u.close()
-	if len(g.spare) == 0 {
-		g.spare = make([]unit, unitsPerAllocation)
+	if g.cfg.SequenceStart == Even {
+		next.start, next.strides = u.evenStart(last, next.last+1)
 	}
-	next := &g.spare[0]
-	g.spare = g.spare[1:]
-	next.delta, next.base, next.generation, next.last = delta, base, generation, g.alloc.MaxSequence()
-	next.start, next.strides = g.sequenceStart(u, last)
 	next.next.Store(next.start)
 	return next
 }
@@ -100,22 +93,8 @@ func (g *Generator) used() int64 {
 	return g.unit.Load().delta
 }
 
-// sequenceStart returns the first sequence number of the unit after u, from which last was the
-// last number taken, and the strides of that unit.
-func (g *Generator) sequenceStart(u *unit, last int64) (start, strides int64) {
-	switch g.cfg.SequenceStart {
-	case Zero:
-		return 0, 0
-	case Random:
-		return rand.Int64N(g.cfg.SequenceBound), 0
-	case Continue:
-		return (last + 1) % g.cfg.SequenceBound, 0
-	default:
-		return u.evenStart(last, g.alloc.MaxSequence()+1)
-	}
-}
-
-// evenStart is sequenceStart for Even, in a layout of ids sequence numbers.
+// evenStart returns the first sequence number of the unit after u, from which last was the last
+// number taken, and the strides of that unit, in a layout of ids sequence numbers.
 //
 // Continuing after the last number alone would be even for powers of two only. At a regular pace of
 // IDs, each ID is a fixed number greater than the ID before. If the number of shards divides that

@@ -41,10 +41,10 @@ func ExampleAll() {
 	// uidring_rejected_takes_total: Errors that callers got in place of an ID, without those after Close.
 	// uidring_ahead_seconds: How far the last ID time in use is ahead of the clock; negative when it is behind.
 	// uidring_expires_timestamp_seconds: When the delta field is used up at the pace of the clock, in seconds since 1970.
-	// uidring_issued_ids_total: IDs returned to callers.
+	// uidring_issued_ids_total: IDs returned to callers, and IDs reserved by lanes.
 	// uidring_capacity_ids: IDs in a full ring.
-	// uidring_remaining_ids: IDs in the ring and in lanes now.
-	// uidring_retired_ids_total: IDs dropped because they were stale, or at Close, Invalidate, the loss of a worker ID and the end of a lane.
+	// uidring_remaining_ids: IDs in the ring now.
+	// uidring_retired_ids_total: IDs dropped because they were stale, or at Close, Invalidate and the loss of a worker ID.
 	// uidring_padding_passes_total: Padding passes that put at least one block into the ring.
 	// uidring_inline_pads_total: Blocks put by callers that had found the ring empty.
 	// uidring_rejected_puts_total: Padding passes that had to leave slots free: too far ahead, no lease, or the layout has ended.

@@ -23,7 +23,6 @@ var untold = []string{
 	"Limit",     // Window tells how far it is
 	"LastDelta", // Ahead tells where it is
 	"Expiring",  // Expires tells when
-	"Retiring",  // Retired has these IDs soon
 }
 
 func TestEveryFieldOfStatsIsReadByItsMetric(t *testing.T) {

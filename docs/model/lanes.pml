@@ -1,24 +1,21 @@
 /*
  * The lanes of package cached: OWNERS lanes that take blocks of two IDs from a ring, a padder that
- * puts and retires blocks, and Stats. The ring itself is a queue here, each of its operations one
- * step: ring.pml shows that it behaves like one.
+ * puts blocks and retires stale ones, and an ender: Invalidate, the loss of a lease, or Close. The
+ * ring itself is a queue here, each of its operations one step: ring.pml shows that it behaves like
+ * one.
  *
  * Every statement that touches a shared word more than once lies in a d_step that stands for one
- * access of the Go code. Locals and the counters that only the assertions read go along with the
- * access beside them.
+ * access of the Go code. Locals and what only the assertions read go along with the access beside
+ * them.
  *
  * Defined on the command line: OWNERS, BLOCKS (how many are put), RETIREMENTS (how often the padder
- * may retire), and any of
- *   STATS    Stats reads the lanes LOOKS times
- *   WEAK     (with STATS) a plain store of last reaches Stats late, as from a store buffer
- * or one of the mutants, which the checker must refute:
- *   CUT_FIRST        begin looks at cut before it publishes the limit
- *   RETIRE_FIRST     the padder visits the lanes before it stores cut
- *   NO_CUT           begin does not look at cut
- *   BELOW_CUT        a limit that equals cut is not revoked
- *   INCREMENT_FIRST  (with STATS) Next stores last before it looks at the limit, and undoes that
- *   EAGER            (with STATS) the rest of a retired block counts as retired at once
- *   NO_SEQLOCK       (with STATS) Stats does not look whether the owner changed the lane meanwhile
+ * may retire), ENDS (how often the lease ends), and one of the mutants, which the checker must
+ * refute:
+ *   CUT_EARLY    the ender raises cut before it waits for a padding pass in progress
+ *   NO_WAIT      the ender does not wait for a padding pass at all
+ *   NO_CUT       Next does not look at cut
+ *   KEEP_RING    the ender leaves its blocks in the ring
+ *   BELOW_CUT    a block that ends at cut is not dropped
  */
 #ifndef OWNERS
 #define OWNERS 2
@@ -29,334 +26,162 @@
 #ifndef RETIREMENTS
 #define RETIREMENTS 1
 #endif
-#ifndef LOOKS
-#define LOOKS 1
+#ifndef ENDS
+#define ENDS 1
 #endif
 
 #define SIZE     2
 #define FIRST(b) ((b) * SIZE)
 #define LAST(b)  (FIRST(b) + SIZE - 1)
 
+#ifdef BELOW_CUT
+#define RETIRED(id) ((id) < mark)
+#else
+#define RETIRED(id) ((id) <= mark)
+#endif
+
 /* The ring holds the blocks from head up to tail. */
 byte head = 1;
 byte tail = 1;
 byte cut;
-bool running; /* the mutex around a padding pass */
-
-/* The words of the lanes. */
-byte last[OWNERS];
-byte limit[OWNERS];
-byte end[OWNERS];
-byte retired[OWNERS];
-byte coming[OWNERS];
-byte changes[OWNERS];
-#ifdef WEAK
-byte seenLast[OWNERS]; /* last as Stats sees it */
-#define FLUSH seenLast[me] = last[me]
-#define LASTSEEN(i) seenLast[i]
-#else
-#define FLUSH skip
-#define LASTSEEN(i) last[i]
-#endif
+bool running;     /* the mutex around a padding pass */
+bool held = true; /* whether a lease is current */
 
 /* For the assertions. */
-int seen;         /* bit i: ID i has been issued */
-byte ended;       /* the largest ID whose retirement has returned */
-byte ringRetired; /* IDs */
-byte issued;      /* IDs */
-byte alive = OWNERS + 1;
+int seen;   /* bit i: ID i has been issued */
+byte ended; /* the largest ID whose retirement has returned */
 
 /* The call began when floor was the largest ID whose retirement had returned. */
-inline give(id) {
-	assert(!(seen & (1 << (id))));
-	assert((id) > mine);
-	assert((id) > floor);
-	seen = seen | (1 << (id));
-	mine = id;
-	issued++
+inline give() {
+	last++;
+	assert(!(seen & (1 << last)));
+	assert(last > mine);
+	assert(last > floor);
+	seen = seen | (1 << last);
+	mine = last
 }
 
-/*
- * Without STATS, the owner alone reads its words but limit: their stores go along with the store of
- * limit.
- */
-#ifdef STATS
-/* An atomic store, after which Stats sees the plain stores before it. */
-inline publish(word, value) { d_step { FLUSH; word = value } }
+inline lock()   { d_step { !running -> running = true } }
+inline unlock() { running = false }
 
-inline drop() {
-	publish(changes[me], changes[me] + 1);
-	publish(limit[me], 0);
-	publish(retired[me], retired[me] + end[me] - last[me]);
-	publish(last[me], 0);
-	publish(end[me], 0);
-	publish(changes[me], changes[me] + 1)
-}
+/* An owner calls Next while there is something to find, until it drops its lane. */
+proctype Owner() {
+	byte last, end, mark, mine, floor;
 
-inline announce(ids) { publish(coming[me], ids) }
-
-inline offer() {
-	publish(changes[me], changes[me] + 1);
-	publish(coming[me], 0);
-	publish(last[me], FIRST(b) - 1);
-	publish(end[me], LAST(b));
-	publish(limit[me], LAST(b))
-}
-
-inline begun() { publish(changes[me], changes[me] + 1) }
-#else
-inline drop() {
-	d_step { limit[me] = 0; retired[me] = retired[me] + end[me] - last[me]; last[me] = 0; end[me] = 0 }
-}
-
-inline announce(ids) { skip }
-inline offer() { d_step { last[me] = FIRST(b) - 1; end[me] = LAST(b); limit[me] = LAST(b) } }
-inline begun() { skip }
-#endif
-
-/* begin leaves b as 0 when the lane has begun the block. */
-inline begin() {
-#ifdef CUT_FIRST
-	mark = cut;
-	offer();
-#else
-	offer();
-#ifndef NO_CUT
-	mark = cut;
-#endif
-#endif
-	if
-	:: FIRST(b) <= mark
-	:: else -> d_step { last[me] = FIRST(b); give(FIRST(b)); b = 0; FLUSH }
-	fi;
-	mark = 0;
-	begun()
-}
-
-inline refill() {
 	do
-	::	drop();
-		announce(SIZE);
+	:: d_step { last < end || head < tail -> floor = ended };
+		if
+		:: last < end ->
+#ifndef NO_CUT
+			mark = cut;
+#endif
+			if
+			:: !RETIRED(end) -> d_step { give() }; goto called
+			:: else
+			fi
+		:: else
+		fi;
 		d_step {
 			if
-			:: head < tail -> b = head; head++
+			:: head < tail -> last = FIRST(head) - 1; end = LAST(head); head++; give()
 			:: else
 			fi
 		};
-		if
-		:: b == 0 -> announce(0); break
-		:: else -> begin()
-		fi;
-		if
-		:: b == 0 -> break
-		:: else -> b = 0
-		fi
-	od
-}
-
-/* An owner calls Next while there is something to find, and closes its lane at any time. */
-proctype Owner(byte me) {
-	byte b, mark, mine, floor;
-
-	do
-	:: d_step { end[me] != 0 || head < tail -> floor = ended };
-#ifdef INCREMENT_FIRST
-		last[me] = last[me] + 1;
-		if
-		:: d_step { last[me] <= limit[me] -> give(last[me]) }
-		:: d_step { last[me] > limit[me] -> last[me] = last[me] - 1 }; refill()
-		fi;
-#else
-		if
-		:: last[me] < limit[me] -> d_step { last[me] = last[me] + 1; give(last[me]) }
-		:: last[me] >= limit[me] -> refill()
-		fi;
-#endif
-		floor = 0
+called:
+		skip;
+		d_step { mark = 0; floor = 0 }
 	:: break
-	od;
-	drop();
-	d_step { alive--; mine = 0 }
-}
-
-inline revoke() {
-	me = 0;
-	do
-	:: me < OWNERS ->
-		old = limit[me];
-		if
-#ifdef BELOW_CUT
-		:: old != 0 && old < mark ->
-#else
-		:: old != 0 && old <= mark ->
-#endif
-			d_step { /* a compare-and-swap */
-				if
-				:: limit[me] == old -> limit[me] = 0
-				:: else
-				fi
-			}
-		:: else
-		fi;
-		d_step { old = 0; me++ }
-	:: else -> break
-	od;
-	me = 0
-}
-
-/* retire retires every block up to mark. When it returns, calls that begin get no ID up to mark. */
-inline retire() {
-#ifdef RETIRE_FIRST
-	revoke();
-	cut = mark;
-#else
-	cut = mark;
-	revoke();
-#endif
-	do
-	:: d_step { head < tail && LAST(head) <= mark -> head++; ringRetired = ringRetired + SIZE }
-	:: d_step { !(head < tail && LAST(head) <= mark) -> ended = mark }; break
 	od
 }
 
-#ifdef STATS
-inline lock()   { d_step { !running -> running = true } }
-inline unlock() { running = false }
-#else /* the padder is alone */
-inline lock()   { skip }
-inline unlock() { skip }
+/* raise and drain make up a retirement, under the mutex. */
+inline raise() { d_step { if :: cut < mark -> cut = mark :: else fi } }
+
+inline drain() {
+	do
+	:: d_step { head < tail && LAST(head) <= mark -> head++ }
+	:: d_step { !(head < tail && LAST(head) <= mark) }; break
+	od;
+	skip
+}
+
+inline retire() {
+	raise();
+#ifdef KEEP_RING
+	skip
+#else
+	drain()
 #endif
+}
+
+inline returned() { d_step { if :: ended < mark -> ended = mark :: else fi; mark = 0 } }
 
 proctype Padder() {
-	byte me, b, mark, old, retirements;
+	byte b, mark, retirements;
 
 	do
-	:: tail <= BLOCKS -> lock(); tail++; unlock()
+	:: tail <= BLOCKS ->
+		lock();
+		if
+		:: held -> tail++
+		:: !held
+		fi;
+		unlock()
 	:: retirements < RETIREMENTS && LAST(tail - 1) > cut ->
 		lock();
 		b = tail - 1;
-		do /* any block that is above cut may be the last to retire */
-		:: b > 1 && LAST(b - 1) > cut -> b--
+		do /* any block may be the last to be stale */
+		:: b > 1 -> b--
 		:: break
 		od;
 		mark = LAST(b);
-		b = 0;
 		retire();
-		mark = 0;
-		retirements++;
-		unlock()
+		unlock();
+		returned();
+		retirements++
 	:: tail > BLOCKS -> break
-	od;
-	retirements = 0;
-	alive--
+	od
 }
 
-#ifdef STATS
-byte shownIssued, shownRetired;
-
-/* count reads lane i, and reads it again if its owner changed it meanwhile. */
-inline count(i) {
-	do
-	::	before = changes[i];
-		lim = limit[i];
-		e = end[i];
-		l = LASTSEEN(i);
-		r = retired[i];
-		c = coming[i];
-#ifdef NO_SEQLOCK
-		break
-#else
-		if
-		:: before % 2 == 0 && changes[i] == before -> break
-		:: else
-		fi
-#endif
-	od;
-	before = 0;
-	d_step {
-		taken = taken - (c + r + e - l);
-		gone = gone + r;
-#ifdef EAGER
-		if
-		:: lim == 0 -> gone = gone + e - l
-		:: else
-		fi;
-#endif
-		lim = 0; e = 0; l = 0; r = 0; c = 0
-	}
-}
-
-proctype Stats() {
-	byte i, before, lim, e, l, r, c, looks;
-	short taken, gone;
+proctype Ender() {
+	byte mark, ends;
 
 	do
-	:: looks < LOOKS ->
+	:: ends < ENDS ->
+		held = false;
+#ifdef CUT_EARLY
+		mark = LAST(tail - 1);
+		raise();
+#endif
+#ifndef NO_WAIT
 		lock();
-		d_step { taken = (head - 1) * SIZE - ringRetired; gone = ringRetired };
-		do
-		:: i < OWNERS -> count(i); i++
-		:: else -> break
-		od;
-		i = 0;
-		d_step {
-			shownIssued = (taken > shownIssued -> taken : shownIssued);
-			shownRetired = (gone > shownRetired -> gone : shownRetired);
-			taken = 0; gone = 0;
-			looks++
-		};
-		unlock()
+#endif
+#ifdef CUT_EARLY
+		mark = LAST(tail - 1);
+		drain();
+#else
+		mark = LAST(tail - 1);
+		retire();
+#endif
+#ifndef NO_WAIT
+		unlock();
+#endif
+		d_step { mark = LAST(tail - 1) };
+		returned();
+		held = true; /* under the next lease, which begins above */
+		ends++
 	:: break
 	od
-}
-#endif
-
-#ifdef WEAK
-/* The store buffers: plain stores of last become visible one after the other. */
-proctype Buffer() {
-	do
-	:: d_step { seenLast[0] < last[0] -> seenLast[0] = seenLast[0] + 1 }
-#if OWNERS > 1
-	:: d_step { seenLast[1] < last[1] -> seenLast[1] = seenLast[1] + 1 }
-#endif
-	:: alive == 0 -> break
-	od
-}
-#endif
-
-/* The books, when every lane is closed. */
-proctype Accountant() {
-	byte i, gone;
-
-	atomic {
-		alive == 0;
-		gone = ringRetired;
-		do
-		:: i < OWNERS -> assert(end[i] == 0 && coming[i] == 0); gone = gone + retired[i]; i++
-		:: else -> break
-		od;
-		assert((tail - 1) * SIZE == issued + gone + (tail - head) * SIZE);
-#ifdef STATS
-		assert(shownIssued <= issued);
-		assert(shownRetired <= gone)
-#endif
-	}
 }
 
 init {
 	byte i;
 	atomic {
 		do
-		:: i < OWNERS -> run Owner(i); i++
+		:: i < OWNERS -> run Owner(); i++
 		:: else -> break
 		od;
 		run Padder();
-#ifdef STATS
-		run Stats();
-#endif
-#ifdef WEAK
-		run Buffer();
-#endif
-		run Accountant()
+		run Ender()
 	}
 }
