@@ -199,7 +199,7 @@ func TestEtcdThatIsDownIsNoMistake(t *testing.T) {
 	}
 	_ = l.Close() // the port is closed now
 	var log bytes.Buffer
-	if code := Main([]string{"serve", "--listen=127.0.0.1:0", "--store=etcd://ids:geheim@" + l.Addr().String()}, strings.NewReader(""), io.Discard, &log); code != exitFailure {
+	if code := Main([]string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--store=etcd://ids:geheim@" + l.Addr().String()}, strings.NewReader(""), io.Discard, &log); code != exitFailure {
 		t.Errorf("exit code %d, want %d: %s", code, exitFailure, &log)
 	}
 	if text := log.String(); strings.Contains(text, "geheim") || !strings.Contains(text, "store: etcd URL: cannot log in at "+l.Addr().String()) {

@@ -54,7 +54,7 @@ func TestGreedyClientsDoNotTakeAllIDTime(t *testing.T) {
 		}
 	}
 	poll.Until(t, "not ready", func() bool {
-		status, body, err := get(greedy, c.url()+"/readyz")
+		status, body, err := get(greedy, c.adminURL()+"/readyz")
 		return err == nil && status == http.StatusServiceUnavailable && strings.Contains(body, "too-far-ahead")
 	})
 	if n := strings.Count(c.log.String(), "requests are refused: clients draw more IDs"); n != 1 {
@@ -90,7 +90,7 @@ func TestRateAdmitsTheIDsOfASecond(t *testing.T) {
 // metric returns a metric without labels.
 func (c *child) metric(name string) float64 {
 	c.t.Helper()
-	_, body, err := get(clients(c.t, nil)["HTTP/1.1"], c.url()+"/metrics")
+	_, body, err := get(clients(c.t, nil)["HTTP/1.1"], c.adminURL()+"/metrics")
 	if err != nil {
 		c.t.Fatal(err)
 	}
