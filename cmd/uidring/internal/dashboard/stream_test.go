@@ -347,11 +347,3 @@ func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
 		})
 	}
 }
-
-func TestHeadOfEventsEndsAtOnce(t *testing.T) {
-	cfg, calls := counted(t)
-	w := get(t, newPage(cfg), "HEAD", "/events", "")
-	if w.Code != 200 || w.Header().Get("Content-Type") != "text/event-stream" || w.Body.Len() != 0 || calls.Load() != 0 {
-		t.Errorf("status %d, %v, %d bytes, %d readings; want 200, the headers, and nothing read", w.Code, w.Header(), w.Body.Len(), calls.Load())
-	}
-}
