@@ -158,7 +158,12 @@ func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
 }
 
 func (f *serveFlags) logger(to io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: f.logLevel}
+	options := &slog.HandlerOptions{Level: f.logLevel, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindDuration { // JSON would have bare nanoseconds
+			a.Value = slog.StringValue(a.Value.Duration().String())
+		}
+		return a
+	}}
 	if f.logFormat.value == "json" {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
@@ -62,28 +61,6 @@ func TestGreedyClientsDoNotTakeAllIDTime(t *testing.T) {
 	}
 	if ahead := c.metric("uidring_ahead_seconds"); ahead < 3000 || ahead > 3600 {
 		t.Errorf("ID time is %.0f s ahead of the clock, want 3000 to 3600", ahead)
-	}
-}
-
-// A rate admits the IDs of a second at once, and no more than the rate later.
-func TestRateAdmitsTheIDsOfASecond(t *testing.T) {
-	c := serve(t, "--data="+testserver.DiskFolder(t), "--rate=100")
-	client := clients(t, nil)["HTTP/1.1"]
-	if _, err := fetch(t.Context(), client, c.url(), 100_000); !errors.Is(err, refusal{http.StatusBadRequest, "bad-request"}) {
-		t.Errorf("100,000 IDs at once: %v", err)
-	}
-	const requests = 5000
-	drawn, began := 0, time.Now()
-	for range requests {
-		switch _, err := fetch(t.Context(), client, c.url(), 10); {
-		case err == nil:
-			drawn += 10
-		case !errors.Is(err, refusal{http.StatusTooManyRequests, "too-many-requests"}):
-			t.Fatal(err)
-		}
-	}
-	if most := 100 + int(100*time.Since(began).Seconds()) + 1; drawn < 100 || drawn > most {
-		t.Errorf("%d IDs, want 100 to %d", drawn, most)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,7 +21,6 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
-	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
@@ -303,39 +301,6 @@ func TestDrainTakesRequestsAndIsNotReady(t *testing.T) {
 	})
 	if status, body, err := get(client, r.url()+"/v1/id"); status != http.StatusOK {
 		t.Errorf("while it drains: %d %s %v", status, body, err)
-	}
-}
-
-// serve creates the bucket and the table. AWS's SDK takes the credentials from the environment.
-func TestServersWithoutSegmentsServeIDs(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "ids")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "sesame")
-	dynalite := testserver.Dynalite(t, "../../../../assigner/dynamoassigner/testdata/dynalite/serve.js")
-	nats := testserver.NATSCluster(t, 3)[0].DSN() + "/workers?sync=always&replicas=3"
-	poll.Succeeds(t, "a leader of NATS", func() error {
-		s, err := storeurl.Open(nats, "test")
-		if err != nil {
-			return err
-		}
-		return errors.Join(s.Create(t.Context()), s.Close())
-	})
-	for name, storeURL := range map[string]string{
-		"NATS":      nats,
-		"ZooKeeper": "zookeeper://" + testserver.ZooKeeper(t).Addr() + "/workers",
-		"DynamoDB":  "dynamodb://eu-central-1/workers?endpoint=" + url.QueryEscape(dynalite.DSN()),
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg, log := testConfig(t)
-			cfg.StoreURL, cfg.Segments = storeURL, []string{"orders"}
-			if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "/workers: segments, allowed with a database, Redis, etcd or a folder") {
-				t.Errorf("New with a segment: %v", err)
-			}
-			cfg.Segments = nil
-			r := ready(t, cfg, log)
-			if status, body, err := get(clients(t, nil)["HTTP/1.1"], r.url()+"/v1/id"); status != http.StatusOK {
-				t.Errorf("status %d: %s %v\n%s", status, body, err, log)
-			}
-		})
 	}
 }
 

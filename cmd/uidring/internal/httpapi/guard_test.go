@@ -1,15 +1,11 @@
 package httpapi
 
 import (
-	"bytes"
 	"crypto/tls"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // allPaths are one path of every route.
@@ -161,38 +157,6 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestPostDrawsIDs(t *testing.T) {
-	eachProtocol(t, Config{}, func(t *testing.T, s *Server, c *http.Client, url string) {
-		before := last(t, s)
-		for path, n := range map[string]int{"/v1/id": 1, "/v1/ids?n=3": 3} {
-			answer, body := do(t, c, request(t, "POST", url+path, "Accept: text/plain"))
-			if answer.StatusCode != http.StatusOK || strings.Count(body, "\n") != n {
-				t.Errorf("POST %s: %d, %q; want %d IDs", path, answer.StatusCode, body, n)
-			}
-		}
-		if after := last(t, s); after != before+5 {
-			t.Errorf("%d IDs were drawn, want 4", after-before-1)
-		}
-	})
-}
-
-func TestUnknownHostsAreLoggedOncePerEpisode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		s := newServer(t, Config{Settings: Settings{Logger: slog.New(slog.NewTextHandler(&log, nil))}})
-		for episode := 1; episode <= 3; episode++ {
-			for range 100 {
-				ask(s, "GET", "evil.example", "/v1/id")
-				time.Sleep(time.Minute)
-			}
-			if n := strings.Count(log.String(), "host=evil.example"); n != episode {
-				t.Errorf("%d records after %d episodes:\n%s", n, episode, &log)
-			}
-			time.Sleep(time.Minute)
-		}
-	})
 }
 
 func TestHostsAreChecked(t *testing.T) {

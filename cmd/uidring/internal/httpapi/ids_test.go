@@ -176,6 +176,7 @@ func TestWrongRequests(t *testing.T) {
 		{"/v1/parse/1?form=ranges", "", 400, "bad-request", `Parameter form is "ranges", allowed: decimal, base32, base62.`},
 		{"/v1/id", "text/html", 406, "not-acceptable", `Accept allows none of application/json, text/plain, application/octet-stream.`},
 		{"/", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
+		{"/assets/../../x", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
 		{"/v1/id/", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
 		{"//v1/id", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
 		{"/v1/parse/../id", "", 400, "invalid-id", `malformed ID: no form has 5 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`},
