@@ -1,14 +1,10 @@
-import { ClosedError, RejectedError, UidringError, UnavailableError, isFinal } from "./errors.js";
-import { draw } from "./draw.js";
-
-export { ClosedError, RejectedError, UidringError, UnavailableError };
-
 const LARGEST_BATCH = 100_000;
 const SLOW_AFTER = 100; // ms; then another server is asked, too
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 30_000;
 const LONELIEST_PAUSE = 1_000; // the longest one while no server is well
 const LONGEST_TIMER = 2 ** 31 - 1; // setTimeout fires at once after longer ones
+const LARGEST_ID = 2n ** 63n - 1n;
 
 export class Client {
   #options;
@@ -215,4 +211,99 @@ function shuffle(list) {
     [copy[i], copy[j]] = [copy[j], copy[i]];
   }
   return copy;
+}
+
+/** Draws a batch of IDs from a server: ranges with their first ID and count. */
+async function draw(fetch, server, batch, token, signal) {
+  const headers = { Accept: "application/json" };
+  if (token !== undefined) headers.Authorization = `Bearer ${token}`;
+  // A redirect to another host must not get the token.
+  const answer = await fetch(server.url, { headers, signal, redirect: "manual" });
+  const body = await read(answer, 65_536 + 64 * batch);
+  if (answer.status !== 200) throw problem(server.name, answer, body);
+  return parse(body, batch);
+}
+
+/** Returns the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */
+async function read(answer, most) {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of answer.body ?? []) {
+    most -= part.length;
+    if (most < 0) throw new Error("invalid answer: too long"); // and ends the request
+    text += decoder.decode(part, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Returns the error for an answer without IDs. Proxies answer without a problem document. */
+function problem(server, answer, body) {
+  let document;
+  try {
+    document = JSON.parse(body);
+  } catch {
+    // The status says enough.
+  }
+  const seconds = Number(answer.headers.get("Retry-After"));
+  return new RejectedError(server, answer.status, Object(document), seconds > 0 ? seconds * 1000 : 0);
+}
+
+/** Returns a text that is a decimal number. A number of JSON may have lost its last digits. */
+function digits(text) {
+  if (typeof text !== "string" || !/^[0-9]{1,19}$/.test(text)) throw new TypeError("an ID that is no decimal text");
+  return text;
+}
+
+function parse(body, batch) {
+  let ranges, total;
+  try {
+    ranges = JSON.parse(body).ranges.map(({ first, count }) => ({ first: BigInt(digits(first)), count }));
+    total = ranges.reduce((sum, { count }) => sum + count, 0);
+  } catch (error) {
+    throw new Error("invalid answer", { cause: error });
+  }
+  for (const { first, count } of ranges) {
+    if (!Number.isInteger(count) || count < 1 || first < 1n || first + BigInt(count) - 1n > LARGEST_ID) {
+      throw new Error(`invalid answer: a range of ${count} IDs from ${first}`);
+    }
+  }
+  if (total !== batch) throw new Error(`invalid answer: ${total} IDs, want ${batch}`);
+  return ranges;
+}
+
+export class UidringError extends Error {
+  get name() {
+    return this.constructor.name;
+  }
+}
+
+export class ClosedError extends UidringError {
+  constructor() {
+    super("the client is closed");
+  }
+}
+
+export class UnavailableError extends UidringError {
+  constructor(wait, servers) {
+    super([`no server gave IDs within ${wait} ms`, ...[...servers].map(([url, e]) => describe(url, e))].join("; "));
+    this.servers = servers;
+  }
+}
+
+export class RejectedError extends UidringError {
+  constructor(server, status, { type = "about:blank", title = "", detail = "" }, retryAfter) {
+    super([`${server}: status ${status}`, title, detail].filter(Boolean).join(": "));
+    Object.assign(this, { server, status, type, title, detail });
+    Object.defineProperty(this, "retryAfter", { value: retryAfter, enumerable: false }); // ms
+  }
+}
+
+/** Tells whether the servers would reject the request again. */
+function isFinal(error) {
+  return error instanceof RejectedError && error.status < 500 && error.status !== 408 && error.status !== 429;
+}
+
+function describe(url, error) {
+  if (error instanceof RejectedError) return error.message;
+  return `${url}: ${[error.message, error.cause?.message || error.cause?.code].filter(Boolean).join(": ")}`;
 }

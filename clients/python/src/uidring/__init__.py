@@ -4,7 +4,442 @@
         id = ids.next()
 """
 
-from ._client import Client
-from ._errors import Closed, Error, Rejected, Unavailable
+from __future__ import annotations
+
+import collections
+import http.client
+import io
+import json
+import math
+import os
+import random
+import re
+import socket
+import ssl
+import threading
+import time
+import urllib.parse
+import weakref
+from typing import Any, Deque, Dict, Iterable, Iterator, List, Mapping, Optional
 
 __all__ = ["Client", "Closed", "Error", "Rejected", "Unavailable"]
+
+_LARGEST_BATCH = 100_000
+_SLOW_AFTER = 0.1  # seconds; then another server is asked, too
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_LONELIEST_PAUSE = 1.0  # the longest one while no server is well
+_LARGEST_ID = 2**63 - 1
+_DIGITS = re.compile("[0-9]{1,19}")
+
+
+class Error(Exception):
+    """The base of the errors of a Client."""
+
+
+class Closed(Error):
+    """The client was closed."""
+
+
+class Rejected(Error):
+    """An answer of a server without IDs.
+
+    Client.next raises it if every server rejects the request: the token is unknown (status 401),
+    the batch is larger than the servers allow (400), or they have no such segment (404).
+    """
+
+    def __init__(self, server: str, status: int, problem: Mapping[str, object], retry_after: float = 0.0):
+        self.server = server
+        self.status = status
+        self.type = str(problem.get("type", "about:blank"))
+        self.title = str(problem.get("title", http.client.responses.get(status, "")))
+        self.detail = str(problem.get("detail", ""))
+        self._retry_after = retry_after
+        super().__init__(": ".join(filter(None, [f"{server}: status {status}", self.title, self.detail])))
+
+    @property
+    def _final(self) -> bool:
+        return self.status < 500 and self.status not in (408, 429)
+
+
+class Unavailable(Error):
+    """No server gave IDs in time. `servers` has the last error of each server that is not well."""
+
+    def __init__(self, wait: float, servers: Mapping[str, Exception]):
+        self.servers = dict(servers)
+        causes = [str(e) if isinstance(e, Rejected) else f"{name}: {e or type(e).__name__}" for name, e in servers.items()]
+        super().__init__("; ".join([f"no server gave IDs within {wait:g} s", *causes]))
+
+
+class Client:
+    """Issues IDs that it fetches from servers in the background. Any number of threads may use it.
+
+    servers:  URLs, such as "https://ids-1.example.com", of one namespace or with different datacenters.
+    token:    sent to every server.
+    segment:  the name of a segment to take IDs from; None: the generator of the servers.
+    batch:    IDs of a request, 1 to 100,000. A server may have a lower limit.
+    timeout:  seconds for a connection, and for each answer.
+    wait:     seconds for which `next` waits while no server gives IDs.
+    max_age:  seconds for which a fetched ID may wait for its use; older ones are dropped.
+    context:  for TLS; None: ssl.create_default_context().
+
+    Mistakes raise a ValueError that names all of them. After os.fork the child fetches IDs of its own.
+    """
+
+    def __init__(
+        self,
+        servers: Iterable[str],
+        *,
+        token: Optional[str] = None,
+        segment: Optional[str] = None,
+        batch: int = 1000,
+        timeout: float = 2.0,
+        wait: float = 5.0,
+        max_age: float = 60.0,
+        context: Optional[ssl.SSLContext] = None,
+    ):
+        urls = [servers] if isinstance(servers, str) else list(servers)
+        _check(urls, token, segment, batch, timeout, wait, max_age)
+        self._batch, self._timeout, self._wait, self._max_age = batch, timeout, wait, max_age
+        path = "/v1/ids" if segment is None else "/v1/segments/" + segment
+        query = f"{path}?form=ranges&n={batch}"
+        headers = {"Accept": "application/json"}
+        if token is not None:
+            headers["Authorization"] = "Bearer " + token
+        random.shuffle(urls)  # so that not all clients begin with the same server
+        self._servers = [_Server(url, query, headers, batch, timeout, context) for url in urls]
+        self._closed = False
+        self._reset()
+        _clients.add(self)
+        self._start()
+
+    def _reset(self) -> None:
+        """Forgets everything, as a forked child must: the parent issues the IDs in memory."""
+        self._changed = threading.Condition()  # guards the attributes below, and those of servers
+        self._ranges: Deque[_Range] = collections.deque()
+        self._left = 0  # IDs in ranges
+        self._threads: List[threading.Thread] = []
+        for server in self._servers:
+            server.reset()
+
+    def _start(self) -> None:
+        for server in self._servers:
+            thread = threading.Thread(target=self._serve, args=(server,), name=f"uidring {server.name}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def next(self, wait: Optional[float] = None) -> int:
+        """Returns an ID from memory. While there is none it waits, for `wait` seconds at most.
+
+        Raises Unavailable if no server gave IDs in time, Rejected if all servers reject the
+        request, and Closed.
+        """
+        deadline = None
+        with self._changed:
+            while True:
+                if self._closed:
+                    raise Closed("the client is closed")
+                if not self._threads:
+                    self._start()
+                self._drop_old()
+                if self._left:
+                    return self._take()
+                if rejection := self._rejection():
+                    raise rejection.with_traceback(None)
+                if deadline is None:
+                    wait = self._wait if wait is None else wait
+                    deadline = time.monotonic() + wait
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise Unavailable(wait, {s.name: s.error for s in self._servers if s.error is not None})
+                self._changed.wait(left)
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    __next__ = next
+
+    def close(self) -> None:
+        """Drops the IDs in memory, and ends the requests under way. It may be called again."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            threads, self._threads = self._threads, []
+            for server in self._servers:
+                server.interrupt()
+        for thread in threads:
+            thread.join(self._timeout)  # a connection that is being made cannot be interrupted
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _rejection(self) -> Optional[Rejected]:
+        """Returns an error if all servers reject the request."""
+        rejections = [s.error for s in self._servers if isinstance(s.error, Rejected) and s.error._final]
+        return rejections[0] if len(rejections) == len(self._servers) else None
+
+    def _take(self) -> int:
+        head = self._ranges[0]
+        id = head.first
+        head.first += 1
+        if id == head.last:
+            self._ranges.popleft()
+        self._lose(1)
+        return id
+
+    def _drop_old(self) -> None:
+        oldest = time.monotonic() - self._max_age
+        while self._ranges and self._ranges[0].fetched < oldest:
+            old = self._ranges.popleft()
+            self._lose(old.last - old.first + 1)
+
+    def _lose(self, n: int) -> None:
+        """Counts n IDs fewer in memory, and wakes the threads when they become few."""
+        if self._left > self._batch >= self._left - n:
+            self._changed.notify_all()
+        self._left -= n
+
+    def _serve(self, server: _Server) -> None:
+        """Sends requests to a server until the client is closed: one thread for each server."""
+        while self._await_turn(server):
+            ranges: List[_Range] = []
+            error: Optional[Exception] = None
+            try:
+                ranges = server.fetch()
+            except Exception as e:  # of the network, of TLS, or of the answer
+                error = e.with_traceback(None)
+            with self._changed:
+                server.busy, server.error = False, error
+                if error is None:
+                    server.pause = 0.0
+                    self._ranges.extend(ranges)
+                    self._left += self._batch
+                else:
+                    server.failed = time.monotonic()
+                    server.pause = min(max(2 * server.pause, _FIRST_PAUSE), _LONGEST_PAUSE)
+                    server.early = random.random() / 4  # so that clients do not return at once
+                self._changed.notify_all()
+        server.disconnect()
+
+    def _await_turn(self, server: _Server) -> bool:
+        """Waits until a request to the server is due. False: the client is closed."""
+        with self._changed:
+            while not self._closed:
+                now = time.monotonic()
+                due = self._due(server, now)
+                if due <= now:
+                    server.busy, server.asked = True, now
+                    self._changed.notify_all()
+                    return True
+                self._changed.wait(None if due == math.inf else due - now)
+            return False
+
+    def _due(self, server: _Server, now: float) -> float:
+        """Returns when a request to the server is due unless something changes before."""
+        if self._left > self._batch:
+            return math.inf
+        if server.error is not None:
+            return self._retry_at(server)
+        # Servers that are not well are asked beside the others: their answers are not expected.
+        asked = [s.asked for s in self._servers if s.busy and s.error is None and now - s.asked < _SLOW_AFTER]
+        if self._left + len(asked) * self._batch > self._batch:
+            return min(asked) + _SLOW_AFTER
+        idle = [s for s in self._servers if not s.busy and s.error is None]
+        return now if server is min(idle, key=lambda s: s.asked) else math.inf
+
+    def _retry_at(self, server: _Server) -> float:
+        pause = server.pause
+        if all(s.error is not None for s in self._servers):
+            pause = min(pause, _LONELIEST_PAUSE)
+        after = server.error._retry_after if isinstance(server.error, Rejected) else 0.0
+        return server.failed + max(pause * (1 - server.early), min(after, _LONGEST_PAUSE))
+
+
+def _check(
+    urls: List[str], token: Optional[str], segment: Optional[str], batch: int, timeout: float, wait: float, max_age: float
+) -> None:
+    mistakes = []
+    if not urls:
+        mistakes.append("servers is empty, allowed: one URL or more")
+    for i, url in enumerate(urls):
+        if not _Server.is_url(url):
+            mistakes.append(f"servers[{i}] is not a valid URL, allowed: http:// or https://, a host, and optionally a port and a path")
+    if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
+        mistakes.append("token is empty or has characters that no token has")
+    if segment is not None and not re.fullmatch("[0-9A-Za-z._-]{1,64}", segment):
+        mistakes.append("segment is not a name of 1 to 64 letters, digits, dots, underscores and hyphens")
+    if not 1 <= batch <= _LARGEST_BATCH:
+        mistakes.append(f"batch is {batch}, allowed: 1 to {_LARGEST_BATCH}")
+    for name, value in {"timeout": timeout, "max_age": max_age}.items():
+        if not value > 0:
+            mistakes.append(f"{name} is {value}, allowed: more than 0 seconds")
+    if not wait >= 0:
+        mistakes.append(f"wait is {wait}, allowed: 0 seconds or more")
+    if mistakes:
+        raise ValueError("uidring: " + "; ".join(mistakes))
+
+
+class _Range:
+    """The IDs from first to last. The first of them is the next to be issued."""
+
+    __slots__ = ("first", "last", "fetched")
+
+    def __init__(self, first: int, last: int, fetched: float):
+        self.first, self.last, self.fetched = first, last, fetched
+
+
+class _Timed(io.RawIOBase):
+    """Reads from a socket until a deadline. The timeout of a socket bounds each read alone."""
+
+    def __init__(self, sock: socket.socket, deadline: float):
+        self._sock, self._raw, self._deadline = sock, sock.makefile("rb", buffering=0), deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> Optional[int]:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any):
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Timed(sock, time.monotonic() + (sock.gettimeout() or 0.0)))
+
+
+class _Server:
+    """A server with its last result. One thread sends its requests."""
+
+    def __init__(self, url: str, query: str, headers: Dict[str, str], batch: int, timeout: float, context: Optional[ssl.SSLContext]):
+        self.name = url.rstrip("/")
+        self._url = urllib.parse.urlsplit(self.name)
+        self._target = self._url.path + query
+        self._headers, self._batch, self._timeout, self._context = headers, batch, timeout, context
+        self._connection: Optional[http.client.HTTPConnection] = None
+        self._interrupted = False
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets the last result and the connection, as a forked child must, too.
+
+        There, a thread of the parent may hold the lock of the connection's buffer, so that a close
+        would wait forever: the child closes the file descriptor alone.
+        """
+        self.busy = False  # a request is under way
+        self.asked = 0.0  # when the last request began
+        self.failed = 0.0  # when the last failure was noticed
+        self.error: Optional[Exception] = None  # of the last request; None: the server is well
+        self.pause = 0.0
+        self.early = 0.0  # by how much of the pause
+        connection, self._connection = self._connection, None
+        if connection and connection.sock:
+            socket.close(connection.sock.detach())
+
+    def disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection:
+            connection.close()
+
+    @staticmethod
+    def is_url(text: str) -> bool:
+        """A password in it would show in errors."""
+        try:
+            url = urllib.parse.urlsplit(text)
+            url.port  # raises ValueError
+        except (ValueError, AttributeError):
+            return False
+        return url.scheme in ("http", "https") and bool(url.hostname) and "@" not in url.netloc and not set("?# ") & set(text)
+
+    def fetch(self) -> List[_Range]:
+        """Draws a batch of IDs."""
+        reused = self._connection is not None
+        try:
+            return self._request()
+        except (ConnectionResetError, BrokenPipeError):
+            if not reused or self._interrupted:
+                raise
+        return self._request()  # the server had closed the idle connection
+
+    def interrupt(self) -> None:
+        """Ends the request under way, from another thread, and its repetition."""
+        self._interrupted = True
+        connection = self._connection
+        sock = connection.sock if connection else None
+        if sock:
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # it has ended
+
+    def _request(self) -> List[_Range]:
+        connection = self._connection = self._connection or self._connect()
+        if connection.sock:
+            connection.sock.settimeout(self._timeout)
+        try:
+            connection.request("GET", self._target, headers=self._headers)
+            answer = connection.getresponse()
+            body = answer.read(65536 + 64 * self._batch)
+            if not answer.isclosed():
+                raise ValueError("invalid answer: truncated or too long")
+        except BaseException:
+            self.disconnect()
+            raise
+        if answer.status != 200:
+            raise self._problem(answer, body)
+        return self._parse(body)
+
+    def _connect(self) -> http.client.HTTPConnection:
+        assert self._url.hostname
+        connection = (
+            http.client.HTTPConnection(self._url.hostname, self._url.port, timeout=self._timeout)
+            if self._url.scheme == "http"
+            else http.client.HTTPSConnection(self._url.hostname, self._url.port, timeout=self._timeout, context=self._context)
+        )
+        connection.response_class = _Answer
+        return connection
+
+    def _problem(self, answer: http.client.HTTPResponse, body: bytes) -> Rejected:
+        """Returns the error for an answer without IDs. Proxies answer without a problem document."""
+        try:
+            problem = json.loads(body)
+        except ValueError:
+            problem = None
+        after = answer.getheader("Retry-After", "")
+        seconds = float(after) if after.isascii() and after.isdigit() else 0.0
+        return Rejected(self.name, answer.status, problem if isinstance(problem, dict) else {}, seconds)
+
+    def _parse(self, body: bytes) -> List[_Range]:
+        try:
+            ranges = [(int(_DIGITS.fullmatch(r["first"]).group()), r["count"]) for r in json.loads(body)["ranges"]]
+        except (ValueError, TypeError, KeyError, AttributeError) as e:
+            raise ValueError(f"invalid answer: {e!r}") from None
+        for first, count in ranges:
+            if type(count) is not int or first < 1 or count < 1 or first + count - 1 > _LARGEST_ID:
+                raise ValueError(f"invalid answer: a range of {count} IDs from {first}")
+        if (total := sum(count for _, count in ranges)) != self._batch:
+            raise ValueError(f"invalid answer: {total} IDs, want {self._batch}")
+        now = time.monotonic()
+        return [_Range(first, first + count - 1, now) for first, count in ranges]
+
+
+_clients: "weakref.WeakSet[Client]" = weakref.WeakSet()
+
+
+def _reset_all() -> None:
+    for client in list(_clients):
+        client._reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_all)

@@ -86,7 +86,8 @@ func (f *serveFlags) addTo(cmd *cobra.Command) {
 
 func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port`; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
+	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port` of the API; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
+	flags.StringVar(&c.AdminListen, "admin-listen", "127.0.0.1:8081", "`host:port` of the page, /metrics, /healthz and /readyz, with the same tokens and certificate")
 	flags.StringVar(&f.hosts, "allowed-host", "", "more `names` of the server that requests may be for, separated by commas; *: any name")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
@@ -98,9 +99,8 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections; near the limit, idle ones are closed")
-	flags.IntVar(&c.MaxPerAddress, "max-per-address", 0, "concurrent connections of an IPv4 address or a /64 network of IPv6; 0: a quarter of all, or no limit with --insecure")
-	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests under /v1, as many without a token, and as many for leases; others get 503")
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections to --listen; others wait")
+	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests under /v1, as many to --admin-listen, and as many for leases; others get 503")
 	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
 	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each name in the token file, or without tokens for all clients together; 0: no limit")
 	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate; bounds --max-batch; 0: the IDs of one second")
@@ -158,7 +158,12 @@ func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
 }
 
 func (f *serveFlags) logger(to io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: f.logLevel}
+	options := &slog.HandlerOptions{Level: f.logLevel, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindDuration { // JSON would have bare nanoseconds
+			a.Value = slog.StringValue(a.Value.Duration().String())
+		}
+		return a
+	}}
 	if f.logFormat.value == "json" {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}

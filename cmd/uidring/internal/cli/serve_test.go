@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -98,41 +99,34 @@ func TestSettingsAreLoggedWithoutSecrets(t *testing.T) {
 	}
 }
 
-func TestDataFolder(t *testing.T) {
+func TestFoldersOfDataAndOfKnownStores(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		env  map[string]string
-		want string
+		name        string
+		env         map[string]string
+		data, known string
 	}{
-		{"systemd", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring", "XDG_DATA_HOME": "/x", "HOME": "/h"}, "/var/lib/uidring"},
-		{"systemd, with two", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring:/var/lib/other"}, "/var/lib/uidring"},
-		{"XDG", map[string]string{"XDG_DATA_HOME": "/x", "HOME": "/h"}, "/x/uidring"},
-		{"XDG, relative, which its specification has ignored", map[string]string{"XDG_DATA_HOME": "x", "HOME": "/h"}, "/h/.local/share/uidring"},
-		{"home", map[string]string{"HOME": "/h"}, "/h/.local/share/uidring"},
-		{"nothing", nil, ""},
+		{"systemd, with one", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring", "XDG_DATA_HOME": "/x", "XDG_STATE_HOME": "/y", "HOME": "/h"}, "/var/lib/uidring", ""},
+		{"systemd, with two", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring:/var/lib/known", "HOME": "/h"}, "/var/lib/uidring", "/var/lib/known"},
+		{"XDG", map[string]string{"XDG_DATA_HOME": "/x", "XDG_STATE_HOME": "/y", "HOME": "/h"}, "/x/uidring", "/y/uidring"},
+		{"XDG, relative, which its specification has ignored", map[string]string{"XDG_DATA_HOME": "x", "XDG_STATE_HOME": "y", "HOME": "/h"},
+			"/h/.local/share/uidring", "/h/.local/state/uidring"},
+		{"home", map[string]string{"HOME": "/h"}, "/h/.local/share/uidring", "/h/.local/state/uidring"},
+		{"nothing", nil, "", ""},
 	} {
-		if got := dataFolder(func(name string) string { return tt.env[name] }); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		env := func(name string) string { return tt.env[name] }
+		if data, known := dataFolder(env), knownFolder(env); data != tt.data || known != tt.known {
+			t.Errorf("%s: %q and %q, want %q and %q", tt.name, data, known, tt.data, tt.known)
 		}
 	}
 }
 
-func TestKnownFolder(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		env  map[string]string
-		want string
-	}{
-		{"systemd, with one", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring", "XDG_STATE_HOME": "/x", "HOME": "/h"}, ""},
-		{"systemd, with two", map[string]string{"STATE_DIRECTORY": "/var/lib/uidring:/var/lib/uidring-known", "HOME": "/h"}, "/var/lib/uidring-known"},
-		{"XDG", map[string]string{"XDG_STATE_HOME": "/x", "HOME": "/h"}, "/x/uidring"},
-		{"XDG, relative, which its specification has ignored", map[string]string{"XDG_STATE_HOME": "x", "HOME": "/h"}, "/h/.local/state/uidring"},
-		{"home", map[string]string{"HOME": "/h"}, "/h/.local/state/uidring"},
-		{"nothing", nil, ""},
-	} {
-		if got := knownFolder(func(name string) string { return tt.env[name] }); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
+// Programs that read the log could not tell nanoseconds from seconds.
+func TestDurationsInTheLogHaveAUnit(t *testing.T) {
+	var log bytes.Buffer
+	f := serveFlags{logFormat: choice{value: "json"}}
+	f.logger(&log).Info("stopping", "drain", 90*time.Second)
+	if want := `"drain":"1m30s"`; !strings.Contains(log.String(), want) {
+		t.Errorf("%s, want %s in it", &log, want)
 	}
 }
 
@@ -199,7 +193,7 @@ func TestEtcdThatIsDownIsNoMistake(t *testing.T) {
 	}
 	_ = l.Close() // the port is closed now
 	var log bytes.Buffer
-	if code := Main([]string{"serve", "--listen=127.0.0.1:0", "--store=etcd://ids:geheim@" + l.Addr().String()}, strings.NewReader(""), io.Discard, &log); code != exitFailure {
+	if code := Main([]string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--store=etcd://ids:geheim@" + l.Addr().String()}, strings.NewReader(""), io.Discard, &log); code != exitFailure {
 		t.Errorf("exit code %d, want %d: %s", code, exitFailure, &log)
 	}
 	if text := log.String(); strings.Contains(text, "geheim") || !strings.Contains(text, "store: etcd URL: cannot log in at "+l.Addr().String()) {

@@ -224,22 +224,13 @@ func created(t *testing.T, url string) string {
 	return url
 }
 
-func dynamoDB(t *testing.T) string {
-	server := testserver.Dynalite(t, "../../../../assigner/dynamoassigner/testdata/dynalite/serve.js")
-	t.Setenv("AWS_ACCESS_KEY_ID", "ids")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "sesame")
-	return created(t, "dynamodb://eu-central-1/workers?endpoint="+url.QueryEscape(server.DSN()))
-}
-
-func TestTheCommandsAdministerEveryServer(t *testing.T) {
+// An SQL database and a key-value store; package assignertest tests what all stores have in common.
+func TestTheCommandsAdministerServers(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{
 		"MariaDB": mariaDB,
-		"etcd":    func(t *testing.T) string { return created(t, "etcd://"+testserver.Etcd(t).Addr()) },
 		"NATS": func(t *testing.T) string {
 			return created(t, testserver.NATSCluster(t, 3)[0].DSN()+"/workers?sync=always&replicas=3")
 		},
-		"ZooKeeper": func(t *testing.T) string { return created(t, "zookeeper://"+testserver.ZooKeeper(t).Addr()) },
-		"DynamoDB":  dynamoDB,
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := open(t)

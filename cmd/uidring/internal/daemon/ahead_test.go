@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
@@ -54,7 +53,7 @@ func TestGreedyClientsDoNotTakeAllIDTime(t *testing.T) {
 		}
 	}
 	poll.Until(t, "not ready", func() bool {
-		status, body, err := get(greedy, c.url()+"/readyz")
+		status, body, err := get(greedy, c.adminURL()+"/readyz")
 		return err == nil && status == http.StatusServiceUnavailable && strings.Contains(body, "too-far-ahead")
 	})
 	if n := strings.Count(c.log.String(), "requests are refused: clients draw more IDs"); n != 1 {
@@ -65,32 +64,10 @@ func TestGreedyClientsDoNotTakeAllIDTime(t *testing.T) {
 	}
 }
 
-// A rate admits the IDs of a second at once, and no more than the rate later.
-func TestRateAdmitsTheIDsOfASecond(t *testing.T) {
-	c := serve(t, "--data="+testserver.DiskFolder(t), "--rate=100")
-	client := clients(t, nil)["HTTP/1.1"]
-	if _, err := fetch(t.Context(), client, c.url(), 100_000); !errors.Is(err, refusal{http.StatusBadRequest, "bad-request"}) {
-		t.Errorf("100,000 IDs at once: %v", err)
-	}
-	const requests = 5000
-	drawn, began := 0, time.Now()
-	for range requests {
-		switch _, err := fetch(t.Context(), client, c.url(), 10); {
-		case err == nil:
-			drawn += 10
-		case !errors.Is(err, refusal{http.StatusTooManyRequests, "too-many-requests"}):
-			t.Fatal(err)
-		}
-	}
-	if most := 100 + int(100*time.Since(began).Seconds()) + 1; drawn < 100 || drawn > most {
-		t.Errorf("%d IDs, want 100 to %d", drawn, most)
-	}
-}
-
 // metric returns a metric without labels.
 func (c *child) metric(name string) float64 {
 	c.t.Helper()
-	_, body, err := get(clients(c.t, nil)["HTTP/1.1"], c.url()+"/metrics")
+	_, body, err := get(clients(c.t, nil)["HTTP/1.1"], c.adminURL()+"/metrics")
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestServeAlone(t *testing.T) {
 	for path, want := range map[string]string{
 		"/metrics": "uidring_http_requests_total", "/": "<html", "/readyz": "ready", "/healthz": "ok", "/openapi.json": "openapi",
 	} {
-		if status, body, err := get(client, first.url()+path); status != http.StatusOK || !strings.Contains(body, want) {
+		if status, body, err := get(client, "http://"+first.at(path)+path); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: status %d, %v, want %q in the body", path, status, err, want)
 		}
 	}
@@ -130,7 +130,7 @@ func TestSystemdIsTold(t *testing.T) {
 			t.Errorf("told %q, %v, want %q", message[:n], err, want)
 		}
 	}
-	cmd := exec.Command(os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--log-format=json", "--data="+testserver.DiskFolder(t))
+	cmd := exec.Command(os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json", "--data="+testserver.DiskFolder(t))
 	cmd.Env = []string{"NOTIFY_SOCKET=" + path}
 	c := launch(t, cmd)
 	told("READY=1")

@@ -28,8 +28,8 @@ func newTokens(setting, file string) *watchedFile[httpapi.Tokens] {
 	}
 }
 
-// api returns the API and its page, for a generator.
-func (s *Service) api(g *cached.Generator) (api *httpapi.Server, page *dashboard.Page, err error) {
+// api returns the API, which clients reach at a port, and its page, for a generator.
+func (s *Service) api(g *cached.Generator, port string) (api *httpapi.Server, page *dashboard.Page, err error) {
 	alloc, err := bitsalloc.New(s.cfg.Generator.Layout, s.cfg.Generator.Epoch)
 	if err != nil {
 		return nil, nil, err
@@ -50,31 +50,23 @@ func (s *Service) api(g *cached.Generator) (api *httpapi.Server, page *dashboard
 		Namespace: s.cfg.Namespace,
 		Tokens:    s.tokens != nil,
 		StoreName: s.storeName(),
+		APIPort:   port,
 		Done:      s.ending,
 	})
 	cfg := httpapi.Config{
-		Generator:     g,
-		Listen:        s.cfg.Listen,
-		AllowedHosts:  s.cfg.AllowedHosts,
-		MaxBatch:      s.cfg.MaxBatch,
-		Rate:          s.cfg.Rate,
-		Burst:         s.cfg.Burst,
-		MaxAhead:      s.cfg.Generator.MaxAhead,
-		IDsPerSecond:  float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds(),
-		MaxConcurrent: s.cfg.MaxRequests,
-		Segments:      s.segments,
-		Page:          page,
-		Leases:        s.leases.handler(),
+		Settings:     s.cfg.Settings,
+		Generator:    g,
+		MaxAhead:     s.cfg.Generator.MaxAhead,
+		IDsPerSecond: float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds(),
+		Segments:     s.segments,
+		Page:         page.Handlers(),
+		Leases:       s.leases.handler(),
 		Store: httpapi.Store{
 			Name:      s.store.String(),
 			Namespace: s.cfg.Namespace,
 			ID:        s.storeID,
 			Local:     s.store.Path() != "",
 		},
-		AccessLog:  s.cfg.AccessLog,
-		Version:    s.cfg.Version,
-		Collectors: []prometheus.Collector{s.conns},
-		Logger:     s.logger,
 	}
 	if s.certificate != nil {
 		cfg.Collectors = append(cfg.Collectors, expiry(s.certificate))

@@ -41,16 +41,16 @@ func TestMain(m *testing.M) {
 // A child is a process of the program. It belongs to the test, which kills it in the end.
 type child struct {
 	*process.Process
-	t       *testing.T
-	log     *logbook
-	address string // once it listens
+	t   *testing.T
+	log *logbook
+	addresses
 }
 
 // serve starts uidring serve on a free port with more arguments, and returns once it has a worker
 // ID.
 func serve(t *testing.T, args ...string) *child {
 	t.Helper()
-	c := launch(t, exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, args...)...))
+	c := launch(t, exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json"}, args...)...))
 	c.ready()
 	return c
 }
@@ -81,7 +81,7 @@ func (c *child) ready() {
 		}
 		return c.log.find("ready") != nil
 	})
-	c.address = c.log.find("listening")["address"].(string)
+	c.addresses = addressesOf(c.log)
 }
 
 func (c *child) hasEnded() bool {
@@ -95,8 +95,6 @@ func (c *child) hasEnded() bool {
 
 // worker is the worker ID that it has begun with.
 func (c *child) worker() int { return int(c.log.find("ready")["worker"].(float64)) }
-
-func (c *child) url() string { return "http://" + c.address }
 
 func (c *child) signal(s os.Signal) {
 	c.t.Helper()

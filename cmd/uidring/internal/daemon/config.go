@@ -4,8 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math"
 	"strings"
 	"time"
 
@@ -21,11 +19,11 @@ const storeTimeout = 10 * time.Second
 // A Config configures a Service. No field has a default. Errors use the names of the command's
 // settings for the fields.
 type Config struct {
-	// Listen is host:port. An address that other hosts reach requires TokenFile and CertFile, or
-	// Insecure.
-	Listen string
-	// AllowedHosts are more names of the server, see httpapi.Config.
-	AllowedHosts []string
+	// Settings are of the API. An address in Listen or AdminListen that other hosts reach requires
+	// TokenFile and CertFile, or Insecure.
+	httpapi.Settings
+	// AdminListen is host:port of the page, the metrics and the probes.
+	AdminListen string
 	// Insecure allows other hosts to connect without tokens or without TLS.
 	Insecure bool
 	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no
@@ -35,16 +33,9 @@ type Config struct {
 	MinTLS uint16
 	// TokenFile has the tokens of clients, see httpapi.ParseTokens. Empty: clients need no token.
 	TokenFile string
-	// MaxConnections is the largest number of concurrent connections, at least 1, see conns.Config.
+	// MaxConnections is the largest number of concurrent connections to Listen, at least 1; others
+	// wait. AdminListen has adminConnections of its own.
 	MaxConnections int
-	// MaxPerAddress is the largest number of connections from an address, see conns.Config. 0: a
-	// quarter of MaxConnections, or no limit with Insecure.
-	MaxPerAddress int
-
-	// MaxBatch, Rate, Burst and MaxRequests limit the IDs and requests of clients, see
-	// httpapi.Config.
-	MaxBatch, Burst, MaxRequests int
-	Rate                         float64
 
 	// StoreURL is the URL of the store of worker IDs, see package storeurl. Namespace is a
 	// namespace of it.
@@ -78,19 +69,12 @@ type Config struct {
 	// Grace is the time limit for requests under way after that, more than 0.
 	Grace time.Duration
 
-	firstRequest time.Duration // see conns.Config
-
-	// AccessLog is the fraction of requests that are logged, 0 to 1.
-	AccessLog float64
-	// Version of the program, for the page.
-	Version string
-	// Logger gets the records of the process; required.
-	Logger *slog.Logger
+	linger time.Duration // see site.end; zero: lingerTime
 }
 
 // check reports all mistakes that it finds without opening files or the store.
 func (cfg *Config) check() error {
-	errs := []error{cfg.checkListen()}
+	errs := []error{cfg.checkListen("listen", cfg.Listen), cfg.checkListen("admin-listen", cfg.AdminListen), cfg.Settings.Check()}
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			errs = append(errs, fmt.Errorf(format, args...))
@@ -98,22 +82,13 @@ func (cfg *Config) check() error {
 	}
 	check((cfg.CertFile == "") == (cfg.KeyFile == ""), "tls-cert %q and tls-key %q, allowed: both or neither", cfg.CertFile, cfg.KeyFile)
 	check(cfg.MinTLS == tls.VersionTLS12 || cfg.MinTLS == tls.VersionTLS13, "tls-min %s, allowed: 1.2, 1.3", tls.VersionName(cfg.MinTLS))
-	if err := httpapi.CheckHosts(cfg.AllowedHosts); err != nil {
-		errs = append(errs, fmt.Errorf("allowed-host %w", err))
-	}
 	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
-	check(cfg.MaxPerAddress >= 0, "max-per-address %d, allowed: 0 (the default) or more", cfg.MaxPerAddress)
-	check(cfg.MaxRequests >= 1, "max-requests %d, allowed: 1 or more", cfg.MaxRequests)
-	check(cfg.MaxBatch >= 1 && cfg.MaxBatch <= httpapi.LargestBatch, "max-batch %d, allowed: 1 to %d", cfg.MaxBatch, httpapi.LargestBatch)
-	check(cfg.Rate >= 0 && cfg.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", cfg.Rate, math.MaxInt32)
-	check(cfg.Burst >= 0, "burst %d, allowed: 0 (the default) or more", cfg.Burst)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (the default) or more", cfg.Lease.Window)
 	// A worker ID that is used again begins up to two windows ahead.
 	ahead := cfg.Generator.MaxAhead
 	check(ahead <= 0 || ahead >= 2*cfg.window(), "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, cfg.window())
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, segments.Check(cfg.Segments), cfg.checkLeases())
-	check(cfg.AccessLog >= 0 && cfg.AccessLog <= 1, "access-log %v, allowed: 0 (none) to 1 (all)", cfg.AccessLog)
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)

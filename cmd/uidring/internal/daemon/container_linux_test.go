@@ -36,7 +36,7 @@ cp "$program" "$root/uidring"
 mkdir "$root/data"
 mount -t tmpfs -o uid="${user%:*}",gid="${user#*:}",mode=0700,noexec,nosuid,nodev none "$root/data"
 mount -o remount,ro,nosuid,nodev "$root"
-exec env -i $environment "$(command -v chroot)" --userspec="$user" --groups= "$root" /uidring serve --listen=127.0.0.1:0 --log-format=json`
+exec env -i $environment "$(command -v chroot)" --userspec="$user" --groups= "$root" /uidring serve --listen=127.0.0.1:0 --admin-listen=127.0.0.1:0 --log-format=json`
 
 // image returns an instruction of the last stage of the Containerfile.
 func image(t *testing.T, instruction string) string {
@@ -89,7 +89,7 @@ func inContainer(t *testing.T, store, environment string) {
 	if _, err := fetch(t.Context(), client, c.url(), 1000); err != nil {
 		t.Error(err)
 	}
-	if code, _, err := get(client, c.url()+"/"); code != http.StatusOK {
+	if code, _, err := get(client, c.adminURL()+"/"); code != http.StatusOK {
 		t.Errorf("page: status %d, %v", code, err)
 	}
 	c.signal(syscall.SIGTERM)

@@ -1,55 +1,75 @@
 package daemon
 
 import (
-	"bufio"
-	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-// More clients than the server has places each keep a connection open after a request without a
-// token. Probes, scrapes and other clients are answered all the same.
-func TestIdleConnectionsDoNotStarveTheService(t *testing.T) {
-	for shell, tt := range map[string]struct{ setting, places, idle int }{
-		"true":          {2048, 2048, 3000},
-		"ulimit -n 512": {4096, 448, 700},
-	} {
+// Clients that do not read their answers hold all places of the API. The page, metrics and probes
+// have places of their own; the next client is answered once a place is free.
+func TestFullListenerDoesNotStarveTheOther(t *testing.T) {
+	cfg, log := testConfig(t)
+	cfg.MaxConnections = 4
+	r := ready(t, cfg, log)
+	slow := make(map[*http.Client]io.Reader)
+	for range cfg.MaxConnections {
+		client := clients(t, nil)["HTTP/2.0"]
+		slow[client] = draw(t, client, r, 100_000)
+	}
+	waiting := make(chan error, 1)
+	go func() {
+		_, _, err := get(clients(t, nil)["HTTP/1.1"], r.url()+"/v1/id")
+		waiting <- err
+	}()
+	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/", "/v1/parse/1"} {
+		if status, body, err := get(clients(t, nil)["HTTP/1.1"], r.adminURL()+path); status != http.StatusOK {
+			t.Errorf("%s: %d %s %v", path, status, body, err)
+		}
+	}
+	if len(waiting) > 0 {
+		t.Errorf("a fifth client of four: %v", <-waiting)
+	}
+	for client, answer := range slow {
+		if _, err := io.Copy(io.Discard, answer); err != nil {
+			t.Error(err)
+		}
+		client.CloseIdleConnections()
+	}
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
+}
+
+// A burst of silent connections, more than either listener has places, ends with the time limit for
+// a header. Few open files lower max-connections.
+func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
+	for shell, silent := range map[string]int{"true": 4200, "ulimit -n 512": 500} {
 		t.Run(shell, func(t *testing.T) {
-			c := launch(t, exec.Command("sh", "-c", shell+` && exec "$@"`, "sh", os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0",
-				"--log-format=json", "--data="+testserver.DiskFolder(t), fmt.Sprint("--max-connections=", tt.setting)))
+			t.Parallel()
+			c := launch(t, exec.Command("sh", "-c", shell+` && exec "$@"`, "sh", os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0",
+				"--log-format=json", "--data="+testserver.DiskFolder(t)))
 			c.ready()
-			for i := range tt.idle {
-				conn := dial(t, c.address)
-				fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-				answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-				if err != nil || answer.StatusCode != http.StatusOK {
-					t.Fatalf("connection %d: %v, %v", i, answer, err)
-				}
-				if _, err := io.Copy(io.Discard, answer.Body); err != nil {
-					t.Fatal(err)
+			for address, n := range map[string]int{c.address: silent, c.admin: 2 * adminConnections} {
+				for range n {
+					conn, err := net.DialTimeout("tcp", address, patience)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { _ = conn.Close() })
 				}
 			}
-			for _, path := range []string{"/healthz", "/readyz", "/v1/id", "/metrics"} {
-				status, _, err := get(clients(t, nil)["HTTP/1.1"], c.url()+path) // a new connection
-				if status != http.StatusOK {
+			for _, path := range []string{"/healthz", "/readyz", "/metrics", "/", "/v1/id"} {
+				if status, _, err := get(clients(t, nil)["HTTP/1.1"], "http://"+c.at(path)+path); status != http.StatusOK {
 					t.Errorf("%s: status %d, %v", path, status, err)
 				}
 			}
-			closed := c.metric(`uidring_connections_closed_total{reason="limit"}`)
-			if limit := c.metric("uidring_connections_limit"); int(limit) != tt.places || int(closed) < tt.idle-tt.places {
-				t.Errorf("%.0f of %.0f connections were closed, want %d and more of %d", closed, limit, tt.idle-tt.places, tt.places)
-			}
-			if n := strings.Count(c.log.String(), "connections are at their limit"); n != 1 {
-				t.Errorf("%d records of the limit, want 1\n%s", n, c.log)
-			}
-			lowered := c.log.find("max-connections is lowered: the process may not open enough files")
-			if (lowered != nil) != (tt.places < tt.setting) {
+			if lowered := c.log.find("max-connections is lowered: the process may not open enough files"); (lowered != nil) != (shell != "true") {
 				t.Errorf("logged %v", lowered)
 			}
 			c.terminate()

@@ -1,15 +1,15 @@
-// Package daemon is the process of uidring serve: its listener, its generator with the lease of a
+// Package daemon is the process of uidring serve: its listeners, its generator with the lease of a
 // worker ID, the reloading of its certificate and tokens, and the order of start and shutdown.
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
@@ -18,7 +18,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/cmd/uidring/internal/conns"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
@@ -38,9 +37,7 @@ type Service struct {
 	leases      leases                        // the namespaces of Config.Leases
 	leaseTokens *watchedFile[httpapi.Tokens]  // nil: clients for leases need no token
 	files       []fileInUse                   // the certificate and the tokens
-	readiness   readiness
-	conns       *conns.Set
-	ending      chan struct{} // closed when event streams have to end
+	ending      chan struct{}                 // closed when event streams have to end
 }
 
 // New checks the configuration, reads the files that it names, and opens the store, see
@@ -49,8 +46,6 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
 	s.cfg.Lease.Window = cfg.window()
-	s.limitConnections()
-	s.conns = conns.New(conns.Config{Max: s.cfg.MaxConnections, PerAddress: s.cfg.perAddress(), FirstRequest: cfg.firstRequest, Logger: s.logger})
 	load := func(f fileInUse) {
 		err = errors.Join(err, f.load())
 		f.checkSecret(s.logger)
@@ -93,11 +88,16 @@ func New(cfg Config) (*Service, error) {
 // retry the start: systemd and others do. On SIGHUP it reads its files again.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.closeStore()
-	l, err := s.cfg.listen(ctx)
-	if err != nil {
+	api, admin := s.connections()
+	sites := new(sites)
+	var err error
+	if sites.api, err = s.newSite(ctx, "listen", s.cfg.Listen, api); err != nil {
 		return err
 	}
-	s.logger.Info("listening", "address", l.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
+	if sites.admin, err = s.newSite(ctx, "admin-listen", s.cfg.AdminListen, admin); err != nil {
+		return errors.Join(err, sites.api.Close())
+	}
+	s.logger.Info("listening", "address", sites.api.Addr().String(), "admin", sites.admin.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
 
 	var paths []string
 	for _, f := range s.files {
@@ -110,7 +110,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer cancel()
 	w := newWatch(paths, s.reload, s.logger)
 	group.Go(func() { w.run(background) })
-	return s.serve(ctx, l)
+	return s.serve(ctx, sites)
 }
 
 // reload reads the files again.
@@ -129,65 +129,63 @@ func (s *Service) closeStore() {
 	}
 }
 
-// serve listens on l, takes a worker ID and serves the API. When ctx ends it undoes that in
-// reverse.
-func (s *Service) serve(ctx context.Context, l net.Listener) error {
-	l = s.conns.Limit(l)
-	h := newHTTPServer(&s.readiness, s.certificate != nil, s.conns, s.logger)
-	failed := make(chan error, 1)
-	go func() { failed <- s.accept(h, l) }()
+// sites are the two listeners.
+type sites struct{ api, admin *site }
+
+// start serves both. The returned channel receives the first error, or nil for each end.
+func (n *sites) start() <-chan error {
+	ended := make(chan error, 2)
+	go func() { ended <- n.api.serve() }()
+	go func() { ended <- n.admin.serve() }()
+	return ended
+}
+
+// shutdown closes the listeners, and waits for the requests under way until ctx ends. The admin
+// site is the last: probes and scrapes are answered up to the end.
+func (n *sites) shutdown(ctx context.Context) error {
+	err := errors.Join(n.api.server.Shutdown(ctx), n.admin.server.Shutdown(ctx))
+	if err != nil {
+		n.close()
+	}
+	return err
+}
+
+func (n *sites) close() { _, _ = n.api.server.Close(), n.admin.server.Close() }
+
+// serve listens, takes a worker ID and serves the API. When ctx ends it undoes that in reverse.
+func (s *Service) serve(ctx context.Context, sites *sites) error {
+	failed := sites.start()
 	generator, err := s.generator(ctx)
 	if err != nil {
-		_ = h.Close() // no request was accepted yet
-		<-failed
+		sites.close() // no request was accepted yet
 		if ctx.Err() != nil {
 			s.logger.Info("stopped", "issued", 0)
 			return nil
 		}
 		return err
 	}
-	api, page, err := s.api(generator)
+	_, port, _ := net.SplitHostPort(sites.api.Addr().String())
+	api, page, err := s.api(generator, port)
 	if err != nil {
-		return errors.Join(err, h.Close(), <-failed, generator.Close())
+		sites.close()
+		return errors.Join(err, generator.Close())
 	}
 	shown, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the page lives until the process stops
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
 	group.Go(func() { page.Run(shown) })
-	s.readiness.open(api)
+	sites.api.open(api)
+	sites.admin.open(api.Admin())
 	s.notify(daemon.SdNotifyReady)
-	s.logger.Info("ready", "page", s.pageURL(l.Addr()), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
+	s.logger.Info("ready", "page", sites.admin.url(), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
 		"this_host_only", s.store.Path() != "")
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	s.stop(h, l, api, generator)
+	s.stop(sites, api, generator)
 	return err
-}
-
-// pageURL returns the URL of the page at an address.
-func (s *Service) pageURL(address net.Addr) string {
-	if s.certificate != nil {
-		return "https://" + address.String() + "/"
-	}
-	return "http://" + address.String() + "/"
-}
-
-// accept serves connections. It returns nil once h or l is closed.
-func (s *Service) accept(h *http.Server, l net.Listener) error {
-	err := error(nil)
-	if s.certificate != nil {
-		h.TLSConfig = tlsConfig(s.certificate, s.cfg.MinTLS)
-		err = h.ServeTLS(l, "", "")
-	} else {
-		err = h.Serve(l)
-	}
-	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return fmt.Errorf("listen %s: %w", l.Addr(), err)
 }
 
 // generator takes a worker ID and returns a generator. It waits for the end of a quarantine; other
@@ -230,20 +228,19 @@ func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
 
 // stop finishes the requests under way, for at most the grace, ends the segments, and releases the
 // worker ID.
-func (s *Service) stop(h *http.Server, l net.Listener, api *httpapi.Server, generator *cached.Generator) {
+func (s *Service) stop(sites *sites, api *httpapi.Server, generator *cached.Generator) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
 	s.notify(daemon.SdNotifyStopping)
 	api.Drain()
-	s.readiness.drain()
+	sites.api.drain()
+	sites.admin.drain()
 	time.Sleep(s.cfg.Drain)
 	close(s.ending)
+	sites.api.end(cmp.Or(s.cfg.linger, lingerTime))
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
 	defer cancel()
-	_ = l.Close() // the service is ending: an error has no consequence
-	s.conns.EndNew(ctx)
-	if err := h.Shutdown(ctx); err != nil {
+	if err := sites.shutdown(ctx); err != nil {
 		s.logger.Warn("requests were cut off", "error", err)
-		_ = h.Close()
 	}
 	s.segments.Close()
 	_ = generator.Close() // it logs its error; the lease then expires by itself

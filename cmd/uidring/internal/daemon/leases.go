@@ -33,7 +33,7 @@ func (cfg *Config) checkLeases() error {
 	switch {
 	case len(cfg.Leases) == 0 && cfg.LeaseTokenFile != "":
 		errs = append(errs, errors.New("lease-tokens without leases, allowed: both"))
-	case len(cfg.Leases) > 0 && cfg.LeaseTokenFile == "" && (cfg.TokenFile != "" || cfg.reachable() && !cfg.Insecure):
+	case len(cfg.Leases) > 0 && cfg.LeaseTokenFile == "" && (cfg.TokenFile != "" || reachable(cfg.Listen) && !cfg.Insecure):
 		errs = append(errs, errors.New("leases without lease-tokens, allowed: on an address of this host only, without tokens; "+
 			"a client for leases can change all of them, so that the tokens for IDs do not suffice"))
 	}

@@ -250,7 +250,7 @@ func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 	}
 	client := clients(t, nil)["HTTP/1.1"]
 	for token, want := range map[string]int{leaseToken: http.StatusUnauthorized, idToken: http.StatusOK} {
-		got, text, err := getAs(client, token, "http://"+r.address+"/metrics")
+		got, text, err := getAs(client, token, r.adminURL()+"/metrics")
 		if got != want {
 			t.Errorf("token %q: status %d, %v; want %d", token, got, err, want)
 		}

@@ -3,6 +3,8 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -10,9 +12,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/uidring/uidring/cmd/uidring/internal/conns"
-	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 // Bounds of a connection. The event stream of the page sets its own.
@@ -23,15 +22,18 @@ const (
 	idleTimeout   = 2 * time.Minute  // between two requests
 	maxHeader     = 16 << 10         // bytes of a header; net/http adds some slack
 	maxStreams    = 250              // requests at once on a connection of HTTP/2
+
+	lingerTime       = 500 * time.Millisecond // see site.end
+	adminConnections = 256                    // to the page, the metrics and the probes
 )
 
 // checkListen rejects an address that other hosts reach without tokens or without TLS, unless
 // Insecure is set.
-func (cfg *Config) checkListen() error {
-	if _, _, err := net.SplitHostPort(cfg.Listen); err != nil {
-		return fmt.Errorf("listen %q, allowed: host:port, such as 127.0.0.1:8080, [::1]:8080 or :8080", cfg.Listen)
+func (cfg *Config) checkListen(setting, address string) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return fmt.Errorf("%s %q, allowed: host:port, such as 127.0.0.1:8080, [::1]:8080 or :8080", setting, address)
 	}
-	if cfg.Insecure || !cfg.reachable() {
+	if cfg.Insecure || !reachable(address) {
 		return nil
 	}
 	var lacks []string
@@ -44,48 +46,88 @@ func (cfg *Config) checkListen() error {
 	if lacks == nil {
 		return nil
 	}
-	return fmt.Errorf("listen %s can be reached from other hosts, and has %s; or set insecure if a proxy or firewall protects it",
-		cfg.Listen, strings.Join(lacks, ", and "))
+	return fmt.Errorf("%s %s can be reached from other hosts, and has %s; or set insecure if a proxy or firewall protects it",
+		setting, address, strings.Join(lacks, ", and "))
 }
 
-// reachable reports whether other hosts can connect to the address.
-func (cfg *Config) reachable() bool {
-	host, _, err := net.SplitHostPort(cfg.Listen)
+// reachable reports whether other hosts can connect to an address.
+func reachable(address string) bool {
+	host, _, err := net.SplitHostPort(address)
 	return err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback()
 }
 
-// perAddress returns the limit on the connections of an address. By default it is a quarter of all,
-// or none behind a proxy, whose address all connections have.
-func (cfg *Config) perAddress() int {
-	if cfg.MaxPerAddress == 0 && !cfg.Insecure {
-		return max(cfg.MaxConnections/4, 1)
-	}
-	return cfg.MaxPerAddress
-}
-
-// limitConnections lowers MaxConnections below the limit on open files of the process: without a
-// free one the service could neither accept probes nor connect to its store.
-func (s *Service) limitConnections() {
+// connections returns the bounds of the two listeners. They leave an eighth of the open files of
+// the process, at least 64, to the store and other files.
+func (s *Service) connections() (api, admin int) {
 	files := openFiles()
-	if most := max(files-max(files/8, 64), 1); most < s.cfg.MaxConnections {
-		s.logger.Warn("max-connections is lowered: the process may not open enough files", "setting", s.cfg.MaxConnections, "used", most, "open_files", files)
-		s.cfg.MaxConnections = most
+	admin = max(min(adminConnections, files/8), 1)
+	api = max(min(s.cfg.MaxConnections, files-max(files/8, 64)-admin), 1)
+	if api < s.cfg.MaxConnections {
+		s.logger.Warn("max-connections is lowered: the process may not open enough files", "setting", s.cfg.MaxConnections, "used", api, "open_files", files)
 	}
+	return api, admin
 }
 
-// listen opens the socket.
-func (cfg *Config) listen(ctx context.Context) (net.Listener, error) {
+// A site is a listener with its server. It bounds its connections by itself, so that clients of one
+// site cannot starve the other.
+type site struct {
+	*limited
+	gate
+	server *http.Server
+	secret *watchedFile[tls.Certificate] // nil: no TLS
+}
+
+// newSite opens the socket of a setting, and returns its server, which Serve starts.
+func (s *Service) newSite(ctx context.Context, setting, address string, connections int) (*site, error) {
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", cfg.Listen)
+	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen %s: %w", cfg.Listen, err)
+		return nil, fmt.Errorf("%s %s: %w", setting, address, err)
 	}
-	return l, nil
+	n := &site{limited: limit(l, connections), secret: s.certificate}
+	n.server = newHTTPServer(&n.gate, s.certificate != nil, s.logger)
+	if s.certificate != nil {
+		n.server.TLSConfig = tlsConfig(s.certificate, s.cfg.MinTLS)
+	}
+	return n, nil
 }
 
-// newHTTPServer returns a server of HTTP/1.1 and HTTP/2, with TLS if encrypted is true, for the
-// connections of a set.
-func newHTTPServer(handler http.Handler, encrypted bool, set *conns.Set, logger *slog.Logger) *http.Server {
+// serve serves connections. It returns nil once the server is shut down.
+func (n *site) serve() error {
+	err := error(nil)
+	if n.secret != nil {
+		err = n.server.ServeTLS(n.limited, "", "")
+	} else {
+		err = n.server.Serve(n.limited)
+	}
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return fmt.Errorf("listen %s: %w", n.Addr(), err)
+}
+
+// end closes the listener, and waits until all connections are closed, at most for the time linger:
+// each answer closes its connection now, but http.Server.Shutdown would drop requests that are on
+// their way without an answer.
+func (n *site) end(linger time.Duration) {
+	_ = n.Close()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(linger); len(n.places) > 0 && time.Now().Before(end); {
+		<-tick.C
+	}
+}
+
+// url returns the URL of the site.
+func (n *site) url() string {
+	if n.secret != nil {
+		return "https://" + n.Addr().String() + "/"
+	}
+	return "http://" + n.Addr().String() + "/"
+}
+
+// newHTTPServer returns a server of HTTP/1.1 and HTTP/2, with TLS if encrypted is true.
+func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(encrypted)
@@ -101,13 +143,6 @@ func newHTTPServer(handler http.Handler, encrypted bool, set *conns.Set, logger 
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: idleTimeout / 4},
 		ErrorLog:          log.New(&errorLog{logger}, "", 0),
 
-		ConnState: set.Track,
-		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			if set.Surplus(conn) {
-				return httpapi.Surplus(ctx)
-			}
-			return ctx
-		},
 		DisableGeneralOptionsHandler: true, // the handler answers OPTIONS *, too
 	}
 }

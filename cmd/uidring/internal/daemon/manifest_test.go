@@ -66,7 +66,7 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 		args = append(args, v.Name+"="+strings.Replace(v.Value, "/etc/uidring", secrets, 1))
 	}
 	args = append(append(args, os.Getenv(programEnv)), container.Args...)
-	c := launch(t, exec.Command("env", append(args, "--listen=127.0.0.1:0")...))
+	c := launch(t, exec.Command("env", append(args, "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0")...))
 	c.ready()
 
 	client := clients(t, trusting(cert))["HTTP/1.1"]
@@ -75,7 +75,7 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 		container.Ready.Get.Path: http.StatusOK,
 		"/v1/id":                 http.StatusUnauthorized,
 	} {
-		if code, body, err := get(client, "https://"+c.address+path); code != want || err != nil {
+		if code, body, err := get(client, "https://"+c.at(path)+path); code != want || err != nil {
 			t.Errorf("%s: status %d, want %d; %v\n%s", path, code, want, err, body)
 		}
 	}

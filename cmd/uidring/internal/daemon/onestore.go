@@ -83,7 +83,7 @@ func (s *Service) unexpected(path, id string, blank bool) error {
 				"its IDs again; bring it back, or %s", ErrSecondStore, k.Namespace, k.Path, since, path, remedy)
 		}
 	}
-	if blank && s.cfg.reachable() {
+	if blank && reachable(s.cfg.Listen) {
 		return fmt.Errorf("%w: %s would be created, and listen %s can be reached from other hosts: servers with separate stores give out "+
 			"the same IDs; set store to a store that all servers of namespace %q share; if this is the only one, %s",
 			ErrSecondStore, s.store, s.cfg.Listen, s.cfg.Namespace, remedy)

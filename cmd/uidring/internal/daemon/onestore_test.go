@@ -39,7 +39,7 @@ func (h host) file() string { return filepath.Join(h.data, "uidring.db") }
 // launch starts uidring serve with its default settings and more arguments.
 func (h host) launch(args ...string) *child {
 	h.t.Helper()
-	cmd := exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--log-format=json"}, args...)...)
+	cmd := exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json"}, args...)...)
 	cmd.Env = []string{h.env}
 	return launch(h.t, cmd)
 }
@@ -86,7 +86,7 @@ func TestNewStoreIsSeen(t *testing.T) {
 			t.Errorf("logged %v, want that: %v", record, want)
 		}
 		if ready := c.log.find("ready"); ready["this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" ||
-			ready["page"] != c.url()+"/" {
+			ready["page"] != c.adminURL()+"/" {
 			t.Errorf("logged %v", ready)
 		}
 		c.terminate()
@@ -203,7 +203,7 @@ func TestMetricsTellStoresApart(t *testing.T) {
 	a, b, c := first.serve(), first.serve(), second.serve()
 	ids := make(map[*child]string)
 	for _, server := range []*child{a, b, c} {
-		_, body, err := get(clients(t, nil)["HTTP/1.1"], server.url()+"/metrics")
+		_, body, err := get(clients(t, nil)["HTTP/1.1"], server.adminURL()+"/metrics")
 		line := regexp.MustCompile(`\nuidring_store_info\{datacenter="0",id="([A-Z2-7]{26})",local="true",namespace="default",store="sqlite://[^"]*"\} 1\n`).FindStringSubmatch(body)
 		if err != nil || line == nil {
 			t.Fatalf("no uidring_store_info: %v\n%s", err, body)

@@ -31,7 +31,7 @@ func scraped(t *testing.T) string {
 	r := ready(t, cfg, log)
 	client := clients(t, trusting(cert))["HTTP/1.1"]
 	ask := func(token, path string, want int) string {
-		status, body, err := getAs(client, token, "https://"+r.address+path)
+		status, body, err := getAs(client, token, "https://"+r.at(path)+path)
 		if status != want {
 			t.Fatalf("%s: %d, %v", path, status, err)
 		}

@@ -123,7 +123,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 		serial.Store(conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64())
 		return conn.Close()
 	}
-	if page := r.log.find("ready")["page"]; page != "https://"+r.address+"/" {
+	if page := r.log.find("ready")["page"]; page != "https://"+r.admin+"/" {
 		t.Errorf("page %v", page)
 	}
 	endHandshakes := load(t, handshake)

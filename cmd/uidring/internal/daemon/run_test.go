@@ -11,8 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,7 +20,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
@@ -77,29 +75,47 @@ func (l *logbook) String() string {
 	return text.String()
 }
 
+// addresses are of the two listeners of a service.
+type addresses struct{ address, admin string }
+
+func addressesOf(log *logbook) addresses {
+	record := log.find("listening")
+	return addresses{record["address"].(string), record["admin"].(string)}
+}
+
+func (a addresses) url() string      { return "http://" + a.address }
+func (a addresses) adminURL() string { return "http://" + a.admin }
+
+// at returns the address of the listener that serves a path.
+func (a addresses) at(path string) string {
+	if strings.HasPrefix(path, "/v1/") {
+		return a.address
+	}
+	return a.admin
+}
+
 // A running service is one in this process.
 type running struct {
-	log     *logbook
-	address string
-	stop    context.CancelFunc
-	ended   chan error // receives the error of Run
+	addresses
+	log   *logbook
+	stop  context.CancelFunc
+	ended chan error // receives the error of Run
 }
 
 func testConfig(t *testing.T) (Config, *logbook) {
 	log := new(logbook)
 	return Config{
-		Listen:         "127.0.0.1:0",
+		Settings: httpapi.Settings{
+			Listen: "127.0.0.1:0", MaxRequests: 1000, MaxBatch: 100_000, Version: "test", Logger: slog.New(slog.NewJSONHandler(log, nil)),
+		},
+		AdminListen:    "127.0.0.1:0",
 		MinTLS:         tls.VersionTLS12,
 		MaxConnections: 1000,
-		MaxRequests:    1000,
-		MaxBatch:       100_000,
 		StoreURL:       "sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"),
 		Namespace:      "test",
 		CreateSchema:   true,
 		Generator:      cached.Config{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()},
 		Grace:          patience,
-		Version:        "test",
-		Logger:         slog.New(slog.NewJSONHandler(log, nil)),
 	}, log
 }
 
@@ -120,8 +136,8 @@ func start(t *testing.T, cfg Config, log *logbook) *running {
 		}
 	})
 	poll.Until(t, "a listener", func() bool { return log.find("listening") != nil || len(r.ended) > 0 })
-	if record := log.find("listening"); record != nil {
-		r.address = record["address"].(string)
+	if log.find("listening") != nil {
+		r.addresses = addressesOf(log)
 	}
 	return r
 }
@@ -170,14 +186,14 @@ func getAs(client *http.Client, token, url string) (int, string, error) {
 
 // draw requests more IDs than fit into the buffers of an HTTP/2 connection: the request is under
 // way until the caller reads the body.
-func draw(t *testing.T, r *running, n int) io.Reader {
+func draw(t *testing.T, client *http.Client, r *running, n int) io.Reader {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://%s/v1/ids?n=%d", r.address, n), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Accept", "text/plain")
-	answer, err := clients(t, nil)["HTTP/2.0"].Do(request)
+	answer, err := client.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,8 +207,8 @@ func TestRequestsUnderWayAreFinishedAndStreamsEnd(t *testing.T) {
 	cfg, log := testConfig(t)
 	r := ready(t, cfg, log)
 	const n = 100_000
-	slow := draw(t, r, n)
-	events := dial(t, r.address)
+	slow := draw(t, clients(t, nil)["HTTP/2.0"], r, n)
+	events := dial(t, r.admin)
 	fmt.Fprint(events, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	stream, err := http.ReadResponse(bufio.NewReader(events), nil)
 	if err != nil || stream.StatusCode != http.StatusOK {
@@ -219,14 +235,14 @@ func TestRequestsUnderWayAreFinishedAndStreamsEnd(t *testing.T) {
 // the shutdown. The answer closes the connection.
 func TestNewcomersAreAnsweredAtTheEnd(t *testing.T) {
 	cfg, log := testConfig(t)
-	cfg.firstRequest = time.Hour
+	cfg.linger = patience
 	r := ready(t, cfg, log)
 	var conns []net.Conn
 	for range 20 {
 		conns = append(conns, dial(t, r.address))
 	}
 	// The last one in the queue has been taken from it when another one after it is answered.
-	if status, _, err := get(clients(t, nil)["HTTP/1.1"], "http://"+r.address+"/healthz"); status != http.StatusOK {
+	if status, _, err := get(clients(t, nil)["HTTP/1.1"], r.url()+"/v1/parse/1"); status != http.StatusOK {
 		t.Fatal(err)
 	}
 	r.stop()
@@ -249,30 +265,11 @@ func TestNewcomersAreAnsweredAtTheEnd(t *testing.T) {
 	}
 }
 
-// Browsers and pools connect in advance. Such connections do not delay the end: it waits for none
-// of the time limits, which are longer than the test.
-func TestSilentConnectionsDoNotDelayTheEnd(t *testing.T) {
-	cfg, log := testConfig(t)
-	cfg.Grace, cfg.firstRequest = time.Hour, time.Nanosecond
-	r := ready(t, cfg, log)
-	silent := dial(t, r.address)
-	if status, _, err := get(clients(t, nil)["HTTP/1.1"], "http://"+r.address+"/healthz"); status != http.StatusOK {
-		t.Fatal(err) // a later connection is answered, so the server has accepted the silent one
-	}
-	r.stop()
-	if err := r.wait(t); err != nil {
-		t.Error(err)
-	}
-	if _, err := silent.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the silent connection: %v, want closed", err)
-	}
-}
-
 func TestGraceBoundsTheEnd(t *testing.T) {
 	cfg, log := testConfig(t)
 	cfg.Grace = 100 * time.Millisecond
 	r := ready(t, cfg, log)
-	draw(t, r, 100_000)
+	draw(t, clients(t, nil)["HTTP/2.0"], r, 100_000)
 	r.stop()
 	if err := r.wait(t); err != nil {
 		t.Error(err)
@@ -289,54 +286,21 @@ func TestDrainTakesRequestsAndIsNotReady(t *testing.T) {
 	cfg.Drain = 2 * time.Second
 	r := ready(t, cfg, log)
 	for version, client := range clients(t, nil) {
-		if status, body, err := get(client, "http://"+r.address+"/readyz"); status != http.StatusOK {
+		if status, body, err := get(client, r.adminURL()+"/readyz"); status != http.StatusOK {
 			t.Errorf("%s: before: %d %s %v", version, status, body, err)
 		}
 	}
 	r.stop()
 	client := clients(t, nil)["HTTP/1.1"]
 	poll.Until(t, "a service that is not ready", func() bool {
-		status, _, err := get(client, "http://"+r.address+"/readyz")
+		status, _, err := get(client, r.adminURL()+"/readyz")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return status == http.StatusServiceUnavailable
 	})
-	if status, body, err := get(client, "http://"+r.address+"/v1/id"); status != http.StatusOK {
+	if status, body, err := get(client, r.url()+"/v1/id"); status != http.StatusOK {
 		t.Errorf("while it drains: %d %s %v", status, body, err)
-	}
-}
-
-// serve creates the bucket and the table. AWS's SDK takes the credentials from the environment.
-func TestServersWithoutSegmentsServeIDs(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "ids")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "sesame")
-	dynalite := testserver.Dynalite(t, "../../../../assigner/dynamoassigner/testdata/dynalite/serve.js")
-	nats := testserver.NATSCluster(t, 3)[0].DSN() + "/workers?sync=always&replicas=3"
-	poll.Succeeds(t, "a leader of NATS", func() error {
-		s, err := storeurl.Open(nats, "test")
-		if err != nil {
-			return err
-		}
-		return errors.Join(s.Create(t.Context()), s.Close())
-	})
-	for name, storeURL := range map[string]string{
-		"NATS":      nats,
-		"ZooKeeper": "zookeeper://" + testserver.ZooKeeper(t).Addr() + "/workers",
-		"DynamoDB":  "dynamodb://eu-central-1/workers?endpoint=" + url.QueryEscape(dynalite.DSN()),
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg, log := testConfig(t)
-			cfg.StoreURL, cfg.Segments = storeURL, []string{"orders"}
-			if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "/workers: segments, allowed with a database, Redis, etcd or a folder") {
-				t.Errorf("New with a segment: %v", err)
-			}
-			cfg.Segments = nil
-			r := ready(t, cfg, log)
-			if status, body, err := get(clients(t, nil)["HTTP/1.1"], "http://"+r.address+"/v1/id"); status != http.StatusOK {
-				t.Errorf("status %d: %s %v\n%s", status, body, err, log)
-			}
-		})
 	}
 }
 
@@ -352,13 +316,16 @@ func TestQuarantineIsNotReadyAndCanBeStopped(t *testing.T) {
 	for path, want := range map[string]int{
 		"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable, "/v1/id": http.StatusServiceUnavailable, "/": http.StatusServiceUnavailable,
 	} {
-		answer, err := client.Get("http://" + r.address + path)
+		answer, err := client.Get("http://" + r.at(path) + path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var problem struct{ Status int }
+		var problem struct {
+			Type   string
+			Status int
+		}
 		if want != http.StatusOK {
-			if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || problem.Status != want || answer.Header.Get("Retry-After") == "" || answer.Header.Get("Refresh") == "" ||
+			if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || problem.Status != want || !strings.HasSuffix(problem.Type, "#starting") || answer.Header.Get("Retry-After") == "" || answer.Header.Get("Refresh") == "" ||
 				answer.Header.Get("Content-Type") != "application/problem+json" || answer.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: %+v %v", path, answer.Header, err)
 			}
@@ -402,14 +369,19 @@ func TestAddressThatIsTakenEndsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cfg, _ := testConfig(t)
-	cfg.Listen = l.Addr().String()
-	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "listen "+cfg.Listen+": ") {
-		t.Errorf("Run: %v", err)
+	for setting, set := range map[string]func(*Config){
+		"listen":       func(c *Config) { c.Listen = l.Addr().String() },
+		"admin-listen": func(c *Config) { c.AdminListen = l.Addr().String() },
+	} {
+		cfg, _ := testConfig(t)
+		set(&cfg)
+		s, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), setting+" "+l.Addr().String()+": ") {
+			t.Errorf("Run: %v", err)
+		}
 	}
 }
 

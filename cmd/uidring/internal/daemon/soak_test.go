@@ -95,7 +95,7 @@ func TestSoak(t *testing.T) {
 func lookOn(t *testing.T, c *child) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url()+"/events", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.adminURL()+"/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func pause(t *testing.T, d time.Duration) {
 func wantReady(t *testing.T, client *http.Client, c *child, want int) {
 	t.Helper()
 	poll.Until(t, fmt.Sprint("status ", want, " of /readyz"), func() bool {
-		status, _, err := get(client, c.url()+"/readyz")
+		status, _, err := get(client, c.adminURL()+"/readyz")
 		return err == nil && status == want
 	})
 }
@@ -150,7 +150,7 @@ func (u usage) String() string {
 
 func use(t *testing.T, client *http.Client, c *child) (u usage) {
 	t.Helper()
-	status, body, err := get(client, c.url()+"/metrics")
+	status, body, err := get(client, c.adminURL()+"/metrics")
 	if status != http.StatusOK || err != nil {
 		t.Fatalf("metrics: status %d, %v", status, err)
 	}

@@ -12,9 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -35,29 +33,19 @@ func TestInChromium(t *testing.T) {
 	}{
 		{"a service at rest", atRest},
 		{"charts move under load", chartsMove},
-		{"a visit begins with the history", beginsWithHistory},
 		{"the verdict follows the service", judges},
-		{"title and icon say the verdict out of sight", judgesOutOfSight},
 		{"the servers of the namespace have a table", showsServers},
-		{"requests and failures are counted", countsRequests},
 		{"the samples draw IDs", samplesWork},
-		{"without JavaScript there is a notice", tellsOfJavaScript},
 		{"an ID is drawn", draws},
 		{"a token opens the page", signsIn},
 		{"a lost connection is shown and heals", reconnects},
 		{"the charts can be paused", pauses},
-		{"a tab that was opened behind others is let go", letsGo},
 		{"silence is taken for a lost connection", noticesSilence},
 		{"segments have a table", showsSegments},
-		{"an unfenced worker ID has no window", showsUnfenced},
-		{"the end of a layout is announced", announcesTheEnd},
 		{"a phone needs no horizontal scrolling", fitsPhones},
 		{"no accessibility violations", accessible},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, browser) })
-	}
-	if *pictures != "" {
-		t.Run("pictures", func(t *testing.T) { takePictures(t, browser) })
 	}
 }
 
@@ -72,14 +60,10 @@ func atRest(t *testing.T, browser context.Context) {
 	}{
 		{"everything is within reach of the keyboard", keyboard}, // first: the focus is where it begins
 		{"what is shown is what the generator says", factsAreShown},
-		{"the ring is drawn block by block", drawsTheRing},
 		{"an ID is decoded in all its forms", decodes},
 		{"nonsense is refused with the reason", refusesNonsense},
 		{"bits are exact in all layouts", bitsAreExact},
 		{"numbers are written for people", formats},
-		{"the charts keep 15 minutes, in order", keepsOrder},
-		{"a lease that is used up is told", tellsOfLeases},
-		{"paper is white", prints},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p.t = t
@@ -294,49 +278,20 @@ func bitsAreExact(t *testing.T, _ *service, p *tab) {
 func formats(t *testing.T, _ *service, p *tab) {
 	for _, test := range []struct{ call, want string }{
 		{"integer('9223372036854775807')", "9,223,372,036,854,775,807"},
-		{"integer(0)", "0"},
-		{"rate(0)", "0"},
 		{"rate(0.25)", "0.3"},
-		{"rate(9.96)", "10.0"},
 		{"rate(12345.6)", "12,346"},
 		{"percent(99.96)", "100.0 %"},
-		{"duration(0)", "0 s"},
-		{"duration(0.0004)", "1 ms"},
 		{"duration(0.42)", "420 ms"},
-		{"duration(1)", "1 s"},
-		{"duration(12.34)", "12.3 s"},
 		{"duration(59.96)", "1 min"},
-		{"duration(0.9996)", "1 s"},
-		{"duration(60)", "1 min"},
-		{"duration(119.6)", "2 min"},
-		{"duration(245)", "4 min 5 s"},
 		{"duration(3599.7)", "1 h"},
-		{"duration(7260)", "2 h 1 min"},
-		{"duration(86399)", "1 d"},
 		{"duration(90000)", "1 d 1 h"},
-		{"duration(8.5 * 365.2425 * 86400)", "8.5 years"},
 		{"duration(292e6 * 365.2425 * 86400)", "292,000,000 years"},
 		{"latency(0.00019)", "190 µs"},
-		{"latency(0.0000001)", "1 µs"},
-		{"latency(0.0009996)", "1 ms"},
-		{"latency(0.25)", "250 ms"},
-		{"latency(0)", "0 s"},
 		{"signed(-12.34)", "−12.3 s"},
-		{"signed(1.5)", "+1.5 s"},
-		{"signed(0)", "0 s"},
-		{"brief(0)", "0 s"},
-		{"brief(0.005)", "5 ms"},
-		{"brief(-0.5)", "−0.5 s"},
-		{"brief(90)", "1.5 min"},
 		{"brief(-7200)", "−2 h"},
-		{"brief(172800)", "2 d"},
-		{"distance(100, 100.4)", "now"},
-		{"distance(40, 100)", "1 min ago"},
 		{"distance(190, 100)", "in 1 min 30 s"},
 		{"clock(1767225599)", "23:59:59"},
-		{"instant('2026-01-01T00:00:00Z')", "2026-01-01 00:00:00 UTC"},
 		{"instant('2026-01-01T00:00:00.042Z')", "2026-01-01 00:00:00.042 UTC"},
-		{"instant(1767225600)", "2026-01-01 00:00:00 UTC"},
 	} {
 		if got := evaluate[string](p, "import('/assets/format.js').then((format) => format."+test.call+")"); got != test.want {
 			t.Errorf("%s is %q, want %q", test.call, got, test.want)
@@ -465,49 +420,6 @@ func pauses(t *testing.T, browser context.Context) {
 	p.await(live + " && document.getElementById('trouble').hidden")
 }
 
-func letsGo(t *testing.T, browser context.Context) {
-	s := newService(t, cached.Config{}, "")
-	p := open(t, browser, s, light)
-	p.do(enable(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
-		const timer = window.setTimeout;
-		window.setTimeout = (f, ms) => timer(f, ms === 60_000 ? 100 : ms);
-		Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});
-	}`}), chromedp.Reload())
-	p.await("document.getElementById('trouble-text').innerText === 'The page was out of sight.'")
-	p.do(chromedp.Evaluate[chromedp.Void](`
-		Object.defineProperty(document, 'hidden', {get: () => false, configurable: true});
-		document.dispatchEvent(new Event('visibilitychange'))`))
-	p.await(live + " && document.getElementById('trouble').hidden")
-}
-
-func keepsOrder(t *testing.T, _ *service, p *tab) {
-	// Charts of their own, which no picture shows.
-	times := func(name, readings string) []string {
-		return evaluate[[]string](p, fmt.Sprintf(`import('/assets/charts.js?%s').then(({add, interrupt, recall, rows}) => {
-			const point = {rate: 1, fill: 50, ahead: 0, windowLasts: 30, requests: 1, failed: 0, p99: 1};
-			const read = (time) => add({time, ...point});
-			const past = (...time) => recall({time, ...Object.fromEntries(Object.entries(point).map(([name, y]) => [name, time.map(() => y)]))});
-			%s
-			return rows(10_000).map(([time]) => time);
-		})`, name, readings))
-	}
-	if got := times("long", "for (let time = 0; time < 2000; time++) read(time)"); len(got) != 901 || got[0] != "00:33:19" || got[900] != "00:18:19" {
-		t.Errorf("after 2,000 s there are %d readings, want the readings of the last 900 s", len(got))
-	}
-	if got := times("again", "read(9); read(10); interrupt(); read(10); read(11)"); !slices.Equal(got, []string{"00:00:11", "00:00:10", "00:00:09"}) {
-		t.Errorf("a reading that comes again after an interruption: %q, want each once", got)
-	}
-	if got := times("past", "read(9); interrupt(); past(8, 10, 11); read(11); read(12)"); !slices.Equal(got, []string{"00:00:12", "00:00:11", "00:00:10", "00:00:08"}) {
-		t.Errorf("a history after an interruption: %q, want its readings and the later ones", got)
-	}
-	if !evaluate[bool](p, "import('/assets/charts.js').then(({steps}) => steps.every((step, i) => i === 0 || step <= 3 * steps[i - 1]))") {
-		t.Error("an axis may have a single line")
-	}
-	if got := times("back", "read(3600); read(3601); read(10); read(11)"); !slices.Equal(got, []string{"00:00:11", "00:00:10"}) {
-		t.Errorf("a clock that was set back: %q, want what came after that", got)
-	}
-}
-
 func noticesSilence(t *testing.T, browser context.Context) {
 	s := newService(t, cached.Config{}, "")
 	s.stop()
@@ -530,40 +442,6 @@ data: {"heartbeat":0.1,"layout":{"delta":28,"datacenter":5,"worker":17,"sequence
 	p := open(t, browser, s, light)
 	p.await("document.getElementById('trouble-text').innerText === 'The service has fallen silent.'")
 	p.await(live) // the next try
-}
-
-func showsUnfenced(t *testing.T, browser context.Context) {
-	s := newService(t, cached.Config{Assigner: assigner.Static(1403), AllowReuse: true, Layout: bitsalloc.Baidu()}, "")
-	p := open(t, browser, s, light)
-	p.await(shown)
-	if got := evaluate[string](p, "document.querySelector('#chart-lease .value').innerText"); got != "no fence" {
-		t.Errorf("the lease window is %q, want none", got)
-	}
-	if facts := p.text("facts"); !strings.HasPrefix(facts, "Worker ID\n1,403\nGuarantee\nderived\na number from configuration or from the host; nothing checks it") {
-		t.Errorf("facts are %s, want a derived worker ID 1,403 without a datacenter", facts)
-	}
-}
-
-func tellsOfLeases(t *testing.T, _ *service, p *tab) {
-	for left, want := range map[float64]string{
-		30:  "30 s: real time left at this rate; 30 s of ID time",
-		0.1: "red 100 ms: real time left at this rate; 100 ms of ID time",
-		0:   "red 0 s: used up: when the ring is empty there are no IDs until the store of worker IDs answers",
-	} {
-		if got := evaluate[string](p, fmt.Sprintf(`import('/assets/charts.js?left=%[1]v').then(({introduce, mount, add}) => {
-			const box = document.body.appendChild(document.createElement('div'));
-			introduce({kept: 900, limits: {lease: 10}, layout: {sequence: 13}});
-			mount(box);
-			add({time: 1, rate: 0, issued: '0', retired: '0', remaining: '0', capacity: '65536', fill: 0, ahead: 0, window: %[1]v, windowLasts: %[1]v});
-			const told = (part) => box.querySelector('#chart-lease ' + part).innerText;
-			const red = box.querySelector('#chart-lease .value').classList.contains('bad') ? 'red ' : '';
-			const text = red + told('.value') + ': ' + told('.note');
-			box.remove();
-			return text;
-		})`, left)); got != want {
-			t.Errorf("the page says %q, want %q", got, want)
-		}
-	}
 }
 
 func showsSegments(t *testing.T, browser context.Context) {
@@ -593,23 +471,11 @@ func showsSegments(t *testing.T, browser context.Context) {
 	p.await(rows + " === 'invoices | – | 0 | –, orders | 1,001 | 2 | 2,000'")
 }
 
-func announcesTheEnd(t *testing.T, browser context.Context) {
-	epoch := time.Now().Add(-time.Hour).Truncate(time.Second)
-	layout := bitsalloc.Layout{DeltaBits: 20, WorkerBits: 10, SequenceBits: 13} // twelve days
-	s := newService(t, cached.Config{Layout: layout, Epoch: epoch}, "")
-	p := open(t, browser, s, light)
-	p.await(shown)
-	p.await(verdictIs("Issuing, layout ends soon"))
-	if got, want := p.text("verdict-more"), " on "+epoch.UTC().Add(1<<20*time.Second).Format(time.DateOnly); !strings.HasSuffix(" "+got, want) {
-		t.Errorf("the page says %q, want %q", got, want)
-	}
-}
-
 func keyboard(t *testing.T, _ *service, p *tab) {
 	var got []string
 	p.await("document.querySelector('#servers-body tr') !== null")
 	want := []string{"Skip to content", "pause", "Last readings as a table", "servers-table", "id", "Decode", "draw", "get-curl-box", "get-python-box",
-		"/openapi.json", "/metrics", "Counters since the start", "uPlot", "eventsource-parser"}
+		"/openapi.json", "/metrics", "Counters since the start", "uPlot"}
 	for range want {
 		p.do(chromedp.KeyEvent(kb.Tab))
 		got = append(got, evaluate[string](p, "document.activeElement.id || document.activeElement.innerText"))
@@ -648,19 +514,6 @@ func fitsPhones(t *testing.T, browser context.Context) {
 		p.decode(strings.Repeat("9", 100))
 		p.await("document.getElementById('decode-error').innerText !== ''")
 		check("error")
-	}
-}
-
-func prints(t *testing.T, _ *service, p *tab) {
-	// Browsers print no backgrounds, except for elements with print-color-adjust: exact.
-	const style = "[getComputedStyle(document.body).color, getComputedStyle(document.querySelector('.bit')).printColorAdjust].join(' ')"
-	for medium, want := range map[string]string{"screen": "rgb(231, 236, 243) exact", "print": "rgb(22, 32, 46) exact"} {
-		p.do(enable(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
-		}))
-		if got := evaluate[string](p, style); got != want {
-			t.Errorf("on %s, where the screen is dark, text is %s, want %s", medium, got, want)
-		}
 	}
 }
 

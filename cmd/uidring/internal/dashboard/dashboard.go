@@ -13,7 +13,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -58,40 +57,32 @@ type Config struct {
 	StoreName string
 	// Interval is the time from one reading to the next, 100 ms to 1 min; zero: 1 s.
 	Interval time.Duration
-	// Viewers is the largest number of concurrent event streams, at least 1; zero: 64. Further
-	// requests get status 503.
-	Viewers int
+	// APIPort is the port of the API, for the examples of the page; "": the page's.
+	APIPort string
 	// Done ends the event streams when it is closed. Close it when the service begins to shut down,
 	// since http.Server.Shutdown waits for the streams. nil: they end with their requests.
 	Done <-chan struct{}
 }
 
-// A Page is the handler of "/", "/assets/…" and "/events".
-type Page struct {
-	handler http.Handler
-	stream  *stream
-}
+// A Page is the page of one service.
+type Page struct{ stream *stream }
 
 // New returns the page. It panics with all mistakes of the Config: its values never come from
 // outside the program.
 func New(cfg Config) *Page {
 	cfg.Interval = cmp.Or(cfg.Interval, time.Second)
-	cfg.Viewers = cmp.Or(cfg.Viewers, 64)
 	if err := cfg.check(); err != nil {
 		panic(fmt.Sprintf("bug: %v", err))
 	}
-	mux := http.NewServeMux()
-	serveFiles(mux)
-	p := &Page{handler: secure(mux), stream: newStream(cfg)}
-	mux.Handle("GET /events", p.stream)
-	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
-		problem(w, http.StatusNotFound, "The page has no such file.")
-	})
-	return p
+	return &Page{newStream(cfg)}
 }
 
-// ServeHTTP answers a request.
-func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+// Handlers returns the handler of each path of the page, for httpapi.Config.
+func (p *Page) Handlers() map[string]http.Handler {
+	all := files()
+	all["/events"] = p.stream
+	return all
+}
 
 // Run keeps the history and lists the servers until ctx ends. Without it the history has the
 // readings of viewers only, and there is no list.
@@ -122,33 +113,9 @@ func (cfg Config) check() error {
 	if cfg.Interval < 100*time.Millisecond || cfg.Interval > time.Minute {
 		errs = append(errs, fmt.Errorf("dashboard: Interval %v, allowed: 0 (1s) or 100ms to 1m", cfg.Interval))
 	}
-	if cfg.Viewers < 1 {
-		errs = append(errs, fmt.Errorf("dashboard: Viewers %d, allowed: 0 (64) or at least 1", cfg.Viewers))
-	}
 	return errors.Join(errs...)
 }
 
 // policy allows the page only its own files and requests to its own server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-
-// secure sets the security headers of every answer.
-func secure(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		next.ServeHTTP(w, r)
-	})
-}
-
-// problem answers with a problem of RFC 9457, as the API does.
-func problem(w http.ResponseWriter, status int, detail string) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	// An error means that the client has disconnected.
-	_ = json.NewEncoder(w).Encode(map[string]any{"title": http.StatusText(status), "status": status, "detail": detail})
-}

@@ -206,6 +206,7 @@ type about struct {
 	Namespace string      `json:"namespace"`
 	Started   number      `json:"started"` // seconds since 1970
 	Tokens    bool        `json:"tokens"`  // clients need one
+	APIPort   string      `json:"apiPort"` // "": the page's
 	Store     string      `json:"store"`
 	Layout    aboutLayout `json:"layout"`
 	Epoch     time.Time   `json:"epoch"`
@@ -233,6 +234,7 @@ func newAbout(cfg Config, started time.Time) *about {
 		Namespace: cfg.Namespace,
 		Started:   seconds(started),
 		Tokens:    cfg.Tokens,
+		APIPort:   cfg.APIPort,
 		Store:     cfg.StoreName,
 		Layout:    newLayout(cfg.Allocator.Layout()),
 		Epoch:     cfg.Allocator.Epoch(),

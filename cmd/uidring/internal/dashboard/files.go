@@ -29,9 +29,10 @@ func mediaType(name string) string {
 	return "text/plain; charset=utf-8" // licences
 }
 
-// serveFiles gives every embedded file its path: assets/index.html is "/", the others have the path
-// they are stored at.
-func serveFiles(mux *http.ServeMux) {
+// files returns the handler of every embedded file: assets/index.html is "/", the others have the
+// path they are stored at.
+func files() map[string]http.Handler {
+	all := make(map[string]http.Handler)
 	err := fs.WalkDir(assets, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -40,16 +41,17 @@ func serveFiles(mux *http.ServeMux) {
 		if err != nil {
 			return err
 		}
-		pattern := "GET /" + name
+		path := "/" + name
 		if name == "assets/index.html" {
-			pattern = "GET /{$}"
+			path = "/"
 		}
-		mux.Handle(pattern, file(name, content))
+		all[path] = file(name, content)
 		return nil
 	})
 	if err != nil {
 		panic(fmt.Sprintf("bug: dashboard: embedded files: %v", err))
 	}
+	return all
 }
 
 // file serves a file that browsers keep but ask about each time, so that a new version of the
@@ -60,6 +62,8 @@ func file(name string, content []byte) http.HandlerFunc {
 		h := w.Header()
 		h.Set("Content-Type", mediaType(name))
 		h.Set("Cache-Control", "no-cache")
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("ETag", tag)
 		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 	}

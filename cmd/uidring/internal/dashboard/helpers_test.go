@@ -40,7 +40,7 @@ type service struct {
 	segments  *segments.Set // nil: none; applies when it starts
 	interval  time.Duration
 	addr      string
-	around    func(page http.Handler) http.Handler // takes the place of the page when it starts
+	around    func(admin http.Handler) http.Handler // takes the place of the admin handler when it starts
 	tabs      []*tab
 	stop      func() // does nothing when it is stopped; closes tabs that cannot be without the service
 }
@@ -108,29 +108,39 @@ func (s *service) start() {
 	s.t.Helper()
 	done := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
+	listener, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.addr = listener.Addr().String()
+	_, port, _ := net.SplitHostPort(s.addr)
 	var api *httpapi.Server
 	page := dashboard.New(dashboard.Config{
 		Stats: s.generator.Stats, Segments: s.segments, Allocator: s.alloc, Interval: s.interval, Done: done,
 		Unready: func() (title, detail string) { return api.Unready() }, Refusal: func() (title, detail string) { return api.Refusal() },
 		Metrics: func() prometheus.Gatherer { return api.RequestMetrics() },
 		Store:   fileassigner.LeaseStore(s.folder), StoreName: "file:///var/lib/uidring", Window: s.window, Tokens: s.tokens.Len() > 0,
-		Version: s.version, Host: "ids-1", Namespace: "orders",
+		Version: s.version, Host: "ids-1", Namespace: "orders", APIPort: port,
 	})
-	api, err := httpapi.New(httpapi.Config{
+	api, err = httpapi.New(httpapi.Config{
+		Settings:  httpapi.Settings{MaxBatch: httpapi.LargestBatch, MaxRequests: 1024, Logger: slog.New(slog.DiscardHandler)},
 		Generator: s.generator,
 		Segments:  s.segments,
 		Tokens:    func() httpapi.Tokens { return s.tokens },
-		Page:      s.around(page),
+		Page:      page.Handlers(),
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", s.addr)
-	if err != nil {
-		s.t.Fatal(err)
+	admin := s.around(api.Admin())
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/ids" { // of the other listener
+			api.ServeHTTP(w, r)
+			return
+		}
+		admin.ServeHTTP(w, r)
 	}
-	s.addr = listener.Addr().String()
-	web := &http.Server{Handler: api, ReadHeaderTimeout: time.Second, WriteTimeout: time.Second}
+	web := &http.Server{Handler: http.HandlerFunc(handler), ReadHeaderTimeout: time.Second, WriteTimeout: time.Second}
 	var group sync.WaitGroup
 	group.Go(func() { page.Run(ctx) })
 	ended := make(chan error, 1)

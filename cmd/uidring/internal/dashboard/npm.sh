@@ -17,6 +17,5 @@ take() { # package, destination, files
 	for file; do cp "$from/$file" "$to/"; done
 }
 take uplot assets/npm LICENSE dist/uPlot.iife.min.js dist/uPlot.min.css
-take eventsource-parser assets/npm LICENSE dist/index.js dist/parse.js dist/errors.js
 take axe-core testdata/npm LICENSE LICENSE-3RD-PARTY.txt axe.min.js
 find assets/npm testdata/npm -type f | LC_ALL=C sort | xargs sha256sum >npm.sha256

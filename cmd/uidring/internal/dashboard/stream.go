@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -15,22 +14,20 @@ const (
 	patience = 10 * time.Second
 )
 
-// A stream is the handler of /events. A viewer that reads slowly misses readings: nothing is queued
+// A stream is the handler of /events; its caller bounds the number of viewers. A viewer that reads slowly misses readings: nothing is queued
 // for it.
 type stream struct {
 	feed    feed
 	servers *servers // nil: no list
 	about   []byte
-	places  chan struct{} // one for each viewer
 	done    <-chan struct{}
 }
 
 func newStream(cfg Config) *stream {
 	s := &stream{
-		feed:   feed{cfg: cfg, limits: newLimits(cfg)},
-		about:  event("about", newAbout(cfg, time.Now())),
-		places: make(chan struct{}, cfg.Viewers),
-		done:   cfg.Done,
+		feed:  feed{cfg: cfg, limits: newLimits(cfg)},
+		about: event("about", newAbout(cfg, time.Now())),
+		done:  cfg.Done,
 	}
 	if cfg.Store != nil {
 		s.servers = &servers{store: cfg.Store, alloc: cfg.Allocator, asked: make(chan struct{}, 1), last: serverList{Servers: []server{}}}
@@ -38,19 +35,10 @@ func newStream(cfg Config) *stream {
 	return s
 }
 
-// ServeHTTP sends the stream, to at most Viewers at a time.
+// ServeHTTP sends the stream.
 func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
-	default:
-		w.Header().Set("Retry-After", "10")
-		problem(w, http.StatusServiceUnavailable, fmt.Sprintf("%d viewers are connected, which is the limit; close one or try again later", cap(s.places)))
-		return
-	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold the events back
 	if r.Method == http.MethodHead {
 		return

@@ -90,12 +90,13 @@ func counted(t *testing.T) (dashboard.Config, *atomic.Int64) {
 func TestEventsAreExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := int64(0)
-		h := dashboard.New(dashboard.Config{
+		h := newPage(dashboard.Config{
 			Allocator: allocator(t, bitsalloc.Snowflake()),
 			Version:   "v1.2.3",
 			Host:      "ids-1",
 			Namespace: "orders",
 			Tokens:    true,
+			APIPort:   "8080",
 			Window:    time.Minute,
 			MaxAhead:  time.Minute,
 			StoreName: "file:///ids",
@@ -121,7 +122,7 @@ func TestEventsAreExact(t *testing.T) {
 		const verdict = `{"verdict":{"level":"warn","title":"Issuing, lease window low","more":": 1 s left",` +
 			`"detail":"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst."},`
 		want := "event: about\n" +
-			`data: {"version":"v1.2.3","host":"ids-1","namespace":"orders","started":946684800,"tokens":true,"store":"file:///ids",` +
+			`data: {"version":"v1.2.3","host":"ids-1","namespace":"orders","started":946684800,"tokens":true,"apiPort":"8080","store":"file:///ids",` +
 			`"layout":{"delta":41,"datacenter":0,"worker":10,"sequence":12,"unit":0.001},` +
 			`"epoch":"2026-01-01T00:00:00Z","expires":"2095-09-07T15:47:35.552Z","interval":1,"heartbeat":5,"kept":900,` +
 			`"limits":{"lease":20,"ahead":60,"behind":-180,"p99":0.5},"requests":false,"servers":false}` + "\n\n" +
@@ -132,7 +133,7 @@ func TestEventsAreExact(t *testing.T) {
 		if got := v.body.String(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
-		for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"} {
+		for name, want := range map[string]string{"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"} {
 			if got := v.header.Get(name); got != want {
 				t.Errorf("%s is %q, want %q", name, got, want)
 			}
@@ -143,7 +144,7 @@ func TestEventsAreExact(t *testing.T) {
 func TestWithoutAFenceThereIsNoWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := counted(t)
-		v := look(dashboard.New(cfg), &viewer{})
+		v := look(newPage(cfg), &viewer{})
 		v.end(t)
 		if v.count(`"windowLasts":null`) != 1 || v.count(`"window":null`) != 1 {
 			t.Errorf("got %s, want a reading without a window", v.body.String())
@@ -156,7 +157,7 @@ func TestALostWorkerIDHasNoTimeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := counted(t)
 		cfg.Stats = func() cached.Stats { return cached.Stats{Limit: 9} }
-		v := look(dashboard.New(cfg), &viewer{})
+		v := look(newPage(cfg), &viewer{})
 		v.end(t)
 		if v.count(`"windowLasts":0,`) != 1 || v.count(`"window":0,`) != 1 {
 			t.Errorf("got %s, want a reading with a window of nothing", v.body.String())
@@ -167,7 +168,7 @@ func TestALostWorkerIDHasNoTimeLeft(t *testing.T) {
 func TestViewersShareOneReadingPerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, calls := counted(t)
-		h := dashboard.New(cfg)
+		h := newPage(cfg)
 		var viewers []*viewer
 		for range 5 {
 			viewers = append(viewers, look(h, &viewer{}))
@@ -191,7 +192,7 @@ func TestViewersShareOneReadingPerInterval(t *testing.T) {
 func TestNobodyReadsWhileNobodyLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, calls := counted(t)
-		h := dashboard.New(cfg)
+		h := newPage(cfg)
 		if time.Sleep(time.Hour); calls.Load() != 0 {
 			t.Errorf("%d readings before the first viewer, want none", calls.Load())
 		}
@@ -213,7 +214,7 @@ func TestNobodyReadsWhileNobodyLooks(t *testing.T) {
 func TestASlowViewerMissesReadingsAndHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := counted(t)
-		h := dashboard.New(cfg)
+		h := newPage(cfg)
 		slow, quick := &viewer{hold: make(chan struct{}, 3)}, &viewer{}
 		slow.hold <- struct{}{} // "about"
 		slow.hold <- struct{}{} // "history"
@@ -242,7 +243,7 @@ func TestTheStreamIsNeverSilentForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := counted(t)
 		cfg.Interval = 12 * time.Second
-		v := look(dashboard.New(cfg), &viewer{})
+		v := look(newPage(cfg), &viewer{})
 		for range 5 {
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
@@ -265,43 +266,18 @@ func TestTheStreamIsNeverSilentForLong(t *testing.T) {
 func TestAWriteHasTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := counted(t)
-		v := look(dashboard.New(cfg), &viewer{})
+		v := look(newPage(cfg), &viewer{})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		v.end(t)
 		if fmt.Sprint(v.deadlines) != "[10s 10s 10s 10s 10s]" {
 			t.Errorf("deadlines of writes %v, want 10s for each of five", v.deadlines)
 		}
-		failing := look(dashboard.New(cfg), &viewer{broken: true})
+		failing := look(newPage(cfg), &viewer{broken: true})
 		select {
 		case <-failing.gone:
 		default:
 			t.Error("the stream goes on after a write has failed")
-		}
-	})
-}
-
-func TestThereIsALimitOnViewers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg, calls := counted(t)
-		cfg.Viewers = 2
-		h := dashboard.New(cfg)
-		first, second := look(h, &viewer{}), look(h, &viewer{})
-		third := look(h, &viewer{})
-		third.end(t)
-		want := `{"detail":"2 viewers are connected, which is the limit; close one or try again later","status":503,"title":"Service Unavailable"}` + "\n"
-		if third.status != 503 || third.body.String() != want || third.header.Get("Content-Type") != "application/problem+json" || third.header.Get("Retry-After") != "10" {
-			t.Errorf("the third got %d %v %s, want 503 and %s", third.status, third.header, third.body.String(), want)
-		}
-		first.end(t)
-		fourth := look(h, &viewer{})
-		if fourth.count("event: stats") != 1 {
-			t.Errorf("the fourth got %q, want a stream: a place is free", fourth.body.String())
-		}
-		second.end(t)
-		fourth.end(t)
-		if calls.Load() != 1 {
-			t.Errorf("%d readings, want one: no time has passed", calls.Load())
 		}
 	})
 }
@@ -311,7 +287,7 @@ func TestDoneEndsStreams(t *testing.T) {
 		cfg, _ := counted(t)
 		done := make(chan struct{})
 		cfg.Done = done
-		h := dashboard.New(cfg)
+		h := newPage(cfg)
 		viewers := []*viewer{look(h, &viewer{}), look(h, &viewer{})}
 		close(done)
 		synctest.Wait()
@@ -335,7 +311,7 @@ func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
 			cfg.Interval = 100 * time.Millisecond
 			done := make(chan struct{})
 			cfg.Done = done
-			web := httptest.NewUnstartedServer(dashboard.New(cfg))
+			web := httptest.NewUnstartedServer(newPage(cfg))
 			web.Config.ReadTimeout, web.Config.WriteTimeout = 150*time.Millisecond, 150*time.Millisecond
 			web.EnableHTTP2 = secure
 			if secure {
@@ -369,13 +345,5 @@ func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
 				t.Errorf("shutdown with a viewer: %v", err)
 			}
 		})
-	}
-}
-
-func TestHeadOfEventsEndsAtOnce(t *testing.T) {
-	cfg, calls := counted(t)
-	w := get(t, dashboard.New(cfg), "HEAD", "/events", "")
-	if w.Code != 200 || w.Header().Get("Content-Type") != "text/event-stream" || w.Body.Len() != 0 || calls.Load() != 0 {
-		t.Errorf("status %d, %v, %d bytes, %d readings; want 200, the headers, and nothing read", w.Code, w.Header(), w.Body.Len(), calls.Load())
 	}
 }

@@ -12,7 +12,7 @@ import (
 // A client that still uses a removed token is known by its name.
 func TestTokensAreCountedByName(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice+"\nbob "+bob)
-	s := newServer(t, Config{Tokens: func() Tokens { return tokens }, Rate: 100})
+	s := newServer(t, Config{Settings: Settings{Rate: 100}, Tokens: func() Tokens { return tokens }})
 	draw := func(authorization string, times int) {
 		for range times {
 			call(s, "/v1/ids?n=10", "Authorization", authorization)
@@ -49,7 +49,7 @@ func TestRefusedTokensAreLoggedEachMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		tokens := newTokens(t, "alice "+alice)
-		s := newServer(t, Config{Tokens: func() Tokens { return tokens }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s := newServer(t, Config{Settings: Settings{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Tokens: func() Tokens { return tokens }})
 		for range 61 {
 			call(s, "/v1/id", "Authorization", "Bearer secret-of-mallory")
 			call(s, "/v1/id")
@@ -88,7 +88,7 @@ func TestAccessLog(t *testing.T) {
 		most     int
 	}{{0, 0, 0}, {0.5, 350, 650}, {1, 1000, 1000}} { // a sample of 1000 lies within 9 standard deviations
 		var log bytes.Buffer
-		s := newServer(t, Config{Tokens: func() Tokens { return tokens }, AccessLog: tt.fraction, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s := newServer(t, Config{Settings: Settings{AccessLog: tt.fraction, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Tokens: func() Tokens { return tokens }})
 		for range 1000 {
 			call(s, "/v1/ids?n=3", "Authorization", "Bearer "+alice, "Accept", "application/octet-stream")
 		}

@@ -59,7 +59,7 @@ func TestTokensAreAskedForWhereTheyMatter(t *testing.T) {
 
 func TestTheLimitCountsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Config{Rate: 100, Burst: 1000, MaxBatch: 1000})
+		s := newServer(t, Config{Settings: Settings{Rate: 100, Burst: 1000, MaxBatch: 1000}})
 		step := func(url string, status int, retry string) {
 			t.Helper()
 			if w := call(s, url); w.Code != status || w.Header().Get("Retry-After") != retry {
@@ -88,7 +88,7 @@ func TestTheLimitCountsIDs(t *testing.T) {
 
 func TestRetryAfterIsLongEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Config{Rate: 3, Burst: 10})
+		s := newServer(t, Config{Settings: Settings{Rate: 3, Burst: 10}})
 		call(s, "/v1/ids?n=10")
 		w := call(s, "/v1/ids?n=7")
 		if w.Code != 429 || w.Header().Get("Retry-After") != "3" || !strings.Contains(w.Body.String(), `"7 may be drawn after 2.333s; allowed are 3 a second."`) {
@@ -105,7 +105,7 @@ func TestEachNameHasALimitOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const successor = "alice-is-someone-else"
 		tokens := newTokens(t, "alice "+alice+"\nalice "+successor+"\nbob "+bob)
-		s := newServer(t, Config{Tokens: func() Tokens { return tokens }, Rate: 1, Burst: 10})
+		s := newServer(t, Config{Settings: Settings{Rate: 1, Burst: 10}, Tokens: func() Tokens { return tokens }})
 		draw := func(secret string, status int) {
 			t.Helper()
 			if w := call(s, "/v1/ids?n=10", "Authorization", "Bearer "+secret); w.Code != status {

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -19,21 +17,12 @@ type guard struct {
 	names   map[string]bool // of the server, in lower case
 	any     bool            // any name is the server's
 	always  bool            // names are checked with tokens, too
+	local   bool            // the server listens on a loopback address
 	origins *http.CrossOriginProtection
 	refused throttle.Episode // of unknown hosts
 }
 
 var hostName = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$`)
-
-// CheckHosts reports all mistakes in the names for Config.AllowedHosts.
-func CheckHosts(names []string) error {
-	for _, name := range names {
-		if name != "*" && !hostName.MatchString(name) {
-			return fmt.Errorf("%q, allowed: names of hosts without scheme and port, or * for any", name)
-		}
-	}
-	return nil
-}
 
 func newGuard(cfg Config) *guard {
 	g := &guard{names: map[string]bool{"localhost": true}, origins: http.NewCrossOriginProtection(), always: len(cfg.AllowedHosts) > 0}
@@ -42,20 +31,25 @@ func newGuard(cfg Config) *guard {
 	}
 	g.any = g.names["*"]
 	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && host != "" {
-		g.names[strings.ToLower(host)] = true
+		ip, err := netip.ParseAddr(host)
+		g.local = err == nil && ip.IsLoopback() || host == "localhost"
+		g.names[strings.ToLower(host)] = err != nil
 	}
 	return g
 }
 
 // knows reports whether the header Host is a name of the server or an address. An address in the
-// URL proves that no name was rebound. Requests of HTTP/1.0 have no Host; browsers always send it.
+// URL proves that no name was rebound. Browsers send neither Origin nor Sec-Fetch-Site to
+// addresses that they take for untrustworthy, such as 0.0.0.0 and [::ffff:127.0.0.1], although
+// these lead to the server: the guard refuses them, and on a loopback listener all addresses that
+// are not loopback. Requests of HTTP/1.0 have no Host; browsers always send it.
 func (g *guard) knows(host string) bool {
 	if g.any || host == "" {
 		return true
 	}
 	name := hostOf(host)
-	if _, err := netip.ParseAddr(name); err == nil {
-		return true
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return g.names[name] || !ip.IsUnspecified() && !ip.Is4In6() && (!g.local || ip.IsLoopback())
 	}
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	return g.names[name] || strings.HasSuffix(name, ".localhost")
@@ -101,9 +95,9 @@ var (
 	oneYear    = []string{"max-age=31536000"}
 )
 
-// SetHeaders sets the headers that every answer has; a handler may replace Cache-Control. Over TLS
+// setHeaders sets the headers that every answer has; a handler may replace Cache-Control. Over TLS
 // it asks browsers to use nothing else, except on localhost, whose other ports have other servers.
-func SetHeaders(h http.Header, r *http.Request) {
+func setHeaders(h http.Header, r *http.Request) {
 	h["Cache-Control"] = noStore
 	h["X-Content-Type-Options"] = noSniff
 	h["Cross-Origin-Resource-Policy"] = sameOrigin
@@ -111,13 +105,3 @@ func SetHeaders(h http.Header, r *http.Request) {
 		h["Strict-Transport-Security"] = oneYear
 	}
 }
-
-type surplusKey struct{}
-
-// Surplus marks the context of a connection above the limit of the service. Requests on it reach
-// only probes and metrics, and the answer closes the connection.
-func Surplus(ctx context.Context) context.Context {
-	return context.WithValue(ctx, surplusKey{}, true)
-}
-
-func isSurplus(r *http.Request) bool { return r.Context().Value(surplusKey{}) != nil }

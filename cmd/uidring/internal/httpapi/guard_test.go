@@ -1,21 +1,19 @@
 package httpapi
 
 import (
-	"bytes"
 	"crypto/tls"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // allPaths are one path of every route.
 var allPaths = []string{"/v1/id", "/v1/ids?n=2", "/v1/parse/1", "/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/assets/a", "/events", "/nowhere"}
 
-func newPage() http.Handler { return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}) }
+func newPage() map[string]http.Handler {
+	return pageOf(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+}
 
 // ask answers a request for a host.
 func ask(s *Server, method, host, path string, headers ...string) *httptest.ResponseRecorder {
@@ -25,7 +23,7 @@ func ask(s *Server, method, host, path string, headers ...string) *httptest.Resp
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
+	both(s).ServeHTTP(w, r)
 	return w
 }
 
@@ -63,7 +61,8 @@ func TestAnotherNameIsRefusedEverywhere(t *testing.T) {
 
 func TestNamesOfTheServer(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice)
-	none, with := Config{Listen: "ids.example:8080"}, Config{Tokens: func() Tokens { return tokens }}
+	none, with := Config{Settings: Settings{Listen: "ids.example:8080"}}, Config{Tokens: func() Tokens { return tokens }}
+	local, all := Config{Settings: Settings{Listen: "127.0.0.1:8080"}}, Config{Settings: Settings{Listen: "0.0.0.0:8080"}}
 	more, any, strict := none, none, with
 	more.AllowedHosts, any.AllowedHosts, strict.AllowedHosts = []string{"IDs.Internal", "b"}, []string{"*"}, []string{"ids.internal"}
 	for _, tt := range []struct {
@@ -72,7 +71,10 @@ func TestNamesOfTheServer(t *testing.T) {
 		refused []string
 	}{
 		{none, []string{"", "localhost", "LOCALHOST:80", "localhost.", "a.localhost:80", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:8080", "10.1.2.3:1", "[fe80::1%25eth0]:1", "ids.example", "IDS.example:9"},
-			[]string{"evil.example", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example:8080", "ids.example.evil.example", "ids", "localhost:80:80", "x[::1]", ":80"}},
+			[]string{"evil.example", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example:8080", "ids.example.evil.example", "ids", "localhost:80:80", "x[::1]", ":80",
+				"0.0.0.0:8080", "[::]:8080", "[::ffff:127.0.0.1]:8080", "[::ffff:10.1.2.3]"}},
+		{local, []string{"127.0.0.1:8080", "127.0.0.2", "[::1]", "localhost"}, []string{"10.1.2.3", "0.0.0.0:8080", "0:8080", "[::ffff:127.0.0.1]"}},
+		{all, []string{"127.0.0.1", "10.1.2.3"}, []string{"0.0.0.0:8080", "evil.example"}},
 		{more, []string{"ids.internal:8080", "IDS.INTERNAL", "b.", "localhost"}, []string{"evil.example", "c"}},
 		{any, []string{"evil.example", "c:80"}, nil},
 		{with, []string{"evil.example"}, nil},
@@ -130,7 +132,7 @@ func TestPagesOfOtherSitesAreRefusedEverywhere(t *testing.T) {
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice)
 	page := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the page") })
-	s := newServer(t, Config{Page: page, Tokens: func() Tokens { return tokens }})
+	s := newServer(t, Config{Page: pageOf(page), Tokens: func() Tokens { return tokens }})
 	for _, encrypted := range []bool{false, true} {
 		for _, host := range []string{"example.com", "localhost:8443"} {
 			for _, path := range allPaths {
@@ -145,7 +147,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 						}
 					}
 					w := httptest.NewRecorder()
-					s.ServeHTTP(w, r)
+					both(s).ServeHTTP(w, r)
 					for _, name := range []string{"X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Cache-Control", "Strict-Transport-Security"} {
 						if got := w.Header().Get(name); got != want[name] {
 							t.Errorf("%s %s of %s, TLS %v: %s %q, want %q", method, path, host, encrypted, name, got, want[name])
@@ -157,61 +159,13 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	}
 }
 
-func TestPostDrawsIDs(t *testing.T) {
-	eachProtocol(t, Config{}, func(t *testing.T, s *Server, c *http.Client, url string) {
-		before := last(t, s)
-		for path, n := range map[string]int{"/v1/id": 1, "/v1/ids?n=3": 3} {
-			answer, body := do(t, c, request(t, "POST", url+path, "Accept: text/plain"))
-			if answer.StatusCode != http.StatusOK || strings.Count(body, "\n") != n {
-				t.Errorf("POST %s: %d, %q; want %d IDs", path, answer.StatusCode, body, n)
-			}
-		}
-		if after := last(t, s); after != before+5 {
-			t.Errorf("%d IDs were drawn, want 4", after-before-1)
-		}
-	})
-}
-
-// TestSurplusConnectionsReachProbesAlone: the answer closes them.
-func TestSurplusConnectionsReachProbesAlone(t *testing.T) {
-	s := newServer(t, Config{Page: newPage()})
-	for _, path := range allPaths {
-		r := httptest.NewRequest("GET", path, nil)
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r.WithContext(Surplus(r.Context())))
-		want := http.StatusServiceUnavailable
-		if path == "/healthz" || path == "/readyz" || path == "/metrics" {
-			want = http.StatusOK
-		}
-		if w.Code != want || w.Header().Get("Connection") != "close" {
-			t.Errorf("%s: %d, Connection %q; want %d, close", path, w.Code, w.Header().Get("Connection"), want)
-		}
-	}
-}
-
-func TestUnknownHostsAreLoggedOncePerEpisode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		s := newServer(t, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		for episode := 1; episode <= 3; episode++ {
-			for range 100 {
-				ask(s, "GET", "evil.example", "/v1/id")
-				time.Sleep(time.Minute)
-			}
-			if n := strings.Count(log.String(), "host=evil.example"); n != episode {
-				t.Errorf("%d records after %d episodes:\n%s", n, episode, &log)
-			}
-			time.Sleep(time.Minute)
-		}
-	})
-}
-
 func TestHostsAreChecked(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"ids": true, "ids.example.com": true, "my_host-1": true, "*": true,
 		"": false, "http://ids": false, "ids:80": false, "*.example.com": false, ".ids": false, "a b": false,
 	} {
-		if err := CheckHosts([]string{"good", name}); (err == nil) != ok {
+		settings := Settings{AllowedHosts: []string{"good", name}, MaxBatch: 1, MaxRequests: 1}
+		if err := settings.Check(); (err == nil) != ok {
 			t.Errorf("%q: %v, want allowed: %v", name, err, ok)
 		}
 	}

@@ -20,6 +20,18 @@ func alive(w http.ResponseWriter, _ *http.Request, _ client) *problem {
 	return writeText(w, "ok\n")
 }
 
+// Starting answers requests of either listener until there is a [Server], which needs a worker ID:
+// the process is alive, but not ready.
+func Starting(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header(), r)
+	if r.URL.Path == "/healthz" {
+		_ = alive(w, r, client{})
+		return
+	}
+	w.Header().Set("Refresh", "1") // browsers ignore Retry-After
+	starting.write(w)
+}
+
 // ready handles GET /readyz.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ client) *problem {
 	if p := s.unready(); p != nil {

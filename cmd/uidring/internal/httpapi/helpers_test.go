@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,11 +39,29 @@ func newServer(t testing.TB, cfg Config) *Server {
 		cfg.Generator = newGenerator(t, cached.Config{})
 	}
 	cfg.Listen = cmp.Or(cfg.Listen, "example.com:80") // the Host of requests that httptest makes
+	cfg.MaxBatch, cfg.MaxRequests = cmp.Or(cfg.MaxBatch, LargestBatch), cmp.Or(cfg.MaxRequests, 1024)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// both is the handler of the two listeners: a path that the API does not know belongs to Admin.
+func both(s *Server) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.routes.find(r.URL.Path) == s.routes.unknown {
+			s.Admin().ServeHTTP(w, r)
+			return
+		}
+		s.ServeHTTP(w, r)
+	})
+}
+
+// pageOf is a page whose paths have one handler.
+func pageOf(h http.Handler) map[string]http.Handler {
+	return map[string]http.Handler{"/": h, "/assets/a": h, "/assets/main.js": h, "/assets/page.css": h, "/events": h}
 }
 
 // newTokens parses a token file without mistakes.

@@ -29,7 +29,7 @@ func eachProtocol(t *testing.T, cfg Config, test func(t *testing.T, s *Server, c
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
 			s := newServer(t, cfg)
-			l := httptest.NewUnstartedServer(s)
+			l := httptest.NewUnstartedServer(both(s))
 			l.EnableHTTP2 = protocol == "HTTP/2.0"
 			l.StartTLS()
 			t.Cleanup(l.Close)
@@ -145,7 +145,7 @@ func TestOtherMethods(t *testing.T) {
 }
 
 func TestWrongRequests(t *testing.T) {
-	s := newServer(t, Config{MaxBatch: 50})
+	s := newServer(t, Config{Settings: Settings{MaxBatch: 50}})
 	before := last(t, s)
 	for _, row := range []struct {
 		url, accept string
@@ -176,6 +176,7 @@ func TestWrongRequests(t *testing.T) {
 		{"/v1/parse/1?form=ranges", "", 400, "bad-request", `Parameter form is "ranges", allowed: decimal, base32, base62.`},
 		{"/v1/id", "text/html", 406, "not-acceptable", `Accept allows none of application/json, text/plain, application/octet-stream.`},
 		{"/", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
+		{"/assets/../../x", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
 		{"/v1/id/", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
 		{"//v1/id", "", 404, "not-found", `There is nothing under this path; see /openapi.json.`},
 		{"/v1/parse/../id", "", 400, "invalid-id", `malformed ID: no form has 5 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`},
@@ -351,7 +352,7 @@ func TestAClientThatLeavesShowsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, request(t, "GET", "/v1/id").WithContext(ctx))
+	both(s).ServeHTTP(w, request(t, "GET", "/v1/id").WithContext(ctx))
 	if short := s.shortage.Load(); w.Code != 503 || short != nil {
 		t.Errorf("%d, remembered: %v; want 503 and nothing remembered", w.Code, short)
 	}
@@ -363,7 +364,7 @@ func TestNoIDCostsAnAllocation(t *testing.T) {
 		allocs := func(n int) float64 {
 			r := httptest.NewRequest("GET", "/v1/ids?n="+strconv.Itoa(n), nil)
 			r.Header.Set("Accept", accept)
-			return testing.AllocsPerRun(50, func() { s.ServeHTTP(&sink{header: make(http.Header)}, r) })
+			return testing.AllocsPerRun(50, func() { both(s).ServeHTTP(&sink{header: make(http.Header)}, r) })
 		}
 		if few, many := allocs(10), allocs(10_000); many > few+5 { // the race detector makes pools forget
 			t.Errorf("%s: %v allocations for 10 IDs, %v for 10,000", accept, few, many)
@@ -375,12 +376,12 @@ func FuzzN(f *testing.F) {
 	for _, n := range []string{"1", "0", "100", "101", "-1", "+1", "1e2", "０", " 1", "01", "9223372036854775808"} {
 		f.Add(n)
 	}
-	s := newServer(f, Config{MaxBatch: 100})
+	s := newServer(f, Config{Settings: Settings{MaxBatch: 100}})
 	f.Fuzz(func(t *testing.T, n string) {
 		r := httptest.NewRequest("GET", "/v1/ids", nil)
 		r.URL.RawQuery = "n=" + n
 		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r)
+		both(s).ServeHTTP(w, r)
 		number, err := strconv.Atoi(r.URL.Query().Get("n"))
 		good := err == nil && number >= 1 && number <= 100 && strconv.Itoa(number) == r.URL.Query().Get("n")
 		switch {

@@ -36,7 +36,7 @@ func TestLoad(t *testing.T) {
 	open := listen(t, newServer(t, Config{Generator: leased(t)})).URL
 	const secret = "0123456789abcdefghijklmnopqrstuvwxyz"
 	tokens := newTokens(t, "wrk "+secret)
-	closed := listen(t, newServer(t, Config{Generator: leased(t), Tokens: func() Tokens { return tokens }, Rate: 1e9})).URL
+	closed := listen(t, newServer(t, Config{Settings: Settings{Rate: 1e9}, Generator: leased(t), Tokens: func() Tokens { return tokens }})).URL
 	_, sample := do(t, http.DefaultClient, request(t, "GET", open+"/v1/id"))
 	bare := listen(t, constant(sample)).URL
 

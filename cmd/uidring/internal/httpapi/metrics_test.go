@@ -62,8 +62,8 @@ func TestTheStatusIsTheLastOne(t *testing.T) {
 		w.WriteHeader(http.StatusEarlyHints)
 		w.WriteHeader(http.StatusNotFound)
 	})
-	s := newServer(t, Config{Page: page})
-	if answer, _ := do(t, http.DefaultClient, request(t, "GET", listen(t, s).URL+"/assets/none")); answer.StatusCode != 404 {
+	s := newServer(t, Config{Page: pageOf(page)})
+	if answer, _ := do(t, http.DefaultClient, request(t, "GET", listen(t, both(s)).URL+"/assets/a")); answer.StatusCode != 404 {
 		t.Fatalf("%d, want 404", answer.StatusCode)
 	}
 	if body := call(s, "/metrics").Body.String(); !strings.Contains(body, `uidring_http_requests_total{code="404",route="/assets/"} 1`) {

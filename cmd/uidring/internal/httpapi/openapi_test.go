@@ -34,7 +34,7 @@ func visits(t *testing.T) (list []visit) {
 	servers := map[string]*Server{
 		normal:  newServer(t, Config{Segments: begunSegments(t)}),
 		closed:  newServer(t, Config{Tokens: func() Tokens { return tokens }, Segments: newSegments(t, t.TempDir())}),
-		limited: newServer(t, Config{Rate: 0.001, MaxBatch: 1, Segments: newSegments(t, t.TempDir())}),
+		limited: newServer(t, Config{Settings: Settings{Rate: 0.001, MaxBatch: 1}, Segments: newSegments(t, t.TempDir())}),
 		over:    newServer(t, Config{Generator: ended(t)}),
 		cut:     newServer(t, Config{Generator: without}),
 		full:    newServer(t, Config{Segments: newSegments(t, usedUp(t))}),
@@ -46,16 +46,14 @@ func visits(t *testing.T) (list []visit) {
 	}
 	for path, route := range map[string]string{
 		"/v1/id": "/v1/id", "/v1/ids?n=1": "/v1/ids", ordersPath + "?n=1": segmentRoute, "/v1/parse/1": "/v1/parse/{id}",
-		"/healthz": "/healthz", "/readyz": "/readyz", "/metrics": "/metrics", "/openapi.json": "/openapi.json",
+		"/openapi.json": "/openapi.json",
 	} {
 		add(normal, route, path, 200)
 		add(normal, route, path, 403, "Sec-Fetch-Site", "cross-site")
 		add(normal, route, path+"?"+strings.Repeat("x", longestURL), 414)
 		list = append(list, visit{path: path, route: route, status: 413, body: "x", server: servers[normal]})
-		if strings.HasPrefix(path, "/v1") || path == "/metrics" {
-			add(closed, route, path, 401)
-		}
 		if strings.HasPrefix(path, "/v1") {
+			add(closed, route, path, 401)
 			add(normal, route, strings.TrimSuffix(path, "?n=1")+"?wrong=1", 400)
 			add(limited, route, path, 429)
 		}
@@ -82,8 +80,7 @@ func visits(t *testing.T) (list []visit) {
 	add(full, segmentRoute, ordersPath, 500)
 	add(absent, segmentRoute, ordersPath, 503)
 	add(normal, "/v1/parse/{id}", "/v1/parse/x", 400)
-	add(cut, "/readyz", "/readyz", 503)
-	for _, path := range []string{"/v1/id", "/v1/ids", "/v1/parse/{id}", "/metrics", "/openapi.json"} {
+	for _, path := range []string{"/v1/id", "/v1/ids", "/v1/parse/{id}", "/openapi.json"} {
 		add(normal, path, strings.ReplaceAll(path, "{id}", "1"), 503, "full", "")
 	}
 	return list
@@ -146,7 +143,7 @@ func (v visit) check(t *testing.T, router routers.Router, method string) {
 		r.Header.Set(v.headers[0], v.headers[1])
 	}
 	w := httptest.NewRecorder()
-	v.server.ServeHTTP(w, r)
+	both(v.server).ServeHTTP(w, r)
 	name := fmt.Sprintf("%s %s %v", method, v.path[:min(len(v.path), 40)], v.headers)
 	if w.Code != v.status {
 		t.Errorf("%s: %d, want %d: %s", name, w.Code, v.status, w.Body)

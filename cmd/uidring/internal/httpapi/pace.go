@@ -18,13 +18,12 @@ import (
 type pace struct {
 	limiter *rate.Limiter // nil: no bound
 	most    time.Duration // Config.MaxAhead
-	batch   int           // Config.MaxBatch
 	logger  *slog.Logger
 	refused throttle.Episode
 }
 
 func newPace(cfg Config) *pace {
-	p := &pace{most: cfg.MaxAhead, batch: cfg.MaxBatch, logger: cfg.Logger}
+	p := &pace{most: cfg.MaxAhead, logger: cfg.Logger}
 	if cfg.MaxAhead <= 0 || cfg.IDsPerSecond <= 0 {
 		return p
 	}
@@ -56,13 +55,12 @@ func (p *pace) note(err error) {
 	}
 }
 
-// unready returns the problem of a request for the largest batch, or for half of the bound if that
-// is less, or nil.
+// unready returns the problem of a request for one ID, or nil.
 func (p *pace) unready() *problem {
 	if p.limiter == nil {
 		return nil
 	}
-	if wait := missing(p.limiter, min(p.batch, p.limiter.Burst()/2), time.Now()); wait > 0 {
+	if wait := missing(p.limiter, 1, time.Now()); wait > 0 {
 		return tooFarAhead.after(wait)
 	}
 	return nil

@@ -45,8 +45,8 @@ var (
 	tooManyIDs = &problem{name: "too-many-requests", title: "Too many IDs drawn", status: http.StatusTooManyRequests}
 	overloaded = &problem{name: "overloaded", title: "Too many requests under way", status: http.StatusServiceUnavailable,
 		detail: "Try again, or another server.", retryAfter: time.Second}
-	crowded = &problem{name: "overloaded", title: "Too many connections", status: http.StatusServiceUnavailable,
-		detail: "The server has reached its limit of connections. Try another server, or again later.", retryAfter: time.Second}
+	starting = &problem{name: "starting", title: "Starting", status: http.StatusServiceUnavailable,
+		detail: "A worker ID is being taken. Try again, or another server.", retryAfter: time.Second}
 	noneReady = &problem{name: "none-ready", title: "No ID is ready", status: http.StatusServiceUnavailable,
 		detail: "IDs are drawn faster than they are prepared. Try again, or another server.", retryAfter: time.Second}
 	tooFarAhead = &problem{name: "too-far-ahead", title: "ID time is too far ahead", status: http.StatusServiceUnavailable,

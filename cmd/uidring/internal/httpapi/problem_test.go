@@ -112,7 +112,7 @@ func TestErrorsOfTheGenerator(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, Config{Generator: row.g})
 			// More than the small layouts have: IDs drawn before the error are spent.
-			answer, body := do(t, http.DefaultClient, request(t, "GET", listen(t, s).URL+"/v1/ids?n=100000"))
+			answer, body := do(t, http.DefaultClient, request(t, "GET", listen(t, both(s)).URL+"/v1/ids?n=100000"))
 			if answer.StatusCode != row.status || answer.Header.Get("Retry-After") != row.retry {
 				t.Errorf("%d, Retry-After %q; want %d, %q", answer.StatusCode, answer.Header.Get("Retry-After"), row.status, row.retry)
 			}
@@ -142,8 +142,8 @@ func TestAPanicIsLoggedAndNotShown(t *testing.T) {
 		w.Header().Set("Content-Encoding", "gzip")
 		panic("the secret of the page")
 	})
-	s := newServer(t, Config{Page: page, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	answer, body := do(t, http.DefaultClient, request(t, "GET", listen(t, s).URL+"/"))
+	s := newServer(t, Config{Settings: Settings{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Page: pageOf(page)})
+	answer, body := do(t, http.DefaultClient, request(t, "GET", listen(t, both(s)).URL+"/"))
 	if p := wantProblem(t, answer, body, "internal"); p.Status != 500 || strings.Contains(body, "secret") {
 		t.Errorf("%d: %s; want 500 and no word of the cause", p.Status, body)
 	}
@@ -168,8 +168,8 @@ func TestAPanicInTheMiddleCutsTheAnswer(t *testing.T) {
 		}
 		panic("halfway")
 	})
-	s := newServer(t, Config{Page: page})
-	answer, err := http.DefaultClient.Do(request(t, "GET", listen(t, s).URL+"/"))
+	s := newServer(t, Config{Page: pageOf(page)})
+	answer, err := http.DefaultClient.Do(request(t, "GET", listen(t, both(s)).URL+"/"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,23 +195,24 @@ func (s stuck) Write(p []byte) (int, error) {
 	return s.ResponseRecorder.Write(p)
 }
 
-// TestTooManyRequestsUnderWay: requests without a token take no place from requests with one.
+// TestTooManyRequestsUnderWay: the page takes no place from clients, nor clients from the page.
 func TestTooManyRequestsUnderWay(t *testing.T) {
 	const most = 3
-	s := newServer(t, Config{MaxConcurrent: most, Page: newPage()})
-	api, open := []string{"/v1/id", "/v1/ids?n=10", "/v1/parse/5"}, []string{"/openapi.json", "/", "/assets/page.css", "/nowhere"}
+	held := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("page")) })
+	s := newServer(t, Config{Settings: Settings{MaxRequests: most}, Page: pageOf(held)})
+	api, open := []string{"/v1/id", "/v1/ids?n=10", "/v1/parse/5", "/openapi.json"}, []string{"/", "/assets/page.css", "/nowhere"}
 	for _, tt := range []struct {
 		held            string
 		refused, served []string
 	}{
 		{"/v1/ids?n=10", api, open},
-		{"/openapi.json", open, api},
+		{"/", open, api},
 	} {
 		var clients sync.WaitGroup
 		arrived, leave := make(chan struct{}), make(chan struct{})
 		for range most {
 			clients.Go(func() {
-				s.ServeHTTP(stuck{httptest.NewRecorder(), arrived, leave}, httptest.NewRequestWithContext(t.Context(), "GET", tt.held, nil))
+				both(s).ServeHTTP(stuck{httptest.NewRecorder(), arrived, leave}, httptest.NewRequestWithContext(t.Context(), "GET", tt.held, nil))
 			})
 			<-arrived
 		}
@@ -237,8 +238,8 @@ func TestTooManyRequestsUnderWay(t *testing.T) {
 
 // TestAClientThatGoesAway must leave no place taken.
 func TestAClientThatGoesAway(t *testing.T) {
-	s := newServer(t, Config{MaxConcurrent: 1})
-	url := listen(t, s).URL
+	s := newServer(t, Config{Settings: Settings{MaxRequests: 1}})
+	url := listen(t, both(s)).URL
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		answer, err := http.DefaultClient.Do(request(t, "GET", url+"/v1/ids?n=100000").WithContext(ctx))
@@ -261,7 +262,7 @@ func TestProblemsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, unacceptable, hasBody, longURL, unauthorized,
-		tooManyIDs, overloaded, crowded, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
+		tooManyIDs, overloaded, starting, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
 		if !strings.Contains(string(page), "\n#### "+p.name+"\n") {
 			t.Errorf("SERVICE.md has no heading %s", p.name)
 		}

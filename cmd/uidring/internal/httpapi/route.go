@@ -16,6 +16,7 @@ const (
 
 	longestURL  = 2048 // bytes
 	mostScrapes = 4    // at once
+	mostViewers = 64   // of the page at once, each with an endless /events
 
 	allowed       = "GET, HEAD, OPTIONS" // methods
 	allowedToDraw = "GET, HEAD, POST, OPTIONS"
@@ -31,7 +32,6 @@ type route struct {
 	open    bool     // needs no token
 	clients *clients // whose tokens it needs; nil: clients for IDs
 	draws   bool     // allows POST
-	probe   bool     // answers on surplus connections, too
 	own     bool     // handle checks the method and the body itself
 	limiter *limiter // limits requests under way; nil: none
 	usage   usage
@@ -40,61 +40,64 @@ type route struct {
 // routes replaces http.ServeMux, which redirects unclean paths and answers some errors in plain
 // text.
 type routes struct {
-	exact         map[string]*route // by path
-	parse, assets *route            // by prefix of the path; assets is nil without a page
-	segment       *route            // by prefix of the path; nil without segments
-	leases        *route            // by prefix of the path; nil without leases
-	unknown       *route
+	exact   map[string]*route // by path
+	below   map[string]*route // by the first two parts of a longer path, such as /v1/parse/
+	unknown *route
 }
 
 func (t *routes) find(path string) *route {
 	if r, ok := t.exact[path]; ok {
 		return r
 	}
-	switch {
-	case strings.HasPrefix(path, parsePath):
-		return t.parse
-	case strings.HasPrefix(path, "/assets/") && t.assets != nil:
-		return t.assets
-	case strings.HasPrefix(path, segmentsPath) && t.segment != nil:
-		return t.segment
-	case strings.HasPrefix(path, leasesPath) && t.leases != nil:
-		return t.leases
+	if parts := strings.SplitAfterN(path, "/", 4); len(parts) == 4 {
+		if r, ok := t.below[parts[0]+parts[1]+parts[2]]; ok {
+			return r
+		}
 	}
 	return t.unknown
 }
 
-func (s *Server) newRoutes(m *metrics) routes {
-	// Routes without a token have their own limiter: a few stalled HTTP/2 connections can fill it.
-	api, public, scrapes := &limiter{most: s.cfg.MaxConcurrent}, &limiter{most: s.cfg.MaxConcurrent}, &limiter{most: mostScrapes}
+// newRoutes sets the routes of the API and of Admin. Each of the two has limiters of its own.
+func (s *Server) newRoutes() {
 	add := func(name string, r route) *route {
-		r.server, r.usage, r.clients = s, m.usage(name), cmp.Or(r.clients, s.clients)
+		r.server, r.usage, r.clients = s, s.metrics.usage(name), cmp.Or(r.clients, s.clients)
 		return &r
 	}
-	all := routes{
-		exact: map[string]*route{
-			"/v1/id":        add("/v1/id", route{handle: s.id, limiter: api, draws: true}),
-			"/v1/ids":       add("/v1/ids", route{handle: s.ids, limiter: api, draws: true}),
-			"/openapi.json": add("/openapi.json", route{handle: describe, limiter: public, open: true}),
-			"/healthz":      add("/healthz", route{handle: alive, open: true, probe: true}),
-			"/readyz":       add("/readyz", route{handle: s.ready, open: true, probe: true}),
-			"/metrics":      add("/metrics", route{handle: adapt(m.handler()), limiter: scrapes, probe: true}),
-		},
-		parse:   add(parsePath+"{id}", route{handle: s.parse, limiter: api}),
-		unknown: add("unknown", route{handle: unknownPath, limiter: public, open: true}),
+	table := func() (routes, *limiter) {
+		limit := &limiter{most: s.cfg.MaxRequests}
+		return routes{
+			exact: map[string]*route{
+				"/v1/id":        add("/v1/id", route{handle: s.id, limiter: limit, draws: true}),
+				"/openapi.json": add("/openapi.json", route{handle: describe, limiter: limit, open: true}),
+			},
+			below:   map[string]*route{parsePath: add(parsePath+"{id}", route{handle: s.parse, limiter: limit})},
+			unknown: add("unknown", route{handle: unknownPath, limiter: limit, open: true}),
+		}, limit
 	}
+	var limit *limiter
+	s.routes, limit = table()
+	s.routes.exact["/v1/ids"] = add("/v1/ids", route{handle: s.ids, limiter: limit, draws: true})
 	if len(s.segments) > 0 {
-		all.segment = add(segmentsPath+"{name}", route{handle: s.segment, limiter: api, draws: true})
+		s.routes.below[segmentsPath] = add(segmentsPath+"{name}", route{handle: s.segment, limiter: limit, draws: true})
 	}
 	if s.cfg.Leases != nil {
-		all.leases = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, clients: s.lessees, limiter: &limiter{most: s.cfg.MaxConcurrent}, own: true})
+		s.routes.below[leasesPath] = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, clients: s.lessees, limiter: &limiter{most: s.cfg.MaxRequests}, own: true})
 	}
-	if page := s.cfg.Page; page != nil {
-		all.exact["/"] = add("/", route{handle: adapt(page), limiter: public, open: true})
-		all.assets = add("/assets/", route{handle: adapt(page), limiter: public, open: true})
-		all.exact["/events"] = add("/events", route{handle: s.stream(page)})
+
+	s.admin, limit = table()
+	s.admin.exact["/healthz"] = add("/healthz", route{handle: alive, open: true})
+	s.admin.exact["/readyz"] = add("/readyz", route{handle: s.ready, open: true})
+	s.admin.exact["/metrics"] = add("/metrics", route{handle: adapt(s.metrics.handler()), limiter: &limiter{most: mostScrapes}})
+	for path, handler := range s.cfg.Page {
+		switch {
+		case path == "/events":
+			s.admin.exact[path] = add(path, route{handle: s.stream(handler), limiter: &limiter{most: mostViewers}})
+		case strings.HasPrefix(path, "/assets/"):
+			s.admin.exact[path] = add("/assets/", route{handle: adapt(handler), limiter: limit, open: true})
+		default:
+			s.admin.exact[path] = add(path, route{handle: adapt(handler), limiter: limit, open: true})
+		}
 	}
-	return all
 }
 
 // adapt adapts an http.Handler that answers errors itself.
@@ -138,7 +141,7 @@ func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &statusWriter{ResponseWriter: w}
 	defer func() { t.done(a, r, time.Since(started)) }()
 	defer t.recover(a, r)
-	SetHeaders(w.Header(), r)
+	setHeaders(w.Header(), r)
 	if p := t.answer(a, r); p != nil {
 		p.write(a)
 	}
@@ -154,12 +157,6 @@ func (t *route) done(a *statusWriter, r *http.Request, took time.Duration) {
 }
 
 func (t *route) answer(w *statusWriter, r *http.Request) *problem {
-	if isSurplus(r) {
-		w.Header().Set("Connection", "close") // net/http sends GOAWAY on HTTP/2
-		if !t.probe {
-			return crowded
-		}
-	}
 	if p := t.server.guard.check(t.server, r); p != nil {
 		return p
 	}
@@ -262,6 +259,6 @@ func (t *route) recover(a *statusWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // part of the response is sent: abort, so that the client sees it is truncated
 	}
 	clear(a.Header())
-	SetHeaders(a.Header(), r)
+	setHeaders(a.Header(), r)
 	internal.write(a)
 }

@@ -231,7 +231,7 @@ function servers({time, failed, servers: all, more}) {
 
 // samples fills the box "Get IDs".
 function samples() {
-  const url = location.origin;
+  const url = about.apiPort ? `${location.protocol}//${location.hostname}:${about.apiPort}` : location.origin;
   show($('get-lead'), about.tokens
     ? 'Requests need a token: ask the operator for one, and keep it in the environment variable UIDRING_TOKEN.'
     : 'This service asks for no token.');

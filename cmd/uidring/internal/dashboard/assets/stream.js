@@ -1,6 +1,5 @@
 // The stream of server-sent events, read with fetch, since EventSource cannot send a token.
 
-import {createParser} from './npm/eventsource-parser/index.js';
 import {Refusal, request} from './api.js';
 
 const longestPause = 15;
@@ -68,13 +67,18 @@ export class Stream {
     heard();
     try {
       const answer = await request('events', {accept: 'text/event-stream', signal: AbortSignal.any([stopped, silent.signal])});
-      const parser = createParser({onEvent: ({event, data}) => this.#take(event, JSON.parse(data), alive)});
       const text = new TextDecoder();
+      let rest = '';
       const reader = answer.body.getReader();
       for (;;) {
         const {done, value} = await reader.read();
         if (done) return;
-        parser.feed(text.decode(value, {stream: true}));
+        const events = (rest + text.decode(value, {stream: true})).split('\n\n');
+        rest = events.pop();
+        for (const event of events) { // or a comment, the heartbeat
+          const [, name, data] = event.match(/^event: (.*)\ndata: (.*)$/) ?? [];
+          if (name) this.#take(name, JSON.parse(data), alive);
+        }
         heard();
       }
     } catch (error) {
