@@ -351,7 +351,7 @@ func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
 			time.Sleep(10 * time.Hour)
 			down.Store(false)
 			time.Sleep(time.Second) // until the next retry
-			minutes(20, false) // a range ends
+			minutes(20, false)      // a range ends
 			if n := g.Stats().Sources[0].Step; n != 16 {
 				t.Errorf("a range has %d IDs, want 16 as before", n)
 			}
