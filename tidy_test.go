@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"internal/keeper":      {module + "/bitsalloc", module + "/assigner", module + "/internal/generator", "golang.org/x/sync/errgroup"},
 	"internal/gentest": {module + "/assigner", module + "/bitsalloc", module + "/internal/generator", module + "/internal/keeper",
 		module + "/internal/testkit/bubble", module + "/internal/testkit/cleanup", module + "/internal/testkit/fakeassigner",
-		module + "/internal/testkit/idset", module + "/internal/testkit/recorder", module + "/internal/testkit/together"},
+		module + "/internal/testkit/idset", module + "/internal/testkit/process", module + "/internal/testkit/recorder", module + "/internal/testkit/together"},
 	"internal/disk":       {},
 	"internal/original":   {},
 	"defaultgen":          {module, module + "/bitsalloc", module + "/assigner", module + "/internal/generator", module + "/internal/keeper"},
