@@ -3,7 +3,6 @@ package metrics_test
 import (
 	"os/exec"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -115,26 +114,6 @@ func TestWindowIsAbsentWithoutAFence(t *testing.T) {
 			t.Errorf("%s of a worker ID that is lost = %v, %v, want 0", m.Name, v, ok)
 		}
 	}
-}
-
-func TestHelpIsASentence(t *testing.T) {
-	sentence := regexp.MustCompile(`^[A-Z0-9][^\n]*\.$`)
-	for name, help := range helps() {
-		if !sentence.MatchString(help) {
-			t.Errorf("%s: help %q", name, help)
-		}
-	}
-}
-
-func helps() map[string]string {
-	all := make(map[string]string)
-	for _, m := range metrics.All[cached.Stats]() {
-		all[m.Name] = m.Help
-	}
-	for _, m := range metrics.All[segment.Stats]() {
-		all[m.Name] = m.Help
-	}
-	return all
 }
 
 // TestGeneratorsDoNotLinkExpvar keeps net/http, and its handler of /debug/vars, out of programs
