@@ -30,8 +30,8 @@
 //
 // The stream is a counter that all CPUs share. A [Lane] is faster: it is a block that one goroutine
 // uses up alone. [Generator.Fill] and [Generator.Reserve] take many IDs of the stream in one call.
-// For short-lived goroutines on many cores, keep lanes in a sync.Pool, which gives each CPU its own;
-// see the example of Lane.
+// For short-lived goroutines on many cores, keep lanes in a sync.Pool, which gives each CPU its
+// own; see the example of Lane.
 //
 // IDs are unique across the stream and all lanes. They increase within a lane only: the blocks that
 // two lanes hold may be up to MaxStaleness apart.

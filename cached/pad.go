@@ -47,8 +47,8 @@ func (g *Generator) padLoop() {
 }
 
 // maxPass bounds the blocks that a padding pass puts while takers keep making room, since a caller
-// that finds the ring empty waits for the pass. It is the size of the largest ring. Takers that make
-// room after that wake the padding goroutine again.
+// that finds the ring empty waits for the pass. It is the size of the largest ring. Takers that
+// make room after that wake the padding goroutine again.
 const maxPass = 256
 
 // fill makes a padding pass that leaves no slot free, unless it is refused.

@@ -173,7 +173,7 @@ func TestNumbersOfADayThatBeginsInAnOutage(t *testing.T) {
 	})
 }
 
-// Callers wait for the end of a later outage as those of a generator do, as long as their context.
+// Callers wait for the end of a later outage as long as their context, as with a generator.
 func TestNumbersInALaterOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool

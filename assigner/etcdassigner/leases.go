@@ -99,8 +99,8 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 	}
 }
 
-// Status reads with confirmation by a majority, which a member that is cut off cannot get. etcd does
-// not report its clock.
+// Status reads with confirmation by a majority, which a member that is cut off cannot get. etcd
+// does not report its clock.
 func (s *store) Status(ctx context.Context) (assigner.Status, error) {
 	answer, err := s.client.Get(ctx, root+"meta/")
 	if err != nil {
