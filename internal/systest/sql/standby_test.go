@@ -10,7 +10,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
@@ -75,7 +74,7 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), poll.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
