@@ -310,6 +310,7 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 			time.Sleep(time.Minute)
 			down.Store(false)
 			time.Sleep(2 * time.Second)
+			synctest.Wait()
 			shortest, longest := time.Hour, time.Duration(0)
 			for i, pause := range pauses[1:] {
 				most := min(20*time.Millisecond<<min(i, 10), time.Second)
