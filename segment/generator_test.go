@@ -720,6 +720,9 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 					t.Errorf("after Close: %v", err)
 				}
 			}
+			if n := g.Stats().RejectedTakes; n != 0 {
+				t.Errorf("%d rejected takes, want none: ErrClosed is not counted", n)
+			}
 		})
 	}
 }
