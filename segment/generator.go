@@ -73,7 +73,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 // same numbers must be noticed before an ID is issued.
 func (g *Generator) begin(ctx context.Context) error {
 	err := g.wait(ctx, true)
-	if clash := g.clash.Load(); err == nil && clash != nil {
+	if clash := g.clash.Load(); clash != nil {
 		err = *clash
 	}
 	if err != nil {

@@ -310,6 +310,7 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 			time.Sleep(time.Minute)
 			down.Store(false)
 			time.Sleep(2 * time.Second)
+			synctest.Wait()
 			shortest, longest := time.Hour, time.Duration(0)
 			for i, pause := range pauses[1:] {
 				most := min(20*time.Millisecond<<min(i, 10), time.Second)
@@ -328,7 +329,7 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 	})
 }
 
-// Ranges last 16 minutes. The store is down for 14 of them, and once for hours, without IDs.
+// Ranges last 16 minutes. The store is down for 14 of them, and once for an hour, without IDs.
 func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
 	for name, cfg := range map[string]segment.Config{"to more": {Step: 16, MaxStep: 1600}, "to less": {Step: 1, MaxStep: 16}} {
 		bubble.Run(t, name, func(t *testing.T) {
@@ -343,12 +344,12 @@ func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
 				}
 			}
 			minutes(64, false)
-			minutes(160, true)
+			minutes(64, true)
 			down.Store(true)
 			for _, err := g.Next(); err == nil; _, err = g.Next() {
 				time.Sleep(time.Minute)
 			}
-			time.Sleep(10 * time.Hour)
+			time.Sleep(time.Hour)
 			down.Store(false)
 			time.Sleep(time.Second) // until the next retry
 			minutes(20, false)      // a range ends
@@ -718,6 +719,9 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 				if !errors.Is(err, segment.ErrClosed) {
 					t.Errorf("after Close: %v", err)
 				}
+			}
+			if n := g.Stats().RejectedTakes; n != 0 {
+				t.Errorf("%d rejected takes, want none: ErrClosed is not counted", n)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func TestInvalidateWhileGoroutinesTakeIDs(t *testing.T) {
 	together.Run(3, func(worker int) {
 		if worker == 0 {
 			defer done.Store(true)
-			for range 200 {
+			for range 100 {
 				for g.Stats().Remaining < 2000 {
 					runtime.Gosched()
 				}

@@ -106,8 +106,9 @@ func TestRecoverReportsErrors(t *testing.T) {
 		"no source": {nil, 1, segment.ErrInvalidConfig},
 		"store":     {&scripted{before: func(context.Context, string, int64) error { return down }}, 1, down},
 		"range":     {fixed{segment.Range{First: 5, Last: 4}}, 1, segment.ErrInvalidRange},
+		"steps":     {fixed{segment.Range{First: 5, Last: 6, Delta: 2}}, 1, segment.ErrInvalidRange},
 		"no move":   {fixed{segment.Range{First: 5, Last: 5}}, 6, segment.ErrInvalidRange},
-		"size":      {fixed{segment.Range{First: 5, Last: 6}}, 1000, segment.ErrInvalidRange},
+		"size":      {fixed{segment.Range{First: 5, Last: 6}}, 1, segment.ErrInvalidRange},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := segment.Recover(t.Context(), tt.source, "a", tt.above)

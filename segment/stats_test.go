@@ -8,7 +8,7 @@ import (
 
 // No ID was issued: a snapshot during Close must not count the dropped IDs as issued.
 func TestStatsDuringCloseCountNoDroppedIDAsIssued(t *testing.T) {
-	for range 200 {
+	for range 50 {
 		g, err := segment.New(segment.Config{Name: "a", Source: new(scripted), Step: 1, MaxStep: 1, Ahead: 64})
 		if err != nil {
 			t.Fatal(err)
