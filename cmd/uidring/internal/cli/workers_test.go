@@ -224,7 +224,7 @@ func created(t *testing.T, url string) string {
 	return url
 }
 
-// An SQL database and a key-value store; package assignertest tests what all stores have in common.
+// An SQL database and a key-value store: package assignertest compares all stores.
 func TestTheCommandsAdministerServers(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{
 		"MariaDB": mariaDB,

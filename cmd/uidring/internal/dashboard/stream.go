@@ -14,8 +14,8 @@ const (
 	patience = 10 * time.Second
 )
 
-// A stream is the handler of /events; its caller bounds the number of viewers. A viewer that reads slowly misses readings: nothing is queued
-// for it.
+// A stream is the handler of /events; its caller bounds the number of viewers. A viewer that reads
+// slowly misses readings: nothing is queued for it.
 type stream struct {
 	feed    feed
 	servers *servers // nil: no list

@@ -5,9 +5,9 @@
 // A [Server] has two handlers, for a listener each: its own ServeHTTP for clients, and Admin for
 // operators, with the page, metrics and probes.
 //
-// A request passes these checks in order: the route, the site that it comes from, the method, the length of its URL and body, the number of requests under way, the
-// token, and then, for /v1, the limit on IDs per second. The first failed check answers the request
-// with a problem of RFC 9457.
+// A request passes these checks in order: the route, the site that it comes from, the method, the
+// length of its URL and body, the number of requests under way, the token, and then, for /v1, the
+// limit on IDs per second. The first failed check answers the request with a problem of RFC 9457.
 package httpapi
 
 import (
