@@ -228,9 +228,7 @@ func created(t *testing.T, url string) string {
 func TestTheCommandsAdministerServers(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{
 		"MariaDB": mariaDB,
-		"NATS": func(t *testing.T) string {
-			return created(t, testserver.NATSCluster(t, 3)[0].DSN()+"/workers?sync=always&replicas=3")
-		},
+		"etcd":    func(t *testing.T) string { return created(t, "etcd://"+testserver.Etcd(t).Addr()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := open(t)

@@ -22,8 +22,6 @@ type Config struct {
 	// Settings are of the API. An address in Listen or AdminListen that other hosts reach requires
 	// TokenFile and CertFile, or Insecure.
 	httpapi.Settings
-	// AdminListen is host:port of the page, the metrics and the probes.
-	AdminListen string
 	// Insecure allows other hosts to connect without tokens or without TLS.
 	Insecure bool
 	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no

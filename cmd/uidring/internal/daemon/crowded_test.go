@@ -49,13 +49,13 @@ func TestFullListenerDoesNotStarveTheOther(t *testing.T) {
 // A burst of silent connections, more than either listener has places, ends with the time limit for
 // a header. Few open files lower max-connections.
 func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
-	for shell, silent := range map[string]int{"true": 4200, "ulimit -n 512": 500} {
+	for shell, silent := range map[string]struct{ api, admin int }{"true": {4200, 300}, "ulimit -n 512": {500, 100}} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
 			c := launch(t, exec.Command("sh", "-c", shell+` && exec "$@"`, "sh", os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0",
 				"--log-format=json", "--data="+testserver.DiskFolder(t)))
 			c.ready()
-			for address, n := range map[string]int{c.address: silent, c.admin: 2 * adminConnections} {
+			for address, n := range map[string]int{c.address: silent.api, c.admin: silent.admin} {
 				for range n {
 					conn, err := net.DialTimeout("tcp", address, patience)
 					if err != nil {

@@ -106,9 +106,8 @@ func testConfig(t *testing.T) (Config, *logbook) {
 	log := new(logbook)
 	return Config{
 		Settings: httpapi.Settings{
-			Listen: "127.0.0.1:0", MaxRequests: 1000, MaxBatch: 100_000, Version: "test", Logger: slog.New(slog.NewJSONHandler(log, nil)),
+			Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", MaxRequests: 1000, MaxBatch: 100_000, Version: "test", Logger: slog.New(slog.NewJSONHandler(log, nil)),
 		},
-		AdminListen:    "127.0.0.1:0",
 		MinTLS:         tls.VersionTLS12,
 		MaxConnections: 1000,
 		StoreURL:       "sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"),

@@ -24,13 +24,14 @@ type guard struct {
 
 var hostName = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$`)
 
-func newGuard(cfg Config) *guard {
+// newGuard returns the guard of a listener.
+func newGuard(cfg Config, address string) *guard {
 	g := &guard{names: map[string]bool{"localhost": true}, origins: http.NewCrossOriginProtection(), always: len(cfg.AllowedHosts) > 0}
 	for _, name := range cfg.AllowedHosts {
 		g.names[strings.ToLower(name)] = true
 	}
 	g.any = g.names["*"]
-	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && host != "" {
+	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
 		ip, err := netip.ParseAddr(host)
 		g.local = err == nil && ip.IsLoopback() || host == "localhost"
 		g.names[strings.ToLower(host)] = err != nil

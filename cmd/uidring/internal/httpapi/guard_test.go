@@ -92,6 +92,22 @@ func TestNamesOfTheServer(t *testing.T) {
 	}
 }
 
+// Each listener has the name that it listens on: one of them may be of this host alone.
+func TestListenersHaveNamesOfTheirOwn(t *testing.T) {
+	s := newServer(t, Config{Settings: Settings{Listen: "127.0.0.1:8080", AdminListen: "ids.example:8081"}})
+	for _, tt := range []struct {
+		host, path string
+		want       int
+	}{
+		{"127.0.0.1:8080", "/v1/ids?n=1", 200}, {"10.1.2.3:8080", "/v1/ids?n=1", 403}, {"ids.example:8080", "/v1/ids?n=1", 403},
+		{"127.0.0.1:8081", "/readyz", 200}, {"10.1.2.3:8081", "/readyz", 200}, {"ids.example:8081", "/readyz", 200}, {"evil.example", "/readyz", 403},
+	} {
+		if w := ask(s, "GET", tt.host, tt.path); w.Code != tt.want {
+			t.Errorf("Host %s, %s: %d, want %d", tt.host, tt.path, w.Code, tt.want)
+		}
+	}
+}
+
 func TestPagesOfOtherSitesAreRefusedEverywhere(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice)
 	for name, cfg := range map[string]Config{"without tokens": {Page: newPage()}, "with tokens": {Page: newPage(), Tokens: func() Tokens { return tokens }}} {

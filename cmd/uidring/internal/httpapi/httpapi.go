@@ -33,9 +33,10 @@ const LargestBatch = 100_000
 
 // Settings are the bounds and names of a Server that operators set. No field has a default.
 type Settings struct {
-	// Listen is the address that serves the API, host:port. Without tokens the server answers
-	// requests for this host, localhost, AllowedHosts and IP addresses, and refuses other names.
-	Listen string
+	// Listen is the address that serves the API, and AdminListen the address that serves Admin,
+	// host:port. Without tokens each answers requests for its host, localhost, AllowedHosts and IP
+	// addresses, and refuses other names.
+	Listen, AdminListen string
 	// AllowedHosts are more names of the server, without scheme and port; "*" allows any name. With
 	// such names, the server also checks the names of requests with tokens.
 	AllowedHosts []string
@@ -124,8 +125,7 @@ type Server struct {
 	routes    routes             // of the API
 	admin     routes
 	clients   *clients
-	lessees   *clients // clients for leases
-	guard     *guard
+	lessees   *clients       // clients for leases
 	refused   throttle.Tally // tokens
 	batches   sync.Pool      // of *batch
 	draining  atomic.Bool
@@ -137,7 +137,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	cfg.resolve()
 	s := &Server{
-		cfg: cfg, lessees: newClients(cfg.LeaseTokens, 0, 0, nil), guard: newGuard(cfg),
+		cfg: cfg, lessees: newClients(cfg.LeaseTokens, 0, 0, nil),
 		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)}, segments: make(map[string]*supply),
 	}
 	for _, each := range cfg.Segments.All() {

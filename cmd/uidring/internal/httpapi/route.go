@@ -28,6 +28,7 @@ type handler func(w http.ResponseWriter, r *http.Request, c client) *problem
 // A route is the handler of a path, with the checks that a request has to pass first.
 type route struct {
 	server  *Server
+	guard   *guard // of its listener
 	handle  handler
 	open    bool     // needs no token
 	clients *clients // whose tokens it needs; nil: clients for IDs
@@ -59,8 +60,9 @@ func (t *routes) find(path string) *route {
 
 // newRoutes sets the routes of the API and of Admin. Each of the two has limiters of its own.
 func (s *Server) newRoutes() {
+	guard := newGuard(s.cfg, s.cfg.Listen)
 	add := func(name string, r route) *route {
-		r.server, r.usage, r.clients = s, s.metrics.usage(name), cmp.Or(r.clients, s.clients)
+		r.server, r.guard, r.usage, r.clients = s, guard, s.metrics.usage(name), cmp.Or(r.clients, s.clients)
 		return &r
 	}
 	table := func() (routes, *limiter) {
@@ -84,6 +86,7 @@ func (s *Server) newRoutes() {
 		s.routes.below[leasesPath] = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, clients: s.lessees, limiter: &limiter{most: s.cfg.MaxRequests}, own: true})
 	}
 
+	guard = newGuard(s.cfg, s.cfg.AdminListen)
 	s.admin, limit = table()
 	s.admin.exact["/healthz"] = add("/healthz", route{handle: alive, open: true})
 	s.admin.exact["/readyz"] = add("/readyz", route{handle: s.ready, open: true})
@@ -157,7 +160,7 @@ func (t *route) done(a *statusWriter, r *http.Request, took time.Duration) {
 }
 
 func (t *route) answer(w *statusWriter, r *http.Request) *problem {
-	if p := t.server.guard.check(t.server, r); p != nil {
+	if p := t.guard.check(t.server, r); p != nil {
 		return p
 	}
 	if !t.own {
