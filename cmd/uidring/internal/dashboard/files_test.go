@@ -170,27 +170,3 @@ func TestNpmFilesAreUnchanged(t *testing.T) {
 		t.Errorf("files are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
-
-func TestAWrongConfigPanicsWithAllMistakes(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		cfg  dashboard.Config
-		want string
-	}{
-		{"nothing", dashboard.Config{}, "bug: dashboard: Stats nil, allowed: the generator's Stats\n" +
-			"dashboard: Allocator nil, allowed: an allocator with the generator's layout and epoch"},
-		{"numbers", dashboard.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default()), Interval: time.Millisecond},
-			"bug: dashboard: Interval 1ms, allowed: 0 (1s) or 100ms to 1m"},
-		{"too long", dashboard.Config{Stats: noStats, Allocator: allocator(t, bitsalloc.Default()), Interval: time.Hour},
-			"bug: dashboard: Interval 1h0m0s, allowed: 0 (1s) or 100ms to 1m"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			defer func() {
-				if got := recover(); got != test.want {
-					t.Errorf("panic %q, want %q", got, test.want)
-				}
-			}()
-			dashboard.New(test.cfg)
-		})
-	}
-}
