@@ -1,6 +1,7 @@
 package defaultgen_test
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -39,8 +40,6 @@ func TestFailTellsTheExactDistanceToTheLastUnit(t *testing.T) {
 		if want := "defaultgen: the clock is behind: by " + c.behind.String(); err.Error() != want {
 			t.Errorf("error %q, want %q", err, want)
 		}
-		_, err = g.NextContext(t.Context())
-		checkBack(t, err, c.behind)
 		n, err := g.Fill(make([]int64, 2))
 		checkBack(t, err, c.behind)
 		if n != 0 {
@@ -51,48 +50,44 @@ func TestFailTellsTheExactDistanceToTheLastUnit(t *testing.T) {
 	}
 }
 
-func TestWaitWaitsWithinItsBoundOnly(t *testing.T) {
-	for _, c := range []struct {
-		bound, back time.Duration // bound 0 is the default of one second
-		waits       bool
-	}{
-		{0, 1, true},
-		{0, time.Millisecond, true},
-		{0, time.Second, true},
-		{0, time.Second + 1, false},
-		{0, time.Hour, false},
-		{time.Minute, time.Minute, true},
-		{time.Minute, time.Minute + 1, false},
-		{time.Millisecond, time.Millisecond, true},
-		{time.Millisecond, time.Millisecond + 1, false},
-	} {
+func TestNextContextWaitsForTheClock(t *testing.T) {
+	for _, back := range []time.Duration{1, time.Millisecond, time.Second, time.Second + 1, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			var by atomic.Int64
-			g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, MaxClockBack: c.bound, Now: gentest.Skewed(&by)})
+			g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
 			first := next(t, g)
-			by.Add(int64(-c.back))
-			var err error
-			var id int64
-			d := gentest.Elapsed(func() { id, err = g.NextContext(t.Context()) })
-			if !c.waits {
-				checkBack(t, err, c.back)
-				if d != 0 {
-					t.Errorf("bound %v, %v back: the refusal took %v", c.bound, c.back, d)
-				}
-				return
+			by.Add(int64(-back))
+			ctx, cancel := context.WithTimeout(t.Context(), back/2)
+			defer cancel()
+			_, err := g.NextContext(ctx)
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, defaultgen.ErrClockBack) {
+				t.Errorf("%v back: %v, want DeadlineExceeded and ErrClockBack", back, err)
 			}
-			if err != nil || d != c.back {
-				t.Fatalf("bound %v, %v back: NextContext took %v: %v", c.bound, c.back, d, err)
+			d := gentest.Elapsed(func() { checkAt(t, wait(t, g), first.Delta, 1) })
+			if d != back-back/2 {
+				t.Errorf("%v back: NextContext took %v, want %v", back, d, back-back/2)
 			}
-			checkAt(t, parse(t, g, id), first.Delta, 1)
 		})
 	}
+}
+
+func TestNextContextNoticesAClockThatIsSetAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
+		next(t, g)
+		by.Add(int64(-time.Hour))
+		time.AfterFunc(10*time.Second, func() { by.Add(int64(time.Hour)) })
+		if d := gentest.Elapsed(func() { wait(t, g) }); d > 11*time.Second {
+			t.Errorf("NextContext took %v, want 11s at most", d)
+		}
+	})
 }
 
 func TestWaitingGoesOnWhenTheClockStepsBackAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: gentest.Skewed(&by)})
+		g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
 		next(t, g)
 		by.Add(int64(-600 * time.Millisecond))
 		time.AfterFunc(300*time.Millisecond, func() { by.Add(int64(-500 * time.Millisecond)) })
@@ -102,26 +97,10 @@ func TestWaitingGoesOnWhenTheClockStepsBackAgain(t *testing.T) {
 	})
 }
 
-func TestWaitingEndsWhenTheClockStepsBackTooFar(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: gentest.Skewed(&by)})
-		next(t, g)
-		by.Add(int64(-600 * time.Millisecond))
-		time.AfterFunc(300*time.Millisecond, func() { by.Add(int64(-time.Hour)) })
-		var err error
-		d := gentest.Elapsed(func() { _, err = g.NextContext(t.Context()) })
-		checkBack(t, err, time.Hour)
-		if d != 600*time.Millisecond {
-			t.Errorf("NextContext took %v, want 600ms, the wait that it began", d)
-		}
-	})
-}
-
 func TestWaitingGoesOnIntoTheNextUnitWhenThisOneIsUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, Now: gentest.Skewed(&by)})
+		g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
 		fill(t, g, 16)
 		by.Add(int64(-300 * time.Millisecond))
 		if d := gentest.Elapsed(func() { wait(t, g) }); d != 1300*time.Millisecond {

@@ -42,7 +42,7 @@ func TestCloseWakesAllWhoWait(t *testing.T) {
 			return g
 		}},
 		{"for the clock", defaultgen.ErrClockBack, func(t *testing.T, by *atomic.Int64) *defaultgen.Generator {
-			g := open(t, defaultgen.Config{OnClockBack: defaultgen.Wait, MaxClockBack: time.Hour, Now: gentest.Skewed(by)})
+			g := open(t, defaultgen.Config{Now: gentest.Skewed(by)})
 			next(t, g)
 			by.Add(int64(-time.Hour))
 			return g

@@ -1,7 +1,6 @@
 package defaultgen
 
 import (
-	"cmp"
 	"errors"
 	"log/slog"
 	"time"
@@ -20,11 +19,9 @@ var ErrInvalidConfig = errors.New("defaultgen: invalid config")
 type ClockBackPolicy int
 
 const (
-	// Fail: every method returns a ClockBackError until the clock has caught up.
+	// Fail: no ID is issued until the clock has caught up. NextContext waits for it, the other
+	// methods return a ClockBackError.
 	Fail ClockBackPolicy = iota
-	// Wait: NextContext waits for the clock when it is behind by no more than MaxClockBack. The
-	// other methods return a ClockBackError.
-	Wait
 	// GoOn: the generator carries its clock on from the highest reading, at the pace of the
 	// monotonic clock, until the wall clock has caught up. IDs are ahead of the clock by as much as
 	// it went back. With a fenced worker ID, a reading that is wrong by years leads to
@@ -67,8 +64,8 @@ type Config struct {
 	// Assigner finds the worker ID. It is required: there is no safe default.
 	Assigner assigner.Assigner
 	// AllowReuse accepts, under GoOn, an unfenced worker ID that comes back after a restart. The
-	// new process then repeats IDs if the old one was ahead of the clock. Under Fail and Wait it
-	// never is, and New waits for the next unit.
+	// new process then repeats IDs if the old one was ahead of the clock. Under Fail it never is,
+	// and New waits for the next unit.
 	AllowReuse bool
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
@@ -77,9 +74,6 @@ type Config struct {
 	// ID that is reused soon after its last use starts up to two windows ahead of the clock. The
 	// generator treats that like a clock that went back, so choose GoOn with leased worker IDs.
 	OnClockBack ClockBackPolicy
-	// MaxClockBack is how far the clock may be behind for Wait to wait; zero: 1 s. It applies to
-	// each reading of the clock: if the clock keeps going back, a caller may wait longer.
-	MaxClockBack time.Duration
 	// SequenceStart decides where the sequence of a unit begins; zero: Even.
 	SequenceStart SequenceStart
 
@@ -130,10 +124,8 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults, and returns a Keeper that has not been started and all mistakes.
 func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
-	cfg.MaxClockBack = cmp.Or(cfg.MaxClockBack, time.Second)
 	k, c := keeper.New(cfg.settings())
-	c.Check(cfg.OnClockBack >= Fail && cfg.OnClockBack <= GoOn, "OnClockBack", cfg.OnClockBack, "Fail, Wait, GoOn")
-	c.Check(cfg.MaxClockBack > 0, "MaxClockBack", cfg.MaxClockBack, "more than 0")
+	c.Check(cfg.OnClockBack == Fail || cfg.OnClockBack == GoOn, "OnClockBack", cfg.OnClockBack, "Fail, GoOn")
 	c.Check(cfg.SequenceStart == Even || cfg.SequenceStart == Zero, "SequenceStart", cfg.SequenceStart, "Even, Zero")
 	return cfg, k, c.Err()
 }
@@ -153,7 +145,7 @@ func (cfg Config) settings() keeper.Settings {
 		Errors:        keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
 	}
 	if !cfg.AllowReuse && cfg.OnClockBack == GoOn {
-		s.ReuseAdvice = "choose OnClockBack Fail or Wait, which is safe when the clock does not go back across a restart"
+		s.ReuseAdvice = "choose OnClockBack Fail, which is safe when the clock does not go back across a restart"
 	}
 	return s
 }

@@ -24,10 +24,8 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		want  []string
 	}{
 		{"policy above", func(c *defaultgen.Config) { c.OnClockBack = defaultgen.GoOn + 1 }, defaultgen.ErrInvalidConfig,
-			[]string{"OnClockBack 3", "Fail, Wait, GoOn"}},
+			[]string{"OnClockBack 2", "Fail, GoOn"}},
 		{"policy below", func(c *defaultgen.Config) { c.OnClockBack = -1 }, defaultgen.ErrInvalidConfig, []string{"OnClockBack -1"}},
-		{"clock bound", func(c *defaultgen.Config) { c.MaxClockBack = -1 }, defaultgen.ErrInvalidConfig,
-			[]string{"MaxClockBack -1ns", "more than 0"}},
 		{"start above", func(c *defaultgen.Config) { c.SequenceStart = defaultgen.Zero + 1 }, defaultgen.ErrInvalidConfig,
 			[]string{"SequenceStart 2", "Even, Zero"}},
 		{"start below", func(c *defaultgen.Config) { c.SequenceStart = -1 }, defaultgen.ErrInvalidConfig, []string{"SequenceStart -1"}},
@@ -55,7 +53,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 
 func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	spoilt := defaultgen.Config{
-		DatacenterID: 99, AssignTimeout: -1, OnClockBack: 9, MaxClockBack: -1, SequenceStart: 9,
+		DatacenterID: 99, AssignTimeout: -1, OnClockBack: 9, SequenceStart: 9,
 		Epoch: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
 		Now:   newFakeClock(gentest.Start).now,
 	}
@@ -65,7 +63,7 @@ func TestMistakesAreReportedAllAtOnce(t *testing.T) {
 	}
 	rest := err.Error()
 	for _, field := range []string{ // in this order
-		"Assigner", "AssignTimeout", "Epoch", "DatacenterID 99", "OnClockBack 9", "MaxClockBack", "SequenceStart 9",
+		"Assigner", "AssignTimeout", "Epoch", "DatacenterID 99", "OnClockBack 9", "SequenceStart 9",
 	} {
 		at := strings.Index(rest, "defaultgen: invalid config: "+field)
 		if at < 0 {
@@ -80,10 +78,10 @@ func TestBordersOfTheConfigAreAllowed(t *testing.T) {
 		name string
 		cfg  defaultgen.Config
 	}{
-		{"least", defaultgen.Config{AssignTimeout: time.Millisecond, MaxClockBack: 1}},
+		{"least", defaultgen.Config{AssignTimeout: time.Millisecond}},
 		{"most", defaultgen.Config{
 			DatacenterID: 7, OnClockBack: defaultgen.GoOn, SequenceStart: defaultgen.Zero,
-			AssignTimeout: 1<<63 - 1, MaxClockBack: 1<<63 - 1,
+			AssignTimeout: 1<<63 - 1,
 		}},
 		{"a single ID a unit", defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 63, Unit: time.Second}, Assigner: assigner.Static(0)}},
 		{"sequence and one delta bit", defaultgen.Config{
@@ -153,7 +151,6 @@ func TestAReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {
 		refused bool
 	}{
 		{defaultgen.Fail, false, reused(), false},
-		{defaultgen.Wait, false, reused(), false},
 		{defaultgen.GoOn, false, reused(), true},
 		{defaultgen.GoOn, true, reused(), false},
 		{defaultgen.GoOn, false, &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}, false},
@@ -166,7 +163,7 @@ func TestAReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {
 			if errors.Is(err, assigner.ErrUnfencedReuse) != c.refused || (err != nil) != c.refused {
 				t.Errorf("%+v: New: %v", c, err)
 			}
-			for _, way := range []string{"OnClockBack Fail or Wait", "AllowReuse", "fresh or fenced"} {
+			for _, way := range []string{"OnClockBack Fail", "AllowReuse", "fresh or fenced"} {
 				if c.refused && !strings.Contains(err.Error(), way) {
 					t.Errorf("error %q, want the way out %q in it", err, way)
 				}

@@ -10,7 +10,7 @@
 // IDs are positive, unique and strictly increasing over all callers of one generator, as long as no
 // other live generator has the same datacenter and worker ID. This holds for any behaviour of the
 // clock while the generator lives. When the clock goes back, [Config].OnClockBack chooses between
-// an error, a wait and going on; no ID repeats.
+// waiting for it and going on; no ID repeats.
 //
 // # Leases, fences and windows
 //

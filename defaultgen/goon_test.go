@@ -241,8 +241,6 @@ func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 				behind := distance*time.Second - time.Second // New has waited for a unit
 				_, err := g.Next()
 				checkBack(t, err, behind)
-				_, err = g.NextContext(t.Context())
-				checkBack(t, err, behind)
 				time.Sleep(behind)
 				checkUsedUp(t, g) // the predecessor's last unit
 				time.Sleep(time.Second)

@@ -28,11 +28,10 @@ func (g *Generator) nextSlowly() (int64, error) {
 	return id, g.keeper.Rejected(err)
 }
 
-// NextContext is [Generator.Next], but waits for the next unit, for a worker ID, and, under the
-// policy Wait, for a clock that is behind by no more than MaxClockBack. It returns an ID, an error
-// that it does not wait for, or, when ctx ends first, an error that wraps ctx's error and the
-// reason for waiting. If an ID is available without waiting, NextContext returns it even when ctx
-// has ended.
+// NextContext is [Generator.Next], but waits for the next unit, for a worker ID, and for a clock
+// that is behind. It returns an ID, a permanent error, or, when ctx ends first, an error that wraps
+// ctx's error and the reason for waiting. If an ID is available without waiting, NextContext returns
+// it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if x := u.next.Add(1) - 1; x <= u.last {
@@ -173,7 +172,7 @@ func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, err
 // retry.
 func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool) {
 	if back, ok := errors.AsType[*ClockBackError](err); ok {
-		return back.Behind, g.cfg.OnClockBack == Wait && back.Behind <= g.cfg.MaxClockBack
+		return min(back.Behind, time.Second), true // the clock may be set ahead meanwhile
 	}
 	switch {
 	case errors.Is(err, ErrSequenceExhausted):

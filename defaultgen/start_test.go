@@ -19,7 +19,7 @@ import (
 func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
 		for _, into := range []time.Duration{0, 1, unit / 3, unit - 1} {
-			for _, policy := range []defaultgen.ClockBackPolicy{defaultgen.Fail, defaultgen.Wait, defaultgen.GoOn} {
+			for _, policy := range []defaultgen.ClockBackPolicy{defaultgen.Fail, defaultgen.GoOn} {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(into)
 					var g *defaultgen.Generator

@@ -1,6 +1,7 @@
 package defaultgen_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -148,7 +149,9 @@ func TestStatsTellThePositionAndTheRejections(t *testing.T) {
 	_, err1 := g.Next()
 	_, err2 := g.Fill(make([]int64, 1))
 	clock.move(-time.Hour)
-	_, err3 := g.NextContext(t.Context())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err3 := g.NextContext(ended)
 	if s := g.Stats(); s.RejectedTakes != 3 || s.Ahead != time.Hour-250*time.Millisecond {
 		t.Errorf("Stats: %+v, want 3 rejected takes, %v ahead", s, time.Hour-250*time.Millisecond)
 	}
