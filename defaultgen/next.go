@@ -30,8 +30,8 @@ func (g *Generator) nextSlowly() (int64, error) {
 
 // NextContext is [Generator.Next], but waits for the next unit, for a worker ID, and for a clock
 // that is behind. It returns an ID, a permanent error, or, when ctx ends first, an error that wraps
-// ctx's error and the reason for waiting. If an ID is available without waiting, NextContext returns
-// it even when ctx has ended.
+// ctx's error and the reason for waiting. If an ID is available without waiting, NextContext
+// returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if x := u.next.Add(1) - 1; x <= u.last {
