@@ -50,8 +50,9 @@ type Config struct {
 	// MaxStep is the largest number of IDs in a range, Step to 2^40; zero: 1,000,000, or Step if
 	// that is more. Step and MaxStep are equal: all ranges have the same size.
 	MaxStep int64
-	// RangeLasts is the time for which a range should last: the generator doubles the size when a
-	// range lasts less, and halves it when a range lasts more than twice as long. Zero: 15 min.
+	// RangeLasts is the time for which a range should last: at the end of each, the generator
+	// doubles the size if the next range would last less at the rate of that one, and halves it if
+	// it would last more than twice as long. Zero: 15 min.
 	RangeLasts time.Duration
 	// Ahead is the number of ranges of each source that are fetched before the present one is used
 	// up, 1 to 64; zero: 1.

@@ -372,8 +372,8 @@ func TestSizeOfRangesFollowsTheRate(t *testing.T) {
 			{9 * time.Second, 100, 100}, // 100 last 15 minutes
 			{10 * time.Millisecond, 100, 1600},
 			{1125 * time.Millisecond, 1600, 1600}, // 1600 last 30 minutes
-			{1500 * time.Millisecond, 400, 1600},  // and now 40
-			{time.Minute, 100, 1600},
+			{1500 * time.Millisecond, 800, 1600},  // and now 40: 800 last 20
+			{time.Minute, 100, 800},
 			{time.Minute, 100, 100},
 		} {
 			least, most := int64(math.MaxInt64), int64(0)

@@ -34,7 +34,10 @@ type part struct {
 	// Only the goroutine of run uses these.
 	last  int64         // the largest number put
 	pause time.Duration // before the next retry
-	began time.Time     // when the range before the present one ended, for adapt
+	// adapt measures the rate from these on: the zero time before the first range, or the time of
+	// its last call, and the number of IDs issued by then, with the first one of the present range.
+	began  time.Time
+	issued uint64
 
 	step    atomic.Int64
 	failed  atomic.Pointer[error] // the error of the last call of the source; nil: it has answered
@@ -44,6 +47,7 @@ type part struct {
 
 func (g *Generator) newPart(index int, source Source) (*part, error) {
 	p := &part{g: g, index: index, source: source, wake: make(chan struct{}, 1), pause: firstPause}
+	p.step.Store(g.cfg.Step)
 	slots := 1 << bits.Len(uint(g.cfg.Ahead)) // at least Ahead + 1
 	var err error
 	p.ring, err = ringbuffer.New(slots, p.handover)
@@ -99,23 +103,26 @@ func (p *part) fill() error {
 	return nil
 }
 
-// adapt doubles the size of the ranges if the range that has just ended lasted less than
-// RangeLasts, and halves it if the range lasted more than twice as long. It leaves the size for the
-// first ranges. During an outage only a retry calls it, and no range has ended: the present range
-// goes on, or the next one begins when the store answers.
+// adapt doubles the size of the ranges if a range of this size lasts less than RangeLasts at the
+// rate of the range that has just ended, and halves it if the range lasts more than twice as long.
+// It leaves the size for the first ranges. During an outage only a retry calls it, and no range has
+// ended: the present range goes on, or the next one begins when the store answers.
 func (p *part) adapt() {
 	retry := p.failed.Load() != nil
 	if retry && p.ring.Free() < p.ring.Slots() {
 		return
 	}
-	before := p.began // the zero time before the first range, so that its size is Step
-	p.began = time.Now()
-	switch lasted := p.began.Sub(before); {
-	case retry:
-	case lasted < p.g.cfg.RangeLasts:
-		p.step.Store(min(2*p.step.Load(), p.g.cfg.MaxStep))
-	case lasted > 2*p.g.cfg.RangeLasts:
-		p.step.Store(max(p.step.Load()/2, p.g.cfg.Step))
+	step, began, issued := p.step.Load(), p.began, p.issued
+	p.began, p.issued = time.Now(), max(1, p.ring.Counts().Issued)
+	if retry {
+		return
+	}
+	lasts := float64(step) * float64(p.began.Sub(began)) / float64(p.issued-issued)
+	switch wanted := float64(p.g.cfg.RangeLasts); {
+	case lasts < wanted:
+		p.step.Store(min(2*step, p.g.cfg.MaxStep))
+	case lasts > 2*wanted:
+		p.step.Store(max(step/2, p.g.cfg.Step))
 	}
 }
 
