@@ -14,7 +14,6 @@ func TestSegments(t *testing.T) {
 	s := testserver.Etcd(t)
 	f := segmenttest.Fixture{Open: func(t *testing.T) segment.Source { return etcdassigner.SegmentSource(connect(t, s.DSN())) }}
 	t.Run("Suite", func(t *testing.T) { segmenttest.Run(t, f) })
-	t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, f, s.Kill9, func() { s.Restart() }) })
 	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, s.DSN(), s.Kill9, func() { s.Restart() }) })
 	t.Run("Refusals", func(t *testing.T) {
 		client := connect(t, s.DSN())

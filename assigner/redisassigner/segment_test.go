@@ -23,7 +23,6 @@ func TestSegments(t *testing.T) {
 		return redisassigner.SegmentSource(connect(t, options(s.Addr())), redisassigner.SegmentConfig{})
 	}}
 	t.Run("Suite", func(t *testing.T) { segmenttest.Run(t, f) })
-	t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, f, s.Kill9, func() { s.Restart() }) })
 	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, s.Addr(), s.Kill9, func() { s.Restart() }) })
 }
 

@@ -7,6 +7,5 @@
 //		})
 //	}
 //
-// [Run] checks a source. [Outages] kills its store, and [Kills] kills its store together with
-// processes that use it; both count every ID.
+// [Run] checks a source. [Kills] kills its store and processes that use it, and counts every ID.
 package segmenttest

@@ -3,7 +3,6 @@ package segmenttest_test
 import (
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -22,11 +21,9 @@ type memory struct {
 
 	mu   sync.Mutex
 	next map[string]int64
-	down bool
-	disk map[string]int64 // the counters at the last restart
 }
 
-var errDown = errors.New("down")
+func newMemory(mutant string) *memory { return &memory{mutant: mutant, next: make(map[string]int64)} }
 
 func (m *memory) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
 	if m.mutant != "context" && ctx.Err() != nil {
@@ -42,8 +39,6 @@ func (m *memory) Advance(ctx context.Context, name string, n int64) (segment.Ran
 	defer m.mu.Unlock()
 	next := max(m.next[name], 1)
 	switch {
-	case m.down:
-		return segment.Range{}, errDown
 	case m.mutant == "size":
 		n = 10
 	case n > math.MaxInt64-next && m.mutant != "overflow":
@@ -65,39 +60,30 @@ func (m *memory) Advance(ctx context.Context, name string, n int64) (segment.Ran
 	return segment.Range{First: next, Last: last, Delta: 1}, nil
 }
 
-func (m *memory) kill() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.down = true
-	if m.mutant == "forgets commits" {
-		m.next = maps.Clone(m.disk)
-	}
-}
+const (
+	mutantEnv = "UIDRING_SEGMENTTEST_MUTANT"
+	forgets   = "forgets commits"
+)
 
-func (m *memory) restart() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.down = false
-	m.disk = maps.Clone(m.next)
+// The store of each child process begins anew.
+func TestMain(m *testing.M) {
+	segmenttest.Child(func(string) (segment.Source, error) { return newMemory(""), nil })
+	m.Run()
 }
-
-const mutantEnv = "UIDRING_SEGMENTTEST_MUTANT"
 
 // TestMutant runs the suite for the mutant of the environment, or for the store without a fault.
 func TestMutant(t *testing.T) {
-	newFixture := func() (*memory, segmenttest.Fixture) {
-		m := &memory{mutant: os.Getenv(mutantEnv), next: make(map[string]int64), disk: make(map[string]int64)}
-		return m, segmenttest.Fixture{Open: func(*testing.T) segment.Source {
-			if m.mutant == "a counter for each process" {
-				return &memory{next: make(map[string]int64)}
-			}
-			return m
-		}}
-	}
-	_, f := newFixture()
+	m := newMemory(os.Getenv(mutantEnv))
+	f := segmenttest.Fixture{Open: func(*testing.T) segment.Source {
+		if m.mutant == "a counter for each process" {
+			return newMemory("")
+		}
+		return m
+	}}
 	segmenttest.Run(t, f)
-	m, f := newFixture()
-	t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, f, m.kill, m.restart) })
+	if m.mutant == forgets {
+		t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, "", nil, nil) })
+	}
 }
 
 // TestSuiteCatchesMutants runs TestMutant in a process for each mutant.
@@ -116,12 +102,12 @@ func TestSuiteCatchesMutants(t *testing.T) {
 		"overlap":                    "RangesFollowEachOther",
 		"waste":                      "RangesFollowEachOther",
 		"a counter for each process": "GeneratorsShareACounter",
-		"forgets commits":            "Outages",
+		forgets:                      "Kills",
 	} {
 		t.Run(mutant, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestMutant$")
-			cmd.Env = append(os.Environ(), mutantEnv+"="+mutant)
+			cmd.Env = append(os.Environ(), mutantEnv+"="+mutant, "UIDRING_KILLS=1ms")
 			out, err := cmd.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "--- FAIL: TestMutant/"+want) {
 				t.Errorf("%v, want a failure of %s\n%s", err, want, out)

@@ -102,7 +102,6 @@ func RunSegments(t *testing.T, b Database) {
 	}
 	var up func()
 	down, restart := func() { up = b.Down(t, dsn) }, func() { up() }
-	t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, segments, down, restart) })
 	for table := range sources() {
 		t.Run("Kills of "+table, func(t *testing.T) { segmenttest.Kills(t, fixtures[table], table+" "+dsn, down, restart) })
 	}
