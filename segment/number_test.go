@@ -193,25 +193,46 @@ func TestNumbersInALaterOutage(t *testing.T) {
 	})
 }
 
-// Close does not wait for a caller, which gets ErrClosed.
-func TestNumbersCloseDuringAnOutage(t *testing.T) {
+// The source ignores its context in both days. Callers get ErrClosed at once, and Close waits for
+// the calls of both days.
+func TestNumbersCloseWaitsForTheSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		hung := map[string]chan struct{}{"a-20000101": make(chan struct{}), "a-20000102": make(chan struct{})}
+		var calls atomic.Int64
 		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Timeout: time.Hour,
-			Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error { <-ctx.Done(); return ctx.Err() }}}})
+			Source: &scripted{before: func(_ context.Context, name string, _ int64) error {
+				if calls.Add(1) > 1 {
+					<-hung[name]
+				}
+				return nil
+			}}}}) // synctest begins at midnight in UTC
 		if err != nil {
 			t.Fatal(err)
 		}
-		began, ended := time.Now(), make(chan error)
+		if _, err := n.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(24 * time.Hour)
+		var ended, closed atomic.Bool
 		go func() {
-			_, err := n.Next(t.Context())
-			ended <- err
+			if text, err := n.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
+				t.Errorf("Next = %q, %v, want ErrClosed", text, err)
+			}
+			ended.Store(true)
 		}()
 		synctest.Wait()
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := <-ended; !errors.Is(err, segment.ErrClosed) || time.Since(began) > 0 {
-			t.Errorf("Next: %v after %v, want ErrClosed at once", err, time.Since(began))
+		go func() {
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+			closed.Store(true)
+		}()
+		for _, day := range []string{"a-20000102", "a-20000101"} {
+			synctest.Wait()
+			if !ended.Load() || closed.Load() {
+				t.Errorf("while %s hangs: Next has ended: %t, Close has ended: %t, want true, false", day, ended.Load(), closed.Load())
+			}
+			close(hung[day])
 		}
 	})
 }
