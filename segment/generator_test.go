@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/together"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -89,59 +90,57 @@ func TestIDsAreDenseAndIncrease(t *testing.T) {
 	}
 }
 
-// The store stops answering once, when two ranges of 10 are in hand.
+// The store stops answering twice, when two ranges of 10 are in hand, and forgets commits the second
+// time: callers will not get IDs again, so the log has both errors.
 func TestAnOutageCostsNothingWhileRangesLast(t *testing.T) {
 	for name, policy := range policies {
 		bubble.Run(t, name, func(t *testing.T) {
 			var down atomic.Bool
-			lost := errors.New("connection lost")
 			var log bytes.Buffer
 			var failures, rejected atomic.Int64
-			g := open(t, segment.Config{OnEmpty: policy, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-				Source: &scripted{before: func(context.Context, string, int64) error {
-					if down.Load() {
-						return lost
-					}
-					return nil
-				}},
+			source := &scripted{before: while(&down)}
+			g := open(t, segment.Config{OnEmpty: policy, Logger: slog.New(slog.NewTextHandler(&log, nil)), Source: source,
 				Trace: segment.Trace{
 					FetchFailed:  func(int, error) { failures.Add(1); panic("in a func of Trace") },
 					TakeRejected: func(error) { rejected.Add(1) },
 				}})
-			synctest.Wait()
-			down.Store(true)
-			if got := take(t, g, 20); !slices.Equal(got, upTo(1, 20, 1)) {
-				t.Errorf("IDs %v, want 1 to 20", got)
-			}
-			synctest.Wait()
-			for range 3 {
-				if id, err := g.Next(); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, lost) {
-					t.Errorf("Next = %d, %v, want ErrEmpty with the error of the store", id, err)
+			outage := func(first, last int64) {
+				synctest.Wait()
+				down.Store(true)
+				if got := take(t, g, int(last-first+1)); !slices.Equal(got, upTo(first, last, 1)) {
+					t.Errorf("IDs %v, want %d to %d", got, first, last)
+				}
+				synctest.Wait()
+				for range 3 {
+					if id, err := g.Next(); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, errDown) {
+						t.Errorf("Next = %d, %v, want ErrEmpty with the error of the store", id, err)
+					}
 				}
 			}
+			recovers := func() (int64, error) {
+				time.AfterFunc(time.Minute, func() { down.Store(false) })
+				return g.NextContext(t.Context())
+			}
+			outage(1, 20)
 			if s := g.Stats(); s.RejectedTakes != 3 || rejected.Load() != 3 || s.FetchFailures < 1 || s.FetchFailures != failures.Load() ||
-				!errors.Is(s.Sources[0].Err, lost) || s.Remaining != 0 || s.Issued != 20 {
+				!errors.Is(s.Sources[0].Err, errDown) || s.Remaining != 0 || s.Issued != 20 {
 				t.Errorf("Stats %+v", s)
 			}
-			waited := make(chan int64)
-			go func() {
-				id, err := g.NextContext(t.Context())
-				if err != nil {
-					t.Error(err)
-				}
-				waited <- id
-			}()
-			time.Sleep(time.Minute)
-			down.Store(false)
-			if id := <-waited; id != 21 {
-				t.Errorf("after the outage: ID %d, want 21", id)
+			if id, err := recovers(); id != 21 || err != nil {
+				t.Errorf("after the outage: ID %d, %v, want 21", id, err)
 			}
 			if s := g.Stats(); s.Sources[0].Err != nil {
 				t.Errorf("Stats %+v: an error after the outage", s)
 			}
+			outage(22, 40)
+			source.restore("a", 1)
+			if id, err := recovers(); !errors.Is(err, segment.ErrWentBack) {
+				t.Errorf("NextContext = %d, %v, want ErrWentBack", id, err)
+			}
 			synctest.Wait()
-			if text := log.String(); strings.Count(text, "level=WARN") != 1 || strings.Count(text, "level=INFO") != 1 {
-				t.Errorf("records of an outage, want a warning and its end:\n%s", text)
+			text := log.String()
+			if strings.Count(text, "level=WARN") != 3 || strings.Count(text, "level=INFO") != 1 || strings.Count(text, "went back") != 1 {
+				t.Errorf("records of two outages, want a warning of each, one end, and a warning of the permanent error:\n%s", text)
 			}
 		})
 	}
@@ -212,28 +211,6 @@ func TestPoliciesForASlowStore(t *testing.T) {
 	}
 }
 
-func TestACallOfTheSourceEndsAfterTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hangs := func(ctx context.Context, _ string, _ int64) error { <-ctx.Done(); return ctx.Err() }
-		began := time.Now()
-		_, err := segment.New(segment.Config{Name: "a", Source: &scripted{before: hangs}, Timeout: 3 * time.Second})
-		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, segment.ErrEmpty) || waited != 3*time.Second {
-			t.Errorf("New: %v after %v", err, waited)
-		}
-		began = time.Now()
-		if _, err := segment.New(segment.Config{Name: "a", Source: &scripted{before: hangs}}); err == nil || time.Since(began) != 5*time.Second {
-			t.Errorf("New: %v after %v, want an error after the default Timeout", err, time.Since(began))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began = time.Now()
-		_, err = segment.NewContext(ctx, segment.Config{Name: "a", Source: &scripted{before: hangs}})
-		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != time.Second {
-			t.Errorf("NewContext: %v after %v", err, waited)
-		}
-	})
-}
-
 // The source ignores the end of its context, as a call does that waits for a dead disk.
 func TestCallersDoNotWaitForASourceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -258,31 +235,6 @@ func TestCallersDoNotWaitForASourceThatHangs(t *testing.T) {
 		defer cancel()
 		if id, err := g.NextContext(ctx); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) < time.Minute {
 			t.Errorf("NextContext = %d, %v, want an error when its context ends", id, err)
-		}
-	})
-}
-
-// The store forgets commits during an outage: callers will not get IDs again, so the log has both
-// errors.
-func TestAPermanentErrorDuringAnOutageIsLogged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		source := &scripted{}
-		var down atomic.Bool
-		source.before = while(&down)
-		g := open(t, segment.Config{Source: source, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		synctest.Wait()
-		down.Store(true)
-		take(t, g, 20)
-		time.Sleep(time.Minute)
-		source.restore("a", 1)
-		down.Store(false)
-		if id, err := g.NextContext(t.Context()); !errors.Is(err, segment.ErrWentBack) {
-			t.Errorf("NextContext = %d, %v, want ErrWentBack", id, err)
-		}
-		synctest.Wait()
-		if records := strings.Count(log.String(), "level=WARN"); records != 2 || !strings.Contains(log.String(), "went back") {
-			t.Errorf("%d records, want one of the outage and one of the permanent error:\n%s", records, log.String())
 		}
 	})
 }
@@ -450,13 +402,19 @@ func TestWrongRangesEndTheGenerator(t *testing.T) {
 			s := &listed{ranges: tt.ranges}
 			g := open(t, segment.Config{Source: s})
 			first := tt.ranges[0]
-			if got := take(t, g, 10); !slices.Equal(got, upTo(first.First, first.Last-1, max(first.Delta, 1))) && got[9] != first.Last {
-				t.Errorf("IDs %v of range %v", got, first)
+			l := g.Lane()
+			defer l.Close()
+			for i := range first.Len() {
+				if id, err := l.Next(); id != first.First+i*max(first.Delta, 1) || err != nil {
+					t.Fatalf("ID %d of range %v: %d, %v", i, first, id, err)
+				}
 			}
 			synctest.Wait()
 			for range 2 {
-				if id, err := g.NextContext(t.Context()); !errors.Is(err, tt.want) || errors.Is(err, segment.ErrEmpty) {
-					t.Errorf("NextContext = %d, %v, want %v", id, err, tt.want)
+				_, err := g.NextContext(t.Context())
+				id, laneErr := l.Next()
+				if !errors.Is(err, tt.want) || errors.Is(err, segment.ErrEmpty) || id != 0 || !errors.Is(laneErr, tt.want) {
+					t.Errorf("NextContext: %v, Next of the lane: %d, %v, want %v", err, id, laneErr, tt.want)
 				}
 				time.Sleep(time.Hour)
 			}
@@ -478,13 +436,6 @@ func (l *listed) Advance(context.Context, string, int64) (segment.Range, error) 
 		return l.ranges[i], nil
 	}
 	return segment.Range{}, segment.ErrExhausted
-}
-
-func TestAPanicOfTheSourceIsAnError(t *testing.T) {
-	_, err := segment.New(segment.Config{Name: "a", Source: &scripted{before: func(context.Context, string, int64) error { panic("oh") }}})
-	if !errors.Is(err, segment.ErrEmpty) || !strings.Contains(err.Error(), "panicked") {
-		t.Errorf("New: %v", err)
-	}
 }
 
 func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
@@ -634,43 +585,52 @@ func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// A database that hangs delays New by Timeout, or until its context ends, and fails no call.
-func TestNewGoesOnWithoutASourceThatHangs(t *testing.T) {
+// A source that hangs delays New by Timeout, or until its context ends. It fails no call if there is
+// another one.
+func TestNewWithASourceThatFails(t *testing.T) {
+	hung, down := make(chan struct{}), errors.New("down")
+	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	ignores := func(context.Context) error { <-hung; return down }
+	fails := func(context.Context) error { return down }
+	panics := func(context.Context) error { panic("oh") }
 	for name, tt := range map[string]struct {
-		limit   time.Duration // of the context of New
-		ignores bool          // the source ignores its context
-		fails   error         // at once
-		waits   time.Duration
+		call           func(context.Context) error
+		limit, timeout time.Duration // of the context of New, and of Config
+		waits          time.Duration
+		want           error // without another source; nil: New waits for the source
+		text           string
 	}{
-		"until the context ends": {time.Second, false, nil, time.Second},
-		"for Timeout":            {time.Hour, false, nil, 3 * time.Second},
-		"for longer":             {time.Hour, true, nil, 4 * time.Second},
-		"that fails":             {time.Hour, false, errors.New("down"), 0},
+		"hangs":                        {hangs, time.Hour, 3 * time.Second, 3 * time.Second, context.DeadlineExceeded, ""},
+		"hangs for the default":        {hangs, time.Hour, 0, 5 * time.Second, context.DeadlineExceeded, ""},
+		"hangs until the context ends": {hangs, time.Second, 3 * time.Second, time.Second, context.DeadlineExceeded, `counter "a": no first range`},
+		"ignores its context":          {ignores, time.Hour, 3 * time.Second, 4 * time.Second, nil, ""},
+		"fails":                        {fails, time.Hour, 3 * time.Second, 0, down, ""},
+		"panics":                       {panics, time.Hour, 3 * time.Second, 0, segment.ErrEmpty, "panicked"},
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
-			hung := make(chan struct{})
-			hangs := func(ctx context.Context, _ string, _ int64) error {
-				if tt.ignores {
-					<-hung
+			hung = make(chan struct{})
+			cfg := segment.Config{Name: "a", Timeout: tt.timeout, Step: 10, MaxStep: 10,
+				Source: &scripted{delta: 2, before: func(ctx context.Context, _ string, _ int64) error { return tt.call(ctx) }}}
+			start := func() (*segment.Generator, error) {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
+				defer cancel()
+				began := time.Now()
+				g, err := segment.NewContext(ctx, cfg)
+				if waited := time.Since(began); waited != tt.waits {
+					t.Errorf("NewContext: %v after %v, want it after %v", err, waited, tt.waits)
 				}
-				if tt.fails != nil {
-					return tt.fails
-				}
-				<-ctx.Done()
-				return ctx.Err()
+				return g, err
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
-			defer cancel()
-			began := time.Now()
-			g, err := segment.NewContext(ctx, segment.Config{Name: "a", Timeout: 3 * time.Second,
-				Step: 10, MaxStep: 10, Source: &scripted{delta: 2, before: hangs}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}})
-			waited := time.Since(began)
+			if tt.want != nil {
+				if _, err := start(); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+					t.Errorf("NewContext: %v, want ErrEmpty, and %v with %q", err, tt.want, tt.text)
+				}
+			}
+			cfg.Others = []segment.Source{&scripted{delta: 2, remainder: 1}}
+			g, err := start()
 			close(hung)
-			if err != nil || waited != tt.waits {
-				t.Fatalf("NewContext: %v after %v, want a generator after %v", err, waited, tt.waits)
-			}
-			defer g.Close()
-			began = time.Now()
+			cleanup.Close(t, g, err)
+			began := time.Now()
 			if got := take(t, g, 30); !slices.Equal(got, upTo(1, 59, 2)) || time.Since(began) > 0 {
 				t.Errorf("IDs %v after %v, want 1, 3 and so on at once", got, time.Since(began))
 			}
@@ -727,24 +687,6 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 	}
 }
 
-// A counter may issue all numbers up to 2^63 - 1.
-func TestALaneIssuesTheLargestIDs(t *testing.T) {
-	const largest = 1<<63 - 1
-	g := open(t, segment.Config{Source: &listed{ranges: []segment.Range{{First: largest - 99, Last: largest}}}})
-	l := g.Lane()
-	defer l.Close()
-	for want := int64(largest - 99); want > 0; want++ { // until it overflows
-		if id, err := l.Next(); id != want || err != nil {
-			t.Fatalf("Next = %d, %v, want %d", id, err, want)
-		}
-	}
-	for range 2 {
-		if id, err := l.Next(); id != 0 || !errors.Is(err, segment.ErrExhausted) {
-			t.Errorf("Next = %d, %v, want ErrExhausted", id, err)
-		}
-	}
-}
-
 // Close waits for a call of the source, whose range it drops.
 func TestStatsCountARangeThatComesDuringClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -766,57 +708,43 @@ func TestStatsCountARangeThatComesDuringClose(t *testing.T) {
 	})
 }
 
+// Goroutines take IDs in all ways at once, of one source and of two.
 func TestGoroutinesShareAGenerator(t *testing.T) {
-	for name, cfg := range map[string]segment.Config{
-		"one source":  {Source: new(scripted), MaxStep: 4096, Step: 16, Ahead: 3},
-		"two sources": {Source: &scripted{delta: 2}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}},
+	for _, cfg := range []segment.Config{
+		{Source: new(scripted), MaxStep: 4096, Step: 16, Ahead: 3},
+		{Source: &scripted{delta: 2}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			g := open(t, cfg)
-			var all idset.Set
-			var wg sync.WaitGroup
-			record := func(last *int64, id int64, err error) {
+		g := open(t, cfg)
+		var all idset.Set
+		together.Run(9, func(i int) {
+			l, last := g.Lane(), int64(0)
+			defer l.Close()
+			next := []func([]int64) (int, error){g.Fill, one(g.Next), one(l.Next)}[i%3]
+			for range 500 {
+				ids := make([]int64, 7)
+				n, err := next(ids)
 				if err != nil {
 					t.Error(err)
 				}
-				if len(cfg.Others) == 0 && id <= *last {
-					t.Errorf("ID %d after %d", id, *last)
+				for _, id := range ids[:n] {
+					if len(cfg.Others) == 0 && id <= last {
+						t.Errorf("ID %d after %d", id, last)
+					}
+					last = id
+					all.Once(t, id)
 				}
-				*last = id
-				all.Once(t, id)
-			}
-			for range 4 {
-				wg.Go(func() {
-					var last int64
-					for range 2000 {
-						id, err := g.Next()
-						record(&last, id, err)
-					}
-				})
-				wg.Go(func() {
-					var last int64
-					l := g.Lane()
-					defer l.Close()
-					for range 2000 {
-						id, err := l.Next()
-						record(&last, id, err)
-					}
-				})
-				wg.Go(func() {
-					var last int64
-					batch := make([]int64, 50)
-					for range 40 {
-						n, err := g.Fill(batch)
-						for _, id := range batch[:n] {
-							record(&last, id, err)
-						}
-					}
-				})
-			}
-			wg.Wait()
-			if all.Len() != 24_000 {
-				t.Errorf("%d IDs, want 24000", all.Len())
 			}
 		})
+		if want := 3*500*7 + 6*500; all.Len() != want {
+			t.Errorf("%d IDs, want %d", all.Len(), want)
+		}
+	}
+}
+
+// one is Fill for a single ID of next.
+func one(next func() (int64, error)) func([]int64) (int, error) {
+	return func(dst []int64) (n int, err error) {
+		dst[0], err = next()
+		return 1, err
 	}
 }

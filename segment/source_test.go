@@ -54,11 +54,13 @@ func (s *scripted) Advance(ctx context.Context, name string, n int64) (segment.R
 	return segment.Range{First: first, Last: first + (n-1)*delta, Delta: delta}, nil
 }
 
+var errDown = errors.New("down")
+
 // while returns a func for scripted.before that fails while down is set.
 func while(down *atomic.Bool) func(context.Context, string, int64) error {
 	return func(context.Context, string, int64) error {
 		if down.Load() {
-			return errors.New("down")
+			return errDown
 		}
 		return nil
 	}
