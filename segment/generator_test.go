@@ -165,78 +165,63 @@ func TestFetchesAreTraced(t *testing.T) {
 	})
 }
 
-// Each call of the source takes a second, and all ranges are used up in no time.
+// Each call of the source takes a second, or ignores the end of its context as a call does that
+// waits for a dead disk. All ranges are used up in no time.
 func TestPoliciesForASlowStore(t *testing.T) {
-	slow := func(ctx context.Context, _ string, _ int64) error {
+	slow := func(ctx context.Context, _ chan struct{}) {
 		select {
 		case <-time.After(time.Second):
-			return nil
 		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
+	hangs := func(_ context.Context, hung chan struct{}) { <-hung }
 	for name, tt := range map[string]struct {
+		call    func(context.Context, chan struct{})
 		policy  segment.EmptyPolicy
 		timeout time.Duration
 		want    error
+		text    string
 		waits   time.Duration
+		limit   time.Duration // of the context of NextContext
 	}{
-		"FetchInline":         {segment.FetchInline, 0, nil, time.Second},
-		"the longest Timeout": {segment.FetchInline, math.MaxInt64, nil, time.Second},
-		"Reject":              {segment.Reject, 0, segment.ErrEmpty, 0},
+		"FetchInline":         {slow, segment.FetchInline, 0, nil, "", time.Second, time.Millisecond},
+		"the longest Timeout": {slow, segment.FetchInline, math.MaxInt64, nil, "", time.Second, time.Millisecond},
+		"Reject":              {slow, segment.Reject, 0, segment.ErrEmpty, "", 0, time.Millisecond},
+		"hangs":               {hangs, segment.FetchInline, 3 * time.Second, segment.ErrEmpty, "no range has come within 4s", 4 * time.Second, time.Minute},
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
-			g := open(t, segment.Config{Source: &scripted{before: slow}, OnEmpty: tt.policy, Timeout: tt.timeout})
-			time.Sleep(10 * time.Second) // until the second range is there
+			hung := make(chan struct{})
+			defer close(hung)
+			var calls atomic.Int64
+			g := open(t, segment.Config{OnEmpty: tt.policy, Timeout: tt.timeout, Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
+				if calls.Add(1) > 2 {
+					tt.call(ctx, hung)
+				}
+				return ctx.Err()
+			}}})
+			synctest.Wait()
 			take(t, g, 20)
 			began := time.Now()
 			_, err := g.Next()
-			if waited := time.Since(began); !errors.Is(err, tt.want) || waited > tt.waits {
-				t.Errorf("Next: %v after %v, want %v within %v", err, waited, tt.want, tt.waits)
+			if waited := time.Since(began); !errors.Is(err, tt.want) || waited != tt.waits || !strings.Contains(fmt.Sprint(err), tt.text) {
+				t.Errorf("Next: %v after %v, want %v with %q after %v", err, waited, tt.want, tt.text, tt.waits)
 			}
 			if n, err := g.Fill(make([]int64, 15)); tt.want == nil && n != 15 || !errors.Is(err, tt.want) {
 				t.Errorf("Fill: %d, %v", n, err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 			defer cancel()
+			began = time.Now()
 			for range 20 {
 				if _, err = g.NextContext(ctx); err != nil {
 					break
 				}
 			}
-			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, segment.ErrEmpty) {
-				t.Errorf("NextContext after its context: %v", err)
+			if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, segment.ErrEmpty) || waited != tt.limit {
+				t.Errorf("NextContext: %v after %v, want an error after %v", err, waited, tt.limit)
 			}
 		})
 	}
-}
-
-// The source ignores the end of its context, as a call does that waits for a dead disk.
-func TestCallersDoNotWaitForASourceThatHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hung := make(chan struct{})
-		var calls atomic.Int64
-		g := open(t, segment.Config{Timeout: 3 * time.Second, Source: &scripted{before: func(context.Context, string, int64) error {
-			if calls.Add(1) > 2 {
-				<-hung
-			}
-			return nil
-		}}})
-		defer close(hung)
-		synctest.Wait()
-		take(t, g, 20)
-		began := time.Now()
-		id, err := g.Next()
-		if waited := time.Since(began); !errors.Is(err, segment.ErrEmpty) || waited != 4*time.Second ||
-			!strings.Contains(err.Error(), "no range has come within 4s") {
-			t.Errorf("Next = %d, %v after %v, want ErrEmpty a second after Timeout", id, err, waited)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if id, err := g.NextContext(ctx); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) < time.Minute {
-			t.Errorf("NextContext = %d, %v, want an error when its context ends", id, err)
-		}
-	})
 }
 
 // Each pause is drawn from the upper half of 20 ms, 40 ms and so on up to 1 s, in each outage anew.
@@ -252,19 +237,16 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 			return fails(ctx, name, n)
 		}}})
 		for range 10 {
-			for _, n := range []int{1, 9} { // a whole range
-				synctest.Wait()
-				take(t, g, n)
-			}
+			synctest.Wait()
 			pauses = nil
 			down.Store(true)
-			take(t, g, 1) // begins a range
+			take(t, g, 20)
 			time.Sleep(time.Minute)
 			down.Store(false)
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 			shortest, longest := time.Hour, time.Duration(0)
-			for i, pause := range pauses[1:] {
+			for i, pause := range pauses[1 : len(pauses)-1] { // the last call fetches the range ahead
 				most := min(20*time.Millisecond<<min(i, 10), time.Second)
 				if pause < most/2 || pause >= most {
 					t.Errorf("pause %d was %v, want %v to %v", i, pause, most/2, most)
@@ -276,7 +258,6 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 			if len(pauses) < 60 || shortest > 600*time.Millisecond || longest < 900*time.Millisecond {
 				t.Errorf("%d pauses of %v to %v, want 60 of 500ms to 1s", len(pauses), shortest, longest)
 			}
-			take(t, g, 9)
 		}
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/together"
 	"github.com/uidring/uidring/segment"
 )
@@ -99,29 +98,9 @@ func TestNumbersBeginAgainWithEachPeriod(t *testing.T) {
 	}
 }
 
-func TestNumbersReportErrors(t *testing.T) {
-	down := errors.New("down")
-	n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a",
-		Source: &scripted{before: func(context.Context, string, int64) error { return down }}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if number, err := n.Next(t.Context()); !errors.Is(err, down) {
-		t.Errorf("Next = %q, %v, want the error of the store", number, err)
-	}
-	for range 2 {
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if number, err := n.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
-		t.Errorf("after Close: %q, %v", number, err)
-	}
-}
-
-// The store hangs when a day begins. Callers wait together, each as long as its context, and get
-// numbers when the store answers.
-func TestNumbersOfADayThatBeginsInAnOutage(t *testing.T) {
+// The store hangs when a day begins: callers wait together, each as long as its context, and get
+// numbers when the store answers. In a later outage of the day they wait as with a generator.
+func TestNumbersInOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var down atomic.Bool
@@ -132,63 +111,51 @@ func TestNumbersOfADayThatBeginsInAnOutage(t *testing.T) {
 			return ctx.Err()
 		}}
 		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: source, Timeout: 5 * time.Second,
-			Logger: slog.New(slog.NewTextHandler(&log, nil))}}) // synctest begins at midnight in UTC
+			Step: 1, MaxStep: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))}}) // synctest begins at midnight in UTC
 		if err != nil {
 			t.Fatal(err)
 		}
-		if number, err := n.Next(t.Context()); number != "200001011" {
-			t.Fatal(number, err)
+		issued := func(want string) {
+			t.Helper()
+			if number, err := n.Next(t.Context()); number != want || err != nil {
+				t.Errorf("Next = %q, %v, want %q", number, err, want)
+			}
 		}
-		time.Sleep(24 * time.Hour)
-		down.Store(true)
-		began := time.Now()
-		var wg sync.WaitGroup
-		for i := range 20 {
-			wg.Go(func() {
-				ctx, most := t.Context(), 5*time.Second
-				if i%2 == 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, time.Second)
-					defer cancel()
-					most = time.Second
-				}
-				number, err := n.Next(ctx)
-				if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != most {
-					t.Errorf("%q, %v after %v, want an error after %v", number, err, waited, most)
-				}
-			})
-		}
-		wg.Wait()
-		down.Store(false)
-		time.Sleep(10 * time.Second)
-		if number, err := n.Next(t.Context()); number != "200001021" {
-			t.Errorf("after the outage: %q, %v", number, err)
-		}
-		if warnings := strings.Count(log.String(), "level=WARN"); warnings != 1 {
-			t.Errorf("%d warnings, want 1 of the outage:\n%s", warnings, log.String())
-		}
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// Callers wait for the end of a later outage as long as their context, as with a generator.
-func TestNumbersInALaterOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var down atomic.Bool
-		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: &scripted{before: while(&down)}, Step: 1, MaxStep: 1}})
-		cleanup.Close(t, n, err)
-		for i := range 4 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		waits := func(limit, want time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			began := time.Now()
 			number, err := n.Next(ctx)
-			if i < 3 && err != nil || i == 3 && (!errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute) {
-				t.Errorf("%q, %v after %v, want three numbers, and an error after a minute", number, err, time.Since(began))
+			if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != want {
+				t.Errorf("Next = %q, %v after %v, want an error after %v", number, err, waited, want)
 			}
-			synctest.Wait()
-			down.Store(true)
+		}
+		issued("200001011")
+		time.Sleep(24 * time.Hour)
+		down.Store(true)
+		together.Run(20, func(i int) {
+			if i%2 == 0 {
+				waits(time.Second, time.Second)
+				return
+			}
+			waits(time.Hour, 5*time.Second)
+		})
+		down.Store(false)
+		time.Sleep(10 * time.Second)
+		issued("200001021")
+		if warnings := strings.Count(log.String(), "level=WARN"); warnings != 1 {
+			t.Errorf("%d warnings, want 1 of the outage:\n%s", warnings, log.String())
+		}
+		down.Store(true)
+		issued("200001022")
+		waits(time.Minute, time.Minute)
+		for range 2 {
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if number, err := n.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
+			t.Errorf("after Close: %q, %v", number, err)
 		}
 	})
 }
