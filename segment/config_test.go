@@ -90,6 +90,9 @@ func TestNumbersConfigs(t *testing.T) {
 			if (n == nil) != (err != nil) {
 				t.Errorf("NewNumbers = %v, %v", n, err)
 			}
+			if n != nil {
+				_ = n.Close() // before there is a generator
+			}
 		})
 	}
 }

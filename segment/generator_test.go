@@ -262,21 +262,26 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 	})
 }
 
-// Ranges last 16 minutes. The store is down for 14 of them, and once for an hour, without IDs.
+// Ranges last 16 minutes. The store answers only in the last 2 s of them, and then not for an hour
+// without IDs.
 func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
 	for name, cfg := range map[string]segment.Config{"to more": {Step: 16, MaxStep: 1600}, "to less": {Step: 1, MaxStep: 16}} {
 		bubble.Run(t, name, func(t *testing.T) {
 			var down atomic.Bool
-			cfg.Source = &scripted{before: while(&down)}
+			source := &scripted{before: while(&down)}
+			cfg.Source = source
 			g := open(t, cfg)
 			minutes := func(n int, failing bool) {
 				for id := range n {
-					down.Store(failing && id%16 < 14)
+					down.Store(failing)
 					take(t, g, 1)
-					time.Sleep(time.Minute)
+					time.Sleep(58 * time.Second)
+					down.Store(failing && id%16 < 15)
+					time.Sleep(2 * time.Second)
 				}
 			}
 			minutes(64, false)
+			before := len(source.calls())
 			minutes(64, true)
 			down.Store(true)
 			for _, err := g.Next(); err == nil; _, err = g.Next() {
@@ -285,9 +290,9 @@ func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
 			time.Sleep(time.Hour)
 			down.Store(false)
 			time.Sleep(time.Second) // until the next retry
-			minutes(20, false)      // a range ends
-			if n := g.Stats().Sources[0].Step; n != 16 {
-				t.Errorf("a range has %d IDs, want 16 as before", n)
+			minutes(40, false)      // two ranges end
+			if sizes := source.calls()[before:]; slices.Min(sizes) != 16 || slices.Max(sizes) != 16 {
+				t.Errorf("ranges of %v IDs, want 16 as before", sizes)
 			}
 		})
 	}

@@ -180,14 +180,19 @@ func TestNumbersCloseWaitsForTheSource(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(24 * time.Hour)
-		var ended, closed atomic.Bool
-		go func() {
+		var ended atomic.Int64
+		var closed atomic.Bool
+		next := func() {
 			if text, err := n.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
 				t.Errorf("Next = %q, %v, want ErrClosed", text, err)
 			}
-			ended.Store(true)
-		}()
+			ended.Add(1)
+		}
+		go next()
 		synctest.Wait()
+		for range 5 {
+			go next()
+		}
 		go func() {
 			if err := n.Close(); err != nil {
 				t.Error(err)
@@ -196,8 +201,8 @@ func TestNumbersCloseWaitsForTheSource(t *testing.T) {
 		}()
 		for _, day := range []string{"a-20000102", "a-20000101"} {
 			synctest.Wait()
-			if !ended.Load() || closed.Load() {
-				t.Errorf("while %s hangs: Next has ended: %t, Close has ended: %t, want true, false", day, ended.Load(), closed.Load())
+			if ended.Load() != 6 || closed.Load() {
+				t.Errorf("while %s hangs: %d calls of Next have ended, and Close: %t; want 6, false", day, ended.Load(), closed.Load())
 			}
 			close(hung[day])
 		}
