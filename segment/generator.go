@@ -58,10 +58,11 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 // retry. If two sources issue the same numbers or have different Deltas, it returns
 // [ErrInvalidRange]. It does not use ctx afterwards.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
-	g, err := start(cfg)
+	cfg, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}
+	g := start(cfg)
 	if err := g.begin(ctx); err != nil {
 		_ = g.Close() // always nil
 		return nil, err
@@ -83,21 +84,13 @@ func (g *Generator) begin(ctx context.Context) error {
 	return nil
 }
 
-// start makes a Generator that may have no range yet.
-func start(cfg Config) (*Generator, error) {
-	cfg, err := cfg.resolve()
-	if err != nil {
-		return nil, err
-	}
+// start makes a Generator of a resolved Config. It may have no range yet.
+func start(cfg Config) *Generator {
 	g := &Generator{cfg: cfg, closer: generator.NewCloser()}
 	g.path = take.Path{Name: "segment", Refill: g.refill, Passing: passing, Rejected: g.reject}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	for i, source := range append([]Source{cfg.Source}, cfg.Others...) {
-		p, err := g.newPart(i, source)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
-		}
-		g.parts = append(g.parts, p)
+		g.parts = append(g.parts, g.newPart(i, source))
 	}
 	if len(g.parts) == 1 {
 		g.only = g.parts[0]
@@ -106,7 +99,7 @@ func start(cfg Config) (*Generator, error) {
 	for _, p := range g.parts {
 		g.loops.Go(p.run)
 	}
-	return g, nil
+	return g
 }
 
 // claim records the numbers of a part, or returns an error, which ends all parts, if another part

@@ -307,9 +307,9 @@ func TestSizeOfRangesFollowsTheRate(t *testing.T) {
 			pause       time.Duration // between two IDs
 			least, most int64
 		}{
-			{9 * time.Second, 100, 100}, // 100 last 15 minutes
+			{9500 * time.Millisecond, 100, 100}, // 100 last 15.8 minutes
 			{10 * time.Millisecond, 100, 1600},
-			{1125 * time.Millisecond, 1600, 1600}, // 1600 last 30 minutes
+			{1100 * time.Millisecond, 1600, 1600}, // 1600 last 29.3 minutes
 			{1500 * time.Millisecond, 800, 1600},  // and now 40: 800 last 20
 			{time.Minute, 100, 800},
 			{time.Minute, 100, 100},

@@ -68,7 +68,9 @@ func (cfg NumbersConfig) resolve() (NumbersConfig, error) {
 	const suffix = len("-20060102")
 	c.Check(len(cfg.Name) <= maxName-suffix, "Name", strconv.Quote(cfg.Name), "with a date: up to %d bytes", maxName-suffix)
 	c.Check(cfg.Width >= 0 && cfg.Width <= 19, "Width", cfg.Width, "0 to 19")
-	return cfg, errors.Join(cfg.Config.Validate(), c.Err())
+	var err error
+	cfg.Config, err = cfg.Config.resolve()
+	return cfg, errors.Join(err, c.Err())
 }
 
 // Numbers issues numbers for people, such as ORD-20261122-000042: unique within their period, and
@@ -151,10 +153,7 @@ func (n *Numbers) generator() (*Generator, string, error) {
 	if date != "" {
 		cfg.Name += "-" + date
 	}
-	next, err := start(cfg)
-	if err != nil {
-		return nil, "", err
-	}
+	next := start(cfg)
 	if former := n.current; former != nil {
 		n.ended.Go(func() { _ = former.Close() }) // always nil
 	}

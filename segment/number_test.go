@@ -94,6 +94,11 @@ func TestNumbersBeginAgainWithEachPeriod(t *testing.T) {
 			if !slices.EqualFunc(got, tt.want, same) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
+			source.mu.Lock()
+			defer source.mu.Unlock()
+			if _, ok := source.next["orders"]; ok != (tt.cfg.Period == segment.Forever) {
+				t.Errorf("counters %v", source.next)
+			}
 		})
 	}
 }
@@ -143,7 +148,7 @@ func TestNumbersInOutages(t *testing.T) {
 		down.Store(false)
 		time.Sleep(10 * time.Second)
 		issued("200001021")
-		if warnings := strings.Count(log.String(), "level=WARN"); warnings != 1 {
+		if warnings := strings.Count(log.String(), "level=WARN"); warnings != 1 || strings.Contains(log.String(), "panic") {
 			t.Errorf("%d warnings, want 1 of the outage:\n%s", warnings, log.String())
 		}
 		down.Store(true)

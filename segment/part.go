@@ -34,8 +34,8 @@ type part struct {
 	// Only the goroutine of run uses these.
 	last  int64         // the largest number put
 	pause time.Duration // before the next retry
-	// adapt measures the rate from these on: the zero time before the first range, or the time of
-	// its last call, and the number of IDs issued by then, with the first one of the present range.
+	// adapt measures the rate from these on: the time of its last call, which is zero before the
+	// first range, and the number of IDs issued by then.
 	began  time.Time
 	issued uint64
 
@@ -45,13 +45,11 @@ type part struct {
 	fails   atomic.Int64
 }
 
-func (g *Generator) newPart(index int, source Source) (*part, error) {
+func (g *Generator) newPart(index int, source Source) *part {
 	p := &part{g: g, index: index, source: source, wake: make(chan struct{}, 1), pause: firstPause}
 	p.step.Store(g.cfg.Step)
-	slots := 1 << bits.Len(uint(g.cfg.Ahead)) // at least Ahead + 1
-	var err error
-	p.ring, err = ringbuffer.New(slots, p.handover)
-	return p, err
+	p.ring, _ = ringbuffer.New(1<<bits.Len(uint(g.cfg.Ahead)), p.handover) // Ahead + 1 slots or more: no error
+	return p
 }
 
 // handover is called by the taker that begins a range. It passes the turn to the next source, and
@@ -105,15 +103,16 @@ func (p *part) fill() error {
 
 // adapt doubles the size of the ranges if a range of this size lasts less than RangeLasts at the
 // rate of the range that has just ended, and halves it if the range lasts more than twice as long.
-// It leaves the size for the first ranges. During an outage only a retry calls it, and no range has
-// ended: the present range goes on, or the next one begins when the store answers.
+// The first ID of the next range may count or not, so the rate is right to one ID. adapt leaves the
+// size for the first ranges. During an outage only a retry calls it, and no range has ended: the
+// present range goes on, or the next one begins when the store answers.
 func (p *part) adapt() {
 	retry := p.failed.Load() != nil
 	if retry && p.ring.Free() < p.ring.Slots() {
 		return
 	}
 	step, began, issued := p.step.Load(), p.began, p.issued
-	p.began, p.issued = time.Now(), max(1, p.ring.Counts().Issued)
+	p.began, p.issued = time.Now(), p.ring.Counts().Issued
 	if retry {
 		return
 	}
