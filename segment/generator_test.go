@@ -57,7 +57,7 @@ func upTo(first, last, delta int64) (ids []int64) {
 
 var policies = map[string]segment.EmptyPolicy{"FetchInline": segment.FetchInline, "Reject": segment.Reject}
 
-func TestIDsAreDenseAndIncrease(t *testing.T) {
+func TestTakesAreDenseAndIncrease(t *testing.T) {
 	for _, tt := range []struct {
 		delta, remainder int64
 		want             []int64
@@ -92,7 +92,7 @@ func TestIDsAreDenseAndIncrease(t *testing.T) {
 
 // The store stops answering twice, when two ranges of 10 are in hand, and forgets commits the second
 // time: callers will not get IDs again, so the log has both errors.
-func TestAnOutageCostsNothingWhileRangesLast(t *testing.T) {
+func TestNextInOutages(t *testing.T) {
 	for name, policy := range policies {
 		bubble.Run(t, name, func(t *testing.T) {
 			var down atomic.Bool
@@ -146,7 +146,7 @@ func TestAnOutageCostsNothingWhileRangesLast(t *testing.T) {
 	}
 }
 
-func TestFetchesAreTraced(t *testing.T) {
+func TestTraceOfFetches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traced := make(chan segment.FetchedInfo, 4)
 		wait := func(context.Context, string, int64) error { time.Sleep(time.Second); return nil }
@@ -264,7 +264,7 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 
 // Ranges last 16 minutes. The store answers again just before the last ID of each, and then fails
 // for an hour without IDs.
-func TestAnOutageDoesNotChangeTheSizeOfRanges(t *testing.T) {
+func TestSizeOfRangesStaysInOutages(t *testing.T) {
 	for name, cfg := range map[string]segment.Config{"to more": {Step: 16, MaxStep: 1600}, "to less": {Step: 1, MaxStep: 16}} {
 		bubble.Run(t, name, func(t *testing.T) {
 			var down atomic.Bool
@@ -695,7 +695,7 @@ func TestStatsCountARangeThatComesDuringClose(t *testing.T) {
 }
 
 // Goroutines take IDs in all ways at once, of one source and of two.
-func TestGoroutinesShareAGenerator(t *testing.T) {
+func TestTakesOfGoroutines(t *testing.T) {
 	for _, cfg := range []segment.Config{
 		{Source: new(scripted), MaxStep: 4096, Step: 16, Ahead: 3},
 		{Source: &scripted{delta: 2}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}},

@@ -99,7 +99,7 @@ func TestInvalidateWhileGoroutinesTakeIDs(t *testing.T) {
 	})
 }
 
-func TestInvalidateOfNumbers(t *testing.T) {
+func TestNumbersInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: new(scripted), Step: 10, MaxStep: 10}})
 		if err != nil {
