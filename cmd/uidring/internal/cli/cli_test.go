@@ -102,6 +102,8 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 			"milliseconds that divide one minute; see uidring parse --help"},
 		{"parse --epoch now 1", `--epoch "now": allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in ` +
 			"2026-11-21T15:04:05+01:00; see uidring parse --help"},
+		{"parse --epoch 2026 1", `--epoch "2026": ambiguous: milliseconds since 1970 have 12 digits or more, allowed: 2026-01-01, or 1767225600000; see uidring parse --help`},
+		{"range --from 1767225600 --to 1767225601000", `--from "1767225600": ambiguous: milliseconds since 1970 have 12 digits or more, allowed: 2026-01-01, or 1767225600000; see uidring range --help`},
 		{"plan --rate 50k", `--rate "50k", allowed: a number; see uidring plan --help`},
 		{"workers list --timeout 10", `--timeout "10", allowed: a number with a unit, such as 30s, 5m or 1h30m; see uidring workers list --help`},
 		{"range", "--from is missing, allowed: the beginning of the span, such as 2026-11-21; --to is missing, allowed: the end of the span, such as 2026-11-22"},
@@ -162,6 +164,9 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 	}
 	if out := quietly(t, "parse", "--layout", "default", "--epoch", "2026-01-01", "176636547297255431"); !strings.Contains(out, "2026-03-01T12:00:00Z") {
 		t.Errorf("printed %s, want flags before the environment", out)
+	}
+	if out := quietly(t, "parse", "--epoch", "1463673600000", "3200169789968523265", "--layout", "baidu"); !strings.Contains(out, "2019-05-02T15:26:39Z") {
+		t.Errorf("printed %s, want milliseconds read", out)
 	}
 	if out := quietly(t, "plan", "--rate", "1", "--start", "2026-11-21"); !strings.Contains(out, "\ngiven ") {
 		t.Errorf("printed\n%s, want a row for the layout of the environment", out)
