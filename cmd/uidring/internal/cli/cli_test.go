@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,8 +77,10 @@ func clean(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", "")
 	t.Setenv("STATE_DIRECTORY", "")
-	for _, name := range []string{"STORE", "DSN", "NAMESPACE", "LAYOUT", "EPOCH"} {
-		t.Setenv("UIDRING_"+name, "")
+	for _, text := range os.Environ() {
+		if name, _, _ := strings.Cut(text, "="); strings.HasPrefix(name, "UIDRING_") {
+			t.Setenv(name, "")
+		}
 	}
 }
 
@@ -112,7 +115,8 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"plan --rate -1 --years 1000 --processes 0", "rate -1, allowed: 0 to 1e18 IDs a second; processes 0, allowed: 1 to 1e12; years 1000, allowed: above 0, at most 290"},
 		{"plan --rate 1 --unit 7s", "bitsalloc: invalid layout: Unit 7s, allowed: whole milliseconds that divide one minute"},
 		{"plan --rate 1 --start 2025-01-01", "--start 2025-01-01T00:00:00Z, allowed: not before --epoch 2026-01-01T00:00:00Z"},
-		{"schema", "arguments [], allowed: mysql, postgres or sqlite; see uidring schema --help"},
+		{"schema", "which database? allowed: mysql, postgres, sqlite; see uidring schema --help"},
+		{"schema mysql sqlite", `arguments ["mysql" "sqlite"], allowed: mysql, postgres or sqlite; see uidring schema --help`},
 		{"schema oracle", `schema "oracle", allowed: mysql, postgres, sqlite`},
 		{"schema mysql --store mysql://h/db", "--store without --apply, allowed: with --apply only"},
 		{"schema mysql --apply --store sqlite:ids.db", "schema mysql with --store of another database, allowed: a URL that begins with mysql:"},
@@ -178,6 +182,30 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 		"2026-11-21T15:04:05+01:00\n")
 	wants(t, "", []string{"version", "--json=x"}, exitUsage, "", `uidring: --json "x", allowed: true or false; `+
 		"see uidring version --help\n")
+}
+
+func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
+	clean(t)
+	for _, name := range []string{"UIDRING_STOR", "UIDRING_TLS-CERT", "UIDRING_RATE", "UIDRING_TOKEN", "UIDRING_SERVICE_HOST",
+		"UIDRING_ADMIN_SERVICE_PORT_HTTP", "UIDRING_PORT", "UIDRING_PORT_8080_TCP_ADDR"} {
+		t.Setenv(name, "1")
+	}
+	const warning = "unknown variables UIDRING_STOR, UIDRING_TLS-CERT"
+	if code, _, err := run(t, "", "parse", "1"); code != exitOK || err != "uidring: warning: "+warning+"; the help of each command names its variables\n" {
+		t.Errorf("exit code %d, %q", code, err)
+	}
+	if code, _, err := run(t, "", "version"); code != exitOK || err != "" {
+		t.Errorf("version reads no variables: exit code %d, %q", code, err)
+	}
+	taken, errListen := net.Listen("tcp", "127.0.0.1:0")
+	if errListen != nil {
+		t.Fatal(errListen)
+	}
+	defer taken.Close()
+	code, _, err := run(t, "", "serve", "--listen="+taken.Addr().String(), "--data="+t.TempDir())
+	if code != exitFailure || !strings.Contains(err, `msg="unknown variables" names="[UIDRING_STOR UIDRING_TLS-CERT]"`) {
+		t.Errorf("exit code %d, %q", code, err)
+	}
 }
 
 // serve has made a store on this host: the error for a missing URL names it.

@@ -25,7 +25,7 @@ func newRoot(s *streams) *cobra.Command {
 		SilenceErrors: true,
 		Args:          knownCommand,
 
-		PersistentPreRunE: readSettings,
+		PersistentPreRunE: s.readSettings,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")

@@ -139,6 +139,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 		return usageError{err}
 	}
 	logSettings(f.config.Logger, settings)
+	if names := unknownVariables(cmd.Root(), os.Environ()); names != nil {
+		f.config.Logger.Warn("unknown variables", "names", names)
+	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
 	if err = process.Run(ctx); permanent(err) {

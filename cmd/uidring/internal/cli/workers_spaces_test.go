@@ -13,6 +13,7 @@ import (
 
 func TestNamespacesShowTheWorkerIDsThatAreLeft(t *testing.T) {
 	url := sqlite(t)
+	wants(t, "", []string{"workers", "namespaces"}, exitOK, "none\n", "")
 	generator(t, url, "host 1", time.Minute)
 	list := decode[listing](t, quietly(t, "workers", "list", "--json"))
 	got := decode[struct{ Namespaces []space }](t, quietly(t, "workers", "namespaces", "--json"))
