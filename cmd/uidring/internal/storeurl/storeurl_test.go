@@ -390,9 +390,16 @@ func TestOpenSaysWhatIsAllowed(t *testing.T) {
 	}
 	authority := newPKI(t).ca
 	for _, tt := range []struct{ url, want string }{
-		{"", "store: URL is empty, allowed: sqlite:///path/ids.db"},
-		{"ids.db", "store: URL has no scheme, such as sqlite: or mysql:, allowed: sqlite:///path/ids.db"},
-		{"oracle://ids:sesame@h/db", `store: URL begins with "oracle:", allowed:`},
+		{"", "store: URL is empty, allowed: a URL that begins with sqlite:, mysql:, postgres:, "},
+		{"ids.db", "store: URL has no scheme, allowed: a URL that begins with sqlite:, "},
+		{"oracle://ids:sesame@h/db", `store: URL begins with "oracle:", allowed: a URL that begins with sqlite:, mysql:, `},
+		{"msql://ids:sesame@h/db", `store: URL begins with "msql:", allowed: mysql://user:password@host:3306/database`},
+		{"mariadb://ids:sesame@h/db", `store: URL begins with "mariadb:", allowed: mysql://user:password@host:3306/database`},
+		{"Postgress://ids:sesame@h/db", `store: URL begins with "postgress:", allowed: postgres://user:password@host:5432/database`},
+		{"psotgres://ids:sesame@h/db", `store: URL begins with "psotgres:", allowed: postgres://user:password@host:5432/database`},
+		{"sqlite3:ids.db", `store: URL begins with "sqlite3:", allowed: sqlite:///path/ids.db, sqlite:ids.db`},
+		{"sqllite://ids.db", `store: URL begins with "sqllite:", allowed: sqlite:///path/ids.db, sqlite:ids.db`},
+		{"redis-cluser://h", `store: URL begins with "redis-cluser:", allowed: redis-cluster://`},
 		{"ids:sesame@tcp(h:3306)/db", "store: a DSN of the MySQL driver, allowed: mysql://user:password@host:3306/database"},
 		{"mysql://ids:sesame@tcp(h:3306)/db", "store: a DSN of the MySQL driver, allowed: mysql://"},
 		{"tcp(h:3306)/db", "store: a DSN of the MySQL driver, allowed: mysql://"},
