@@ -180,8 +180,8 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 	t.Setenv("UIDRING_EPOCH", "sesame")
 	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
 		"2026-11-21T15:04:05+01:00\n")
-	wants(t, "", []string{"version", "--json=x"}, exitUsage, "", `uidring: --json "x", allowed: true or false; `+
-		"see uidring version --help\n")
+	wants(t, "", []string{"range", "--json=x"}, exitUsage, "", `uidring: --json "x", allowed: true or false; `+
+		"see uidring range --help\n")
 }
 
 func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
@@ -258,7 +258,7 @@ func TestCompletionKnowsCommandsAndValues(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	v := decode[build](t, quietly(t, "version", "--json"))
+	v := readBuild()
 	if v.Version == "" || !strings.HasPrefix(v.Go, "go1.") || !strings.Contains(v.Platform, "/") {
 		t.Errorf("version %+v", v)
 	}

@@ -64,7 +64,7 @@ func newMigrateCheck(s *streams) *cobra.Command {
 	m.old.addTo(cmd)
 	flags.Var(&m.start, "start", "time when the new generators start (default now)")
 	m.format.addTo(cmd)
-	flags.BoolVar(&m.asJSON, "json", false, "print one JSON object")
+	s.addJSON(cmd)
 	return cmd
 }
 
@@ -80,7 +80,6 @@ type migration struct {
 	old    oldFormat
 	format idFormat
 	start  timeFlag
-	asJSON bool
 }
 
 // run fails with errReported after a report whose new IDs are not above the old ones.
@@ -107,12 +106,7 @@ func (m *migration) run(ctx context.Context, args []string) error {
 		return usageError{err}
 	}
 	sheet := &migrationSheet{m, alloc, report, origin}
-	if m.asJSON {
-		err = sheet.json()
-	} else {
-		err = sheet.print()
-	}
-	if err == nil && report.New.Relation != migrate.Above {
+	if err = m.s.print(sheet.json(), sheet.print); err == nil && report.New.Relation != migrate.Above {
 		return errReported
 	}
 	return err

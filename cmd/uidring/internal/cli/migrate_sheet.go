@@ -149,8 +149,8 @@ func (m *migrationSheet) printBelow(t *table) error {
 	return t.print()
 }
 
-// json writes the report as JSON. Its IDs are texts, since JavaScript rounds large numbers.
-func (m *migrationSheet) json() error {
+// json returns the report for JSON. Its IDs are texts, since JavaScript rounds large numbers.
+func (m *migrationSheet) json() any {
 	type format struct {
 		Name   string    `json:"name,omitempty"`
 		Layout string    `json:"layout,omitempty"`
@@ -160,11 +160,11 @@ func (m *migrationSheet) json() error {
 	if !m.old.Counter() {
 		old.Layout, old.Epoch = m.old.Layout.String(), m.old.get().Epoch.UTC()
 	}
-	return writeJSON(m.s.out, struct {
+	return struct {
 		Origin string    `json:"origin"`
 		Old    format    `json:"oldFormat"`
 		New    format    `json:"newFormat"`
 		Start  time.Time `json:"start"`
 		migrate.Report
-	}{m.origin, old, format{Layout: m.alloc.Layout().String(), Epoch: m.alloc.Epoch()}, m.start.Time, m.report})
+	}{m.origin, old, format{Layout: m.alloc.Layout().String(), Epoch: m.alloc.Epoch()}, m.start.Time, m.report}
 }

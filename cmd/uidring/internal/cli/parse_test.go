@@ -15,14 +15,14 @@ import (
 func TestParsePrintsATable(t *testing.T) {
 	clean(t)
 	wants(t, "", []string{"parse", "176636547297255431", "04wwa04002807", "0D2zpT7hYBT"}, exitOK, `
-ID                   BASE32         BASE62       TIME                  DELTA      DATACENTER  WORKER  SEQUENCE
-176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800    4           9       7
-176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800    4           9       7
-176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800    4           9       7
+ID                  BASE32         BASE62       TIME                  DELTA    DATACENTER  WORKER  SEQUENCE
+176636547297255431  04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800  4           9       7
+176636547297255431  04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800  4           9       7
+176636547297255431  04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800  4           9       7
 `, "")
 	wants(t, "", []string{"parse", "--layout", "snowflake", "--epoch", "2010-11-04T01:42:54.657Z", "1541815603606036480"}, exitOK, `
-ID                   BASE32         BASE62       TIME                      DELTA          DATACENTER  WORKER  SEQUENCE
-1541815603606036480  1ASD13XH1F800  1ptWyK4WgZU  2022-06-28T16:07:40.105Z  367597485448   0           378     0
+ID                   BASE32         BASE62       TIME                      DELTA         DATACENTER  WORKER  SEQUENCE
+1541815603606036480  1ASD13XH1F800  1ptWyK4WgZU  2022-06-28T16:07:40.105Z  367597485448  0           378     0
 `, "")
 }
 

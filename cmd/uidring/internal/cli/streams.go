@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 )
 
 // streams are the standard streams of a command.
@@ -16,6 +17,20 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	tables   bool // print aligned columns with a header, else tab-separated lines
+	json     bool // the flag json
+}
+
+// addJSON adds the flag json to a command.
+func (s *streams) addJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON")
+}
+
+// print prints a value as JSON with --json, and else calls text.
+func (s *streams) print(value any, text func() error) error {
+	if s.json {
+		return writeJSON(s.out, value)
+	}
+	return text()
 }
 
 // terminal reports whether a stream is a terminal.
