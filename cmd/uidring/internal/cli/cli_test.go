@@ -22,7 +22,7 @@ func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr s
 }
 
 // When stdout is not a terminal, rows are tab-separated lines without a header.
-func TestProgramsGetTabsAndNoHeads(t *testing.T) {
+func TestMainPrintsTabsForPrograms(t *testing.T) {
 	clean(t)
 	for args, want := range map[string]string{
 		"parse 176636547297255431": "176636547297255431\t04WWA04002807\t0D2zpT7hYBT\t2026-03-01T12:00:00Z\t5140800\t4\t9\t7\n",
@@ -84,7 +84,7 @@ func clean(t *testing.T) {
 	}
 }
 
-func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
+func TestExitCode2IsOneLineOfUsage(t *testing.T) {
 	clean(t)
 	for _, row := range []struct {
 		args string
@@ -123,7 +123,6 @@ func TestWrongUsageIsOneLineAndCode2(t *testing.T) {
 		{"schema mysql --apply", "--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database"},
 		{"workers list --store sqlite:ids.db --timeout 0s", "--timeout 0s, allowed: above 0"},
 		{"workers list --store mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
-		{"workers list --store mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
 		{"workers revoke x --store sqlite:ids.db", `worker ID "x", allowed: a number, 0 or more`},
 		{"workers show x", `worker ID "x", allowed: a number, 0 or more`},
 		{"workers recover --store sqlite:ids.db", "--ahead is missing, allowed: a duration to raise the fences by, such as 1h; it has no default"},
@@ -159,7 +158,7 @@ func TestExitCodesStayTheSame(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
+func TestEnvironmentReplacesFlags(t *testing.T) {
 	clean(t)
 	t.Setenv("UIDRING_LAYOUT", "baidu")
 	t.Setenv("UIDRING_EPOCH", "2016-05-20T00:00:00+08:00")
@@ -184,7 +183,7 @@ func TestTheEnvironmentSaysWhatFlagsDoNot(t *testing.T) {
 		"see uidring range --help\n")
 }
 
-func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
+func TestUnknownVariables(t *testing.T) {
 	clean(t)
 	for _, name := range []string{"UIDRING_STOR", "UIDRING_TLS-CERT", "UIDRING_RATE", "UIDRING_TOKEN", "UIDRING_SERVICE_HOST",
 		"UIDRING_ADMIN_SERVICE_PORT_HTTP", "UIDRING_PORT", "UIDRING_PORT_8080_TCP_ADDR"} {
@@ -209,7 +208,7 @@ func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
 }
 
 // serve has made a store on this host: the error for a missing URL names it.
-func TestTheDefaultStoreOfServeIsNamed(t *testing.T) {
+func TestStoreNamesTheDefaultOfServe(t *testing.T) {
 	clean(t)
 	data := t.TempDir()
 	t.Setenv("STATE_DIRECTORY", data)
@@ -219,7 +218,7 @@ func TestTheDefaultStoreOfServeIsNamed(t *testing.T) {
 	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: --store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as sqlite://"+data+"/uidring.db\n")
 }
 
-func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
+func TestHelpHasAnExample(t *testing.T) {
 	var paths [][]string
 	root := newRoot(&streams{})
 	for _, cmd := range root.Commands() {
@@ -242,7 +241,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	}
 }
 
-func TestCompletionKnowsCommandsAndValues(t *testing.T) {
+func TestCompletion(t *testing.T) {
 	for args, want := range map[string]string{
 		"completion bash":               "bash completion V2 for uidring",
 		"__complete wor":                "workers\t",

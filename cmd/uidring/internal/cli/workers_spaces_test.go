@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestNamespacesShowTheWorkerIDsThatAreLeft(t *testing.T) {
+func TestNamespaces(t *testing.T) {
 	url := sqlite(t)
 	wants(t, "", []string{"workers", "namespaces"}, exitOK, "none\n", "")
 	generator(t, url, "host 1", time.Minute)
@@ -28,7 +28,7 @@ orders     28/5/17/13@1s  2026-01-01T00:00:00Z  0           1          131071
 		"uidring: --store file:///ids, allowed: a store of several namespaces, which a folder is not\n")
 }
 
-func TestNodesShowWorkerNode(t *testing.T) {
+func TestNodes(t *testing.T) {
 	for name, at := range map[string]func(*testing.T) string{
 		"MariaDB": mariaDB,
 		"PostgreSQL": func(t *testing.T) string {
