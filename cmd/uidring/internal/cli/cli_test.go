@@ -127,8 +127,6 @@ func TestExitCode2IsOneLineOfUsage(t *testing.T) {
 		{"workers show x", `worker ID "x", allowed: a number, 0 or more`},
 		{"workers recover --store sqlite:ids.db", "--ahead is missing, allowed: a duration to raise the fences by, such as 1h; it has no default"},
 		{"workers recover --store sqlite:ids.db --ahead -1h", "--ahead -1h0m0s, allowed: 0 or more, such as 1h"},
-		{"completion tcsh", `unknown command "tcsh"; did you mean bash or fish or zsh? see uidring completion --help`},
-		{"completion bash zsh", `arguments ["zsh"], allowed: none; see uidring completion bash --help`},
 	} {
 		wants(t, "", strings.Fields(row.args), 2, "", "uidring: "+row.want+"\n")
 	}

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +34,7 @@ func newMigrateCheck(s *streams) *cobra.Command {
 		Short: "Tell whether new IDs will be above the existing ones",
 		Long: "check reads the smallest and the largest IDs of a table, or IDs given as arguments, or with - one decimal ID per line\n" +
 			"of standard input. It tells whether the IDs of new generators with --layout and --epoch will be above them, until when\n" +
-			"both layouts last, which worker IDs made the old IDs, whether an ID exists twice, and how evenly the low bits are spread.\n" +
+			"both layouts last, which worker IDs made the old IDs, whether an ID exists twice, and whether the low bits are uneven.\n" +
 			"Negative IDs are read as Baidu's UidGenerator makes them after the end of its layout. check writes nothing.\n\n" +
 			"--old counter is for TinyId, Leaf-segment and auto-increment.\n\n" +
 			"The verdict holds once the old generators have stopped. Only --all, - and arguments show every worker and every repeated\n" +
@@ -195,27 +192,21 @@ func (m *migration) readTables(ctx context.Context) (ids []int64, origin string,
 
 // readLines reads decimal IDs from standard input. It skips blank lines and NULL.
 func (m *migration) readLines() (ids []int64, err error) {
-	in := bufio.NewReader(m.s.in)
-	for number := 1; ; number++ {
-		line, err := readLine(in)
-		switch {
-		case errors.Is(err, io.EOF):
-			return ids, nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			return nil, fmt.Errorf("line %d: longer than 4,096 bytes, allowed: one ID per line", number)
-		case err != nil:
-			return nil, fmt.Errorf("read standard input, line %d: %w", number, err)
+	err = m.s.eachLine(func() error { return nil }, func(where, text string, err error) error {
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
 		}
-		text := string(bytes.TrimSpace(line))
-		if text == "" || text == "NULL" {
-			continue
+		if text == "NULL" {
+			return nil
 		}
 		id, err := decimalID(text)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w, one per line without a header", number, err)
+			return fmt.Errorf("%s: %w, one per line without a header", where, err)
 		}
 		ids = append(ids, id)
-	}
+		return nil
+	})
+	return ids, err
 }
 
 func decimalID(text string) (int64, error) {

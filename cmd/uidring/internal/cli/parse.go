@@ -2,10 +2,8 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -69,7 +67,7 @@ func (p *parser) run(args []string) error {
 	for i, arg := range args {
 		var err error
 		if arg == "-" {
-			err = p.lines()
+			err = p.s.eachLine(p.flush, p.line)
 		} else {
 			err = p.one(arg, "argument "+strconv.Itoa(i+1), p.s.tables)
 		}
@@ -77,8 +75,8 @@ func (p *parser) run(args []string) error {
 			return err
 		}
 	}
-	if err := p.out.Flush(); err != nil {
-		return fmt.Errorf("write: %w", err)
+	if err := p.flush(); err != nil {
+		return err
 	}
 	if len(p.rows.rows) > 0 {
 		if err := p.rows.print(); err != nil {
@@ -91,52 +89,19 @@ func (p *parser) run(args []string) error {
 	return nil
 }
 
-// lines reads IDs from standard input. It flushes the output before each wait for a slow input.
-func (p *parser) lines() error {
-	in := bufio.NewReader(p.s.in)
-	for number := 1; ; number++ {
-		if in.Buffered() == 0 {
-			if err := p.out.Flush(); err != nil {
-				return fmt.Errorf("write: %w", err)
-			}
-		}
-		line, err := readLine(in)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			p.report(fmt.Sprintf("line %d", number), errors.New("longer than 4,096 bytes, allowed: one ID per line"))
-			continue
-		case err != nil:
-			return fmt.Errorf("read standard input, line %d: %w", number, err)
-		}
-		text := string(bytes.TrimSpace(line))
-		if text == "" {
-			continue
-		}
-		if err := p.one(text, "line "+strconv.Itoa(number), false); err != nil {
-			return err
-		}
+func (p *parser) flush() error {
+	if err := p.out.Flush(); err != nil {
+		return fmt.Errorf("write: %w", err)
 	}
+	return nil
 }
 
-// readLine returns a line, valid until the next call. It skips a line that is too long, and returns
-// bufio.ErrBufferFull for it.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	line, err := in.ReadSlice('\n')
-	if errors.Is(err, io.EOF) && len(line) > 0 {
-		return line, nil
+func (p *parser) line(where, text string, err error) error {
+	if err != nil {
+		p.report(where, err)
+		return nil
 	}
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return line, err
-	}
-	for errors.Is(err, bufio.ErrBufferFull) {
-		_, err = in.ReadSlice('\n')
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return nil, bufio.ErrBufferFull
+	return p.one(text, where, false)
 }
 
 // one prints an ID, if inTable with the other arguments at the end, or reports a text that is not an
