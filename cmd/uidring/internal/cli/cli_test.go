@@ -147,6 +147,7 @@ func TestExitCodesStayTheSame(t *testing.T) {
 		{errReported, 1},
 		{usageError{errors.New("rate")}, 2},
 		{errUnconfirmed, 3},
+		{errNotAbove, 4},
 		{context.Canceled, 130},
 	} {
 		s := &streams{err: io.Discard}

@@ -39,7 +39,7 @@ func newMigrateCheck(s *streams) *cobra.Command {
 			"--old counter is for TinyId, Leaf-segment and auto-increment.\n\n" +
 			"The verdict holds once the old generators have stopped. Only --all, - and arguments show every worker and every repeated\n" +
 			"ID. They keep 8 bytes for each ID in memory.\n\n" +
-			"The exit code is 0 if the new IDs will be above the old ones, and 1 otherwise.",
+			"The exit code is 0 if the new IDs will be above the old ones, 4 if not, and 1 if there is no verdict.",
 		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout leased\n" +
 			"  mysql -N -e 'SELECT id FROM orders' | uidring migrate check --old bwmarrin --layout snowflake --epoch 1288834974657 -\n" +
 			"  uidring migrate check --old 29/0/21/13 --old-epoch 2016-09-19T16:00:00Z 1120725984225394689",
@@ -79,7 +79,7 @@ type migration struct {
 	start  timeFlag
 }
 
-// run fails with errReported after a report whose new IDs are not above the old ones.
+// run fails with errNotAbove after a report whose new IDs are not above the old ones.
 func (m *migration) run(ctx context.Context, args []string) error {
 	if err := m.check(args); err != nil {
 		return usageError{err}
@@ -104,7 +104,7 @@ func (m *migration) run(ctx context.Context, args []string) error {
 	}
 	sheet := &migrationSheet{m, alloc, report, origin}
 	if err = m.s.print(sheet.json(), sheet.print); err == nil && report.New.Relation != migrate.Above {
-		return errReported
+		return errNotAbove
 	}
 	return err
 }
