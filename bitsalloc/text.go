@@ -26,9 +26,8 @@ func PresetNames() []string {
 }
 
 // ParseLayout reads the name of a preset, in any letter case, or the widths of delta, datacenter,
-// worker and sequence, then the unit: 41/0/10/12@1ms. Without a unit, a delta counts seconds. Three
-// widths are those without a datacenter field: 41/10/12@1ms. ParseLayout checks the form; [New]
-// checks widths and unit.
+// worker and sequence, then the unit: 41/0/10/12@1ms. Without a unit, a delta counts seconds.
+// ParseLayout checks the form; [New] checks widths and unit.
 func ParseLayout(text string) (Layout, error) {
 	for _, p := range presets {
 		if strings.EqualFold(text, p.name) {
@@ -39,9 +38,6 @@ func ParseLayout(text string) (Layout, error) {
 	widths, unit, given := strings.Cut(text, "@")
 	fields := []*uint8{&l.DeltaBits, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits}
 	parts := strings.Split(widths, "/")
-	if len(parts) == 3 {
-		parts = []string{parts[0], "0", parts[1], parts[2]}
-	}
 	ok := len(parts) == len(fields)
 	for i := 0; ok && i < len(fields); i++ {
 		n, err := strconv.ParseUint(parts[i], 10, 8)

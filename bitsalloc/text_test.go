@@ -17,7 +17,6 @@ func TestParseLayout(t *testing.T) {
 		"LEASED":          bitsalloc.Leased(),
 		"28/5/17/13":      bitsalloc.Default(),
 		"28/5/17/13@1s":   bitsalloc.Default(),
-		"41/10/12@1ms":    bitsalloc.Snowflake(),
 		"41/0/10/12@1ms":  bitsalloc.Snowflake(),
 		"0/0/0/0@0s":      {},
 		"255/255/0/1@1m":  {DeltaBits: 255, DatacenterBits: 255, SequenceBits: 1, Unit: time.Minute},
@@ -28,7 +27,7 @@ func TestParseLayout(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "defaults", "28", "28/5", "28/5/17/13/1s", "28/5/17/13 1s", "28/5/17/256", "28/5/-17/13", "28/5/17/", "28/5/17/13@",
+		"", "defaults", "28", "28/5", "28/5/17", "41/10/12@1ms", "28/5/17/13/1s", "28/5/17/13 1s", "28/5/17/256", "28/5/-17/13", "28/5/17/", "28/5/17/13@",
 		"28/5/17/13@1", "28/5/17/13@1s@1s", " 28/5/17/13", "28/5@1s", "28/5/17/256@1s",
 	} {
 		l, err := bitsalloc.ParseLayout(text)

@@ -113,8 +113,8 @@ func draw(t *testing.T, c *client.Client, seen *idset.Set, long time.Duration) (
 	return wait
 }
 
-// TestAFrozenServerCostsNothing freezes a server from the start, thaws it, and freezes it again.
-func TestAFrozenServerCostsNothing(t *testing.T) {
+// TestNextBesideAFrozenServer freezes a server from the start, thaws it, and freezes it again.
+func TestNextBesideAFrozenServer(t *testing.T) {
 	in(t, "ab", client.Config{}, answers{"a": frozen}, func(t *testing.T, c *client.Client, n *network) {
 		var seen idset.Set
 		if wait := draw(t, c, &seen, 10*time.Minute); wait > 0 {
@@ -147,8 +147,8 @@ func TestAFrozenServerCostsNothing(t *testing.T) {
 	})
 }
 
-// TestTwoServersFreezeAtOnce draws IDs as fast as it can when two of three servers freeze.
-func TestTwoServersFreezeAtOnce(t *testing.T) {
+// TestNextWhenTwoServersFreeze draws IDs as fast as it can when two of three servers freeze.
+func TestNextWhenTwoServersFreeze(t *testing.T) {
 	in(t, "abc", client.Config{}, answers{}, func(t *testing.T, c *client.Client, n *network) {
 		var seen idset.Set
 		synctest.Wait()
@@ -171,7 +171,7 @@ func TestTwoServersFreezeAtOnce(t *testing.T) {
 	})
 }
 
-func TestWithoutAWellServerPausesAreShort(t *testing.T) {
+func TestPausesWithoutAWellServer(t *testing.T) {
 	in(t, "ab", client.Config{}, answers{"a": refused, "b": refused}, func(t *testing.T, c *client.Client, n *network) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -210,7 +210,7 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-func TestOldIDsAreDropped(t *testing.T) {
+func TestMaxAge(t *testing.T) {
 	for _, row := range []struct {
 		maxAge, idle time.Duration
 		want         int64 // the second ID
@@ -232,7 +232,7 @@ func TestOldIDsAreDropped(t *testing.T) {
 	}
 }
 
-func TestAnIdleClientSendsNothing(t *testing.T) {
+func TestIdleClientSendsNothing(t *testing.T) {
 	in(t, "ab", client.Config{}, answers{"a": refused}, func(t *testing.T, c *client.Client, n *network) {
 		if _, err := c.NextContext(t.Context()); err != nil {
 			t.Fatal(err)
@@ -276,7 +276,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-func TestManyGoroutines(t *testing.T) {
+func TestNextFromManyGoroutines(t *testing.T) {
 	in(t, "abc", client.Config{}, nil, func(t *testing.T, c *client.Client, n *network) {
 		var seen idset.Set
 		var group sync.WaitGroup
@@ -346,7 +346,7 @@ func TestAnswersWithoutIDs(t *testing.T) {
 	}
 }
 
-func TestMistakesOfAConfig(t *testing.T) {
+func TestConfigMistakes(t *testing.T) {
 	for _, row := range []struct {
 		cfg  client.Config
 		want []string

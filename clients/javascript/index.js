@@ -174,8 +174,9 @@ export class Client {
 }
 
 /** Returns the options with their defaults, or throws all their mistakes. */
-function check({ servers, token, segment, batch = 1000, timeout = 2000, wait = 5000, maxAge = 60_000, fetch = globalThis.fetch } = {}) {
-  const mistakes = [];
+function check({ servers, token, segment, batch = 1000, timeout = 2000, wait = 5000, maxAge = 60_000, fetch = globalThis.fetch, ...unknown } = {}) {
+  const known = { servers, token, segment, batch, timeout, wait, maxAge, fetch };
+  const mistakes = Object.keys(unknown).map((name) => `unknown option ${name}, allowed: ${Object.keys(known).join(", ")}`);
   if (!Array.isArray(servers) || servers.length === 0) mistakes.push("servers has no URL, allowed: an array of one or more");
   else {
     servers.forEach((server, i) => {
@@ -190,7 +191,7 @@ function check({ servers, token, segment, batch = 1000, timeout = 2000, wait = 5
   }
   if (!(wait >= 0)) mistakes.push(`wait is ${wait}, allowed: 0 ms or more`);
   if (mistakes.length > 0) throw new TypeError(`uidring: ${mistakes.join("; ")}`);
-  return { servers, token, segment, batch, timeout, wait, maxAge, fetch };
+  return known;
 }
 
 /** Tells whether a text is the URL of a server. A password in it would show in errors. */

@@ -10,7 +10,7 @@ import (
 )
 
 // The commands print the examples of docs/COMMAND.md. A line with … stands for any number of lines.
-func TestTheReferenceShowsWhatIsPrinted(t *testing.T) {
+func TestReferenceExamples(t *testing.T) {
 	clean(t)
 	text, err := os.ReadFile("../../../../docs/COMMAND.md")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestTheReferenceShowsWhatIsPrinted(t *testing.T) {
 
 // The settings that docs/SERVING.md names exist: in its table with their defaults, and
 // as flags. The help of serve explains all settings.
-func TestServingNamesSettings(t *testing.T) {
+func TestServingPageNamesSettings(t *testing.T) {
 	clean(t)
 	text, err := os.ReadFile("../../../../docs/SERVING.md")
 	if err != nil {

@@ -61,6 +61,10 @@ func (f *layoutFlag) Set(text string) error {
 	return err
 }
 
+// smallestMilli, in 1973, is the smallest number that a timeFlag reads as milliseconds: a smaller one
+// may be a year, or seconds since 1970.
+const smallestMilli = 100_000_000_000
+
 // A timeFlag is the value of a flag: an instant.
 type timeFlag struct{ time.Time }
 
@@ -82,7 +86,11 @@ func (f *timeFlag) Set(text string) error {
 			return nil
 		}
 	}
-	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err == nil && ms < smallestMilli && ms > -smallestMilli:
+		return errors.New("ambiguous: milliseconds since 1970 have 12 digits or more, allowed: 2026-01-01, or 1767225600000")
+	case err == nil:
 		f.Time = time.UnixMilli(ms).UTC()
 		return nil
 	}

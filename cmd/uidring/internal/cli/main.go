@@ -16,6 +16,7 @@ const (
 	exitFailure     = 1
 	exitUsage       = 2
 	exitUnconfirmed = 3
+	exitNotAbove    = 4
 	exitInterrupted = 130 // 128 + SIGINT, as in a shell
 )
 
@@ -37,6 +38,8 @@ func (s *streams) exit(err error) int {
 		return exitOK
 	case errors.Is(err, errReported):
 		return exitFailure
+	case errors.Is(err, errNotAbove):
+		return exitNotAbove
 	}
 	s.complain(err)
 	switch _, usage := errors.AsType[usageError](err); {
@@ -64,6 +67,9 @@ var errUnconfirmed = errors.New("not confirmed, nothing was changed")
 
 // errReported ends a command that has already printed its errors line by line.
 var errReported = errors.New("reported")
+
+// errNotAbove ends migrate check after a report whose new IDs are not above the old ones.
+var errNotAbove = errors.New("not above")
 
 // A usageError is an invalid flag, argument, environment variable or setting.
 type usageError struct{ error }

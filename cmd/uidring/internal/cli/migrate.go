@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -37,12 +34,12 @@ func newMigrateCheck(s *streams) *cobra.Command {
 		Short: "Tell whether new IDs will be above the existing ones",
 		Long: "check reads the smallest and the largest IDs of a table, or IDs given as arguments, or with - one decimal ID per line\n" +
 			"of standard input. It tells whether the IDs of new generators with --layout and --epoch will be above them, until when\n" +
-			"both layouts last, which worker IDs made the old IDs, whether an ID exists twice, and how evenly the low bits are spread.\n" +
+			"both layouts last, which worker IDs made the old IDs, whether an ID exists twice, and whether the low bits are uneven.\n" +
 			"Negative IDs are read as Baidu's UidGenerator makes them after the end of its layout. check writes nothing.\n\n" +
 			"--old counter is for TinyId, Leaf-segment and auto-increment.\n\n" +
 			"The verdict holds once the old generators have stopped. Only --all, - and arguments show every worker and every repeated\n" +
 			"ID. They keep 8 bytes for each ID in memory.\n\n" +
-			"The exit code is 0 if the new IDs will be above the old ones, and 1 otherwise.",
+			"The exit code is 0 if the new IDs will be above the old ones, 4 if not, and 1 if there is no verdict.",
 		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout leased\n" +
 			"  mysql -N -e 'SELECT id FROM orders' | uidring migrate check --old bwmarrin --layout snowflake --epoch 1288834974657 -\n" +
 			"  uidring migrate check --old 29/0/21/13 --old-epoch 2016-09-19T16:00:00Z 1120725984225394689",
@@ -64,7 +61,7 @@ func newMigrateCheck(s *streams) *cobra.Command {
 	m.old.addTo(cmd)
 	flags.Var(&m.start, "start", "time when the new generators start (default now)")
 	m.format.addTo(cmd)
-	flags.BoolVar(&m.asJSON, "json", false, "print one JSON object")
+	s.addJSON(cmd)
 	return cmd
 }
 
@@ -80,10 +77,9 @@ type migration struct {
 	old    oldFormat
 	format idFormat
 	start  timeFlag
-	asJSON bool
 }
 
-// run fails with errReported after a report whose new IDs are not above the old ones.
+// run fails with errNotAbove after a report whose new IDs are not above the old ones.
 func (m *migration) run(ctx context.Context, args []string) error {
 	if err := m.check(args); err != nil {
 		return usageError{err}
@@ -107,13 +103,8 @@ func (m *migration) run(ctx context.Context, args []string) error {
 		return usageError{err}
 	}
 	sheet := &migrationSheet{m, alloc, report, origin}
-	if m.asJSON {
-		err = sheet.json()
-	} else {
-		err = sheet.print()
-	}
-	if err == nil && report.New.Relation != migrate.Above {
-		return errReported
+	if err = m.s.print(sheet.json(), sheet.print); err == nil && report.New.Relation != migrate.Above {
+		return errNotAbove
 	}
 	return err
 }
@@ -201,27 +192,21 @@ func (m *migration) readTables(ctx context.Context) (ids []int64, origin string,
 
 // readLines reads decimal IDs from standard input. It skips blank lines and NULL.
 func (m *migration) readLines() (ids []int64, err error) {
-	in := bufio.NewReader(m.s.in)
-	for number := 1; ; number++ {
-		line, err := readLine(in)
-		switch {
-		case errors.Is(err, io.EOF):
-			return ids, nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			return nil, fmt.Errorf("line %d: longer than 4,096 bytes, allowed: one ID per line", number)
-		case err != nil:
-			return nil, fmt.Errorf("read standard input, line %d: %w", number, err)
+	err = m.s.eachLine(func() error { return nil }, func(where, text string, err error) error {
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
 		}
-		text := string(bytes.TrimSpace(line))
-		if text == "" || text == "NULL" {
-			continue
+		if text == "NULL" {
+			return nil
 		}
 		id, err := decimalID(text)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w, one per line without a header", number, err)
+			return fmt.Errorf("%s: %w, one per line without a header", where, err)
 		}
 		ids = append(ids, id)
-	}
+		return nil
+	})
+	return ids, err
 }
 
 func decimalID(text string) (int64, error) {

@@ -99,7 +99,7 @@ func (m *migrationSheet) verdict() string {
 	case migrate.Overlap:
 		text = "overlap: new IDs may equal existing ones"
 		if !v.Meets.IsZero() {
-			text += " from " + rfc3339(v.Meets) + ""
+			text += " from " + rfc3339(v.Meets)
 		}
 		if v.From.IsZero() {
 			text += " for as long as the new layout lasts"
@@ -113,14 +113,9 @@ func (m *migrationSheet) verdict() string {
 	return m.s.paint(m.s.out, colour, text)
 }
 
-// printRepeated prints the repeated IDs, if there are any.
 func (m *migrationSheet) printRepeated() error {
 	t := m.s.table("REPEATED ID", "TIMES")
-	for i, repeat := range m.report.Repeated {
-		if i == shownRows {
-			t.row("…", fmt.Sprintf("%d more, see --json", len(m.report.Repeated)-i))
-			break
-		}
+	for _, repeat := range m.report.Repeated {
 		t.row(decimalText(repeat.ID), fmt.Sprint(repeat.Times))
 	}
 	return m.printBelow(t)
@@ -128,20 +123,20 @@ func (m *migrationSheet) printRepeated() error {
 
 func (m *migrationSheet) printWorkers() error {
 	t := m.s.table("DATACENTER", "WORKER", "IDS", "FIRST", "LAST")
-	for i, w := range m.report.Workers {
-		if i == shownRows {
-			t.row("…", fmt.Sprintf("%d more, see --json", len(m.report.Workers)-i))
-			break
-		}
+	for _, w := range m.report.Workers {
 		t.row(decimalText(w.Datacenter), decimalText(w.Worker), fmt.Sprint(w.IDs), rfc3339(w.First), rfc3339(w.Last))
 	}
 	return m.printBelow(t)
 }
 
-// printBelow prints a table that has rows, on a terminal, below an empty line. Programs read JSON.
+// printBelow prints the first rows of a table that has rows, on a terminal, below an empty line.
+// Programs read JSON.
 func (m *migrationSheet) printBelow(t *table) error {
 	if len(t.rows) == 0 || !m.s.tables {
 		return nil
+	}
+	if more := len(t.rows) - shownRows; more > 0 {
+		t.rows = append(t.rows[:shownRows], []string{"…", fmt.Sprintf("%d more, see --json", more)})
 	}
 	if err := write(m.s.out, "\n"); err != nil {
 		return err
@@ -149,8 +144,8 @@ func (m *migrationSheet) printBelow(t *table) error {
 	return t.print()
 }
 
-// json writes the report as JSON. Its IDs are texts, since JavaScript rounds large numbers.
-func (m *migrationSheet) json() error {
+// json returns the report for JSON. Its IDs are texts, since JavaScript rounds large numbers.
+func (m *migrationSheet) json() any {
 	type format struct {
 		Name   string    `json:"name,omitempty"`
 		Layout string    `json:"layout,omitempty"`
@@ -160,11 +155,11 @@ func (m *migrationSheet) json() error {
 	if !m.old.Counter() {
 		old.Layout, old.Epoch = m.old.Layout.String(), m.old.get().Epoch.UTC()
 	}
-	return writeJSON(m.s.out, struct {
+	return struct {
 		Origin string    `json:"origin"`
 		Old    format    `json:"oldFormat"`
 		New    format    `json:"newFormat"`
 		Start  time.Time `json:"start"`
 		migrate.Report
-	}{m.origin, old, format{Layout: m.alloc.Layout().String(), Epoch: m.alloc.Epoch()}, m.start.Time, m.report})
+	}{m.origin, old, format{Layout: m.alloc.Layout().String(), Epoch: m.alloc.Epoch()}, m.start.Time, m.report}
 }

@@ -79,24 +79,24 @@ func TestMigrateCheckReadsTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clean(t)
 			withTables(t, at(t))
-			all := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders")
+			all := checked(t, "", exitNotAbove, "--old", "baidu", "--table", "orders")
 			if all.Read != 81 || all.Negative != 40 || all.Foreign != 0 || len(all.Repeated) != 0 || len(all.Workers) != 4 ||
 				all.Oldest.ID != 3200169789968523265 || all.Newest.ID != -1<<63+(331_507_496-1<<28)<<35 ||
 				all.Newest.Time.Format(time.DateOnly) != "2026-11-20" || all.New.Relation != migrate.Overlap {
 				t.Errorf("%+v", all)
 			}
-			if whole := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders", "--all"); fmt.Sprint(whole.Workers) != fmt.Sprint(all.Workers) {
+			if whole := checked(t, "", exitNotAbove, "--old", "baidu", "--table", "orders", "--all"); fmt.Sprint(whole.Workers) != fmt.Sprint(all.Workers) {
 				t.Errorf("--all has the workers %v, without %v", whole.Workers, all.Workers)
 			}
-			few := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders", "--count", "3")
+			few := checked(t, "", exitNotAbove, "--old", "baidu", "--table", "orders", "--count", "3")
 			if few.Read != 12 || few.Smallest != all.Smallest || few.Largest != all.Largest || few.Newest.ID != all.Newest.ID || len(few.Repeated) != 0 {
 				t.Errorf("%+v", few)
 			}
 			// The smallest and the largest 30 would have rows in common.
-			if most := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders", "--count", "30"); most.Read != 81 || len(most.Repeated) != 0 {
+			if most := checked(t, "", exitNotAbove, "--old", "baidu", "--table", "orders", "--count", "30"); most.Read != 81 || len(most.Repeated) != 0 {
 				t.Errorf("%+v", most)
 			}
-			two := checked(t, "", exitFailure, "--old", "baidu", "--table", "orders", "--table", "shard1")
+			two := checked(t, "", exitNotAbove, "--old", "baidu", "--table", "orders", "--table", "shard1")
 			if len(two.Repeated) != 1 || two.Repeated[0] != (migrate.Repeat{ID: 3200169789968523265, Times: 2}) {
 				t.Errorf("repeated %v", two.Repeated)
 			}
@@ -137,7 +137,7 @@ func goesOn(t *testing.T, r migrate.Report) {
 func TestMigrateCheckReadsLines(t *testing.T) {
 	clean(t)
 	lines := "3200169789968523265\n\nNULL\n -7055269968853590016\r\n3200169789968523265"
-	r := checked(t, lines, exitFailure, "--old", "baidu", "--layout", "leased", "-")
+	r := checked(t, lines, exitNotAbove, "--old", "baidu", "--layout", "leased", "-")
 	if r.Read != 3 || r.Negative != 1 || len(r.Repeated) != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -159,8 +159,8 @@ func TestMigrateCheckReadsLines(t *testing.T) {
 // UTC than in Shanghai.
 func TestMigrateCheckTakesTheEpochOfTheOldIDs(t *testing.T) {
 	clean(t)
-	shanghai := checked(t, "", exitFailure, "--old", "baidu", "3200169789968523265")
-	utc := checked(t, "", exitFailure, "--old", "baidu", "--old-epoch", "2016-05-20", "3200169789968523265")
+	shanghai := checked(t, "", exitNotAbove, "--old", "baidu", "3200169789968523265")
+	utc := checked(t, "", exitNotAbove, "--old", "baidu", "--old-epoch", "2016-05-20", "3200169789968523265")
 	if got := utc.Newest.Time.Sub(shanghai.Newest.Time); got != 8*time.Hour {
 		t.Errorf("the times lie %v apart, want 8h", got)
 	}

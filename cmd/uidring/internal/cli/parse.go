@@ -2,10 +2,8 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +16,7 @@ import (
 
 func newParse(s *streams) *cobra.Command {
 	var format idFormat
-	form, asJSON := idtext.Auto, false
+	form := idtext.Auto
 	cmd := &cobra.Command{
 		Use:   "parse {ID... | -}",
 		Short: "Print the fields of IDs",
@@ -41,44 +39,49 @@ func newParse(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := &parser{s: s, alloc: alloc, form: form, out: bufio.NewWriter(s.out), asJSON: asJSON}
+			p := &parser{s: s, alloc: alloc, form: form, out: bufio.NewWriter(s.out)}
+			p.rows = s.table("ID", "BASE32", "BASE62", "TIME", "DELTA", "DATACENTER", "WORKER", "SEQUENCE")
 			return p.run(args)
 		},
 	}
 	format.addTo(cmd)
 	cmd.Flags().Var(&form, "form", "text form of the IDs: auto, decimal, base32, base62")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	s.addJSON(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]cobra.Completion{"auto", "decimal", "base32", "base62"},
 		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// A parser is one call of uidring parse. It keeps a single line in memory.
+// A parser is one call of uidring parse. It keeps a single line of standard input in memory.
 type parser struct {
-	s      *streams
-	alloc  *bitsalloc.Allocator
-	form   idtext.Form
-	out    *bufio.Writer
-	asJSON bool
+	s     *streams
+	alloc *bitsalloc.Allocator
+	form  idtext.Form
+	out   *bufio.Writer
 
-	bad    bool  // a text was not an ID
-	widths []int // of the columns, once the header is printed
+	rows *table // of the arguments
+	bad  bool   // a text was not an ID
 }
 
 func (p *parser) run(args []string) error {
 	for i, arg := range args {
 		var err error
 		if arg == "-" {
-			err = p.lines()
+			err = p.s.eachLine(p.flush, p.line)
 		} else {
-			err = p.one(arg, "argument "+strconv.Itoa(i+1))
+			err = p.one(arg, "argument "+strconv.Itoa(i+1), p.s.tables)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := p.out.Flush(); err != nil {
-		return fmt.Errorf("write: %w", err)
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if len(p.rows.rows) > 0 {
+		if err := p.rows.print(); err != nil {
+			return err
+		}
 	}
 	if p.bad {
 		return errReported
@@ -86,56 +89,24 @@ func (p *parser) run(args []string) error {
 	return nil
 }
 
-// lines reads IDs from standard input. It flushes the output before each wait for a slow input.
-func (p *parser) lines() error {
-	in := bufio.NewReader(p.s.in)
-	for number := 1; ; number++ {
-		if in.Buffered() == 0 {
-			if err := p.out.Flush(); err != nil {
-				return fmt.Errorf("write: %w", err)
-			}
-		}
-		line, err := readLine(in)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			p.report(fmt.Sprintf("line %d", number), errors.New("longer than 4,096 bytes, allowed: one ID per line"))
-			continue
-		case err != nil:
-			return fmt.Errorf("read standard input, line %d: %w", number, err)
-		}
-		text := string(bytes.TrimSpace(line))
-		if text == "" {
-			continue
-		}
-		if err := p.one(text, "line "+strconv.Itoa(number)); err != nil {
-			return err
-		}
+func (p *parser) flush() error {
+	if err := p.out.Flush(); err != nil {
+		return fmt.Errorf("write: %w", err)
 	}
+	return nil
 }
 
-// readLine returns a line, valid until the next call. It skips a line that is too long, and returns
-// bufio.ErrBufferFull for it.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	line, err := in.ReadSlice('\n')
-	if errors.Is(err, io.EOF) && len(line) > 0 {
-		return line, nil
+func (p *parser) line(where, text string, err error) error {
+	if err != nil {
+		p.report(where, err)
+		return nil
 	}
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return line, err
-	}
-	for errors.Is(err, bufio.ErrBufferFull) {
-		_, err = in.ReadSlice('\n')
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return nil, bufio.ErrBufferFull
+	return p.one(text, where, false)
 }
 
-// one prints an ID, or reports a text that is not an ID. An error ends the command.
-func (p *parser) one(text, where string) error {
+// one prints an ID, if inTable with the other arguments at the end, or reports a text that is not an
+// ID. An error ends the command.
+func (p *parser) one(text, where string, inTable bool) error {
 	id, err := p.form.Read(text)
 	if err != nil {
 		if strings.HasPrefix(text, "-") {
@@ -149,7 +120,7 @@ func (p *parser) one(text, where string) error {
 		p.report(where, err)
 		return nil
 	}
-	return p.print(idtext.Of(fields))
+	return p.print(idtext.Of(fields), inTable)
 }
 
 func (p *parser) report(where string, err error) {
@@ -160,8 +131,8 @@ func (p *parser) report(where string, err error) {
 }
 
 // print writes a row.
-func (p *parser) print(id idtext.Fields) error {
-	if p.asJSON {
+func (p *parser) print(id idtext.Fields, inTable bool) error {
+	if p.s.json {
 		return writeJSON(p.out, id)
 	}
 	clock := "2006-01-02T15:04:05Z"
@@ -170,41 +141,11 @@ func (p *parser) print(id idtext.Fields) error {
 	}
 	cells := []string{id.ID.String(), id.Base32, id.Base62, id.Time.Format(clock),
 		decimalText(id.Delta), decimalText(id.Datacenter), decimalText(id.Worker), decimalText(id.Sequence)}
-	line := strings.Join(cells, "\t")
-	if p.s.tables {
-		if err := p.heads(id, clock); err != nil {
-			return err
-		}
-		line = p.align(cells...)
-	}
-	return write(p.out, "%s\n", line)
-}
-
-// heads prints the header once. Each column is as wide as its largest possible value, since rows
-// are printed before the later ones are known.
-func (p *parser) heads(id idtext.Fields, clock string) error {
-	if p.widths != nil {
+	if inTable {
+		p.rows.row(cells...)
 		return nil
 	}
-	p.widths = []int{
-		digits(p.alloc.MaxAt(p.alloc.Expires())), len(id.Base32), len(id.Base62), len(clock),
-		digits(p.alloc.MaxDelta()), digits(p.alloc.MaxDatacenterID()), digits(p.alloc.MaxWorkerID()), digits(p.alloc.MaxSequence()),
-	}
-	heads := []string{"ID", "BASE32", "BASE62", "TIME", "DELTA", "DATACENTER", "WORKER", "SEQUENCE"}
-	for i, head := range heads {
-		p.widths[i] = max(p.widths[i], len(head))
-	}
-	return write(p.out, "%s\n", p.s.paint(p.s.out, bold, p.align(heads...)))
-}
-
-func (p *parser) align(cells ...string) string {
-	var line strings.Builder
-	for i, cell := range cells {
-		fmt.Fprintf(&line, "%-*s  ", p.widths[i], cell)
-	}
-	return strings.TrimRight(line.String(), " ")
+	return write(p.out, "%s\n", strings.Join(cells, "\t"))
 }
 
 func decimalText(n int64) string { return strconv.FormatInt(n, 10) }
-
-func digits(n int64) int { return len(decimalText(n)) }

@@ -50,7 +50,7 @@ func newPlan(s *streams) *cobra.Command {
 	p.format.addTo(cmd)
 	flags.Lookup("layout").Usage = "further layout to judge: widths such as 28/5/17/13@1s (UIDRING_LAYOUT)"
 	flags.Lookup("layout").DefValue = ""
-	flags.BoolVar(&p.asJSON, "json", false, "print one JSON object")
+	s.addJSON(cmd)
 	return cmd
 }
 
@@ -61,17 +61,15 @@ type planner struct {
 	unit   time.Duration
 	format idFormat
 	given  bool // --layout is given
-	asJSON bool
 }
 
 // A judged layout is a row of the answer.
 type judged struct {
-	name string
+	Name string `json:"name"`
 	plan.Verdict
-	preferred bool
+	WillDo    bool `json:"willDo"`
+	Preferred bool `json:"preferred"`
 }
-
-func (r judged) willDo() bool { return len(r.Faults) == 0 }
 
 func (p *planner) run(s *streams) error {
 	p.need.Start = p.start.Time
@@ -88,11 +86,11 @@ func (p *planner) run(s *streams) error {
 		return usagef("--start %s, allowed: not before --epoch %s", rfc3339(p.need.Start), rfc3339(p.format.epoch.Time))
 	}
 	rows, impossible, err := p.judge()
-	print := p.table
-	if p.asJSON {
-		print = p.json
-	}
-	return errors.Join(print(s, rows, impossible), err)
+	value := struct {
+		Layouts    []judged `json:"layouts"`
+		Impossible []unfit  `json:"impossible,omitempty"`
+	}{rows, impossible}
+	return errors.Join(s.print(value, func() error { return p.table(s, rows, impossible) }), err)
 }
 
 // A preset is a layout with a name.
@@ -139,7 +137,7 @@ func (p *planner) judge() (rows []judged, impossible []unfit, err error) {
 		rows = append(rows, p.row(preset{"fitted", layout}, source))
 	}
 	if i := preferred(rows); i >= 0 {
-		rows[i].preferred = true
+		rows[i].Preferred = true
 	} else if len(impossible) == len(sources) {
 		err = failed
 	}
@@ -149,11 +147,11 @@ func (p *planner) judge() (rows []judged, impossible []unfit, err error) {
 // preferred returns the index of the row to choose, or -1 if no layout is sufficient.
 func preferred(rows []judged) int {
 	for _, wanted := range [...]func(judged) bool{
-		func(r judged) bool { return r.name == presetLeased && r.Source == plan.Leased },
+		func(r judged) bool { return r.Name == presetLeased && r.Source == plan.Leased },
 		func(r judged) bool { return r.Source == plan.Leased },
 		func(judged) bool { return true },
 	} {
-		if i := slices.IndexFunc(rows, func(r judged) bool { return r.willDo() && wanted(r) }); i >= 0 {
+		if i := slices.IndexFunc(rows, func(r judged) bool { return r.WillDo && wanted(r) }); i >= 0 {
 			return i
 		}
 	}
@@ -165,7 +163,8 @@ func (p *planner) row(candidate preset, source plan.Source) judged {
 	if err != nil {
 		panic("bug: " + err.Error())
 	}
-	return judged{name: candidate.name, Verdict: p.need.Judge(alloc, source)}
+	verdict := p.need.Judge(alloc, source)
+	return judged{Name: candidate.name, Verdict: verdict, WillDo: len(verdict.Faults) == 0}
 }
 
 func (p *planner) table(s *streams, rows []judged, impossible []unfit) error {
@@ -173,12 +172,12 @@ func (p *planner) table(s *streams, rows []judged, impossible []unfit) error {
 	for _, row := range rows {
 		verdict := s.paint(s.out, green, "will do")
 		switch {
-		case row.preferred:
+		case row.Preferred:
 			verdict = s.paint(s.out, green, "will do, preferred")
-		case !row.willDo():
+		case !row.WillDo:
 			verdict = s.paint(s.out, red, "no:") + " " + strings.Join(row.Faults, "; ")
 		}
-		t.row(row.name, row.Layout.String(), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
+		t.row(row.Name, row.Layout.String(), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
 			row.Ends.Format(time.DateOnly), verdict)
 	}
 	for _, u := range impossible {
@@ -193,28 +192,4 @@ func room(r plan.Room) string {
 		return fmt.Sprintf("%.0f (too few)", r.Has)
 	}
 	return fmt.Sprintf("%.0f (%.0f%% left)", r.Has, math.Floor(r.Left()))
-}
-
-func (p *planner) json(s *streams, rows []judged, impossible []unfit) error {
-	type layout struct {
-		Name        string      `json:"name"`
-		Layout      string      `json:"layout"`
-		Source      plan.Source `json:"workerIds"`
-		WillDo      bool        `json:"willDo"`
-		Preferred   bool        `json:"preferred"`
-		Faults      []string    `json:"faults"`
-		Ends        time.Time   `json:"ends"`
-		Rate        plan.Room   `json:"ratePerProcess"`
-		Workers     plan.Room   `json:"workers"`
-		Datacenters plan.Room   `json:"datacenters"`
-	}
-	answer := struct {
-		Layouts    []layout `json:"layouts"`
-		Impossible []unfit  `json:"impossible,omitempty"`
-	}{Impossible: impossible}
-	for _, row := range rows {
-		answer.Layouts = append(answer.Layouts, layout{row.name, row.Layout.String(), row.Source,
-			row.willDo(), row.preferred, append([]string{}, row.Faults...), row.Ends, row.Rate, row.Workers, row.Datacenters})
-	}
-	return writeJSON(s.out, answer)
 }

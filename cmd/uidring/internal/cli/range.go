@@ -14,7 +14,6 @@ import (
 func newRange(s *streams) *cobra.Command {
 	var format idFormat
 	var from, to timeFlag
-	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "range --from TIME --to TIME",
 		Short: "Print the smallest and the largest ID of a span of time",
@@ -32,13 +31,13 @@ func newRange(s *streams) *cobra.Command {
 			if err := checkSpan(from.Time, to.Time); err != nil {
 				return usageError{err}
 			}
-			return printRange(s, alloc, from.Time, to.Time, asJSON)
+			return printRange(s, alloc, from.Time, to.Time)
 		},
 	}
 	cmd.Flags().Var(&from, "from", "beginning of the span, a date or RFC 3339")
 	cmd.Flags().Var(&to, "to", "end of the span, a date or RFC 3339")
 	format.addTo(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	s.addJSON(cmd)
 	return cmd
 }
 
@@ -58,24 +57,21 @@ func checkSpan(from, to time.Time) error {
 
 func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-func printRange(s *streams, alloc *bitsalloc.Allocator, from, to time.Time, asJSON bool) error {
+func printRange(s *streams, alloc *bitsalloc.Allocator, from, to time.Time) error {
 	first, last := alloc.Range(from, to)
 	if first > last {
 		return fmt.Errorf("no IDs from %s to %s: layout %s has IDs from %s to %s",
 			rfc3339(from), rfc3339(to), alloc.Layout().String(), rfc3339(alloc.Epoch()), rfc3339(alloc.Expires()))
 	}
 	smallest, largest := uidring.ID(first), uidring.ID(last)
-	if asJSON {
-		return writeJSON(s.out, struct {
-			First uidring.ID `json:"first"`
-			Last  uidring.ID `json:"last"`
-			From  time.Time  `json:"from"`
-			To    time.Time  `json:"to"`
-		}{smallest, largest, from, to})
-	}
 	t := s.table("FORM", "SMALLEST", "LARGEST")
 	t.row("decimal", smallest.String(), largest.String())
 	t.row("base32", smallest.Base32(), largest.Base32())
 	t.row("base62", smallest.Base62(), largest.Base62())
-	return t.print()
+	return s.print(struct {
+		First uidring.ID `json:"first"`
+		Last  uidring.ID `json:"last"`
+		From  time.Time  `json:"from"`
+		To    time.Time  `json:"to"`
+	}{smallest, largest, from, to}, t.print)
 }

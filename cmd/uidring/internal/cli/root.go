@@ -15,7 +15,7 @@ func newRoot(s *streams) *cobra.Command {
 		Use:   "uidring",
 		Short: "Parse, plan and serve unique IDs, and administer worker IDs",
 		Long: "uidring parses, plans and serves unique IDs, and administers the worker IDs in them.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not confirmed, 130 interrupted.",
+			"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not confirmed, 4 not above, 130 interrupted.",
 		Example: "  uidring serve\n" +
 			"  uidring parse 176636547297255431\n" +
 			"  uidring range --from 2026-11-21 --to 2026-11-22\n" +
@@ -25,7 +25,7 @@ func newRoot(s *streams) *cobra.Command {
 		SilenceErrors: true,
 		Args:          knownCommand,
 
-		PersistentPreRunE: readSettings,
+		PersistentPreRunE: s.readSettings,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -45,23 +45,7 @@ func newRoot(s *streams) *cobra.Command {
 	for _, newCommand := range []func(*streams) *cobra.Command{newParse, newRange, newPlan, newMigrate, newSchema, newWorkers, newServe, newVersion} {
 		root.AddCommand(newCommand(s))
 	}
-	checkCompletion(root)
 	return root
-}
-
-// checkCompletion makes cobra's completion command reject an unknown shell. By default it prints
-// help where the caller expects a script.
-func checkCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	completion, _, err := root.Find([]string{"completion"})
-	if err != nil {
-		panic("bug: " + err.Error())
-	}
-	completion.Args = knownCommand
-	completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	for _, shell := range completion.Commands() {
-		shell.Args = exactly(0, "none")
-	}
 }
 
 // knownCommand rejects arguments of a command with subcommands: cobra passes it the name of an

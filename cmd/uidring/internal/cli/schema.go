@@ -20,7 +20,12 @@ func newSchema(s *streams) *cobra.Command {
 		Example: "  uidring schema mysql | mysql ids\n" +
 			"  uidring schema postgres > tables.sql\n" +
 			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring schema mysql --apply",
-		Args:      exactly(1, "mysql, postgres or sqlite"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("which database? allowed: mysql, postgres, sqlite; see %s --help", cmd.CommandPath())
+			}
+			return exactly(1, "mysql, postgres or sqlite")(cmd, args)
+		},
 		ValidArgs: []cobra.Completion{"mysql", "postgres", "sqlite"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, ok := map[string]func() []schema.File{"mysql": schema.MySQL, "postgres": schema.PostgreSQL, "sqlite": schema.SQLite}[args[0]]

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/daemon"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
@@ -138,14 +139,21 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 		return usageError{err}
 	}
 	logSettings(f.config.Logger, settings)
+	if names := unknownVariables(cmd.Root(), os.Environ()); names != nil {
+		f.config.Logger.Warn("unknown variables", "names", names)
+	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	if err := process.Run(ctx); errors.Is(err, daemon.ErrSecondStore) {
+	if err = process.Run(ctx); permanent(err) {
 		return usageError{err}
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
+}
+
+// permanent reports whether another start with the same settings would fail again.
+func permanent(err error) bool {
+	return slices.ContainsFunc([]error{daemon.ErrSecondStore, assigner.ErrLayoutMismatch, assigner.ErrWorkerOutOfRange, assigner.ErrWorkerOverlap},
+		func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // untilSignal returns a context that ends with the first SIGTERM or SIGINT. A second signal ends

@@ -184,6 +184,15 @@ func TestServeRefusesMistakesAsUsage(t *testing.T) {
 	}
 }
 
+func TestServeEndsWithCode2WhereTheStoreHasAnotherLayout(t *testing.T) {
+	url := sqlite(t)
+	generator(t, url, "holder", time.Minute)
+	code, _, stderr := run(t, "", "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--layout=leased")
+	if code != exitUsage || !strings.Contains(stderr, "layout mismatch") {
+		t.Errorf("exit code %d, want %d: %s", code, exitUsage, stderr)
+	}
+}
+
 // systemd does not restart the service after exit code 2, so an etcd that is down must not give it.
 func TestEtcdThatIsDownIsNoMistake(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,12 +39,50 @@ func addSetting(flags *pflag.FlagSet, name string) string {
 	return env
 }
 
-// readSettings resolves the settings of a command.
-func readSettings(cmd *cobra.Command, _ []string) error {
-	if _, err := resolve(cmd.Flags()); err != nil {
+// readSettings resolves the settings of a command, and warns of unknown variables.
+func (s *streams) readSettings(cmd *cobra.Command, _ []string) error {
+	settings, err := resolve(cmd.Flags())
+	if err != nil {
 		return usageError{err}
 	}
+	if names := unknownVariables(cmd.Root(), os.Environ()); names != nil && settings != nil {
+		return write(s.err, "%s %s\n", s.paint(s.err, yellow, "uidring: warning:"), unknownText(names))
+	}
 	return nil
+}
+
+// serviceLink matches the variables that Kubernetes sets in each pod for a Service whose name begins
+// with uidring.
+var serviceLink = regexp.MustCompile(`_(SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP|SCTP).*)?)$`)
+
+// unknownVariables returns the variables that begin with UIDRING_ and are no setting of a command.
+// UIDRING_TOKEN is for clients: the page of serve names it.
+func unknownVariables(root *cobra.Command, environ []string) (names []string) {
+	known := map[string]bool{"UIDRING_TOKEN": true}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			for _, name := range f.Annotations[variable] {
+				known[name] = true
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(root)
+	for _, text := range environ {
+		name, value, _ := strings.Cut(text, "=")
+		if strings.HasPrefix(name, "UIDRING_") && value != "" && !known[name] && !serviceLink.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func unknownText(names []string) string {
+	return fmt.Sprintf("unknown variables %s; the help of each command names its variables", strings.Join(names, ", "))
 }
 
 // resolve sets every setting that is not on the command line from the environment. It returns each

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 )
 
 // streams are the standard streams of a command.
@@ -16,6 +19,20 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	tables   bool // print aligned columns with a header, else tab-separated lines
+	json     bool // the flag json
+}
+
+// addJSON adds the flag json to a command.
+func (s *streams) addJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON")
+}
+
+// print prints a value as JSON with --json, and else calls text.
+func (s *streams) print(value any, text func() error) error {
+	if s.json {
+		return writeJSON(s.out, value)
+	}
+	return text()
 }
 
 // terminal reports whether a stream is a terminal.
@@ -80,4 +97,52 @@ func (s *streams) confirm(question string, about func() error) error {
 		return nil
 	}
 	return errUnconfirmed
+}
+
+// eachLine calls line with the place and the text of each line of standard input that is not blank,
+// or with an error for a line that is too long. It calls flush before it waits for input.
+func (s *streams) eachLine(flush func() error, line func(where, text string, err error) error) error {
+	in := bufio.NewReader(s.in)
+	for number := 1; ; number++ {
+		if in.Buffered() == 0 {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		text, err := readLine(in)
+		where := fmt.Sprintf("line %d", number)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			err = errors.New("longer than 4,096 bytes, allowed: one ID per line")
+		case err != nil:
+			return fmt.Errorf("read standard input, %s: %w", where, err)
+		}
+		if text = bytes.TrimSpace(text); len(text) == 0 && err == nil {
+			continue
+		}
+		if err := line(where, string(text), err); err != nil {
+			return err
+		}
+	}
+}
+
+// readLine returns a line, valid until the next call. It skips a line that is too long, and returns
+// bufio.ErrBufferFull for it.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadSlice('\n')
+	if errors.Is(err, io.EOF) && len(line) > 0 {
+		return line, nil
+	}
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
+	}
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = in.ReadSlice('\n')
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return nil, bufio.ErrBufferFull
 }

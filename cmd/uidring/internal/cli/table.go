@@ -20,7 +20,7 @@ func (s *streams) table(head ...string) *table { return &table{s: s, head: head}
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// print writes the table, with the header in bold on a terminal.
+// print writes the table. On a terminal the header is bold, and a table without rows is "none".
 func (t *table) print() error {
 	rows := t.rows
 	if !t.s.tables {
@@ -30,6 +30,9 @@ func (t *table) print() error {
 			}
 		}
 		return nil
+	}
+	if len(rows) == 0 {
+		return write(t.s.out, "none\n")
 	}
 	if t.head != nil {
 		rows = slices.Insert(slices.Clone(rows), 0, t.head)

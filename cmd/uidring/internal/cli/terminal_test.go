@@ -71,7 +71,7 @@ func (p *person) runs(t *testing.T, answer string, args ...string) (code int) {
 	return <-done
 }
 
-func TestAPersonIsAskedBeforeAWorkerIDIsTaken(t *testing.T) {
+func TestChangesAskOnATerminal(t *testing.T) {
 	url := sqlite(t)
 	generator(t, url, "holder", 2*time.Second)
 	for _, row := range []struct {
@@ -99,7 +99,7 @@ func TestAPersonIsAskedBeforeAWorkerIDIsTaken(t *testing.T) {
 	poll.Until(t, "the answer", func() bool { return strings.Contains(p.sees(), "raised by 1h0m0s") })
 }
 
-func TestColoursAreForATerminalThatWantsThem(t *testing.T) {
+func TestColours(t *testing.T) {
 	clean(t)
 	for _, row := range []struct {
 		noColor, term string

@@ -10,23 +10,14 @@ import (
 )
 
 func newVersion(s *streams) *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Long:    "Prints what this program was built from, and with. uidring --version prints the same.",
-		Example: "  uidring version\n  uidring version --json",
+		Example: "  uidring version",
 		Args:    exactly(0, "none"),
-		RunE: func(*cobra.Command, []string) error {
-			v := readBuild()
-			if asJSON {
-				return writeJSON(s.out, v)
-			}
-			return write(s.out, "%v\n", v)
-		},
+		RunE:    func(*cobra.Command, []string) error { return write(s.out, "%v\n", readBuild()) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object of JSON")
-	return cmd
 }
 
 // version returns the version of the module, "(devel)" where the build does not know it.
@@ -34,11 +25,11 @@ func version() string { return readBuild().Version }
 
 // A build names the version, the commit and the Go release that the program was built with.
 type build struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // the commit's files had been changed
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
+	Version  string
+	Commit   string
+	Modified bool // the commit's files had been changed
+	Go       string
+	Platform string
 }
 
 func readBuild() build {

@@ -36,7 +36,6 @@ func newWorkers(s *streams) *cobra.Command {
 
 func newWorkersList(s *streams) *cobra.Command {
 	var flags storeFlags
-	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Print all assigned worker IDs",
@@ -49,21 +48,17 @@ func newWorkersList(s *streams) *cobra.Command {
 		Args: exactly(0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.read(cmd.Context(), nil, func(c *session) error {
-				if asJSON {
-					return writeJSON(s.out, c.seen.report())
-				}
-				return c.seen.print(s)
+				return s.print(c.seen.report(), func() error { return c.seen.print(s) })
 			})
 		},
 	}
 	flags.addTo(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	s.addJSON(cmd)
 	return cmd
 }
 
 func newWorkersShow(s *streams) *cobra.Command {
 	var flags storeFlags
-	asJSON := false
 	cmd := &cobra.Command{
 		Use:     "show ID",
 		Short:   "Print one worker ID",
@@ -76,15 +71,13 @@ func newWorkersShow(s *streams) *cobra.Command {
 				return err
 			}
 			return flags.read(cmd.Context(), &id, func(c *session) error {
-				if asJSON {
-					return writeJSON(s.out, c.seen.worker(c.seen.rows[0]))
-				}
-				return c.seen.printRow(s, c.seen.rows[0])
+				row := c.seen.rows[0]
+				return s.print(c.seen.worker(row), func() error { return c.seen.printRow(s, row) })
 			})
 		},
 	}
 	flags.addTo(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	s.addJSON(cmd)
 	return cmd
 }
 

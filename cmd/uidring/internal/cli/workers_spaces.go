@@ -25,7 +25,6 @@ func left(alloc *bitsalloc.Allocator, meta assigner.Meta) int64 {
 
 func newWorkersNamespaces(s *streams) *cobra.Command {
 	var flags storeFlags
-	asJSON := false
 	cmd := &cobra.Command{
 		Use:     "namespaces",
 		Short:   "Print the namespaces of a store",
@@ -42,13 +41,13 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printNamespaces(s, all, asJSON)
+				return printNamespaces(s, all)
 			})
 		},
 	}
 	flags.addTo(cmd)
 	_ = cmd.Flags().MarkHidden("namespace")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	s.addJSON(cmd)
 	return cmd
 }
 
@@ -62,7 +61,7 @@ type space struct {
 	Left       int64     `json:"left"`
 }
 
-func printNamespaces(s *streams, all map[string]assigner.Meta, asJSON bool) error {
+func printNamespaces(s *streams, all map[string]assigner.Meta) error {
 	spaces := make([]space, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		meta := all[name]
@@ -72,21 +71,18 @@ func printNamespaces(s *streams, all map[string]assigner.Meta, asJSON bool) erro
 		}
 		spaces = append(spaces, space{name, meta.Layout.String(), alloc.Epoch(), meta.DatacenterID, meta.NextWorkerID, left(alloc, meta)})
 	}
-	if asJSON {
-		return writeJSON(s.out, struct {
-			Namespaces []space `json:"namespaces"`
-		}{spaces})
-	}
 	t := s.table("NAMESPACE", "LAYOUT", "EPOCH", "DATACENTER", "GIVEN OUT", "LEFT")
 	for _, n := range spaces {
 		t.row(printable(n.Namespace), n.Layout, rfc3339(n.Epoch), decimalText(n.Datacenter), decimalText(n.GivenOut), decimalText(n.Left))
 	}
-	return t.print()
+	return s.print(struct {
+		Namespaces []space `json:"namespaces"`
+	}{spaces}, t.print)
 }
 
 func newWorkersNodes(s *streams) *cobra.Command {
 	var flags storeFlags
-	n := nodes{s: s}
+	n := nodes{rows: []node{}}
 	cmd := &cobra.Command{
 		Use:   "nodes",
 		Short: "Print the last worker IDs of the table WORKER_NODE",
@@ -107,7 +103,10 @@ func newWorkersNodes(s *streams) *cobra.Command {
 				if err := n.read(ctx, db); err != nil {
 					return fmt.Errorf("%s: read %s: %w", st, n.table, err)
 				}
-				return n.print()
+				return s.print(struct {
+					Left  *int64 `json:"left"`
+					Nodes []node `json:"nodes"`
+				}{n.left, n.rows}, func() error { return n.print(s) })
 			})
 		},
 	}
@@ -115,16 +114,14 @@ func newWorkersNodes(s *streams) *cobra.Command {
 	_ = cmd.Flags().MarkHidden("namespace")
 	cmd.Flags().StringVar(&n.table, "table", "WORKER_NODE", "`name` of the table, as Java services may have it")
 	cmd.Flags().IntVar(&n.count, "count", 20, "number of rows to print")
-	cmd.Flags().BoolVar(&n.asJSON, "json", false, "print one JSON object")
+	s.addJSON(cmd)
 	return cmd
 }
 
 // nodes is one call of uidring workers nodes.
 type nodes struct {
-	s      *streams
-	table  string
-	count  int
-	asJSON bool
+	table string
+	count int
 
 	rows []node // the newest first
 	left *int64 // nil: the layout is unknown
@@ -173,23 +170,17 @@ func (n *nodes) pin() string {
 	return n.table + "_PIN"
 }
 
-func (n *nodes) print() error {
-	if n.asJSON {
-		return writeJSON(n.s.out, struct {
-			Left  *int64 `json:"left"`
-			Nodes []node `json:"nodes"`
-		}{n.left, append([]node{}, n.rows...)})
-	}
-	if n.s.tables {
+func (n *nodes) print(s *streams) error {
+	if s.tables {
 		text := "unknown: no layout can be read from " + n.pin()
 		if n.left != nil {
 			text = decimalText(*n.left)
 		}
-		if err := write(n.s.out, "LEFT  %s\n\n", text); err != nil {
+		if err := write(s.out, "LEFT  %s\n\n", text); err != nil {
 			return err
 		}
 	}
-	t := n.s.table("WORKER", "HOST", "PORT", "TYPE", "STARTED")
+	t := s.table("WORKER", "HOST", "PORT", "TYPE", "STARTED")
 	for _, r := range n.rows {
 		kind := map[int]string{1: "container", 2: "host"}[r.Type]
 		if kind == "" {

@@ -11,8 +11,9 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestNamespacesShowTheWorkerIDsThatAreLeft(t *testing.T) {
+func TestNamespaces(t *testing.T) {
 	url := sqlite(t)
+	wants(t, "", []string{"workers", "namespaces"}, exitOK, "none\n", "")
 	generator(t, url, "host 1", time.Minute)
 	list := decode[listing](t, quietly(t, "workers", "list", "--json"))
 	got := decode[struct{ Namespaces []space }](t, quietly(t, "workers", "namespaces", "--json"))
@@ -27,7 +28,7 @@ orders     28/5/17/13@1s  2026-01-01T00:00:00Z  0           1          131071
 		"uidring: --store file:///ids, allowed: a store of several namespaces, which a folder is not\n")
 }
 
-func TestNodesShowWorkerNode(t *testing.T) {
+func TestNodes(t *testing.T) {
 	for name, at := range map[string]func(*testing.T) string{
 		"MariaDB": mariaDB,
 		"PostgreSQL": func(t *testing.T) string {

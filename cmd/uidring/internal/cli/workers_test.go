@@ -102,7 +102,7 @@ func generator(t *testing.T, url, owner string, window time.Duration) (g *cached
 // The command revokes the worker ID of a live generator, which goes on with another worker ID. A
 // third generator takes the revoked one while the first still issues IDs that it had prepared. No
 // ID is issued twice.
-func TestRevokeTakesAWorkerIDFromALiveGenerator(t *testing.T) {
+func TestRevokeOfALiveGenerator(t *testing.T) {
 	url := sqlite(t)
 	first, lost := generator(t, url, "first", 2*time.Second)
 	seen := make(map[int64]bool)
@@ -139,7 +139,7 @@ func TestRevokeTakesAWorkerIDFromALiveGenerator(t *testing.T) {
 	draw(third, 20_000)
 }
 
-func TestListAndShowSayWhoHoldsWhat(t *testing.T) {
+func TestListAndShow(t *testing.T) {
 	url := sqlite(t)
 	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker IDs yet; uidring workers namespaces lists all namespaces\n")
 	g, _ := generator(t, url, "host\x1b[31m 1", time.Minute) // longer than the test: no renewal meanwhile
@@ -207,61 +207,7 @@ func TestListAndShowNameAnOverlap(t *testing.T) {
 	}
 }
 
-// created creates the missing parts of a store, and sets the environment variables that select it.
-func created(t *testing.T, url string) string {
-	t.Helper()
-	clean(t)
-	t.Setenv("UIDRING_STORE", url)
-	t.Setenv("UIDRING_NAMESPACE", "orders")
-	st, err := storeurl.Open(url, "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
-	poll.Succeeds(t, "a store with a leader", func() error { return st.Create(t.Context()) })
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return url
-}
-
-// An SQL database and a key-value store; package assignertest tests the contract of all stores.
-func TestTheCommandsAdministerServers(t *testing.T) {
-	for name, open := range map[string]func(*testing.T) string{
-		"MariaDB": mariaDB,
-		"etcd":    func(t *testing.T) string { return created(t, "etcd://"+testserver.Etcd(t).Addr()) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			url := open(t)
-			g, _ := generator(t, url, "before", time.Minute)
-			last, err := g.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
-			all := decode[listing](t, quietly(t, "workers", "list", "--json"))
-			if len(all.Workers) != 1 || all.Workers[0].Owner != "before" || all.Workers[0].State != "held" || len(all.Faults) > 0 {
-				t.Fatalf("%+v, want one worker ID that is held, and no faults", all)
-			}
-			before := all.Workers[0]
-			if out := quietly(t, "workers", "revoke", "0", "--yes"); !strings.HasPrefix(out, `worker ID 0 was taken from "before"; others may take it from 20`) {
-				t.Errorf("printed %q", out)
-			}
-			if out := quietly(t, "workers", "recover", "--ahead", "1h", "--yes"); out != "1 fences of namespace \"orders\" raised by 1h0m0s\n" {
-				t.Errorf("printed %q", out)
-			}
-			after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
-			if after.Fence < before.Fence+3600 || after.State != "free" {
-				t.Errorf("%+v, was %+v, want its fence raised by an hour", after, before)
-			}
-			next, _ := generator(t, url, "after", time.Minute)
-			id, err := next.Next()
-			if err != nil || id <= last {
-				t.Errorf("ID %d, %v, want one above %d", id, err, last)
-			}
-		})
-	}
-}
-
-func TestWhatNeedsAYesRefusesWithoutATerminal(t *testing.T) {
+func TestChangesNeedAYesWithoutATerminal(t *testing.T) {
 	url := sqlite(t)
 	g, _ := generator(t, url, "holder", 2*time.Second)
 	before := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
@@ -274,37 +220,53 @@ func TestWhatNeedsAYesRefusesWithoutATerminal(t *testing.T) {
 	}
 }
 
-func TestAStoreThatCannotBeReachedIsOneLineWithoutThePassword(t *testing.T) {
-	clean(t)
-	t.Setenv("UIDRING_STORE", "mysql://ids:sesame@127.0.0.1:1/uidring")
-	for _, args := range []string{"workers list", "workers show 1", "workers revoke 1 --yes", "workers recover --ahead 1h --yes", "schema mysql --apply"} {
-		code, out, err := run(t, "", append(strings.Fields(args), "--timeout", "200ms")...)
-		if code != exitFailure || out != "" || strings.Count(err, "\n") != 1 || !strings.Contains(err, "database unreachable") || strings.Contains(err, "sesame") ||
-			!strings.Contains(err, "--timeout allows 200ms") {
-			t.Errorf("uidring %s: exit code %d, stdout %q, stderr %q", args, code, out, err)
-		}
+func TestRecoverRaisesFences(t *testing.T) {
+	url := sqlite(t)
+	g, _ := generator(t, url, "before", time.Minute)
+	last, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
+	if out := quietly(t, "workers", "recover", "--ahead", "1h", "--yes"); out != "1 fences of namespace \"orders\" raised by 1h0m0s\n" {
+		t.Errorf("printed %q", out)
+	}
+	after := decode[shown](t, quietly(t, "workers", "show", "0", "--json"))
+	if after.Fence < before.Fence+3600 || after.State != "free" {
+		t.Errorf("%+v, was %+v, want its fence raised by an hour", after, before)
+	}
+	next, _ := generator(t, url, "after", time.Minute)
+	if id, err := next.Next(); err != nil || id <= last {
+		t.Errorf("ID %d, %v, want one above %d", id, err, last)
 	}
 }
 
-// PostgreSQL's driver prints each address on its own indented line. Open logs in to other
-// servers; a failure of that is not a usage error.
-func TestAServerThatDoesNotAnswerIsAFailureOnOneLine(t *testing.T) {
+// PostgreSQL's driver prints each address on its own indented line. Open logs in to NATS and
+// ZooKeeper; a failure of that is not a usage error.
+func TestServerThatDoesNotAnswerIsOneLineWithoutThePassword(t *testing.T) {
 	clean(t)
-	for url, want := range map[string]string{
-		"postgres://ids:sesame@127.0.0.1:1/ids": "uidring: postgres://127.0.0.1:1/ids: sqlassigner: database unreachable: ",
-		"nats://ids:sesame@127.0.0.1:1/ids":     "uidring: store: nats URL: cannot log in at 127.0.0.1:1: ",
-		"zookeeper://ids:sesame@127.0.0.1:1":    "uidring: store: zookeeper URL: cannot log in at 127.0.0.1:1: ",
+	const mysql = "mysql://ids:sesame@127.0.0.1:1/uidring"
+	for _, row := range [][3]string{
+		{"workers list", mysql, "database unreachable"},
+		{"workers show 1", mysql, "database unreachable"},
+		{"workers revoke 1 --yes", mysql, "database unreachable"},
+		{"workers recover --ahead 1h --yes", mysql, "--timeout allows 200ms"},
+		{"schema mysql --apply", mysql, "database unreachable"},
+		{"workers list", "postgres://ids:sesame@127.0.0.1:1/ids", "uidring: postgres://127.0.0.1:1/ids: sqlassigner: database unreachable: "},
+		{"workers list", "nats://ids:sesame@127.0.0.1:1/ids", "uidring: store: nats URL: cannot log in at 127.0.0.1:1: "},
+		{"workers list", "zookeeper://ids:sesame@127.0.0.1:1", "uidring: store: zookeeper URL: cannot log in at 127.0.0.1:1: "},
 	} {
-		code, out, err := run(t, "", "workers", "list", "--store", url, "--timeout", "200ms")
-		if code != exitFailure || out != "" || !strings.HasPrefix(err, want) || strings.Count(err, "\n") != 1 || strings.ContainsAny(err, "\t\r") ||
+		t.Setenv("UIDRING_STORE", row[1])
+		code, out, err := run(t, "", append(strings.Fields(row[0]), "--timeout", "200ms")...)
+		if code != exitFailure || out != "" || !strings.Contains(err, row[2]) || strings.Count(err, "\n") != 1 || strings.ContainsAny(err, "\t\r") ||
 			strings.Contains(err, "sesame") {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", url, code, out, err, want)
+			t.Errorf("uidring %s with %s: exit code %d, stdout %q, stderr %q, want %q", row[0], row[1], code, out, err, row[2])
 		}
 	}
 }
 
 // A row in quarantine has no fence yet: no holder was ever allowed to issue an ID with it.
-func TestARowWithoutAFenceHasNoLargestID(t *testing.T) {
+func TestLargestIDOfARowWithoutAFence(t *testing.T) {
 	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
 	if err != nil {
 		t.Fatal(err)
@@ -318,7 +280,7 @@ func TestARowWithoutAFenceHasNoLargestID(t *testing.T) {
 	}
 }
 
-func TestSchemaPrintsWhatTheLibraryApplies(t *testing.T) {
+func TestSchemaPrintsTables(t *testing.T) {
 	clean(t)
 	for kind, want := range map[string]string{
 		"mysql": "ENGINE", "postgres": "timestamptz", "sqlite": "AUTOINCREMENT",

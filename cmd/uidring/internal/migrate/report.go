@@ -23,7 +23,7 @@ type Report struct {
 	Ends     time.Time `json:"ends,omitzero"` // when the delta field of the old IDs is used up; zero for a counter
 	Workers  []Worker  `json:"workers"`       // by datacenter and worker ID
 	Repeated []Repeat  `json:"repeated"`      // IDs that were read more than once
-	LowBits  []LowBits `json:"lowBits"`       // by modulus
+	LowBits  []LowBits `json:"lowBits"`       // by modulus, only uneven ones
 	New      Verdict   `json:"new"`
 }
 
@@ -119,10 +119,10 @@ func repeated(ids []int64) []Repeat {
 }
 
 // lowBits counts remainders for usual numbers of shards. It leaves out moduli for which there are
-// too few IDs.
+// too few IDs, or whose most frequent remainder has less than one and a half times its even share.
 func lowBits(ids []int64) []LowBits {
 	list := []LowBits{}
-	const perRemainder = 16
+	const perRemainder = 64
 	for _, modulus := range [...]int64{2, 16, 64, 1024} {
 		if int64(len(ids)) < perRemainder*modulus {
 			break
@@ -132,6 +132,9 @@ func lowBits(ids []int64) []LowBits {
 			counts[id&(modulus-1)]++
 		}
 		most := slices.Max(counts)
+		if 2*int64(most)*modulus < 3*int64(len(ids)) {
+			continue
+		}
 		list = append(list, LowBits{modulus, int64(slices.Index(counts, most)), float64(most) / float64(len(ids))})
 	}
 	return list

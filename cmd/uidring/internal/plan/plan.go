@@ -79,13 +79,13 @@ func (n Need) perProcess() float64 { return n.Rate / float64(n.Processes) }
 
 // A Verdict is the result of Judge.
 type Verdict struct {
-	Layout      bitsalloc.Layout
-	Source      Source
-	Ends        time.Time // when delta or the worker IDs are used up, whichever is first
-	Workers     Room
-	Datacenters Room
-	Rate        Room     // IDs per second of one process
-	Faults      []string // why the layout is not sufficient; none: it is
+	Layout      bitsalloc.Layout `json:"layout"`
+	Source      Source           `json:"workerIds"`
+	Ends        time.Time        `json:"ends"` // when delta or the worker IDs are used up, whichever is first
+	Workers     Room             `json:"workers"`
+	Datacenters Room             `json:"datacenters"`
+	Rate        Room             `json:"ratePerProcess"` // IDs per second of one process
+	Faults      []string         `json:"faults"`         // why the layout is not sufficient; none: it is
 }
 
 // Room is the number of values that a need takes of a field, and the number that the field has.
@@ -103,6 +103,7 @@ func (n Need) Judge(alloc *bitsalloc.Allocator, source Source) Verdict {
 		Layout: alloc.Layout(), Source: source, Ends: alloc.Expires(),
 		Workers:     Room{n.workers(source), float64(alloc.MaxWorkerID() + 1)},
 		Datacenters: Room{float64(n.Datacenters), float64(alloc.MaxDatacenterID() + 1)},
+		Faults:      []string{},
 		Rate:        Room{n.perProcess(), float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds()},
 	}
 	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }

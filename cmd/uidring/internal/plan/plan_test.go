@@ -26,7 +26,7 @@ func small() plan.Need {
 	return plan.Need{Rate: 8192 * 40, Processes: 40, RestartsPerDay: 80, Years: 4, Datacenters: 32, Start: bitsalloc.DefaultEpoch()}
 }
 
-func TestJudgeFindsEachFault(t *testing.T) {
+func TestJudgeFaults(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(*plan.Need)
 		source plan.Source
@@ -53,7 +53,7 @@ func TestJudgeFindsEachFault(t *testing.T) {
 	}
 }
 
-func TestJudgeSaysWhatIsLeftAndWhenItEnds(t *testing.T) {
+func TestJudgeReportsRoomAndEnd(t *testing.T) {
 	n := small()
 	v := n.Judge(allocator(t, bitsalloc.Default()), plan.Leased)
 	if v.Workers != (plan.Room{Needed: 80, Has: 131072}) || v.Datacenters != (plan.Room{Needed: 32, Has: 32}) || v.Rate != (plan.Room{Needed: 8192, Has: 8192}) {
@@ -77,52 +77,33 @@ func TestJudgeSaysWhatIsLeftAndWhenItEnds(t *testing.T) {
 	}
 }
 
-func TestFitTakesNoMoreThanItNeedsAndSharesOutTheRest(t *testing.T) {
-	n := plan.Need{Rate: 100_000, Processes: 100, Years: 10, Datacenters: 3, Start: bitsalloc.DefaultEpoch()}
-	got, err := n.Fit(time.Second, bitsalloc.DefaultEpoch(), plan.Leased)
-	// 29 + 2 + 8 + 10 are needed, 14 are over.
-	if want := (bitsalloc.Layout{DeltaBits: 33, DatacenterBits: 2, WorkerBits: 13, SequenceBits: 15, Unit: time.Second}); err != nil || got != want {
-		t.Errorf("Fit = %v, %v, want %v", got, err, want)
-	}
-	n.Rate, n.Processes, n.Years, n.Datacenters = 0, 1, 1e-9, 1
-	if got, err := n.Fit(time.Minute, n.Start, plan.Disposable); err != nil || got.DatacenterBits != 0 {
-		t.Errorf("Fit = %v, %v", got, err)
-	}
-}
-
-// 256 starts take 9 bits: worker ID 0 is never assigned.
-func TestFitLeavesDisposableWorkerIDZeroOut(t *testing.T) {
-	n := plan.Need{Rate: 256 << 17, Processes: 256, Years: 100, Datacenters: 32, Start: bitsalloc.DefaultEpoch()}
-	got, err := n.Fit(time.Second, n.Start, plan.Disposable)
-	if want := (bitsalloc.Layout{DeltaBits: 32, DatacenterBits: 5, WorkerBits: 9, SequenceBits: 17, Unit: time.Second}); err != nil || got != want {
-		t.Errorf("Fit = %v, %v, want %v", got, err, want)
-	}
-}
-
-func TestFitMayTakeAll63Bits(t *testing.T) {
-	n := plan.Need{Rate: 256 * 100_000, Processes: 100_000, Years: 100, Datacenters: 32, Start: bitsalloc.DefaultEpoch()}
-	got, err := n.Fit(time.Second, n.Start, plan.Leased)
-	if want := (bitsalloc.Layout{DeltaBits: 32, DatacenterBits: 5, WorkerBits: 18, SequenceBits: 8, Unit: time.Second}); err != nil || got != want {
-		t.Errorf("Fit = %v, %v, want %v", got, err, want)
-	}
-	n.Rate++
-	if got, err := n.Fit(time.Second, n.Start, plan.Leased); !errors.Is(err, plan.ErrImpossible) {
-		t.Errorf("Fit of 64 bits = %v, %v, want ErrImpossible", got, err)
-	}
-}
-
-func TestFitSaysWhatTakesTooMuch(t *testing.T) {
-	n := plan.Need{Rate: 1e9, Processes: 100_000, Years: 100, Datacenters: 32, Start: bitsalloc.DefaultEpoch()}
-	_, err := n.Fit(time.Second, n.Start, plan.Leased)
-	for _, part := range []string{"delta takes 32 bits (3155760000 units of 1s)", "datacenter 5 (32)", "worker 18 (200000)", "sequence 14 (10000 IDs a unit of a process): 69, allowed: 63"} {
-		if !errors.Is(err, plan.ErrImpossible) || !strings.Contains(err.Error(), part) {
-			t.Errorf("Fit: %v, want %q", err, part)
+func TestFit(t *testing.T) {
+	start := bitsalloc.DefaultEpoch()
+	for _, tt := range []struct {
+		name   string
+		need   plan.Need
+		source plan.Source
+		want   bitsalloc.Layout // zero: ErrImpossible
+	}{
+		{"29 + 2 + 8 + 10 bits are needed, 14 shared out", plan.Need{Rate: 100_000, Processes: 100, Years: 10, Datacenters: 3, Start: start}, plan.Leased,
+			bitsalloc.Layout{DeltaBits: 33, DatacenterBits: 2, WorkerBits: 13, SequenceBits: 15, Unit: time.Second}},
+		{"256 starts take 9 bits: worker ID 0 is never assigned", plan.Need{Rate: 256 << 17, Processes: 256, Years: 100, Datacenters: 32, Start: start}, plan.Disposable,
+			bitsalloc.Layout{DeltaBits: 32, DatacenterBits: 5, WorkerBits: 9, SequenceBits: 17, Unit: time.Second}},
+		{"all 63 bits", plan.Need{Rate: 256 * 100_000, Processes: 100_000, Years: 100, Datacenters: 32, Start: start}, plan.Leased,
+			bitsalloc.Layout{DeltaBits: 32, DatacenterBits: 5, WorkerBits: 18, SequenceBits: 8, Unit: time.Second}},
+		{"64 bits", plan.Need{Rate: 256*100_000 + 1, Processes: 100_000, Years: 100, Datacenters: 32, Start: start}, plan.Leased, bitsalloc.Layout{}},
+		{"nothing", plan.Need{Processes: 1, Years: 1e-9, Datacenters: 1, Start: start}, plan.Disposable,
+			bitsalloc.Layout{DeltaBits: 21, WorkerBits: 21, SequenceBits: 21, Unit: time.Second}},
+	} {
+		got, err := tt.need.Fit(time.Second, start, tt.source)
+		if got != tt.want || errors.Is(err, plan.ErrImpossible) != (tt.want == bitsalloc.Layout{}) {
+			t.Errorf("%s: Fit = %v, %v, want %v", tt.name, got, err, tt.want)
 		}
 	}
 }
 
 // Every layout that Fit returns is sufficient. If Fit returns none, no preset is sufficient either.
-func TestWhatFitsWillDo(t *testing.T) {
+func TestFitIsSufficient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	fits := 0
 	for range 2_000 {
@@ -155,7 +136,7 @@ func TestWhatFitsWillDo(t *testing.T) {
 	}
 }
 
-func TestCheckReportsAllMistakesAtOnce(t *testing.T) {
+func TestCheck(t *testing.T) {
 	err := plan.Need{Rate: math.NaN(), Processes: -1, RestartsPerDay: math.Inf(1), Years: math.NaN(), Datacenters: 1 << 50}.Check()
 	for _, field := range []string{"rate NaN", "processes -1", "restarts-per-day +Inf", "years NaN", "datacenters 1125899906842624"} {
 		if err == nil || !strings.Contains(err.Error(), field) {

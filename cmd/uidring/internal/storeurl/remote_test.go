@@ -12,14 +12,12 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/remoteassigner"
-	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/testgen"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // A URL has the token, the authority of the certificate, a prefix of the path, and a second server
 // in place of the first, which does not answer.
-func TestAGeneratorDrawsFromAServerWithRemoteLeases(t *testing.T) {
+func TestOpenRemoteLeases(t *testing.T) {
 	const token = "sesame/+=0123456"
 	leases := fileassigner.LeaseStore(testserver.DiskFolder(t))
 	handler := remoteassigner.NewHandler(func(string) assigner.Store { return leases })
@@ -41,11 +39,9 @@ func TestAGeneratorDrawsFromAServerWithRemoteLeases(t *testing.T) {
 	if _, err := s.Status(t.Context()); err == nil {
 		t.Error("the first server answers")
 	}
-	if _, err := testgen.Cached(t, cached.Config{Assigner: assigner.Leased(s, assigner.LeaseConfig{})}).Next(); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.SegmentSource(false); err == nil {
-		t.Error("a server has counters")
+	use(t, s)
+	if _, err := s.SegmentSource(false); err == nil || !strings.HasSuffix(err.Error(), ": segments, allowed with a database, Redis, etcd or a folder") {
+		t.Errorf("SegmentSource of a server: %v", err)
 	}
 	if _, err := open(t, "https://:other-token-01234@"+host+"/ids?ca="+ca, "orders").Status(t.Context()); err == nil || strings.Contains(err.Error(), "other-token") {
 		t.Errorf("another token: %v", err)

@@ -58,6 +58,14 @@ func Forms() (forms []string) {
 	return forms
 }
 
+// schemes returns the schemes of all URLs that Open accepts.
+func schemes() (all []string) {
+	for _, k := range kinds() {
+		all = append(all, k.schemes...)
+	}
+	return all
+}
+
 // kindOf returns the kind of a scheme; ok is false if no kind has it.
 func kindOf(scheme string) (_ kind, ok bool) {
 	for _, k := range kinds() {
@@ -66,6 +74,48 @@ func kindOf(scheme string) (_ kind, ok bool) {
 		}
 	}
 	return kind{}, false
+}
+
+// otherNames are schemes that people try, and the ones that they mean.
+var otherNames = map[string]string{
+	"mariadb": "mysql", "pg": "postgres", "pgx": "postgres", "valkey": "redis", "zk": "zookeeper", "nats-jetstream": "nats", "k8s": "kubernetes",
+}
+
+// nearest returns the kind with the scheme that differs least from an unknown one; ok is false if
+// they differ by more than one character in three.
+func nearest(scheme string) (near kind, ok bool) {
+	if near, ok = kindOf(otherNames[scheme]); ok {
+		return near, true
+	}
+	least := max(1, len(scheme)/3) + 1
+	for _, k := range kinds() {
+		for _, s := range k.schemes {
+			if d := distance(scheme, s); d < least {
+				near, ok, least = k, true, d
+			}
+		}
+	}
+	return near, ok
+}
+
+// distance returns how many characters to insert, delete or replace to make one text the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // ErrNoLogin is in the error of Open if the URL is valid, but the server does not answer or rejects
@@ -99,7 +149,7 @@ func Open(rawURL, name string) (*Store, error) {
 	if err != nil {
 		forms := k.forms
 		if forms == "" {
-			forms = strings.Join(Forms(), ", ")
+			forms = "a URL that begins with " + strings.Join(schemes(), ":, ") + ":, see uidring serve --help"
 		}
 		return nil, fmt.Errorf("store: %w, allowed: %s", err, forms)
 	}
@@ -168,6 +218,10 @@ func parse(rawURL string) (*url.URL, kind, error) {
 	const hidden = "(it is not shown, since it may hold a password); write / ? # % @ in a user name or password as %2F %3F %23 %25 %40"
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	k, known := kindOf(strings.ToLower(scheme))
+	if !known {
+		k, _ = nearest(strings.ToLower(scheme))
+		k.path = false
+	}
 	fail := func(text string) (*url.URL, kind, error) { return nil, k, errors.New(text) }
 	switch {
 	case rawURL == "":
@@ -182,7 +236,7 @@ func parse(rawURL string) (*url.URL, kind, error) {
 	}
 	switch {
 	case u.Scheme == "":
-		return fail("URL has no scheme, such as sqlite: or mysql:")
+		return fail("URL has no scheme")
 	case k.path && (u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != ""):
 		return fail(u.Scheme + " URL has a host or parameters; write the path after three slashes")
 	case k.path:

@@ -1,6 +1,7 @@
 package storeurl_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,7 +9,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"io"
 	"math/big"
 	"net"
 	"net/url"
@@ -94,7 +94,7 @@ func wantConnections(t *testing.T, files pki, plain, secure string) {
 	}
 }
 
-func TestMySQLWithAnAuthorityOfItsOwn(t *testing.T) {
+func TestTLSOfMySQL(t *testing.T) {
 	t.Parallel()
 	files := newPKI(t)
 	server := testserver.MariaDB(t, "--ssl-cert="+files.cert, "--ssl-key="+files.key, "--ssl-ca="+files.ca)
@@ -109,22 +109,7 @@ func TestMySQLWithAnAuthorityOfItsOwn(t *testing.T) {
 	wantConnections(t, files, base, base+"?tls=true&")
 }
 
-func TestRedisWithAnAuthorityOfItsOwn(t *testing.T) {
-	files := newPKI(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(addr)
-	testserver.Redis(t, "--tls-port", port, "--tls-cert-file", files.cert, "--tls-key-file", files.key, "--tls-ca-cert-file", files.ca)
-	wantConnections(t, files, "redis://"+addr+"/0?max_retries=-1", "rediss://"+addr+"/0?max_retries=-1&")
-}
-
-func TestNATSWithAnAuthorityOfItsOwn(t *testing.T) {
+func TestTLSOfNATS(t *testing.T) {
 	t.Parallel()
 	files := newPKI(t)
 	server := testserver.NATS(t, "--tlsverify", "--tlscert", files.cert, "--tlskey", files.key, "--tlscacert", files.ca)
@@ -136,49 +121,62 @@ func TestNATSWithAnAuthorityOfItsOwn(t *testing.T) {
 	wantConnections(t, files, base, base+"?tls=true&")
 }
 
-// Debian's ZooKeeper has no TLS: a listener in front of it decrypts.
-func TestZooKeeperWithAnAuthorityOfItsOwn(t *testing.T) {
+// These clients begin with the handshake of TLS, with the certificates of the URL.
+func TestTLSFromTheFirstByte(t *testing.T) {
 	t.Parallel()
-	files := newPKI(t)
+	own, other := newPKI(t), newPKI(t)
+	for _, tt := range []struct{ plain, secure string }{
+		{"redis://%s/0?max_retries=-1", "rediss://%s/0?max_retries=-1&"},
+		{"redis-cluster://%s?max_retries=-1", "rediss-cluster://%s?max_retries=-1&"},
+		{"etcd://%s", "etcd://%s?tls=true&"},
+		{"zookeeper://%s", "zookeeper://%s?tls=true&"},
+		{"http://%s", "https://%s?"},
+	} {
+		if err := handshake(t, own, tt.secure+url.Values{"ca": {own.ca}, "cert": {own.cert}, "key": {own.key}}.Encode()); err != nil {
+			t.Errorf("%s: %v", tt.secure, err)
+		}
+		for name, text := range map[string]string{
+			"without TLS":                 tt.plain,
+			"with the system's authority": tt.secure + url.Values{"cert": {own.cert}, "key": {own.key}}.Encode(),
+			"with another authority":      tt.secure + url.Values{"ca": {other.ca}, "cert": {own.cert}, "key": {own.key}}.Encode(),
+			"without a certificate":       tt.secure + url.Values{"ca": {own.ca}}.Encode(),
+		} {
+			if err := handshake(t, own, text); err == nil {
+				t.Errorf("%s %s: connected", tt.secure, name)
+			}
+		}
+	}
+}
+
+// handshake returns the result of the first handshake of a store with a server, which asks for a
+// certificate. The URL has %s for its address.
+func handshake(t *testing.T, files pki, format string) error {
+	t.Helper()
 	pair, err := tls.LoadX509KeyPair(files.cert, files.key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	ca, err := os.ReadFile(files.ca)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := testserver.ZooKeeper(t)
-	var connections sync.WaitGroup
-	connections.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			connections.Go(func() { forward(client, server.Addr()) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		server.Kill9() // ends the connections
-		connections.Wait()
-	})
-	base := "zookeeper://" + l.Addr().String() + "/"
-	wantConnections(t, files, base, base+"?tls=true&")
-}
-
-// forward connects a client to a server, until one of them ends.
-func forward(client net.Conn, addr string) {
-	server, err := net.Dial("tcp", addr)
+	clients := x509.NewCertPool()
+	clients.AppendCertsFromPEM(ca)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		_ = client.Close()
-		return
+		t.Fatal(err)
 	}
-	go func() {
-		_, _ = io.Copy(server, client)
-		_ = server.Close()
-	}()
-	_, _ = io.Copy(client, server)
-	_ = client.Close()
+	defer l.Close()
+	s := open(t, strings.Replace(format, "%s", l.Addr().String(), 1), "orders")
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	defer cancel()
+	calls.Go(func() { _, _ = s.Status(ctx) })
+	conn, err := l.Accept()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert}).Handshake()
 }
