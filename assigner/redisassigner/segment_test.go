@@ -28,7 +28,7 @@ func TestSegments(t *testing.T) {
 }
 
 // The client sends a call again when the connection ends, or returns an error. The range is lost.
-func TestSegmentsWhoseAnswerIsLost(t *testing.T) {
+func TestAdvanceWhoseAnswerIsLost(t *testing.T) {
 	s := testserver.Redis(t)
 	const n = 123456789
 	for name, tt := range map[string]struct {
@@ -55,7 +55,7 @@ func TestSegmentsWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-func TestSegmentsOnAnUndurableServerAreRefused(t *testing.T) {
+func TestAdvanceOnAnUndurableServerIsRefused(t *testing.T) {
 	t.Parallel()
 	primary := testserver.Redis(t)
 	admin := connect(t, options(primary.Addr()))
@@ -68,11 +68,7 @@ func TestSegmentsOnAnUndurableServerAreRefused(t *testing.T) {
 			t.Errorf("range %v, error %v, want ErrStoreNotDurable with %q", r, err, want)
 		}
 	}
-	host, port, _ := strings.Cut(primary.Addr(), ":")
-	replica := testserver.Redis(t, "--replicaof", host+" "+port)
-	poll.Until(t, "the replica has all data", func() bool {
-		return strings.Contains(admin.Info(t.Context(), "replication").Val(), "state=online")
-	})
+	replica := testserver.RedisReplica(t, primary)
 	refused(source(primary.Addr(), redisassigner.SegmentConfig{}), "connected_slaves=1 (allowed: 0)")
 	refused(source(replica.Addr(), redisassigner.SegmentConfig{AllowUndurable: true}), "connect to the primary")
 	replica.Kill9() // a replica that writes its first file does not stop
