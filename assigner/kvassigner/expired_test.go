@@ -31,11 +31,11 @@ func newCrowd(t *testing.T, rows int64, free func(int64) bool) (*crowd, assigner
 	}
 	row := stores.Sample()
 	stores.Create(t, s, row, time.Hour)
-	c.held = c.keys[rowKey(row.WorkerID)].value
+	c.held = c.values[rowKey(row.WorkerID)]
 	if ok, err := s.Swap(t.Context(), row, row, 0); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	c.expired = c.keys[rowKey(row.WorkerID)].value
+	c.expired = c.values[rowKey(row.WorkerID)]
 	return c, s
 }
 

@@ -34,10 +34,10 @@ func TestConformance(t *testing.T) {
 				return assignertest.StoreFixture{
 					Handle: func() assigner.Store { return kvassigner.LeaseStore(m, namespace) },
 					Other:  func(name string) assigner.Store { return kvassigner.LeaseStore(m, name) },
-					Delete: func(t *testing.T, workerID int64) { m.removeKey(t, rowKey(workerID)) },
+					Delete: func(t *testing.T, workerID int64) { m.remove(t, rowKey(workerID)) },
 					Clear: func(t *testing.T) {
-						m.removeFolder("worker/" + namespace + "/")
-						m.removeKey(t, "meta/"+strings.ToLower(namespace))
+						m.remove(t, "worker/"+namespace+"/")
+						m.remove(t, "meta/"+strings.ToLower(namespace))
 					},
 					Down: m.takeDown,
 				}

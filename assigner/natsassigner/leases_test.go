@@ -13,16 +13,14 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestConformance(t *testing.T) {
+func TestFaultsOfASingleServer(t *testing.T) {
 	t.Parallel()
-	open := namespaces(t, nil, testserver.NATS(t))
-	assignertest.RunStore(t, open)
-	assignertest.RunFaults(t, open)
+	assignertest.RunFaults(t, namespaces(t, nil, testserver.NATS(t)))
 }
 
 // Handles are on the leader and on the followers. An outage cuts their connections, since the
 // servers would take ten seconds to elect another leader.
-func TestConformanceOfACluster(t *testing.T) {
+func TestConformance(t *testing.T) {
 	t.Parallel()
 	wire := new(faultconn.Wire)
 	open := namespaces(t, wire.Dial, testserver.NATSCluster(t, 3)...)
