@@ -62,6 +62,7 @@ func TestLeaseStoreWorksOnACluster(t *testing.T) {
 	addUser(t, admin, append(rights(), "+config|get", "+cluster|slots")...)
 	client := cleanup.Close(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Addr()}, Username: "ids", Password: "hunter2", ContextTimeoutEnabled: true}), nil)
 	s := redisassigner.LeaseStore(client, namespace)
+	stores.ListHasAllFolders(t, s, 0, "")
 	if err := errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...); err != nil {
 		t.Error(err)
 	}

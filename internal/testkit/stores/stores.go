@@ -36,16 +36,6 @@ func Load(t testing.TB, s assigner.Store, workerID int64) assigner.Row {
 	return row
 }
 
-// Want compares the row in a store, all but its expiry.
-func Want(t testing.TB, s assigner.Store, want assigner.Row) {
-	t.Helper()
-	got := Load(t, s, want.WorkerID)
-	got.Expires = want.Expires
-	if got != want {
-		t.Errorf("row %+v, want %+v", got, want)
-	}
-}
-
 // Status returns the status of a store, and waits for a client that connects again after a restart.
 func Status(t testing.TB, s assigner.Store) (status assigner.Status) {
 	t.Helper()
