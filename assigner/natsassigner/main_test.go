@@ -63,7 +63,8 @@ func create(t *testing.T, js jetstream.JetStream, cfg jetstream.StreamConfig) je
 	return s
 }
 
-// namespaces returns a func that opens empty namespaces on some servers by connections that dial opens.
+// namespaces returns a func that opens empty namespaces on some servers. dial opens the connections
+// of handles; nil: directly.
 func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
 	admin := connect(t, servers[0])
 	stream := create(t, admin, natsassigner.StreamConfig(bucket, len(servers)))

@@ -24,8 +24,7 @@ type Backend struct {
 	Ready func(t testing.TB, servers ...*testserver.Server)
 	// Open opens a namespace by a client of one server.
 	Open func(t *testing.T, s *testserver.Server, dial Dial, namespace string) assigner.Store
-	// Remove deletes a key, or all keys with a prefix that ends with a slash, and fails the test if
-	// there is none.
+	// Remove deletes a key, or all keys with a prefix that ends with a slash.
 	Remove func(t *testing.T, key string)
 }
 
