@@ -77,28 +77,32 @@ func TestInClusterOutsideAPodIsAnError(t *testing.T) {
 	}
 }
 
+// answering returns a store of a server that gives one answer.
+func answering(t *testing.T, code int, text string) (s assigner.Store, about string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if code == http.StatusOK {
+			w.Header()["Date"] = nil
+		}
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(text))
+	}))
+	t.Cleanup(server.Close)
+	cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
+	return k8sassigner.LeaseStore(cluster, namespace), "Kubernetes at " + server.URL + ", namespace ids: "
+}
+
 // A server without Lease objects, and a cluster without the Kubernetes namespace, answer 404 as
-// well.
+// well. The answer with status 200 has no date.
 func TestLeaseStoreTakesOnlyAMissingLeaseForNone(t *testing.T) {
-	for name, text := range map[string]string{
-		"another server": "404 page not found",
-		"no API group":   `{"kind":"Status","code":404,"reason":"NotFound","message":"the server could not find the requested resource","details":{}}`,
-		"no namespace":   `{"kind":"Status","code":404,"reason":"NotFound","message":"namespaces \"ids\" not found","details":{"name":"ids","kind":"namespaces"}}`,
-		"no date":        "",
+	for text, code := range map[string]int{
+		"404 page not found": http.StatusNotFound,
+		`{"kind":"Status","code":404,"reason":"NotFound","message":"the server could not find the requested resource","details":{}}`:             http.StatusNotFound,
+		`{"kind":"Status","code":404,"reason":"NotFound","message":"namespaces \"ids\" not found","details":{"name":"ids","kind":"namespaces"}}`: http.StatusNotFound,
+		`{"metadata":{"uid":"1"}}`: http.StatusOK,
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			if text == "" {
-				w.Header()["Date"] = nil
-				_, _ = w.Write([]byte(`{"metadata":{"uid":"1"}}`))
-				return
-			}
-			w.WriteHeader(http.StatusNotFound)
-			_, _ = w.Write([]byte(text))
-		}))
-		cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
-		t.Log(name)
-		stores.Fail(t, k8sassigner.LeaseStore(cluster, namespace), "Kubernetes at "+server.URL+", namespace ids: ")
-		server.Close()
+		s, about := answering(t, code, text)
+		stores.Fail(t, s, about)
 	}
 }
 
@@ -122,16 +126,11 @@ func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
 		"webhook": {403, `{"kind":"Status","message":"admission webhook \"policy.example.org\" denied the request: no","reason":"Forbidden","code":403}`, ""},
 		"proxy":   {403, `<html>go away</html>`, ""},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(tt.code)
-			_, _ = w.Write([]byte(tt.text))
-		}))
-		cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
-		_, err := k8sassigner.LeaseStore(cluster, namespace).Status(t.Context())
+		s, _ := answering(t, tt.code, tt.text)
+		_, err := s.Status(t.Context())
 		if text := fmt.Sprint(err); !strings.Contains(text, tt.want) || strings.Contains(text, "; ") != (tt.want != "") || strings.Contains(text, grant) != (tt.want == grant) {
 			t.Errorf("%s: %v; want %q", name, err, tt.want)
 		}
-		server.Close()
 	}
 }
 
