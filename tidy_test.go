@@ -60,8 +60,9 @@ var mayImport = map[string][]string{
 	"internal/testkit/recorder":     {},
 	"internal/testkit/storetest": {module + "/assigner", module + "/assigner/assignertest", module + "/assigner/sqlassigner", module + "/internal/testkit/faultconn", module + "/internal/testkit/idset", module + "/internal/testkit/poll",
 		module + "/internal/testkit/recorder", module + "/internal/testkit/together", module + "/segment", module + "/segment/segmenttest", "github.com/jmoiron/sqlx"},
-	"internal/testkit/stores":     {module + "/assigner", module + "/assigner/assignertest", module + "/internal/testkit/poll"},
-	"internal/testkit/testgen":    {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/defaultgen", module + "/internal/testkit/cleanup"},
+	"internal/testkit/stores": {module + "/assigner", module + "/assigner/assignertest", module + "/internal/testkit/poll",
+		module + "/internal/testkit/testserver"},
+	"internal/testkit/testgen":    {module + "/assigner", module + "/assigner/fileassigner", module + "/cached", module + "/internal/testkit/cleanup"},
 	"internal/testkit/together":   {},
 	"internal/testkit/testserver": {module + "/internal/disk", module + "/internal/testkit/poll", module + "/internal/testkit/process"},
 }

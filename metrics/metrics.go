@@ -14,7 +14,6 @@
 package metrics
 
 import (
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/segment"
@@ -41,38 +40,19 @@ type Metric[S Stats] struct {
 // documentation. cached has the metrics of defaultgen and more; segment has its own.
 func All[S Stats]() []Metric[S] {
 	var none S
-	if list, ok := any(segmentMetrics()).([]Metric[S]); ok {
-		return list
-	}
-	_, ring := any(none).(cached.Stats)
-	var list []Metric[S]
-	for _, r := range rows() {
-		if r.ring && !ring {
-			continue
-		}
-		list = append(list, Metric[S]{
-			Name: r.name, Help: r.help, Unit: r.unit, Counter: r.counter,
-			Value: func(s S) (float64, bool) {
-				w := widen(s)
-				return r.value(w), !r.fence || w.Limit != assigner.Unlimited
-			},
-		})
-	}
-	return list
-}
-
-// widen returns the Stats of cached or defaultgen as cached.Stats, which has all fields.
-func widen[S Stats](s S) cached.Stats {
-	switch s := any(s).(type) {
+	var all any
+	switch any(none).(type) {
 	case cached.Stats:
-		return s
+		all = append(leaseMetrics(func(s cached.Stats) cached.Stats { return s }), ringMetrics()...)
 	case defaultgen.Stats:
-		return cached.Stats{
-			WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Guarantee: s.Guarantee,
-			Limit: s.Limit, Window: s.Window, WindowLasts: s.WindowLasts,
-			RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures,
-			LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires, Expiring: s.Expiring,
-		}
+		all = leaseMetrics(func(s defaultgen.Stats) cached.Stats {
+			return cached.Stats{
+				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Limit: s.Limit, Window: s.Window, WindowLasts: s.WindowLasts,
+				RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures, Ahead: s.Ahead, Expires: s.Expires,
+			}
+		})
+	case segment.Stats:
+		all = segmentMetrics()
 	}
-	panic("bug: metrics: Stats of another kind")
+	return all.([]Metric[S])
 }

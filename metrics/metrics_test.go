@@ -24,7 +24,7 @@ var untold = []string{
 	"Expiring",  // Expires tells when
 }
 
-func TestEveryFieldOfStatsIsReadByItsMetric(t *testing.T) {
+func TestAllReadsEveryFieldOfStats(t *testing.T) {
 	t.Run("cached", checkFields[cached.Stats])
 	t.Run("defaultgen", checkFields[defaultgen.Stats])
 	t.Run("segment", checkFields[segment.Stats])
@@ -101,7 +101,7 @@ func snake(field string) string {
 }
 
 // A window of 0 raises an alarm, so the metric must be absent when there is no window.
-func TestWindowIsAbsentWithoutAFence(t *testing.T) {
+func TestAllHasNoWindowWithoutAFence(t *testing.T) {
 	for _, m := range metrics.All[cached.Stats]() {
 		window := strings.HasPrefix(m.Name, "uidring_window_")
 		if v, ok := m.Value(cached.Stats{Limit: assigner.Unlimited}); v != 0 && !strings.Contains(m.Name, "timestamp") || ok == window {

@@ -1,74 +1,112 @@
 package metrics
 
-import "github.com/uidring/uidring/cached"
+import (
+	"strings"
 
-// A row is a Metric in the table.
-type row struct {
-	name, unit, help string
-	counter          bool
-	fence            bool // absent without a fence: a zero would look like a window that is used up
-	ring             bool // only for generators with a ring
-	value            func(s cached.Stats) float64
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/segment"
+)
+
+// metric returns a metric without an absent value. The unit s, the unit {id} and the kind follow
+// from the name.
+func metric[S Stats](name, unit, help string, value func(S) float64) Metric[S] {
+	base, counter := strings.CutSuffix(name, "_total")
+	switch {
+	case strings.HasSuffix(base, "_seconds"):
+		unit = "s"
+	case strings.HasSuffix(base, "_ids"):
+		unit = "{id}"
+	}
+	return Metric[S]{name, help, unit, counter, func(s S) (float64, bool) { return value(s), true }}
 }
 
-// rows returns the table of all metrics.
-func rows() []row { return append(leaseRows(), ringRows()...) }
-
-// leaseRows are the metrics of every generator.
-func leaseRows() []row {
-	return []row{
-		{name: "uidring_worker_id",
-			help:  "Worker ID of the IDs composed now. It changes when one is lost, and may change at a restart.",
-			value: func(s cached.Stats) float64 { return float64(s.WorkerID) }},
-		{name: "uidring_datacenter_id",
-			help:  "Datacenter ID of the IDs composed now.",
-			value: func(s cached.Stats) float64 { return float64(s.DatacenterID) }},
-		{name: "uidring_window_seconds", unit: "s", fence: true,
-			help:  "ID time left until the fence of the worker ID. Absent without a fence.",
-			value: func(s cached.Stats) float64 { return s.Window.Seconds() }},
-		{name: "uidring_window_lasts_seconds", unit: "s", fence: true,
-			help:  "How long the generator can do without the store of worker IDs at the present rate of use. Absent without a fence.",
-			value: func(s cached.Stats) float64 { return s.WindowLasts.Seconds() }},
-		{name: "uidring_renewals_total", unit: "{renewal}", counter: true,
-			help:  "Renewals of the worker ID that succeeded.",
-			value: func(s cached.Stats) float64 { return float64(s.Renewals) }},
-		{name: "uidring_renew_failures_total", unit: "{call}", counter: true,
-			help:  "Failed calls to the store of worker IDs.",
-			value: func(s cached.Stats) float64 { return float64(s.RenewFailures) }},
-		{name: "uidring_rejected_takes_total", unit: "{take}", counter: true,
-			help:  "Errors that callers got in place of an ID, without those after Close.",
-			value: func(s cached.Stats) float64 { return float64(s.RejectedTakes) }},
-		{name: "uidring_ahead_seconds", unit: "s",
-			help:  "How far the last ID time in use is ahead of the clock; negative when it is behind.",
-			value: func(s cached.Stats) float64 { return s.Ahead.Seconds() }},
-		{name: "uidring_expires_timestamp_seconds", unit: "s",
-			help:  "When the delta field is used up at the pace of the clock, in seconds since 1970.",
-			value: func(s cached.Stats) float64 { return float64(s.Expires.UnixMilli()) / 1000 }},
+// leaseMetrics returns the metrics of every generator with a worker ID. widen returns its Stats as
+// the Stats of cached, which have all fields.
+func leaseMetrics[S Stats](widen func(S) cached.Stats) []Metric[S] {
+	row := func(name, unit, help string, value func(cached.Stats) float64) Metric[S] {
+		return metric("uidring_"+name, unit, help, func(s S) float64 { return value(widen(s)) })
+	}
+	// Without a fence a window would read as a zero, like a window that is used up.
+	fenced := func(m Metric[S]) Metric[S] {
+		value := m.Value
+		m.Value = func(s S) (float64, bool) {
+			v, _ := value(s)
+			return v, widen(s).Limit != assigner.Unlimited
+		}
+		return m
+	}
+	return []Metric[S]{
+		row("worker_id", "", "Worker ID of the IDs composed now. It changes when one is lost, and may change at a restart.",
+			func(s cached.Stats) float64 { return float64(s.WorkerID) }),
+		row("datacenter_id", "", "Datacenter ID of the IDs composed now.",
+			func(s cached.Stats) float64 { return float64(s.DatacenterID) }),
+		fenced(row("window_seconds", "", "ID time left until the fence of the worker ID. Absent without a fence.",
+			func(s cached.Stats) float64 { return s.Window.Seconds() })),
+		fenced(row("window_lasts_seconds", "", "How long the generator can do without the store of worker IDs at the present rate of use. Absent without a fence.",
+			func(s cached.Stats) float64 { return s.WindowLasts.Seconds() })),
+		row("renewals_total", "{renewal}", "Renewals of the worker ID that succeeded.",
+			func(s cached.Stats) float64 { return float64(s.Renewals) }),
+		row("renew_failures_total", "{call}", "Failed calls to the store of worker IDs.",
+			func(s cached.Stats) float64 { return float64(s.RenewFailures) }),
+		row("rejected_takes_total", "{take}", "Errors that callers got in place of an ID, without those after Close.",
+			func(s cached.Stats) float64 { return float64(s.RejectedTakes) }),
+		row("ahead_seconds", "", "How far the last ID time in use is ahead of the clock; negative when it is behind.",
+			func(s cached.Stats) float64 { return s.Ahead.Seconds() }),
+		row("expires_timestamp_seconds", "", "When the delta field is used up at the pace of the clock, in seconds since 1970.",
+			func(s cached.Stats) float64 { return float64(s.Expires.UnixMilli()) / 1000 }),
 	}
 }
 
-func ringRows() []row {
-	return []row{
-		{name: "uidring_issued_ids_total", unit: "{id}", counter: true, ring: true,
-			help:  "IDs returned to callers, and IDs reserved by lanes.",
-			value: func(s cached.Stats) float64 { return float64(s.Issued) }},
-		{name: "uidring_capacity_ids", unit: "{id}", ring: true,
-			help:  "IDs in a full ring.",
-			value: func(s cached.Stats) float64 { return float64(s.Capacity) }},
-		{name: "uidring_remaining_ids", unit: "{id}", ring: true,
-			help:  "IDs in the ring now.",
-			value: func(s cached.Stats) float64 { return float64(s.Remaining) }},
-		{name: "uidring_retired_ids_total", unit: "{id}", counter: true, ring: true,
-			help:  "IDs dropped because they were stale, or at Close, Invalidate and the loss of a worker ID.",
-			value: func(s cached.Stats) float64 { return float64(s.Retired) }},
-		{name: "uidring_padding_passes_total", unit: "{pass}", counter: true, ring: true,
-			help:  "Padding passes that put at least one block into the ring.",
-			value: func(s cached.Stats) float64 { return float64(s.PaddingPasses) }},
-		{name: "uidring_inline_pads_total", unit: "{block}", counter: true, ring: true,
-			help:  "Blocks put by callers that had found the ring empty.",
-			value: func(s cached.Stats) float64 { return float64(s.InlinePads) }},
-		{name: "uidring_rejected_puts_total", unit: "{pass}", counter: true, ring: true,
-			help:  "Padding passes that had to leave slots free: too far ahead, no lease, or the layout has ended.",
-			value: func(s cached.Stats) float64 { return float64(s.RejectedPuts) }},
+// ringMetrics returns the further metrics of generators with a ring.
+func ringMetrics() []Metric[cached.Stats] {
+	row := func(name, unit, help string, value func(cached.Stats) int64) Metric[cached.Stats] {
+		return metric("uidring_"+name, unit, help, func(s cached.Stats) float64 { return float64(value(s)) })
+	}
+	return []Metric[cached.Stats]{
+		row("issued_ids_total", "", "IDs returned to callers, and IDs reserved by lanes.",
+			func(s cached.Stats) int64 { return s.Issued }),
+		row("capacity_ids", "", "IDs in a full ring.",
+			func(s cached.Stats) int64 { return int64(s.Capacity) }),
+		row("remaining_ids", "", "IDs in the ring now.",
+			func(s cached.Stats) int64 { return int64(s.Remaining) }),
+		row("retired_ids_total", "", "IDs dropped because they were stale, or at Close, Invalidate and the loss of a worker ID.",
+			func(s cached.Stats) int64 { return s.Retired }),
+		row("padding_passes_total", "{pass}", "Padding passes that put at least one block into the ring.",
+			func(s cached.Stats) int64 { return s.PaddingPasses }),
+		row("inline_pads_total", "{block}", "Blocks put by callers that had found the ring empty.",
+			func(s cached.Stats) int64 { return s.InlinePads }),
+		row("rejected_puts_total", "{pass}", "Padding passes that had to leave slots free: too far ahead, no lease, or the layout has ended.",
+			func(s cached.Stats) int64 { return s.RejectedPuts }),
+	}
+}
+
+// segmentMetrics returns the metrics of package segment. They have a prefix of their own:
+// Prometheus allows one help text for each name.
+func segmentMetrics() []Metric[segment.Stats] {
+	row := func(name, unit, help string, value func(segment.Stats) int64) Metric[segment.Stats] {
+		return metric("uidring_segment_"+name, unit, help, func(s segment.Stats) float64 { return float64(value(s)) })
+	}
+	return []Metric[segment.Stats]{
+		row("remaining_ids", "", "IDs of all sources that are ready now.",
+			func(s segment.Stats) int64 { return s.Remaining }),
+		row("issued_ids_total", "", "IDs returned to callers, and IDs reserved by lanes.",
+			func(s segment.Stats) int64 { return s.Issued }),
+		row("dropped_ids_total", "", "IDs dropped by Close and Invalidate.",
+			func(s segment.Stats) int64 { return s.Dropped }),
+		row("fetches_total", "{range}", "Ranges fetched.",
+			func(s segment.Stats) int64 { return s.Fetches }),
+		row("fetch_failures_total", "{call}", "Calls of sources that failed.",
+			func(s segment.Stats) int64 { return s.FetchFailures }),
+		row("rejected_takes_total", "{take}", "Errors that callers got in place of an ID, without those after Close.",
+			func(s segment.Stats) int64 { return s.RejectedTakes }),
+		row("failed_sources", "{source}", "Sources whose last call has failed.", func(s segment.Stats) (n int64) {
+			for _, source := range s.Sources {
+				if source.Err != nil {
+					n++
+				}
+			}
+			return n
+		}),
 	}
 }

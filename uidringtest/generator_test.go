@@ -11,48 +11,40 @@ import (
 	"github.com/uidring/uidring/uidringtest"
 )
 
-// all takes IDs by Next until an error, at most n.
-func all(g *uidringtest.Generator, n int) (ids []int64, err error) {
-	for range n {
-		id, err := g.Next()
-		if err != nil {
-			return ids, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
-}
-
-func TestSequences(t *testing.T) {
+func TestNewIssuesIDsAStepApart(t *testing.T) {
 	const most = math.MaxInt64
 	for _, row := range []struct {
 		first, step int64
-		want        []int64
-		end         bool // the sequence ends after want
+		want        []int64 // of four calls; then the sequence ends if there are fewer
 	}{
-		{1, 1, []int64{1, 2, 3, 4}, false},
-		{100, 10, []int64{100, 110, 120, 130}, false},
-		{7, 0, []int64{7, 7, 7, 7}, false},
-		{5, -2, []int64{5, 3, 1}, true},
-		{most - 1, 1, []int64{most - 1, most}, true},
-		{most, most, []int64{most}, true},
-		{1, math.MinInt64, []int64{1}, true},
-		{0, 1, nil, true},
-		{-1, 1, nil, true},
+		{1, 1, []int64{1, 2, 3, 4}},
+		{100, 10, []int64{100, 110, 120, 130}},
+		{7, 0, []int64{7, 7, 7, 7}},
+		{5, -2, []int64{5, 3, 1}},
+		{most - 1, 1, []int64{most - 1, most}},
+		{most, most, []int64{most}},
+		{1, math.MinInt64, []int64{1}},
+		{0, 1, nil},
+		{-1, 1, nil},
 	} {
-		got, err := all(uidringtest.New(row.first, row.step), 4)
-		if !slices.Equal(got, row.want) || errors.Is(err, uidringtest.ErrExhausted) != row.end {
-			t.Errorf("New(%d, %d): %d, %v, want %d, then an end: %t", row.first, row.step, got, err, row.want, row.end)
+		g := uidringtest.New(row.first, row.step)
+		var got []int64
+		id, err := g.Next()
+		for ; err == nil && len(got) < 4; id, err = g.Next() {
+			got = append(got, id)
 		}
-		dst := make([]int64, 4)
-		n, err := uidringtest.New(row.first, row.step).Fill(dst)
-		if !slices.Equal(dst[:n], row.want) || errors.Is(err, uidringtest.ErrExhausted) != row.end {
-			t.Errorf("New(%d, %d): Fill gives %d, %v, want %d", row.first, row.step, dst[:n], err, row.want)
+		filled := make([]int64, 4)
+		n, errFill := uidringtest.New(row.first, row.step).Fill(filled)
+		if !slices.Equal(got, row.want) || !slices.Equal(filled[:n], row.want) {
+			t.Errorf("New(%d, %d): %d by Next and %d by Fill, want %d", row.first, row.step, got, filled[:n], row.want)
+		}
+		if end := len(row.want) < 4; end != errors.Is(errFill, uidringtest.ErrExhausted) || end != errors.Is(err, uidringtest.ErrExhausted) {
+			t.Errorf("New(%d, %d): %v by Next and %v by Fill; the sequence ends: %v", row.first, row.step, err, errFill, end)
 		}
 	}
 }
 
-func TestAllMethodsIssueOneSequence(t *testing.T) {
+func TestGeneratorIssuesOneSequenceByAllMethods(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	g := uidringtest.New(1, 1)
@@ -88,7 +80,7 @@ func TestAllMethodsIssueOneSequence(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestFailAndBreakFailCalls(t *testing.T) {
 	weather, storm := errors.New("weather"), errors.New("storm")
 	g := uidringtest.New(1, 1)
 	g.Fail(nil, weather)

@@ -2,9 +2,8 @@ package dynamoassigner_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/dynamoassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -59,53 +59,44 @@ func key(pk, sk string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}}
 }
 
-// fixture returns a function that opens empty namespaces on a server.
-func fixture(server *testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+// namespaces returns a func that opens empty namespaces on a server.
+func namespaces(server *testserver.Server) func(t *testing.T) assignertest.StoreFixture {
 	admin := connect(server.DSN())
-	remove := func(t *testing.T, key map[string]types.AttributeValue) {
-		t.Helper()
-		gone, err := admin.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key, ReturnValues: types.ReturnValueAllOld})
-		if err != nil || gone.Attributes == nil {
-			t.Fatalf("delete %v: %v, %v", key, gone, err)
-		}
-	}
-	var names atomic.Int64
-	return func(t *testing.T) assignertest.StoreFixture {
-		name := fmt.Sprint("namespace.", names.Add(1))
-		rows := "worker/" + name
-		open := func(name string, change ...func(*dynamodb.Options)) assigner.Store {
-			return dynamoassigner.LeaseStore(connect(server.DSN(), change...), table, name)
-		}
-		return assignertest.StoreFixture{
-			Handle: func() assigner.Store { return open(name) },
-			Other:  func(name string) assigner.Store { return open(name) },
-			Delete: func(t *testing.T, workerID int64) {
-				remove(t, key(rows, fmt.Sprintf("%016d/%03d", workerID/1000, workerID%1000)))
-			},
-			Clear: func(t *testing.T) {
-				found, err := admin.Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String(table), KeyConditionExpression: aws.String("pk = :pk"),
-					ExpressionAttributeValues: map[string]types.AttributeValue{":pk": key(rows, "")["pk"]}})
-				if err != nil {
+	b := stores.Backend{
+		Servers: []*testserver.Server{server},
+		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) assigner.Store {
+			transport := &http.Transport{DialContext: dial}
+			t.Cleanup(transport.CloseIdleConnections)
+			over := func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: transport} }
+			return dynamoassigner.LeaseStore(connect(s.DSN(), over), table, namespace)
+		},
+		Remove: func(t *testing.T, path string) {
+			t.Helper()
+			kind, rest, _ := strings.Cut(path, "/")
+			pk, sk := kind, rest
+			if kind == "worker" {
+				pk, sk, _ = strings.Cut(rest, "/")
+				pk = kind + "/" + pk
+			}
+			found, err := admin.Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String(table), KeyConditionExpression: aws.String("pk = :pk"),
+				ExpressionAttributeValues: map[string]types.AttributeValue{":pk": key(pk, "")["pk"]}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			removed := false
+			for _, item := range found.Items {
+				if found := item["sk"].(*types.AttributeValueMemberS).Value; sk != "" && found != sk {
+					continue
+				}
+				if _, err := admin.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: map[string]types.AttributeValue{"pk": item["pk"], "sk": item["sk"]}}); err != nil {
 					t.Fatal(err)
 				}
-				for _, item := range found.Items {
-					remove(t, map[string]types.AttributeValue{"pk": item["pk"], "sk": item["sk"]})
-				}
-				remove(t, key("meta", name))
-			},
-			Down: func(*testing.T) (up func()) {
-				server.Kill9()
-				return func() { server.Restart() }
-			},
-			Through: func(w *assignertest.Wire) assigner.Store {
-				transport := &http.Transport{DialContext: w.Dial}
-				t.Cleanup(transport.CloseIdleConnections)
-				return open(name, func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: transport} })
-			},
-			Kill: func(*testing.T) {
-				server.Kill9()
-				server.Restart()
-			},
-		}
+				removed = true
+			}
+			if !removed {
+				t.Fatalf("there is no key %s", path)
+			}
+		},
 	}
+	return b.Namespaces()
 }

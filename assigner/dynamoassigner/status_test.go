@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -19,19 +18,11 @@ import (
 	"github.com/uidring/uidring/internal/testkit/stores"
 )
 
-func TestTableIsKnownByItsID(t *testing.T) {
+func TestStatusKnowsTheTableByItsID(t *testing.T) {
 	server := serve(t)
 	client := connect(server.DSN())
 	s := dynamoassigner.LeaseStore(client, table, "orders")
-	first := stores.Status(t, s)
-	if age := time.Since(first.Now); age.Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !regexp.MustCompile(`^table [0-9a-f-]{32,36}$`).MatchString(first.Identity) {
-		t.Errorf("status %+v", first)
-	}
-	server.Kill9()
-	server.Restart()
-	if got := stores.Status(t, s); got.Identity != first.Identity {
-		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
-	}
+	stores.ItsIdentityStays(t, s, server, "^table [0-9a-f-]{32,36}$")
 
 	// A backup is restored as a new table, under the old name.
 	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
@@ -75,7 +66,7 @@ func (r rewriter) Do(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-func TestGlobalTablesAreAFault(t *testing.T) {
+func TestStatusReportsGlobalTables(t *testing.T) {
 	client := connect(serve(t).DSN(), func(o *dynamodb.Options) {
 		o.HTTPClient = rewriter(func(_ *http.Response, body []byte) []byte {
 			return bytes.Replace(body, []byte(`{"Table":{`), []byte(`{"Table":{"Replicas":[{"RegionName":"eu-west-1"}],`), 1)
@@ -87,7 +78,7 @@ func TestGlobalTablesAreAFault(t *testing.T) {
 	}
 }
 
-func TestAnswerWithoutADateIsAnError(t *testing.T) {
+func TestStatusWithoutADateIsAnError(t *testing.T) {
 	client := connect(serve(t).DSN(), func(o *dynamodb.Options) {
 		o.HTTPClient = rewriter(func(answer *http.Response, body []byte) []byte {
 			answer.Header.Del("Date")
@@ -100,7 +91,7 @@ func TestAnswerWithoutADateIsAnError(t *testing.T) {
 }
 
 // dynalite checks no rights.
-func TestRefusalsNameTheRemedy(t *testing.T) {
+func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
 	url := serve(t).DSN()
 	for code, want := range map[string]string{
 		"AccessDeniedException":       "; allow the role dynamodb:DescribeTable",

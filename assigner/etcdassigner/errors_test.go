@@ -2,7 +2,6 @@ package etcdassigner_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,56 +9,47 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
 	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-const patience = 30 * time.Second
-
 // A member that was added and does not run makes the other one a minority.
-func TestMemberWithoutAMajorityIsAnError(t *testing.T) {
+func TestLeaseStoreWithoutAMajorityIsAnError(t *testing.T) {
 	server := testserver.Etcd(t)
 	client := connect(t, server.DSN())
 	s := etcdassigner.LeaseStore(client, namespace)
-	stores.Create(t, s, sample(), time.Hour)
+	stores.Create(t, s, stores.Sample(), time.Hour)
 	if _, err := client.MemberAdd(t.Context(), []string{"http://127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := client.Get(t.Context(), rowKey(7), clientv3.WithSerializable()); err != nil || len(answer.Kvs) != 1 {
+	if answer, err := client.Get(t.Context(), workers+"0000000000000004/007", clientv3.WithSerializable()); err != nil || len(answer.Kvs) != 1 {
 		t.Fatalf("the member by itself: %v, %v", answer, err)
 	}
-	for i, err := range stores.EveryCall(t.Context(), s, sample(), 200*time.Millisecond) {
+	for i, err := range stores.EveryCall(t.Context(), t, s, 200*time.Millisecond) {
 		if err == nil {
 			t.Errorf("call %d succeeded without a majority", i)
 		}
 	}
 }
 
-func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
+func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	server := testserver.Etcd(t)
 	admin := connect(t, server.DSN())
 	enableAuth(t, admin)
 	as := func(user string) assigner.Store {
-		client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.DSN()}, Username: user, Password: "hunter2", Logger: quiet()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = client.Close() })
-		return etcdassigner.LeaseStore(client, namespace)
+		cfg := config(server.DSN())
+		cfg.Username, cfg.Password = user, "hunter2"
+		client, err := clientv3.New(cfg)
+		return etcdassigner.LeaseStore(cleanup.Close(t, client, err), namespace)
 	}
-	if err := errors.Join(stores.EveryCall(t.Context(), as("ids"), sample(), patience)...); err != nil {
+	if err := errors.Join(stores.EveryCall(t.Context(), t, as("ids"), time.Minute)...); err != nil {
 		t.Errorf("with the permission that the documentation names: %v", err)
 	}
-	for name, s := range map[string]assigner.Store{
-		"permission denied":  as("stranger"),
-		"user name is empty": etcdassigner.LeaseStore(admin, namespace),
-	} {
-		for _, err := range stores.EveryCall(t.Context(), s, sample(), patience) {
-			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(err.Error(), "kvassigner: etcd at "+server.DSN()+": ") {
-				t.Errorf("%v; want %q and the endpoint, without the password", err, name)
-			}
-		}
-	}
+	about := "kvassigner: etcd at " + server.DSN() + ": "
+	stores.Fail(t, as("stranger"), about, "permission denied")
+	stores.Fail(t, etcdassigner.LeaseStore(admin, namespace), about, "user name is empty")
+	stores.Fail(t, etcdassigner.LeaseStore(nil, "a/b"), "client is nil", `"a/b"`)
 }
 
 // enableAuth makes the users root; ids, who has the permission that the documentation names; and

@@ -2,11 +2,9 @@ package etcdassigner_test
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -30,10 +29,6 @@ const (
 	seenKey   = "uidring/seen/" + namespace
 	workers   = "uidring/worker/" + namespace + "/"
 )
-
-func rowKey(workerID int64) string {
-	return fmt.Sprintf("%s%016d/%03d", workers, workerID/1000, workerID%1000)
-}
 
 func TestMain(m *testing.M) {
 	segmenttest.Child(func(url string) (segment.Source, error) {
@@ -64,54 +59,29 @@ func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client
 	return client
 }
 
-// fixture returns a function that opens a namespace on the members of a cluster. Each handle is
-// connected to the next member. Kill kills the leader at first, and followers in turn.
-func fixture(servers ...*testserver.Server) func(t *testing.T, name string) assignertest.StoreFixture {
-	var handles, kills atomic.Int64
-	open := func(t *testing.T, name string, opts ...grpc.DialOption) assigner.Store {
-		server := servers[int(handles.Add(1))%len(servers)]
-		return etcdassigner.LeaseStore(connect(t, server.DSN(), opts...), name)
-	}
-	return func(t *testing.T, name string) assignertest.StoreFixture {
-		remove := func(t *testing.T, key string, opts ...clientv3.OpOption) {
+// namespaces returns a func that opens empty namespaces on the members of a cluster.
+func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+	admin := connect(t, servers[0].DSN())
+	b := stores.Backend{
+		Servers: servers,
+		Ready:   testserver.AwaitEtcd,
+		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) assigner.Store {
+			hook := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
+			soon := grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}})
+			return etcdassigner.LeaseStore(connect(t, s.DSN(), hook, soon), namespace)
+		},
+		Remove: func(t *testing.T, key string) {
 			t.Helper()
-			answer, err := connect(t, servers[0].DSN()).Delete(t.Context(), key, opts...)
-			if err != nil || answer.Deleted == 0 {
+			var folder []clientv3.OpOption
+			if strings.HasSuffix(key, "/") {
+				folder = append(folder, clientv3.WithPrefix())
+			}
+			if answer, err := admin.Delete(t.Context(), "uidring/"+key, folder...); err != nil || answer.Deleted == 0 {
 				t.Fatalf("delete %s: %v, %v", key, answer, err)
 			}
-		}
-		return assignertest.StoreFixture{
-			Handle: func() assigner.Store { return open(t, name) },
-			Other:  func(other string) assigner.Store { return open(t, other) },
-			Through: func(w *assignertest.Wire) assigner.Store {
-				dial := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return w.Dial(ctx, "tcp", addr) })
-				soon := grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}})
-				return open(t, name, dial, soon)
-			},
-			Kill: func(t *testing.T) {
-				server := servers[(leader(t, servers)+int(kills.Add(1))-1)%len(servers)]
-				server.Kill9()
-				server.Restart()
-				testserver.AwaitEtcd(t, servers...)
-			},
-			Delete: func(t *testing.T, workerID int64) { remove(t, strings.Replace(rowKey(workerID), namespace, name, 1)) },
-			Clear: func(t *testing.T) {
-				remove(t, "uidring/worker/"+name+"/", clientv3.WithPrefix())
-				remove(t, "uidring/meta/"+name)
-			},
-			Down: func(t *testing.T) (up func()) {
-				for _, server := range servers {
-					server.Kill9()
-				}
-				return func() {
-					for _, server := range servers {
-						server.Restart()
-					}
-					testserver.AwaitEtcd(t, servers...)
-				}
-			},
-		}
+		},
 	}
+	return b.Namespaces()
 }
 
 // leader returns the index of the member that leads.

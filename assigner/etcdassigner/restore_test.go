@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"testing"
 	"time"
 
@@ -18,19 +17,11 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestClusterIsKnownByItsID(t *testing.T) {
+func TestStatusKnowsTheClusterByItsID(t *testing.T) {
 	server := testserver.Etcd(t)
 	client := connect(t, server.DSN())
 	s := etcdassigner.LeaseStore(client, namespace)
-	first := stores.Status(t, s)
-	if !regexp.MustCompile(`^cluster [0-9a-f]{1,16}$`).MatchString(first.Identity) || first.Lossy || len(first.Faults) > 0 {
-		t.Errorf("status %+v, want the ID of the cluster, durable", first)
-	}
-	server.Kill9()
-	server.Restart()
-	if got := stores.Status(t, s); got.Identity != first.Identity {
-		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
-	}
+	stores.ItsIdentityStays(t, s, server, "^cluster [0-9a-f]{1,16}$")
 
 	// A snapshot is restored in another cluster.
 	stores.ACopyIsQuarantined(t, s, func() assigner.Store {

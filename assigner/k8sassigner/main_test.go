@@ -58,8 +58,8 @@ func startKubernetes(t *testing.T) *kubernetes {
 	}
 	write(t, filepath.Join(k.account, "ca.crt"), string(authority))
 	write(t, filepath.Join(k.account, "namespace"), "ids")
-	k.allow(t, "secret-1")
-	k.give(t, "secret-1")
+	k.allow(t, "hunter2")
+	k.give(t, "hunter2")
 	admin := t.TempDir()
 	for name, text := range map[string]string{"ca.crt": string(authority), "namespace": "ids", "token": "admin"} {
 		write(t, filepath.Join(admin, name), text)

@@ -48,7 +48,7 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 func deletedRowIsNotCreatedAgain(t *testing.T, k *kubernetes) {
 	w := new(watch)
 	s := k8sassigner.LeaseStore(k.cluster(t, w.wrap), namespace)
-	row := stores.Create(t, s, sample(), time.Hour)
+	row := stores.Create(t, s, stores.Sample(), time.Hour)
 	w.before = func(r *http.Request) {
 		if r.Method == http.MethodPut {
 			k.do(t, http.MethodDelete, "/uidring-orders-1.eu-4007", "")
@@ -85,7 +85,7 @@ func renewalTakesFourRequests(t *testing.T, k *kubernetes) {
 }
 
 // A tool that copies objects to another cluster, or back into this one, creates them anew.
-func TestObjectsThatWereRestoredAreQuarantined(t *testing.T) {
+func TestLeasedQuarantinesObjectsThatWereRestored(t *testing.T) {
 	k := startKubernetes(t)
 	s := k.store(t, namespace)
 	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
@@ -105,7 +105,7 @@ func TestListOfManyPagesStartsAgain(t *testing.T) {
 	k := startKubernetes(t)
 	w := new(watch)
 	s := k8sassigner.LeaseStore(k.cluster(t, w.wrap), namespace)
-	row := sample()
+	row := stores.Sample()
 	for row.WorkerID = range int64(n) {
 		stores.Create(t, s, row, time.Hour)
 	}

@@ -52,38 +52,23 @@ func TestStore(t *testing.T) {
 	}
 }
 
-func sample() assigner.Row {
-	return assigner.Row{WorkerID: 4007, Version: 6, Fence: 5000, Token: "T", Owner: "orders-7d9f pid 1"}
-}
-
-func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
-	good := k8sassigner.Cluster{Client: http.DefaultClient, URL: "https://127.0.0.1:1/prefix", Namespace: "ids"}
-	for _, tt := range []struct {
-		change    func(*k8sassigner.Cluster)
-		namespace string
-		want      []string
-	}{
-		{func(c *k8sassigner.Cluster) { *c = k8sassigner.Cluster{} }, "", []string{"Client is nil", `URL ""`, `Namespace ""`, `namespace ""`}},
-		{func(c *k8sassigner.Cluster) { c.URL = "https://me:hunter2@host" }, "orders", []string{`URL "https://me:xxxxx@host"`}},
-		{func(c *k8sassigner.Cluster) { c.URL = "https://me:hunter2@host\x7f" }, "orders", []string{`URL "…"`}},
-		{func(c *k8sassigner.Cluster) { c.URL = "https://host/?token=hunter2" }, "orders", []string{"no user, query or fragment"}},
-		{func(c *k8sassigner.Cluster) { c.URL = "host:443" }, "orders", []string{`URL "host:443"`}},
-		{func(c *k8sassigner.Cluster) { c.Namespace = "Ids" }, "orders", []string{`Namespace "Ids"`}},
-		{func(c *k8sassigner.Cluster) { c.Namespace = strings.Repeat("x", 64) }, "a/b", []string{"allowed: the name of a Kubernetes namespace", `namespace "a/b", allowed: 1 to 64`}},
+func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
+	stores.Fail(t, k8sassigner.LeaseStore(k8sassigner.Cluster{}, ""), "Client is nil", `URL ""`, `Namespace ""`, `namespace ""`)
+	for url, want := range map[string]string{
+		"https://me:hunter2@host":     `URL "https://me:xxxxx@host"`,
+		"https://me:hunter2@host\x7f": `URL "…"`,
+		"https://host/?token=hunter2": "no user, query or fragment",
+		"host:443":                    `URL "host:443"`,
 	} {
-		cluster := good
-		tt.change(&cluster)
-		for i, err := range stores.EveryCall(t.Context(), k8sassigner.LeaseStore(cluster, tt.namespace), sample(), time.Minute) {
-			for _, part := range tt.want {
-				if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "hunter2") {
-					t.Errorf("%+v, namespace %q, call %d: %v; want %q", cluster, tt.namespace, i, err, part)
-				}
-			}
-		}
+		stores.Fail(t, k8sassigner.LeaseStore(k8sassigner.Cluster{Client: http.DefaultClient, URL: url, Namespace: "ids"}, "orders"), want)
+	}
+	for _, name := range []string{"Ids", strings.Repeat("x", 64)} {
+		cluster := k8sassigner.Cluster{Client: http.DefaultClient, URL: "https://127.0.0.1:1/prefix", Namespace: name}
+		stores.Fail(t, k8sassigner.LeaseStore(cluster, "a/b"), fmt.Sprintf("Namespace %q, allowed: the name of a Kubernetes namespace", name), `namespace "a/b", allowed: 1 to 64`)
 	}
 }
 
-func TestProcessOutsideAPodHasNoCluster(t *testing.T) {
+func TestInClusterOutsideAPodIsAnError(t *testing.T) {
 	_, err := k8sassigner.InClusterAt(func(string) string { return "" }, t.TempDir())
 	for _, part := range []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "automountServiceAccountToken"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -92,36 +77,37 @@ func TestProcessOutsideAPodHasNoCluster(t *testing.T) {
 	}
 }
 
-// A server without Lease objects, and a cluster without the Kubernetes namespace, answer 404 as
-// well.
-func TestOnlyAMissingLeaseIsNotAnError(t *testing.T) {
-	for name, text := range map[string]string{
-		"another server": "404 page not found",
-		"no API group":   `{"kind":"Status","code":404,"reason":"NotFound","message":"the server could not find the requested resource","details":{}}`,
-		"no namespace":   `{"kind":"Status","code":404,"reason":"NotFound","message":"namespaces \"ids\" not found","details":{"name":"ids","kind":"namespaces"}}`,
-		"no date":        "",
-	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			if text == "" {
-				w.Header()["Date"] = nil
-				_, _ = w.Write([]byte(`{"metadata":{"uid":"1"}}`))
-				return
-			}
-			w.WriteHeader(http.StatusNotFound)
-			_, _ = w.Write([]byte(text))
-		}))
-		cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
-		for i, err := range stores.EveryCall(t.Context(), k8sassigner.LeaseStore(cluster, namespace), sample(), time.Minute) {
-			if err == nil || !strings.Contains(err.Error(), "Kubernetes at "+server.URL+", namespace ids: ") {
-				t.Errorf("%s: call %d: %v; want an error", name, i, err)
-			}
+// answering returns a store of a server that gives one answer.
+func answering(t *testing.T, code int, text string) (s assigner.Store, about string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if code == http.StatusOK {
+			w.Header()["Date"] = nil
 		}
-		server.Close()
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(text))
+	}))
+	t.Cleanup(server.Close)
+	cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
+	return k8sassigner.LeaseStore(cluster, namespace), "Kubernetes at " + server.URL + ", namespace ids: "
+}
+
+// A server without Lease objects, and a cluster without the Kubernetes namespace, answer 404 as
+// well. The answer with status 200 has no date.
+func TestLeaseStoreTakesOnlyAMissingLeaseForNone(t *testing.T) {
+	for text, code := range map[string]int{
+		"404 page not found": http.StatusNotFound,
+		`{"kind":"Status","code":404,"reason":"NotFound","message":"the server could not find the requested resource","details":{}}`:             http.StatusNotFound,
+		`{"kind":"Status","code":404,"reason":"NotFound","message":"namespaces \"ids\" not found","details":{"name":"ids","kind":"namespaces"}}`: http.StatusNotFound,
+		`{"metadata":{"uid":"1"}}`: http.StatusOK,
+	} {
+		s, about := answering(t, code, text)
+		stores.Fail(t, s, about)
 	}
 }
 
-// kube-apiserver 1.34 has these messages.
-func TestRefusalsNameTheRemedy(t *testing.T) {
+// The texts were written by hand, in the form of the messages of kube-apiserver.
+func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
 	const grant = "grant the service account get, list, create and update"
 	for name, tt := range map[string]struct {
 		code int
@@ -140,49 +126,38 @@ func TestRefusalsNameTheRemedy(t *testing.T) {
 		"webhook": {403, `{"kind":"Status","message":"admission webhook \"policy.example.org\" denied the request: no","reason":"Forbidden","code":403}`, ""},
 		"proxy":   {403, `<html>go away</html>`, ""},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(tt.code)
-			_, _ = w.Write([]byte(tt.text))
-		}))
-		cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
-		_, err := k8sassigner.LeaseStore(cluster, namespace).Status(t.Context())
+		s, _ := answering(t, tt.code, tt.text)
+		_, err := s.Status(t.Context())
 		if text := fmt.Sprint(err); !strings.Contains(text, tt.want) || strings.Contains(text, "; ") != (tt.want != "") || strings.Contains(text, grant) != (tt.want == grant) {
 			t.Errorf("%s: %v; want %q", name, err, tt.want)
 		}
-		server.Close()
 	}
 }
 
 // The Role of the manifest is enough, and the token is read again after it was replaced.
-func TestAccess(t *testing.T) {
+func TestLeaseStoreNeedsTheRoleAndReadsTheTokenAgain(t *testing.T) {
 	k := startKubernetes(t)
 	s := k.store(t, namespace)
-	if err := errors.Join(stores.EveryCall(t.Context(), s, sample(), time.Minute)...); err != nil {
-		t.Errorf("with the Role of the manifest: %v", err)
-	}
-	k.allow(t, "secret-2")
-	want := func(advice string) {
+	works := func() {
 		t.Helper()
-		for i, err := range stores.EveryCall(t.Context(), s, sample(), time.Minute) {
-			if err == nil || !strings.Contains(err.Error(), advice) || strings.Contains(err.Error(), "secret") {
-				t.Errorf("call %d: %v; want %q, without the token", i, err, advice)
-			}
+		if err := errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...); err != nil {
+			t.Error(err)
 		}
 	}
-	want("401 Unauthorized: Unauthorized; the API server does not accept the token")
-	k.give(t, "secret-2")
-	if err := errors.Join(stores.EveryCall(t.Context(), s, sample(), time.Minute)...); err != nil {
-		t.Errorf("with the new token: %v", err)
-	}
+	works()
+	k.allow(t, "hunter2-new")
+	stores.Fail(t, s, "401 Unauthorized: Unauthorized; the API server does not accept the token")
+	k.give(t, "hunter2-new")
+	works()
 	k.give(t, "stranger-1")
-	want("; grant the service account get, list, create and update")
+	stores.Fail(t, s, "; grant the service account get, list, create and update")
 }
 
 // People see rows with kubectl get leases, and the objects fit the types of the API.
-func TestObjects(t *testing.T) {
+func TestLeaseObjectsShowTheirRows(t *testing.T) {
 	k := startKubernetes(t)
 	s := k.store(t, namespace)
-	held, free, over := sample(), sample(), sample()
+	held, free, over := stores.Sample(), stores.Sample(), stores.Sample()
 	free.WorkerID, free.Token, over.WorkerID = 0, "", 131071
 	stores.Create(t, s, held, time.Minute)
 	stores.Create(t, s, free, 0)
@@ -234,7 +209,7 @@ func namesOfNamespaces(t *testing.T, k *kubernetes) {
 	sum := sha256.Sum256([]byte("Orders"))
 	names = append(names, "x--"+hex.EncodeToString(sum[:16]))
 	for i, name := range names {
-		row := sample()
+		row := stores.Sample()
 		row.Fence = int64(i)
 		stores.Create(t, k.store(t, name), row, time.Hour)
 	}
@@ -272,7 +247,7 @@ func rules(t *testing.T, file string) string {
 	return granted
 }
 
-func TestManifests(t *testing.T) {
+func TestManifestsFitTheAPI(t *testing.T) {
 	files, err := filepath.Glob("../../docs/kubernetes/*.yaml")
 	if err != nil || len(files) < 3 {
 		t.Fatalf("manifests %q, %v; want three at least", files, err)

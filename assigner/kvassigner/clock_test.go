@@ -10,7 +10,7 @@ import (
 )
 
 // A store without a clock keeps the time of the last write, and writes it twice a second at most.
-func TestTimeOfTheLastWrite(t *testing.T) {
+func TestStatusSeenFollowsWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		m.now = nil
@@ -24,7 +24,7 @@ func TestTimeOfTheLastWrite(t *testing.T) {
 				writes++
 			}
 		}
-		row := stores.Create(t, s, sample(), time.Hour)
+		row := stores.Create(t, s, stores.Sample(), time.Hour)
 		for range 50 {
 			time.Sleep(100 * time.Millisecond)
 			if ok, err := s.Swap(t.Context(), row, row, time.Hour); !ok || err != nil {
@@ -42,7 +42,7 @@ func TestTimeOfTheLastWrite(t *testing.T) {
 }
 
 // A host whose clock was wrong writes again: the time goes back.
-func TestTimeOfTheLastWriteIsLowered(t *testing.T) {
+func TestStatusSeenIsLoweredByTheNextWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		m.now = nil
@@ -54,7 +54,7 @@ func TestTimeOfTheLastWriteIsLowered(t *testing.T) {
 		if got := stores.Status(t, s); got.Seen.Sub(got.Now) != 24*time.Hour {
 			t.Errorf("%+v, want Seen a day ahead", got)
 		}
-		stores.Create(t, s, sample(), time.Hour)
+		stores.Create(t, s, stores.Sample(), time.Hour)
 		if got := stores.Status(t, s); !got.Seen.Equal(got.Now) {
 			t.Errorf("%+v after a write, want Seen now", got)
 		}
@@ -62,12 +62,12 @@ func TestTimeOfTheLastWriteIsLowered(t *testing.T) {
 }
 
 // The adapter reads the store's clock, which is three hours ahead, at most every ten seconds.
-func TestExpiryFollowsTheStoresClock(t *testing.T) {
+func TestSwapSetsTheExpiryByTheStoresClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		m.now = func() time.Time { return time.Now().Add(3 * time.Hour) }
 		s := kvassigner.LeaseStore(m, namespace)
-		row := stores.Create(t, s, sample(), time.Hour)
+		row := stores.Create(t, s, stores.Sample(), time.Hour)
 		for i := range 60 {
 			time.Sleep(time.Second)
 			if ok, err := s.Swap(t.Context(), row, row, time.Hour); !ok || err != nil {

@@ -20,6 +20,10 @@ type bucket struct {
 	marks  map[string]string // revisions
 }
 
+func newBucket() *bucket {
+	return &bucket{values: make(map[string][]byte), marks: make(map[string]string)}
+}
+
 func (b *bucket) Get(_ context.Context, key string) (value []byte, revision string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +60,7 @@ func (b *bucket) Status(context.Context) (assigner.Status, error) {
 
 // Two generators, which may as well be two processes, with a store of keys and values.
 func Example() {
-	kv := &bucket{values: make(map[string][]byte), marks: make(map[string]string)}
+	kv := newBucket()
 	for range 2 {
 		numbers := assigner.Leased(kvassigner.LeaseStore(kv, "orders"), assigner.LeaseConfig{})
 		g, err := cached.New(cached.Config{Assigner: numbers})

@@ -22,10 +22,9 @@ func rowKey(workerID int64) string {
 
 func TestConformance(t *testing.T) {
 	for name, change := range map[string]func(*memory){
-		"clock":                    func(*memory) {},
-		"clock in whole seconds":   func(m *memory) { m.now = func() time.Time { return time.Now().Truncate(time.Second) } },
-		"no clock":                 func(m *memory) { m.now = nil },
-		"client that writes twice": func(m *memory) { m.twice = true },
+		"clock":                  func(*memory) {},
+		"clock in whole seconds": func(m *memory) { m.now = func() time.Time { return time.Now().Truncate(time.Second) } },
+		"no clock":               func(m *memory) { m.now = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,10 +34,10 @@ func TestConformance(t *testing.T) {
 				return assignertest.StoreFixture{
 					Handle: func() assigner.Store { return kvassigner.LeaseStore(m, namespace) },
 					Other:  func(name string) assigner.Store { return kvassigner.LeaseStore(m, name) },
-					Delete: func(t *testing.T, workerID int64) { m.removeKey(t, rowKey(workerID)) },
+					Delete: func(t *testing.T, workerID int64) { m.remove(t, rowKey(workerID)) },
 					Clear: func(t *testing.T) {
-						m.removeFolder("worker/" + namespace + "/")
-						m.removeKey(t, "meta/"+strings.ToLower(namespace))
+						m.remove(t, "worker/"+namespace+"/")
+						m.remove(t, "meta/"+strings.ToLower(namespace))
 					},
 					Down: m.takeDown,
 				}
@@ -47,80 +46,57 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// sample returns a row with a holder.
-func sample() assigner.Row {
-	return assigner.Row{WorkerID: 4007, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
-}
-
 // picky is a KV that rejects all namespaces.
 type picky struct{ *memory }
 
 func (picky) Check(namespace string) error { return fmt.Errorf("%q is not for me", namespace) }
 
-func TestErrors(t *testing.T) {
+func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
+	stores.Fail(t, kvassigner.LeaseStore(nil, "ä"), "kv is nil", `namespace "ä", allowed: 1 to 64`)
+	stores.Fail(t, kvassigner.LeaseStore(picky{newMemory()}, "a/b"), `"a/b" is not for me`, "allowed: 1 to 64")
 	down := newMemory()
 	down.takeDown(t)
+	stores.Fail(t, kvassigner.LeaseStore(down, namespace), "kvassigner: memory at ram:1: ", errDown.Error())
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, tt := range []struct {
-		name  string
-		ctx   context.Context
-		store assigner.Store
-		is    error
-		want  []string
-	}{
-		{"no namespace", t.Context(), kvassigner.LeaseStore(newMemory(), ""), nil, []string{`namespace "", allowed: 1 to 64`}},
-		{"a foreign character", t.Context(), kvassigner.LeaseStore(newMemory(), "a/b"), nil, []string{`"a/b"`}},
-		{"both arguments", t.Context(), kvassigner.LeaseStore(nil, "ä"), nil, []string{"kv is nil", `"ä"`}},
-		{"settings of the KV", t.Context(), kvassigner.LeaseStore(picky{newMemory()}, "a/b"), nil, []string{`"a/b" is not for me`, "allowed: 1 to 64"}},
-		{"store is down", t.Context(), kvassigner.LeaseStore(down, namespace), errDown, []string{"kvassigner: memory at ram:1: "}},
-		{"context has ended", ended, kvassigner.LeaseStore(newMemory(), namespace), context.Canceled, []string{"request failed"}},
-	} {
-		if tt.is != nil && fmt.Sprint(tt.store) != fmt.Sprintf("memory at ram:1, namespace %q", namespace) {
-			t.Errorf("%s: the store is called %v", tt.name, tt.store)
-		}
-		for i, err := range stores.EveryCall(tt.ctx, tt.store, sample(), time.Minute) {
-			for _, part := range tt.want {
-				if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "status of the store") {
-					t.Errorf("%s: call %d: %v; want %q", tt.name, i, err, part)
-				}
-			}
-		}
-	}
-}
-
-func TestTextsThatDoNotFitAreRefused(t *testing.T) {
 	s := kvassigner.LeaseStore(newMemory(), namespace)
-	row := stores.Create(t, s, sample(), time.Hour)
-	for _, tt := range []struct {
-		change func(*assigner.Row)
-		want   []string
-	}{
-		{func(r *assigner.Row) { r.Token, r.Owner = "\xff", "a\xffb" }, []string{`Token "\xff"`, `Owner "a\xffb"`, "allowed: UTF-8"}},
-		{func(r *assigner.Row) { r.Identity, r.Holder = "\xc3", "\xfe" }, []string{"Identity", "Holder"}},
-		{func(r *assigner.Row) { r.Owner = strings.Repeat("x", 1<<14) }, []string{"allowed: 16384 in all"}},
-	} {
-		next := row
-		tt.change(&next)
-		ok, err := s.Swap(t.Context(), row, next, time.Hour)
-		for _, part := range tt.want {
-			if ok || err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), rowKey(4007)) {
-				t.Errorf("Swap: %v, %v; want %q", ok, err, part)
-			}
+	for i, err := range stores.EveryCall(ended, t, s, time.Minute) {
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "request failed") {
+			t.Errorf("call %d after the end of the context: %v", i, err)
 		}
 	}
-	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "\xff"}); ok || err == nil {
-		t.Errorf("SwapMeta: %v, %v; want an error", ok, err)
-	}
-	if got := stores.Load(t, s, 4007); got != row {
-		t.Errorf("row %+v, want %+v", got, row)
+	if got, want := fmt.Sprint(s), fmt.Sprintf("memory at ram:1, namespace %q", namespace); got != want {
+		t.Errorf("the store is called %s, want %s", got, want)
 	}
 }
 
-func TestForeignRecordsAreRefused(t *testing.T) {
+// The conformance suite checks that other texts are kept, or refused.
+func TestSwapNamesTheTextsThatDoNotFit(t *testing.T) {
+	s := kvassigner.LeaseStore(newMemory(), namespace)
+	row := stores.Create(t, s, stores.Sample(), time.Hour)
+	wrong, long := row, row
+	wrong.Token, wrong.Owner, wrong.Identity, wrong.Holder = "\xff", "a\xffb", "\xc3", "\xfe"
+	long.Owner = strings.Repeat("x", 1<<14)
+	_, errWrong := s.Swap(t.Context(), row, wrong, time.Hour)
+	_, errLong := s.Swap(t.Context(), row, long, time.Hour)
+	_, errMeta := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Namespace: "\xff", Token: "\xff", Identity: "\xff"})
+	for err, wants := range map[error][]string{
+		errWrong: {rowKey(4007), `Token "\xff"`, `Owner "a\xffb"`, "Identity", "Holder", "allowed: UTF-8"},
+		errLong:  {rowKey(4007), "allowed: 16384 in all"},
+		errMeta:  {"Namespace", "Token", "Identity"},
+	} {
+		for _, want := range wants {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v; want %q", err, want)
+			}
+		}
+	}
+}
+
+func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 	for _, tt := range []struct {
 		key, text string
-		calls     []int // of everyCall
+		calls     []int // of EveryCall
 		sentinel  error
 		want      string
 	}{
@@ -135,13 +111,27 @@ func TestForeignRecordsAreRefused(t *testing.T) {
 		if ok, err := m.Put(t.Context(), tt.key, []byte(tt.text), ""); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		errs := stores.EveryCall(t.Context(), kvassigner.LeaseStore(m, namespace), sample(), time.Minute)
+		errs := stores.EveryCall(t.Context(), t, kvassigner.LeaseStore(m, namespace), time.Minute)
 		for _, i := range tt.calls {
 			err := errs[i]
 			if err == nil || tt.sentinel != nil && !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.key) {
 				t.Errorf("%s with %s, call %d: %v; want %q", tt.key, tt.text, i, err, tt.want)
 			}
 		}
+	}
+}
+
+// A client that sends a write twice gets the answer to the second one.
+func TestSwapWhoseWriteWasSentTwiceIsTrue(t *testing.T) {
+	m := newMemory()
+	m.twice = true
+	s := kvassigner.LeaseStore(m, namespace)
+	row := stores.Create(t, s, stores.Sample(), time.Hour)
+	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "T"}); !ok || err != nil {
+		t.Errorf("SwapMeta: %v, %v; want true", ok, err)
+	}
+	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); ok || err != nil {
+		t.Errorf("Swap of a row that exists: %v, %v; want false", ok, err)
 	}
 }
 
@@ -160,7 +150,7 @@ func TestSwapComparesTheRowThatItReplaces(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMemory()
 			s := kvassigner.LeaseStore(m, namespace)
-			row := stores.Create(t, s, sample(), time.Hour)
+			row := stores.Create(t, s, stores.Sample(), time.Hour)
 			theirs, next := row, row
 			tt.change(&theirs)
 			next.Fence, next.Owner = row.Fence+100, "mine"
@@ -181,28 +171,5 @@ func TestSwapComparesTheRowThatItReplaces(t *testing.T) {
 				t.Errorf("row %+v, want %+v", got, want)
 			}
 		})
-	}
-}
-
-func TestNamespaceThatDiffersInCaseOnlyIsRefused(t *testing.T) {
-	m := newMemory()
-	orders, twin := kvassigner.LeaseStore(m, "orders"), kvassigner.LeaseStore(m, "Orders")
-	meta := assigner.Meta{Version: 1, Namespace: "N", Token: "T"}
-	if ok, err := orders.SwapMeta(t.Context(), assigner.Meta{}, meta); !ok || err != nil {
-		t.Fatalf("create orders: %v, %v", ok, err)
-	}
-	ok, err := twin.SwapMeta(t.Context(), assigner.Meta{}, meta)
-	if ok || !errors.Is(err, assigner.ErrWorkerOverlap) || !strings.Contains(err.Error(), "meta/orders") {
-		t.Errorf("create Orders: %v, %v; want ErrWorkerOverlap", ok, err)
-	}
-	if ok, err := twin.SwapMeta(t.Context(), meta, meta); ok || err != nil {
-		t.Errorf("change Orders: %v, %v; want false", ok, err)
-	}
-	if got, err := twin.LoadMeta(t.Context()); err != nil || got != (assigner.Meta{}) {
-		t.Errorf("meta row of Orders: %+v, %v; want none", got, err)
-	}
-	names, err := twin.(assigner.Namespaced).Namespaces(t.Context())
-	if err != nil || len(names) != 1 || names["orders"] != meta {
-		t.Errorf("namespaces %+v, %v; want orders alone", names, err)
 	}
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,87 +14,66 @@ import (
 
 var errDown = errors.New("the store is down")
 
-// A memory is a KV in memory, shared by several handles.
+// A memory is a bucket with faults and a clock, shared by several handles.
 type memory struct {
+	*bucket
 	now    func() time.Time // nil: it has no clock
 	twice  bool             // its client sends each write twice, and returns the second answer
-	before func(key string) // called before each write, without the lock
+	before func(key string) // called before each write
 
-	mu    sync.Mutex
-	down  bool
-	last  int // the revision of the last write
-	keys  map[string]versioned
+	down  bool     // under the lock of the bucket, as the others
 	looks int      // calls of Status
 	lists []string // the prefixes of all calls of List
 }
 
-type versioned struct {
-	revision string
-	value    []byte
-}
-
 func (m *memory) String() string { return "memory at ram:1" }
 
-func newMemory() *memory { return &memory{now: time.Now, keys: make(map[string]versioned)} }
+func newMemory() *memory { return &memory{bucket: newBucket(), now: time.Now} }
 
-// enter locks the memory. It ignores the context, which the adapter checks after an error only.
-func (m *memory) enter(ctx context.Context) error {
+// enter returns an error that hides the end of the context, as a client may.
+func (m *memory) enter(ctx context.Context, note func()) error {
 	if ctx.Err() != nil {
 		return errors.New("request failed")
 	}
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.down {
-		m.mu.Unlock()
 		return errDown
 	}
+	note()
 	return nil
 }
 
 func (m *memory) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
-	if err := m.enter(ctx); err != nil {
+	if err := m.enter(ctx, func() {}); err != nil {
 		return nil, "", err
 	}
-	defer m.mu.Unlock()
-	return m.keys[key].value, m.keys[key].revision, nil
+	return m.bucket.Get(ctx, key)
 }
 
 func (m *memory) Put(ctx context.Context, key string, value []byte, revision string) (ok bool, err error) {
 	if m.before != nil {
 		m.before(key)
 	}
-	if err := m.enter(ctx); err != nil {
+	if err := m.enter(ctx, func() {}); err != nil {
 		return false, err
 	}
-	defer m.mu.Unlock()
-	ok = m.keys[key].revision == revision
-	if ok {
-		m.last++
-		m.keys[key] = versioned{strconv.Itoa(m.last), slices.Clone(value)}
-	}
-	return ok && !m.twice, nil
+	ok, err = m.bucket.Put(ctx, key, value, revision)
+	return ok && !m.twice, err
 }
 
 func (m *memory) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
-	if err := m.enter(ctx); err != nil {
+	if err := m.enter(ctx, func() { m.lists = append(m.lists, prefix) }); err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
-	m.lists = append(m.lists, prefix)
-	for key, v := range m.keys {
-		if strings.HasPrefix(key, prefix) {
-			entries = append(entries, kvassigner.Entry{Key: key, Value: v.value})
-		}
-	}
-	return entries, nil
+	return m.bucket.List(ctx, prefix)
 }
 
-func (m *memory) Status(ctx context.Context) (assigner.Status, error) {
-	if err := m.enter(ctx); err != nil {
-		return assigner.Status{}, err
+func (m *memory) Status(ctx context.Context) (status assigner.Status, err error) {
+	if err := m.enter(ctx, func() { m.looks++ }); err != nil {
+		return status, err
 	}
-	defer m.mu.Unlock()
-	m.looks++
-	status := assigner.Status{Identity: "memory"}
+	status.Identity = "memory"
 	if m.now != nil {
 		status.Now = m.now()
 	}
@@ -115,19 +91,18 @@ func (m *memory) takeDown(*testing.T) (up func()) {
 	return func() { set(false) }
 }
 
-func (m *memory) removeFolder(prefix string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.keys, func(key string, _ versioned) bool { return strings.HasPrefix(key, prefix) })
-}
-
-// removeKey deletes a key, and fails the test if there is none.
-func (m *memory) removeKey(t *testing.T, key string) {
+// remove deletes a key, or all keys of a folder, and fails the test if there is none.
+func (m *memory) remove(t *testing.T, path string) {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.keys[key]; !ok {
-		t.Fatalf("there is no key %s", key)
+	before := len(m.values)
+	gone := func(key string) bool {
+		return key == path || strings.HasSuffix(path, "/") && strings.HasPrefix(key, path)
 	}
-	delete(m.keys, key)
+	maps.DeleteFunc(m.values, func(key string, _ []byte) bool { return gone(key) })
+	maps.DeleteFunc(m.marks, func(key, _ string) bool { return gone(key) })
+	if len(m.values) == before {
+		t.Fatalf("there is no key %s", path)
+	}
 }

@@ -2,12 +2,8 @@ package natsassigner_test
 
 import (
 	"errors"
-	"net"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
@@ -17,19 +13,17 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestConformance(t *testing.T) {
+func TestFaultsOfASingleServer(t *testing.T) {
 	t.Parallel()
-	open := fixture(t, new(net.Dialer).DialContext, testserver.NATS(t))
-	assignertest.RunStore(t, open)
-	assignertest.RunFaults(t, open)
+	assignertest.RunFaults(t, namespaces(t, nil, testserver.NATS(t)))
 }
 
 // Handles are on the leader and on the followers. An outage cuts their connections, since the
 // servers would take ten seconds to elect another leader.
-func TestConformanceOfACluster(t *testing.T) {
+func TestConformance(t *testing.T) {
 	t.Parallel()
 	wire := new(faultconn.Wire)
-	open := fixture(t, wire.Dial, testserver.NATSCluster(t, 3)...)
+	open := namespaces(t, wire.Dial, testserver.NATSCluster(t, 3)...)
 	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
 		f := open(t)
 		f.Down = func(*testing.T) (up func()) { return wire.Down() }
@@ -49,24 +43,11 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	stores.ALostNodeForgetsNoFence(t, s, servers[leader].Kill9)
 }
 
-func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
+func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	server, js := serve(t)
-	for _, tt := range []struct {
-		js                jetstream.JetStream
-		bucket, namespace string
-		want              []string
-	}{
-		{nil, "a.b", "a/b", []string{"js is nil", `bucket "a.b"`, `namespace "a/b"`}},
-		{js, "", "orders", []string{`bucket ""`}},
-		{js, "missing", "orders", []string{"bucket not found", "bucket missing of NATS at " + server.DSN() + ": "}},
-	} {
-		_, err := natsassigner.LeaseStore(tt.js, tt.bucket, tt.namespace, durable).Status(t.Context())
-		for _, part := range tt.want {
-			if err == nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("bucket %q, namespace %q: %v; want %q", tt.bucket, tt.namespace, err, part)
-			}
-		}
-	}
+	stores.Fail(t, natsassigner.LeaseStore(nil, "a.b", "a/b", durable), "js is nil", `bucket "a.b"`, `namespace "a/b"`)
+	stores.Fail(t, natsassigner.LeaseStore(js, "", "orders", durable), `bucket ""`)
+	stores.Fail(t, natsassigner.LeaseStore(js, "missing", "orders", durable), "bucket not found", "bucket missing of NATS at "+server.DSN()+": ")
 }
 
 // The names of the neighbours begin or end alike.
@@ -76,7 +57,7 @@ func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 	for _, other := range []string{"orders", "orders.eu0", "eu", "orders.eu.x"} {
 		neighbours = append(neighbours, natsassigner.LeaseStore(js, bucket, other, durable))
 	}
-	stores.ListHasAllFolders(t, natsassigner.LeaseStore(js, bucket, "orders.eu", durable), neighbours...)
+	stores.ListHasAllFolders(t, natsassigner.LeaseStore(js, bucket, "orders.eu", durable), 0, "", neighbours...)
 }
 
 // A key that was deleted with the tools of NATS leaves a marker.

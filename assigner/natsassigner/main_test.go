@@ -2,10 +2,8 @@ package natsassigner_test
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/stores"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
@@ -46,7 +45,7 @@ func connect(t *testing.T, server *testserver.Server, opts ...nats.Option) jetst
 }
 
 // A hook opens the connections of a client.
-type hook func(ctx context.Context, network, addr string) (net.Conn, error)
+type hook stores.Dial
 
 // Dial implements nats.CustomDialer.
 func (h hook) Dial(network, addr string) (net.Conn, error) {
@@ -57,72 +56,46 @@ func (h hook) Dial(network, addr string) (net.Conn, error) {
 func create(t *testing.T, js jetstream.JetStream, cfg jetstream.StreamConfig) jetstream.Stream {
 	t.Helper()
 	var s jetstream.Stream
-	eventually(t, func() (err error) {
+	poll.Succeeds(t, "a leader", func() (err error) {
 		s, err = js.CreateOrUpdateStream(t.Context(), cfg)
 		return err
 	})
 	return s
 }
 
-// eventually repeats a call until it succeeds, as it does once the servers have elected a leader.
-func eventually(t *testing.T, call func() error) {
-	t.Helper()
-	poll.Succeeds(t, "an answer of NATS", call)
-}
-
-// fixture returns a function that opens empty namespaces on some servers. Each handle is connected
-// to the next server by a hook.
-func fixture(t *testing.T, dial hook, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+// namespaces returns a func that opens empty namespaces on some servers. dial opens the connections
+// of handles; nil: directly.
+func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
 	admin := connect(t, servers[0])
-	s := create(t, admin, natsassigner.StreamConfig(bucket, len(servers)))
-	var names, handles, kills atomic.Int64
-	open := func(t *testing.T, name string, h hook) assigner.Store {
-		server := servers[int(handles.Add(1))%len(servers)]
-		s := natsassigner.LeaseStore(connect(t, server, nats.SetCustomDialer(h)), bucket, name, durable)
-		if named, ok := s.(assigner.Namespaced); ok && len(servers) == 1 {
-			return replicated{named}
-		}
-		return s
+	stream := create(t, admin, natsassigner.StreamConfig(bucket, len(servers)))
+	b := stores.Backend{
+		Servers: servers,
+		Dial:    dial,
+		Ready: func(t testing.TB, _ ...*testserver.Server) {
+			poll.Succeeds(t, "the stream", func() error {
+				_, err := admin.Stream(t.Context(), "KV_"+bucket)
+				return err
+			})
+		},
+		Open: func(t *testing.T, server *testserver.Server, dial stores.Dial, namespace string) assigner.Store {
+			s := natsassigner.LeaseStore(connect(t, server, nats.SetCustomDialer(hook(dial))), bucket, namespace, durable)
+			if named, ok := s.(assigner.Namespaced); ok && len(servers) == 1 {
+				return replicated{named}
+			}
+			return s
+		},
+		Remove: func(t *testing.T, key string) {
+			t.Helper()
+			subject := strings.NewReplacer("/", ".", ".", "=").Replace(key)
+			if strings.HasSuffix(subject, ".") {
+				subject += ">"
+			}
+			poll.Succeeds(t, "an answer of NATS", func() error {
+				return stream.Purge(t.Context(), jetstream.WithPurgeSubject("$KV."+bucket+"."+subject))
+			})
+		},
 	}
-	up := func(t *testing.T) {
-		for _, server := range servers {
-			server.Restart()
-		}
-		eventually(t, func() error {
-			_, err := admin.Stream(t.Context(), "KV_"+bucket)
-			return err
-		})
-	}
-	purge := func(t *testing.T, key string) {
-		t.Helper()
-		eventually(t, func() error { return s.Purge(t.Context(), jetstream.WithPurgeSubject("$KV."+bucket+"."+key)) })
-	}
-	return func(t *testing.T) assignertest.StoreFixture {
-		name := fmt.Sprint("namespace.", names.Add(1))
-		token := strings.ReplaceAll(name, ".", "=")
-		return assignertest.StoreFixture{
-			Handle: func() assigner.Store { return open(t, name, dial) },
-			Other:  func(name string) assigner.Store { return open(t, name, dial) },
-			Delete: func(t *testing.T, workerID int64) {
-				purge(t, fmt.Sprintf("worker.%s.%016d.%03d", token, workerID/1000, workerID%1000))
-			},
-			Clear: func(t *testing.T) {
-				purge(t, "worker."+token+".>")
-				purge(t, "meta."+token)
-			},
-			Down: func(t *testing.T) func() {
-				for _, server := range servers {
-					server.Kill9()
-				}
-				return func() { up(t) }
-			},
-			Through: func(w *assignertest.Wire) assigner.Store { return open(t, name, w.Dial) },
-			Kill: func(t *testing.T) {
-				servers[int(kills.Add(1))%len(servers)].Kill9()
-				up(t)
-			},
-		}
-	}
+	return b.Namespaces()
 }
 
 // replicated takes a single server for a cluster, whose elections take ten seconds.

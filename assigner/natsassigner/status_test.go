@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/internal/testkit/stores"
 )
 
-func TestFaultsOfABucket(t *testing.T) {
+func TestStatusTellsTheFaultsOfABucket(t *testing.T) {
 	_, js := serve(t)
 	for _, tt := range []struct {
 		want   string // "": durable
@@ -52,7 +52,7 @@ func TestFaultsOfABucket(t *testing.T) {
 	}
 }
 
-func TestSyncIntervalIsAsserted(t *testing.T) {
+func TestStatusIsLossyWithoutSyncAlways(t *testing.T) {
 	_, js := serveCluster(t)
 	s := natsassigner.LeaseStore(js, bucket, "orders", natsassigner.Config{})
 	if got := stores.Status(t, s); !got.Lossy {
@@ -65,7 +65,7 @@ func TestSyncIntervalIsAsserted(t *testing.T) {
 }
 
 // A handle that was opened before must not read from a replica.
-func TestDirectGetsAreNoticedWhileTheStoreIsInUse(t *testing.T) {
+func TestRenewNoticesDirectGets(t *testing.T) {
 	_, js := serveCluster(t)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
 	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
@@ -85,19 +85,10 @@ func TestDirectGetsAreNoticedWhileTheStoreIsInUse(t *testing.T) {
 	}
 }
 
-func TestBucketIsKnownByTheBirthOfItsStream(t *testing.T) {
+func TestStatusKnowsTheBucketByTheBirthOfItsStream(t *testing.T) {
 	server, js := serveCluster(t)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
-	first := stores.Status(t, s)
-	if age := time.Since(first.Now); age.Abs() > 10*time.Second || !strings.HasPrefix(first.Identity, "stream KV_uidring created 20") || first.Lossy {
-		t.Errorf("status %+v", first)
-	}
-	server.Kill9()
-	server.Restart()
-	if got := stores.Status(t, s); got.Identity != first.Identity {
-		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
-	}
-
+	stores.ItsIdentityStays(t, s, server, "^stream KV_uidring created 20")
 	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
 		from, err := js.KeyValue(t.Context(), bucket)
 		if err != nil {

@@ -2,7 +2,6 @@ package redisassigner_test
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/testkit/faultconn"
 	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/segment"
@@ -26,35 +24,7 @@ func TestSegments(t *testing.T) {
 	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, s.Addr(), s.Kill9, func() { s.Restart() }) })
 }
 
-// The client sends a call again when the connection ends, or returns an error. The range is lost.
-func TestSegmentsWhoseAnswerIsLost(t *testing.T) {
-	s := testserver.Redis(t)
-	const n = 123456789
-	for name, tt := range map[string]struct {
-		retries int
-		first   int64 // of the range; 0: an error
-		next    int64 // of the next range
-	}{
-		"sent again": {3, n + 1, 2*n + 1},
-		"error":      {-1, 0, n + 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, opt := new(faultconn.Wire), options(s.Addr())
-			opt.Dialer, opt.MaxRetries = w.Dial, tt.retries
-			source := redisassigner.SegmentSource(connect(t, opt), redisassigner.SegmentConfig{})
-			counter := strconv.Itoa(tt.retries)
-			cut := w.CutAfter(strconv.Itoa(n), nil)
-			if r, err := source.Advance(t.Context(), counter, n); r.First != tt.first || (err == nil) != (tt.first > 0) || !cut.Done() {
-				t.Errorf("range %v, %v, want it to begin at %d", r, err, tt.first)
-			}
-			if r, err := source.Advance(t.Context(), counter, 1); err != nil || r.First != tt.next {
-				t.Errorf("the next range is %v, %v, want it to begin at %d", r, err, tt.next)
-			}
-		})
-	}
-}
-
-func TestSegmentsOnAnUndurableServerAreRefused(t *testing.T) {
+func TestAdvanceOnAnUndurableServerIsRefused(t *testing.T) {
 	t.Parallel()
 	primary := testserver.Redis(t)
 	admin := connect(t, options(primary.Addr()))
@@ -67,11 +37,7 @@ func TestSegmentsOnAnUndurableServerAreRefused(t *testing.T) {
 			t.Errorf("range %v, error %v, want ErrStoreNotDurable with %q", r, err, want)
 		}
 	}
-	host, port, _ := strings.Cut(primary.Addr(), ":")
-	replica := testserver.Redis(t, "--replicaof", host+" "+port)
-	poll.Until(t, "the replica has all data", func() bool {
-		return strings.Contains(admin.Info(t.Context(), "replication").Val(), "state=online")
-	})
+	replica := testserver.RedisReplica(t, primary)
 	refused(source(primary.Addr(), redisassigner.SegmentConfig{}), "connected_slaves=1 (allowed: 0)")
 	refused(source(replica.Addr(), redisassigner.SegmentConfig{AllowUndurable: true}), "connect to the primary")
 	replica.Kill9() // a replica that writes its first file does not stop

@@ -3,7 +3,6 @@ package redisassigner_test
 import (
 	"errors"
 	"fmt"
-	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func checkFaults(t *testing.T, s assigner.Store, want []string) {
 	}
 }
 
-func TestUndurableRedisIsRefusedUnlessAllowed(t *testing.T) {
+func TestStatusReportsSettingsThatAreNotDurable(t *testing.T) {
 	server := testserver.Redis(t)
 	s := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace)
 	for _, tt := range []struct{ args, want []string }{
@@ -69,22 +68,11 @@ func TestUndurableRedisIsRefusedUnlessAllowed(t *testing.T) {
 }
 
 // Without min-replicas-to-write a primary that lost its replicas goes on as a second primary.
-func TestReplicasThatThePrimaryDoesNotWaitForAreAFault(t *testing.T) {
+func TestStatusReportsReplicasThatThePrimaryDoesNotWaitFor(t *testing.T) {
 	t.Parallel()
 	primary := testserver.Redis(t)
-	host, port, err := net.SplitHostPort(primary.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	testserver.Redis(t, "--replicaof", host+" "+port)
+	testserver.RedisReplica(t, primary)
 	admin := connect(t, options(primary.Addr()))
-	for connected := false; !connected; {
-		info, err := admin.Info(t.Context(), "replication").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		connected = strings.Contains(info, "state=online")
-	}
 	s := redisassigner.LeaseStore(admin, namespace)
 	for _, tt := range []struct {
 		replicas, lag string
@@ -118,7 +106,7 @@ func addUser(t *testing.T, admin *redis.Client, rights ...any) {
 	}
 }
 
-func TestRightsThatTheDocumentationNamesSuffice(t *testing.T) {
+func TestLeaseStoreNeedsTheDocumentedRights(t *testing.T) {
 	server := testserver.Redis(t)
 	admin := connect(t, options(server.Addr()))
 	opt := options(server.Addr())
@@ -136,20 +124,15 @@ func TestRightsThatTheDocumentationNamesSuffice(t *testing.T) {
 		if err := admin.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		err := errors.Join(stores.EveryCall(t.Context(), s, sample(), time.Minute)...)
+		err := errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...)
 		if text := fmt.Sprint(err); !refusal.MatchString(text) || strings.Contains(text, "hunter2") {
 			t.Errorf("without %s: %v; want the server's refusal, without the password", right, err)
 		}
 	}
 }
 
-func TestReplicaIsRefused(t *testing.T) {
-	primary := testserver.Redis(t)
-	host, port, err := net.SplitHostPort(primary.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	replica := testserver.Redis(t, "--replicaof", host+" "+port)
+func TestLeaseStoreOnAReplicaIsRefused(t *testing.T) {
+	replica := testserver.RedisReplica(t, testserver.Redis(t))
 	s := redisassigner.LeaseStore(connect(t, options(replica.Addr())), namespace)
 	for _, allow := range []bool{false, true} {
 		_, err := assigner.Leased(s, assigner.LeaseConfig{AllowUndurable: allow}).Assign(t.Context(), assignertest.Domain())
@@ -157,12 +140,12 @@ func TestReplicaIsRefused(t *testing.T) {
 			t.Errorf("Assign on a replica: %v; want ErrStoreNotDurable that says where to connect", err)
 		}
 	}
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, sample(), time.Hour); ok || err == nil || !strings.Contains(err.Error(), "connect to the primary") {
+	if ok, err := s.Swap(t.Context(), assigner.Row{}, stores.Sample(), time.Hour); ok || err == nil || !strings.Contains(err.Error(), "connect to the primary") {
 		t.Errorf("Swap on a replica: %v, %v; want an error", ok, err)
 	}
 }
 
-func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
+func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	server := testserver.Redis(t)
 	if err := connect(t, options(server.Addr())).Do(t.Context(), "ACL", "SETUSER", "default", "resetpass", ">hunter2").Err(); err != nil {
 		t.Fatal(err)
@@ -175,13 +158,6 @@ func TestErrorsSayWhatIsWrongWithoutThePassword(t *testing.T) {
 	} {
 		opt := options(tt.addr)
 		opt.Username, opt.Password, opt.MaxRetries, opt.DialerRetries = tt.user, tt.password, -1, 1
-		for _, err := range stores.EveryCall(t.Context(), redisassigner.LeaseStore(connect(t, opt), namespace), sample(), time.Minute) {
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%v; want %q, without the password", err, tt.want)
-			}
-			if err != nil && !strings.HasPrefix(err.Error(), "kvassigner: Redis at "+tt.addr+": ") {
-				t.Errorf("%v; want the address", err)
-			}
-		}
+		stores.Fail(t, redisassigner.LeaseStore(connect(t, opt), namespace), "kvassigner: Redis at "+tt.addr+": ", tt.want)
 	}
 }

@@ -1,6 +1,7 @@
 package zkassigner_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,45 +16,29 @@ import (
 
 // Handles are on the leader and on the followers.
 func TestConformance(t *testing.T) {
-	open := fixture(testserver.ZooKeeperEnsemble(t, 3)...)
+	open := namespaces(t, testserver.ZooKeeperEnsemble(t, 3)...)
 	assignertest.RunStore(t, open)
 	assignertest.RunFaults(t, open)
 }
 
-func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
+func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	conn := connect(t, testserver.ZooKeeper(t))
-	for _, tt := range []struct {
-		conn            *zk.Conn
-		namespace, root string
-		want            []string
-	}{
-		{nil, "a/b", "ids/", []string{"conn is nil", `namespace "a/b"`, `Root "ids/"`}},
-		{conn, "orders", "/", []string{`Root "/"`}},
-		{conn, "orders", "/a//b", []string{`Root "/a//b"`}},
-		{conn, "orders", "/a/../b", []string{`Root "/a/../b"`}},
-		{conn, "..", "", []string{`zkassigner: namespace ".."`}},
-		{conn, "...", "", nil},
-	} {
-		_, err := zkassigner.LeaseStore(tt.conn, tt.namespace, zkassigner.Config{Root: tt.root}).Load(t.Context(), 7)
-		if err != nil && tt.want == nil {
-			t.Errorf("namespace %q: %v", tt.namespace, err)
-		}
-		for _, part := range tt.want {
-			if err == nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("namespace %q, root %q: %v; want %q", tt.namespace, tt.root, err, part)
-			}
-		}
+	stores.Fail(t, zkassigner.LeaseStore(nil, "a/b", zkassigner.Config{Root: "ids/"}), "conn is nil", `namespace "a/b"`, `Root "ids/"`)
+	for _, root := range []string{"/", "/a//b", "/a/../b"} {
+		stores.Fail(t, zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: root}), fmt.Sprintf("Root %q", root))
 	}
+	stores.Fail(t, zkassigner.LeaseStore(conn, "..", zkassigner.Config{}), `zkassigner: namespace ".."`)
+	stores.Load(t, zkassigner.LeaseStore(conn, "...", zkassigner.Config{}), 7)
 }
 
 func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 	conn := connect(t, testserver.ZooKeeper(t))
-	stores.ListHasAllFolders(t, zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}),
+	stores.ListHasAllFolders(t, zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}), 0, "",
 		zkassigner.LeaseStore(conn, "orders0", zkassigner.Config{}),
 		zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/other/place"}))
 }
 
-func TestZnodesHaveTheACLAndArePersistent(t *testing.T) {
+func TestLeaseStoreWritesPersistentZnodesWithTheACL(t *testing.T) {
 	server := testserver.ZooKeeper(t)
 	mine, other := connect(t, server), connect(t, server)
 	if err := mine.AddAuth("digest", []byte("ids:secret")); err != nil {

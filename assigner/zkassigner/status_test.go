@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,20 +16,11 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestStoreIsKnownByTheBirthOfItsClock(t *testing.T) {
+func TestStatusKnowsTheStoreByTheBirthOfItsClock(t *testing.T) {
 	server := testserver.ZooKeeper(t)
 	conn := connect(t, server)
 	s := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
-	first := stores.Status(t, s)
-	if age := time.Since(first.Now); age.Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !strings.HasPrefix(first.Identity, "/uidring/clock created in") {
-		t.Errorf("status %+v", first)
-	}
-	server.Kill9()
-	server.Restart()
-	if got := stores.Status(t, s); got.Identity != first.Identity {
-		t.Errorf("identity %q after a crash, was %q", got.Identity, first.Identity)
-	}
-
+	identity := stores.ItsIdentityStays(t, s, server, "^/uidring/clock created in")
 	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
 		copyTree(t, conn, "/uidring", "/copy")
 		return zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/copy"})
@@ -39,7 +29,7 @@ func TestStoreIsKnownByTheBirthOfItsClock(t *testing.T) {
 	// The documented way to have a restore noticed.
 	remove(t, conn, "/uidring/clock")
 	s = zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
-	if got := stores.Status(t, s); got.Identity == first.Identity {
+	if got := stores.Status(t, s); got.Identity == identity {
 		t.Errorf("identity %q, although the clock was deleted", got.Identity)
 	}
 }
@@ -59,7 +49,7 @@ func copyTree(t *testing.T, conn *zk.Conn, from, to string) {
 
 // The server rejects sessions that have seen later transactions, so that a restored server serves
 // new processes only.
-func TestServerThatWasPutBackServesNoOldSession(t *testing.T) {
+func TestStatusOfAServerThatWasPutBackNeedsANewSession(t *testing.T) {
 	server := testserver.ZooKeeper(t)
 	s := zkassigner.LeaseStore(connect(t, server), "orders", zkassigner.Config{})
 	identity := stores.Status(t, s).Identity

@@ -14,12 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/testkit/cleanup"
+	"github.com/uidring/uidring/internal/testkit/testgen"
 	generators "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
 )
@@ -59,73 +59,35 @@ func (s source) Advance(ctx context.Context, name string, n int64) (segment.Rang
 }
 
 // live runs a generator, and a segment whose ranges last for the window, through an outage of their
-// store, and returns the scraped values by series, in the notation of Prometheus's tests.
-func live(t *testing.T, window time.Duration) map[string][]string {
+// store, and returns the scraped values by name, in the notation of Prometheus's tests.
+func live(t *testing.T) map[string][]string {
 	t.Helper()
+	const window = 30 * time.Second
 	values := make(map[string][]string)
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{Store: fileassigner.LeaseStore(t.TempDir())}
-		g, err := cached.New(cached.Config{
+		g := testgen.Cached(t, cached.Config{
 			Layout:   bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: 4, Unit: time.Second},
 			Epoch:    time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC), // a bubble begins in 2000
 			Assigner: assigner.Leased(s, assigner.LeaseConfig{Window: window, AllowUndurable: true}),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
 		step := rate * int64(window/time.Second)
 		counters := source{fileassigner.SegmentSource(t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true}), s}
 		numbers, err := segment.New(segment.Config{Name: "orders", Source: counters, Step: step, MaxStep: step})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer numbers.Close()
-		labels := prometheus.Labels{"job": "ids", "instance": "a"}
-		r := registry(t, generators.NewCollector(g.Stats, labels), generators.NewCollector(numbers.Stats, labels))
+		cleanup.Close(t, numbers, err)
+		r := registry(t, generators.NewCollector(g.Stats, nil), generators.NewCollector(numbers.Stats, nil))
 		for start := time.Now(); time.Since(start) <= end; time.Sleep(scrapes) {
 			s.down.Store(time.Since(start) >= outage && time.Since(start) < recovered)
 			for range rate * int(scrapes/time.Second) {
 				_, _ = g.Next() // the alerts report errors
 				_, _ = numbers.Next()
 			}
-			families, err := r.Gather()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range families {
-				values[f.GetName()] = append(values[f.GetName()], strconv.FormatFloat(value(f.Metric[0]), 'f', -1, 64))
+			for name, value := range gather(t, r) {
+				values[name] = append(values[name], strconv.FormatFloat(value, 'f', -1, 64))
 			}
 		}
 	})
 	return values
-}
-
-// TestAlertsFireInAnOutage lets Prometheus judge the metrics of a generator that was cut off from
-// its store.
-func TestAlertsFireInAnOutage(t *testing.T) {
-	for _, row := range []struct {
-		window time.Duration
-		at     map[time.Duration]string // the alerts that fire
-	}{
-		{30 * time.Second, map[time.Duration]string{
-			outage:                  "",
-			29 * time.Minute:        "UidringLeaseWindowLow UidringRejectedTakes UidringSegmentRejectedTakes UidringSegmentSourceFails UidringStoreUnreachable",
-			recovered + time.Minute: "UidringRejectedTakes UidringSegmentRejectedTakes",
-			end:                     "",
-		}},
-		{5 * time.Minute, map[time.Duration]string{ // which leaves time to act
-			outage:                           "",
-			outage + 3*time.Minute:           "UidringSegmentSourceFails UidringStoreUnreachable",
-			outage + 4*time.Minute + scrapes: "UidringSegmentSourceFails UidringStoreUnreachable",
-			end:                              "",
-		}},
-	} {
-		t.Run(row.window.String(), func(t *testing.T) {
-			t.Parallel()
-			judge(t, live(t, row.window), row.at)
-		})
-	}
 }
 
 type (
@@ -133,14 +95,19 @@ type (
 	list   = []any
 )
 
-// judge also has each query of the dashboard answered.
-func judge(t *testing.T, scraped map[string][]string, at map[time.Duration]string) {
-	t.Helper()
+// TestAlertsFireInAnOutage lets Prometheus judge the metrics of a generator that was cut off from
+// its store, and answer the queries of the dashboard.
+func TestAlertsFireInAnOutage(t *testing.T) {
 	var series, checks list
-	for name, values := range scraped {
+	for name, values := range live(t) {
 		series = append(series, object{"series": name + `{job="ids", instance="a"}`, "values": strings.Join(values, " ")})
 	}
-	for moment, firing := range at {
+	for moment, firing := range map[time.Duration]string{
+		outage:                  "",
+		29 * time.Minute:        "UidringLeaseWindowLow UidringRejectedTakes UidringSegmentRejectedTakes UidringSegmentSourceFails UidringStoreUnreachable",
+		recovered + time.Minute: "UidringRejectedTakes UidringSegmentRejectedTakes",
+		end:                     "",
+	} {
 		var samples list
 		for alert := range strings.FieldsSeq(firing) {
 			samples = append(samples, object{"labels": fmt.Sprintf("{alertname=%q}", alert), "value": 1})
@@ -149,7 +116,7 @@ func judge(t *testing.T, scraped map[string][]string, at map[time.Duration]strin
 			"expr": `count by (alertname) (ALERTS{alertstate="firing"})`, "eval_time": moment.String(), "exp_samples": samples,
 		})
 	}
-	for _, query := range readDashboard(t).queries() {
+	for _, query := range queries(t) {
 		if ofServe.MatchString(query) {
 			continue // a test of uidring serve answers it
 		}
@@ -172,7 +139,7 @@ func judge(t *testing.T, scraped map[string][]string, at map[time.Duration]strin
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := promtool(t, nil, "test", "rules", file); err != nil {
-		t.Errorf("promtool test rules: %v\n%s\n%v", err, out, scraped)
+	if out, err := promtool(t, "", "test", "rules", file); err != nil {
+		t.Errorf("promtool test rules: %v\n%s\n%v", err, out, series)
 	}
 }

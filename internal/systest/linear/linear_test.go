@@ -17,7 +17,7 @@ func newRing(t *testing.T) *ringbuffer.Ring {
 	return r
 }
 
-func TestTheRingIsLinearizable(t *testing.T) {
+func TestRingIsLinearizable(t *testing.T) {
 	for seed := range uint64(histories) {
 		if err := record(newRing(t), seed).check(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -58,7 +58,7 @@ func (r repeater) TakeBlock(n int) (int64, int, bool) {
 	return first, got, ok
 }
 
-func TestABrokenRingIsRefuted(t *testing.T) {
+func TestCheckRefutesABrokenRing(t *testing.T) {
 	for name, broken := range map[string]func(r *ringbuffer.Ring) queue{
 		"takes ahead of the caller": func(r *ringbuffer.Ring) queue { return hoarder{r, make(chan int64, 1)} },
 		"returns an ID twice":       func(r *ringbuffer.Ring) queue { return repeater{r} },

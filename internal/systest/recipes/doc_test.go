@@ -8,7 +8,7 @@ import (
 )
 
 // The page shows the code of this package, and text for other frameworks.
-func TestThePageShowsTheCode(t *testing.T) {
+func TestRecipesAreOnThePage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/RECIPES.md")
 	if err != nil {
 		t.Fatal(err)

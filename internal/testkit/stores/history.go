@@ -3,6 +3,7 @@ package stores
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 func assign(t *testing.T, s assigner.Store) (assigner.Lease, error) {
@@ -61,9 +63,25 @@ func ALostNodeForgetsNoFence(t *testing.T, s assigner.Store, kill func()) {
 	}
 }
 
-// ListHasAllFolders checks that List returns the rows of all folders of an empty store, and not the
-// rows of its neighbours.
-func ListHasAllFolders(t *testing.T, s assigner.Store, neighbours ...assigner.Store) {
+// ItsIdentityStays checks the status of a durable store, whose identity matches a pattern and
+// outlives a crash of its server.
+func ItsIdentityStays(t *testing.T, s assigner.Store, server *testserver.Server, pattern string) (identity string) {
+	t.Helper()
+	first := Status(t, s)
+	if time.Since(first.Now).Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !regexp.MustCompile(pattern).MatchString(first.Identity) {
+		t.Errorf("status %+v, want a durable store whose identity matches %s", first, pattern)
+	}
+	server.Kill9()
+	server.Restart()
+	if got := Status(t, s).Identity; got != first.Identity {
+		t.Errorf("identity %q after a crash, was %q", got, first.Identity)
+	}
+	return first.Identity
+}
+
+// ListHasAllFolders checks that List returns the rows of all folders of an empty store, of several
+// pages if more rows and long owners make them, and not the rows of its neighbours.
+func ListHasAllFolders(t *testing.T, s assigner.Store, more int64, owner string, neighbours ...assigner.Store) {
 	t.Helper()
 	for _, n := range neighbours {
 		Create(t, n, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
@@ -72,16 +90,19 @@ func ListHasAllFolders(t *testing.T, s assigner.Store, neighbours ...assigner.St
 		t.Errorf("List of an empty store: %+v, %v", rows, err)
 	}
 	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
+	for workerID := range more {
+		want[2000+workerID] = true
+	}
 	for workerID := range want {
-		Create(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID)}, time.Hour)
+		Create(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID, owner)}, time.Hour)
 	}
 	rows, err := s.List(t.Context())
 	if err != nil || len(rows) != len(want) {
-		t.Fatalf("List: %+v, %v; want the workers %v", rows, err, want)
+		t.Fatalf("List: %d rows, %v; want %d", len(rows), err, len(want))
 	}
 	for _, row := range rows {
-		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID) {
-			t.Errorf("List: row %+v", row)
+		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID, owner) {
+			t.Errorf("List: row %d of %.20s, twice or with another owner", row.WorkerID, row.Owner)
 		}
 		delete(want, row.WorkerID)
 	}

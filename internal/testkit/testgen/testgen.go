@@ -1,4 +1,4 @@
-// Package testgen makes generators that are closed with a test, and fail it if that fails.
+// Package testgen makes generators of package cached that are closed with a test.
 package testgen
 
 import (
@@ -7,7 +7,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/testkit/cleanup"
 )
 
@@ -21,21 +20,4 @@ func Cached(t testing.TB, cfg cached.Config) *cached.Generator {
 	}
 	g, err := cached.NewContext(t.Context(), cfg)
 	return cleanup.Close(t, g, err)
-}
-
-// Default makes a generator of package defaultgen.
-func Default(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
-	t.Helper()
-	g, err := defaultgen.NewContext(t.Context(), cfg)
-	return cleanup.Close(t, g, err)
-}
-
-// Used makes a leased generator of package cached that has issued n IDs.
-func Used(t testing.TB, n int) *cached.Generator {
-	t.Helper()
-	g := Cached(t, cached.Config{DatacenterID: 3})
-	if _, err := g.Fill(make([]int64, n)); err != nil {
-		t.Fatal(err)
-	}
-	return g
 }
