@@ -114,16 +114,6 @@ func TestASlowReadingIsNotCarriedBeyondItsUnit(t *testing.T) {
 	})
 }
 
-// With a clock that is carried on, too, no ID is left out.
-func TestFillOfOneIDLeavesNoneOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := openCarried(t, defaultgen.Config{Layout: wideIn(time.Second), SequenceStart: defaultgen.Zero})
-		for sequence := range int64(10) {
-			checkAt(t, parse(t, g, fill(t, g, 1)[0]), next(t, g).Delta, 2*sequence)
-		}
-	})
-}
-
 // The clock is read once a unit or a millisecond when it is the system's, and for each ID when it
 // is the user's.
 func TestHowOftenTheClockIsRead(t *testing.T) {

@@ -69,20 +69,6 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 	})
 }
 
-func TestTheNextWorkerStartsInALaterUnit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := open(t, defaultgen.Config{Assigner: losing(), Layout: narrow(minute)})
-		last := next(t, g)
-		time.Sleep(50 * time.Second)
-		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) || g.WorkerID() != 999 {
-			t.Errorf("Next with worker %d: %v, want 999 and ErrSequenceExhausted", g.WorkerID(), err)
-		}
-		if d := gentest.Elapsed(func() { checkAt(t, wait(t, g), last.Delta+1, 0) }); d != 10*time.Second {
-			t.Errorf("NextContext took %v, want 10s", d)
-		}
-	})
-}
-
 func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()

@@ -75,7 +75,7 @@ func Run(t *testing.T, subject Subject) {
 		{"clock corrected before a worker ID is taken", (*suite).correctedClock, false},
 		{"clock set after the worker ID is taken", (*suite).clockSetAfter, false},
 		{"clock wrong in one reading", (*suite).wrongReading, true},
-		{"fresh worker ID after a step of the clock", (*suite).freshAfterStep, false},
+		{"worker ID after a step of the clock", (*suite).afterStep, false},
 
 		{"errors of the assigner", (*suite).assignerErrors, true},
 		{"one worker ID, one generator", (*suite).oneGenerator, false},
