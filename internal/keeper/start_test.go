@@ -13,31 +13,20 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-func TestGrantThatIsRefusedIsReleased(t *testing.T) {
-	for name, row := range map[string]struct {
-		grant assigner.Grant
-		want  error
-	}{
-		"negative":       {assigner.Grant{WorkerID: -1, First: 1, Limit: assigner.Unlimited}, assigner.ErrWorkerOutOfRange},
-		"too large":      {assigner.Grant{WorkerID: 1 << 30, First: 1, Limit: assigner.Unlimited}, assigner.ErrWorkerOutOfRange},
-		"unfenced reuse": {assigner.Grant{WorkerID: 1, First: 1, Limit: assigner.Unlimited, Reusable: true}, assigner.ErrUnfencedReuse},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) { // which fails when a goroutine is left
-				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
-				failure := errors.New("and the store is down")
-				r.release = func(context.Context, int64) error { return failure }
-				r.advice = "take another"
-				err := r.startIn(t.Context(), r.settings())
-				if !errors.Is(err, row.want) || !errors.Is(err, failure) {
-					t.Errorf("Start = %v, want %v and the error of the release", err, row.want)
-				}
-				if lines := r.Read(); len(lines) != 1 || !strings.HasSuffix(lines[0], ", 0") {
-					t.Errorf("events: %q, want a release", lines)
-				}
-			})
-		})
-	}
+// The errors of a refusal and of the release that follows come together.
+func TestAGrantThatIsRefusedIsReleased(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(context.Context, int) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: 1, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+		}
+		failure := errors.New("and the store is down")
+		r.release = func(context.Context, int64) error { return failure }
+		r.advice = "take another"
+		err := r.startIn(t.Context(), r.settings())
+		if !errors.Is(err, assigner.ErrUnfencedReuse) || !errors.Is(err, failure) {
+			t.Errorf("Start = %v, want ErrUnfencedReuse and the error of the release", err)
+		}
+	})
 }
 
 func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
@@ -117,25 +106,6 @@ func TestDeltaOfLeaseIsTheReadingOfTheAssigner(t *testing.T) {
 		synctest.Wait()
 		if h := r.Current(); h.Generation != 2 || h.Delta != 3540 || r.Alloc.Delta(h.Clock.Now()) != 3600 {
 			t.Errorf("Current = %+v, want Delta 3540 and a clock at 3600", h)
-		}
-	})
-}
-
-// The last year of the layout begins with the first delta that has less than a year left.
-func TestTheLastYearIsAnnouncedOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		s := r.settings()
-		s.Trace.Expiring = func(time.Time) { r.Note("expiring") }
-		r.openWith(t, s)
-		from := r.Alloc.Delta(r.Alloc.Expires().AddDate(-1, 0, 0))
-		r.Read()
-		r.AnnounceEnd(from - 1)
-		same(t, r.Read())
-		r.AnnounceEnd(from)
-		r.AnnounceEnd(from)
-		same(t, r.Read(), "0s WARN the delta field is used up within a year", "0s expiring")
-		if now := s.Now(); r.Stats(from-1, now).Expiring || !r.Stats(from, now).Expiring {
-			t.Error("Stats and AnnounceEnd differ")
 		}
 	})
 }

@@ -14,56 +14,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// quarantine makes the store hold back every worker ID for 40 s, beginning with the nth lease.
-func quarantine(r *rig, nth int) {
-	var until time.Time
-	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-		if n >= nth {
-			if until.IsZero() {
-				until = time.Now().Add(40 * time.Second)
-			}
-			if remaining := time.Until(until); remaining > 0 {
-				return assigner.Grant{}, &assigner.QuarantineError{WorkerID: r.first, Remaining: remaining, Reason: "it is a test"}
-			}
-		}
-		return r.fresh(n), nil
-	}
-}
-
-// The timeout bounds single calls: a quarantine lasts longer.
-func TestStartWaitsForTheEndOfAQuarantine(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		quarantine(r, 0)
-		r.open(t)
-		got := time.Since(r.start)
-		if got < 40*time.Second || got >= 45*time.Second {
-			t.Errorf("Start has taken %v, want 40s, and up to an eighth more", got)
-		}
-		same(t, r.Read(), "0s WARN waiting for a worker ID", got.String()+" INFO worker ID assigned", got.String()+" assigned 1")
-	})
-}
-
-// Start does not wait with a context that never ends, since the caller could not end the wait; the
-// caller may call Start again.
-func TestStartReportsAQuarantineWhenItsContextNeverEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		quarantine(r, 0)
-		err := r.startIn(context.Background(), r.settings())
-		held, ok := errors.AsType[*assigner.QuarantineError](err)
-		if !ok || held.Remaining != 40*time.Second || time.Since(r.start) != 0 || !strings.Contains(err.Error(), "NewContext waits") {
-			t.Fatalf("Start = %v after %v, want the time that remains, at once", err, time.Since(r.start))
-		}
-		time.Sleep(held.Remaining)
-		err = r.startIn(context.Background(), r.settings())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // A retry is an error of an assigner that passes.
 type retry struct {
 	cause error
@@ -174,8 +124,12 @@ func TestStartFailsAtOnce(t *testing.T) {
 					ctx = t.Context()
 				}
 				refuse(r, 0, row.err)
-				if err := r.startIn(ctx, r.settings()); !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
+				err := r.startIn(ctx, r.settings())
+				if !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
 					t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
+				}
+				if name == "endless context" && !strings.Contains(err.Error(), "NewContext waits") {
+					t.Errorf("Start = %v, want the advice", err)
 				}
 				if n := waits(r.Read()); n != 0 {
 					t.Errorf("%d log records of a wait that was none", n)
@@ -269,25 +223,6 @@ func TestARenewalIsNotPutOff(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if _, failures := r.counts(); len(calls.read()) < 10 || failures < 10 {
 			t.Errorf("%d failures in two minutes, want tries that go on", failures)
-		}
-	})
-}
-
-// The end of a wait at the start is the end of its cause.
-func TestALossAfterAWaitIsLogged(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		exhausted := &retry{assigner.ErrWorkersExhausted, time.Second}
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-			if n%2 == 0 {
-				return assigner.Grant{}, exhausted
-			}
-			return r.fresh(n), nil
-		}
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost }
-		r.open(t)
-		time.Sleep(50 * time.Second)
-		if n := waits(r.Read()); n != 2 {
-			t.Errorf("%d log records of waiting, want 2", n)
 		}
 	})
 }
