@@ -72,7 +72,7 @@ func TestARenewalWantsWhatIsUsed(t *testing.T) {
 		}
 		hooks := r.hooks()
 		hooks.Used = func() int64 { return r.used.Add(1) }
-		hooks.Position = func(*keeper.Lease) int64 { return r.used.Add(1) }
+		hooks.Position = func(*keeper.Grant) int64 { return r.used.Add(1) }
 		if err := k.Start(t.Context(), hooks); err != nil {
 			t.Fatal(err)
 		}
