@@ -24,7 +24,7 @@ func laneNext(t testing.TB, l *cached.Lane) int64 {
 }
 
 // A lane issues a whole unit of time before it goes on with a later one.
-func TestALaneTakesUnitsWhole(t *testing.T) {
+func TestLaneTakesUnitsWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})
 		lane, other := g.Lane(), g.Lane()
@@ -83,7 +83,7 @@ func TestLaneEndsWithInvalidateAndClose(t *testing.T) {
 	}
 }
 
-func TestAClosedLane(t *testing.T) {
+func TestClosedLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})
 		lane := g.Lane()

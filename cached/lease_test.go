@@ -38,7 +38,7 @@ func usedUp(t *testing.T, g *cached.Generator) (last bitsalloc.Fields, n int) {
 }
 
 // IDs that are prepared above a limit that the lease has lowered are dropped.
-func TestALimitThatALossHasLoweredIsRespected(t *testing.T) {
+func TestLimitThatALossHasLoweredIsRespected(t *testing.T) {
 	for name, row := range map[string]struct{ limit, ids int64 }{
 		"above the prepared IDs": {bubbleStart + 20, 20*16 - 1},
 		"below the prepared IDs": {bubbleStart + 4, 0},
@@ -119,7 +119,7 @@ func TestNoIDLiesAboveTheFence(t *testing.T) {
 }
 
 // The store answers after a padding pass was refused, and before the padding goroutine waits.
-func TestAGrantAtTheEndOfAPassIsNotMissed(t *testing.T) {
+func TestGrantAtTheEndOfAPassIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusals, answer := 0, make(chan struct{})
 		store := &fakeassigner.Assigner{OnAssign: fenced(3), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
@@ -157,7 +157,7 @@ func TestInvalidateDropsTheRing(t *testing.T) {
 
 // Callers go on with the sequence number after the last one, after any number of passes that put no
 // block, and lose no other ID by that.
-func TestTheSequenceGoesOnAfterAnOutage(t *testing.T) {
+func TestSequenceGoesOnAfterAnOutage(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		var down atomic.Bool
 		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
@@ -192,9 +192,9 @@ func TestTheSequenceGoesOnAfterAnOutage(t *testing.T) {
 	})
 }
 
-// TestAFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never
+// TestFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never
 // felt, whether the generator is idle, keeps pace with the clock or runs far ahead of it.
-func TestAFenceIsRaisedBeforeItIsReached(t *testing.T) {
+func TestFenceIsRaisedBeforeItIsReached(t *testing.T) {
 	for name, load := range map[string]struct {
 		ids   int // at a time, of 16 a unit
 		pause time.Duration

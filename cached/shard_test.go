@@ -69,7 +69,7 @@ func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
 }
 
 // A take of the ring has at most 2^40 IDs, fewer than a unit may have.
-func TestALaneThatGoesOnBeyondItsPartOfAUnitRepeatsNoID(t *testing.T) {
+func TestLaneThatGoesOnBeyondItsPartOfAUnitRepeatsNoID(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("a ring of so many IDs is refused")
 	}

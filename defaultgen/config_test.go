@@ -71,7 +71,7 @@ func TestBordersOfTheConfigAreAllowed(t *testing.T) {
 	}
 }
 
-func TestAnEpochOfThisInstantIsAllowedAndUnitZeroIsLeftOut(t *testing.T) {
+func TestEpochOfThisInstantIsAllowedAndUnitZeroIsLeftOut(t *testing.T) {
 	for _, first := range []int64{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
 			var g *defaultgen.Generator
@@ -89,7 +89,7 @@ func TestAnEpochOfThisInstantIsAllowedAndUnitZeroIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestAReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {
+func TestReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {
 	for _, c := range []struct {
 		policy  defaultgen.ClockBackPolicy
 		allow   bool

@@ -149,7 +149,7 @@ func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 // A predecessor in the process was ahead of the clock by an hour, and of its fence or registry the
 // successor learns that it has to start above. GoOn does so at once and at the usual pace; the
 // other policies leave it to the clock.
-func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
+func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	const distance = 3600 // units of a second
 	granted := func(grant func(d assigner.Domain) assigner.Grant) assigner.Assigner {
 		return &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) { return grant(d), nil }}

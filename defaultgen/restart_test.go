@@ -17,7 +17,7 @@ import (
 func restarted() bitsalloc.Layout { return bitsalloc.Baidu() }
 
 // The package comment warns of this: a clock that was set back between two processes.
-func TestAClockSetBackAcrossARestartIsNotNoticed(t *testing.T) {
+func TestClockSetBackAcrossARestartIsNotNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
 		epoch := gentest.NewEpoch()
@@ -41,4 +41,4 @@ func TestMain(m *testing.M) {
 
 // A real process with a static worker ID is killed as soon as it has printed IDs, and started again
 // within the same second.
-func TestAProcessThatIsKilledAndRestartedRepeatsNoID(t *testing.T) { gentest.Restarts(t, 3, 100) }
+func TestProcessThatIsKilledAndRestartedRepeatsNoID(t *testing.T) { gentest.Restarts(t, 3, 100) }

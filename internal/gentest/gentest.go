@@ -86,8 +86,7 @@ func Run(t *testing.T, subject Subject) {
 
 		{"closed", (*suite).closed, false},
 		{"Close returns the error of the release", (*suite).closeError, false},
-		{"Close is bounded", (*suite).closeBounded, false},
-		{"Close wakes waiters", (*suite).closeWakes, false},
+		{"Close is bounded and wakes waiters", (*suite).closeWakes, false},
 		{"Close under load", (*suite).closeUnderLoad, true},
 
 		{"Invalidate", (*suite).invalidated, true},

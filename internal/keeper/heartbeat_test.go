@@ -15,7 +15,7 @@ import (
 )
 
 // A renewal comes before the lease expires, and before the clock is half way to the limit.
-func TestALeaseIsRenewedInTime(t *testing.T) {
+func TestLeaseIsRenewedInTime(t *testing.T) {
 	for name, row := range map[string]struct {
 		within time.Duration
 		limit  int64

@@ -13,7 +13,7 @@ import (
 )
 
 // An assigner that keeps a record of its leases refuses another one until the first is abandoned.
-func TestALeaseIsAbandonedOnce(t *testing.T) {
+func TestLeaseIsAbandonedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.store.OnAbandon = func(g assigner.Grant) { r.Note("abandon %d", g.WorkerID-r.first) }
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {

@@ -59,7 +59,7 @@ func loseFenced(t *testing.T, r *rig, e ending) (up *atomic.Bool) {
 	return up
 }
 
-func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T) {
+func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T) {
 	for name, row := range map[string]struct {
 		ending
 		limit int64 // up to which the generator goes on; 0: it stops at once

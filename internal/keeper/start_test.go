@@ -14,7 +14,7 @@ import (
 )
 
 // The errors of a refusal and of the release that follows come together.
-func TestAGrantThatIsRefusedIsReleased(t *testing.T) {
+func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(context.Context, int) (assigner.Grant, error) {
 			return assigner.Grant{WorkerID: 1, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
@@ -54,7 +54,7 @@ func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
 }
 
 // An assigner that does not look at its context may answer late. The lease is good all the same.
-func TestALateAnswerIsUsed(t *testing.T) {
+func TestLateAnswerIsUsed(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 			time.Sleep(2 * r.timeout)
@@ -111,7 +111,7 @@ func TestDeltaOfLeaseIsTheReadingOfTheAssigner(t *testing.T) {
 }
 
 // The default epoch is in the future of a clock that is years behind.
-func TestTheDefaultEpochIsChecked(t *testing.T) {
+func TestDefaultEpochIsChecked(t *testing.T) {
 	s := newRig().settings()
 	s.Epoch, s.Now = time.Time{}, func() time.Time { return bitsalloc.DefaultEpoch().Add(-time.Hour) }
 	if _, mistakes := keeper.New(s); mistakes.Err() == nil || !strings.Contains(mistakes.Err().Error(), "Epoch") {

@@ -140,7 +140,7 @@ func TestStartFailsAtOnce(t *testing.T) {
 }
 
 // A start that ends with its context names why it had no worker ID, wherever the context ends.
-func TestAStartThatEndsNamesTheCause(t *testing.T) {
+func TestStartThatEndsNamesTheCause(t *testing.T) {
 	exhausted := &retry{assigner.ErrWorkersExhausted, 10 * time.Second}
 	hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for name, row := range map[string]struct {
@@ -177,7 +177,7 @@ func TestAStartThatEndsNamesTheCause(t *testing.T) {
 }
 
 // In service, too, an error that passes is no failure, and is logged when its cause changes.
-func TestAnErrorThatPassesInServiceIsWaitedFor(t *testing.T) {
+func TestErrorThatPassesInServiceIsWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var errs []error
 		for range 50 {
@@ -212,7 +212,7 @@ func TestAnErrorThatPassesInServiceIsWaitedFor(t *testing.T) {
 
 // A failed renewal is retried soon, even if its error asks to wait longer: otherwise the lease
 // expires.
-func TestARenewalIsNotPutOff(t *testing.T) {
+func TestRenewalIsNotPutOff(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var calls stamps
 		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
@@ -228,7 +228,7 @@ func TestARenewalIsNotPutOff(t *testing.T) {
 }
 
 // An outage in the middle of a wait is logged, and so is the wait that goes on after it.
-func TestAnOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
+func TestOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		exhausted := &retry{assigner.ErrWorkersExhausted, time.Second}
 		refuse(r, 1, exhausted, exhausted, errors.New("down"), errors.New("down again"), exhausted, exhausted)
@@ -247,7 +247,7 @@ func TestAnOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
 
 // A store that bounds fences by its clock gives more as time passes: it is asked again without
 // being waited for.
-func TestALossyStoreIsAskedAgainEverySecond(t *testing.T) {
+func TestLossyStoreIsAskedAgainEverySecond(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		bound := func() int64 { return int64(time.Since(r.start)/time.Second) + 30 }
 		r.assign = func(context.Context, int) (assigner.Grant, error) {
