@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 )
 
-// renew renews the lease that held is of.
+// renew renews the lease of the grant held.
 func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
 	defer cancel()
@@ -53,8 +53,8 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	return nil
 }
 
-// lose records that the lease that held is of has ended. The part of its grant that may still be used stays
-// current.
+// lose records that the lease of the grant held has ended. The part of the grant that may still be
+// used stays current.
 func (k *Keeper) lose(held *Grant, err error) {
 	left := k.remainder(held, err)
 	if !k.current.CompareAndSwap(held, left) { // after Invalidate
