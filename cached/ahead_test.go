@@ -68,7 +68,7 @@ func TestAheadIsMoreThanAllowed(t *testing.T) {
 }
 
 // Only the clock moves here: no Take between shortage and recovery wakes the padding goroutine.
-func TestAShortageAheadPassesByItself(t *testing.T) {
+func TestShortageAheadPassesByItself(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		g := inBubble(t, cached.Config{MaxAhead: 3 * time.Second, OnEmpty: policy, MaxStaleness: -1})
 		drain(t, g)
@@ -108,7 +108,7 @@ func TestRefusedPaddingDoesNotSpin(t *testing.T) {
 }
 
 // A shortage that has passed is not the reason of a later one.
-func TestAnEmptyRingGivesNoReasonOfThePast(t *testing.T) {
+func TestEmptyRingGivesNoReasonOfThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held, gate := false, make(chan struct{})
 		g := inBubble(t, cached.Config{MaxAhead: 10 * time.Second, OnEmpty: cached.Reject, MaxStaleness: -1, Trace: cached.Trace{

@@ -56,7 +56,7 @@ func TestCloseWaitsForThePaddingGoroutine(t *testing.T) {
 }
 
 // A padding pass in progress may use the worker ID.
-func TestAPaddingPassIsWaitedFor(t *testing.T) {
+func TestPaddingPassIsWaitedFor(t *testing.T) {
 	for name, call := range map[string]func(*cached.Generator){
 		"Invalidate": (*cached.Generator).Invalidate,
 		"Used":       func(g *cached.Generator) { g.Used() },

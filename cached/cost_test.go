@@ -37,9 +37,9 @@ func TestOneAllocationABlock(t *testing.T) {
 	}
 }
 
-// TestAGeneratorTakesSixteenKiB measures the memory of a thousand generators, including the stacks
+// TestGeneratorTakesSixteenKiB measures the memory of a thousand generators, including the stacks
 // of their two goroutines.
-func TestAGeneratorTakesSixteenKiB(t *testing.T) {
+func TestGeneratorTakesSixteenKiB(t *testing.T) {
 	const generators, bound = 1000, 16 << 10
 	before := inUse()
 	kept := make([]*cached.Generator, generators)

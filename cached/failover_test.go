@@ -14,10 +14,10 @@ import (
 	"github.com/uidring/uidring/internal/testkit/bubble"
 )
 
-// TestAFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that
+// TestFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that
 // replaces the store is older: only a generator with a small ring had used it. Its quarantine must
 // cover the large ring all the same.
-func TestAFailoverRepeatsNoID(t *testing.T) {
+func TestFailoverRepeatsNoID(t *testing.T) {
 	for _, boost := range []int{3, 8} {
 		bubble.Run(t, fmt.Sprint("BoostPower ", boost), func(t *testing.T) {
 			on := func(dir string, boost int) cached.Config {
@@ -56,9 +56,9 @@ func TestAFailoverRepeatsNoID(t *testing.T) {
 	}
 }
 
-// TestALargeRingDoesNotRaiseTheFence: the grant of an idle generator reaches two windows ahead of
+// TestLargeRingDoesNotRaiseTheFence: the grant of an idle generator reaches two windows ahead of
 // the clock, and its ring no further.
-func TestALargeRingDoesNotRaiseTheFence(t *testing.T) {
+func TestLargeRingDoesNotRaiseTheFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{BoostPower: 8,
 			Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})})

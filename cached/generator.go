@@ -93,11 +93,11 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Position: g.position, Ended: g.ended}); err != nil {
 		return nil, err
 	}
-	h := k.Latest()
-	if max(h.First, h.Delta+1) > g.alloc.MaxDelta() {
+	grant := k.Latest()
+	if max(grant.First, grant.Delta+1) > g.alloc.MaxDelta() {
 		return nil, errors.Join(k.Exhausted(), k.Close())
 	}
-	if h.Reused() && !cfg.AllowReuse {
+	if grant.Reused() && !cfg.AllowReuse {
 		if err := k.AwaitFirst(ctx, cfg.MaxAhead); err != nil {
 			return nil, errors.Join(err, k.Close())
 		}
@@ -137,10 +137,10 @@ func (g *Generator) Close() error {
 
 // position returns the delta of which IDs are issued now, or of the clock if that is ahead: an idle
 // generator goes on from the clock.
-func (g *Generator) position(h *keeper.Lease) int64 {
+func (g *Generator) position(grant *keeper.Grant) int64 {
 	g.running.Lock()
 	defer g.running.Unlock()
-	return max(g.begun(), g.alloc.Delta(h.Clock.Now()))
+	return max(g.begun(), g.alloc.Delta(grant.Clock.Now()))
 }
 
 // begun returns the delta of the oldest block in the ring, or of the newest block if the ring is

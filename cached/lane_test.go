@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +24,7 @@ func laneNext(t testing.TB, l *cached.Lane) int64 {
 }
 
 // A lane issues a whole unit of time before it goes on with a later one.
-func TestALaneTakesUnitsWhole(t *testing.T) {
+func TestLaneTakesUnitsWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})
 		lane, other := g.Lane(), g.Lane()
@@ -46,19 +45,6 @@ func TestALaneTakesUnitsWhole(t *testing.T) {
 		}
 		if f := next(t, g); from[f.Delta] != 0 || f.Sequence != 0 {
 			t.Errorf("the generator's own ID is %v, want a unit that no lane has", f)
-		}
-	})
-}
-
-func TestAnIdleLaneIsNoStalerThanMaxStaleness(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{})
-		lane := g.Lane()
-		for range 500 {
-			if f := parse(t, g, laneNext(t, lane)); time.Since(f.Time) > time.Minute {
-				t.Fatalf("at %v: %v is more than a minute old", time.Now(), f)
-			}
-			time.Sleep(17 * time.Second)
 		}
 	})
 }
@@ -97,34 +83,7 @@ func TestLaneEndsWithInvalidateAndClose(t *testing.T) {
 	}
 }
 
-// IDs composed under a fence stay valid when the worker ID is lost, in lanes and in the ring.
-func TestAFencedLaneIsValidAfterTheLossOfItsWorkerID(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var lost atomic.Bool
-		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
-			if lost.Load() {
-				return assigner.ErrWorkerRowLost
-			}
-			return nil
-		}}
-		g := inBubble(t, cached.Config{Assigner: store, MaxStaleness: -1})
-		lane := g.Lane()
-		defer lane.Close()
-		worker := g.WorkerID()
-		laneNext(t, lane)
-		lost.Store(true)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if g.WorkerID() == worker {
-			t.Fatal("the worker ID has not been lost")
-		}
-		if f := parse(t, g, laneNext(t, lane)); f.WorkerID != worker || f.Sequence != 1 {
-			t.Errorf("%v, want the rest of the lane", f)
-		}
-	})
-}
-
-func TestAClosedLane(t *testing.T) {
+func TestClosedLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})
 		lane := g.Lane()
@@ -146,33 +105,6 @@ func TestAClosedLane(t *testing.T) {
 			t.Errorf("RejectedTakes %d, want 0", s.RejectedTakes)
 		}
 		next(t, g)
-	})
-}
-
-// A lane with nothing to take has the errors of Next, and goes on when there are IDs again.
-func TestALaneWithoutIDs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: cached.Reject, MaxStaleness: -1})
-		lane := g.Lane()
-		defer lane.Close()
-		last := int64(0)
-		for range 3 {
-			for {
-				id, err := lane.Next()
-				if errors.Is(err, cached.ErrEmpty) {
-					if id != 0 {
-						t.Fatalf("Next = %d, %v", id, err)
-					}
-					break
-				}
-				if err != nil || id <= last {
-					t.Fatalf("Next = %d, %v after %d", id, err, last)
-				}
-				last = id
-			}
-			time.Sleep(2 * time.Second)
-			synctest.Wait()
-		}
 	})
 }
 

@@ -23,16 +23,16 @@ var misuses = map[string]func(*cached.Lane){
 	"Next and Close": func(l *cached.Lane) { _, _ = l.Next(); l.Close() },
 }
 
-// TestTheRaceDetectorReportsALaneOfTwoGoroutines runs this test binary again, with goroutines that
+// TestRaceDetectorReportsALaneOfTwoGoroutines runs this test binary again, with goroutines that
 // share a Lane.
-func TestTheRaceDetectorReportsALaneOfTwoGoroutines(t *testing.T) {
+func TestRaceDetectorReportsALaneOfTwoGoroutines(t *testing.T) {
 	if calls, ok := misuses[os.Getenv(misuse)]; ok {
 		share(open(t, cached.Config{}).Lane(), calls)
 		return
 	}
 	for name := range misuses {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheRaceDetectorReportsALaneOfTwoGoroutines$")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRaceDetectorReportsALaneOfTwoGoroutines$")
 			cmd.Env = append(cmd.Environ(), misuse+"="+name, "GORACE=atexit_sleep_ms=0")
 			out, err := cmd.CombinedOutput()
 			if _, ok := errors.AsType[*exec.ExitError](err); !ok {
@@ -54,9 +54,9 @@ func share(l *cached.Lane, calls func(*cached.Lane)) {
 	both.Wait()
 }
 
-// TestALaneMayChangeHands passes a Lane from one goroutine to another, with synchronization, which
+// TestLaneMayChangeHands passes a Lane from one goroutine to another, with synchronization, which
 // is no misuse.
-func TestALaneMayChangeHands(t *testing.T) {
+func TestLaneMayChangeHands(t *testing.T) {
 	l := open(t, cached.Config{}).Lane()
 	for range 3 {
 		passed := make(chan struct{})

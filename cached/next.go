@@ -73,9 +73,9 @@ func (g *Generator) reject() error {
 		return ErrClosed
 	}
 	generator.Signal(g.wake)
-	refused, h := g.refused.Load(), g.keeper.Current()
+	refused, grant := g.refused.Load(), g.keeper.Current()
 	switch {
-	case refused == nil && (h == nil || g.lastSecond.Load() >= h.Limit): // the padding goroutine has not noticed yet
+	case refused == nil && (grant == nil || g.lastSecond.Load() >= grant.Limit): // the padding goroutine has not noticed yet
 		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage())
 	case refused == nil:
 		return ErrEmpty

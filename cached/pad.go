@@ -124,21 +124,21 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 	g.freshen()
 	defer g.goOn()
 	for info.Blocks < limit && g.ring.Free() > 0 {
-		h := g.keeper.Current()
-		if h != nil {
-			g.jump(max(h.First-1, h.Delta)) // a new lease begins above the clock, too
+		grant := g.keeper.Current()
+		if grant != nil {
+			g.jump(max(grant.First-1, grant.Delta)) // a new lease begins above the clock, too
 		}
 		delta := g.lastSecond.Load() + 1
-		if h != nil && delta > h.Limit && g.ring.Free() < g.ring.Slots() {
+		if grant != nil && delta > grant.Limit && g.ring.Free() < g.ring.Slots() {
 			break
 		}
-		if err := g.admit(h, delta); err != nil {
+		if err := g.admit(grant, delta); err != nil {
 			return err
 		}
 		// In this order a panic may lose a block, but not put it twice. A refused delta is not used
 		// up.
 		g.lastSecond.Store(delta)
-		first := g.compose(delta, h.WorkerID)
+		first := g.compose(delta, grant.WorkerID)
 		g.newest = first | g.alloc.MaxSequence()
 		g.ring.Put(first, g.newest)
 		info.Blocks++
@@ -151,19 +151,19 @@ func (g *Generator) put(limit int, info *PaddedInfo) error {
 // nothing. Blocks in the ring do not count as used: a large ring must not raise the fence far above
 // the clock.
 func (g *Generator) extend() {
-	if h := g.keeper.Current(); h != nil && g.lastSecond.Load() >= h.Half && g.begun() >= h.Half {
-		g.keeper.Extend(h.Limit + 1)
+	if grant := g.keeper.Current(); grant != nil && g.lastSecond.Load() >= grant.Half && g.begun() >= grant.Half {
+		g.keeper.Extend(grant.Limit + 1)
 	}
 }
 
 // admit returns nil if the generator may compose a block for delta, or the reason why not.
-func (g *Generator) admit(h *keeper.Lease, delta int64) error {
+func (g *Generator) admit(grant *keeper.Grant, delta int64) error {
 	switch {
 	case delta > g.alloc.MaxDelta():
 		return g.keeper.Exhausted()
-	case h == nil:
+	case grant == nil:
 		return g.keeper.Shortage()
-	case delta > h.Limit:
+	case delta > grant.Limit:
 		g.keeper.Extend(delta + int64(g.ring.Free()) - 1)
 		return g.keeper.Shortage()
 	case g.maxAhead > 0 && delta-g.alloc.Delta(g.now()) > g.maxAhead:

@@ -47,7 +47,7 @@ func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
 }
 
 // A caller that finds the ring empty puts no block if another caller has put one meanwhile.
-func TestACallerDoesNotPadARingThatIsNotEmpty(t *testing.T) {
+func TestCallerDoesNotPadARingThatIsNotEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{MaxStaleness: -1})
 		take(t, g, 3*16+1) // three slots are free
@@ -60,7 +60,7 @@ func TestACallerDoesNotPadARingThatIsNotEmpty(t *testing.T) {
 
 // A caller that finds the ring empty wakes the padding goroutine, since the taker that should have
 // done so may be held up.
-func TestAnEmptyRingIsPaddedBesideATakerThatIsHeldUp(t *testing.T) {
+func TestEmptyRingIsPaddedBesideATakerThatIsHeldUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{PaddingFactor: 1, OnEmpty: cached.Reject, MaxStaleness: -1})
 		take(t, g, 7*16)

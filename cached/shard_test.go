@@ -68,32 +68,8 @@ func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
 	}
 }
 
-// Each lane counts by itself, so that a few of them are less even over shards whose number is not a
-// power of two.
-func TestIDsOfLanesSpreadEvenlyOverShards(t *testing.T) {
-	for _, every := range []time.Duration{5 * time.Minute, 20 * time.Second, 3 * time.Second} {
-		for _, lanes := range []int{1, 3} {
-			bubble.Run(t, fmt.Sprintf("every %v, %d lanes", every, lanes), func(t *testing.T) {
-				g := inBubble(t, cached.Config{Layout: bitsalloc.Default()})
-				all := make([]*cached.Lane, lanes)
-				for i := range all {
-					all[i] = g.Lane()
-					defer all[i].Close()
-				}
-				time.Sleep(time.Millisecond)
-				ids := make([]int64, scaled(2*3*1024))
-				for i := range ids {
-					ids[i] = laneNext(t, all[i%lanes])
-					time.Sleep(every)
-				}
-				checkSpread(t, ids, lanes, 0.2)
-			})
-		}
-	}
-}
-
 // A take of the ring has at most 2^40 IDs, fewer than a unit may have.
-func TestALaneThatGoesOnBeyondItsPartOfAUnitRepeatsNoID(t *testing.T) {
+func TestLaneThatGoesOnBeyondItsPartOfAUnitRepeatsNoID(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("a ring of so many IDs is refused")
 	}

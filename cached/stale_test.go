@@ -58,7 +58,7 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 
 // With a MaxStaleness of 4 s the generator checks every second, and drops blocks more than two
 // units behind.
-func TestABlockIsDroppedOnceItIsStale(t *testing.T) {
+func TestBlockIsDroppedOnceItIsStale(t *testing.T) {
 	for _, size := range []int{2, 16} {
 		synctest.Test(t, func(t *testing.T) {
 			layout := bitsalloc.Layout{DeltaBits: 28, SequenceBits: uint8(bits.Len(uint(size)) - 1)} // the last ID of a unit is next to the first of the following one
@@ -88,7 +88,7 @@ func TestABlockIsDroppedOnceItIsStale(t *testing.T) {
 }
 
 // A generator that has dropped a block goes on from the clock.
-func TestTheClockIsFollowedOnceABlockIsStale(t *testing.T) {
+func TestClockIsFollowedOnceABlockIsStale(t *testing.T) {
 	for name, row := range map[string]struct {
 		assign  fakeassigner.AssignFunc
 		taken   int

@@ -97,7 +97,7 @@ func TestCountersOfStatsNeverGoDown(t *testing.T) {
 }
 
 // The blocks that New puts do not count as use, which takes three units of ID time a second here.
-func TestTheFirstFillOfTheRingIsNoPace(t *testing.T) {
+func TestFirstFillOfTheRingIsNoPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fenced(100)}, MaxStaleness: -1})
 		time.Sleep(4 * time.Second)

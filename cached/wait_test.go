@@ -57,7 +57,7 @@ func TestWaitersDoNotSpin(t *testing.T) {
 }
 
 // A passing shortage turns into a permanent one while callers wait.
-func TestTheEndOfTimeEndsEveryWait(t *testing.T) {
+func TestEndOfTimeEndsEveryWait(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		layout := narrow()
 		layout.DeltaBits = 17 // ends at delta 131,071

@@ -2,7 +2,6 @@ package defaultgen_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,41 +16,6 @@ func BenchmarkSince(b *testing.B) {
 		last = time.Since(start)
 	}
 	_ = last
-}
-
-// A locked is the baseline: the algorithm of bwmarrin/snowflake with 20 step bits, a mutex around
-// one reading of the monotonic clock and a counter. It looks at no wall clock and no lease.
-type locked struct {
-	mu    sync.Mutex
-	epoch time.Time
-	ms    int64
-	step  int64
-}
-
-func (l *locked) next() int64 {
-	const mask = 1<<20 - 1
-	l.mu.Lock()
-	now := time.Since(l.epoch).Nanoseconds() / 1e6
-	if now == l.ms {
-		if l.step = (l.step + 1) & mask; l.step == 0 {
-			for now <= l.ms {
-				now = time.Since(l.epoch).Nanoseconds() / 1e6
-			}
-		}
-	} else {
-		l.step = 0
-	}
-	l.ms = now
-	id := now<<22 | 1<<20 | l.step
-	l.mu.Unlock()
-	return id
-}
-
-func BenchmarkMutex(b *testing.B) {
-	l := &locked{epoch: time.Now()}
-	for b.Loop() {
-		l.next()
-	}
 }
 
 func BenchmarkNext(b *testing.B) {
@@ -101,15 +65,6 @@ func BenchmarkSinceParallel(b *testing.B) {
 			last = time.Since(start)
 		}
 		_ = last
-	})
-}
-
-func BenchmarkMutexParallel(b *testing.B) {
-	l := &locked{epoch: time.Now()}
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			l.next()
-		}
 	})
 }
 

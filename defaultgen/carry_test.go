@@ -23,7 +23,7 @@ func openCarried(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 
 var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute}
 
-func TestAStepBackIsNoticedWithinAMillisecond(t *testing.T) {
+func TestStepBackIsNoticedWithinAMillisecond(t *testing.T) {
 	for _, unit := range units {
 		for _, after := range []time.Duration{0, 1, 300 * time.Microsecond, time.Millisecond - 1} { // of the last reading
 			for policy := range defaultgen.GoOn {
@@ -60,7 +60,7 @@ func wideIn(unit time.Duration) bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: 20, Unit: unit}
 }
 
-func TestAStepAheadIsNoticedWithinAMillisecond(t *testing.T) {
+func TestStepAheadIsNoticedWithinAMillisecond(t *testing.T) {
 	for _, unit := range units {
 		for policy := range defaultgen.GoOn + 1 {
 			synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestAStepAheadIsNoticedWithinAMillisecond(t *testing.T) {
 }
 
 // A unit ends on the nanosecond, though the clock is not read for each ID.
-func TestACarriedClockKeepsTheBordersOfUnits(t *testing.T) {
+func TestCarriedClockKeepsTheBordersOfUnits(t *testing.T) {
 	for _, unit := range units {
 		for _, into := range []time.Duration{0, 1, unit / 3, unit - 1} {
 			for policy := range defaultgen.GoOn + 1 {
@@ -98,7 +98,7 @@ func TestACarriedClockKeepsTheBordersOfUnits(t *testing.T) {
 }
 
 // A reading is carried on from the moment before it: here it takes longer than the unit lasts.
-func TestASlowReadingIsNotCarriedBeyondItsUnit(t *testing.T) {
+func TestSlowReadingIsNotCarriedBeyondItsUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := time.Duration(0)
 		g := openCarried(t, defaultgen.Config{Layout: wideIn(time.Second), Now: func() time.Time {
@@ -111,16 +111,6 @@ func TestASlowReadingIsNotCarriedBeyondItsUnit(t *testing.T) {
 		next(t, g)
 		slow = 0
 		checkTime(t, next(t, g), time.Now(), time.Second)
-	})
-}
-
-// With a clock that is carried on, too, no ID is left out.
-func TestFillOfOneIDLeavesNoneOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := openCarried(t, defaultgen.Config{Layout: wideIn(time.Second), SequenceStart: defaultgen.Zero})
-		for sequence := range int64(10) {
-			checkAt(t, parse(t, g, fill(t, g, 1)[0]), next(t, g).Delta, 2*sequence)
-		}
 	})
 }
 
@@ -155,21 +145,13 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 
 // A caller that was stopped in the middle of a unit change neither delays others nor takes from a
 // unit that is over.
-func TestACallerThatReadsTheClockDelaysNoOther(t *testing.T) {
+func TestCallerThatReadsTheClockDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var stop atomic.Bool
-		reading, goOn := make(chan struct{}), make(chan struct{})
-		g := openCarried(t, defaultgen.Config{Layout: wideIn(time.Second), Now: func() time.Time {
-			now := time.Now()
-			if stop.CompareAndSwap(true, false) {
-				close(reading)
-				<-goOn
-			}
-			return now
-		}})
+		stop := newGate()
+		g := openCarried(t, defaultgen.Config{Layout: wideIn(time.Second), Now: stop.now})
 		next(t, g)
 		time.Sleep(time.Millisecond)
-		stop.Store(true)
+		stop.shut.Store(true)
 		slow := make(chan int64)
 		go func() {
 			id, err := g.Next()
@@ -178,10 +160,10 @@ func TestACallerThatReadsTheClockDelaysNoOther(t *testing.T) {
 			}
 			slow <- id
 		}()
-		<-reading
+		<-stop.reading
 		time.Sleep(10 * time.Second)
 		other := next(t, g)
-		close(goOn)
+		close(stop.goOn)
 		if id := <-slow; id <= other.ID {
 			t.Errorf("ID %d of a unit that was over, after %d", id, other.ID)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
@@ -71,42 +72,28 @@ func TestNextContextWaitsForTheClock(t *testing.T) {
 	}
 }
 
-func TestNextContextNoticesAClockThatIsSetAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
-		next(t, g)
-		by.Add(int64(-time.Hour))
-		time.AfterFunc(10*time.Second, func() { by.Add(int64(time.Hour)) })
-		if d := gentest.Elapsed(func() { wait(t, g) }); d > 11*time.Second {
-			t.Errorf("NextContext took %v, want 11s at most", d)
-		}
-	})
-}
-
-func TestWaitingGoesOnWhenTheClockStepsBackAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
-		next(t, g)
-		by.Add(int64(-600 * time.Millisecond))
-		time.AfterFunc(300*time.Millisecond, func() { by.Add(int64(-500 * time.Millisecond)) })
-		if d := gentest.Elapsed(func() { wait(t, g) }); d != 1100*time.Millisecond {
-			t.Errorf("NextContext took %v, want 1.1s", d)
-		}
-	})
-}
-
-func TestWaitingGoesOnIntoTheNextUnitWhenThisOneIsUsedUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
-		fill(t, g, 16)
-		by.Add(int64(-300 * time.Millisecond))
-		if d := gentest.Elapsed(func() { wait(t, g) }); d != 1300*time.Millisecond {
-			t.Errorf("NextContext took %v, want 1.3s", d)
-		}
-	})
+// TestNextContextFollowsTheClock steps the clock again while NextContext waits.
+func TestNextContextFollowsTheClock(t *testing.T) {
+	for name, row := range map[string]struct {
+		taken       int
+		back, again time.Duration // steps: before the call, and 300 ms later
+		least, most time.Duration // of the wait
+	}{
+		"it is set ahead":     {1, -time.Hour, time.Hour, 300 * time.Millisecond, 1300 * time.Millisecond},
+		"it steps back again": {1, -600 * time.Millisecond, -500 * time.Millisecond, 1100 * time.Millisecond, 1100 * time.Millisecond},
+		"the unit is used up": {16, -300 * time.Millisecond, 0, 1300 * time.Millisecond, 1300 * time.Millisecond},
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			var by atomic.Int64
+			g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
+			fill(t, g, row.taken)
+			by.Add(int64(row.back))
+			time.AfterFunc(300*time.Millisecond, func() { by.Add(int64(row.again)) })
+			if d := gentest.Elapsed(func() { wait(t, g) }); d < row.least || d > row.most {
+				t.Errorf("NextContext took %v, want %v to %v", d, row.least, row.most)
+			}
+		})
+	}
 }
 
 func TestEveryPolicyHoldsUnderClocksThatDifferBetweenReaders(t *testing.T) {

@@ -14,7 +14,7 @@ func wide() bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 31, WorkerBits: 2, SequenceBits: 30, Unit: time.Second}
 }
 
-func TestAnIDCostsNoMemory(t *testing.T) {
+func TestIDCostsNoMemory(t *testing.T) {
 	for _, policy := range []defaultgen.ClockBackPolicy{defaultgen.Fail, defaultgen.GoOn} {
 		synctest.Test(t, func(t *testing.T) { checkNoMemory(t, policy) })
 	}
@@ -44,7 +44,7 @@ func checkNoMemory(t *testing.T, policy defaultgen.ClockBackPolicy) {
 	}
 }
 
-func TestARefusalForWantOfSequenceCostsNoMemory(t *testing.T) {
+func TestRefusalForWantOfSequenceCostsNoMemory(t *testing.T) {
 	g, _ := onFakeClock(t, defaultgen.Config{})
 	fill(t, g, 16)
 	if n := testing.AllocsPerRun(1000, func() {

@@ -71,14 +71,14 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 
 // awaitFirstUnit waits out the unit in which an earlier process may have used the worker ID.
 func (g *Generator) awaitFirstUnit(ctx context.Context) error {
-	h := g.keeper.Latest()
-	if h.First > g.alloc.MaxDelta() {
+	grant := g.keeper.Latest()
+	if grant.First > g.alloc.MaxDelta() {
 		return g.keeper.Exhausted()
 	}
-	if h.First <= h.Delta {
+	if grant.First <= grant.Delta {
 		return nil
 	}
-	return g.keeper.AwaitFirst(ctx, min(g.alloc.Time(h.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit))
+	return g.keeper.AwaitFirst(ctx, min(g.alloc.Time(grant.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit))
 }
 
 // Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
@@ -101,15 +101,15 @@ func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 func (g *Generator) Close() error { return g.closer.Close(g.keeper.Close) }
 
 // position returns the delta of the current unit, or of the clock if that is ahead.
-func (g *Generator) position(*keeper.Lease) int64 {
+func (g *Generator) position(*keeper.Grant) int64 {
 	return max(g.unit.Load().delta, g.alloc.Delta(g.keeper.Now()))
 }
 
 // now reads the clock. Under GoOn the clock goes on from the highest reading that the grant covers.
 // A reading that is wrong by years is beyond the grant: it leads to no ID and is not kept.
-func (g *Generator) now(h *keeper.Lease) reading {
+func (g *Generator) now(grant *keeper.Grant) reading {
 	r := g.clock.now()
-	if g.clock.goOn && g.alloc.Delta(r.time) <= h.Limit {
+	if g.clock.goOn && g.alloc.Delta(r.time) <= grant.Limit {
 		g.clock.keep(r.ahead)
 	}
 	return r

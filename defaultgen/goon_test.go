@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -88,18 +86,6 @@ func TestGoOnIsAheadByExactlyTheStep(t *testing.T) {
 	}
 }
 
-// Only readings for IDs count: one by Stats does not move the IDs.
-func TestGoOnDoesNotFollowAStepForwardThatNoIDSaw(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
-		by.Store(int64(time.Hour))
-		g.Stats()
-		by.Store(0)
-		drain(t, g, next(t, g), 3, time.Second, 0)
-	})
-}
-
 // However the clock is stepped, goroutines that ask for all they can get have 16 IDs for each unit
 // that elapses.
 func TestGoOnIssuesNoMoreThanTheSequencePerElapsedUnit(t *testing.T) {
@@ -125,31 +111,6 @@ func TestGoOnIssuesNoMoreThanTheSequencePerElapsedUnit(t *testing.T) {
 		}
 		log.Check(t, 1600)
 	})
-}
-
-// In real time, where readings of different callers overtake each other, IDs run no further ahead
-// either.
-func TestGoOnIsNotAheadOfTimeWhileTheClockStepsUnderLoad(t *testing.T) {
-	const unit = time.Millisecond
-	var reads atomic.Int64
-	g := open(t, defaultgen.Config{
-		OnClockBack: defaultgen.GoOn, Layout: bitsalloc.Snowflake(), Epoch: time.Now().Add(-time.Hour).Truncate(time.Second),
-		Now: func() time.Time { return time.Now().Add(-time.Duration(reads.Add(1)*7919%5) * time.Minute) },
-	})
-	var log gentest.Ledger
-	together.Run(8, func(int) {
-		for range 5000 {
-			log.Take(t, func() (int64, error) {
-				id, err := g.NextContext(t.Context())
-				// The clocks of the machine need not agree to the nanosecond.
-				if f, _ := g.Parse(id); time.Until(f.Time) >= unit {
-					t.Errorf("ID %v, %v ahead of time", f, time.Until(f.Time))
-				}
-				return id, err
-			})
-		}
-	})
-	log.Check(t, 40_000)
 }
 
 // A single absurd reading, such as the zero Time of a clock that failed, must not derail the clock
@@ -188,7 +149,7 @@ func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 // A predecessor in the process was ahead of the clock by an hour, and of its fence or registry the
 // successor learns that it has to start above. GoOn does so at once and at the usual pace; the
 // other policies leave it to the clock.
-func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
+func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	const distance = 3600 // units of a second
 	granted := func(grant func(d assigner.Domain) assigner.Grant) assigner.Assigner {
 		return &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) { return grant(d), nil }}
@@ -250,49 +211,6 @@ func TestAWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	}
 }
 
-// The same when the worker is another in mid-flight, with many callers who all see that it starts
-// ahead.
-func TestGoOnRaisesTheClockOnceForAWorkerThatIsReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := losing()
-		store.OnAssign = func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-			first := d.Now() + int64(nth-1)*3600
-			return assigner.Grant{WorkerID: 1001 - int64(nth), First: first, Limit: first + 1<<20, Guarantee: assigner.GuaranteeFenced}, nil
-		}
-		g := open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn})
-		time.Sleep(heartbeat - time.Second)
-		drain(t, g, next(t, g), 1, time.Second, 0)
-		time.Sleep(1500 * time.Millisecond) // lost at the heartbeat
-		first := g.Stats().Limit - 1<<20
-		var mu sync.Mutex
-		var ids []int64
-		var log gentest.Ledger
-		together.Run(8, func(int) {
-			for log.Take(t, func() (int64, error) {
-				id, err := g.Next()
-				if err == nil {
-					mu.Lock()
-					defer mu.Unlock()
-					ids = append(ids, id)
-				}
-				return id, err
-			}, defaultgen.ErrSequenceExhausted) {
-			}
-		})
-		log.Check(t, 16)
-		slices.Sort(ids)
-		for i, id := range ids {
-			f := parse(t, g, id)
-			checkAt(t, f, first, int64(i))
-			if f.WorkerID != 999 || f.Time.Before(time.Now().Add(3598*time.Second)) {
-				t.Fatalf("ID %v, want worker 999, an hour ahead", f)
-			}
-		}
-		time.Sleep(time.Second)
-		checkAt(t, next(t, g), first+1, 0)
-	})
-}
-
 func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := complete(defaultgen.Config{
@@ -328,25 +246,6 @@ func TestGoOnGoesOnFromTheReadingOfNew(t *testing.T) {
 		by.Store(int64(-time.Hour))
 		checkTime(t, next(t, g), gentest.Start, time.Second)
 	})
-}
-
-// With a fence a reading that is wrong by years is dropped, even if New makes it.
-func TestGoOnDropsAReadingBeyondTheGrant(t *testing.T) {
-	for nth := int64(3); nth <= 6; nth++ { // after the readings of the Config's check and of the assigner
-		synctest.Test(t, func(t *testing.T) {
-			var reads atomic.Int64
-			g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Assigner: &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100)}, Now: func() time.Time {
-				if reads.Add(1) == nth {
-					return time.Now().AddDate(10, 0, 0)
-				}
-				return time.Now()
-			}})
-			if _, err := g.Next(); err != nil && !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-				t.Errorf("Next: %v, want ErrLeaseExhausted at most", err)
-			}
-			checkTime(t, next(t, g), gentest.Start, time.Second)
-		})
-	}
 }
 
 // The last unit of the grant is within it.

@@ -31,6 +31,31 @@ func (d *fakeClock) now() time.Time        { return time.Unix(0, d.unixNano.Load
 func (d *fakeClock) move(by time.Duration) { d.unixNano.Add(int64(by)) }
 func (d *fakeClock) set(t time.Time)       { d.unixNano.Store(t.UnixNano()) }
 
+// A gate is the clock of a bubble, which stops a caller: the first reading after shut is set
+// returns when goOn is closed. A generator reads the clock between its look at the grant and the
+// claim.
+type gate struct {
+	shut          atomic.Bool
+	ahead         time.Duration // of the reading that stops
+	late          bool          // whether that reading is of the time of goOn
+	reading, goOn chan struct{}
+}
+
+func newGate() *gate { return &gate{reading: make(chan struct{}), goOn: make(chan struct{})} }
+
+func (g *gate) now() time.Time {
+	now := time.Now()
+	if g.shut.CompareAndSwap(true, false) {
+		now = now.Add(g.ahead)
+		close(g.reading)
+		<-g.goOn
+		if g.late {
+			now = time.Now()
+		}
+	}
+	return now
+}
+
 // open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
 // worker ID, without a Layout the narrow one with units of a second, without an Epoch its own.
 func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {

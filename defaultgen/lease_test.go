@@ -30,7 +30,7 @@ func losing() *fakeassigner.Assigner {
 	}
 }
 
-func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
+func TestFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type renewal struct{ used, want int64 }
 		var asked []renewal
@@ -69,21 +69,7 @@ func TestAFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
 	})
 }
 
-func TestTheNextWorkerStartsInALaterUnit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := open(t, defaultgen.Config{Assigner: losing(), Layout: narrow(minute)})
-		last := next(t, g)
-		time.Sleep(50 * time.Second)
-		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) || g.WorkerID() != 999 {
-			t.Errorf("Next with worker %d: %v, want 999 and ErrSequenceExhausted", g.WorkerID(), err)
-		}
-		if d := gentest.Elapsed(func() { checkAt(t, wait(t, g), last.Delta+1, 0) }); d != 10*time.Second {
-			t.Errorf("NextContext took %v, want 10s", d)
-		}
-	})
-}
-
-func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
+func TestLossInTheLastUnitEndsTheGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()
 		store.OnAssign = func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
@@ -106,7 +92,7 @@ func TestALossInTheLastUnitEndsTheGenerator(t *testing.T) {
 
 // A worker that is lost leaves the rest of its unit unused. Callers that wait must not hear of a
 // clock that went back, since it did not.
-func TestALossIsNoStepBackOfTheClock(t *testing.T) {
+func TestLossIsNoStepBackOfTheClock(t *testing.T) {
 	for name, bits := range map[string]uint8{"unit used up": 4, "no sequence field": 0} {
 		t.Run(name, func(t *testing.T) {
 			for _, reuse := range []bool{false, true} {
@@ -137,9 +123,7 @@ func TestALossIsNoStepBackOfTheClock(t *testing.T) {
 	}
 }
 
-// The clock is read between the look at the worker ID and the claim, which lets a test stop a
-// caller there.
-func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
+func TestCallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		used      int  // IDs of the unit
@@ -155,9 +139,8 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 		{"unit used up, no other worker", 16, false, true},
 	} {
 		bubble.Run(t, c.name, func(t *testing.T) {
-			var stop atomic.Bool
-			reading, goOn := make(chan struct{}), make(chan struct{})
-			store := losing()
+			stop, store := newGate(), losing()
+			stop.late = true
 			give := store.OnAssign
 			store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 				if nth > 1 && c.exhausted {
@@ -165,16 +148,10 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 				}
 				return give(ctx, nth, d)
 			}
-			g := open(t, defaultgen.Config{Assigner: store, Now: func() time.Time {
-				if stop.CompareAndSwap(true, false) {
-					close(reading)
-					<-goOn
-				}
-				return time.Now()
-			}})
+			g := open(t, defaultgen.Config{Assigner: store, Now: stop.now})
 			time.Sleep(heartbeat - 500*time.Millisecond)
 			fill(t, g, c.used)
-			stop.Store(true)
+			stop.shut.Store(true)
 			type result struct {
 				id  int64
 				err error
@@ -184,13 +161,13 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 				id, err := g.Next()
 				inFlight <- result{id, err}
 			}()
-			<-reading
+			<-stop.reading
 			time.Sleep(10 * time.Second) // lost at the heartbeat
 			other := int64(0)
 			if c.others {
 				other = wait(t, g).ID
 			}
-			close(goOn)
+			close(stop.goOn)
 			got := <-inFlight
 			if c.exhausted {
 				if got.id != 0 || !errors.Is(got.err, defaultgen.ErrLeaseExhausted) {
@@ -208,8 +185,7 @@ func TestACallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 // heartbeat is the time between two renewals when nothing else calls for one.
 const heartbeat = 45 * time.Second
 
-// The clock is read between the look at the lease and the claim, which stops a caller there.
-func TestACallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
+func TestCallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now func() int64
 		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
@@ -222,19 +198,11 @@ func TestACallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
 			g.Limit = min(g.Limit, now()+10)
 			return assigner.ErrWorkerRowLost
 		}}
-		var stop atomic.Bool
-		reading, goOn := make(chan struct{}), make(chan struct{})
-		g := open(t, defaultgen.Config{Assigner: store, Now: func() time.Time {
-			now := time.Now()
-			if stop.CompareAndSwap(true, false) {
-				now = now.Add(20 * time.Second) // within the limit as it is before
-				close(reading)
-				<-goOn
-			}
-			return now
-		}})
+		stop := newGate()
+		stop.ahead = 20 * time.Second // within the limit as it is before
+		g := open(t, defaultgen.Config{Assigner: store, Now: stop.now})
 		time.Sleep(heartbeat - time.Second)
-		stop.Store(true)
+		stop.shut.Store(true)
 		result := make(chan int64)
 		go func() {
 			id, err := g.Next()
@@ -243,9 +211,9 @@ func TestACallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
 			}
 			result <- id
 		}()
-		<-reading
+		<-stop.reading
 		time.Sleep(2 * time.Second)
-		close(goOn)
+		close(stop.goOn)
 		if f, limit := parse(t, g, <-result), g.Stats().Limit; f.Delta > limit || !f.Time.Equal(time.Now().Truncate(time.Second)) {
 			t.Errorf("ID %v, want one of the present, up to the limit %d", f, limit)
 		}
@@ -253,7 +221,7 @@ func TestACallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
 }
 
 // A caller that sees its grant end while the store extends it has an ID of the extended grant.
-func TestACallerInFlightSeesTheExtendedGrant(t *testing.T) {
+func TestCallerInFlightSeesTheExtendedGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
 		var stop atomic.Bool
@@ -275,7 +243,7 @@ func TestACallerInFlightSeesTheExtendedGrant(t *testing.T) {
 }
 
 // The generator asks for a delta beyond its grant at once.
-func TestAGrantIsExtendedOnRequest(t *testing.T) {
+func TestGrantIsExtendedOnRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
 		returned := make(chan struct{}) // an extension before that would give Next an ID

@@ -104,15 +104,15 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 				return first, n, nil
 			}
 		}
-		h := g.keeper.Current()
-		if h == nil {
+		grant := g.keeper.Current()
+		if grant == nil {
 			return 0, 0, g.withdrawn()
 		}
-		now := g.now(h)
-		delta, err := g.deltaAt(now.time, u, h)
+		now := g.now(grant)
+		delta, err := g.deltaAt(now.time, u, grant)
 		if err == nil && delta != u.delta {
 			g.keeper.AnnounceEnd(delta) // once per unit, off the path of the other IDs
-			if u = g.enter(u, h, delta); u == nil {
+			if u = g.enter(u, grant, delta); u == nil {
 				continue
 			}
 		}
@@ -123,7 +123,7 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 			}
 			err = ErrSequenceExhausted
 		}
-		if g.unit.Load() == u && g.keeper.Current() == h {
+		if g.unit.Load() == u && g.keeper.Current() == grant {
 			return 0, 0, err
 		}
 	}
@@ -137,12 +137,12 @@ func (g *Generator) withdrawn() error {
 	return g.keeper.Shortage()
 }
 
-// deltaAt returns the delta that IDs may have at now under h; it is u.delta when u may go on.
-func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, error) {
-	if h.First > g.alloc.MaxDelta() {
+// deltaAt returns the delta that IDs may have at now under grant; it is u.delta when u may go on.
+func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64, error) {
+	if grant.First > g.alloc.MaxDelta() {
 		return 0, g.keeper.Exhausted()
 	}
-	used := max(u.delta, h.First-1) // earlier holders may have used the deltas below First
+	used := max(u.delta, grant.First-1) // earlier holders may have used the deltas below First
 	delta := g.alloc.Delta(now)
 	switch {
 	case delta < used && g.cfg.OnClockBack == GoOn: // only an earlier holder can be ahead of this clock
@@ -150,7 +150,7 @@ func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, err
 		g.clock.raise(g.alloc.Time(delta))
 	case delta < used:
 		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(now)}
-	case delta == used && u.generation != h.Generation:
+	case delta == used && u.generation != grant.Generation:
 		return 0, ErrSequenceExhausted // IDs increase: another lease may have a smaller worker ID
 	case delta == used:
 		return delta, nil
@@ -158,12 +158,12 @@ func (g *Generator) deltaAt(now time.Time, u *unit, h *keeper.Lease) (int64, err
 	if delta > g.alloc.MaxDelta() {
 		return 0, g.keeper.Exhausted()
 	}
-	if delta > h.Limit {
+	if delta > grant.Limit {
 		g.keeper.Extend(delta)
 		return 0, g.keeper.Shortage()
 	}
-	if delta >= h.Half {
-		g.keeper.Extend(h.Limit + 1) // ahead of need, so that a slow store costs nothing
+	if delta >= grant.Half {
+		g.keeper.Extend(grant.Limit + 1) // ahead of need, so that a slow store costs nothing
 	}
 	return delta, nil
 }

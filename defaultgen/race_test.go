@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-// TestALostRaceIsTriedAgain has another call enter a unit while the first one reads the clock.
-func TestALostRaceIsTriedAgain(t *testing.T) {
+// TestLostRaceIsTriedAgain has another call enter a unit while the first one reads the clock.
+func TestLostRaceIsTriedAgain(t *testing.T) {
 	for name, row := range map[string]struct {
 		taken  int // of the unit before
 		before time.Duration
@@ -51,7 +51,7 @@ func TestALostRaceIsTriedAgain(t *testing.T) {
 }
 
 // A unit that changes may be of the lease that ends.
-func TestAChangeOfTheUnitIsWaitedFor(t *testing.T) {
+func TestChangeOfTheUnitIsWaitedFor(t *testing.T) {
 	for name, call := range map[string]func(*defaultgen.Generator){
 		"EndUnit": (*defaultgen.Generator).EndUnit,
 		"Used":    func(g *defaultgen.Generator) { g.Used() },
@@ -67,8 +67,8 @@ func TestAChangeOfTheUnitIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestACallerThatWaitsForTheEndOfItsLease has the lease end while the caller waits for the mutex.
-func TestACallerThatWaitsForTheEndOfItsLease(t *testing.T) {
+// TestCallerThatWaitsForTheEndOfItsLease has the lease end while the caller waits for the mutex.
+func TestCallerThatWaitsForTheEndOfItsLease(t *testing.T) {
 	g, clock := onFakeClock(t, defaultgen.Config{})
 	next(t, g)
 	clock.move(time.Second)
@@ -90,7 +90,7 @@ func TestACallerThatWaitsForTheEndOfItsLease(t *testing.T) {
 }
 
 // A Fill that stalls while other calls take the rest of its unit has no ID beyond the unit.
-func TestAStalledFillGetsWhatIsLeft(t *testing.T) {
+func TestStalledFillGetsWhatIsLeft(t *testing.T) {
 	g, _ := onFakeClock(t, defaultgen.Config{})
 	fill(t, g, 14)
 	for _, want := range []int64{2, 0, 0} {

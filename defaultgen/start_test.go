@@ -107,7 +107,7 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 	})
 }
 
-func TestTheLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
+func TestLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
 	cfg := complete(defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}})
 	end := cfg.Epoch.Add(1024 * time.Second)
 	clock := newFakeClock(end.Add(-time.Millisecond))
@@ -136,7 +136,7 @@ func TestTheLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
 	}
 }
 
-func TestALeaseThatBeginsWithTheLastUnitIsUsed(t *testing.T) {
+func TestLeaseThatBeginsWithTheLastUnitIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := complete(defaultgen.Config{
 			Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},

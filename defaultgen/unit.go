@@ -48,22 +48,22 @@ func (u *unit) add(n int64) (first, got int64) {
 // was, or more than last if takes went beyond the unit.
 func (u *unit) close() int64 { return u.next.Swap(u.last+1) - 1 }
 
-// enter makes delta the current unit under h and returns it, or nil when another unit or lease has
-// become current since u and h were loaded.
+// enter makes delta the current unit under grant and returns it, or nil when another unit or grant
+// has become current since u and grant were loaded.
 //
 // The mutex excludes endUnit and used, which the keeper calls after it has changed the lease: they
 // see the unit that was entered under the old lease, or enter sees the new lease.
-func (g *Generator) enter(u *unit, h *keeper.Lease, delta int64) *unit {
+func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.unit.Load() != u || g.keeper.Current() != h {
+	if g.unit.Load() != u || g.keeper.Current() != grant {
 		return nil
 	}
-	base, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, h.WorkerID, 0)
+	base, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, grant.WorkerID, 0)
 	if err != nil {
-		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker ID %d: %v", delta, h.WorkerID, err))
+		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker ID %d: %v", delta, grant.WorkerID, err))
 	}
-	next := g.after(u, delta, base, h.Generation)
+	next := g.after(u, delta, base, grant.Generation)
 	g.unit.Store(next)
 	return next
 }

@@ -2,7 +2,6 @@ package defaultgen_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,28 +10,6 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/gentest"
 )
-
-func TestAUnitCountsUpAndTheNextBeginsAnew(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
-		g, clock := onFakeClock(t, defaultgen.Config{Layout: narrow(unit), DatacenterID: 6, SequenceStart: defaultgen.Zero})
-		for sequence := range int64(16) {
-			f := next(t, g)
-			checkAt(t, f, 1000, sequence)
-			if f.DatacenterID != 6 || f.WorkerID != 1 || g.WorkerID() != 1 {
-				t.Fatalf("ID %v, want datacenter 6, worker 1", f)
-			}
-		}
-		clock.move(unit - 1) // its last nanosecond
-		if id, err := g.Next(); id != 0 || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-			t.Errorf("Next after 16 IDs = %d, %v, want ErrSequenceExhausted", id, err)
-		}
-		clock.move(1)
-		checkAt(t, next(t, g), 1001, 0)
-		checkAt(t, next(t, g), 1001, 1)
-		clock.move(5 * unit)
-		checkAt(t, next(t, g), 1006, 0)
-	}
-}
 
 func TestNextContextWaitsForExactlyTheNextUnit(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {

@@ -205,17 +205,35 @@ func (s *suite) wrongReading(t *testing.T) {
 	}
 }
 
-// freshAfterStep restarts a generator with a fresh worker ID after steps of the clock.
-func (s *suite) freshAfterStep(t *testing.T) {
-	var by atomic.Int64
-	var seen idset.Set
-	store, epoch := &fakeassigner.Assigner{}, NewEpoch()
-	for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
-		by.Add(int64(step))
-		g := s.open(t, keeper.Settings{Epoch: epoch, Assigner: store, Now: Skewed(&by)})
-		for range 16 {
-			seen.Once(t, next(t, g).ID)
+// afterStep restarts a generator after steps of the clock: worker IDs that are fresh or fenced
+// repeat no ID.
+func (s *suite) afterStep(t *testing.T) {
+	fence := int64(0)
+	fenced := func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+		g := assigner.Grant{WorkerID: 7, First: fence + 1, Limit: max(fence+1, d.Now()) + 10, Guarantee: assigner.GuaranteeFenced, Reusable: true}
+		fence = g.Limit
+		return g, nil
+	}
+	for _, store := range []*fakeassigner.Assigner{{}, {OnAssign: fenced, OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+		fence = max(fence, want)
+		g.Limit = fence
+		return nil
+	}}} {
+		var by atomic.Int64
+		var seen idset.Set
+		epoch := NewEpoch()
+		for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
+			by.Add(int64(step))
+			g := s.open(t, keeper.Settings{Epoch: epoch, Assigner: store, Now: Skewed(&by)})
+			for range 16 {
+				seen.Once(t, next(t, g).ID)
+			}
+			if store.OnAssign != nil {
+				if err := g.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Second)
 		}
-		time.Sleep(time.Second)
 	}
 }

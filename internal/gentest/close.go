@@ -17,12 +17,6 @@ import (
 	"github.com/uidring/uidring/internal/testkit/idset"
 )
 
-// hang is an answer of a store that is out of reach.
-func hang(ctx context.Context) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
 func (s *suite) closed(t *testing.T) {
 	var by atomic.Int64
 	g := s.open(t, keeper.Settings{Now: Skewed(&by), Trace: keeper.Trace{TakeRejected: func(err error) { t.Errorf("TakeRejected(%v)", err) }}})
@@ -90,26 +84,18 @@ func (s *suite) closeError(t *testing.T) {
 	}
 }
 
-func (s *suite) closeBounded(t *testing.T) {
-	store := &fakeassigner.Assigner{OnRelease: func(ctx context.Context, _ assigner.Grant, _ int64) error { return hang(ctx) }}
-	g, err := s.make(t, s.config(keeper.Settings{Assigner: store, AssignTimeout: 3 * time.Second}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := Elapsed(func() { err = g.Close() }); d != 3*time.Second || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Close took %v: %v, want 3s and DeadlineExceeded", d, err)
-	}
-}
-
 // closeWakes closes a generator while callers wait for a worker ID and the store is out of reach,
-// as it may be at a shutdown.
+// as it may be at a shutdown. Close takes AssignTimeout, and the callers return at once.
 func (s *suite) closeWakes(t *testing.T) {
 	store := &fakeassigner.Assigner{
-		OnAssign:  fakeassigner.Fenced(1),
-		OnRenew:   func(context.Context, *assigner.Grant, int64, int64) error { return errors.New("store out of reach") },
-		OnRelease: func(ctx context.Context, _ assigner.Grant, _ int64) error { return hang(ctx) },
+		OnAssign: fakeassigner.Fenced(1),
+		OnRenew:  func(context.Context, *assigner.Grant, int64, int64) error { return errors.New("store out of reach") },
+		OnRelease: func(ctx context.Context, _ assigner.Grant, _ int64) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
 	}
-	g, err := s.make(t, s.config(keeper.Settings{Assigner: store}))
+	g, err := s.make(t, s.config(keeper.Settings{Assigner: store, AssignTimeout: 3 * time.Second}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +121,8 @@ func (s *suite) closeWakes(t *testing.T) {
 		t.Errorf("%d waiters came back before Close", n)
 	}
 	closing = time.Now()
-	if err := g.Close(); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Close = %v, want the DeadlineExceeded of the release", err)
+	if d := Elapsed(func() { err = g.Close() }); d != 3*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Close took %v: %v, want 3s and the DeadlineExceeded of the release", d, err)
 	}
 	synctest.Wait()
 	if n := woken.Load(); n != 8 {

@@ -25,14 +25,17 @@ func (s *suite) eachMistake(t *testing.T) {
 		is    error
 		want  []string // the field and the value given, the values allowed
 	}{
-		"no assigner":         {func(c *Config) { c.Assigner = nil }, s.Errors.InvalidConfig, []string{"Assigner nil", "no safe default"}},
-		"timeout":             {func(c *Config) { c.AssignTimeout = -time.Second }, s.Errors.InvalidConfig, []string{"AssignTimeout -1s", "at least 1ms"}},
-		"datacenter above":    {func(c *Config) { c.DatacenterID = 32 }, s.Errors.InvalidConfig, []string{"DatacenterID 32", "28/5/17/4@1s", "0 to 31"}},
-		"datacenter below":    {func(c *Config) { c.DatacenterID = -1 }, s.Errors.InvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
-		"epoch to come":       {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001", "not in the future"}},
-		"layout":              {func(c *Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s", "divide one minute"}},
-		"epoch with µs":       {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
-		"layout at its end":   {func(c *Config) { c.Layout.DeltaBits = 10 }, s.Errors.TimeExhausted, []string{"10/5/17/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
+		"no assigner":       {func(c *Config) { c.Assigner = nil }, s.Errors.InvalidConfig, []string{"Assigner nil", "no safe default"}},
+		"timeout":           {func(c *Config) { c.AssignTimeout = -time.Second }, s.Errors.InvalidConfig, []string{"AssignTimeout -1s", "at least 1ms"}},
+		"datacenter above":  {func(c *Config) { c.DatacenterID = 32 }, s.Errors.InvalidConfig, []string{"DatacenterID 32", "28/5/17/4@1s", "0 to 31"}},
+		"datacenter below":  {func(c *Config) { c.DatacenterID = -1 }, s.Errors.InvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
+		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001", "not in the future"}},
+		"layout":            {func(c *Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s", "divide one minute"}},
+		"epoch with µs":     {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
+		"layout at its end": {func(c *Config) { c.Layout.DeltaBits = 10 }, s.Errors.TimeExhausted, []string{"10/5/17/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
+		"layout and epoch of Baidu": {func(c *Config) {
+			c.Layout, c.Epoch, c.Now = bitsalloc.Baidu(), time.Unix(1463673600, 0), time.Now
+		}, s.Errors.TimeExhausted, []string{"28/0/22/13@1s", "ends at 2024-11-20T13:24:16Z"}},
 		"layout long past it": {func(c *Config) { c.Now = func() time.Time { return now.AddDate(10, 0, 0) } }, s.Errors.TimeExhausted, []string{"28/5/17/4@1s"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -75,7 +75,7 @@ func Run(t *testing.T, subject Subject) {
 		{"clock corrected before a worker ID is taken", (*suite).correctedClock, false},
 		{"clock set after the worker ID is taken", (*suite).clockSetAfter, false},
 		{"clock wrong in one reading", (*suite).wrongReading, true},
-		{"fresh worker ID after a step of the clock", (*suite).freshAfterStep, false},
+		{"worker ID after a step of the clock", (*suite).afterStep, false},
 
 		{"errors of the assigner", (*suite).assignerErrors, true},
 		{"one worker ID, one generator", (*suite).oneGenerator, false},
@@ -86,8 +86,7 @@ func Run(t *testing.T, subject Subject) {
 
 		{"closed", (*suite).closed, false},
 		{"Close returns the error of the release", (*suite).closeError, false},
-		{"Close is bounded", (*suite).closeBounded, false},
-		{"Close wakes waiters", (*suite).closeWakes, false},
+		{"Close is bounded and wakes waiters", (*suite).closeWakes, false},
 		{"Close under load", (*suite).closeUnderLoad, true},
 
 		{"Invalidate", (*suite).invalidated, true},

@@ -29,12 +29,12 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	k.lease, k.registration = lease, registration
 	k.highest = max(k.highest, grant.Limit)
 	k.forget()
-	h := k.begin(grant, clock)
-	if !k.publish(h, count) {
+	next := k.begin(grant, clock)
+	if !k.publish(next, count) {
 		return errInvalidated
 	}
-	k.Logger.Info("worker ID assigned", "worker", h.WorkerID, "datacenter", k.DatacenterID, "guarantee", h.Guarantee.String())
-	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, h.Grant)
+	k.Logger.Info("worker ID assigned", "worker", next.WorkerID, "datacenter", k.DatacenterID, "guarantee", next.Guarantee.String())
+	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, next.Grant)
 	k.changed.Wake()
 	return nil
 }
@@ -110,30 +110,30 @@ func (k *Keeper) admit(g assigner.Grant) (*assigner.Registration, assigner.Grant
 	return assigner.Register(domain, g)
 }
 
-// begin returns the first Lease of a lease.
-func (k *Keeper) begin(grant assigner.Grant, clock Clock) *Lease {
-	h := &Lease{Grant: grant, Generation: 1, Clock: clock, Delta: k.Alloc.Delta(clock.Now())}
+// begin returns the first Grant of a lease.
+func (k *Keeper) begin(grant assigner.Grant, clock Clock) *Grant {
+	next := &Grant{Grant: grant, Generation: 1, Clock: clock, Delta: k.Alloc.Delta(clock.Now())}
 	if last := k.latest.Load(); last != nil {
-		h.Generation = last.Generation + 1
+		next.Generation = last.Generation + 1
 		if last.Clock.Now().After(clock.Now()) {
-			h.Clock = last.Clock
+			next.Clock = last.Clock
 		}
 	}
-	if h.Reused() {
-		h.First = max(h.First, h.Delta+k.Ahead+1) // an earlier process may have used the deltas below
+	if next.Reused() {
+		next.First = max(next.First, next.Delta+k.Ahead+1) // an earlier process may have used the deltas below
 	}
-	h.grow(max(h.First-1, h.Delta), grant.Limit, k.Alloc.Layout().Unit)
-	return h
+	next.grow(max(next.First-1, next.Delta), grant.Limit, k.Alloc.Layout().Unit)
+	return next
 }
 
-// publish makes h the current lease, unless Invalidate has been called since count was read.
-func (k *Keeper) publish(h *Lease, count int) bool {
+// publish makes next the current lease, unless Invalidate has been called since count was read.
+func (k *Keeper) publish(next *Grant, count int) bool {
 	k.ending.Lock()
 	defer k.ending.Unlock()
 	if k.invalidated != count {
 		return false
 	}
-	k.latest.Store(h)
-	k.current.Store(h)
+	k.latest.Store(next)
+	k.current.Store(next)
 	return true
 }

@@ -14,20 +14,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-func TestLeaseIsRenewedWithTheUsedDelta(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.open(t)
-		r.used.Store(17)
-		time.Sleep(100 * time.Second)
-		same(t, r.Read(), "0s INFO worker ID assigned", "0s assigned 0", "45s renew 0, 17 to 17", "1m30s renew 0, 17 to 17")
-		if renewals, failures := r.counts(); renewals != 2 || failures != 0 {
-			t.Errorf("Counts = %d, %d, want 2, 0", renewals, failures)
-		}
-	})
-}
-
 // A renewal comes before the lease expires, and before the clock is half way to the limit.
-func TestALeaseIsRenewedInTime(t *testing.T) {
+func TestLeaseIsRenewedInTime(t *testing.T) {
 	for name, row := range map[string]struct {
 		within time.Duration
 		limit  int64
@@ -111,25 +99,6 @@ func TestRenewalsOfSlowStoreLeaveAPause(t *testing.T) {
 	})
 }
 
-// A store that hangs is given up after the timeout and tried again.
-func TestHangingRenewalEndsAfterTheTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		r.open(t)
-		time.Sleep(45*time.Second + r.timeout)
-		synctest.Wait()
-		if _, failures := r.counts(); failures != 1 {
-			t.Errorf("%d failures, want 1", failures)
-		}
-		if r.Current() == nil {
-			t.Error("a failed renewal has cost the worker ID")
-		}
-	})
-}
-
 // TestOutageIsRetriedAndLoggedOnce has an outage of an hour.
 func TestOutageIsRetriedAndLoggedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -172,57 +141,6 @@ func TestOutageIsRetriedAndLoggedOnce(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		if n := len(stamps.read()); n < 10 || n > 14 {
 			t.Errorf("%d renewals in ten minutes after the recovery, want the heartbeat again", n)
-		}
-	})
-}
-
-// TestRequestsOfALostLeaseDoNotDelayTheNext: the lost lease was asked for more than the new
-// one has.
-func TestRequestsOfALostLeaseDoNotDelayTheNext(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Limit: 100 + int64(nth)}, nil
-		}
-		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
-			if g.WorkerID == r.first {
-				return assigner.ErrWorkerRowLost
-			}
-			g.Limit = want
-			return nil
-		}
-		r.open(t)
-		r.Extend(108)
-		time.Sleep(time.Millisecond)
-		if h := r.Current(); h == nil || h.Limit != 101 {
-			t.Fatalf("Current = %+v, want the second lease", h)
-		}
-		r.Extend(108)
-		time.Sleep(time.Millisecond)
-		if h := r.Current(); h.Limit != 108 {
-			t.Errorf("Limit = %d, want 108 at once", h.Limit)
-		}
-	})
-}
-
-// TestRequestsDoNotCutAPauseShort: a generator that asks for more with every unit must not hammer a
-// store that is down.
-func TestRequestsDoNotCutAPauseShort(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		var calls stamps
-		r.assign = func(context.Context, int) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: r.first, First: 1, Limit: 100}, nil
-		}
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			calls.add()
-			return errors.New("down")
-		}
-		r.open(t)
-		for i := range int64(10_000) {
-			r.Extend(101 + i)
-			time.Sleep(time.Millisecond)
-		}
-		if n := len(calls.read()); n < 4 || n > 20 {
-			t.Errorf("%d calls in 10 s, want a handful, further and further apart", n)
 		}
 	})
 }

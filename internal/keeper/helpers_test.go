@@ -96,7 +96,7 @@ func (r *rig) settings() keeper.Settings {
 func (r *rig) hooks() keeper.Hooks {
 	return keeper.Hooks{
 		Used:     r.used.Load,
-		Position: func(*keeper.Lease) int64 { return max(r.used.Load(), r.ahead.Load()) },
+		Position: func(*keeper.Grant) int64 { return max(r.used.Load(), r.ahead.Load()) },
 		Ended: func() {
 			if r.ended != nil {
 				r.ended()

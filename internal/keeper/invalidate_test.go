@@ -12,25 +12,8 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-func TestInvalidateTakesAnotherLease(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.open(t)
-		r.Read()
-		r.Invalidate()
-		if r.Current() != nil {
-			t.Error("the old lease is still there when Invalidate returns")
-		}
-		synctest.Wait()
-		same(t, r.Read(), "0s ended", "0s INFO worker ID invalidated", "0s INFO worker ID assigned", "0s assigned 1")
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		same(t, r.Read(), "0s ended", "0s release 1, 0", "0s INFO worker ID released") // and never 0
-	})
-}
-
 // An assigner that keeps a record of its leases refuses another one until the first is abandoned.
-func TestALeaseIsAbandonedOnce(t *testing.T) {
+func TestLeaseIsAbandonedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.store.OnAbandon = func(g assigner.Grant) { r.Note("abandon %d", g.WorkerID-r.first) }
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {

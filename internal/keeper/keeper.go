@@ -1,5 +1,36 @@
 // Package keeper keeps a worker ID for a generator: it takes a lease, renews it, and takes another
 // when the lease is lost. It runs beside the generator, so that a slow store never delays an ID.
+//
+// A lease is the right to a worker ID, which the store gives. A Grant is the range of deltas that
+// the generator may use under a lease. Keeper.Current is in one of three states:
+//
+//	  Start
+//	    |
+//	    |                  +------+  Renew: the store moves the limit,
+//	    v                  |      |  or fails for a while
+//	+--------+  Assign  +--------+ |
+//	|  none  |--------->|  held  |<+
+//	|  (nil) |<---------|        |
+//	+--------+ ended (1)+--------+
+//	    ^                ^     |  Renew: ErrWorkerRowLost, the store
+//	    |         Assign |     |  still has the fence
+//	    |                |     v
+//	    |               +--------+
+//	    +---------------|  lost  |  the generator uses up the grant,
+//	      ended (2)     +--------+  which cannot be extended
+//
+//	(1) Invalidate, or a loss without a fence, or after which the store may grant the same deltas
+//	    again, or with a limit below the deltas in use
+//	(2) Invalidate
+//
+// Both call Hooks.Ended, after which the generator has no ID of the lease left. In none and lost
+// the Keeper calls Assign with growing pauses until a store gives a worker ID. Close leads from any
+// state to none, and releases the worker ID if it is held.
+//
+// Example: a grant reaches up to delta 100. At half of it the generator calls Extend(101), and Renew
+// asks the store for 101. The store answers with the limit 160, and Current is a new Grant of the
+// same Generation. If the store refuses instead, a generator that still needs delta 101 calls Extend
+// again, and the request waits for the next renewal.
 package keeper
 
 import (
@@ -25,7 +56,7 @@ type Hooks struct {
 	Used func() int64
 	// Position returns the highest delta of which IDs are issued, or the generator's clock if that
 	// is ahead.
-	Position func(*Lease) int64
+	Position func(*Grant) int64
 	// Ended is called when a lease is withdrawn: at Invalidate, at Close, and at a loss that leaves
 	// no grant to use up. When it returns, the generator composes and issues no more IDs under that
 	// lease.
@@ -39,8 +70,8 @@ type Keeper struct {
 	Alloc *bitsalloc.Allocator
 	hooks Hooks
 
-	current atomic.Pointer[Lease] // nil while no grant may be used
-	latest  atomic.Pointer[Lease] // the last value of current that was not nil
+	current atomic.Pointer[Grant] // nil while no grant may be used
+	latest  atomic.Pointer[Grant] // the last value of current that was not nil
 	reading atomic.Pointer[Clock] // the last reading of Domain.Now
 	changed generator.Notifier    // wakes waiting goroutines after a change of current
 	wake    chan struct{}         // capacity 1: wakes run, which checks current and want
@@ -98,22 +129,22 @@ func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
 }
 
 // Current returns the grant that may be used, or nil.
-func (k *Keeper) Current() *Lease { return k.current.Load() }
+func (k *Keeper) Current() *Grant { return k.current.Load() }
 
 // Latest returns the last grant that Current has returned.
-func (k *Keeper) Latest() *Lease { return k.latest.Load() }
+func (k *Keeper) Latest() *Grant { return k.latest.Load() }
 
 // Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit.
 func (k *Keeper) Shortage() error {
-	h := k.current.Load()
+	grant := k.current.Load()
 	reason := fmt.Sprintf("worker ID %d ", k.latest.Load().WorkerID)
 	switch {
-	case h == nil:
+	case grant == nil:
 		reason += "is no longer held"
-	case h.lost:
-		reason += fmt.Sprintf("is no longer held, and its grant ends at delta %d", h.Limit)
+	case grant.lost:
+		reason += fmt.Sprintf("is no longer held, and its grant ends at delta %d", grant.Limit)
 	default:
-		reason += fmt.Sprintf("may be used up to delta %d", h.Limit)
+		reason += fmt.Sprintf("may be used up to delta %d", grant.Limit)
 	}
 	if err := k.lastErr.Load(); err != nil {
 		return fmt.Errorf("%w: %s; last answer of the store: %w", k.Errors.LeaseExhausted, reason, *err)
@@ -193,18 +224,18 @@ func (k *Keeper) Invalidate() {
 func (k *Keeper) Close() error {
 	k.cancel()
 	_ = k.group.Wait() // run returns no error
-	h := k.current.Swap(nil)
+	grant := k.current.Swap(nil)
 	k.hooks.Ended()
 	used := k.hooks.Used()
 	k.registration.End(used)
-	if h == nil || h.lost {
+	if grant == nil || grant.lost {
 		k.abandon()
 		return nil // no lease to release
 	}
 	if err := k.release(context.Background(), k.lease, min(used, k.highest)); err != nil {
-		k.Logger.Warn("worker ID not released", "worker", h.WorkerID, "error", err)
+		k.Logger.Warn("worker ID not released", "worker", grant.WorkerID, "error", err)
 		return fmt.Errorf("%s: worker ID not released: %w", k.Package, err)
 	}
-	k.Logger.Info("worker ID released", "worker", h.WorkerID)
+	k.Logger.Info("worker ID released", "worker", grant.WorkerID)
 	return nil
 }

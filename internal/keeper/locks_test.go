@@ -16,7 +16,7 @@ func TestMethodsLock(t *testing.T) {
 	}
 	for name, row := range map[string][2]func(){
 		"forget":  {k.forget, func() { k.requested() }},
-		"publish": {func() { k.publish(new(Lease), 0) }, invalidate},
+		"publish": {func() { k.publish(new(Grant), 0) }, invalidate},
 		"held":    {func() { k.held() }, invalidate},
 	} {
 		t.Run(name, func(*testing.T) { together.Run(2, func(i int) { row[i]() }) })

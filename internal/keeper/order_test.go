@@ -12,7 +12,7 @@ import (
 )
 
 // A generator composes IDs under Current until Ended has returned: Current must be nil before.
-func TestALeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
+func TestLeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
 	for name, end := range map[string]func(*rig){
 		"Invalidate": func(r *rig) { r.Invalidate() },
 		"loss":       func(*rig) { time.Sleep(time.Minute) },
@@ -40,7 +40,7 @@ func TestALeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
 
 // A padding pass that Ended waits for may use another delta. A store that has learnt of the delta
 // before alone would grant it again.
-func TestTheReleaseHasTheDeltasUsedUntilTheEnd(t *testing.T) {
+func TestReleaseHasTheDeltasUsedUntilTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(context.Context, int) (assigner.Grant, error) { return r.fresh(0), nil }
 		r.open(t)
@@ -58,7 +58,7 @@ func TestTheReleaseHasTheDeltasUsedUntilTheEnd(t *testing.T) {
 
 // The generator goes on between the readings of a renewal: read the other way around, more would be
 // used than is wanted.
-func TestARenewalWantsWhatIsUsed(t *testing.T) {
+func TestRenewalWantsWhatIsUsed(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		k, mistakes := keeper.New(r.settings())
 		if err := mistakes.Err(); err != nil {
@@ -72,7 +72,7 @@ func TestARenewalWantsWhatIsUsed(t *testing.T) {
 		}
 		hooks := r.hooks()
 		hooks.Used = func() int64 { return r.used.Add(1) }
-		hooks.Position = func(*keeper.Lease) int64 { return r.used.Add(1) }
+		hooks.Position = func(*keeper.Grant) int64 { return r.used.Add(1) }
 		if err := k.Start(t.Context(), hooks); err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func loseFenced(t *testing.T, r *rig, e ending) (up *atomic.Bool) {
 	return up
 }
 
-func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T) {
+func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T) {
 	for name, row := range map[string]struct {
 		ending
 		limit int64 // up to which the generator goes on; 0: it stops at once
@@ -98,31 +98,6 @@ func TestAGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T
 			})
 		})
 	}
-}
-
-// The worker ID of a lost lease is not released.
-func TestAGrantWithoutAFenceEndsWithItsLease(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-			if n > 0 {
-				return assigner.Grant{}, errors.New("store is down")
-			}
-			return r.fresh(n), nil
-		}
-		lose(r)
-		r.open(t)
-		r.Read()
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if r.Current() != nil || r.Latest().WorkerID != r.first {
-			t.Errorf("Current = %+v, Latest = %+v, want nil and the lost one", r.Current(), r.Latest())
-		}
-		same(t, r.Read()[:2], "45s renew 0, 0 to 0", "45s ended")
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		same(t, r.Read(), "1m0s ended")
-	})
 }
 
 func TestShortageIsTrueAfterALoss(t *testing.T) {
@@ -174,17 +149,6 @@ func TestShortageNamesTheLoss(t *testing.T) {
 	})
 }
 
-func TestCloseReleasesNothingAfterALoss(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		loseFenced(t, r, ending{limit: 100})
-		r.Read()
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		same(t, r.Read(), "0s ended")
-	})
-}
-
 // Close comes while the next lease is being taken: that one alone is released, if it was given.
 func TestCloseInTheMiddleOfALoss(t *testing.T) {
 	for name, given := range map[string]bool{"given": true, "refused": false} {
@@ -225,22 +189,6 @@ func TestInvalidateWithdrawsTheRestOfALostGrant(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if h := r.Current(); h == nil || h.Generation != 2 {
 			t.Errorf("Current = %+v, want the second lease", h)
-		}
-	})
-}
-
-// A lease that is being taken when Invalidate is called is dropped, after a loss as well.
-func TestInvalidateReachesTheLeaseThatReplacesALostOne(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		gate := make(chan struct{})
-		up := loseFenced(t, r, ending{limit: 100, before: func(context.Context, *atomic.Bool) { <-gate }})
-		up.Store(true)
-		before := r.store.Assigns.Load()
-		r.Invalidate()
-		close(gate)
-		time.Sleep(time.Second)
-		if h := r.Current(); h == nil || h.WorkerID != r.first+before {
-			t.Errorf("Current = %+v, want the lease after the %d that were begun before", h, before)
 		}
 	})
 }

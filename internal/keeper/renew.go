@@ -10,14 +10,14 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 )
 
-// renew renews the lease of h.
-func (k *Keeper) renew(ctx context.Context, h *Lease) error {
+// renew renews the lease of the grant held.
+func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
 	defer cancel()
-	used, position := k.hooks.Used(), k.hooks.Position(h)
+	used, position := k.hooks.Used(), k.hooks.Position(held)
 	used = min(used, position, k.highest)
 	want, later := k.requested()
-	if want <= h.Limit {
+	if want <= held.Limit {
 		want = max(want, later)
 	}
 	var grant assigner.Grant
@@ -25,13 +25,13 @@ func (k *Keeper) renew(ctx context.Context, h *Lease) error {
 		if err := k.lease.Renew(ctx, used, max(position, want)); err != nil {
 			return err
 		}
-		if grant = k.lease.Grant(); grant.WorkerID != h.WorkerID {
-			return fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, h.WorkerID, grant.WorkerID)
+		if grant = k.lease.Grant(); grant.WorkerID != held.WorkerID {
+			return fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, held.WorkerID, grant.WorkerID)
 		}
 		return nil
 	})
 	if errors.Is(err, assigner.ErrWorkerRowLost) {
-		k.lose(h, err)
+		k.lose(held, err)
 	}
 	if err != nil {
 		return err
@@ -42,22 +42,22 @@ func (k *Keeper) renew(ctx context.Context, h *Lease) error {
 	if position > grant.Limit { // the clock was wrong for a moment, or is ahead of a lossy store
 		position = min(used, grant.Limit)
 	}
-	renewed := *h
+	renewed := *held
 	renewed.grow(position, grant.Limit, k.Alloc.Layout().Unit) // nothing else of a grant may change
-	if k.current.CompareAndSwap(h, &renewed) {                 // fails after Invalidate
+	if k.current.CompareAndSwap(held, &renewed) {              // fails after Invalidate
 		k.latest.Store(&renewed)
-		if !granted || renewed.Limit != h.Limit {
+		if !granted || renewed.Limit != held.Limit {
 			k.changed.Wake() // after a refused request, too: the generator checks whether it still needs it
 		}
 	}
 	return nil
 }
 
-// lose records that the lease of h has ended. The part of its grant that may still be used stays
-// current.
-func (k *Keeper) lose(h *Lease, err error) {
-	left := k.remainder(h, err)
-	if !k.current.CompareAndSwap(h, left) { // after Invalidate
+// lose records that the lease of the grant held has ended. The part of the grant that may still be
+// used stays current.
+func (k *Keeper) lose(held *Grant, err error) {
+	left := k.remainder(held, err)
+	if !k.current.CompareAndSwap(held, left) { // after Invalidate
 		return
 	}
 	k.lastErr.Store(&err)
@@ -72,24 +72,24 @@ func (k *Keeper) lose(h *Lease, err error) {
 	if left == nil {
 		k.hooks.Ended()
 	}
-	k.Logger.Error("worker ID lost", "worker", h.WorkerID, "error", err)
+	k.Logger.Error("worker ID lost", "worker", held.WorkerID, "error", err)
 	if k.Trace.LeaseLost != nil {
-		generator.Call(k.Logger, "Trace.LeaseLost", func() { k.Trace.LeaseLost(h.WorkerID, err) })
+		generator.Call(k.Logger, "Trace.LeaseLost", func() { k.Trace.LeaseLost(held.WorkerID, err) })
 	}
 }
 
-// remainder returns the part of h that may be used after the loss of its lease, or nil when the
+// remainder returns the part of held that may be used after the loss of its lease, or nil when the
 // worker ID may have a new holder in the same deltas.
-func (k *Keeper) remainder(h *Lease, err error) *Lease {
-	if !h.Fenced() || forgotten(err) {
+func (k *Keeper) remainder(held *Grant, err error) *Grant {
+	if !held.Fenced() || forgotten(err) {
 		return nil
 	}
 	var grant assigner.Grant
-	if guarded("Grant", func() error { grant = k.lease.Grant(); return nil }) != nil || grant.WorkerID != h.WorkerID {
+	if guarded("Grant", func() error { grant = k.lease.Grant(); return nil }) != nil || grant.WorkerID != held.WorkerID {
 		return nil
 	}
-	left := *h
-	left.Limit = min(h.Limit, grant.Limit)
+	left := *held
+	left.Limit = min(held.Limit, grant.Limit)
 	left.Half = math.MaxInt64 // it cannot be extended
 	left.lost = true
 	return &left

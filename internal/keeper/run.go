@@ -39,20 +39,20 @@ func (k *Keeper) run(ctx context.Context) {
 // due reports whether a wake-up is reason for a step. It does not cut the backoff after a failure
 // short.
 func (k *Keeper) due() bool {
-	h := k.current.Load()
+	grant := k.current.Load()
 	want, _ := k.requested()
-	return k.delay == 0 && (h == nil || h.Limit < want)
+	return k.delay == 0 && (grant == nil || grant.Limit < want)
 }
 
 // step renews the lease, or takes one if none is held, and returns the time to wait before the next
 // step.
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
-	h, count := k.held()
-	renewing := h != nil && !h.lost
+	grant, count := k.held()
+	renewing := grant != nil && !grant.lost
 	var err error
 	if renewing {
-		err = k.renew(ctx, h)
+		err = k.renew(ctx, grant)
 	} else {
 		k.registration.End(k.hooks.Used())
 		err = k.assign(ctx, count)
@@ -78,7 +78,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 
 // held returns the current lease and the number of calls of Invalidate so far. A call that has
 // cleared the lease has also called Ended by then.
-func (k *Keeper) held() (*Lease, int) {
+func (k *Keeper) held() (*Grant, int) {
 	k.ending.Lock()
 	defer k.ending.Unlock()
 	return k.current.Load(), k.invalidated
@@ -122,14 +122,14 @@ func (k *Keeper) untilRenewal() time.Duration {
 	if l, ok := k.lease.(assigner.Expiring); ok {
 		longest = max(min(longest, l.RenewWithin()), shortestPause)
 	}
-	h := k.current.Load()
-	if h == nil || !h.Fenced() {
+	grant := k.current.Load()
+	if grant == nil || !grant.Fenced() {
 		return longest
 	}
 	unit := k.Alloc.Layout().Unit
-	left := h.Limit - k.hooks.Position(h)
+	left := grant.Limit - k.hooks.Position(grant)
 	switch {
-	case left <= 0 && h.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
+	case left <= 0 && grant.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
 		return min(longest, time.Second)
 	case left <= 0 || left >= int64(2*longest/unit): // if the store grants no more, the generator calls Extend when it needs more
 		return longest

@@ -58,8 +58,8 @@ func New(s Settings) (*Keeper, *generator.Checker) {
 		s.Now = time.Now
 	}
 	k := &Keeper{Settings: s, wake: make(chan struct{}, 1)}
-	c.Check(s.Assigner != nil, "Assigner", "nil", "any, such as sqlassigner.Disposable, or assigner.Static with a way to be "+
-		"safe across restarts; there is no safe default worker ID")
+	c.Check(s.Assigner != nil, "Assigner", "nil", "an assigner such as sqlassigner.Disposable, or assigner.Static with a "+
+		"way to be safe across restarts; it is required, since there is no safe default worker ID")
 	c.Check(s.AssignTimeout >= time.Millisecond, "AssignTimeout", s.AssignTimeout, "at least 1ms, such as 10 * time.Second")
 	now := s.Now()
 	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v by the clock of this host: correct the clock if that is wrong", now.UTC())

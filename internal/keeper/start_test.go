@@ -13,31 +13,20 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
+// The errors of a refusal and of the release that follows come together.
 func TestGrantThatIsRefusedIsReleased(t *testing.T) {
-	for name, row := range map[string]struct {
-		grant assigner.Grant
-		want  error
-	}{
-		"negative":       {assigner.Grant{WorkerID: -1, First: 1, Limit: assigner.Unlimited}, assigner.ErrWorkerOutOfRange},
-		"too large":      {assigner.Grant{WorkerID: 1 << 30, First: 1, Limit: assigner.Unlimited}, assigner.ErrWorkerOutOfRange},
-		"unfenced reuse": {assigner.Grant{WorkerID: 1, First: 1, Limit: assigner.Unlimited, Reusable: true}, assigner.ErrUnfencedReuse},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) { // which fails when a goroutine is left
-				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
-				failure := errors.New("and the store is down")
-				r.release = func(context.Context, int64) error { return failure }
-				r.advice = "take another"
-				err := r.startIn(t.Context(), r.settings())
-				if !errors.Is(err, row.want) || !errors.Is(err, failure) {
-					t.Errorf("Start = %v, want %v and the error of the release", err, row.want)
-				}
-				if lines := r.Read(); len(lines) != 1 || !strings.HasSuffix(lines[0], ", 0") {
-					t.Errorf("events: %q, want a release", lines)
-				}
-			})
-		})
-	}
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(context.Context, int) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: 1, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+		}
+		failure := errors.New("and the store is down")
+		r.release = func(context.Context, int64) error { return failure }
+		r.advice = "take another"
+		err := r.startIn(t.Context(), r.settings())
+		if !errors.Is(err, assigner.ErrUnfencedReuse) || !errors.Is(err, failure) {
+			t.Errorf("Start = %v, want ErrUnfencedReuse and the error of the release", err)
+		}
+	})
 }
 
 func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
@@ -65,7 +54,7 @@ func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
 }
 
 // An assigner that does not look at its context may answer late. The lease is good all the same.
-func TestALateAnswerIsUsed(t *testing.T) {
+func TestLateAnswerIsUsed(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 			time.Sleep(2 * r.timeout)
@@ -121,27 +110,8 @@ func TestDeltaOfLeaseIsTheReadingOfTheAssigner(t *testing.T) {
 	})
 }
 
-// The last year of the layout begins with the first delta that has less than a year left.
-func TestTheLastYearIsAnnouncedOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		s := r.settings()
-		s.Trace.Expiring = func(time.Time) { r.Note("expiring") }
-		r.openWith(t, s)
-		from := r.Alloc.Delta(r.Alloc.Expires().AddDate(-1, 0, 0))
-		r.Read()
-		r.AnnounceEnd(from - 1)
-		same(t, r.Read())
-		r.AnnounceEnd(from)
-		r.AnnounceEnd(from)
-		same(t, r.Read(), "0s WARN the delta field is used up within a year", "0s expiring")
-		if now := s.Now(); r.Stats(from-1, now).Expiring || !r.Stats(from, now).Expiring {
-			t.Error("Stats and AnnounceEnd differ")
-		}
-	})
-}
-
 // The default epoch is in the future of a clock that is years behind.
-func TestTheDefaultEpochIsChecked(t *testing.T) {
+func TestDefaultEpochIsChecked(t *testing.T) {
 	s := newRig().settings()
 	s.Epoch, s.Now = time.Time{}, func() time.Time { return bitsalloc.DefaultEpoch().Add(-time.Hour) }
 	if _, mistakes := keeper.New(s); mistakes.Err() == nil || !strings.Contains(mistakes.Err().Error(), "Epoch") {

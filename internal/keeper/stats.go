@@ -29,14 +29,14 @@ type Stats struct {
 
 // Stats returns a snapshot. last is the highest delta used, now a reading of the user's clock.
 func (k *Keeper) Stats(last int64, now time.Time) Stats {
-	h := k.latest.Load()
+	grant := k.latest.Load()
 	position := max(last, k.Alloc.Delta(now)) // an idle generator goes on from the clock
 	window, lasts := k.Window(position)
 	return Stats{
-		WorkerID:      h.WorkerID,
+		WorkerID:      grant.WorkerID,
 		DatacenterID:  k.DatacenterID,
-		Guarantee:     h.Guarantee,
-		Limit:         h.Limit,
+		Guarantee:     grant.Guarantee,
+		Limit:         grant.Limit,
 		Window:        window,
 		WindowLasts:   lasts,
 		RejectedTakes: k.rejected.Load(),
@@ -53,12 +53,12 @@ func (k *Keeper) Stats(last int64, now time.Time) Stats {
 // that it lasts at the present pace. Both are 0 without a fence, at the limit, and when no worker
 // ID is held.
 func (k *Keeper) Window(position int64) (left, lasts time.Duration) {
-	h := k.current.Load()
-	if h == nil || !h.Fenced() || h.Limit <= position {
+	grant := k.current.Load()
+	if grant == nil || !grant.Fenced() || grant.Limit <= position {
 		return 0, 0
 	}
-	left = k.Alloc.Time(h.Limit).Sub(k.Alloc.Time(position))
-	if pace := h.pace(position, k.Alloc.Layout().Unit); pace > 1 { // else a division could round beyond the longest Duration
+	left = k.Alloc.Time(grant.Limit).Sub(k.Alloc.Time(position))
+	if pace := grant.pace(position, k.Alloc.Layout().Unit); pace > 1 { // else a division could round beyond the longest Duration
 		return left, time.Duration(float64(left) / pace)
 	}
 	return left, left

@@ -14,56 +14,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// quarantine makes the store hold back every worker ID for 40 s, beginning with the nth lease.
-func quarantine(r *rig, nth int) {
-	var until time.Time
-	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-		if n >= nth {
-			if until.IsZero() {
-				until = time.Now().Add(40 * time.Second)
-			}
-			if remaining := time.Until(until); remaining > 0 {
-				return assigner.Grant{}, &assigner.QuarantineError{WorkerID: r.first, Remaining: remaining, Reason: "it is a test"}
-			}
-		}
-		return r.fresh(n), nil
-	}
-}
-
-// The timeout bounds single calls: a quarantine lasts longer.
-func TestStartWaitsForTheEndOfAQuarantine(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		quarantine(r, 0)
-		r.open(t)
-		got := time.Since(r.start)
-		if got < 40*time.Second || got >= 45*time.Second {
-			t.Errorf("Start has taken %v, want 40s, and up to an eighth more", got)
-		}
-		same(t, r.Read(), "0s WARN waiting for a worker ID", got.String()+" INFO worker ID assigned", got.String()+" assigned 1")
-	})
-}
-
-// Start does not wait with a context that never ends, since the caller could not end the wait; the
-// caller may call Start again.
-func TestStartReportsAQuarantineWhenItsContextNeverEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		quarantine(r, 0)
-		err := r.startIn(context.Background(), r.settings())
-		held, ok := errors.AsType[*assigner.QuarantineError](err)
-		if !ok || held.Remaining != 40*time.Second || time.Since(r.start) != 0 || !strings.Contains(err.Error(), "NewContext waits") {
-			t.Fatalf("Start = %v after %v, want the time that remains, at once", err, time.Since(r.start))
-		}
-		time.Sleep(held.Remaining)
-		err = r.startIn(context.Background(), r.settings())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // A retry is an error of an assigner that passes.
 type retry struct {
 	cause error
@@ -174,8 +124,12 @@ func TestStartFailsAtOnce(t *testing.T) {
 					ctx = t.Context()
 				}
 				refuse(r, 0, row.err)
-				if err := r.startIn(ctx, r.settings()); !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
+				err := r.startIn(ctx, r.settings())
+				if !errors.Is(err, assigner.ErrWorkersExhausted) || time.Since(r.start) != 0 {
 					t.Errorf("Start = %v after %v, want the error at once", err, time.Since(r.start))
+				}
+				if name == "endless context" && !strings.Contains(err.Error(), "NewContext waits") {
+					t.Errorf("Start = %v, want the advice", err)
 				}
 				if n := waits(r.Read()); n != 0 {
 					t.Errorf("%d log records of a wait that was none", n)
@@ -186,7 +140,7 @@ func TestStartFailsAtOnce(t *testing.T) {
 }
 
 // A start that ends with its context names why it had no worker ID, wherever the context ends.
-func TestAStartThatEndsNamesTheCause(t *testing.T) {
+func TestStartThatEndsNamesTheCause(t *testing.T) {
 	exhausted := &retry{assigner.ErrWorkersExhausted, 10 * time.Second}
 	hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for name, row := range map[string]struct {
@@ -223,7 +177,7 @@ func TestAStartThatEndsNamesTheCause(t *testing.T) {
 }
 
 // In service, too, an error that passes is no failure, and is logged when its cause changes.
-func TestAnErrorThatPassesInServiceIsWaitedFor(t *testing.T) {
+func TestErrorThatPassesInServiceIsWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var errs []error
 		for range 50 {
@@ -258,7 +212,7 @@ func TestAnErrorThatPassesInServiceIsWaitedFor(t *testing.T) {
 
 // A failed renewal is retried soon, even if its error asks to wait longer: otherwise the lease
 // expires.
-func TestARenewalIsNotPutOff(t *testing.T) {
+func TestRenewalIsNotPutOff(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var calls stamps
 		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
@@ -274,7 +228,7 @@ func TestARenewalIsNotPutOff(t *testing.T) {
 }
 
 // The end of a wait at the start is the end of its cause.
-func TestALossAfterAWaitIsLogged(t *testing.T) {
+func TestLossAfterAWaitIsLogged(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		exhausted := &retry{assigner.ErrWorkersExhausted, time.Second}
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
@@ -293,7 +247,7 @@ func TestALossAfterAWaitIsLogged(t *testing.T) {
 }
 
 // An outage in the middle of a wait is logged, and so is the wait that goes on after it.
-func TestAnOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
+func TestOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		exhausted := &retry{assigner.ErrWorkersExhausted, time.Second}
 		refuse(r, 1, exhausted, exhausted, errors.New("down"), errors.New("down again"), exhausted, exhausted)
@@ -312,7 +266,7 @@ func TestAnOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
 
 // A store that bounds fences by its clock gives more as time passes: it is asked again without
 // being waited for.
-func TestALossyStoreIsAskedAgainEverySecond(t *testing.T) {
+func TestLossyStoreIsAskedAgainEverySecond(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		bound := func() int64 { return int64(time.Since(r.start)/time.Second) + 30 }
 		r.assign = func(context.Context, int) (assigner.Grant, error) {

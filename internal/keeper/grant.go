@@ -7,9 +7,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// A Lease is the grant that the generator may use at present, with the state that padding needs. It
-// is immutable.
-type Lease struct {
+// A Grant is the range of deltas that the generator may use at present, with the state that padding
+// needs. It is immutable.
+type Grant struct {
 	assigner.Grant
 	Generation uint64 // number of the lease; a renewal keeps it
 	Clock      Clock  // goes on from the reading of Assign, or from an earlier lease's if that is ahead
@@ -23,7 +23,7 @@ type Lease struct {
 }
 
 // Reused reports whether an earlier process may have used the worker ID without a fence.
-func (h *Lease) Reused() bool { return h.Reusable && !h.Fenced() }
+func (g *Grant) Reused() bool { return g.Reusable && !g.Fenced() }
 
 // A Clock is a reading of the wall clock, carried on by the monotonic clock. Setting the wall clock
 // later does not move it, and an injected Now need not have a monotonic reading.
@@ -33,21 +33,21 @@ type Clock struct{ wall, since time.Time }
 func (c Clock) Now() time.Time { return c.wall.Add(time.Since(c.since)) }
 
 // grow moves the limit, and puts Half between it and position.
-func (h *Lease) grow(position, limit int64, unit time.Duration) {
-	h.rate = h.pace(position, unit)
-	h.at, h.position, h.Limit = time.Now(), position, limit
-	h.Half = math.MaxInt64
-	if h.Fenced() {
-		h.Half = position + (limit-position)/2
+func (g *Grant) grow(position, limit int64, unit time.Duration) {
+	g.rate = g.pace(position, unit)
+	g.at, g.position, g.Limit = time.Now(), position, limit
+	g.Half = math.MaxInt64
+	if g.Fenced() {
+		g.Half = position + (limit-position)/2
 	}
 }
 
 // pace returns the ID time per real time since the last call of grow, or before it if that was less
 // than a second ago.
-func (h *Lease) pace(position int64, unit time.Duration) float64 {
-	elapsed := time.Since(h.at)
+func (g *Grant) pace(position int64, unit time.Duration) float64 {
+	elapsed := time.Since(g.at)
 	if elapsed < time.Second {
-		return max(h.rate, 1)
+		return max(g.rate, 1)
 	}
-	return max(float64(position-h.position)*float64(unit)/float64(elapsed), 1)
+	return max(float64(position-g.position)*float64(unit)/float64(elapsed), 1)
 }
