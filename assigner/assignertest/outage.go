@@ -13,13 +13,12 @@ import (
 // outageCases are cases with stores that are unreachable or lose rows.
 func outageCases() []storeCase {
 	return []storeCase{
-		{name: "StoreDownAtStartIsAnError", run: downAtStart},
-		{name: "OutageWithinTheWindowIsBridged", run: downWithinWindow},
-		{name: "OutageBeyondTheLeaseCostsNoRowUnlessLossy", run: downBeyondLease},
-		{name: "DeletedRowEndsItsLease", run: deletedLease},
-		{name: "RecreatedNamespaceEndsItsLeases", run: recreated},
-		{name: "StoreThatWentBackIsNoticed", run: wentBack},
-		{name: "RecoveryRaisesWhatARestoreLost", run: recovered},
+		{"StoreDownAtStartIsAnError", downAtStart},
+		{"OutageWithinTheWindowIsBridged", downWithinWindow},
+		{"OutageBeyondTheLeaseCostsNoRowUnlessLossy", downBeyondLease},
+		{"DeletedRowEndsItsLease", deletedLease},
+		{"RecreatedNamespaceEndsItsLeases", recreated},
+		{"RecoveryRaisesWhatARestoreLost", recovered},
 	}
 }
 
@@ -198,18 +197,6 @@ func recreated(t *testing.T, n namespace) {
 	}
 	release(t, first)
 	wantRenewed(t, stranger)
-}
-
-// wentBack resets a row to an earlier state, as a restore does.
-func wentBack(t *testing.T, n namespace) {
-	s, l := n.Handle(), assign(t, n.leased())
-	earlier := n.row(t, l)
-	n.raise(t, l)
-	if !swap(t, s, n.row(t, l), earlier, time.Hour) {
-		t.Fatal("the row was not put back")
-	}
-	wantLost(t, l, assigner.ErrFenceRegressed)
-	wantRow(t, s, earlier)
 }
 
 // recovered resets the store to a backup made before the second lease, and calls Recover.
