@@ -131,7 +131,7 @@ func TestBroken(t *testing.T) {
 // Each case of the suites must fail with a fault.
 func TestFaultsAreCaught(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBroken$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBroken$", "-test.v", "-test.parallel=50")
 	cmd.Env = append(os.Environ(), brokenEnv+"=yes")
 	out, err := cmd.CombinedOutput()
 	failed := make(map[string]bool)
