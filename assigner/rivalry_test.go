@@ -12,7 +12,7 @@ import (
 
 // Two live processes of one owner: each takes the row from the other, until one of them has lost it
 // twice and yields.
-func TestTheSecondLossToTheSameOwnerMakesItYield(t *testing.T) {
+func TestFencedYieldsAfterTheSecondLoss(t *testing.T) {
 	s := newMemStore()
 	first, second := clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), clocked(Fenced(s, 2, "orders-2", LeaseConfig{}))
 	second.(*leaser).holder = "host-2 pid 4712"
@@ -43,7 +43,7 @@ func TestTheSecondLossToTheSameOwnerMakesItYield(t *testing.T) {
 	take(t, first) // a first loss again
 }
 
-func TestLossesOfConcurrentCallsAllCount(t *testing.T) {
+func TestFencedCountsConcurrentLosses(t *testing.T) {
 	a := Fenced(newMemStore(), 2, "orders-2", LeaseConfig{Window: time.Hour}).(*leaser)
 	const n = 100
 	together.Run(n, func(int) { a.lostTo(Row{Owner: "orders-2"}) })
@@ -52,21 +52,7 @@ func TestLossesOfConcurrentCallsAllCount(t *testing.T) {
 	}
 }
 
-func TestLossesFarApartDoNotCountTogether(t *testing.T) {
-	s := newMemStore()
-	a := clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}))
-	for i := range int64(4) { // four deployments, each beside the old process for a moment
-		d := s.at(memStart + 1000*i)
-		mine := takeIn(t, a, d)
-		other := takeIn(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})), d)
-		wantError(t, mine.Renew(t.Context(), d.Now(), d.Now()), ErrWorkerRowLost)
-		if err := other.Release(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestLossesWithinFourWindowsCountTogether(t *testing.T) {
+func TestFencedCountsLossesWithinFourWindows(t *testing.T) {
 	for gap, yields := range map[int64]bool{120: true, 121: false} {
 		s := newMemStore()
 		now, d := int64(memStart), memDomain()
@@ -89,7 +75,7 @@ func TestLossesWithinFourWindowsCountTogether(t *testing.T) {
 	}
 }
 
-func TestASecondFencedGeneratorOfOneProcessIsRefused(t *testing.T) {
+func TestFencedRejectsASecondGeneratorOfOneProcess(t *testing.T) {
 	s := newMemStore()
 	d := memDomain()
 	d.Registered = true
@@ -144,7 +130,7 @@ func TestASecondFencedGeneratorOfOneProcessIsRefused(t *testing.T) {
 }
 
 // Goroutines that share an assigner take grants that have no delta in common.
-func TestGeneratorsShareAnAssigner(t *testing.T) {
+func TestAssignBySeveralGenerators(t *testing.T) {
 	fenced := func(s Store) Assigner { return Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}) }
 	for name, row := range map[string]struct {
 		open              func(Store) Assigner

@@ -422,7 +422,7 @@ func TestSimulationHasNoDuplicates(t *testing.T) {
 	noDuplicates(t, 2000, simulation{fenced: 30, moves: 25})
 }
 
-func TestASeedReplays(t *testing.T) {
+func TestSimulationReplaysASeed(t *testing.T) {
 	from, to := seeds(t, 20)
 	for seed := from; seed < to; seed++ {
 		var runs [2][]string
