@@ -251,9 +251,9 @@ func TestLeasedWithAMetaRowThatCannotBeWritten(t *testing.T) {
 
 func TestFencedRejectsAnotherOwner(t *testing.T) {
 	s := newMemStore()
-	first := take(t, clocked(Fenced(s, 2, "10.0.0.55", LeaseConfig{})))
+	first := take(t, clocked(Fenced(s, Static(2), "10.0.0.55", LeaseConfig{})))
 	wantGrant(t, first, 2, 1, 1030)
-	second := clocked(Fenced(s, 2, "10.1.0.55", LeaseConfig{}))
+	second := clocked(Fenced(s, Static(2), "10.1.0.55", LeaseConfig{}))
 	_, err := second.Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerInUse, "row 2", `"10.0.0.55"`, `"10.1.0.55"`, "2026-01-01T00:17:40Z")
 
@@ -267,11 +267,11 @@ func TestFencedRejectsAnotherOwner(t *testing.T) {
 
 func TestFencedTakesAReleasedWorkerIDOfAnotherOwner(t *testing.T) {
 	s := newMemStore()
-	if err := take(t, clocked(Fenced(s, 0, "one", LeaseConfig{}))).Release(t.Context(), 1010); err != nil {
+	if err := take(t, clocked(Fenced(s, Static(0), "one", LeaseConfig{}))).Release(t.Context(), 1010); err != nil {
 		t.Fatal(err)
 	}
 	d := s.at(memStart - 120) // the clocks were ahead: the row has not expired
-	wantGrant(t, takeIn(t, clocked(Fenced(s, 0, "two", LeaseConfig{})), d), 0, 1031, 1060)
+	wantGrant(t, takeIn(t, clocked(Fenced(s, Static(0), "two", LeaseConfig{})), d), 0, 1031, 1060)
 }
 
 func TestAssignRejectsAFenceTooFarAhead(t *testing.T) {
@@ -283,7 +283,7 @@ func TestAssignRejectsAFenceTooFarAhead(t *testing.T) {
 		for name, a := range map[string]func(Store) Assigner{
 			"Leased": func(s Store) Assigner { return clocked(Leased(s, cfg)) },
 			"Auto":   func(s Store) Assigner { return clocked(Auto(s, cfg)) },
-			"Fenced": func(s Store) Assigner { return clocked(Fenced(s, 0, "host", cfg)) },
+			"Fenced": func(s Store) Assigner { return clocked(Fenced(s, Static(0), "host", cfg)) },
 		} {
 			s := newMemStore()
 			s.put(Row{WorkerID: 0, Fence: row.fence})
@@ -417,34 +417,34 @@ func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute}
 	_, err := Leased(nil, cfg).Assign(t.Context(), memDomain())
 	wantError(t, err, nil, "store is nil", "Window -1s", "MaxLead -1m0s")
-	_, err = Fenced(newMemStore(), 0, "", cfg).Assign(t.Context(), memDomain())
+	_, err = Fenced(newMemStore(), Static(0), "", cfg).Assign(t.Context(), memDomain())
 	wantError(t, err, nil, "owner is empty", "Window -1s", "MaxLead -1m0s")
 	for _, number := range []int64{-1, 4} {
-		_, err = Fenced(newMemStore(), number, "host", LeaseConfig{}).Assign(t.Context(), memDomain())
+		_, err = Fenced(newMemStore(), Static(number), "host", LeaseConfig{}).Assign(t.Context(), memDomain())
 		wantError(t, err, ErrWorkerOutOfRange, "0 to 3")
 	}
-	_, err = FencedFrom(nil, nil, "", cfg).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "store is nil", "source is nil", "FencedFrom: owner is empty", "Window -1s")
+	_, err = Fenced(nil, nil, "", cfg).Assign(t.Context(), memDomain())
+	wantError(t, err, nil, "store is nil", "source is nil", "Fenced: owner is empty", "Window -1s")
 }
 
 // A mistake in the environment is found before the store is read or a namespace is created.
-func TestFencedFromReadsItsSourceAtEachAssign(t *testing.T) {
+func TestFencedReadsItsSourceAtEachAssign(t *testing.T) {
 	s := newMemStore()
 	t.Setenv("POD_INDEX", "4")
-	_, err := FencedFrom(s, StatefulSet("POD_INDEX"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
+	_, err := Fenced(s, StatefulSet("POD_INDEX"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerOutOfRange, "POD_INDEX", "0 to 3")
-	_, err = FencedFrom(s, Env("UIDRING_TEST_UNSET"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
+	_, err = Fenced(s, Env("UIDRING_TEST_UNSET"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerUnknown, "UIDRING_TEST_UNSET")
 	if s.meta.Version != 0 {
 		t.Errorf("meta row %+v, want none", s.meta)
 	}
-	a := clocked(FencedFrom(s, StatefulSet("POD_INDEX"), "orders-2", LeaseConfig{}))
+	a := clocked(Fenced(s, StatefulSet("POD_INDEX"), "orders-2", LeaseConfig{}))
 	for _, number := range []int64{2, 1} {
 		t.Setenv("POD_INDEX", fmt.Sprint(number))
 		wantGrant(t, take(t, a), number, 1, 1030)
 	}
 	source := clocked(Leased(s, LeaseConfig{}))
-	_, err = FencedFrom(newMemStore(), source, "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
+	_, err = Fenced(newMemStore(), source, "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
 	wantError(t, err, nil, "source grants a worker ID that is fenced, allowed: derived")
 	if row := s.rows[0]; !row.Free() {
 		t.Errorf("row %+v of the source, want it free", row)

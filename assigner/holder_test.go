@@ -42,7 +42,7 @@ func TestRenewOnAnotherServerCountsItsOwnTime(t *testing.T) {
 func TestRenewOnAnotherServerLowersTheLimit(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A"
-	a := clocked(Fenced(s, 0, "orders-0", LeaseConfig{MaxLead: time.Hour}))
+	a := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{MaxLead: time.Hour}))
 	l := take(t, a)
 	claimed := s.rows[0]
 	if err := l.Renew(t.Context(), memStart+5000, memStart+5000); err != nil { // far ahead of the clock
@@ -51,7 +51,7 @@ func TestRenewOnAnotherServerLowersTheLimit(t *testing.T) {
 	s.status.Identity, s.rows[0] = "B", claimed // it lacks the renewal
 	wantError(t, l.Renew(t.Context(), memStart+5000, memStart+5000), ErrWorkerRowLost)
 	limit := l.Grant().Limit
-	quarantined := clocked(Fenced(s, 0, "orders-0", LeaseConfig{MaxLead: time.Hour}))
+	quarantined := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{MaxLead: time.Hour}))
 	if _, err := quarantined.Assign(t.Context(), memDomain()); err == nil {
 		t.Fatal("no quarantine")
 	}

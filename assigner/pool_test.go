@@ -83,7 +83,7 @@ func TestAssignRejectsRowsBeyondMaxLead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, open := range map[string]func(Store) Assigner{
-				"Fenced": func(s Store) Assigner { return Fenced(s, 0, "orders-0", row.cfg) },
+				"Fenced": func(s Store) Assigner { return Fenced(s, Static(0), "orders-0", row.cfg) },
 				"Leased": func(s Store) Assigner { return Leased(s, row.cfg) },
 			} {
 				s := newMemStore()
@@ -111,7 +111,7 @@ func TestRetryAfterOfFenceCenturiesAheadDoesNotOverflow(t *testing.T) {
 	d.Layout.DeltaBits = 40
 	s.put(Row{WorkerID: 0, Fence: 1 << 39})
 	s.meta.Layout = d.Layout
-	_, err := clocked(Fenced(s, 0, "orders-0", LeaseConfig{})).Assign(t.Context(), d)
+	_, err := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{})).Assign(t.Context(), d)
 	wantError(t, err, ErrWorkerAheadOfClock, "MaxLead")
 	wantRetry(t, err, math.MaxInt64)
 }
@@ -166,8 +166,10 @@ func TestFirstWorkerIDBoundsANamespace(t *testing.T) {
 	wantError(t, err, ErrWorkersExhausted, "all 2")
 	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrLayoutMismatch, "FirstWorkerID 2 in the store, here 0")
-	_, err = clocked(Fenced(s, 1, "host", cfg)).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
+	for _, number := range []int64{1, 4} {
+		_, err = clocked(Fenced(s, given{WorkerID: number}, "host", cfg)).Assign(t.Context(), memDomain())
+		wantError(t, err, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
+	}
 	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: 3}))), 3, 1, 1030)
 	for _, first := range []int64{-1, 4} {
 		_, err = clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: first})).Assign(t.Context(), memDomain())
@@ -375,3 +377,8 @@ func (s creatingStore) CreateFree(ctx context.Context, rows []Row, ttl time.Dura
 	}
 	return nil
 }
+
+// given is a source of Fenced that does not check its worker ID.
+type given Grant
+
+func (g given) Assign(context.Context, Domain) (Lease, error) { return derivedLease{Grant(g)}, nil }

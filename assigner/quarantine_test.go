@@ -94,22 +94,22 @@ func TestRenewOnALossyStoreEndsAfterAWindowAndAHalf(t *testing.T) {
 func TestFencedOnALossyStoreWaitsForTheSameOwner(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
-	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 90*time.Second)
+	wantQuarantine(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})), 2, 90*time.Second)
 	d := memDomain()
 	d.Registered = true
-	a := clocked(Fenced(s, 1, "orders-1", LeaseConfig{}))
+	a := clocked(Fenced(s, Static(1), "orders-1", LeaseConfig{}))
 	if _, err := a.Assign(t.Context(), d); !errors.Is(err, ErrQuarantined) {
 		t.Errorf("Assign = %v, want ErrQuarantined", err)
 	}
 	row := s.rows[2]
-	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 150*time.Second)
+	wantQuarantine(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})), 2, 150*time.Second)
 	if s.rows[2] != row {
 		t.Errorf("row %+v, was %+v", s.rows[2], row)
 	}
 	late := s.at(memStart + 90)
 	late.Registered = true
 	mine := takeIn(t, a, late)
-	_, err := clocked(Fenced(s, 1, "orders-1", LeaseConfig{})).Assign(t.Context(), late)
+	_, err := clocked(Fenced(s, Static(1), "orders-1", LeaseConfig{})).Assign(t.Context(), late)
 	wantError(t, err, ErrWorkerInUse, "a generator of this process")
 	if err := mine.Renew(t.Context(), 0, 0); err != nil {
 		t.Errorf("Renew: %v", err)
@@ -237,7 +237,7 @@ func TestQuarantineOfANewWorkerIDOnAnotherServer(t *testing.T) {
 func TestRenewOnAnotherServer(t *testing.T) {
 	assigners := map[string]func(Store) Assigner{
 		"Leased": func(s Store) Assigner { return clocked(Leased(s, LeaseConfig{})) },
-		"Fenced": func(s Store) Assigner { return clocked(Fenced(s, 0, "orders-0", LeaseConfig{})) },
+		"Fenced": func(s Store) Assigner { return clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{})) },
 	}
 	for name, row := range map[string]struct {
 		assigner string
@@ -304,7 +304,7 @@ func TestAssignOnAServerThatChanges(t *testing.T) {
 	}
 
 	s = &movingStore{newMemStore(), 3}
-	l := take(t, clocked(Fenced(s, 0, "orders-0", LeaseConfig{})))
+	l := take(t, clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{})))
 	before := l.Grant()
 	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
 	if l.Grant() != before {

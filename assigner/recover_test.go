@@ -168,7 +168,7 @@ func TestAssignDuringARecovery(t *testing.T) {
 		s.meta.Version, s.meta.Token = 2, recoveringPrefix+"1"
 		return do(), nil
 	}
-	_, err := clocked(Fenced(s, 3, "orders-3", LeaseConfig{})).Assign(t.Context(), memDomain())
+	_, err := clocked(Fenced(s, Static(3), "orders-3", LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, nil, "a recovery of the namespace is not finished")
 }
 
@@ -183,7 +183,7 @@ func TestAssignAcrossARecovery(t *testing.T) {
 		}
 		return do(), nil
 	}
-	wantGrant(t, take(t, clocked(Fenced(s, 3, "orders-3", LeaseConfig{}))), 3, memStart+3601, memStart+3600+30)
+	wantGrant(t, take(t, clocked(Fenced(s, Static(3), "orders-3", LeaseConfig{}))), 3, memStart+3601, memStart+3600+30)
 	if v := s.rows[3].Version; v != 2 {
 		t.Errorf("version %d, want a second claim", v)
 	}

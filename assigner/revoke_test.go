@@ -48,14 +48,14 @@ func TestRevokeAndTheNextHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = clocked(Fenced(s, before.WorkerID, "b", LeaseConfig{})).Assign(t.Context(), memDomain())
+	_, err = clocked(Fenced(s, Static(before.WorkerID), "b", LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerInUse, "row 0")
 	if other := take(t, clocked(Leased(s, LeaseConfig{}))); other.Grant().WorkerID == before.WorkerID {
 		t.Error("the row was offered before the lease would have expired")
 	}
 	wantError(t, first.Renew(t.Context(), before.First, before.Limit+1), ErrWorkerRowLost, "row 0 has been revoked")
 	s.status.Now = revoked.Expires
-	next := take(t, clocked(Fenced(s, before.WorkerID, "b", LeaseConfig{MaxSkew: time.Hour})))
+	next := take(t, clocked(Fenced(s, Static(before.WorkerID), "b", LeaseConfig{MaxSkew: time.Hour})))
 	if g := next.Grant(); g.WorkerID != before.WorkerID || g.First <= before.Limit {
 		t.Errorf("grant %+v, want the same worker ID above %+v", g, before)
 	}

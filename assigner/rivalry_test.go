@@ -14,7 +14,7 @@ import (
 // twice and yields.
 func TestFencedYieldsAfterTheSecondLoss(t *testing.T) {
 	s := newMemStore()
-	first, second := clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), clocked(Fenced(s, 2, "orders-2", LeaseConfig{}))
+	first, second := clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})), clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{}))
 	second.(*leaser).holder = "host-2 pid 4712"
 	mine := take(t, first)
 	theirs := take(t, second)
@@ -44,7 +44,7 @@ func TestFencedYieldsAfterTheSecondLoss(t *testing.T) {
 }
 
 func TestFencedCountsConcurrentLosses(t *testing.T) {
-	a := Fenced(newMemStore(), 2, "orders-2", LeaseConfig{Window: time.Hour}).(*leaser)
+	a := Fenced(newMemStore(), Static(2), "orders-2", LeaseConfig{Window: time.Hour}).(*leaser)
 	const n = 100
 	together.Run(n, func(int) { a.lostTo(Row{Owner: "orders-2"}) })
 	if a.rival.losses != n {
@@ -57,7 +57,9 @@ func TestFencedCountsLossesWithinFourWindows(t *testing.T) {
 		s := newMemStore()
 		now, d := int64(memStart), memDomain()
 		d.Now = func() int64 { return now }
-		open := func() Assigner { return clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})) }
+		open := func() Assigner {
+			return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}))
+		}
 		first, second := open(), open()
 		mine := takeIn(t, first, d)
 		for _, after := range []int64{0, gap} {
@@ -79,7 +81,9 @@ func TestFencedRejectsASecondGeneratorOfOneProcess(t *testing.T) {
 	s := newMemStore()
 	d := memDomain()
 	d.Registered = true
-	assign := func() (Lease, error) { return clocked(Fenced(s, 2, "orders-2", LeaseConfig{})).Assign(t.Context(), d) }
+	assign := func() (Lease, error) {
+		return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})).Assign(t.Context(), d)
+	}
 	s.onSwap = func(_, _ Row, do func() bool) (bool, error) { // both start at once
 		s.onSwap = nil
 		_, err := assign()
@@ -115,23 +119,23 @@ func TestFencedRejectsASecondGeneratorOfOneProcess(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Assign after Release: %v", err)
 	}
-	take(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{}))) // its caller is not registered
+	take(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{}))) // its caller is not registered
 	third.(Abandoner).Abandon()
-	take(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})))
+	take(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})))
 	if third, err = assign(); err != nil {
 		t.Errorf("Assign after a lease that is not registered: %v", err)
 	}
 	third.(Abandoner).Abandon()
 	// Another namespace has other rows.
 	other := newMemStore()
-	if _, err := clocked(Fenced(other, 2, "orders-2", LeaseConfig{})).Assign(t.Context(), d); err != nil {
+	if _, err := clocked(Fenced(other, Static(2), "orders-2", LeaseConfig{})).Assign(t.Context(), d); err != nil {
 		t.Errorf("Assign in another namespace: %v", err)
 	}
 }
 
 // Goroutines that share an assigner take grants that have no delta in common.
 func TestAssignBySeveralGenerators(t *testing.T) {
-	fenced := func(s Store) Assigner { return Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}) }
+	fenced := func(s Store) Assigner { return Fenced(s, Static(2), "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}) }
 	for name, row := range map[string]struct {
 		open              func(Store) Assigner
 		lossy, registered bool

@@ -338,7 +338,7 @@ func TestASecondGeneratorOfAFencedOwnerIsRefused(t *testing.T) {
 	store := fileassigner.LeaseStore(t.TempDir())
 	open := func() (*cached.Generator, error) {
 		cfg := assigner.LeaseConfig{AllowUndurable: true} // the folder may be in memory
-		return cached.New(cached.Config{Assigner: assigner.Fenced(store, 7, "orders-7", cfg)})
+		return cached.New(cached.Config{Assigner: assigner.Fenced(store, assigner.Static(7), "orders-7", cfg)})
 	}
 	first, err := open()
 	if err != nil {
