@@ -14,7 +14,7 @@ func (ifaceAddr) Network() string  { return "ip+net" }
 func (a ifaceAddr) String() string { return string(a) }
 
 // A host's real addresses cannot be chosen by a test, so this one stands inside the package.
-func TestTheHostsFirstSuitableAddressIsTaken(t *testing.T) {
+func TestFirstAddress(t *testing.T) {
 	anyKind, only4 := netip.Addr.IsValid, netip.Addr.Is4
 	for _, c := range []struct {
 		name  string
@@ -47,7 +47,7 @@ func TestTheHostsFirstSuitableAddressIsTaken(t *testing.T) {
 	}
 }
 
-func TestAnAbsentAddressIsErrWorkerUnknown(t *testing.T) {
+func TestIPv4SuffixWithoutAnAddress(t *testing.T) {
 	a := derived{source: "IPv4Suffix", number: func() (int64, error) {
 		_, err := addressOr(netip.Addr{}, func(netip.Addr) bool { return false })
 		return 0, err

@@ -358,12 +358,8 @@ func (c *claim) fixed() (*lease, error) {
 // mayHave returns an error for a worker ID outside the namespace, and otherwise the result of
 // reserve.
 func (c *claim) mayHave(workerID int64) (end func(), err error) {
-	if err := c.domain.CheckWorkerID(workerID, "Fenced"); err != nil {
-		return nil, err
-	}
-	if workerID < c.cfg.FirstWorkerID {
-		return nil, fmt.Errorf("%w: %d from Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, workerID,
-			c.cfg.FirstWorkerID, c.cfg.FirstWorkerID, c.domain.MaxWorkerID())
+	if first, last := c.cfg.FirstWorkerID, c.domain.MaxWorkerID(); workerID < first || workerID > last {
+		return nil, fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, workerID, first, first, last)
 	}
 	return c.reserve(workerID)
 }

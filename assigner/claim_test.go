@@ -3,16 +3,16 @@ package assigner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/internal/testkit/recorder"
-	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // The numbers of a claim by memDomain at the delta 1000, with a window of 30.
-func TestAClaimBeginsAboveTheFence(t *testing.T) {
+func TestAssignBeginsAboveTheFence(t *testing.T) {
 	for name, row := range map[string]struct{ fence, first, limit int64 }{
 		"never used":              {0, 1, 1030},
 		"used in the past":        {500, 501, 1030},
@@ -30,7 +30,7 @@ func TestAClaimBeginsAboveTheFence(t *testing.T) {
 	}
 }
 
-func TestWhichWorkerIDIsTaken(t *testing.T) {
+func TestAssignChoosesAWorkerID(t *testing.T) {
 	rows := []Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 900}, held(2, 800, "other", 1001)}
 	for name, row := range map[string]struct {
 		assigner func(Store, LeaseConfig) Assigner
@@ -71,7 +71,7 @@ var orders = []func(n int, swap func(i, j int)){
 }
 
 // Processes that start at once do not all try the row with the lowest fence ahead of the clock.
-func TestFencesInOneWindowAreAlike(t *testing.T) {
+func TestLeasedTakesFencesOfOneWindowInRandomOrder(t *testing.T) {
 	for want, order := range orders {
 		s := newMemStore()
 		s.put(Row{WorkerID: 0, Fence: memStart + 211}, Row{WorkerID: 1, Fence: memStart + 214})
@@ -116,7 +116,7 @@ func TestAutoTakesSpareRowsFirst(t *testing.T) {
 }
 
 // The counter never passes a worker ID without a row, and no row is claimed that it has not passed.
-func TestAFreeRowIsCountedBeforeItIsTaken(t *testing.T) {
+func TestLeasedCountsARowBeforeItTakesIt(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	s.rows[0] = Row{WorkerID: 0, Version: 1}
@@ -129,7 +129,7 @@ func TestAFreeRowIsCountedBeforeItIsTaken(t *testing.T) {
 }
 
 // Processes that start at once must not all try the same row.
-func TestRecycledRowsAreTakenInRandomOrder(t *testing.T) {
+func TestLeasedTakesFreeRowsInRandomOrder(t *testing.T) {
 	seen := make(map[int64]bool)
 	for range 100 {
 		s := newMemStore()
@@ -141,42 +141,8 @@ func TestRecycledRowsAreTakenInRandomOrder(t *testing.T) {
 	}
 }
 
-func TestNewNumbersAreGivenOutInOrder(t *testing.T) {
-	s := newMemStore()
-	for want := range int64(4) {
-		wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), want, 1, 1030)
-	}
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkersExhausted, "all 4 have been given out")
-}
-
-func TestStartsAtOnceGetDifferentNumbers(t *testing.T) {
-	for name, assigner := range map[string]func(Store, LeaseConfig) Assigner{"Leased": Leased, "Auto": Auto} {
-		t.Run(name, func(t *testing.T) {
-			s := newMemStore()
-			s.put(Row{WorkerID: 0, Fence: 1}, Row{WorkerID: 1, Fence: 2})
-			workers := make([]int64, 4)
-			together.Run(len(workers), func(i int) {
-				l, err := assigner(s, LeaseConfig{}).Assign(t.Context(), memDomain())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				workers[i] = l.Grant().WorkerID
-			})
-			seen := make(map[int64]bool)
-			for _, worker := range workers {
-				seen[worker] = true
-			}
-			if len(seen) != len(workers) {
-				t.Errorf("worker IDs %v, want four different ones", workers)
-			}
-		})
-	}
-}
-
 // A loser of the race for a row takes the next one: its List is older than the swap of the winner.
-func TestAClaimOfAnOldListIsRefused(t *testing.T) {
+func TestLeasedWithAnOldList(t *testing.T) {
 	s := newMemStore()
 	s.put(held(0, 1200, "winner", 1060))
 	s.list = []Row{{WorkerID: 0, Version: 1, Fence: 1150, Token: "Twinner", Expires: memTime(999)}}
@@ -186,7 +152,7 @@ func TestAClaimOfAnOldListIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnAmbiguousClaimIsResolvedByItsToken(t *testing.T) {
+func TestLeasedWithAClaimWithoutAnAnswer(t *testing.T) {
 	t.Run("taken", func(t *testing.T) {
 		s := newMemStore()
 		s.put(Row{WorkerID: 0, Fence: 700})
@@ -216,7 +182,7 @@ func TestAnAmbiguousClaimIsResolvedByItsToken(t *testing.T) {
 
 // If the answer to a count is lost, the claim reads the meta row and finds its token. A count
 // without effect is an error and wastes no worker ID.
-func TestACountWithoutAnAnswerWastesNoNumber(t *testing.T) {
+func TestLeasedWithACountWithoutAnAnswer(t *testing.T) {
 	for name, arrives := range map[string]bool{"taken": true, "not taken": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
@@ -251,7 +217,7 @@ func TestACountWithoutAnAnswerWastesNoNumber(t *testing.T) {
 
 // Another process swaps the meta row between the read and the unanswered swap of a claim. Both
 // swaps leave the same version: the tokens tell them apart.
-func TestASwapOfAnotherProcessIsNotTakenForACount(t *testing.T) {
+func TestLeasedWithACountThatAnotherSwapReplaced(t *testing.T) {
 	s := newMemStore()
 	s.pin(1)
 	s.onMeta = func(func() bool) (bool, error) {
@@ -264,7 +230,7 @@ func TestASwapOfAnotherProcessIsNotTakenForACount(t *testing.T) {
 }
 
 // A store without the right to write the meta row is read once, and not until the context ends.
-func TestAMetaRowThatCannotBeWrittenIsAnError(t *testing.T) {
+func TestLeasedWithAMetaRowThatCannotBeWritten(t *testing.T) {
 	s := newMemStore()
 	calls := 0
 	ctx, cancel := context.WithCancel(t.Context())
@@ -283,37 +249,32 @@ func TestAMetaRowThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 }
 
-func TestFencedRefusesAnotherOwner(t *testing.T) {
+func TestFencedRejectsAnotherOwner(t *testing.T) {
 	s := newMemStore()
-	first := take(t, clocked(Fenced(s, 2, "10.0.0.55", LeaseConfig{})))
+	first := take(t, clocked(Fenced(s, Static(2), "10.0.0.55", LeaseConfig{})))
 	wantGrant(t, first, 2, 1, 1030)
-	second := clocked(Fenced(s, 2, "10.1.0.55", LeaseConfig{}))
+	second := clocked(Fenced(s, Static(2), "10.1.0.55", LeaseConfig{}))
 	_, err := second.Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerInUse, "row 2", `"10.0.0.55"`, `"10.1.0.55"`, "2026-01-01T00:17:40Z")
 
 	s.status.Now = memTime(1060) // two windows later
-	wantGrant(t, take(t, second), 2, 1031, 1060)
+	mine := take(t, second)
+	wantGrant(t, mine, 2, 1031, 1060)
 	wantError(t, first.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost, "taken over", `"10.1.0.55"`)
+	wantGrant(t, take(t, second), 2, 1061, 1090) // the same owner takes it at once
+	wantError(t, mine.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost)
 }
 
-func TestFencedTakesOverFromTheSameOwnerAtOnce(t *testing.T) {
+func TestFencedTakesAReleasedWorkerIDOfAnotherOwner(t *testing.T) {
 	s := newMemStore()
-	a := clocked(Fenced(s, 2, "host", LeaseConfig{}))
-	killed := take(t, a)
-	wantGrant(t, take(t, a), 2, 1031, 1060)
-	wantError(t, killed.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost)
-}
-
-func TestFencedTakesAReleasedNumberOfAnotherOwner(t *testing.T) {
-	s := newMemStore()
-	if err := take(t, clocked(Fenced(s, 0, "one", LeaseConfig{}))).Release(t.Context(), 1010); err != nil {
+	if err := take(t, clocked(Fenced(s, Static(0), "one", LeaseConfig{}))).Release(t.Context(), 1010); err != nil {
 		t.Fatal(err)
 	}
 	d := s.at(memStart - 120) // the clocks were ahead: the row has not expired
-	wantGrant(t, takeIn(t, clocked(Fenced(s, 0, "two", LeaseConfig{})), d), 0, 1031, 1060)
+	wantGrant(t, takeIn(t, clocked(Fenced(s, Static(0), "two", LeaseConfig{})), d), 0, 1031, 1060)
 }
 
-func TestAFenceTooFarAheadIsRefused(t *testing.T) {
+func TestAssignRejectsAFenceTooFarAhead(t *testing.T) {
 	cfg := LeaseConfig{MaxLead: time.Hour}
 	for _, row := range []struct {
 		fence int64
@@ -322,7 +283,7 @@ func TestAFenceTooFarAheadIsRefused(t *testing.T) {
 		for name, a := range map[string]func(Store) Assigner{
 			"Leased": func(s Store) Assigner { return clocked(Leased(s, cfg)) },
 			"Auto":   func(s Store) Assigner { return clocked(Auto(s, cfg)) },
-			"Fenced": func(s Store) Assigner { return clocked(Fenced(s, 0, "host", cfg)) },
+			"Fenced": func(s Store) Assigner { return clocked(Fenced(s, Static(0), "host", cfg)) },
 		} {
 			s := newMemStore()
 			s.put(Row{WorkerID: 0, Fence: row.fence})
@@ -341,7 +302,7 @@ func TestAFenceTooFarAheadIsRefused(t *testing.T) {
 	}
 }
 
-func TestClocksMayDifferByAMinute(t *testing.T) {
+func TestAssignRejectsAClockThatIsOff(t *testing.T) {
 	for _, row := range []struct {
 		store int64
 		ok    bool
@@ -368,7 +329,7 @@ func TestClocksMayDifferByAMinute(t *testing.T) {
 	}
 }
 
-func TestAStoreThatForgetsIsRefusedOrWarnedOf(t *testing.T) {
+func TestAssignOnAStoreWithFaults(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	s.status.Faults = []string{"sync_binlog is 0", "read_only is on"}
@@ -389,7 +350,7 @@ func TestAStoreThatForgetsIsRefusedOrWarnedOf(t *testing.T) {
 	}
 }
 
-func TestAnotherDomainIsRefusedByField(t *testing.T) {
+func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 	mutations := map[string]func(*Domain){
 		"DeltaBits 28 in the store, here 29":                                 func(d *Domain) { d.Layout.DeltaBits++ },
 		"DatacenterBits 5 in the store, here 6":                              func(d *Domain) { d.Layout.DatacenterBits++ },
@@ -426,20 +387,13 @@ func TestAnotherDomainIsRefusedByField(t *testing.T) {
 	if len(s.rows) != 1 {
 		t.Errorf("%d rows, want the first alone", len(s.rows))
 	}
-}
-
-func TestOneInstantInAnotherZoneIsNoMismatch(t *testing.T) {
-	s := newMemStore()
-	take(t, clocked(Leased(s, LeaseConfig{})))
-	d := memDomain()
-	d.Epoch = d.Epoch.In(time.FixedZone("", 3600))
-	if _, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), d); err != nil {
-		t.Error(err)
-	}
+	same := memDomain()
+	same.Epoch = same.Epoch.In(time.FixedZone("", 3600))
+	takeIn(t, clocked(Leased(s, LeaseConfig{})), same)
 }
 
 // A counter that went past the maximum was the end of a scheme that cut it down to size.
-func TestACounterPastTheMaximumGivesNoNumber(t *testing.T) {
+func TestAssignWithACounterPastTheMaximum(t *testing.T) {
 	for _, assigner := range []func(Store, LeaseConfig) Assigner{Leased, Auto} {
 		s := newMemStore()
 		s.put(held(1, 900, "other", 1001))
@@ -450,54 +404,54 @@ func TestACounterPastTheMaximumGivesNoNumber(t *testing.T) {
 		s.pin(1 << 40)
 		wantGrant(t, take(t, assigner(s, LeaseConfig{})), 2, 901, 1030)
 	}
+	s := newMemStore()
+	for want := range int64(4) {
+		wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), want, 1, 1030)
+	}
+	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
+	wantError(t, err, ErrWorkersExhausted, "all 4 have been given out")
+	wantRetry(t, err, time.Second)
 }
 
-func TestConfigurationMistakesAreAllNamed(t *testing.T) {
+func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute}
 	_, err := Leased(nil, cfg).Assign(t.Context(), memDomain())
 	wantError(t, err, nil, "store is nil", "Window -1s", "MaxLead -1m0s")
-	_, err = Fenced(newMemStore(), 0, "", cfg).Assign(t.Context(), memDomain())
+	_, err = Fenced(newMemStore(), Static(0), "", cfg).Assign(t.Context(), memDomain())
 	wantError(t, err, nil, "owner is empty", "Window -1s", "MaxLead -1m0s")
 	for _, number := range []int64{-1, 4} {
-		_, err = Fenced(newMemStore(), number, "host", LeaseConfig{}).Assign(t.Context(), memDomain())
+		_, err = Fenced(newMemStore(), Static(number), "host", LeaseConfig{}).Assign(t.Context(), memDomain())
 		wantError(t, err, ErrWorkerOutOfRange, "0 to 3")
 	}
-	_, err = FencedFrom(nil, nil, "", cfg).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "store is nil", "source is nil", "FencedFrom: owner is empty", "Window -1s")
-}
-
-func TestFencedFromTakesTheNumberOfItsSource(t *testing.T) {
-	s := newMemStore()
-	s.put(Row{WorkerID: 2, Fence: 900})
-	t.Setenv("POD_INDEX", "2")
-	a := clocked(FencedFrom(s, StatefulSet("POD_INDEX"), "orders-2", LeaseConfig{}))
-	wantGrant(t, take(t, a), 2, 901, 1030)
-	_, err := clocked(FencedFrom(s, Static(2), "users-2", LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkerInUse, "orders-2")
-	t.Setenv("POD_INDEX", "1")
-	wantGrant(t, take(t, a), 1, 1, 1030)
+	_, err = Fenced(nil, nil, "", cfg).Assign(t.Context(), memDomain())
+	wantError(t, err, nil, "store is nil", "source is nil", "Fenced: owner is empty", "Window -1s")
 }
 
 // A mistake in the environment is found before the store is read or a namespace is created.
-func TestFencedFromReturnsTheErrorOfItsSource(t *testing.T) {
+func TestFencedReadsItsSourceAtEachAssign(t *testing.T) {
 	s := newMemStore()
 	t.Setenv("POD_INDEX", "4")
-	_, err := FencedFrom(s, StatefulSet("POD_INDEX"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
+	_, err := Fenced(s, StatefulSet("POD_INDEX"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerOutOfRange, "POD_INDEX", "0 to 3")
-	_, err = FencedFrom(s, Env("UIDRING_TEST_UNSET"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
+	_, err = Fenced(s, Env("UIDRING_TEST_UNSET"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerUnknown, "UIDRING_TEST_UNSET")
 	if s.meta.Version != 0 {
 		t.Errorf("meta row %+v, want none", s.meta)
 	}
+	a := clocked(Fenced(s, StatefulSet("POD_INDEX"), "orders-2", LeaseConfig{}))
+	for _, number := range []int64{2, 1} {
+		t.Setenv("POD_INDEX", fmt.Sprint(number))
+		wantGrant(t, take(t, a), number, 1, 1030)
+	}
 	source := clocked(Leased(s, LeaseConfig{}))
-	_, err = FencedFrom(newMemStore(), source, "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
+	_, err = Fenced(newMemStore(), source, "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
 	wantError(t, err, nil, "source grants a worker ID that is fenced, allowed: derived")
 	if row := s.rows[0]; !row.Free() {
 		t.Errorf("row %+v of the source, want it free", row)
 	}
 }
 
-func TestTheOwnerIsWrittenForPeople(t *testing.T) {
+func TestLeasedWritesItsOwner(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "server 7"
 	take(t, clocked(Leased(s, LeaseConfig{Owner: "orders-3"})))
@@ -510,7 +464,7 @@ func TestTheOwnerIsWrittenForPeople(t *testing.T) {
 	}
 }
 
-func TestAClaimEndsWithItsContext(t *testing.T) {
+func TestLeasedEndsWithItsContext(t *testing.T) {
 	s := newMemStore()
 	ctx, cancel := context.WithCancel(t.Context())
 	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) {

@@ -7,7 +7,7 @@
 //     from configuration or from the host and protect it within one process only.
 //   - Package sqlassigner, below this one, takes worker IDs from a database: Disposable ones are
 //     never reused, Sticky ones stay with a key.
-//   - [Leased], [Auto], [Fenced] and [FencedFrom] lease worker IDs from a [Store] and reuse them
+//   - [Leased], [Auto] and [Fenced] lease worker IDs from a [Store] and reuse them
 //     safely. The fence of a worker ID is the highest delta (unit of ID time since the epoch) that
 //     any holder was ever allowed to use; the next holder starts above it. LeaseStore of package
 //     sqlassigner, fileassigner, redisassigner, etcdassigner, zkassigner, natsassigner,

@@ -135,11 +135,11 @@ func ExampleLeased() {
 }
 
 // Worker IDs by configuration: the store rejects a second process with the same one.
-func ExampleFencedFrom() {
+func ExampleFenced() {
 	store, remove := folder()
 	defer remove()
 	for _, host := range []string{"host-a", "host-b"} {
-		numbers := assigner.FencedFrom(store, assigner.Static(7), host, undurable)
+		numbers := assigner.Fenced(store, assigner.Static(7), host, undurable)
 		g, err := cached.New(cached.Config{Assigner: numbers})
 		if err != nil {
 			fmt.Println(host, "has none:", errors.Is(err, assigner.ErrWorkerInUse))

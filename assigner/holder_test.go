@@ -8,7 +8,7 @@ import (
 // A holder that was cut off comes back to a server that lacks the claim of its successor. The new
 // server's clock is slow: it says that the row has not expired. The holder's own clocks say that it
 // may have.
-func TestAHolderThatWasCutOffCountsItsOwnTime(t *testing.T) {
+func TestRenewOnAnotherServerCountsItsOwnTime(t *testing.T) {
 	const away = 61 * time.Second
 	for name, row := range map[string]struct {
 		mono, wall time.Duration
@@ -39,10 +39,10 @@ func TestAHolderThatWasCutOffCountsItsOwnTime(t *testing.T) {
 
 // A successor on the new server begins above its quarantine. Up to there the grant is exclusive,
 // and the holder keeps it.
-func TestALeaseOnAReplacedServerKeepsItsExclusivePart(t *testing.T) {
+func TestRenewOnAnotherServerLowersTheLimit(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A"
-	a := clocked(Fenced(s, 0, "orders-0", LeaseConfig{MaxLead: time.Hour}))
+	a := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{MaxLead: time.Hour}))
 	l := take(t, a)
 	claimed := s.rows[0]
 	if err := l.Renew(t.Context(), memStart+5000, memStart+5000); err != nil { // far ahead of the clock
@@ -51,7 +51,7 @@ func TestALeaseOnAReplacedServerKeepsItsExclusivePart(t *testing.T) {
 	s.status.Identity, s.rows[0] = "B", claimed // it lacks the renewal
 	wantError(t, l.Renew(t.Context(), memStart+5000, memStart+5000), ErrWorkerRowLost)
 	limit := l.Grant().Limit
-	quarantined := clocked(Fenced(s, 0, "orders-0", LeaseConfig{MaxLead: time.Hour}))
+	quarantined := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{MaxLead: time.Hour}))
 	if _, err := quarantined.Assign(t.Context(), memDomain()); err == nil {
 		t.Fatal("no quarantine")
 	}
@@ -64,7 +64,7 @@ func TestALeaseOnAReplacedServerKeepsItsExclusivePart(t *testing.T) {
 
 // A quarantine covers every grant of a holder that is no further ahead of the clock than MaxLead,
 // two windows here, at any pace and demand. A holder that is further ahead goes on.
-func TestGrantsReachAsFarAsAQuarantineCovers(t *testing.T) {
+func TestRenewReachesAsFarAsAQuarantineCovers(t *testing.T) {
 	for _, row := range []struct{ used, want, limit int64 }{
 		{memStart + 1, memStart + 1, memStart + 61},
 		{memStart + 1, memStart + 1000, memStart + 120},
@@ -83,7 +83,7 @@ func TestGrantsReachAsFarAsAQuarantineCovers(t *testing.T) {
 
 // A clock that is a year ahead for a moment must not lift the fence by a year, and a want that is
 // none of its own does no harm either.
-func TestAnAbsurdWantRaisesTheFenceByWindows(t *testing.T) {
+func TestRenewWithAnAbsurdWant(t *testing.T) {
 	year := int64(memStart + 365*24*3600)
 	for skew, limit := range map[time.Duration]int64{time.Second: 1030 + 120, time.Minute: 1030 + 120, 10 * time.Minute: 1030 + 1200} {
 		h := newTenant(t)
@@ -94,7 +94,7 @@ func TestAnAbsurdWantRaisesTheFenceByWindows(t *testing.T) {
 
 // Stores without a clock show when they were written last. A host that is behind has a wrong clock,
 // or the writer had.
-func TestAHostBehindTheLastWriteIsRefused(t *testing.T) {
+func TestAssignRejectsAHostBehindTheLastWrite(t *testing.T) {
 	s := newMemStore()
 	s.status.Seen = memTime(memStart + 62)
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())

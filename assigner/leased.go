@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -79,51 +78,32 @@ func Auto(store Store, cfg LeaseConfig) Assigner {
 	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(newFirst) })
 }
 
-// Fenced returns an assigner that leases the given worker ID only. While another owner holds it,
-// Assign returns [ErrWorkerInUse] with the other owner and process. The same owner takes the worker
-// ID over at once, and the fence keeps that safe. owner must differ between processes that must not
-// share the worker ID, and must stay the same over restarts, such as a host name or an address.
+// Fenced returns an assigner that leases only the worker ID that source gives at each Assign, before
+// the store is read. In a pod of a StatefulSet whose name is in the environment variable POD_NAME:
+//
+//	numbers := assigner.Fenced(store, assigner.StatefulSet(""), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
+//
+// While another owner holds the worker ID, Assign returns [ErrWorkerInUse] with the other owner and
+// process. The same owner takes the worker ID over at once, and the fence keeps that safe. owner
+// must differ between processes that must not share the worker ID, and must stay the same over
+// restarts, such as a host name or an address.
+//
+// The lease of source is neither renewed nor released, so its grant has to be [GuaranteeDerived]:
+// [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] suit. With Fenced, two live
+// processes for which they give the same number do not issue the same IDs.
 //
 // Two live processes with one owner are a mistake. Each takes the worker ID from the other until
 // one of them has lost it twice in a row; its Assign then returns [ErrWorkerInUse] as long as the
 // other process holds the worker ID. A second generator with one owner in one process is rejected
 // with the same error.
-func Fenced(store Store, workerID int64, owner string, cfg LeaseConfig) Assigner {
-	return newFenced("Fenced", store, owner, cfg, func(context.Context, Domain) (int64, error) { return workerID, nil })
-}
-
-// FencedFrom is [Fenced] with the worker ID that source gives at each Assign, before the store is
-// read. In a pod of a StatefulSet whose name is in the environment variable POD_NAME:
-//
-//	numbers := assigner.FencedFrom(store, assigner.StatefulSet(""), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
-//
-// The lease of source is neither renewed nor released, so its grant has to be [GuaranteeDerived]:
-// [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] suit. With FencedFrom, two
-// live processes for which they give the same number do not issue the same IDs.
-func FencedFrom(store Store, source Assigner, owner string, cfg LeaseConfig) Assigner {
-	l := newFenced("FencedFrom", store, owner, cfg, func(ctx context.Context, d Domain) (int64, error) {
-		given, err := source.Assign(ctx, d)
-		if err != nil {
-			return 0, err
-		}
-		grant := given.Grant()
-		if grant.Guarantee != GuaranteeDerived {
-			return 0, errors.Join(fmt.Errorf("assigner: FencedFrom: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
-				grant.Guarantee, GuaranteeDerived), given.Release(ctx, 0))
-		}
-		return grant.WorkerID, nil
-	})
-	if source == nil {
-		l.err = errors.Join(l.err, errors.New("assigner: FencedFrom: source is nil, allowed: an assigner such as StatefulSet"))
-	}
-	return l
-}
-
-func newFenced(name string, store Store, owner string, cfg LeaseConfig, number func(context.Context, Domain) (int64, error)) *leaser {
+func Fenced(store Store, source Assigner, owner string, cfg LeaseConfig) Assigner {
 	l := newLeaser(store, cfg, (*claim).fixed)
-	l.cfg.Owner, l.atOnce, l.number = owner, true, number
+	l.cfg.Owner, l.atOnce, l.source = owner, true, source
 	if owner == "" {
-		l.err = errors.Join(l.err, fmt.Errorf("assigner: %s: owner is empty, allowed: a name that differs between processes", name))
+		l.err = errors.Join(l.err, errors.New("assigner: Fenced: owner is empty, allowed: a name that differs between processes"))
+	}
+	if source == nil {
+		l.err = errors.Join(l.err, errors.New("assigner: Fenced: source is nil, allowed: an assigner such as Static or StatefulSet"))
 	}
 	return l
 }
@@ -133,11 +113,10 @@ type leaser struct {
 	store  Store
 	cfg    LeaseConfig
 	choose func(*claim) (*lease, error)
-	holder string // host and process number
-	atOnce bool   // the same owner may take a row over before it expires
-	err    error  // the mistakes of the configuration
-	// number returns the worker ID to take. Nil: choose decides.
-	number func(context.Context, Domain) (int64, error)
+	holder string   // host and process number
+	atOnce bool     // the same owner may take a row over before it expires
+	err    error    // the mistakes of the configuration
+	source Assigner // gives the worker ID to take; nil: choose decides
 
 	// A simulation replaces these.
 	shuffle func(n int, swap func(i, j int))
@@ -156,11 +135,11 @@ func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)
 	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
 	cfg.Owner = cmp.Or(cfg.Owner, holder)
 	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &leaser{store: store, cfg: cfg, choose: choose, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock()}
 	if store == nil {
-		l.err = errors.Join(l.err, errors.New("assigner: store is nil, allowed: any"))
+		l.err = errors.Join(l.err, errors.New("assigner: store is nil, a store is required"))
 	}
 	if cfg.FirstWorkerID < 0 {
 		l.err = errors.Join(l.err, fmt.Errorf("assigner: FirstWorkerID %d, allowed: 0 or more, and within the worker field", cfg.FirstWorkerID))
@@ -191,7 +170,7 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	}
 	for {
 		c := &claim{terms: terms{leaser: a, domain: d, alloc: alloc}, ctx: ctx}
-		if a.number != nil {
+		if a.source != nil {
 			if c.number, err = a.number(ctx, d); err != nil {
 				return nil, err
 			}
@@ -204,4 +183,18 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 			return nil, err
 		}
 	}
+}
+
+// number returns the worker ID of source.
+func (a *leaser) number(ctx context.Context, d Domain) (int64, error) {
+	given, err := a.source.Assign(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	grant := given.Grant()
+	if grant.Guarantee != GuaranteeDerived {
+		return 0, errors.Join(fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
+			grant.Guarantee, GuaranteeDerived), given.Release(ctx, 0))
+	}
+	return grant.WorkerID, nil
 }

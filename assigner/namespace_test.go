@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheCharactersOfANamespace(t *testing.T) {
+func TestCheckNamespace(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"azAZ09._-": true, strings.Repeat("n", 64): true, strings.Repeat("n", 65): false, "": false,
 		"`": false, "{": false, "@": false, "[": false, "/": false, ":": false, ",": false, "\u00e9": false,
@@ -16,7 +16,7 @@ func TestTheCharactersOfANamespace(t *testing.T) {
 	}
 }
 
-func TestTwinsAreRefused(t *testing.T) {
+func TestCheckNamespaceTwin(t *testing.T) {
 	for _, tt := range []struct {
 		name, other string
 		refused     bool
@@ -30,10 +30,10 @@ func TestTwinsAreRefused(t *testing.T) {
 	} {
 		err := CheckNamespaceTwin(tt.name, tt.other)
 		if (err != nil) != tt.refused {
-			t.Errorf("CheckTwin(%q, %q): %v; want an error: %v", tt.name, tt.other, err, tt.refused)
+			t.Errorf("CheckNamespaceTwin(%q, %q): %v; want an error: %v", tt.name, tt.other, err, tt.refused)
 		}
 		if tt.refused && (!strings.Contains(err.Error(), tt.name) || !strings.Contains(err.Error(), tt.other)) {
-			t.Errorf("CheckTwin(%q, %q): %v; want both names", tt.name, tt.other, err)
+			t.Errorf("CheckNamespaceTwin(%q, %q): %v; want both names", tt.name, tt.other, err)
 		}
 	}
 }

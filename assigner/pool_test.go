@@ -13,30 +13,9 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-// A start without the right to INSERT costs no worker ID, however often it is tried.
-func TestStartsThatCannotCreateARowBurnNoNumber(t *testing.T) {
-	denied := errors.New("INSERT command denied")
-	s := newMemStore()
-	s.onSwap = func(old, _ Row, do func() bool) (bool, error) {
-		if old.Version == 0 {
-			return false, denied
-		}
-		return do(), nil
-	}
-	for range 1024 {
-		_, err := clocked(Auto(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-		wantError(t, err, denied, "claim row 0")
-	}
-	if s.meta.NextWorkerID != 0 || len(s.rows) > 0 {
-		t.Errorf("next worker %d, rows %v; want none given out", s.meta.NextWorkerID, s.rows)
-	}
-	s.onSwap = nil
-	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 0, 1, 1030)
-}
-
 // A process that is killed after it has created its row, and before it has counted it, leaves a
 // number that is used again.
-func TestAKillBetweenRowAndCountBurnsNoNumber(t *testing.T) {
+func TestLeasedKilledBetweenRowAndCount(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	killed := errors.New("killed")
@@ -67,7 +46,7 @@ func TestAKillBetweenRowAndCountBurnsNoNumber(t *testing.T) {
 
 // Rows that were used far ahead of the clock do not hide others from a claim, although they expired
 // first.
-func TestRowsFarAheadDoNotHideOthers(t *testing.T) {
+func TestLeasedReadsOnPastRowsFarAhead(t *testing.T) {
 	s := newMemStore()
 	d := memDomain()
 	d.Layout.WorkerBits, d.Layout.DatacenterBits = 14, 0
@@ -86,7 +65,7 @@ func TestRowsFarAheadDoNotHideOthers(t *testing.T) {
 
 // On a server that may be replaced, a claim begins no further ahead of the clock than a quarantine
 // covers.
-func TestAClaimAheadOfTheClockWaitsWhereServersAreReplaced(t *testing.T) {
+func TestAssignRejectsRowsBeyondMaxLead(t *testing.T) {
 	const lead = 2 * 30 // two windows
 	for name, row := range map[string]struct {
 		identity string
@@ -104,7 +83,7 @@ func TestAClaimAheadOfTheClockWaitsWhereServersAreReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, open := range map[string]func(Store) Assigner{
-				"Fenced": func(s Store) Assigner { return Fenced(s, 0, "orders-0", row.cfg) },
+				"Fenced": func(s Store) Assigner { return Fenced(s, Static(0), "orders-0", row.cfg) },
 				"Leased": func(s Store) Assigner { return Leased(s, row.cfg) },
 			} {
 				s := newMemStore()
@@ -132,7 +111,7 @@ func TestRetryAfterOfFenceCenturiesAheadDoesNotOverflow(t *testing.T) {
 	d.Layout.DeltaBits = 40
 	s.put(Row{WorkerID: 0, Fence: 1 << 39})
 	s.meta.Layout = d.Layout
-	_, err := clocked(Fenced(s, 0, "orders-0", LeaseConfig{})).Assign(t.Context(), d)
+	_, err := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{})).Assign(t.Context(), d)
 	wantError(t, err, ErrWorkerAheadOfClock, "MaxLead")
 	wantRetry(t, err, math.MaxInt64)
 }
@@ -149,19 +128,7 @@ func wantRetry(t *testing.T, err error, after time.Duration) {
 	}
 }
 
-func TestErrorsThatPassSaySo(t *testing.T) {
-	s := newMemStore()
-	s.put(held(0, 1, "a", 2000), held(1, 1, "b", 2000), held(2, 1, "c", 2000), held(3, 1, "d", 2000))
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkersExhausted)
-	wantRetry(t, err, time.Second)
-	s = newMemStore()
-	s.status.Lossy = true
-	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantRetry(t, err, 90*time.Second)
-}
-
-func TestNamespacesThatDifferInCaseOnlyAreRefused(t *testing.T) {
+func TestLeasedRejectsNamespacesThatDifferInCase(t *testing.T) {
 	s := &namedStore{memStore: newMemStore()}
 	s.pin(0)
 	like := s.meta
@@ -190,7 +157,7 @@ func TestNamespacesThatDifferInCaseOnlyAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheFirstWorkerIDBoundsANamespace(t *testing.T) {
+func TestFirstWorkerIDBoundsANamespace(t *testing.T) {
 	s := newMemStore()
 	cfg := LeaseConfig{FirstWorkerID: 2}
 	wantGrant(t, take(t, clocked(Leased(s, cfg))), 2, 1, 1030)
@@ -199,8 +166,10 @@ func TestTheFirstWorkerIDBoundsANamespace(t *testing.T) {
 	wantError(t, err, ErrWorkersExhausted, "all 2")
 	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrLayoutMismatch, "FirstWorkerID 2 in the store, here 0")
-	_, err = clocked(Fenced(s, 1, "host", cfg)).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
+	for _, number := range []int64{1, 4} {
+		_, err = clocked(Fenced(s, given{WorkerID: number}, "host", cfg)).Assign(t.Context(), memDomain())
+		wantError(t, err, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
+	}
 	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: 3}))), 3, 1, 1030)
 	for _, first := range []int64{-1, 4} {
 		_, err = clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: first})).Assign(t.Context(), memDomain())
@@ -210,7 +179,7 @@ func TestTheFirstWorkerIDBoundsANamespace(t *testing.T) {
 
 // Many processes start at once in a new namespace: all get a worker ID, and the rows that they
 // created for each other are few.
-func TestManyFirstStartsAtOnce(t *testing.T) {
+func TestAssignOfManyFirstStarts(t *testing.T) {
 	const starts = 400
 	for name, open := range map[string]func(Store, LeaseConfig) Assigner{"Leased": Leased, "Auto": Auto} {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +206,7 @@ func TestManyFirstStartsAtOnce(t *testing.T) {
 }
 
 // A start that loses every row to others until its time is over says so.
-func TestAStartThatDoesNotMakeItNamesTheCause(t *testing.T) {
+func TestLeasedThatLosesAllRowsNamesTheCause(t *testing.T) {
 	s := newMemStore()
 	ctx, cancel := context.WithCancel(t.Context())
 	s.onSwap = func(_, next Row, _ func() bool) (bool, error) { // another process is faster
@@ -253,7 +222,7 @@ func TestAStartThatDoesNotMakeItNamesTheCause(t *testing.T) {
 }
 
 // A claim that has lost rows may succeed as its time ends, and may fail for another reason.
-func TestLostRowsAreNotBlamedForOtherEnds(t *testing.T) {
+func TestLeasedBlamesLostRowsForNoOtherEnd(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0}, Row{WorkerID: 1}, Row{WorkerID: 2}, Row{WorkerID: 3})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -280,7 +249,7 @@ func TestLostRowsAreNotBlamedForOtherEnds(t *testing.T) {
 
 // Fenced takes any number. The counter passes its rows without the pauses of a competition, and
 // nothing is created in vain.
-func TestTheCounterPassesRowsOfFenced(t *testing.T) {
+func TestLeasedCountsRowsOfFenced(t *testing.T) {
 	s := newMemStore()
 	d := memDomain()
 	d.Layout.WorkerBits, d.Layout.DatacenterBits, d.DatacenterID = 12, 0, 0
@@ -304,7 +273,7 @@ func TestTheCounterPassesRowsOfFenced(t *testing.T) {
 }
 
 // A claim creates rows for others as it loses worker IDs to processes that start at the same time.
-func TestALoserCreatesSpareRows(t *testing.T) {
+func TestLeasedCreatesSpareRows(t *testing.T) {
 	for name, row := range map[string]struct {
 		create bool // in one operation
 		losses []int64
@@ -348,7 +317,7 @@ func TestALoserCreatesSpareRows(t *testing.T) {
 }
 
 // Rows that may be missing are not counted: no worker ID is burnt.
-func TestSpareRowsThatAreNotCreatedAreNotCounted(t *testing.T) {
+func TestLeasedCountsNoMissingSpareRow(t *testing.T) {
 	for name, row := range map[string]struct {
 		open  func(*memStore) Store
 		spare int64
@@ -379,7 +348,7 @@ func TestSpareRowsThatAreNotCreatedAreNotCounted(t *testing.T) {
 }
 
 // The only free row is lost to a process that ends at once: the next try finds it free again.
-func TestALostRowIsTriedAgain(t *testing.T) {
+func TestLeasedTriesALostRowAgain(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0}, held(1, 1, "b", 2000), held(2, 1, "c", 2000), held(3, 1, "d", 2000))
 	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) {
@@ -408,3 +377,8 @@ func (s creatingStore) CreateFree(ctx context.Context, rows []Row, ttl time.Dura
 	}
 	return nil
 }
+
+// given is a source of Fenced that does not check its worker ID.
+type given Grant
+
+func (g given) Assign(context.Context, Domain) (Lease, error) { return derivedLease{Grant(g)}, nil }

@@ -16,7 +16,8 @@ func wantQuarantine(t *testing.T, a Assigner, worker int64, remaining time.Durat
 	if !ok || !errors.Is(err, ErrQuarantined) || l != nil {
 		t.Fatalf("Assign = %v, %v, want a QuarantineError", l, err)
 	}
-	if q.WorkerID != worker || q.Remaining != remaining || q.Reason == "" {
+	wantRetry(t, err, remaining)
+	if q.WorkerID != worker || q.Reason == "" {
 		t.Errorf("%+v, want worker %d for %v", q, worker, remaining)
 	}
 }
@@ -29,7 +30,7 @@ func (s *memStore) at(delta int64) Domain {
 	return d
 }
 
-func TestALossyStoreGrantsNothingBeforeTheQuarantineEnds(t *testing.T) {
+func TestQuarantineOnALossyStore(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
 	a := clocked(Leased(s, LeaseConfig{}))
@@ -50,7 +51,7 @@ func TestALossyStoreGrantsNothingBeforeTheQuarantineEnds(t *testing.T) {
 	}
 }
 
-func TestALossyGrantNeverReachesBeyondTheStoresClockAndAWindow(t *testing.T) {
+func TestRenewOnALossyStoreFollowsItsClock(t *testing.T) {
 	s, l := lossyLease(t)
 	start := l.Grant().Limit - 30
 	for i := range int64(5) {
@@ -75,7 +76,7 @@ func lossyLease(t *testing.T) (*memStore, Lease) {
 	return s, l
 }
 
-func TestALossyLeaseIsNotRenewedAfterAWindowAndAHalf(t *testing.T) {
+func TestRenewOnALossyStoreEndsAfterAWindowAndAHalf(t *testing.T) {
 	s, l := lossyLease(t)
 	before := l.Grant()
 	s.at(memStart + 3630 + 44)
@@ -90,25 +91,25 @@ func TestALossyLeaseIsNotRenewedAfterAWindowAndAHalf(t *testing.T) {
 	}
 }
 
-func TestALossyStoreGivesNothingToAnotherProcessOfTheSameOwnerBeforeItsRowExpires(t *testing.T) {
+func TestFencedOnALossyStoreWaitsForTheSameOwner(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
-	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 90*time.Second)
+	wantQuarantine(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})), 2, 90*time.Second)
 	d := memDomain()
 	d.Registered = true
-	a := clocked(Fenced(s, 1, "orders-1", LeaseConfig{}))
+	a := clocked(Fenced(s, Static(1), "orders-1", LeaseConfig{}))
 	if _, err := a.Assign(t.Context(), d); !errors.Is(err, ErrQuarantined) {
 		t.Errorf("Assign = %v, want ErrQuarantined", err)
 	}
 	row := s.rows[2]
-	wantQuarantine(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), 2, 150*time.Second)
+	wantQuarantine(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})), 2, 150*time.Second)
 	if s.rows[2] != row {
 		t.Errorf("row %+v, was %+v", s.rows[2], row)
 	}
 	late := s.at(memStart + 90)
 	late.Registered = true
 	mine := takeIn(t, a, late)
-	_, err := clocked(Fenced(s, 1, "orders-1", LeaseConfig{})).Assign(t.Context(), late)
+	_, err := clocked(Fenced(s, Static(1), "orders-1", LeaseConfig{})).Assign(t.Context(), late)
 	wantError(t, err, ErrWorkerInUse, "a generator of this process")
 	if err := mine.Renew(t.Context(), 0, 0); err != nil {
 		t.Errorf("Renew: %v", err)
@@ -117,7 +118,7 @@ func TestALossyStoreGivesNothingToAnotherProcessOfTheSameOwnerBeforeItsRowExpire
 }
 
 // Time that passes during a claim counts as part of the quarantine that the answer gives.
-func TestAQuarantineBeginsAtTheEndOfAClaim(t *testing.T) {
+func TestQuarantineBeginsAtTheEndOfAClaim(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
 	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
@@ -133,7 +134,7 @@ func TestAQuarantineBeginsAtTheEndOfAClaim(t *testing.T) {
 }
 
 // A lossy store bounds grants by its own clock, so that its quarantine does not bound the lead.
-func TestAFenceOnALossyStoreMayBeFarAhead(t *testing.T) {
+func TestQuarantineOfAFenceFarAhead(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: memStart + 3600})
 	s.status.Lossy, s.status.Identity = true, "A"
@@ -141,7 +142,7 @@ func TestAFenceOnALossyStoreMayBeFarAhead(t *testing.T) {
 }
 
 // A lease that is not renewed at the end of its quarantine is kept for the next call.
-func TestAQuarantineOutlastsAFailureOfTheStore(t *testing.T) {
+func TestQuarantineOutlastsAFailureOfTheStore(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
 	a := clocked(Leased(s, LeaseConfig{}))
@@ -158,7 +159,7 @@ func TestAQuarantineOutlastsAFailureOfTheStore(t *testing.T) {
 
 // Generators that share an assigner may wait at the same time. The first quarantine to end is the
 // first to be tried.
-func TestQuarantinesAreOrderedByTheirEnd(t *testing.T) {
+func TestQuarantineThatEndsFirstIsTriedFirst(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
 	a := clocked(Leased(s, LeaseConfig{}))
@@ -174,7 +175,7 @@ func TestQuarantinesAreOrderedByTheirEnd(t *testing.T) {
 }
 
 // The fence of the namespace is raised for the server on which the quarantine was.
-func TestAQuarantineDoesNotClearALaterServer(t *testing.T) {
+func TestQuarantineDoesNotClearALaterServer(t *testing.T) {
 	s := newMemStore()
 	s.pin(1)
 	s.meta.Identity, s.status.Identity = "A", "B"
@@ -187,7 +188,7 @@ func TestAQuarantineDoesNotClearALaterServer(t *testing.T) {
 	}
 }
 
-func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
+func TestQuarantineOfARowOfAnotherServer(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A timeline 1"
 	take(t, clocked(Leased(s, LeaseConfig{})))
@@ -220,7 +221,7 @@ func TestARowOfAnotherServerIsQuarantined(t *testing.T) {
 	takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+181))
 }
 
-func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
+func TestQuarantineOfANewWorkerIDOnAnotherServer(t *testing.T) {
 	s := newMemStore()
 	s.pin(1)
 	s.status.Identity = "B" // the meta row has none
@@ -233,10 +234,10 @@ func TestANewNumberOnAnotherServerIsQuarantined(t *testing.T) {
 }
 
 // A holder whose server has changed goes on if no other process can have had its row meanwhile.
-func TestARenewalOnAnotherServer(t *testing.T) {
+func TestRenewOnAnotherServer(t *testing.T) {
 	assigners := map[string]func(Store) Assigner{
 		"Leased": func(s Store) Assigner { return clocked(Leased(s, LeaseConfig{})) },
-		"Fenced": func(s Store) Assigner { return clocked(Fenced(s, 0, "orders-0", LeaseConfig{})) },
+		"Fenced": func(s Store) Assigner { return clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{})) },
 	}
 	for name, row := range map[string]struct {
 		assigner string
@@ -288,7 +289,7 @@ func (m *movingStore) Status(ctx context.Context) (Status, error) {
 	return status, err
 }
 
-func TestAServerThatChangesDuringACall(t *testing.T) {
+func TestAssignOnAServerThatChanges(t *testing.T) {
 	s := &movingStore{newMemStore(), 1}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrQuarantined, `"A"`, `"B"`, "worker 0") // the claim begins again, on the other server
@@ -303,7 +304,7 @@ func TestAServerThatChangesDuringACall(t *testing.T) {
 	}
 
 	s = &movingStore{newMemStore(), 3}
-	l := take(t, clocked(Fenced(s, 0, "orders-0", LeaseConfig{})))
+	l := take(t, clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{})))
 	before := l.Grant()
 	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
 	if l.Grant() != before {
@@ -311,7 +312,7 @@ func TestAServerThatChangesDuringACall(t *testing.T) {
 	}
 }
 
-func TestQuarantinesOfOneAssignerAreToldApart(t *testing.T) {
+func TestQuarantineOfAWorkerIDThatIsTakenOver(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
 	a := clocked(Leased(s, LeaseConfig{}))
@@ -331,7 +332,7 @@ func TestQuarantinesOfOneAssignerAreToldApart(t *testing.T) {
 
 // A fence at the bound of the store's clock cannot be raised: a renewal then changes the expiry
 // alone.
-func TestARenewalAtTheBoundOfALossyStore(t *testing.T) {
+func TestRenewAtTheBoundOfALossyStore(t *testing.T) {
 	s, l := lossyLease(t)
 	limit := l.Grant().Limit
 	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return false, nil }
@@ -350,7 +351,7 @@ func TestARenewalAtTheBoundOfALossyStore(t *testing.T) {
 }
 
 // A swap took effect late, and the store's clock has gone back since: the fence stays.
-func TestALossyFenceIsNotLowered(t *testing.T) {
+func TestRenewOnALossyStoreLowersNoFence(t *testing.T) {
 	s, l := lossyLease(t)
 	limit := l.Grant().Limit
 	s.at(memStart + 3650)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 )
 
 // A tenant is a lease on row 0 with a clock that the test moves. Its claim at delta 1000 has set
@@ -46,7 +45,7 @@ func (h *tenant) limit(used, want, limit int64) {
 	}
 }
 
-func TestARenewalRaisesTheLimitAndKeepsTheRow(t *testing.T) {
+func TestRenewRaisesTheLimitAndKeepsTheRow(t *testing.T) {
 	h := newTenant(t)
 	h.at(1020).limit(1020, 1028, 1080)
 	if got := h.s.rows[0]; got.Version != 2 || !got.Expires.Equal(memTime(1080)) {
@@ -58,7 +57,24 @@ func TestARenewalRaisesTheLimitAndKeepsTheRow(t *testing.T) {
 	}
 }
 
-func TestTheWindowDoublesUnderDemandAndHalvesWhenCalm(t *testing.T) {
+func TestRenewLimits(t *testing.T) {
+	newTenant(t).at(1001).limit(1010, 1010, 1130) // two deltas in a unit: the window doubles
+	newTenant(t).limit(90_000, 90_001, 90_120)    // used with another worker ID before
+	h := newTenant(t)
+	h.at(1100).limit(1100, 1000, 1160)
+	h.at(1200).limit(1100, 1000, 1260) // an idle generator goes on from the clock
+	h = newTenant(t)
+	h.s.lose(1)
+	h.at(1020).limit(1020, 1028, 1080)
+	if err := h.l.Release(t.Context(), 1025); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.s.rows[0]; got.Fence != 1080 || got.Token != "" || got.Version != 2 || got.Expires.After(memTime(1020)) {
+		t.Errorf("row = %+v, want it free at once, with the fence 1080", got)
+	}
+}
+
+func TestRenewDoublesTheWindowUnderDemand(t *testing.T) {
 	h := newTenant(t)
 	used := int64(memStart)
 	for i, span := range []int64{60, 120, 240, 480, 960, 1920, 3660, 3660} { // 122 deltas a second
@@ -73,7 +89,7 @@ func TestTheWindowDoublesUnderDemandAndHalvesWhenCalm(t *testing.T) {
 }
 
 // The fence below a lease may lie ahead of the clock: the deltas in between are unused.
-func TestAStartAheadOfTheClockIsNoDemand(t *testing.T) {
+func TestRenewAfterAStartAheadOfTheClock(t *testing.T) {
 	s := newMemStore()
 	s.put(Row{WorkerID: 0, Fence: 50_000})
 	l := take(t, clocked(Leased(s, LeaseConfig{})))
@@ -84,28 +100,7 @@ func TestAStartAheadOfTheClockIsNoDemand(t *testing.T) {
 	wantGrant(t, l, 0, 50_001, 50_061)
 }
 
-func TestARenewalCoversWhatWasUsed(t *testing.T) {
-	h := newTenant(t)
-	h.at(1100).limit(1100, 1000, 1160)
-	h.at(1200).limit(1100, 1000, 1260) // an idle generator goes on from the clock
-}
-
-func TestDemandIsSeenWithinASecond(t *testing.T) {
-	newTenant(t).at(1001).limit(1010, 1010, 1130) // two deltas in a unit: the window doubles
-}
-
-// The generator may have run ahead on another worker ID before.
-func TestARenewalFarAboveTheGrantReachesThere(t *testing.T) {
-	newTenant(t).limit(90_000, 90_001, 90_120)
-}
-
-func TestAnAmbiguousRenewalIsAdopted(t *testing.T) {
-	h := newTenant(t)
-	h.s.lose(1)
-	h.at(1020).limit(1020, 1028, 1080)
-}
-
-func TestAnAmbiguousRenewalThatCannotBeReadIsAdoptedByTheNext(t *testing.T) {
+func TestRenewFindsAnEarlierSwapWithoutAnAnswer(t *testing.T) {
 	h := newTenant(t).at(1020)
 	h.s.lose(1)
 	h.s.onLoad = func() error { return context.DeadlineExceeded }
@@ -115,7 +110,7 @@ func TestAnAmbiguousRenewalThatCannotBeReadIsAdoptedByTheNext(t *testing.T) {
 	h.limit(1021, 1029, 1080)
 }
 
-func TestARenewalThatArrivesLate(t *testing.T) {
+func TestRenewThatArrivesLate(t *testing.T) {
 	t.Run("before the next is adopted", func(t *testing.T) {
 		h := newTenant(t).at(1020)
 		arrive := h.s.delay()
@@ -167,7 +162,7 @@ func TestARenewalThatArrivesLate(t *testing.T) {
 	})
 }
 
-func TestALeaseEndsWhen(t *testing.T) {
+func TestRenewEndsTheLeaseWhen(t *testing.T) {
 	for name, row := range map[string]struct {
 		happens  func(*memStore)
 		sentinel error
@@ -209,7 +204,7 @@ func TestALeaseEndsWhen(t *testing.T) {
 			func(s *memStore) { r := s.rows[0]; r.Token = ""; s.put(r) },
 			ErrWorkerRowLost, []string{"taken over"},
 		},
-		"somebody has raised the fence": {
+		"the fence was raised": {
 			func(s *memStore) { r := s.rows[0]; r.Fence += 1000; s.put(r) },
 			ErrWorkerRowLost, []string{"fence 2030, here 1030", "recovery"},
 		},
@@ -236,7 +231,7 @@ func TestALeaseEndsWhen(t *testing.T) {
 
 // After another swap has been proved, an unanswered swap cannot take effect any more, and its fence
 // is unknown to the lease.
-func TestAFenceThatWasTriedBeforeIsNotAdopted(t *testing.T) {
+func TestRenewRejectsAFenceOfAnEarlierTry(t *testing.T) {
 	h := newTenant(t).at(1020)
 	h.s.delay()
 	wantError(t, h.renew(1020, 1028), errLostAnswer) // would have left 1080
@@ -249,24 +244,12 @@ func TestAFenceThatWasTriedBeforeIsNotAdopted(t *testing.T) {
 
 // A copy of a process renews with the token of the original: the second of the two to renew loses
 // its lease.
-func TestOfTwoCopiesOneKeepsTheLease(t *testing.T) {
+func TestRenewByACopyOfTheProcess(t *testing.T) {
 	h := newTenant(t)
 	copied := *h.l.(*lease)
 	h.at(1020).limit(1020, 1028, 1080)
 	wantError(t, copied.Renew(t.Context(), 1021, 1029), ErrWorkerRowLost, "copy")
 	h.at(1040).limit(1040, 1048, 1100)
-}
-
-func TestAReleasedRowStartsAboveTheFence(t *testing.T) {
-	h := newTenant(t)
-	h.at(1020).limit(1020, 1028, 1080)
-	if err := h.l.Release(t.Context(), 1025); err != nil {
-		t.Fatal(err)
-	}
-	if got := h.s.rows[0]; got.Fence != 1080 || got.Token != "" || got.Version != 2 || got.Expires.After(memTime(1020)) {
-		t.Errorf("row = %+v, want it free at once, with the fence 1080", got)
-	}
-	wantGrant(t, take(t, clocked(Leased(h.s, LeaseConfig{}))), 0, 1081, 1110)
 }
 
 func TestReleaseOfARowThatIsNoLongerHeld(t *testing.T) {
@@ -289,7 +272,7 @@ func TestReleaseOfARowThatIsNoLongerHeld(t *testing.T) {
 	}
 }
 
-func TestAReleaseWithoutAnAnswer(t *testing.T) {
+func TestReleaseWithoutAnAnswer(t *testing.T) {
 	h := newTenant(t)
 	h.s.lose(1)
 	if err := h.l.Release(t.Context(), 1010); err != nil {
@@ -300,45 +283,9 @@ func TestAReleaseWithoutAnAnswer(t *testing.T) {
 	wantError(t, h.l.Release(t.Context(), 1010), errLostAnswer, "release row 0")
 }
 
-// The clock goes back an hour over a restart. The new process starts above all deltas of the old
-// one.
-func TestARestartAfterTheClockWentBackStaysAboveTheFence(t *testing.T) {
-	s := newMemStore()
-	s.put(Row{WorkerID: 0, Fence: memStart + 3600 + 30})
-	for name, a := range map[string]Assigner{
-		"Leased": clocked(Leased(s, LeaseConfig{})),
-		"Fenced": clocked(Fenced(s, 0, "host", LeaseConfig{})),
-	} {
-		fence := s.rows[0].Fence
-		l := take(t, a)
-		wantGrant(t, l, 0, fence+1, fence+30)
-		if err := l.Release(t.Context(), fence+2); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// Successive claims of one row grant adjacent ranges without gap or overlap, with right and wrong
-// clocks.
-func TestSlicesOfOneRowFollowEachOther(t *testing.T) {
-	h := newTenant(t)
-	last := h.l.Grant()
-	d := memDomain()
-	for i := range int64(50) {
-		h.s.status.Now = h.s.status.Now.Add(time.Hour) // all before are late
-		offset := i*37%101 - 50
-		d.Now = func() int64 { return memStart + 3600*(i+1) + offset }
-		l := takeIn(t, clocked(Leased(h.s, LeaseConfig{})), d)
-		if got := l.Grant(); got.WorkerID != 0 || got.First != last.Limit+1 || got.Limit < got.First {
-			t.Fatalf("%+v after %+v, want it to begin where that ends", got, last)
-		}
-		last = l.Grant()
-	}
-}
-
-// TestARenewalEndsWithTheLayout checks that the fence does not overflow when a generator uses all
+// TestRenewEndsWithTheLayout checks that the fence does not overflow when a generator uses all
 // deltas it gets.
-func TestARenewalEndsWithTheLayout(t *testing.T) {
+func TestRenewEndsWithTheLayout(t *testing.T) {
 	h := newTenant(t)
 	last := int64(1)<<memDomain().Layout.DeltaBits - 1
 	for range 100 {
@@ -357,7 +304,7 @@ func TestARenewalEndsWithTheLayout(t *testing.T) {
 
 // A renewal took effect and its answer was lost. The next one finds it and succeeds: the row
 // expires when the first one has set.
-func TestALeaseIsNotSurerThanTheRenewalThatWasFound(t *testing.T) {
+func TestRenewCountsFromTheRenewalThatItFound(t *testing.T) {
 	h := newTenant(t)
 	h.s.lose(1)
 	h.s.onLoad = func() error { return errStore }

@@ -12,9 +12,9 @@ import (
 
 // Two live processes of one owner: each takes the row from the other, until one of them has lost it
 // twice and yields.
-func TestTheSecondLossToTheSameOwnerMakesItYield(t *testing.T) {
+func TestFencedYieldsAfterTheSecondLoss(t *testing.T) {
 	s := newMemStore()
-	first, second := clocked(Fenced(s, 2, "orders-2", LeaseConfig{})), clocked(Fenced(s, 2, "orders-2", LeaseConfig{}))
+	first, second := clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})), clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{}))
 	second.(*leaser).holder = "host-2 pid 4712"
 	mine := take(t, first)
 	theirs := take(t, second)
@@ -43,8 +43,8 @@ func TestTheSecondLossToTheSameOwnerMakesItYield(t *testing.T) {
 	take(t, first) // a first loss again
 }
 
-func TestLossesOfConcurrentCallsAllCount(t *testing.T) {
-	a := Fenced(newMemStore(), 2, "orders-2", LeaseConfig{Window: time.Hour}).(*leaser)
+func TestFencedCountsConcurrentLosses(t *testing.T) {
+	a := Fenced(newMemStore(), Static(2), "orders-2", LeaseConfig{Window: time.Hour}).(*leaser)
 	const n = 100
 	together.Run(n, func(int) { a.lostTo(Row{Owner: "orders-2"}) })
 	if a.rival.losses != n {
@@ -52,26 +52,14 @@ func TestLossesOfConcurrentCallsAllCount(t *testing.T) {
 	}
 }
 
-func TestLossesFarApartDoNotCountTogether(t *testing.T) {
-	s := newMemStore()
-	a := clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}))
-	for i := range int64(4) { // four deployments, each beside the old process for a moment
-		d := s.at(memStart + 1000*i)
-		mine := takeIn(t, a, d)
-		other := takeIn(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})), d)
-		wantError(t, mine.Renew(t.Context(), d.Now(), d.Now()), ErrWorkerRowLost)
-		if err := other.Release(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestLossesWithinFourWindowsCountTogether(t *testing.T) {
+func TestFencedCountsLossesWithinFourWindows(t *testing.T) {
 	for gap, yields := range map[int64]bool{120: true, 121: false} {
 		s := newMemStore()
 		now, d := int64(memStart), memDomain()
 		d.Now = func() int64 { return now }
-		open := func() Assigner { return clocked(Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})) }
+		open := func() Assigner {
+			return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}))
+		}
 		first, second := open(), open()
 		mine := takeIn(t, first, d)
 		for _, after := range []int64{0, gap} {
@@ -89,11 +77,13 @@ func TestLossesWithinFourWindowsCountTogether(t *testing.T) {
 	}
 }
 
-func TestASecondFencedGeneratorOfOneProcessIsRefused(t *testing.T) {
+func TestFencedRejectsASecondGeneratorOfOneProcess(t *testing.T) {
 	s := newMemStore()
 	d := memDomain()
 	d.Registered = true
-	assign := func() (Lease, error) { return clocked(Fenced(s, 2, "orders-2", LeaseConfig{})).Assign(t.Context(), d) }
+	assign := func() (Lease, error) {
+		return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})).Assign(t.Context(), d)
+	}
 	s.onSwap = func(_, _ Row, do func() bool) (bool, error) { // both start at once
 		s.onSwap = nil
 		_, err := assign()
@@ -129,23 +119,23 @@ func TestASecondFencedGeneratorOfOneProcessIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Assign after Release: %v", err)
 	}
-	take(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{}))) // its caller is not registered
+	take(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{}))) // its caller is not registered
 	third.(Abandoner).Abandon()
-	take(t, clocked(Fenced(s, 2, "orders-2", LeaseConfig{})))
+	take(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})))
 	if third, err = assign(); err != nil {
 		t.Errorf("Assign after a lease that is not registered: %v", err)
 	}
 	third.(Abandoner).Abandon()
 	// Another namespace has other rows.
 	other := newMemStore()
-	if _, err := clocked(Fenced(other, 2, "orders-2", LeaseConfig{})).Assign(t.Context(), d); err != nil {
+	if _, err := clocked(Fenced(other, Static(2), "orders-2", LeaseConfig{})).Assign(t.Context(), d); err != nil {
 		t.Errorf("Assign in another namespace: %v", err)
 	}
 }
 
 // Goroutines that share an assigner take grants that have no delta in common.
-func TestGeneratorsShareAnAssigner(t *testing.T) {
-	fenced := func(s Store) Assigner { return Fenced(s, 2, "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}) }
+func TestAssignBySeveralGenerators(t *testing.T) {
+	fenced := func(s Store) Assigner { return Fenced(s, Static(2), "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}) }
 	for name, row := range map[string]struct {
 		open              func(Store) Assigner
 		lossy, registered bool

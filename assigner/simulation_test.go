@@ -167,7 +167,7 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 	case w.chance(w.sim.fenced):
 		// Owners share numbers, and now and then two processes are one owner.
 		source := Static(w.rng.Int64N(1 << workerBits))
-		h.assigner = FencedFrom(store, source, fmt.Sprint("host ", w.rng.IntN(1+id)), cfg)
+		h.assigner = Fenced(store, source, fmt.Sprint("host ", w.rng.IntN(1+id)), cfg)
 	case w.chance(50):
 		h.assigner = Leased(store, cfg)
 	default:
@@ -422,7 +422,7 @@ func TestSimulationHasNoDuplicates(t *testing.T) {
 	noDuplicates(t, 2000, simulation{fenced: 30, moves: 25})
 }
 
-func TestASeedReplays(t *testing.T) {
+func TestSimulationReplaysASeed(t *testing.T) {
 	from, to := seeds(t, 20)
 	for seed := from; seed < to; seed++ {
 		var runs [2][]string

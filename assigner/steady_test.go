@@ -60,7 +60,7 @@ func starved(seed uint64, sim simulation) int {
 
 // After any trouble all holders get a lease and compose IDs, as long as there are enough worker
 // IDs.
-func TestNobodyStarvesOnceTheStoreIsHealthy(t *testing.T) {
+func TestSimulationStarvesNoHolder(t *testing.T) {
 	from, to := seeds(t, 1000)
 	for seed := from; seed < to; seed++ {
 		if n := starved(seed, simulation{}); n > 0 {
@@ -69,7 +69,7 @@ func TestNobodyStarvesOnceTheStoreIsHealthy(t *testing.T) {
 	}
 }
 
-func TestStarvedHoldersAreSeen(t *testing.T) {
+func TestSimulationSeesStarvedHolders(t *testing.T) {
 	never := simulation{write: func(w *simWorld, r Row) Row {
 		r.Expires = r.Expires.AddDate(1, 0, 0)
 		return r
@@ -80,10 +80,10 @@ func TestStarvedHoldersAreSeen(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("rows that never expire starve nobody in %d schedules", bounded)
+	t.Errorf("rows that never expire starve no holder in %d schedules", bounded)
 }
 
-func TestAFenceThatRunsAwayIsSeen(t *testing.T) {
+func TestSimulationSeesAFenceThatRunsAway(t *testing.T) {
 	wasteful := simulation{write: func(w *simWorld, r Row) Row {
 		r.Fence += 8 * w.window
 		return r
@@ -99,7 +99,7 @@ func TestAFenceThatRunsAwayIsSeen(t *testing.T) {
 
 // Fences follow the used deltas and the clock. They are ahead of both by two windows at the rate of
 // use. The rate is known to a unit or two only, so the test allows three times that.
-func TestFencesDoNotRunAway(t *testing.T) {
+func TestSimulationHasNoFenceThatRunsAway(t *testing.T) {
 	for name, eager := range map[string]bool{"at the pace of the clock": false, "under load": true} {
 		t.Run(name, func(t *testing.T) {
 			from, to := seeds(t, 300)

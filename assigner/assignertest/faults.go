@@ -26,10 +26,7 @@ func RunFaults(t *testing.T, open func(t *testing.T) StoreFixture) {
 		{"OvertakenSwapIsNotMadeAgain", throughWire(overtaken)},
 		{"SwapGivenUpIsAnError", throughWire(givenUp)},
 		{"CutReadIsAnError", throughWire(cutReads)},
-		{"CutCallsCostNoLease", throughWire(cutLease)},
-		{"CutCountsWasteNoWorker", throughWire(cutCounts)},
 		{"KilledStoreForgetsNoSwap", killedUnderSwaps},
-		{"KilledStoreLowersNoFence", killedUnderLeases},
 	})
 }
 

@@ -2,7 +2,6 @@ package assignertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -98,48 +97,4 @@ func raiseDuringKills(t *testing.T, n namespace, s assigner.Store, row assigner.
 	}
 	found.Expires = time.Time{}
 	return found
-}
-
-// killedUnderLeases renews leases all the time. The renewals may fail, but no lease is lost and no
-// fence goes back.
-func killedUnderLeases(t *testing.T, n namespace) {
-	n.needsKill(t)
-	if n.lossy {
-		t.Skip("a lease on a lossy store ends soon without a renewal")
-	}
-	var leases [writers]assigner.Lease
-	for i := range leases {
-		leases[i] = assign(t, n.leased())
-	}
-	n.killWhile(t, func(i int) { renewDuringKills(t, n, leases[i]) })
-	s := n.Handle()
-	for _, l := range leases {
-		before := l.Grant()
-		if row := load(t, s, before.WorkerID); row.Fence < before.Limit {
-			t.Errorf("row %+v, acknowledged was fence %d", row, before.Limit)
-		}
-		insist(t, "Renew", func(ctx context.Context) error { return l.Renew(ctx, before.Limit, before.Limit+1) })
-		n.wantFence(t, s, l)
-		release(t, l)
-	}
-	for range leases {
-		g := assign(t, n.leased()).Grant()
-		for _, l := range leases {
-			if old := l.Grant(); g.WorkerID == old.WorkerID {
-				wantAbove(t, old, g)
-			}
-		}
-	}
-}
-
-func renewDuringKills(t *testing.T, n namespace, l assigner.Lease) {
-	t.Helper()
-	limit := l.Grant().Limit
-	ctx, cancel := bounded(t)
-	defer cancel()
-	err := l.Renew(ctx, Domain().Now(), limit+1)
-	n.wantUnreachable(t, err)
-	if err == nil && l.Grant().Limit <= limit || errors.Is(err, assigner.ErrWorkerRowLost) || ctx.Err() != nil {
-		t.Errorf("Renew: %v, limit %d, was %d", err, l.Grant().Limit, limit)
-	}
 }

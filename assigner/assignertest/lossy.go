@@ -1,6 +1,7 @@
 package assignertest
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
@@ -9,9 +10,8 @@ import (
 // lossyCases are the cases for lossy stores only.
 func lossyCases() []storeCase {
 	return []storeCase{
-		{name: "LossyStoreQuarantinesEveryLease", run: everyLeaseQuarantined},
-		{name: "LossyGrantFollowsTheStoresClock", run: grantFollowsClock},
-		{name: "LossyLeaseEndsAWindowAndAHalfAfterItsRenewal", run: endsAfterAWindowAndAHalf},
+		{"LossyStoreQuarantinesEveryLease", everyLeaseQuarantined},
+		{"LossyGrantFollowsTheStoresClock", grantFollowsClock},
 	}
 }
 
@@ -58,18 +58,18 @@ func grantFollowsClock(t *testing.T, n namespace) {
 	}
 }
 
-// endsAfterAWindowAndAHalf checks that a lease ends by then, since a store that has forgotten it
-// may have given the row to another holder.
-func endsAfterAWindowAndAHalf(t *testing.T, n namespace) {
-	renewed := assign(t, n.leased())
-	l := assign(t, n.leased(), renewed)
+// quarantined checks that an assigner has taken a worker ID and holds it in quarantine.
+func quarantined(t *testing.T, a assigner.Assigner, cfg assigner.LeaseConfig, d assigner.Domain) *assigner.QuarantineError {
+	t.Helper()
 	ctx, cancel := bounded(t)
 	defer cancel()
-	for range 7 {
-		pause(ctx, lossyWindow/4)
-		if err := renew(t, renewed); err != nil {
-			t.Fatalf("Renew within the window: %v", err)
-		}
+	l, err := a.Assign(ctx, d)
+	q, ok := errors.AsType[*assigner.QuarantineError](err)
+	if l != nil || !ok || !errors.Is(err, assigner.ErrQuarantined) {
+		t.Fatalf("Assign: %v, %v; want ErrQuarantined", l, err)
 	}
-	wantLost(t, l)
+	if most := 4*cfg.Window + cfg.MaxSkew + d.Layout.Unit; q.Remaining <= 0 || q.Remaining > most {
+		t.Errorf("quarantine of %v, want up to %v", q.Remaining, most)
+	}
+	return q
 }

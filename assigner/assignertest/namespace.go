@@ -54,13 +54,12 @@ func (n namespace) leased() assigner.Assigner { return assigner.Leased(n.Handle(
 func (n namespace) auto() assigner.Assigner { return assigner.Auto(n.Handle(), n.config()) }
 
 func (n namespace) fenced(workerID int64, owner string) assigner.Assigner {
-	return assigner.Fenced(n.Handle(), workerID, owner, n.config())
+	return assigner.Fenced(n.Handle(), assigner.Static(workerID), owner, n.config())
 }
 
 // kinds returns an assigner of each kind.
 func (n namespace) kinds() []assigner.Assigner {
-	from := assigner.FencedFrom(n.Handle(), assigner.Static(7), "x", n.config())
-	return []assigner.Assigner{n.leased(), n.auto(), n.fenced(7, "x"), from}
+	return []assigner.Assigner{n.leased(), n.auto(), n.fenced(7, "x")}
 }
 
 // row returns the row of a lease.

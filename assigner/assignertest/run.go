@@ -22,8 +22,7 @@ func Run(t *testing.T, open func(t *testing.T) AssignerFixture) {
 		name string
 		run  func(*testing.T, AssignerFixture)
 	}{
-		{"HoldersGetDifferentWorkers", differentWorkers},
-		{"HoldersAtOnceGetDifferentWorkers", differentWorkersAtOnce},
+		{"HoldersAtOnceGetDifferentWorkers", differentWorkers},
 		{"GrantSaysWhatIsPromised", grantSays},
 		{"WorkersBeyondTheLayoutAreRefused", beyondTheLayout},
 		{"EndedContextIsAnError", endedContext},
@@ -37,17 +36,6 @@ func Run(t *testing.T, open func(t *testing.T) AssignerFixture) {
 }
 
 func differentWorkers(t *testing.T, s AssignerFixture) {
-	seen := make(map[int64]int)
-	for i := range holders {
-		w := assign(t, s.Assigner(holder(i))).Grant().WorkerID
-		if j, twice := seen[w]; twice {
-			t.Errorf("holders %d and %d both have worker %d", j, i, w)
-		}
-		seen[w] = i
-	}
-}
-
-func differentWorkersAtOnce(t *testing.T, s AssignerFixture) {
 	assigners := make([]assigner.Assigner, holders)
 	for i := range assigners {
 		assigners[i] = s.Assigner(holder(i))

@@ -26,9 +26,8 @@ type StoreFixture struct {
 	// store keeps all acknowledged writes. While it is down, reads may succeed, but writes must
 	// fail. Other namespaces may be down as well, unless the store is lossy. Required for RunStore.
 	Down func(t *testing.T) (up func())
-	// Starts is the number of processes that take their first worker IDs at once, and the largest
-	// number that take worker IDs at once later. 0: 100 and 20. Set a lower number for a store
-	// whose commits are so slow that a hundred of them take minutes.
+	// Starts is the number of processes that take their first worker IDs at once. 0: 100. Set a
+	// lower number for a store whose commits are so slow that a hundred of them take minutes.
 	Starts int
 
 	// Through opens the namespace with a client whose connections run over a wire, which RunFaults
@@ -56,10 +55,10 @@ type storeCase struct {
 // must keep the numbers and texts that [assigner.Row] and [assigner.Meta] allow.
 func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
 	lossy := status(t, open(t).Handle()).Lossy
-	for _, c := range slices.Concat(rowCases(), limitCases(), concurrentCases(), nameCases()) {
+	for _, c := range slices.Concat(rowCases(), concurrentCases(), nameCases()) {
 		t.Run(c.name, func(t *testing.T) { c.run(t, namespace{open(t), lossy}) })
 	}
-	cases := slices.Concat(outageCases(), leaseCases(), doubtCases())
+	cases := slices.Concat(outageCases(), leaseCases())
 	if lossy {
 		cases = append(cases, lossyCases()...)
 	}

@@ -38,7 +38,7 @@ func ExampleLeaseStore_statefulSet() {
 		log.Fatal(err)
 	}
 	store := k8sassigner.LeaseStore(cluster, "orders")
-	numbers := assigner.FencedFrom(store, assigner.StatefulSet("POD_INDEX"), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
+	numbers := assigner.Fenced(store, assigner.StatefulSet("POD_INDEX"), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
 	generator, err := cached.New(cached.Config{Assigner: numbers})
 	if err != nil {
 		log.Fatal(err)

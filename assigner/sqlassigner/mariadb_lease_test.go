@@ -233,7 +233,7 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 	for _, a := range []assigner.Assigner{
 		assigner.Leased(store, assigner.LeaseConfig{}),
 		assigner.Auto(store, assigner.LeaseConfig{}),
-		assigner.Fenced(store, 9, "orders-9", assigner.LeaseConfig{}),
+		assigner.Fenced(store, assigner.Static(9), "orders-9", assigner.LeaseConfig{}),
 	} {
 		l := storetest.Assign(t, a)
 		if err := errors.Join(l.Renew(t.Context(), 1, l.Grant().Limit+1), l.Release(t.Context(), 1)); err != nil {

@@ -43,7 +43,7 @@ func (d *database) occupy(ctx context.Context, o options) error {
 	domain := assigner.Domain{Layout: layout(), Epoch: d.alloc.Epoch(), Now: func() int64 { return d.alloc.Delta(time.Now()) }}
 	cfg := assigner.LeaseConfig{Window: forever, MaxLead: math.MaxInt64, AllowUndurable: !o.durable()}
 	for worker := int64(workers); worker <= domain.MaxWorkerID(); worker++ {
-		if _, err := assigner.Fenced(d.store, worker, "occupied", cfg).Assign(ctx, domain); err != nil {
+		if _, err := assigner.Fenced(d.store, assigner.Static(worker), "occupied", cfg).Assign(ctx, domain); err != nil {
 			return fmt.Errorf("occupy worker ID %d: %w", worker, err)
 		}
 	}

@@ -82,7 +82,7 @@ func (p profile) assigner(db *sqlx.DB) (assigner.Assigner, error) {
 	case "auto":
 		return assigner.Auto(store, cfg), nil
 	case "fenced":
-		return assigner.Fenced(store, p.WorkerID, fmt.Sprintf("slot %d", p.Slot), cfg), nil
+		return assigner.Fenced(store, assigner.Static(p.WorkerID), fmt.Sprintf("slot %d", p.Slot), cfg), nil
 	case "derived":
 		return assigner.Static(p.WorkerID), nil
 	}

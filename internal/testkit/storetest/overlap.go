@@ -45,7 +45,7 @@ func besideNodes(t *testing.T, b Database) {
 	held := Assign(t, from(db, "orders", 1000))
 	Exec(t, db, strings.Replace(strings.Replace(javaRow, "(HOST_NAME", "(ID, HOST_NAME", 1), "('10", "(1000, '10", 1))
 	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
-	for _, a := range []assigner.Assigner{from(db, "orders", 1000), assigner.Fenced(store, 2000, "me", assigner.LeaseConfig{FirstWorkerID: 1000})} {
+	for _, a := range []assigner.Assigner{from(db, "orders", 1000), assigner.Fenced(store, assigner.Static(2000), "me", assigner.LeaseConfig{FirstWorkerID: 1000})} {
 		_, err := TryAssign(t, a, time.Minute)
 		checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 1000", "from 1000 up", "well above 1003")
 	}

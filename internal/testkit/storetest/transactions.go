@@ -45,7 +45,7 @@ func users() map[string]func(*sqlx.DB) assigner.Assigner {
 		"Leased":     leasedBeside,
 		"Auto":       func(db *sqlx.DB) assigner.Assigner { return assigner.Auto(LeaseStore(db), beside) },
 		"Fenced": func(db *sqlx.DB) assigner.Assigner {
-			return assigner.Fenced(LeaseStore(db), besideDisposable+7, "owner", beside)
+			return assigner.Fenced(LeaseStore(db), assigner.Static(besideDisposable+7), "owner", beside)
 		},
 		"undurable Disposable": func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Disposable(db, undurable) },
 		"undurable Sticky":     func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Sticky(db, "orders", undurable) },

@@ -1,0 +1,133 @@
+package assignertest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+)
+
+func runModel(t *testing.T, fault string) {
+	open := func(guarantee assigner.Guarantee) func(t *testing.T) assignertest.AssignerFixture {
+		return func(*testing.T) assignertest.AssignerFixture {
+			m := &model{fault: fault, keyed: guarantee == assigner.GuaranteeSticky, rows: make(map[string]*row)}
+			return assignertest.AssignerFixture{
+				Assigner:  func(holder string) assigner.Assigner { return holderOf{m, holder} },
+				Guarantee: guarantee,
+				Reusable:  m.keyed,
+				Pinned:    true,
+				Delete:    m.delete,
+			}
+		}
+	}
+	assignertest.Run(t, open(assigner.GuaranteeFresh))
+	assignertest.RunKeyed(t, open(assigner.GuaranteeSticky))
+}
+
+// A model keeps worker IDs in memory, as a database would, with at most one fault.
+type model struct {
+	mu    sync.Mutex
+	fault string
+	keyed bool
+	last  int64
+	rows  map[string]*row
+	pin   *assigner.Domain
+}
+
+type row struct {
+	workerID int64
+	holder   *lease
+}
+
+func (m *model) delete(_ *testing.T, workerID int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, r := range m.rows {
+		if r.workerID == workerID {
+			delete(m.rows, key)
+		}
+	}
+}
+
+type holderOf struct {
+	*model
+	key string
+}
+
+func (m holderOf) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil && m.fault != "ignores context" {
+		return nil, err
+	}
+	if m.pin != nil && (m.pin.Layout != d.Layout || !m.pin.Epoch.Equal(d.Epoch)) && m.fault != "pins nothing" {
+		return nil, assigner.ErrLayoutMismatch
+	}
+	m.pin = &d
+	if m.fault == "folds case" {
+		m.key = strings.ToLower(m.key)
+	}
+	if !m.keyed || m.fault == "always new" {
+		m.key = fmt.Sprint(m.key, " ", m.last)
+	}
+	r := m.rows[m.key]
+	if r == nil {
+		if m.last == d.MaxWorkerID() {
+			return nil, assigner.ErrWorkersExhausted
+		}
+		if m.fault != "constant" {
+			m.model.last++
+		}
+		r = &row{workerID: m.last}
+		m.rows[m.key] = r
+	}
+	r.holder = &lease{m: m, row: r}
+	return r.holder, nil
+}
+
+type lease struct {
+	m        holderOf
+	row      *row
+	released bool
+}
+
+func (l *lease) Grant() assigner.Grant {
+	g := assigner.Grant{WorkerID: l.row.workerID, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
+	if l.m.keyed {
+		g.Guarantee, g.Reusable = assigner.GuaranteeSticky, true
+	}
+	if l.m.fault == "wrong guarantee" {
+		g.Guarantee = assigner.GuaranteeFenced
+	}
+	return g
+}
+
+func (l *lease) Renew(context.Context, int64, int64) error {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	switch {
+	case l.m.fault == "renew fails":
+		return errors.New("renew fails")
+	case l.m.fault != "never looks" && (l.m.rows[l.m.key] != l.row || l.row.holder != l):
+		return assigner.ErrWorkerRowLost
+	}
+	return nil
+}
+
+func (l *lease) Release(context.Context, int64) error {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	if l.released && l.m.fault == "release once" {
+		return errors.New("released already")
+	}
+	l.released = true
+	if l.m.keyed && l.row.holder == l {
+		l.row.holder = nil
+	}
+	return nil
+}
