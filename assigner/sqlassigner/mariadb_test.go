@@ -52,9 +52,9 @@ func mariaDB(s *testserver.Server) storetest.Database {
 			dsn := strings.Replace(s.DSN(), "/uidring", "/"+name, 1)
 			return openMariaDB(t, dsn), dsn
 		},
-		NodeFile: "worker_node.sql",
-		Hides:    true,
-		Open:     openMariaDB,
+		All:   true,
+		Hides: true,
+		Open:  openMariaDB,
 		Down: func(*testing.T, string) (up func()) {
 			s.Kill9()
 			return func() { s.Restart() }

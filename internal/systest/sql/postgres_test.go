@@ -32,9 +32,8 @@ func postgres(s *testserver.Server) storetest.Database {
 			dsn := strings.Replace(s.DSN(), "/postgres?", "/"+name+"?", 1)
 			return open(t, dsn), dsn
 		},
-		NodeFile: "worker_node_postgres.sql",
-		Open:     open,
-		Addr:     s.Addr(),
+		Open: open,
+		Addr: s.Addr(),
 		Kill: func(*testing.T) {
 			s.Kill9()
 			s.Restart()
@@ -65,8 +64,6 @@ func postgres(s *testserver.Server) storetest.Database {
 			return read
 		},
 		Inside: insidePostgres,
-		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
-			"TYPE int, LAUNCH_DATE date, MODIFIED timestamptz, CREATED timestamptz)",
 	}
 }
 
