@@ -51,12 +51,8 @@ func TestLeasesOnPostgreSQL(t *testing.T) {
 	storetest.RunLeases(t, b)
 }
 
-func TestFaultsOfLeasesOnPostgreSQL(t *testing.T) {
-	storetest.LeasesWithstandFaults(t, postgres(testserver.PostgreSQL(t)))
-}
-
-func TestLeaseSwapWaitsForALockOfPostgreSQL(t *testing.T) {
-	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
+func swapWaits(t *testing.T, b storetest.Database) {
+	db, dsn := b.Applied(t)
 	var tx *sqlx.Tx
 	storetest.SwapWaits(t, open(t, dsn+"&lock_timeout=20"), func() {
 		tx = db.MustBegin()
@@ -70,8 +66,7 @@ func TestLeaseSwapWaitsForALockOfPostgreSQL(t *testing.T) {
 
 // A swap is tried again only where the server has refused it. After a shutdown, and on a connection
 // that is gone, it may have taken effect.
-func TestPostgreSQLSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
-	b := postgres(testserver.PostgreSQL(t))
+func swapTriedAgain(t *testing.T, b storetest.Database) {
 	for _, tt := range []struct {
 		state    string
 		repeated int

@@ -82,7 +82,30 @@ func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 	return db
 }
 
-func TestPostgreSQL(t *testing.T) { storetest.Run(t, postgres(testserver.PostgreSQL(t))) }
+// One server is enough for all tests that need no settings and no users.
+func TestPostgreSQL(t *testing.T) {
+	b := postgres(testserver.PostgreSQL(t))
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, storetest.Database)
+	}{
+		{"Nodes", storetest.Run},
+		{"Segments", storetest.RunSegments},
+		{"FaultsOfLeases", storetest.LeasesWithstandFaults},
+		{"LeaseSwapWaitsForALock", swapWaits},
+		{"LeaseSwapIsTriedAgainOnlyWhenRefused", swapTriedAgain},
+		{"ErrorsThatPassAreTriedAgain", errorsPass},
+		{"TableOfAnotherCaseIsRefused", postgresTwins},
+		{"TablesInTwoSchemas", twoSchemas},
+		{"TablesInAnotherSchemaAreLogged", anotherSchema},
+		{"TableWithCapitals", capitals},
+		{"TableThatIsNotOrdinaryIsRefused", notOrdinary},
+		{"FilesRunWithTheClient", filesRun},
+		{"IDs", keepsIDs},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
+	}
+}
 
 func TestPostgreSQLWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
 	storetest.NoConnectionLeft(t, postgres(testserver.PostgreSQL(t, "-c", "max_connections=10")))
@@ -147,8 +170,7 @@ func awaitSetting(t *testing.T, dsn, name, want string) {
 	}
 }
 
-func TestPostgreSQLErrorsThatPassAreTriedAgain(t *testing.T) {
-	b := postgres(testserver.PostgreSQL(t))
+func errorsPass(t *testing.T, b storetest.Database) {
 	for _, state := range []string{"40001", "25006", "08006"} {
 		t.Run(state, func(t *testing.T) {
 			db, _ := b.Applied(t)
@@ -209,9 +231,9 @@ func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
 	})
 }
 
-func TestPostgreSQLFilesRunWithTheClient(t *testing.T) {
+func filesRun(t *testing.T, b storetest.Database) {
 	client := testserver.Program(t, "psql", "postgresql-client")
-	db, dsn := postgres(testserver.PostgreSQL(t)).Empty(t)
+	db, dsn := b.Empty(t)
 	for range 2 {
 		for _, f := range schema.PostgreSQL() {
 			runClient(t, f.SQL, client, "-X", "-v", "ON_ERROR_STOP=1", dsn)

@@ -72,6 +72,8 @@ func locked(open func(t *testing.T, dsn string) *sqlx.DB) func(t *testing.T, dsn
 
 func TestSQLite(t *testing.T) { storetest.Run(t, sqlite()) }
 
+func TestSQLiteSegments(t *testing.T) { storetest.RunSegments(t, sqlite()) }
+
 // writeAhead is sqlite with readers that do not wait for a writer. Its journal needs no setting
 // beside the default, FULL.
 func writeAhead() storetest.Database {
