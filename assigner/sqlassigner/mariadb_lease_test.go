@@ -92,30 +92,6 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 	}
 }
 
-// InnoDB shows a commit before it is on disk, so a read that must be durable is also a write.
-func TestReadingARowOfMariaDBIsDurable(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
-	s := storetest.LeaseStore(db)
-	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
-	swaps := func() (n int) {
-		t.Helper()
-		if err := db.Get(&n, "SELECT SWAPS FROM WORKER_LEASE"); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	before := swaps()
-	for i := range 3 {
-		if _, err := s.Load(t.Context(), l.Grant().WorkerID); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := swaps(), before+1+i; got != want {
-			t.Errorf("%d writes after a reading, want %d", got, want)
-		}
-	}
-
-}
-
 // A swap whose connection was lost may still be under way on the server. A read waits for its end.
 func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	b := mariaDB(testserver.MariaDB(t))

@@ -28,14 +28,6 @@ func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) {
 	storetest.Driver(t, writeAhead())
 }
 
-func TestLeaseSwapWaitsForAWriterOfSQLite(t *testing.T) {
-	db, dsn := sqlite().Applied(t)
-	writer := open(t, dsn)
-	writer.SetMaxOpenConns(1)
-	storetest.SwapWaits(t, db, func() { storetest.Exec(t, writer, "BEGIN IMMEDIATE") },
-		func() { storetest.Exec(t, writer, "COMMIT") })
-}
-
 // Every other handle is serializable: there a swap that comes late fails, in place of finding the row
 // changed.
 func TestLeasesOnPostgreSQL(t *testing.T) {

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -103,56 +102,6 @@ func checkPlan(t *testing.T, b Database, db *sqlx.DB) {
 	if !strings.Contains(text, "WORKER_LEASE_EXPIRY") || strings.Contains(text, "SORT") || strings.Contains(text, "TEMP B-TREE") {
 		t.Errorf("plan %q, want the index WORKER_LEASE_EXPIRY in its order", text)
 	}
-}
-
-// LoadClaims reports how long claims take in a namespace of n rows.
-func LoadClaims(t *testing.T, b Database, n int) {
-	for name, held := range mixes() {
-		t.Run(name, func(t *testing.T) {
-			db, _ := b.Applied(t)
-			begin := time.Now()
-			Fill(t, b, db, n, held)
-			t.Logf("%d rows written in %v", n, time.Since(begin).Round(time.Second))
-			for _, statement := range []string{"", b.Analyze} { // the server may know nothing of the rows yet
-				if statement != "" {
-					Exec(t, db, statement)
-				}
-				for range 5 {
-					begin := time.Now()
-					l, err := leased(db).Assign(t.Context(), large())
-					took := time.Since(begin)
-					if err != nil {
-						t.Fatal(err)
-					}
-					t.Logf("claim of worker %d: %v", l.Grant().WorkerID, took.Round(10*time.Microsecond))
-					if took > time.Second {
-						t.Errorf("a claim took %v, want less than 1 s", took)
-					}
-				}
-			}
-		})
-	}
-}
-
-// LoadList reports how List of n rows uses time and memory.
-func LoadList(t *testing.T, b Database, n int) {
-	db, _ := b.Applied(t)
-	Fill(t, b, db, n, 5)
-	runtime.GC()
-	var before, after, live runtime.MemStats
-	runtime.ReadMemStats(&before)
-	begin := time.Now()
-	rows, err := LeaseStore(db).List(t.Context())
-	took := time.Since(begin)
-	runtime.ReadMemStats(&after)
-	if err != nil || len(rows) != n+1 {
-		t.Fatalf("%d rows: %v", len(rows), err)
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&live)
-	t.Logf("List of %d rows: %v, %.1f allocations a row, %d MB allocated, %d MB live", n, took.Round(time.Millisecond),
-		float64(after.Mallocs-before.Mallocs)/float64(n), (after.TotalAlloc-before.TotalAlloc)>>20, (int64(live.HeapAlloc)-int64(before.HeapAlloc))>>20)
-	runtime.KeepAlive(rows)
 }
 
 // LoadStarts has n processes take their first worker ID in a new namespace at once, and reports how

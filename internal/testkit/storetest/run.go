@@ -36,6 +36,8 @@ func (b Database) runCases(t *testing.T, cases []storeCase) {
 // Run runs the tests of Disposable and Sticky that need no particular server.
 func Run(t *testing.T, b Database) {
 	b.runCases(t, []storeCase{
+		{"KilledServerReissuesNoNumber", false, withServer(killBetween)},
+		{"LeasesOutliveAnOutage", false, withServer(outlive)},
 		{"DisposableConforms", false, disposableConforms},
 		{"StickyConforms", false, stickyConforms},
 		{"Processes", false, nodeProcesses},
@@ -56,8 +58,6 @@ func Run(t *testing.T, b Database) {
 		{"RenamedTables", false, renamedTables},
 		{"NamesThatAreNotAllowed", true, badNames},
 		{"TemporaryTablesAreNotUsed", false, temporaryTables},
-		{"KilledServerReissuesNoNumber", false, withServer(killBetween)},
-		{"LeasesOutliveAnOutage", false, withServer(outlive)},
 	})
 }
 

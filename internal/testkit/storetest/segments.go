@@ -103,46 +103,9 @@ func RunSegments(t *testing.T, b Database) {
 	t.Run("Refusals", func(t *testing.T) { segmentRefusals(t, b, db, dsn) })
 	if b.All {
 		t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, segments, down, restart) })
-		t.Run("Restore", func(t *testing.T) { segmentRestore(t, db) })
 		t.Run("DeltaOfTinyIDChanges", func(t *testing.T) { deltaChanges(t, db) })
 		t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
 		t.Run("RefusalsOfJavaTables", func(t *testing.T) { javaRefusals(t, b, db) })
-	}
-}
-
-// segmentRestore sets a counter back, as a backup does that is restored under a running process.
-func segmentRestore(t *testing.T, db *sqlx.DB) {
-	source := sqlassigner.SegmentSource(db, sqlassigner.Config{})
-	cfg := segment.Config{Name: "restored", Source: source, Step: 10, MaxStep: 10}
-	issue := func() (last int64, err error) {
-		g, err := segment.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
-		for range 100 {
-			id, err := g.NextContext(t.Context())
-			if err != nil {
-				return last, err
-			}
-			if last = id; id == 55 {
-				java(t, db, "UPDATE ID_SEGMENT SET NEXT_ID = 1 WHERE NAME = 'restored'")
-			}
-		}
-		return last, nil
-	}
-	last, err := issue()
-	if !errors.Is(err, segment.ErrWentBack) || last < 60 || last > 80 {
-		t.Errorf("the last ID is %d, and the error %v, want ErrWentBack after the ranges in hand", last, err)
-	}
-	if err := segment.Recover(t.Context(), source, "restored", last); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := source.Advance(t.Context(), "restored", 1); err != nil || r.First <= last {
-		t.Errorf("after Recover: range %v, %v, want it above %d", r, err, last)
-	}
-	if last, err := issue(); err != nil {
-		t.Errorf("after Recover: %v after %d", err, last)
 	}
 }
 
