@@ -16,44 +16,26 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-// large is the suite's domain with a worker field for 4,194,304 rows.
-func large() assigner.Domain {
-	d := assignertest.Domain()
-	d.Layout.DatacenterBits, d.Layout.WorkerBits = 0, 22
-	return d
-}
-
-// Fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others
-// free.
-func Fill(t *testing.T, b Database, db *sqlx.DB, n, held int) {
+// fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others free.
+func fill(t *testing.T, b Database, db *sqlx.DB, n, held int) {
 	t.Helper()
-	if _, err := leased(db).Assign(t.Context(), large()); err != nil { // the meta row, and worker 0
-		t.Fatal(err)
-	}
-	const step = 100_000 // so that no statement takes longer than a handle allows
-	for from := 0; from < n; from += step {
-		numbers := fmt.Sprintf(b.Numbers, min(step, n-from)-1)
-		insert := fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, "+
-			"EXPIRES_AT, SWAPS) SELECT '%s', N + %d, 1, 1, ", namespace, from+1)
-		const texts = ", 'orders-7 pid 4711', 'orders-7 pid 4711', (SELECT SERVER_ID FROM WORKER_LEASE_META), "
-		Exec(t, db,
-			insert+"'ABCDEFGHIJKLMNOPQRSTUVWXYZ'"+texts+"'2099-01-01 00:00:00', 1 FROM "+numbers+fmt.Sprintf(" WHERE N %% 10 < %d", held),
-			insert+"''"+texts+"'2026-01-02 00:00:00', 1 FROM "+numbers+fmt.Sprintf(" WHERE N %% 10 >= %d", held))
-	}
-	Exec(t, db, fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1))
+	Assign(t, leased(db)) // the meta row, and worker 0
+	const insert = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
+		"SELECT '" + namespace + "', N + 1, 1, 1, '%s', 'pid 4711', 'pid 4711', (SELECT SERVER_ID FROM WORKER_LEASE_META), '%d-01-01 00:00:00', 1 FROM "
+	numbers := fmt.Sprintf(b.Numbers, n-1)
+	Exec(t, db, fmt.Sprintf(insert, "TOKEN", 2099)+numbers+fmt.Sprintf(" WHERE N %% 10 < %d", held),
+		fmt.Sprintf(insert, "", 2026)+numbers+fmt.Sprintf(" WHERE N %% 10 >= %d", held),
+		fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1))
 }
-
-// mixes are how many of ten rows are held.
-func mixes() map[string]int { return map[string]int{"Held": 10, "Mixed": 5, "Free": 0} }
 
 // boundedClaims: a claim reads as many rows of a large namespace as of a small one.
 func boundedClaims(t *testing.T, b Database) {
 	const n, most = 20_000, 1_000
-	for name, held := range mixes() {
+	for name, held := range map[string]int{"Held": 10, "Mixed": 5} {
 		t.Run(name, func(t *testing.T) {
 			db, _ := b.Applied(t)
 			db.SetMaxOpenConns(1) // for Reads
-			Fill(t, b, db, n, held)
+			fill(t, b, db, n, held)
 			Exec(t, db, b.Analyze)
 			checkPlan(t, b, db)
 			if b.Reads == nil {
@@ -61,10 +43,7 @@ func boundedClaims(t *testing.T, b Database) {
 			}
 			for range 3 {
 				before := b.Reads(t, db)
-				l, err := leased(db).Assign(t.Context(), large())
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := Assign(t, leased(db))
 				if read := b.Reads(t, db) - before; read > most {
 					t.Errorf("a claim in a namespace of %d rows has read %d rows, want %d at most", n, read, most)
 				}
