@@ -17,10 +17,7 @@ import (
 // letter case, such as worker_node beside WORKER_NODE: the new table would give out the same worker
 // IDs again.
 func Apply(ctx context.Context, db *sqlx.DB, cfg Config) error {
-	s, err := newStore(db, cfg)
-	if err != nil {
-		return err
-	}
+	s := newStore(db, cfg, nil)
 	return s.do(ctx, "create the tables", func(ctx context.Context, conn *sqlx.Conn) error {
 		found, err := s.checkTables(ctx, conn, slices.Concat(nodeTables(), leaseTables(), segmentTables()))
 		if err != nil {

@@ -30,7 +30,7 @@ func noConnection() diagnosis {
 func collision() diagnosis { return diagnosis{passes: true, undone: true} }
 
 func readOnly() diagnosis {
-	return diagnosis{sentinel: assigner.ErrStoreNotDurable, passes: true, elsewhere: true, undone: true,
+	return diagnosis{sentinel: assigner.ErrStoreNotDurable, passes: true, undone: true,
 		advice: "use the address of the primary"}
 }
 
@@ -130,13 +130,22 @@ func diagnoseMySQLNumber(number uint16) diagnosis {
 	return diagnosis{}
 }
 
-// diagnosePostgres classifies errors by their SQLSTATE, which the drivers pgx and pq both provide.
-func diagnosePostgres(err error) diagnosis {
-	if e, ok := errors.AsType[interface {
+// sqlState returns the SQLSTATE of an error, which the drivers pgx and pq both provide.
+func sqlState(err error) (string, bool) {
+	e, ok := errors.AsType[interface {
 		error
 		SQLState() string
-	}](err); ok {
-		return diagnoseSQLState(e.SQLState())
+	}](err)
+	if !ok {
+		return "", false
+	}
+	return e.SQLState(), true
+}
+
+// diagnosePostgres classifies errors by their SQLSTATE.
+func diagnosePostgres(err error) diagnosis {
+	if state, ok := sqlState(err); ok {
+		return diagnoseSQLState(state)
 	}
 	d, known := diagnoseAny(err)
 	// target_session_attrs lets pgx reject the connection itself.

@@ -26,19 +26,12 @@ import (
 //
 // Any number of goroutines may use the assigner at once.
 func Disposable(db *sqlx.DB, cfg Config) assigner.Assigner {
-	s, err := newStore(db, cfg)
-	return &disposable{nodes: nodes{store: s}, err: err}
+	return &disposable{nodes{store: newStore(db, cfg, nil)}}
 }
 
-type disposable struct {
-	nodes
-	err error // of the arguments of Disposable
-}
+type disposable struct{ nodes }
 
 func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
-	if a.err != nil {
-		return nil, a.err
-	}
 	n, err := thisNode()
 	if err != nil {
 		return nil, err

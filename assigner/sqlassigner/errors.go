@@ -34,12 +34,11 @@ var errReadOnly = errors.New("the server is read-only")
 
 // A diagnosis classifies an error of the database. The zero value stands for an unknown error.
 type diagnosis struct {
-	sentinel  error  // the sentinel to wrap; may be nil
-	advice    string // the remedy, for the error text
-	passes    bool   // a retry may succeed
-	elsewhere bool   // a retry needs another connection
-	undone    bool   // the statement certainly had no effect
-	exists    bool   // the row existed already
+	sentinel error  // the sentinel to wrap; may be nil
+	advice   string // the remedy, for the error text
+	passes   bool   // a retry may succeed
+	undone   bool   // the statement certainly had no effect
+	exists   bool   // the row existed already
 }
 
 // explain words the error that ended a call.

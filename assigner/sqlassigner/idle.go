@@ -81,10 +81,7 @@ func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
 	var began [2]string
 	for i := range began {
 		err := conn.QueryRowxContext(ctx, "SELECT CAST(transaction_timestamp() AS text)").Scan(&began[i])
-		if e, ok := errors.AsType[interface {
-			error
-			SQLState() string
-		}](err); ok && e.SQLState() == "25P02" { // inside a transaction that has failed
+		if state, _ := sqlState(err); state == "25P02" { // inside a transaction that has failed
 			return openTransaction()
 		}
 		if err != nil {

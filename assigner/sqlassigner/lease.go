@@ -39,13 +39,11 @@ import (
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(db *sqlx.DB, namespace string, cfg Config) assigner.Store {
-	s, err := newStore(db, cfg)
-	return &leases{store: s, err: errors.Join(err, assigner.CheckNamespace(namespace)), namespace: namespace}
+	return &leases{store: newStore(db, cfg, assigner.CheckNamespace(namespace)), namespace: namespace}
 }
 
 type leases struct {
 	store     *store
-	err       error // of the arguments of LeaseStore
 	namespace string
 	warned    sync.Once    // that WORKER_NODE has nearly reached the namespace
 	checked   atomic.Int64 // when LoadMeta last looked for twins of the tables, in nanoseconds since 1970
@@ -65,26 +63,22 @@ func (l *leases) row(workerID int64) string {
 	return fmt.Sprintf("row %d of namespace %q in WORKER_LEASE", workerID, l.namespace)
 }
 
-func (l *leases) Load(ctx context.Context, workerID int64) (row assigner.Row, err error) {
-	if l.err != nil {
-		return row, l.err
-	}
-	read := l.read
-	if l.store.dialect.early {
-		read = l.readDurable
-	}
-	err = l.store.do(ctx, "read "+l.row(workerID), func(ctx context.Context, conn *sqlx.Conn) (err error) {
-		row, err = read(ctx, conn, workerID)
-		return err
+func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
+	return ask(ctx, l.store, "read "+l.row(workerID), func(ctx context.Context, conn *sqlx.Conn) (assigner.Row, error) {
+		if l.store.dialect.early {
+			return l.readDurable(ctx, conn, workerID)
+		}
+		return l.read(ctx, conn, workerID)
 	})
-	if err != nil {
-		return assigner.Row{}, err
-	}
-	return row, nil
 }
 
+// read returns the zero row when there is none.
 func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (assigner.Row, error) {
-	return l.one(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
+	row, err := scanRow(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return assigner.Row{}, nil
+	}
+	return row, err
 }
 
 // readDurable returns a row that is on disk. Some databases show a commit before it is on disk, so
@@ -111,15 +105,6 @@ func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int6
 	}
 }
 
-// one returns the zero row when there is none.
-func (l *leases) one(result *sqlx.Row) (assigner.Row, error) {
-	row, err := scanRow(result)
-	if errors.Is(err, sql.ErrNoRows) {
-		return assigner.Row{}, nil
-	}
-	return row, err
-}
-
 func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
 	return l.rows(ctx, selectRow, l.namespace)
 }
@@ -128,35 +113,37 @@ func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 	return l.rows(ctx, selectRow+" AND EXPIRES_AT <= {utc} ORDER BY EXPIRES_AT LIMIT ?", l.namespace, n)
 }
 
-func (l *leases) rows(ctx context.Context, query string, args ...any) (rows []assigner.Row, err error) {
-	if l.err != nil {
-		return nil, l.err
-	}
+func (l *leases) rows(ctx context.Context, query string, args ...any) ([]assigner.Row, error) {
 	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
-	err = l.store.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
-		rows = nil
+	return ask(ctx, l.store, what, func(ctx context.Context, conn *sqlx.Conn) (rows []assigner.Row, err error) {
 		result, err := conn.QueryxContext(ctx, l.store.sql(query), args...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer result.Close()
 		for result.Next() {
 			row, err := scanRow(result)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			rows = append(rows, row)
 		}
-		return result.Err()
+		return rows, result.Err()
 	})
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
+}
+
+// rowColumns are the columns that scanRow reads.
+const rowColumns = "WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, {expires}"
+
+func scanRow(result interface{ Scan(...any) error }) (r assigner.Row, err error) {
+	var expires int64
+	err = result.Scan(&r.WorkerID, &r.Version, &r.Fence, &r.Token, &r.Owner, &r.Holder, &r.Identity, &expires)
+	r.Expires = time.UnixMicro(expires).UTC()
+	return r, err
 }
 
 func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
-	if err := errors.Join(l.err, checkRow(next)); err != nil {
+	if err := checkRow(next); err != nil {
 		return false, err
 	}
 	if old.Version == 0 && old.Fence == 0 && old.Token == "" {

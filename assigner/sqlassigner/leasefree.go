@@ -13,7 +13,7 @@ import (
 // CreateFree implements [assigner.Creator]. It creates the missing rows in one statement and one
 // commit, and leaves the others unchanged.
 func (l *leases) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Duration) error {
-	errs := []error{l.err}
+	var errs []error
 	var args []any
 	for _, r := range rows {
 		errs = append(errs, checkRow(r))

@@ -50,9 +50,6 @@ func (r *metaRow) meta() assigner.Meta {
 // WORKER_NODE may have given out its worker IDs. It returns an error for tables with another schema
 // version. It also looks for twins of the tables; claims call LoadMeta, renewals do not.
 func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
-	if l.err != nil {
-		return m, l.err
-	}
 	err = l.store.do(ctx, "read "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
 		m = assigner.Meta{}
 		if err := l.checkTables(ctx, conn); err != nil {
@@ -120,28 +117,21 @@ var _ assigner.Namespaced = (*leases)(nil)
 func (l *leases) Namespace() string { return l.namespace }
 
 // Namespaces implements [assigner.Namespaced]. It skips rows with another schema version.
-func (l *leases) Namespaces(ctx context.Context) (all map[string]assigner.Meta, err error) {
-	if l.err != nil {
-		return nil, l.err
-	}
-	err = l.store.do(ctx, "list WORKER_LEASE_META", func(ctx context.Context, conn *sqlx.Conn) error {
+func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, error) {
+	return ask(ctx, l.store, "list WORKER_LEASE_META", func(ctx context.Context, conn *sqlx.Conn) (map[string]assigner.Meta, error) {
 		rows, err := l.metas(ctx, conn, "")
-		all = make(map[string]assigner.Meta, len(rows))
+		all := make(map[string]assigner.Meta, len(rows))
 		for name, row := range rows {
 			if row.schema == leaseSchema {
 				all[name] = row.meta()
 			}
 		}
-		return err
+		return all, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
-	if err := errors.Join(l.err, checkMeta(next)); err != nil {
+	if err := checkMeta(next); err != nil {
 		return false, err
 	}
 	values := append(metaValues(next), l.namespace)

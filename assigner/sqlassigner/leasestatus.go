@@ -2,7 +2,6 @@ package sqlassigner
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -11,30 +10,21 @@ import (
 )
 
 // Status reads the clock last, since the caller compares it with its own clock.
-func (l *leases) Status(ctx context.Context) (status assigner.Status, err error) {
-	if l.err != nil {
-		return status, l.err
-	}
-	err = l.store.look(ctx, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (err error) {
-		if status, err = l.store.status(ctx, conn, leaseTables()); err != nil {
-			return err
+func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
+	return ask(ctx, l.store, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (assigner.Status, error) {
+		status, err := l.store.status(ctx, conn, leaseTables())
+		if err != nil {
+			return status, err
 		}
 		var clock int64
 		err = conn.QueryRowxContext(ctx, l.store.sql("SELECT {clock}")).Scan(&clock)
 		status.Now = time.UnixMicro(clock).UTC()
-		return err
+		return status, err
 	})
-	if err != nil {
-		return assigner.Status{}, err
-	}
-	return status, nil
 }
 
 // status returns the identity of the server or file, and all faults.
 func (s *store) status(ctx context.Context, conn *sqlx.Conn, group []table) (status assigner.Status, err error) {
-	if err := s.locate(ctx, conn); err != nil {
-		return status, err
-	}
 	err = s.dialect.status(ctx, conn, s.tables.of(group), &status)
 	if err == nil && s.dialect.file != nil {
 		err = s.dialect.file.look(ctx, conn, &status)
@@ -49,10 +39,7 @@ func (s *store) status(ctx context.Context, conn *sqlx.Conn, group []table) (sta
 func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, err error) {
 	err = conn.QueryRowxContext(ctx, "SELECT system_identifier || ' timeline ' || "+
 		"substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()").Scan(&identity)
-	if e, ok := errors.AsType[interface {
-		error
-		SQLState() string
-	}](err); ok && (e.SQLState() == "42501" || e.SQLState() == "42883") { // no right, no such function
+	if state, _ := sqlState(err); state == "42501" || state == "42883" { // no right, no such function
 		return "", nil
 	}
 	return identity, err

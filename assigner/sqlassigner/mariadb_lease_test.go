@@ -17,18 +17,14 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestLeasesOnMariaDB(t *testing.T) {
-	t.Parallel()
-	storetest.RunLeases(t, mariaDB(testserver.MariaDB(t)))
-}
-
 // Settings of a handle or a server must make no difference: counting matched instead of changed
 // rows, prepared statements, times as text or in another zone, any isolation level, a mode that
 // truncates long texts. Successive handles differ.
-func TestLeasesOnMariaDBWithOtherSettings(t *testing.T) {
+func TestLeasesOnMariaDB(t *testing.T) {
 	t.Parallel()
 	b := mariaDB(testserver.MariaDB(t, "--sql-mode=", "--character-set-server=latin1"))
 	settings := [...]string{
+		"",
 		"?tx_isolation=%27SERIALIZABLE%27&clientFoundRows=true&interpolateParams=false&parseTime=false&time_zone=%27-11:00%27",
 		"?tx_isolation=%27READ-UNCOMMITTED%27&loc=Asia%2FShanghai&time_zone=%27%2B08:00%27",
 	}
@@ -36,7 +32,7 @@ func TestLeasesOnMariaDBWithOtherSettings(t *testing.T) {
 	b.Open = func(t *testing.T, dsn string) *sqlx.DB {
 		return openMariaDB(t, dsn+settings[opened.Add(1)%int64(len(settings))])
 	}
-	storetest.LeasesConform(t, b)
+	storetest.RunLeases(t, b)
 }
 
 // The clock stands still, as for two swaps within a microsecond.
@@ -94,30 +90,6 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 			}, tt.repeated, tt.sentinel)
 		})
 	}
-}
-
-// InnoDB shows a commit before it is on disk, so a read that must be durable is also a write.
-func TestReadingARowOfMariaDBIsDurable(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
-	s := storetest.LeaseStore(db)
-	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
-	swaps := func() (n int) {
-		t.Helper()
-		if err := db.Get(&n, "SELECT SWAPS FROM WORKER_LEASE"); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	before := swaps()
-	for i := range 3 {
-		if _, err := s.Load(t.Context(), l.Grant().WorkerID); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := swaps(), before+1+i; got != want {
-			t.Errorf("%d writes after a reading, want %d", got, want)
-		}
-	}
-
 }
 
 // A swap whose connection was lost may still be under way on the server. A read waits for its end.

@@ -51,10 +51,7 @@ func Pin(ctx context.Context, db *sqlx.DB, cfg Config, l bitsalloc.Layout, epoch
 	if err != nil {
 		return fmt.Errorf("sqlassigner: cannot store the layout: %w", err)
 	}
-	s, err := newStore(db, cfg)
-	if err != nil {
-		return err
-	}
+	s := newStore(db, cfg, nil)
 	return s.do(ctx, "store the layout", func(ctx context.Context, conn *sqlx.Conn) error {
 		if _, err := s.checkTables(ctx, conn, nodeTables()); err != nil {
 			return err

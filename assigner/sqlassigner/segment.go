@@ -47,7 +47,6 @@ func SegmentPart(db *sqlx.DB, part, parts int, cfg Config) segment.Source {
 // counters is a source whose counters are the rows of a table.
 type counters struct {
 	store   *store
-	err     error  // of the arguments
 	table   string // in package schema, or of a Java deployment
 	check   func(name string) error
 	advance func(ctx context.Context, c *counters, conn *sqlx.Conn, name string, n int64) (segment.Range, error)
@@ -55,33 +54,24 @@ type counters struct {
 
 func newCounters(db *sqlx.DB, cfg Config, table string, wrong error, check func(string) error,
 	advance func(context.Context, *counters, *sqlx.Conn, string, int64) (segment.Range, error)) *counters {
-	s, err := newStore(db, cfg)
-	return &counters{store: s, err: errors.Join(err, wrong), table: table, check: check, advance: advance}
+	return &counters{store: newStore(db, cfg, wrong), table: table, check: check, advance: advance}
 }
 
 // Advance implements segment.Source. Repeating a call that may have taken effect wastes a range,
 // and repeats no ID.
 func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment.Range, err error) {
-	if err := c.err; err != nil {
-		return r, err
-	}
 	if err := c.check(name); err != nil {
 		return r, fmt.Errorf("sqlassigner: counter: %w", err)
 	}
 	if n < 1 {
 		return r, fmt.Errorf("sqlassigner: %d IDs of counter %q, allowed: 1 or more", n, name)
 	}
-	err = c.store.do(ctx, fmt.Sprintf("advance counter %q in %s", name, c.table), func(ctx context.Context, conn *sqlx.Conn) (err error) {
+	return ask(ctx, c.store, fmt.Sprintf("advance counter %q in %s", name, c.table), func(ctx context.Context, conn *sqlx.Conn) (segment.Range, error) {
 		if err := c.checkStore(ctx, conn); err != nil {
-			return err
+			return segment.Range{}, err
 		}
-		r, err = c.advance(ctx, c, conn, name, n)
-		return err
+		return c.advance(ctx, c, conn, name, n)
 	})
-	if err != nil {
-		return segment.Range{}, err
-	}
-	return r, nil
 }
 
 // checkStore checks that the database keeps commits and has one table of the name.

@@ -33,11 +33,7 @@ const maxKey = 128
 // Any number of goroutines may use the assigner at once. Its leases share the key. Release leaves
 // the row unchanged.
 func Sticky(db *sqlx.DB, key string, cfg Config) assigner.Assigner {
-	s, err := newStore(db, cfg)
-	if err == nil {
-		err = checkKey(key)
-	}
-	return &sticky{nodes: nodes{store: s}, err: err, key: key, token: newToken()}
+	return &sticky{nodes: nodes{store: newStore(db, cfg, checkKey(key))}, key: key, token: newToken()}
 }
 
 func checkKey(key string) error {
@@ -55,16 +51,12 @@ func checkKey(key string) error {
 
 type sticky struct {
 	nodes
-	err        error // of the arguments of Sticky
 	key, token string
 }
 
 // Assign writes the token of the assigner into the row of the key. All generators of the assigner
 // share this token, so a second generator that is rejected leaves the row to the first.
 func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
-	if a.err != nil {
-		return nil, a.err
-	}
 	n, err := thisNode()
 	if err != nil {
 		return nil, err

@@ -26,43 +26,53 @@ type store struct {
 	dialect dialect
 	tables  tables
 	cfg     Config
+	err     error     // of the caller's arguments, which each call returns
 	afar    sync.Once // a warning of tables in other schemas
 }
 
-func newStore(db *sqlx.DB, cfg Config) (*store, error) {
+// newStore joins wrong, an error of further arguments, with the errors of its own.
+func newStore(db *sqlx.DB, cfg Config, wrong error) *store {
 	if db == nil {
-		return nil, errors.New("sqlassigner: no database handle (nil)")
+		return &store{err: errors.Join(errors.New("sqlassigner: no database handle (nil)"), wrong)}
 	}
 	d, err := dialectOf(db.DriverName())
 	if err != nil {
-		return nil, err
+		return &store{err: errors.Join(err, wrong)}
 	}
 	t, err := newTables(cfg, d)
-	if err != nil {
-		return nil, err
-	}
-	return &store{db: db, dialect: d, tables: t, cfg: cfg}, nil
+	return &store{db: db, dialect: d, tables: t, cfg: cfg, err: errors.Join(err, wrong)}
 }
 
 // do runs f on one connection outside any transaction, retries it after a temporary error, and
 // explains the last error. f must be safe to repeat when it may have taken effect.
 func (s *store) do(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
-	return s.look(ctx, what, s.idle(f))
-}
-
-// look is do without the check for an open transaction.
-func (s *store) look(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
 	return s.repeat(ctx, what, f, func(diagnosis) bool { return true })
 }
 
-// repeat is look for an f that must not be repeated after every temporary error; may reports
-// whether it may be.
+// ask is do for an f with a result, which is zero with an error.
+func ask[T any](ctx context.Context, s *store, what string, f func(context.Context, *sqlx.Conn) (T, error)) (result T, err error) {
+	err = s.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) (err error) {
+		result, err = f(ctx, conn)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return result, nil
+}
+
+// repeat is do for an f that must not be repeated after every temporary error; may reports whether
+// it may be.
 func (s *store) repeat(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error, may func(diagnosis) bool) error {
+	if s.err != nil {
+		return s.err
+	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 	}
+	f = s.idle(f)
 	if s.dialect.file != nil {
 		f = sqliteWaiting(f)
 	}
@@ -90,7 +100,7 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 	}
 	defer conn.Close() // back to the pool
 	err = f(ctx, conn)
-	if s.dialect.diagnose(err).elsewhere {
+	if s.dialect.diagnose(err).sentinel == assigner.ErrStoreNotDurable {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool drops it
 	}
 	return err
@@ -105,7 +115,7 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 func (s *store) swap(ctx context.Context, what string, t table, ready *query, statement string, args ...any) (bool, error) {
 	var sent bool
 	var changed int64
-	err := s.repeat(ctx, what, s.idle(func(ctx context.Context, conn *sqlx.Conn) error {
+	err := s.repeat(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
 		if ready != nil {
 			var rows int
 			if err := conn.QueryRowxContext(ctx, s.sql(ready.text), ready.args...).Scan(&rows); err != nil || rows != ready.rows {
@@ -125,7 +135,7 @@ func (s *store) swap(ctx context.Context, what string, t table, ready *query, st
 		}
 		changed, err = result.RowsAffected()
 		return err
-	}), func(d diagnosis) bool {
+	}, func(d diagnosis) bool {
 		again := d.undone || !sent
 		sent = false
 		return again

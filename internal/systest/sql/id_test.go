@@ -6,26 +6,20 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/uidring/uidring"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/testkit/storetest"
 )
 
-func TestIDsInSQLite(t *testing.T) {
-	db, _ := sqlite().Applied(t)
-	keepsIDs(t, db, "BINARY")
-}
-
-func TestIDsInPostgreSQL(t *testing.T) {
-	db, _ := postgres(testserver.PostgreSQL(t)).Applied(t)
-	keepsIDs(t, db, `"C"`)
-}
+func TestSQLiteIDs(t *testing.T) { keepsIDs(t, sqlite()) }
 
 // keepsIDs writes IDs as numbers and as texts, which sort like them in a collation that compares
 // bytes.
-func keepsIDs(t *testing.T, db *sqlx.DB, byBytes string) {
-	t.Helper()
+func keepsIDs(t *testing.T, b storetest.Database) {
+	db, _ := b.Applied(t)
+	byBytes := `"C"`
+	if db.DriverName() == "sqlite" {
+		byBytes = "BINARY"
+	}
 	exec := func(query string, args ...any) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), db.Rebind(query), args...); err != nil {

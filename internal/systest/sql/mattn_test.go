@@ -13,7 +13,10 @@ import (
 
 // The driver takes a minute to compile, and the driver of ncruces has the same name: .ci/test sets
 // the tag.
-func TestLeasesOverMattnSQLite(t *testing.T) {
-	b := sqliteOver(func(dsn string) (*sqlx.DB, error) { return sqlx.Open("sqlite3", dsn) })
-	storetest.LeasesConform(t, b("?_sync=EXTRA&_busy_timeout=250"))
+func TestMattnSQLite(t *testing.T) {
+	b := over(sqlite(), func(dsn string) (*sqlx.DB, error) {
+		return sqlx.Open("sqlite3", fileOf(dsn)+"?_sync=EXTRA&_busy_timeout=250")
+	})
+	b.Down = locked(b.Open)
+	storetest.Driver(t, b)
 }

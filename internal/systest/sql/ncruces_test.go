@@ -14,10 +14,11 @@ import (
 
 // The driver takes a minute to compile, and the driver of mattn has the same name: .ci/test sets
 // the tag.
-func TestLeasesOverNcrucesSQLite(t *testing.T) {
-	b := sqliteOver(func(dsn string) (*sqlx.DB, error) {
-		db, err := driver.Open("file:" + dsn)
+func TestNcrucesSQLite(t *testing.T) {
+	b := over(sqlite(), func(dsn string) (*sqlx.DB, error) {
+		db, err := driver.Open("file:" + fileOf(dsn) + "?_pragma=synchronous(extra)")
 		return sqlassigner.Wrap(db, sqlassigner.SQLite), err
 	})
-	storetest.LeasesConform(t, b("?_pragma=synchronous(extra)"))
+	b.Down = locked(b.Open)
+	storetest.Driver(t, b)
 }

@@ -17,15 +17,14 @@ func TestLeasesThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	server := testserver.PostgreSQL(t)
 	pooler := testserver.PgBouncer(t, server)
-	b := postgres(server)
-	empty := b.Empty
-	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
-		_, dsn := empty(t)
-		dsn = strings.Replace(dsn, server.Addr(), pooler.Addr(), 1) + "&default_query_exec_mode=simple_protocol"
-		return open(t, dsn), dsn
+	b := over(postgres(server), func(dsn string) (*sqlx.DB, error) {
+		return openDSN(strings.Replace(dsn, server.Addr(), pooler.Addr(), 1) + "&default_query_exec_mode=simple_protocol")
+	})
+	b.Down = func(*testing.T, string) (up func()) { // without its server it holds calls back
+		pooler.Kill9()
+		return func() { pooler.Restart() }
 	}
-	b.Starts = 20
-	storetest.LeasesConform(t, b)
+	storetest.Driver(t, b)
 }
 
 // pgx prepares statements by default, and meets the prepared statements of other sessions.

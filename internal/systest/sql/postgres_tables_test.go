@@ -14,11 +14,10 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/testkit/recorder"
 	"github.com/uidring/uidring/internal/testkit/storetest"
-	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func TestTableOfAnotherCaseOnPostgreSQLIsRefused(t *testing.T) {
-	storetest.Twins(t, postgres(testserver.PostgreSQL(t)), map[string]string{
+func postgresTwins(t *testing.T, b storetest.Database) {
+	storetest.Twins(t, b, map[string]string{
 		`.WORKER_NODE beside `:       `CREATE TABLE "WORKER_NODE" (ID int)`,
 		`.Worker_Lease_Meta beside `: `CREATE VIEW "Worker_Lease_Meta" AS SELECT 1`,
 	})
@@ -26,8 +25,8 @@ func TestTableOfAnotherCaseOnPostgreSQLIsRefused(t *testing.T) {
 
 // Apply does not make a second table in the first schema of the path, and two of them are refused:
 // another user has another path.
-func TestTablesInTwoSchemasOfPostgreSQL(t *testing.T) {
-	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
+func twoSchemas(t *testing.T, b storetest.Database) {
+	db, dsn := b.Applied(t)
 	both := open(t, dsn+"&search_path=app,public")
 	storetest.Exec(t, db, "CREATE SCHEMA app")
 	first := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
@@ -49,8 +48,8 @@ func TestTablesInTwoSchemasOfPostgreSQL(t *testing.T) {
 }
 
 // A name is exact: the one of a table that was created with quotes.
-func TestPostgreSQLGoesOnWithATableThatHasCapitals(t *testing.T) {
-	db, _ := postgres(testserver.PostgreSQL(t)).Empty(t)
+func capitals(t *testing.T, b storetest.Database) {
+	db, _ := b.Empty(t)
 	cfg := sqlassigner.Config{TableName: strings.ToUpper}
 	if err := sqlassigner.Apply(t.Context(), db, cfg); err != nil {
 		t.Fatal(err)
@@ -63,23 +62,14 @@ func TestPostgreSQLGoesOnWithATableThatHasCapitals(t *testing.T) {
 }
 
 // Such tables may lie in an unlogged table, in another database or in memory.
-func TestTableOfPostgreSQLThatIsNotOrdinaryIsRefused(t *testing.T) {
-	b := postgres(testserver.PostgreSQL(t))
-	for kind, statements := range map[string][]string{
-		"UNLOGGED": {"ALTER TABLE %s SET UNLOGGED"},
-		"a view":   {"ALTER TABLE %s RENAME TO COPIED", "CREATE VIEW %s AS SELECT * FROM COPIED"},
-	} {
-		t.Run(kind, func(t *testing.T) {
-			storetest.Unsafe(t, b, func(t *testing.T, db *sqlx.DB, table string) {
-				for _, statement := range statements {
-					storetest.Exec(t, db, fmt.Sprintf(statement, table))
-				}
-			}, func(table string) string {
-				return "table " + table + ", which is " + kind + " (allowed: an ordinary permanent table)"
-			})
-		})
-	}
+func notOrdinary(t *testing.T, b storetest.Database) {
+	storetest.Unsafe(t, b, func(t *testing.T, db *sqlx.DB, table string) {
+		storetest.Exec(t, db, "ALTER TABLE "+table+" SET UNLOGGED")
+	}, func(table string) string {
+		return "table " + table + ", which is UNLOGGED (allowed: an ordinary permanent table)"
+	})
 	for kind, statement := range map[string]string{
+		"a view":              "CREATE VIEW %s AS SELECT 1",
 		"partitioned":         "CREATE TABLE %s (ID int) PARTITION BY HASH (ID)", // the parts may be unlogged
 		"a materialized view": "CREATE MATERIALIZED VIEW %s AS SELECT 1",
 		"a foreign table":     "CREATE FOREIGN TABLE %s (ID int) SERVER far",
@@ -101,8 +91,8 @@ func TestTableOfPostgreSQLThatIsNotOrdinaryIsRefused(t *testing.T) {
 
 // Nothing can refuse tables of two schemas of which neither is on the other's search path: the
 // warning names them. A connection with another path uses the tables that were found first.
-func TestTablesInAnotherSchemaOfPostgreSQL(t *testing.T) {
-	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
+func anotherSchema(t *testing.T, b storetest.Database) {
+	db, dsn := b.Applied(t)
 	storetest.Exec(t, db, "CREATE SCHEMA app")
 	storetest.Apply(t, open(t, dsn+"&search_path=app"))
 	var log recorder.Recorder

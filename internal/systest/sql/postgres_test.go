@@ -16,7 +16,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/testkit/recorder"
 	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/schema"
@@ -32,9 +31,8 @@ func postgres(s *testserver.Server) storetest.Database {
 			dsn := strings.Replace(s.DSN(), "/postgres?", "/"+name+"?", 1)
 			return open(t, dsn), dsn
 		},
-		NodeFile: "worker_node_postgres.sql",
-		Open:     open,
-		Addr:     s.Addr(),
+		Open: open,
+		Addr: s.Addr(),
 		Kill: func(*testing.T) {
 			s.Kill9()
 			s.Restart()
@@ -65,8 +63,6 @@ func postgres(s *testserver.Server) storetest.Database {
 			return read
 		},
 		Inside: insidePostgres,
-		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
-			"TYPE int, LAUNCH_DATE date, MODIFIED timestamptz, CREATED timestamptz)",
 	}
 }
 
@@ -85,7 +81,30 @@ func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 	return db
 }
 
-func TestPostgreSQL(t *testing.T) { storetest.Run(t, postgres(testserver.PostgreSQL(t))) }
+// One server is enough for all tests that need no settings and no users. Those that kill it come first:
+// after a crash it syncs the files of each database.
+func TestPostgreSQL(t *testing.T) {
+	b := postgres(testserver.PostgreSQL(t))
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, storetest.Database)
+	}{
+		{"FaultsOfLeases", storetest.LeasesWithstandFaults},
+		{"Segments", storetest.RunSegments},
+		{"Nodes", storetest.Run},
+		{"LeaseSwapWaitsForALock", swapWaits},
+		{"LeaseSwapIsTriedAgainOnlyWhenRefused", swapTriedAgain},
+		{"TableOfAnotherCaseIsRefused", postgresTwins},
+		{"TablesInTwoSchemas", twoSchemas},
+		{"TablesInAnotherSchemaAreLogged", anotherSchema},
+		{"TableWithCapitals", capitals},
+		{"TableThatIsNotOrdinaryIsRefused", notOrdinary},
+		{"FilesRunWithTheClient", filesRun},
+		{"IDs", keepsIDs},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
+	}
+}
 
 func TestPostgreSQLWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
 	storetest.NoConnectionLeft(t, postgres(testserver.PostgreSQL(t, "-c", "max_connections=10")))
@@ -150,21 +169,6 @@ func awaitSetting(t *testing.T, dsn, name, want string) {
 	}
 }
 
-func TestPostgreSQLErrorsThatPassAreTriedAgain(t *testing.T) {
-	b := postgres(testserver.PostgreSQL(t))
-	for _, state := range []string{"40001", "25006", "08006"} {
-		t.Run(state, func(t *testing.T) {
-			db, _ := b.Applied(t)
-			failThrice(t, db, "INSERT ON WORKER_NODE", state)
-			var log recorder.Recorder
-			storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}))
-			if got := log.Read(); len(got) != 3 {
-				t.Errorf("%d attempts were repeated, want 3: %q", len(got), got)
-			}
-		})
-	}
-}
-
 // failThrice has the server reject the first three statements of a kind, with the given error. It
 // counts them in a sequence, which does not take part in transactions.
 func failThrice(t *testing.T, db *sqlx.DB, statement, state string) {
@@ -212,9 +216,9 @@ func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
 	})
 }
 
-func TestPostgreSQLFilesRunWithTheClient(t *testing.T) {
+func filesRun(t *testing.T, b storetest.Database) {
 	client := testserver.Program(t, "psql", "postgresql-client")
-	db, dsn := postgres(testserver.PostgreSQL(t)).Empty(t)
+	db, dsn := b.Empty(t)
 	for range 2 {
 		for _, f := range schema.PostgreSQL() {
 			runClient(t, f.SQL, client, "-X", "-v", "ON_ERROR_STOP=1", dsn)

@@ -10,25 +10,26 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-func openPQ(t *testing.T, dsn string) *sqlx.DB {
-	t.Helper()
-	db, err := sqlx.Open("postgres", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+func TestPQ(t *testing.T) {
+	t.Parallel()
+	storetest.Driver(t, over(postgres(testserver.PostgreSQL(t)), func(dsn string) (*sqlx.DB, error) { return sqlx.Open("postgres", dsn) }))
 }
 
-func TestLeasesOnPostgreSQLOverPQ(t *testing.T) {
-	t.Parallel()
-	b := postgres(testserver.PostgreSQL(t))
+// over returns a database whose handles another driver or another DSN opens.
+func over(b storetest.Database, openDSN func(dsn string) (*sqlx.DB, error)) storetest.Database {
 	empty := b.Empty
+	b.Open = func(t *testing.T, dsn string) *sqlx.DB {
+		t.Helper()
+		db, err := openDSN(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	}
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
 		_, dsn := empty(t)
-		return openPQ(t, dsn), dsn
+		return b.Open(t, dsn), dsn
 	}
-	b.Open = openPQ
-	b.Starts = 20
-	storetest.LeasesConform(t, b)
+	return b
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/testkit/poll"
 	"github.com/uidring/uidring/internal/testkit/storetest"
 	"github.com/uidring/uidring/internal/testkit/testserver"
 	"github.com/uidring/uidring/schema"
@@ -28,10 +29,9 @@ func sqlite() storetest.Database {
 			dsn := durable(filepath.Join(testserver.DiskFolder(t), "worker.db"))
 			return open(t, dsn), dsn
 		},
-		Down:     locked,
-		Starts:   20, // a commit syncs four times, and on a busy disk takes a second
-		NodeFile: "worker_node_sqlite.sql",
-		Open:     open,
+		Down:   locked(open),
+		Starts: 20, // a commit syncs four times, and on a busy disk takes a second
+		Open:   open,
 		Numbers: "(WITH RECURSIVE c(N) AS (SELECT 0 UNION ALL SELECT N + 1 FROM c WHERE N < %d) " +
 			"SELECT N FROM c) AS NUMBERS",
 		Analyze: "ANALYZE",
@@ -44,8 +44,6 @@ func sqlite() storetest.Database {
 			storetest.Exec(t, db, "BEGIN")
 			return db
 		},
-		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
-			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp, CREATED timestamp)",
 	}
 }
 
@@ -58,23 +56,23 @@ func fileOf(dsn string) string {
 	return path
 }
 
-// locked keeps others from writing and, where the journal is not a write-ahead log, from reading.
-func locked(t *testing.T, dsn string) (unlock func()) {
-	writer := open(t, dsn)
-	writer.SetMaxOpenConns(1)
-	_, err := writer.Exec("BEGIN EXCLUSIVE")
-	for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); { // another writer is at work
-		_, err = writer.Exec("BEGIN EXCLUSIVE")
+// locked keeps others from writing and, where the journal is not a write-ahead log, from reading. A
+// process may have just one driver's connections to a file.
+func locked(open func(t *testing.T, dsn string) *sqlx.DB) func(t *testing.T, dsn string) (unlock func()) {
+	return func(t *testing.T, dsn string) (unlock func()) {
+		writer := open(t, dsn)
+		writer.SetMaxOpenConns(1)
+		poll.Succeeds(t, "BEGIN EXCLUSIVE", func() error { // another writer may be at work
+			_, err := writer.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+			return err
+		})
+		return func() { storetest.Exec(t, writer, "COMMIT") }
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func() { storetest.Exec(t, writer, "COMMIT") }
 }
 
 func TestSQLite(t *testing.T) { storetest.Run(t, sqlite()) }
 
-func TestSQLiteWithWriteAheadLog(t *testing.T) { storetest.Run(t, writeAhead()) }
+func TestSQLiteSegments(t *testing.T) { storetest.RunSegments(t, sqlite()) }
 
 // writeAhead is sqlite with readers that do not wait for a writer. Its journal needs no setting
 // beside the default, FULL.

@@ -63,8 +63,8 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			err := call(t)
-			t.Log(err)
 			if !errors.Is(err, assigner.ErrStoreNotDurable) || errors.Is(err, sqlassigner.ErrUnreachable) || !strings.Contains(err.Error(), "use the address of the primary") {
 				t.Errorf("%v; want ErrStoreNotDurable with the advice to use the primary", err)
 			}
@@ -72,6 +72,7 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 	}
 }
 
+// within bounds a call, which is tried again for as long as the server takes no writes.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

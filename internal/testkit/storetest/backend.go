@@ -33,11 +33,12 @@ type Database struct {
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB
+	// All runs the cases that do not depend on the dialect, too: one database is enough for them.
+	All bool
 	// Starts is assignertest.StoreFixture's.
 	Starts int
-	// NodeFile is the name of the file in schema/ that has its WORKER_NODE.
-	NodeFile string
-	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row.
+	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row. With
+	// All.
 	Uncounted string
 	// Block keeps all others from writing to a table, not from reading it, until unblock is called;
 	// nil: it cannot do one without the other. Blocked is a query for how many sessions wait for

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,44 +16,26 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-// large is the suite's domain with a worker field for 4,194,304 rows.
-func large() assigner.Domain {
-	d := assignertest.Domain()
-	d.Layout.DatacenterBits, d.Layout.WorkerBits = 0, 22
-	return d
-}
-
-// Fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others
-// free.
-func Fill(t *testing.T, b Database, db *sqlx.DB, n, held int) {
+// fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others free.
+func fill(t *testing.T, b Database, db *sqlx.DB, n, held int) {
 	t.Helper()
-	if _, err := leased(db).Assign(t.Context(), large()); err != nil { // the meta row, and worker 0
-		t.Fatal(err)
-	}
-	const step = 100_000 // so that no statement takes longer than a handle allows
-	for from := 0; from < n; from += step {
-		numbers := fmt.Sprintf(b.Numbers, min(step, n-from)-1)
-		insert := fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, "+
-			"EXPIRES_AT, SWAPS) SELECT '%s', N + %d, 1, 1, ", namespace, from+1)
-		const texts = ", 'orders-7 pid 4711', 'orders-7 pid 4711', (SELECT SERVER_ID FROM WORKER_LEASE_META), "
-		Exec(t, db,
-			insert+"'ABCDEFGHIJKLMNOPQRSTUVWXYZ'"+texts+"'2099-01-01 00:00:00', 1 FROM "+numbers+fmt.Sprintf(" WHERE N %% 10 < %d", held),
-			insert+"''"+texts+"'2026-01-02 00:00:00', 1 FROM "+numbers+fmt.Sprintf(" WHERE N %% 10 >= %d", held))
-	}
-	Exec(t, db, fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1))
+	Assign(t, leased(db)) // the meta row, and worker 0
+	const insert = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
+		"SELECT '" + namespace + "', N + 1, 1, 1, '%s', 'pid 4711', 'pid 4711', (SELECT SERVER_ID FROM WORKER_LEASE_META), '%d-01-01 00:00:00', 1 FROM "
+	numbers := fmt.Sprintf(b.Numbers, n-1)
+	Exec(t, db, fmt.Sprintf(insert, "TOKEN", 2099)+numbers+fmt.Sprintf(" WHERE N %% 10 < %d", held),
+		fmt.Sprintf(insert, "", 2026)+numbers+fmt.Sprintf(" WHERE N %% 10 >= %d", held),
+		fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1))
 }
-
-// mixes are how many of ten rows are held.
-func mixes() map[string]int { return map[string]int{"Held": 10, "Mixed": 5, "Free": 0} }
 
 // boundedClaims: a claim reads as many rows of a large namespace as of a small one.
 func boundedClaims(t *testing.T, b Database) {
 	const n, most = 20_000, 1_000
-	for name, held := range mixes() {
+	for name, held := range map[string]int{"Held": 10, "Mixed": 5} {
 		t.Run(name, func(t *testing.T) {
 			db, _ := b.Applied(t)
 			db.SetMaxOpenConns(1) // for Reads
-			Fill(t, b, db, n, held)
+			fill(t, b, db, n, held)
 			Exec(t, db, b.Analyze)
 			checkPlan(t, b, db)
 			if b.Reads == nil {
@@ -62,10 +43,7 @@ func boundedClaims(t *testing.T, b Database) {
 			}
 			for range 3 {
 				before := b.Reads(t, db)
-				l, err := leased(db).Assign(t.Context(), large())
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := Assign(t, leased(db))
 				if read := b.Reads(t, db) - before; read > most {
 					t.Errorf("a claim in a namespace of %d rows has read %d rows, want %d at most", n, read, most)
 				}
@@ -103,56 +81,6 @@ func checkPlan(t *testing.T, b Database, db *sqlx.DB) {
 	if !strings.Contains(text, "WORKER_LEASE_EXPIRY") || strings.Contains(text, "SORT") || strings.Contains(text, "TEMP B-TREE") {
 		t.Errorf("plan %q, want the index WORKER_LEASE_EXPIRY in its order", text)
 	}
-}
-
-// LoadClaims reports how long claims take in a namespace of n rows.
-func LoadClaims(t *testing.T, b Database, n int) {
-	for name, held := range mixes() {
-		t.Run(name, func(t *testing.T) {
-			db, _ := b.Applied(t)
-			begin := time.Now()
-			Fill(t, b, db, n, held)
-			t.Logf("%d rows written in %v", n, time.Since(begin).Round(time.Second))
-			for _, statement := range []string{"", b.Analyze} { // the server may know nothing of the rows yet
-				if statement != "" {
-					Exec(t, db, statement)
-				}
-				for range 5 {
-					begin := time.Now()
-					l, err := leased(db).Assign(t.Context(), large())
-					took := time.Since(begin)
-					if err != nil {
-						t.Fatal(err)
-					}
-					t.Logf("claim of worker %d: %v", l.Grant().WorkerID, took.Round(10*time.Microsecond))
-					if took > time.Second {
-						t.Errorf("a claim took %v, want less than 1 s", took)
-					}
-				}
-			}
-		})
-	}
-}
-
-// LoadList reports how List of n rows uses time and memory.
-func LoadList(t *testing.T, b Database, n int) {
-	db, _ := b.Applied(t)
-	Fill(t, b, db, n, 5)
-	runtime.GC()
-	var before, after, live runtime.MemStats
-	runtime.ReadMemStats(&before)
-	begin := time.Now()
-	rows, err := LeaseStore(db).List(t.Context())
-	took := time.Since(begin)
-	runtime.ReadMemStats(&after)
-	if err != nil || len(rows) != n+1 {
-		t.Fatalf("%d rows: %v", len(rows), err)
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&live)
-	t.Logf("List of %d rows: %v, %.1f allocations a row, %d MB allocated, %d MB live", n, took.Round(time.Millisecond),
-		float64(after.Mallocs-before.Mallocs)/float64(n), (after.TotalAlloc-before.TotalAlloc)>>20, (int64(live.HeapAlloc)-int64(before.HeapAlloc))>>20)
-	runtime.KeepAlive(rows)
 }
 
 // LoadStarts has n processes take their first worker ID in a new namespace at once, and reports how

@@ -26,43 +26,38 @@ func withServer(run func(t *testing.T, b Database, db *sqlx.DB, dsn string)) fun
 // killBetween kills the server between assignments. No worker ID is given out twice.
 func killBetween(t *testing.T, b Database, db *sqlx.DB, _ string) {
 	seen := make(map[int64]bool)
-	a := sqlassigner.Disposable(db, sqlassigner.Config{})
-	var first assigner.Lease
-	for range 4 {
-		for range 5 {
-			l := Assign(t, a)
-			if w := l.Grant().WorkerID; seen[w] {
+	first := Assign(t, disposable(db))
+	seen[first.Grant().WorkerID] = true
+	for range 2 {
+		b.Kill(t)
+		for range 3 {
+			w := Assign(t, disposable(db)).Grant().WorkerID
+			if seen[w] {
 				t.Errorf("worker %d was given out twice", w)
 			}
-			seen[l.Grant().WorkerID] = true
-			if first == nil {
-				first = l
-			}
+			seen[w] = true
 		}
-		b.Kill(t)
 	}
 	Renew(t, first)
 }
 
-func comesBack(t *testing.T, b Database, db *sqlx.DB, dsn string) {
-	var up func()
-	ComesBack(t, db, func() { up = b.Down(t, dsn) }, func() { up() })
-}
-
-// renewKeeps renews leases without a fence while the server is away, and when it is back.
-func renewKeeps(t *testing.T, b Database, db *sqlx.DB, dsn string) {
+// outlive renews leases without a fence while the server is away, and has an assignment wait for
+// it.
+func outlive(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 	leases := []assigner.Lease{Assign(t, disposable(db)), Assign(t, sticky(db))}
-	up := b.Down(t, dsn)
-	for _, l := range leases {
-		before := l.Grant()
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		err := l.Renew(ctx, 1, 1)
-		cancel()
-		if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
-			t.Errorf("Renew: %v, grant %+v; want ErrUnreachable and %+v", err, l.Grant(), before)
+	var up func()
+	ComesBack(t, db, func() { up = b.Down(t, dsn) }, func() {
+		for _, l := range leases {
+			before := l.Grant()
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			err := l.Renew(ctx, 1, 1)
+			cancel()
+			if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
+				t.Errorf("Renew: %v, grant %+v; want ErrUnreachable and %+v", err, l.Grant(), before)
+			}
 		}
-	}
-	up()
+		up()
+	})
 	for _, l := range leases {
 		Renew(t, l)
 	}

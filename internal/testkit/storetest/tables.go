@@ -162,9 +162,9 @@ func temporaryTables(t *testing.T, b Database) {
 	if b.Hides {
 		copied, hides = "CREATE TABLE COPIED LIKE %s", "CREATE TEMPORARY TABLE %s LIKE COPIED"
 	}
+	db, _ := b.Applied(t)
+	db.SetMaxOpenConns(1)
 	t.Run("ID_SEGMENT", func(t *testing.T) {
-		db, _ := b.Applied(t)
-		db.SetMaxOpenConns(1)
 		source := sqlassigner.SegmentSource(db, sqlassigner.Config{})
 		before, err := source.Advance(t.Context(), "orders", 1)
 		Exec(t, db, fmt.Sprintf(copied, "ID_SEGMENT"), fmt.Sprintf(hides, "ID_SEGMENT"))
@@ -175,14 +175,13 @@ func temporaryTables(t *testing.T, b Database) {
 		case err != nil || errHidden != nil || after.First != before.First+1:
 			t.Errorf("ranges %+v and %+v, beside a temporary table: %v, %v", before, after, err, errHidden)
 		}
+		Exec(t, db, "DROP TABLE ID_SEGMENT", "DROP TABLE COPIED")
 	})
 	for table, uses := range map[string][]string{
 		"WORKER_NODE": {"Disposable", "undurable Disposable"}, "WORKER_NODE_TOKEN": {"Disposable"}, "WORKER_NODE_PIN": {"Disposable"},
 		"WORKER_STICKY": {"Sticky", "undurable Sticky"}, "WORKER_LEASE": {"Leased", "undurable Leased"}, "WORKER_LEASE_META": {"Leased"},
 	} {
 		t.Run(table, func(t *testing.T) {
-			db, _ := b.Applied(t)
-			db.SetMaxOpenConns(1)
 			for _, name := range uses {
 				a := users()[name](db)
 				before := Assign(t, a)

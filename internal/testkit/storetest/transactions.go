@@ -83,7 +83,7 @@ func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials 
 		passes := errors.Is(d.Is, sqlassigner.ErrUnreachable) || errors.Is(d.Is, assigner.ErrStoreNotDurable)
 		timeout := time.Minute
 		if passes {
-			timeout = 2 * time.Second
+			timeout = 300 * time.Millisecond
 		}
 		for name, use := range map[string]func(*sqlx.DB) assigner.Assigner{"Disposable": disposable, "Sticky": sticky, "Leased": leasedBeside} {
 			_, err := TryAssign(t, use(db), timeout)
