@@ -74,6 +74,7 @@ func TestPagesGetNothingFromTheDefault(t *testing.T) {
 		{"evil.example", "", "", http.StatusForbidden},
 		{r.address, "Sec-Fetch-Site", "cross-site", http.StatusForbidden},
 		{r.address, "Origin", "https://evil.example", http.StatusForbidden},
+		{r.address, "Accept", "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", http.StatusForbidden},
 	} {
 		for _, path := range []string{"/v1/ids?n=1000", "/metrics", "/healthz"} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.at(path)+path, nil)
