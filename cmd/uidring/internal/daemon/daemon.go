@@ -191,8 +191,7 @@ func (s *Service) serve(ctx context.Context, sites *sites) error {
 // generator takes a worker ID and returns a generator. It waits for the end of a quarantine; other
 // waits end after storeTimeout.
 func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
-	blank, err := s.makeStore(ctx)
-	if err != nil {
+	if err := s.makeStore(ctx); err != nil {
 		return nil, fmt.Errorf("store %s: %w", s.store, err)
 	}
 	lease, cfg := s.cfg.Lease, s.cfg.Generator
@@ -203,27 +202,23 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", s.store, withSettings(err))
 	}
-	if blank {
-		s.logger.Warn("new store: a server with another store gives out the same IDs",
-			"path", s.store.Path(), "namespace", s.cfg.Namespace)
-	}
 	s.noteStore(ctx)
 	return g, nil
 }
 
-// makeStore creates the missing parts of the store, unless the service expects another store. It
-// reports whether the store was blank.
-func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
+// makeStore creates the missing parts of the store, unless the service expects another store.
+func (s *Service) makeStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if blank, err = s.checkStore(ctx); err == nil && s.cfg.CreateSchema {
+	err := s.checkStore(ctx)
+	if err == nil && s.cfg.CreateSchema {
 		err = s.store.Create(ctx)
 		if errors.Is(err, sqlassigner.ErrAccessDenied) {
 			err = fmt.Errorf("%w; a user with the right to create tables creates them by uidring schema --apply, and "+
 				"create-schema=false skips this step", err)
 		}
 	}
-	return blank, err
+	return err
 }
 
 // stop finishes the requests under way, for at most the grace, ends the segments, and releases the
