@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
@@ -29,6 +30,7 @@ type Service struct {
 	cfg         Config
 	logger      *slog.Logger
 	store       *storeurl.Store
+	storeCalls  dashboard.StoreCalls
 	storeID     string                        // ID of the namespace; "" if unknown
 	known       []knownStore                  // stores of this host that were used before
 	segments    *segments.Set                 // the segments of Config.Segments
@@ -197,7 +199,7 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	lease, cfg := s.cfg.Lease, s.cfg.Generator
 	lease.Logger, cfg.Logger = s.logger, s.logger
 	cfg.Assigner = assigner.Leased(s.store.Store, lease)
-	cfg.AssignTimeout = storeTimeout
+	cfg.AssignTimeout, cfg.Trace = storeTimeout, s.storeCalls.Trace()
 	g, err := cached.NewContext(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", s.store, withSettings(err))

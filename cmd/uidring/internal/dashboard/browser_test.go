@@ -454,12 +454,12 @@ func showsSegments(t *testing.T, browser context.Context) {
 	s.withSegments("orders", "invoices")
 	p = open(t, browser, s, light)
 	const rows = "[...document.querySelectorAll('#segments-body tr')].map((row) => row.innerText.replaceAll('\\t', ' | ')).join(', ')"
-	p.await(rows + " === 'invoices | – | 0 | –, orders | – | 0 | –'")
+	p.await(rows + " === 'invoices | not used yet | 0 | –, orders | not used yet | 0 | –'")
 	orders := s.segments.All()[1]
 	if _, err := orders.NextContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.await(rows + " === 'invoices | – | 0 | –, orders | 1 | 2 | 1,000'")
+	p.await(rows + " === 'invoices | not used yet | 0 | –, orders | 1 | 2 | 1,000'")
 	for orders.Stats().Last < 1000 { // the end of the first range
 		if _, err := orders.NextContext(t.Context()); err != nil {
 			t.Fatal(err)
@@ -468,7 +468,7 @@ func showsSegments(t *testing.T, browser context.Context) {
 	if _, err := orders.NextContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.await(rows + " === 'invoices | – | 0 | –, orders | 1,001 | 2 | 2,000'")
+	p.await(rows + " === 'invoices | not used yet | 0 | –, orders | 1,001 | 2 | 2,000'")
 }
 
 func keyboard(t *testing.T, _ *service, p *tab) {

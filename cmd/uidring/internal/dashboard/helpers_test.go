@@ -32,6 +32,7 @@ import (
 type service struct {
 	t         *testing.T
 	generator *cached.Generator
+	calls     dashboard.StoreCalls
 	folder    string        // of the store of worker IDs
 	window    time.Duration // of the leases
 	version   string
@@ -63,6 +64,7 @@ func newServiceWith(t *testing.T, cfg cached.Config, tokens string, window time.
 	if cfg.Assigner == nil {
 		cfg.Assigner = s.leased("ids-1 pid 33")
 	}
+	cfg.Trace = s.calls.Trace()
 	s.generator = testgen.Cached(t, cfg)
 	var err error
 	if s.alloc, err = bitsalloc.New(cmp.Or(cfg.Layout, bitsalloc.Default()), cfg.Epoch); err != nil {
@@ -117,9 +119,9 @@ func (s *service) start() {
 	var api *httpapi.Server
 	page := dashboard.New(dashboard.Config{
 		Stats: s.generator.Stats, Segments: s.segments, Allocator: s.alloc, Interval: s.interval, Done: done,
-		Unready: func() (title, detail string) { return api.Unready() }, Refusal: func() (title, detail string) { return api.Refusal() },
-		Metrics: func() prometheus.Gatherer { return api.RequestMetrics() },
-		Store:   fileassigner.LeaseStore(s.folder), StoreName: "file:///var/lib/uidring", Window: s.window, Tokens: s.tokens.Len() > 0,
+		Unready: func() string { return api.Unready() }, Refusal: func() string { return api.Refusal() },
+		Metrics:    func() prometheus.Gatherer { return api.RequestMetrics() },
+		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder), StoreName: "file:///var/lib/uidring", Window: s.window, Tokens: s.tokens.Len() > 0,
 		Version: s.version, Host: "ids-1", Namespace: "orders", APIPort: port,
 	})
 	api, err = httpapi.New(httpapi.Config{

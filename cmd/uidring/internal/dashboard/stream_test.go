@@ -120,7 +120,8 @@ func TestEventsAreExact(t *testing.T) {
 			`"paddingPasses":"5","inlinePads":"6","rejectedTakes":"8","rejectedPuts":"10","renewals":"11","renewFailures":"12",` +
 			`"lastDelta":"1152921504606846977","expiring":true}` + "\n\n"
 		const verdict = `{"verdict":{"level":"warn","title":"Issuing, lease window low","more":": 1 s left",` +
-			`"detail":"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst."},`
+			`"detail":"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst.",` +
+			`"book":"https://github.com/uidring/uidring/blob/main/docs/OPERATIONS.md#uidringleasewindowlow"},`
 		want := "event: about\n" +
 			`data: {"version":"v1.2.3","host":"ids-1","namespace":"orders","started":946684800,"tokens":true,"apiPort":"8080","store":"file:///ids",` +
 			`"layout":{"delta":41,"datacenter":0,"worker":10,"sequence":12,"unit":0.001},` +
