@@ -223,10 +223,10 @@ func (s *Service) makeStore(ctx context.Context) error {
 	return err
 }
 
-// stop finishes the requests under way, for at most the grace, ends the segments, and releases the
+// stop finishes the requests under way, ends the segments, and releases the
 // worker ID.
 func (s *Service) stop(sites *sites, api *httpapi.Server, generator *cached.Generator) {
-	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
+	s.logger.Info("stopping", "drain", s.cfg.Drain)
 	s.notify(daemon.SdNotifyStopping)
 	api.Drain()
 	sites.api.drain()
@@ -234,7 +234,7 @@ func (s *Service) stop(sites *sites, api *httpapi.Server, generator *cached.Gene
 	time.Sleep(s.cfg.Drain)
 	close(s.ending)
 	sites.api.end(cmp.Or(s.cfg.linger, lingerTime))
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(s.cfg.grace, graceTime))
 	defer cancel()
 	if err := sites.shutdown(ctx); err != nil {
 		s.logger.Warn("requests were cut off", "error", err)

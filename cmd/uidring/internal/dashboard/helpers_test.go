@@ -125,7 +125,7 @@ func (s *service) start() {
 		Version: s.version, Host: "ids-1", Namespace: "orders", APIPort: port,
 	})
 	api, err = httpapi.New(httpapi.Config{
-		Settings:  httpapi.Settings{MaxBatch: httpapi.LargestBatch, MaxRequests: 1024, Logger: slog.New(slog.DiscardHandler)},
+		Settings:  httpapi.Settings{Logger: slog.New(slog.DiscardHandler)},
 		Generator: s.generator,
 		Segments:  s.segments,
 		Tokens:    func() httpapi.Tokens { return s.tokens },

@@ -59,7 +59,7 @@ func TestTokensAreAskedForWhereTheyMatter(t *testing.T) {
 
 func TestTheLimitCountsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Config{Settings: Settings{Rate: 100, Burst: 1000, MaxBatch: 1000}})
+		s := newServer(t, Config{Settings: Settings{Rate: 100, Burst: 1000}})
 		step := func(url string, status int, retry string) {
 			t.Helper()
 			if w := call(s, url); w.Code != status || w.Header().Get("Retry-After") != retry {

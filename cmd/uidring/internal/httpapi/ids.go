@@ -55,8 +55,8 @@ func (s *Server) drawOne(w http.ResponseWriter, r *http.Request, c client, query
 
 func (s *Server) drawMany(w http.ResponseWriter, r *http.Request, c client, query url.Values, from *supply) *problem {
 	n, err := strconv.Atoi(query.Get("n"))
-	if err != nil || n < 1 || n > s.cfg.MaxBatch || query.Get("n") != strconv.Itoa(n) {
-		return badRequest.because("Parameter n is %q, allowed: 1 to %d.", excerpt(query.Get("n")), s.cfg.MaxBatch)
+	if err != nil || n < 1 || n > s.batch || query.Get("n") != strconv.Itoa(n) {
+		return badRequest.because("Parameter n is %q, allowed: 1 to %d.", excerpt(query.Get("n")), s.batch)
 	}
 	l, p := negotiate(r, query, many)
 	if p != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -145,7 +146,7 @@ func TestOtherMethods(t *testing.T) {
 }
 
 func TestWrongRequests(t *testing.T) {
-	s := newServer(t, Config{Settings: Settings{MaxBatch: 50}})
+	s := newServer(t, Config{Settings: Settings{Rate: math.MaxInt32, Burst: 50}})
 	before := last(t, s)
 	for _, row := range []struct {
 		url, accept string
@@ -376,7 +377,7 @@ func FuzzN(f *testing.F) {
 	for _, n := range []string{"1", "0", "100", "101", "-1", "+1", "1e2", "０", " 1", "01", "9223372036854775808"} {
 		f.Add(n)
 	}
-	s := newServer(f, Config{Settings: Settings{MaxBatch: 100}})
+	s := newServer(f, Config{Settings: Settings{Rate: math.MaxInt32, Burst: 100}})
 	f.Fuzz(func(t *testing.T, n string) {
 		r := httptest.NewRequest("GET", "/v1/ids", nil)
 		r.URL.RawQuery = "n=" + n

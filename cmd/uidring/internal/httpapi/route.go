@@ -14,9 +14,10 @@ import (
 const (
 	segmentsPath = "/v1/segments/"
 
-	longestURL  = 2048 // bytes
-	mostScrapes = 4    // at once
-	mostViewers = 64   // of the page at once, each with an endless /events
+	longestURL   = 2048 // bytes
+	mostRequests = 1024 // at once: under /v1, of the page, and for leases
+	mostScrapes  = 4    // at once
+	mostViewers  = 64   // of the page at once, each with an endless /events
 
 	allowed       = "GET, HEAD, OPTIONS" // methods
 	allowedToDraw = "GET, HEAD, POST, OPTIONS"
@@ -66,7 +67,7 @@ func (s *Server) newRoutes() {
 		return &r
 	}
 	table := func() (routes, *limiter) {
-		limit := &limiter{most: s.cfg.MaxRequests}
+		limit := &limiter{most: mostRequests}
 		return routes{
 			exact: map[string]*route{
 				"/v1/id":        add("/v1/id", route{handle: s.id, limiter: limit, draws: true}),
@@ -83,7 +84,7 @@ func (s *Server) newRoutes() {
 		s.routes.below[segmentsPath] = add(segmentsPath+"{name}", route{handle: s.segment, limiter: limit, draws: true})
 	}
 	if s.cfg.Leases != nil {
-		s.routes.below[leasesPath] = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, clients: s.lessees, limiter: &limiter{most: s.cfg.MaxRequests}, own: true})
+		s.routes.below[leasesPath] = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, clients: s.lessees, limiter: &limiter{most: mostRequests}, own: true})
 	}
 
 	guard = newGuard(s.cfg, s.cfg.AdminListen)

@@ -104,7 +104,7 @@ func TestABatchOfASegmentSpansRanges(t *testing.T) {
 
 func TestWrongRequestsForSegments(t *testing.T) {
 	dir := t.TempDir()
-	s := newServer(t, Config{Settings: Settings{MaxBatch: 50}, Segments: newSegments(t, dir)})
+	s := newServer(t, Config{Settings: Settings{Rate: math.MaxInt32, Burst: 50}, Segments: newSegments(t, dir)})
 	for _, row := range []struct{ url, accept, name, detail string }{
 		{"/v1/segments/invoices", "", "not-found", "This server has no such segment."},
 		{"/v1/segments/", "", "not-found", "This server has no such segment."},
@@ -136,7 +136,7 @@ func TestWrongRequestsForSegments(t *testing.T) {
 // TestSegmentsHaveTheLimitsOfIDs: the token and the rate are common to all routes.
 func TestSegmentsHaveTheLimitsOfIDs(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice)
-	s := newServer(t, Config{Settings: Settings{Rate: 0.001, Burst: 10, MaxBatch: 10}, Tokens: func() Tokens { return tokens }, Segments: begunSegments(t)})
+	s := newServer(t, Config{Settings: Settings{Rate: 0.001, Burst: 10}, Tokens: func() Tokens { return tokens }, Segments: begunSegments(t)})
 	if w := call(s, ordersPath); w.Code != 401 {
 		t.Errorf("without a token: %d, want 401", w.Code)
 	}
