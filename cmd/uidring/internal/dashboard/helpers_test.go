@@ -41,7 +41,6 @@ type service struct {
 	segments  *segments.Set // nil: none; applies when it starts
 	interval  time.Duration
 	addr      string
-	around    func(admin http.Handler) http.Handler // takes the place of the admin handler when it starts
 	tabs      []*tab
 	stop      func() // does nothing when it is stopped; closes tabs that cannot be without the service
 }
@@ -56,8 +55,7 @@ func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 // newServiceWith is newService with another window of leases.
 func newServiceWith(t *testing.T, cfg cached.Config, tokens string, window time.Duration) *service {
 	t.Helper()
-	s := &service{t: t, window: window, version: "v1.2.3", folder: filepath.Join(t.TempDir(), "ids"), interval: 200 * time.Millisecond, addr: "127.0.0.1:0", stop: func() {},
-		around: func(page http.Handler) http.Handler { return page }}
+	s := &service{t: t, window: window, version: "v1.2.3", folder: filepath.Join(t.TempDir(), "ids"), interval: 200 * time.Millisecond, addr: "127.0.0.1:0", stop: func() {}}
 	if err := os.Mkdir(s.folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +132,7 @@ func (s *service) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	admin := s.around(api.Admin())
+	admin := api.Admin()
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/ids" { // of the other listener
 			api.ServeHTTP(w, r)
