@@ -15,6 +15,15 @@ access-log 2, allowed: 0 (none) to 1 (all)`
 	if err := settings.Check(); err == nil || err.Error() != want {
 		t.Errorf("Check:\n%v\nwant:\n%s", err, want)
 	}
+	for name, ok := range map[string]bool{
+		"ids": true, "ids.example.com": true, "my_host-1": true, "*": true,
+		"": false, "http://ids": false, "ids:80": false, "*.example.com": false, ".ids": false, "a b": false,
+	} {
+		settings := Settings{AllowedHosts: []string{"good", name}}
+		if err := settings.Check(); (err == nil) != ok {
+			t.Errorf("%q: %v, want allowed: %v", name, err, ok)
+		}
+	}
 	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxInt32 + 1} {
 		settings := Settings{Rate: rate}
 		if err := settings.Check(); err == nil || !strings.Contains(err.Error(), "rate ") {

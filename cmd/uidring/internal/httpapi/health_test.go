@@ -72,15 +72,6 @@ func TestNotReadyAfterARefusal(t *testing.T) {
 	}
 }
 
-// TestReadyWhenRequestsAskForTooMuch has a shortage that the next moment ends.
-func TestReadyWhenRequestsAskForTooMuch(t *testing.T) {
-	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, OnEmpty: cached.Reject})})
-	if w := call(s, "/v1/ids?n=100000"); w.Code != 503 {
-		t.Errorf("%d, want 503", w.Code)
-	}
-	wantReady(t, s, "")
-}
-
 // TestNotReadyUntilTheClockHasCaughtUp has a generator that refuses by itself.
 func TestNotReadyUntilTheClockHasCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -98,7 +89,7 @@ func TestNotReadyUntilTheClockHasCaughtUp(t *testing.T) {
 	})
 }
 
-func TestAStateIsLookedAtTenTimesASecondAtMost(t *testing.T) {
+func TestReadinessIsReadTenTimesASecondAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r readiness
 		looks := 0

@@ -96,7 +96,7 @@ func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
 	}
 }
 
-func TestErrorsOfTheGenerator(t *testing.T) {
+func TestProblemOfEachErrorOfTheGenerator(t *testing.T) {
 	without, _ := cutOff(t)
 	for name, row := range map[string]struct {
 		g      *cached.Generator
@@ -124,7 +124,7 @@ func TestErrorsOfTheGenerator(t *testing.T) {
 	}
 }
 
-func TestRetryAfterOfAnAheadError(t *testing.T) {
+func TestProblemHasRetryAfterOfAnAheadError(t *testing.T) {
 	for wait, want := range map[time.Duration]string{
 		time.Millisecond: "1", time.Second: "1", time.Second + 1: "2", 90 * time.Second: "90",
 	} {
@@ -136,7 +136,7 @@ func TestRetryAfterOfAnAheadError(t *testing.T) {
 	}
 }
 
-func TestAPanicIsLoggedAndNotShown(t *testing.T) {
+func TestPanicIsLoggedAndNotShown(t *testing.T) {
 	var log bytes.Buffer
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -160,7 +160,7 @@ func TestAPanicIsLoggedAndNotShown(t *testing.T) {
 	}
 }
 
-func TestAPanicInTheMiddleCutsTheAnswer(t *testing.T) {
+func TestPanicInTheMiddleCutsTheAnswer(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("half"))
 		if err := http.NewResponseController(w).Flush(); err != nil {
@@ -195,8 +195,8 @@ func (s stuck) Write(p []byte) (int, error) {
 	return s.ResponseRecorder.Write(p)
 }
 
-// TestTooManyRequestsUnderWay: the page takes no place from clients, nor clients from the page.
-func TestTooManyRequestsUnderWay(t *testing.T) {
+// TestLimitOfRequestsUnderWay: the page takes no place from clients, nor clients from the page.
+func TestLimitOfRequestsUnderWay(t *testing.T) {
 	held := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("page")) })
 	s := newServer(t, Config{Page: pageOf(held)})
 	api, open := []string{"/v1/id", "/v1/ids?n=10", "/v1/parse/5", "/openapi.json"}, []string{"/", "/assets/page.css", "/nowhere"}
@@ -235,8 +235,8 @@ func TestTooManyRequestsUnderWay(t *testing.T) {
 	}
 }
 
-// TestAClientThatGoesAway must leave no place taken.
-func TestAClientThatGoesAway(t *testing.T) {
+// TestLimitAfterAClientHasGone: its place is free.
+func TestLimitAfterAClientHasGone(t *testing.T) {
 	s := newServer(t, Config{})
 	url := listen(t, both(s)).URL
 	for range 20 {
