@@ -49,7 +49,7 @@ func TestMaxAheadCoversARestart(t *testing.T) {
 	}
 }
 
-func TestMistakesAreReportedAllAtOnce(t *testing.T) {
+func TestNewReportsAllMistakesAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	_, err := New(Config{
 		Settings:  httpapi.Settings{Listen: "0.0.0.0:1", AllowedHosts: []string{"http://ids"}, Burst: -1, Rate: -1, Logger: slog.New(slog.DiscardHandler)},
