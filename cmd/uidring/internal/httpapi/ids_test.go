@@ -308,14 +308,14 @@ func TestDrawWaitsInVainOnce(t *testing.T) {
 		for i := range 20 {
 			started := time.Now()
 			w := call(s, "/v1/id")
-			if took := time.Since(started); w.Code != 503 || (took >= patience) != (i == 0) {
-				t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, patience)
+			if took := time.Since(started); w.Code != 503 || (took >= longestWait) != (i == 0) {
+				t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, longestWait)
 			}
 		}
 	})
 }
 
-// TestAClientThatLeavesShowsNothing: the patience of those after it is their own.
+// TestAClientThatLeavesShowsNothing: the longestWait of those after it is their own.
 func TestAClientThatLeavesShowsNothing(t *testing.T) {
 	g, _ := cutOff(t)
 	s := newServer(t, Config{Generator: g})
@@ -377,7 +377,7 @@ func FuzzLength(f *testing.F) {
 		first = max(1, min(first, 1<<63-1-int64(2*n)))
 		b := newBatch()
 		b.spans = []span{{first, n}, {first + int64(n), n}}
-		for _, l := range []layout{
+		for _, l := range []format{
 			{head: many.head, between: `","`, tail: many.tail, form: form{0, appendDecimal}},
 			{between: "\n", tail: "\n", form: form{13, appendBase32}},
 			{form: form{8, appendBinary}},

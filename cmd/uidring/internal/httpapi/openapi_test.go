@@ -172,7 +172,7 @@ func (v visit) check(t *testing.T, router routers.Router, method string) {
 
 // fill takes all places of a route, until leave is called.
 func fill(s *Server, r *http.Request) (leave func()) {
-	g := s.routes.find(r.URL.Path).limiter
+	g := s.routes.find(r.URL.Path).places
 	n := 0
 	for g.enter() {
 		n++

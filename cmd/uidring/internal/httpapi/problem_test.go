@@ -111,7 +111,7 @@ func TestProblemOfEachErrorOfTheGenerator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, Config{Generator: row.g})
-			// More than the small layouts have: IDs drawn before the error are spent.
+			// More than the small formats have: IDs drawn before the error are spent.
 			answer, body := do(t, http.DefaultClient, request(t, "GET", listen(t, both(s)).URL+"/v1/ids?n=100000"))
 			if answer.StatusCode != row.status || answer.Header.Get("Retry-After") != row.retry {
 				t.Errorf("%d, Retry-After %q; want %d, %q", answer.StatusCode, answer.Header.Get("Retry-After"), row.status, row.retry)
@@ -247,7 +247,7 @@ func TestLimitAfterAClientHasGone(t *testing.T) {
 		}
 		cancel()
 		answer.Body.Close()
-		poll.Until(t, "a place that is free", func() bool { return s.routes.find("/v1/ids").limiter.under.Load() == 0 })
+		poll.Until(t, "a place that is free", func() bool { return s.routes.find("/v1/ids").places.under.Load() == 0 })
 	}
 }
 
