@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -19,7 +17,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/daemon"
-	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 const serveLong = `serve serves IDs over HTTP until a signal ends it. docs/SERVICE.md describes its API, docs/SERVING.md how to run it.
@@ -65,7 +62,6 @@ type serveFlags struct {
 	segments  string
 	hosts     string
 	leases    string
-	lowest    choice // version of TLS
 	logLevel  slog.Level
 	logFormat choice
 }
@@ -77,7 +73,6 @@ func (f *serveFlags) addTo(cmd *cobra.Command) {
 	f.addLimits(flags)
 	f.addIDs(cmd)
 	flags.DurationVar(&f.config.Drain, "drain", 0, "how long serve goes on after a signal, with /readyz answering 503")
-	flags.DurationVar(&f.config.Grace, "grace", 10*time.Second, "time limit for requests under way after that")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "lowest `level` of log records: debug, info, warn or error")
 	f.logFormat = choice{"text", []string{"text", "json"}}
 	flags.Var(&f.logFormat, "log-format", "`format` of the log on stderr: text or json")
@@ -92,8 +87,6 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	flags.StringVar(&f.hosts, "allowed-host", "", "more `names` of the server that requests may be for, separated by commas; *: any name")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
-	f.lowest = choice{"1.2", []string{"1.2", "1.3"}}
-	flags.Var(&f.lowest, "tls-min", "lowest `version` of TLS, 1.2 or 1.3")
 	flags.StringVar(&c.TokenFile, "tokens", "", "`file` with the tokens of clients, one name and token per line")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow other hosts without tokens or without TLS")
 }
@@ -101,10 +94,8 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	c := &f.config
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections to --listen; others wait")
-	flags.IntVar(&c.MaxRequests, "max-requests", 1024, "concurrent requests under /v1, as many to --admin-listen, and as many for leases; others get 503")
-	flags.IntVar(&c.MaxBatch, "max-batch", httpapi.LargestBatch, fmt.Sprintf("largest number of IDs per request, 1 to %d", httpapi.LargestBatch))
 	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each name in the token file, or without tokens for all clients together; 0: no limit")
-	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate; bounds --max-batch; 0: the IDs of one second")
+	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate, and per request; 0: the IDs of one second")
 }
 
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
@@ -122,7 +113,6 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.StringVar(&c.LeaseTokenFile, "lease-tokens", "", "`file` with the tokens for leases; a token can change every lease")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
-	flags.IntVar(&c.Generator.BoostPower, "boost-power", 3, "the ring holds 2^n times the IDs of one unit, 1 to 8")
 	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", time.Hour, "how far the time in an ID may run ahead of the clock, at least two windows; 0: unbounded")
 }
 
@@ -192,10 +182,6 @@ func (f *serveFlags) finish(settings []setting) (err error) {
 	}
 	if f.leases != "" {
 		c.Leases = strings.Split(f.leases, ",")
-	}
-	c.MinTLS = tls.VersionTLS12
-	if f.lowest.value == "1.3" {
-		c.MinTLS = tls.VersionTLS13
 	}
 	if c.StoreURL = f.url; c.StoreURL == "" {
 		c.StoreURL, err = dataURL(f.data)

@@ -31,8 +31,8 @@ func TestFlagGoesBeforeEnvironmentBeforeDefault(t *testing.T) {
 		want map[string]string // value and source
 	}{
 		{"nothing", nil, nil, map[string]string{"namespace": "default default", "rate": "0 default", "listen": "127.0.0.1:8080 default"}},
-		{"environment", nil, map[string]string{"UIDRING_NAMESPACE": "env", "UIDRING_INSECURE": "true", "UIDRING_MAX_BATCH": "9"},
-			map[string]string{"namespace": "env environment", "insecure": "true environment", "max-batch": "9 environment"}},
+		{"environment", nil, map[string]string{"UIDRING_NAMESPACE": "env", "UIDRING_INSECURE": "true", "UIDRING_BURST": "9"},
+			map[string]string{"namespace": "env environment", "insecure": "true environment", "burst": "9 environment"}},
 		{"empty variable", nil, map[string]string{"UIDRING_NAMESPACE": ""}, map[string]string{"namespace": "default default"}},
 		{"both", []string{"--namespace=flag", "--layout=snowflake"},
 			map[string]string{"UIDRING_NAMESPACE": "env", "UIDRING_LISTEN": "127.0.0.1:2", "UIDRING_LAYOUT": "baidu"},
@@ -65,7 +65,7 @@ func TestFlagGoesBeforeEnvironmentBeforeDefault(t *testing.T) {
 func TestMistakesInSettingsAreReportedAllAtOnce(t *testing.T) {
 	mistakes := map[string]struct{ value, want string }{
 		"UIDRING_RATE": {"many", `"many", allowed: a number`}, "UIDRING_WINDOW": {"30", `"30", allowed: a number with a unit`},
-		"UIDRING_LAYOUT": {"1/2", `"1/2": `}, "UIDRING_EPOCH": {"yesterday", `"yesterday": `}, "UIDRING_TLS_MIN": {"1.1", `"1.1": allowed: 1.2, 1.3`},
+		"UIDRING_LAYOUT": {"1/2", `"1/2": `}, "UIDRING_EPOCH": {"yesterday", `"yesterday": `},
 		"UIDRING_BURST": {"x", `"x", allowed: a whole number`}, "UIDRING_LOG_FORMAT": {"xml", `"xml": allowed: text, json`},
 	}
 	for name, tt := range mistakes {
@@ -94,7 +94,7 @@ func TestSettingsAreLoggedWithoutSecrets(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, &log)
 		}
 	}
-	if strings.Contains(log.String(), "geheim") || strings.Contains(log.String(), "grace") {
+	if strings.Contains(log.String(), "geheim") || strings.Contains(log.String(), "drain") {
 		t.Errorf("the password or a default is in\n%s", &log)
 	}
 }
@@ -169,12 +169,12 @@ func TestSegmentsAreNamesWithCommas(t *testing.T) {
 func TestServeRefusesMistakesAsUsage(t *testing.T) {
 	t.Setenv("UIDRING_STORE", "mysql://ids:geheim@db")
 	var log bytes.Buffer
-	code := Main([]string{"serve", "--listen=:0", "--max-batch=0", "--tls-cert=a.pem"}, strings.NewReader(""), io.Discard, &log)
+	code := Main([]string{"serve", "--listen=:0", "--burst=-1", "--tls-cert=a.pem"}, strings.NewReader(""), io.Discard, &log)
 	if code != exitUsage {
 		t.Errorf("exit code %d, want %d", code, exitUsage)
 	}
 	text := log.String()
-	for _, want := range []string{"listen :0", "max-batch 0", "tls-cert", "database"} {
+	for _, want := range []string{"listen :0", "burst -1", "tls-cert", "database"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,6 +44,10 @@ func TestServeAlone(t *testing.T) {
 		if status, body, err := get(client, "http://"+first.at(path)+path); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: status %d, %v, want %q in the body", path, status, err, want)
 		}
+	}
+	_, metrics, _ := get(client, first.adminURL()+"/metrics")
+	if !regexp.MustCompile(`\nuidring_store_info\{datacenter="0",id="[A-Z2-7]{26}",local="true",namespace="default",store="sqlite://[^"]*"\} 1\n`).MatchString(metrics) {
+		t.Errorf("no uidring_store_info with the ID of the store in\n%s", metrics)
 	}
 	// It goes on for minutes without its store.
 	if lasts := first.metric("uidring_window_lasts_seconds"); lasts < 200 {
@@ -99,7 +104,7 @@ func checkParsed(t *testing.T, client *http.Client, c *child, id int64) {
 
 // The second signal ends the process at once, even during a long drain. A signal right after the
 // first counts as the same signal.
-func TestSecondSignalEndsAtOnce(t *testing.T) {
+func TestServeEndsAtOnceOnTheSecondSignal(t *testing.T) {
 	c := serve(t, "--data="+testserver.DiskFolder(t), "--drain=1h")
 	began := time.Now()
 	c.signal(syscall.SIGTERM)
@@ -112,7 +117,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestSystemdIsTold(t *testing.T) {
+func TestServeNotifiesSystemd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {

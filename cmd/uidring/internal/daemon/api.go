@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,22 +35,24 @@ func (s *Service) api(g *cached.Generator, port string) (api *httpapi.Server, pa
 	}
 	host, _ := os.Hostname() // without a name, the page shows none
 	page = dashboard.New(dashboard.Config{
-		Stats:     g.Stats,
-		Unready:   func() (title, detail string) { return api.Unready() },
-		Refusal:   func() (title, detail string) { return api.Refusal() },
-		Metrics:   func() prometheus.Gatherer { return api.RequestMetrics() },
-		Store:     s.store,
-		Window:    s.cfg.Lease.Window,
-		MaxAhead:  s.cfg.Generator.MaxAhead,
-		Allocator: alloc,
-		Segments:  s.segments,
-		Version:   s.cfg.Version,
-		Host:      host,
-		Namespace: s.cfg.Namespace,
-		Tokens:    s.tokens != nil,
-		StoreName: s.storeName(),
-		APIPort:   port,
-		Done:      s.ending,
+		Stats:      g.Stats,
+		Unready:    func() string { return api.Unready() },
+		Refusal:    func() string { return api.Refusal() },
+		Metrics:    func() prometheus.Gatherer { return api.RequestMetrics() },
+		Store:      s.store,
+		Window:     s.cfg.Lease.Window,
+		MaxAhead:   s.cfg.Generator.MaxAhead,
+		Allocator:  alloc,
+		Segments:   s.segments,
+		Version:    s.cfg.Version,
+		Host:       host,
+		Namespace:  s.cfg.Namespace,
+		Tokens:     s.tokens != nil,
+		StoreCalls: &s.storeCalls,
+		StoreName:  s.store.String(),
+		Local:      s.store.Path() != "",
+		APIPort:    port,
+		Done:       s.ending,
 	})
 	cfg := httpapi.Config{
 		Settings:     s.cfg.Settings,
@@ -79,13 +80,4 @@ func (s *Service) api(g *cached.Generator, port string) (api *httpapi.Server, pa
 	}
 	api, err = httpapi.New(cfg)
 	return api, page, err
-}
-
-// storeName describes the store on the page.
-func (s *Service) storeName() string {
-	name := fmt.Sprintf("%s, namespace %s", s.store, s.cfg.Namespace)
-	if s.store.Path() != "" {
-		name += ", of this host only"
-	}
-	return name
 }

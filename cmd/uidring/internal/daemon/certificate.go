@@ -49,9 +49,9 @@ var cipherSuites = []uint16{
 }
 
 // tlsConfig presents the current certificate to each client.
-func tlsConfig(certificate *watchedFile[tls.Certificate], lowest uint16) *tls.Config {
+func tlsConfig(certificate *watchedFile[tls.Certificate]) *tls.Config {
 	return &tls.Config{
-		MinVersion:   lowest,
+		MinVersion:   tls.VersionTLS12,
 		CipherSuites: cipherSuites,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if c := certificate.current(); c != nil {

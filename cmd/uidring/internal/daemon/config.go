@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,8 +26,6 @@ type Config struct {
 	// CertFile and KeyFile are PEM files: a certificate with its chain, and its key. Both empty: no
 	// TLS.
 	CertFile, KeyFile string
-	// MinTLS is the lowest version of TLS, tls.VersionTLS12 or tls.VersionTLS13.
-	MinTLS uint16
 	// TokenFile has the tokens of clients, see httpapi.ParseTokens. Empty: clients need no token.
 	TokenFile string
 	// MaxConnections is the largest number of concurrent connections to Listen, at least 1; others
@@ -64,10 +61,10 @@ type Config struct {
 
 	// Drain is the time from the first 503 of /readyz until the service stops listening, 0 or more.
 	Drain time.Duration
-	// Grace is the time limit for requests under way after that, more than 0.
-	Grace time.Duration
 
-	linger time.Duration // see site.end; zero: lingerTime
+	// For tests:
+	grace  time.Duration // zero: graceTime
+	linger time.Duration // zero: lingerTime
 }
 
 // check reports all mistakes that it finds without opening files or the store.
@@ -79,7 +76,6 @@ func (cfg *Config) check() error {
 		}
 	}
 	check((cfg.CertFile == "") == (cfg.KeyFile == ""), "tls-cert %q and tls-key %q, allowed: both or neither", cfg.CertFile, cfg.KeyFile)
-	check(cfg.MinTLS == tls.VersionTLS12 || cfg.MinTLS == tls.VersionTLS13, "tls-min %s, allowed: 1.2, 1.3", tls.VersionName(cfg.MinTLS))
 	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (the default) or more", cfg.Lease.Window)
 	// A worker ID that is used again begins up to two windows ahead.
@@ -88,7 +84,6 @@ func (cfg *Config) check() error {
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, segments.Check(cfg.Segments), cfg.checkLeases())
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
-	check(cfg.Grace > 0, "grace %v, allowed: more than 0", cfg.Grace)
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)
 }
 
@@ -105,7 +100,7 @@ func (cfg *Config) window() time.Duration {
 }
 
 // settingNames are the names of the settings for the fields of a cached.Config.
-var settingNames = map[string]string{"DatacenterID": "datacenter", "BoostPower": "boost-power", "MaxAhead": "max-ahead"}
+var settingNames = map[string]string{"DatacenterID": "datacenter", "MaxAhead": "max-ahead"}
 
 // checkGenerator returns the mistakes in cfg.Generator, with the names of the settings.
 func (cfg *Config) checkGenerator() (errs []error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
@@ -29,6 +30,7 @@ type Service struct {
 	cfg         Config
 	logger      *slog.Logger
 	store       *storeurl.Store
+	storeCalls  dashboard.StoreCalls
 	storeID     string                        // ID of the namespace; "" if unknown
 	known       []knownStore                  // stores of this host that were used before
 	segments    *segments.Set                 // the segments of Config.Segments
@@ -191,45 +193,40 @@ func (s *Service) serve(ctx context.Context, sites *sites) error {
 // generator takes a worker ID and returns a generator. It waits for the end of a quarantine; other
 // waits end after storeTimeout.
 func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
-	blank, err := s.makeStore(ctx)
-	if err != nil {
+	if err := s.makeStore(ctx); err != nil {
 		return nil, fmt.Errorf("store %s: %w", s.store, err)
 	}
 	lease, cfg := s.cfg.Lease, s.cfg.Generator
 	lease.Logger, cfg.Logger = s.logger, s.logger
 	cfg.Assigner = assigner.Leased(s.store.Store, lease)
-	cfg.AssignTimeout = storeTimeout
+	cfg.AssignTimeout, cfg.Trace = storeTimeout, s.storeCalls.Trace()
 	g, err := cached.NewContext(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", s.store, withSettings(err))
-	}
-	if blank {
-		s.logger.Warn("new store: a server with another store gives out the same IDs",
-			"path", s.store.Path(), "namespace", s.cfg.Namespace)
 	}
 	s.noteStore(ctx)
 	return g, nil
 }
 
-// makeStore creates the missing parts of the store, unless the service expects another store. It
-// reports whether the store was blank.
-func (s *Service) makeStore(ctx context.Context) (blank bool, err error) {
+// makeStore creates the missing parts of the store, unless the service expects another store.
+func (s *Service) makeStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if blank, err = s.checkStore(ctx); err == nil && s.cfg.CreateSchema {
+	err := s.checkStore(ctx)
+	if err == nil && s.cfg.CreateSchema {
 		err = s.store.Create(ctx)
 		if errors.Is(err, sqlassigner.ErrAccessDenied) {
 			err = fmt.Errorf("%w; a user with the right to create tables creates them by uidring schema --apply, and "+
 				"create-schema=false skips this step", err)
 		}
 	}
-	return blank, err
+	return err
 }
 
-// stop finishes the requests under way, for at most the grace, ends the segments, and releases the
+// stop finishes the requests under way, ends the segments, and releases the
 // worker ID.
 func (s *Service) stop(sites *sites, api *httpapi.Server, generator *cached.Generator) {
-	s.logger.Info("stopping", "drain", s.cfg.Drain, "grace", s.cfg.Grace)
+	s.logger.Info("stopping", "drain", s.cfg.Drain)
 	s.notify(daemon.SdNotifyStopping)
 	api.Drain()
 	sites.api.drain()
@@ -237,7 +234,7 @@ func (s *Service) stop(sites *sites, api *httpapi.Server, generator *cached.Gene
 	time.Sleep(s.cfg.Drain)
 	close(s.ending)
 	sites.api.end(cmp.Or(s.cfg.linger, lingerTime))
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(s.cfg.grace, graceTime))
 	defer cancel()
 	if err := sites.shutdown(ctx); err != nil {
 		s.logger.Warn("requests were cut off", "error", err)

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -64,16 +65,22 @@ func openLeases(cfg Config, own *storeurl.Store) (leases, error) {
 	return opened, nil
 }
 
-// handler returns the handler of the namespaces, or nil if there are none.
+// handler returns the handler of the namespaces, or nil if there are none. A call on the store ends
+// after storeTimeout.
 func (l leases) handler() http.Handler {
 	if len(l) == 0 {
 		return nil
 	}
-	return remoteassigner.NewHandler(func(namespace string) assigner.Store {
+	h := remoteassigner.NewHandler(func(namespace string) assigner.Store {
 		if s := l[namespace]; s != nil {
 			return s.Store
 		}
 		return nil
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), storeTimeout)
+		defer cancel()
+		h.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

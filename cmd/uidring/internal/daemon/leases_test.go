@@ -2,11 +2,8 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,11 +13,9 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
@@ -70,7 +65,7 @@ func (l *lessors) store() assigner.Store {
 }
 
 // Clients lose their connections, and the servers are killed.
-func TestRemoteLeasesWithstandFaults(t *testing.T) {
+func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	t.Parallel()
 	l := startLessors(t, 2)
 	assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture { // the namespace of all cases, one after the other
@@ -96,60 +91,9 @@ func TestRemoteLeasesWithstandFaults(t *testing.T) {
 	})
 }
 
-// Leases on a store that may lose writes are quarantined through a server, too. The cases run side
-// by side: each has a server of its own, which goes down, and a namespace of one Redis.
-func TestLossyRemoteLeasesConform(t *testing.T) {
-	t.Parallel()
-	database := redis.NewClient(&redis.Options{Addr: testserver.Redis(t).Addr(), ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = database.Close() })
-	handler := remoteassigner.NewHandler(func(namespace string) assigner.Store { return redisassigner.LeaseStore(database, namespace) })
-	var namespaces atomic.Int64
-	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
-		name := fmt.Sprint("case-", namespaces.Add(1))
-		const meta = "{uidring}:meta"
-		rows := "{uidring}:worker/" + name
-		server := httptest.NewServer(handler)
-		t.Cleanup(func() { server.Close() })
-		url, address := server.URL, server.Listener.Addr().String()
-		store := func(name string) assigner.Store {
-			return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{url}}, name)
-		}
-		return assignertest.StoreFixture{
-			Starts: 4, // each lease must be renewed a few seconds after its claim, also on a busy machine
-			Handle: func() assigner.Store { return store(name) },
-			Other:  store,
-			Delete: func(t *testing.T, workerID int64) {
-				hash, field := fmt.Sprintf("%s/%016d", rows, workerID/1000), fmt.Sprintf("%03d", workerID%1000)
-				if n, err := database.HDel(t.Context(), hash, field).Result(); n != 1 || err != nil {
-					t.Fatalf("%d rows deleted: %v", n, err)
-				}
-			},
-			Clear: func(t *testing.T) {
-				_, errMeta := database.HDel(t.Context(), meta, name).Result()
-				n, err := database.Del(t.Context(), rows, rows+"/0000000000000000").Result()
-				if err := errors.Join(errMeta, err); n != 2 || err != nil {
-					t.Fatalf("%d keys deleted: %v", n, err)
-				}
-			},
-			Down: func(t *testing.T) (up func()) {
-				server.Close()
-				return func() {
-					l, err := net.Listen("tcp", address)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					server = &httptest.Server{Listener: l, Config: &http.Server{Handler: handler}}
-					server.Start()
-				}
-			},
-		}
-	})
-}
-
 // Generators with remote leases share a namespace with the service itself. The service is killed
 // under load and comes back: the generators go on within their leases, and renew them.
-func TestRemoteGeneratorsAndTheServiceIssueNoIDTwice(t *testing.T) {
+func TestLeasesOverHTTPIssueNoIDTwice(t *testing.T) {
 	t.Parallel()
 	store := "--store=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db")
 	launch := func(address string) *child {
@@ -266,6 +210,14 @@ func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 	if err := status(leaseToken, "test"); err == nil {
 		t.Error("a token that is gone is accepted")
 	}
+	replace(t, cfg.TokenFile, "short x\n")
+	poll.Until(t, "a refusal", func() bool { return log.find("tokens not loaded, the old contents stay in use") != nil })
+	if code, text, err := getAs(client, idToken, r.url()+"/v1/id"); code != http.StatusOK {
+		t.Errorf("after a file with mistakes: %d %s %v", code, text, err)
+	}
+	if text := log.String(); strings.Contains(text, "0123456789abcdef") {
+		t.Errorf("a token is in the log:\n%s", text)
+	}
 
 	cfg, log = testConfig(t)
 	r = ready(t, cfg, log)
@@ -274,7 +226,7 @@ func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 	}
 }
 
-func TestMistakesInLeasesAreReported(t *testing.T) {
+func TestLeasesRefuseMistakes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lease-tokens")
 	write(t, file, "edge "+leaseToken)
 	for _, tt := range []struct {

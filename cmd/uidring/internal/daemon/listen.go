@@ -23,6 +23,7 @@ const (
 	maxHeader     = 16 << 10         // bytes of a header; net/http adds some slack
 	maxStreams    = 250              // requests at once on a connection of HTTP/2
 
+	graceTime        = 10 * time.Second       // for requests under way at the end, after lingerTime
 	lingerTime       = 500 * time.Millisecond // see site.end
 	adminConnections = 256                    // to the page, the metrics and the probes
 )
@@ -87,7 +88,7 @@ func (s *Service) newSite(ctx context.Context, setting, address string, connecti
 	n := &site{limited: limit(l, connections), secret: s.certificate}
 	n.server = newHTTPServer(&n.gate, s.certificate != nil, s.logger)
 	if s.certificate != nil {
-		n.server.TLSConfig = tlsConfig(s.certificate, s.cfg.MinTLS)
+		n.server.TLSConfig = tlsConfig(s.certificate)
 	}
 	return n, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,7 +13,7 @@ import (
 	"time"
 )
 
-func TestOtherHostsNeedTokensAndTLS(t *testing.T) {
+func TestListenForOtherHostsNeedsTokensAndTLS(t *testing.T) {
 	const token, plain = "has no tokens", "no TLS"
 	for _, tt := range []struct {
 		listen   string
@@ -59,7 +58,7 @@ func TestOtherHostsNeedTokensAndTLS(t *testing.T) {
 }
 
 // A page whose name was rebound to 127.0.0.1, or that embeds a picture from there, gets no ID.
-func TestPagesGetNothingFromTheDefault(t *testing.T) {
+func TestListenersGivePagesOfOtherSitesNothing(t *testing.T) {
 	cfg, log := testConfig(t)
 	cfg.AllowedHosts = []string{"ids.internal"}
 	r := ready(t, cfg, log)
@@ -74,6 +73,7 @@ func TestPagesGetNothingFromTheDefault(t *testing.T) {
 		{"evil.example", "", "", http.StatusForbidden},
 		{r.address, "Sec-Fetch-Site", "cross-site", http.StatusForbidden},
 		{r.address, "Origin", "https://evil.example", http.StatusForbidden},
+		{r.address, "Accept", "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", http.StatusForbidden},
 	} {
 		for _, path := range []string{"/v1/ids?n=1000", "/metrics", "/healthz"} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.at(path)+path, nil)
@@ -103,28 +103,6 @@ func TestPagesGetNothingFromTheDefault(t *testing.T) {
 	}
 }
 
-// listening serves a handler with bounds that a test can wait for, and returns its address.
-func listening(t *testing.T, handler http.HandlerFunc) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l = limit(l, 10)
-	s := newHTTPServer(handler, false, slog.New(slog.DiscardHandler))
-	ended := make(chan error)
-	go func() { ended <- s.Serve(l) }()
-	t.Cleanup(func() {
-		_ = s.Close()
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
-	})
-	return l.Addr().String()
-}
-
-func ok(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }
-
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -139,11 +117,12 @@ func dial(t *testing.T, address string) net.Conn {
 }
 
 func TestHeaderIsBounded(t *testing.T) {
-	address := listening(t, ok)
+	cfg, log := testConfig(t)
+	address := ready(t, cfg, log).admin
 	for _, tt := range []struct{ size, want int }{{8 << 10, http.StatusOK}, {1 << 20, http.StatusRequestHeaderFieldsTooLarge}} {
 		conn := dial(t, address)
 		go func() { // the server answers before it has read all
-			_, _ = fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: a\r\nX: %s\r\n\r\n", strings.Repeat("a", tt.size))
+			_, _ = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("a", tt.size))
 		}()
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
@@ -177,13 +156,13 @@ func clients(t *testing.T, trust *tls.Config) map[string]*http.Client {
 }
 
 // Mistakes of clients would fill the log, but errors that concern the operator must be in it.
-func TestComplaintsOfHTTPAreToldApart(t *testing.T) {
+func TestErrorLogTellsMistakesOfClientsApart(t *testing.T) {
 	for text, want := range map[string]string{
 		"http: TLS handshake error from 10.0.0.1:1: EOF\n":                       "",
 		"http: Accept error: accept tcp: too many open files; retrying in 5ms\n": "level=WARN",
 	} {
 		var log bytes.Buffer
-		s := newHTTPServer(http.HandlerFunc(ok), false, slog.New(slog.NewTextHandler(&log, nil)))
+		s := newHTTPServer(http.NotFoundHandler(), false, slog.New(slog.NewTextHandler(&log, nil)))
 		s.ErrorLog.Print(text)
 		if (want == "") != (log.Len() == 0) || !strings.Contains(log.String(), want) {
 			t.Errorf("%q is logged as %q, want %q", text, &log, want)

@@ -14,30 +14,31 @@ import (
 // Servers with separate stores give out the same IDs. Starting again does not help.
 var ErrSecondStore = errors.New("second store of worker IDs")
 
-// checkStore rejects a store on this host that must not be used, and reports whether it is blank.
-// Call it before the store is created.
-func (s *Service) checkStore(ctx context.Context) (blank bool, err error) {
+// checkStore rejects a store on this host that must not be used. Call it before the store is
+// created.
+func (s *Service) checkStore(ctx context.Context) (err error) {
 	path := s.store.Path()
 	if path == "" {
-		return false, nil
+		return nil
 	}
 	if s.known, err = knownStores(s.cfg.KnownStores, s.cfg.Namespace); err != nil {
 		s.logger.Warn("not all stores of this host are known: a second one may go unnoticed", "error", err)
 	}
-	if blank, err = s.store.Blank(ctx); err != nil {
-		return false, err
+	blank, err := s.store.Blank(ctx)
+	if err != nil {
+		return err
 	}
 	id := ""
 	if !blank {
 		meta, err := s.store.LoadMeta(ctx)
 		if err != nil && !errors.Is(err, sqlassigner.ErrTableMissing) {
-			return false, err
+			return err
 		}
 		id = meta.Namespace
 	}
 	if id != "" {
 		if err := s.copied(path, id); err != nil {
-			return false, err
+			return err
 		}
 	}
 	err = s.unexpected(path, id, blank)
@@ -47,7 +48,7 @@ func (s *Service) checkStore(ctx context.Context) (blank bool, err error) {
 		}
 		err = nil
 	}
-	return blank, err
+	return err
 }
 
 // copied rejects the copy of a store whose original still exists. A moved store is not a copy.

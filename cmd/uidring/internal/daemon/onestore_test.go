@@ -1,11 +1,9 @@
 package daemon
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -77,13 +75,12 @@ func (h host) must(err error) {
 }
 
 // The first start needs no setting, and logs that the store is new. The next start does not.
-func TestNewStoreIsSeen(t *testing.T) {
+func TestStoreThatIsNewIsReported(t *testing.T) {
 	h := newHost(t)
 	for _, want := range []bool{true, false} {
 		c := h.serve()
-		record := c.log.find(newStoreMessage)
-		if (record != nil) != want || want && (record["path"] != h.file() || record["namespace"] != "default" || record["level"] != "WARN") {
-			t.Errorf("logged %v, want that: %v", record, want)
+		if n := strings.Count(c.log.String(), "level:WARN"); (c.log.find(newStoreMessage) != nil) != want || n > 1 || (n == 1) != want {
+			t.Errorf("%d warnings, want one, of a new store: %v\n%s", n, want, c.log)
 		}
 		if ready := c.log.find("ready"); ready["this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" ||
 			ready["page"] != c.adminURL()+"/" {
@@ -93,7 +90,7 @@ func TestNewStoreIsSeen(t *testing.T) {
 	}
 }
 
-const newStoreMessage = "new store: a server with another store gives out the same IDs"
+const newStoreMessage = "assigner: the namespace is new in this store"
 
 // serve does not replace a lost or moved store with a new one, which would begin at worker ID 0.
 func TestStoreThatIsGoneIsNotReplaced(t *testing.T) {
@@ -132,7 +129,7 @@ func anotherStore(h host) error {
 	return os.Rename(other.file(), h.file())
 }
 
-func TestSecondStoreOfAHostIsRefused(t *testing.T) {
+func TestStoreBesideAnotherIsRefused(t *testing.T) {
 	h := newHost(t)
 	h.serve().terminate()
 	other := "--data=" + testserver.DiskFolder(t)
@@ -173,7 +170,7 @@ func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
 
 // A second host cannot be seen from here, but a server for other hosts is one of several more often
 // than not.
-func TestServerForOtherHostsMakesNoStoreUnasked(t *testing.T) {
+func TestStoreOfAServerForOtherHostsIsNotMadeUnasked(t *testing.T) {
 	h := newHost(t)
 	reachable := []string{"--listen=0.0.0.0:0", "--insecure"}
 	h.refused(reachable, "listen 0.0.0.0:0 can be reached from other hosts", "set store", "new-store")
@@ -183,34 +180,4 @@ func TestServerForOtherHostsMakesNoStoreUnasked(t *testing.T) {
 	}
 	h.serve(append(reachable, "--new-store")...).terminate()
 	h.serve(reachable...).terminate()
-}
-
-// The store is renewed in a file that has another name or none, and would be lost with the process.
-func TestStoreThatMovesUnderAServerIsReported(t *testing.T) {
-	h := newHost(t)
-	c := h.serve("--window=1s")
-	h.must(os.Rename(h.data, h.data+"-moved"))
-	const failed = "worker ID: call to the store failed"
-	poll.Until(t, "a failed call", func() bool { return c.log.find(failed) != nil || c.hasEnded() })
-	if text := fmt.Sprint(c.log.find(failed)["error"]); !strings.Contains(text, "the file "+h.file()+" was moved, replaced or deleted while it was open") {
-		t.Errorf("logged %s", text)
-	}
-}
-
-// The metrics of two servers show whether they share a store.
-func TestMetricsTellStoresApart(t *testing.T) {
-	first, second := newHost(t), newHost(t)
-	a, b, c := first.serve(), first.serve(), second.serve()
-	ids := make(map[*child]string)
-	for _, server := range []*child{a, b, c} {
-		_, body, err := get(clients(t, nil)["HTTP/1.1"], server.adminURL()+"/metrics")
-		line := regexp.MustCompile(`\nuidring_store_info\{datacenter="0",id="([A-Z2-7]{26})",local="true",namespace="default",store="sqlite://[^"]*"\} 1\n`).FindStringSubmatch(body)
-		if err != nil || line == nil {
-			t.Fatalf("no uidring_store_info: %v\n%s", err, body)
-		}
-		ids[server] = line[1]
-	}
-	if ids[a] != ids[b] || ids[a] == ids[c] {
-		t.Errorf("IDs of stores %q, %q of one store, %q of another", ids[a], ids[b], ids[c])
-	}
 }

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,15 +105,14 @@ func testConfig(t *testing.T) (Config, *logbook) {
 	log := new(logbook)
 	return Config{
 		Settings: httpapi.Settings{
-			Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", MaxRequests: 1000, MaxBatch: 100_000, Version: "test", Logger: slog.New(slog.NewJSONHandler(log, nil)),
+			Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Version: "test", Logger: slog.New(slog.NewJSONHandler(log, nil)),
 		},
-		MinTLS:         tls.VersionTLS12,
 		MaxConnections: 1000,
 		StoreURL:       "sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"),
 		Namespace:      "test",
 		CreateSchema:   true,
 		Generator:      cached.Config{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()},
-		Grace:          patience,
+		grace:          patience,
 	}, log
 }
 
@@ -266,7 +264,7 @@ func TestNewcomersAreAnsweredAtTheEnd(t *testing.T) {
 
 func TestGraceBoundsTheEnd(t *testing.T) {
 	cfg, log := testConfig(t)
-	cfg.Grace = 100 * time.Millisecond
+	cfg.grace = 100 * time.Millisecond
 	r := ready(t, cfg, log)
 	draw(t, clients(t, nil)["HTTP/2.0"], r, 100_000)
 	r.stop()

@@ -49,7 +49,7 @@ func drawSegment(t *testing.T, r *running, client *http.Client, name string, n i
 }
 
 // Two services with one store share its counters, and a service that starts later continues them.
-func TestServicesShareTheSegmentsOfEveryStore(t *testing.T) {
+func TestSegmentsAreSharedOnEveryStore(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{
 		"SQLite":     func(t *testing.T) string { return "sqlite:" + testserver.DiskFolder(t) + "/ids.db" },
 		"folder":     func(t *testing.T) string { return "file://" + testserver.DiskFolder(t) },
@@ -95,7 +95,7 @@ func TestServicesShareTheSegmentsOfEveryStore(t *testing.T) {
 	}
 }
 
-func TestNamesOfSegmentsAreChecked(t *testing.T) {
+func TestSegmentsRefuseMistakes(t *testing.T) {
 	cfg, _ := testConfig(t)
 	cfg.Segments = []string{"orders", "a b", "", "orders"}
 	for i := range 61 {

@@ -1,12 +1,12 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -45,55 +45,6 @@ func watched(t *testing.T, path string) *watchedFile[string] {
 	return r
 }
 
-func TestChangesOfAFileAreSeen(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "number")
-	write(t, path, "1")
-	r := watched(t, path)
-	becomes := func(want string) {
-		t.Helper()
-		poll.Until(t, "value "+want, func() bool { return *r.current() == want })
-	}
-	write(t, path, "2")
-	becomes("2")
-	write(t, filepath.Join(dir, "new"), "3")
-	if err := os.Rename(filepath.Join(dir, "new"), path); err != nil {
-		t.Fatal(err)
-	}
-	becomes("3")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	write(t, path, "4")
-	becomes("4")
-}
-
-// Kubernetes has number -> ..data/number and ..data -> ..1, and changes a secret by renaming
-// another link to ..data.
-func TestSecretOfKubernetesIsSeenToChange(t *testing.T) {
-	dir := t.TempDir()
-	link := func(from, to string) {
-		t.Helper()
-		if err := os.Symlink(from, filepath.Join(dir, to)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, version := range []string{"1", "2"} {
-		if err := os.Mkdir(filepath.Join(dir, ".."+version), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(dir, ".."+version, "number"), version)
-	}
-	link("..1", "..data")
-	link("..data/number", "number")
-	r := watched(t, filepath.Join(dir, "number"))
-	link("..2", "..new")
-	if err := os.Rename(filepath.Join(dir, "..new"), filepath.Join(dir, "..data")); err != nil {
-		t.Fatal(err)
-	}
-	poll.Until(t, "value 2", func() bool { return *r.current() == "2" })
-}
-
 // hangup sends SIGHUP to this process.
 func hangup() error {
 	self, err := os.FindProcess(os.Getpid())
@@ -103,56 +54,62 @@ func hangup() error {
 	return self.Signal(syscall.SIGHUP)
 }
 
-// A file behind a link into another folder changes without a sign in the folder of the link. SIGHUP
-// is for that.
-func TestHangupHasFilesReadAgain(t *testing.T) {
-	elsewhere, dir := t.TempDir(), t.TempDir()
-	write(t, filepath.Join(elsewhere, "number"), "1")
-	if err := os.Symlink(filepath.Join(elsewhere, "number"), filepath.Join(dir, "number")); err != nil {
-		t.Fatal(err)
+// Each way in which operators and Kubernetes change a file is seen. The file has the text 1 first.
+func TestWatchSeesChanges(t *testing.T) {
+	link := func(dir, from, to string) error { return os.Symlink(from, filepath.Join(dir, to)) }
+	for name, tt := range map[string]struct {
+		prepare func(dir string) error // nil: a file
+		steps   []func(dir string) error
+	}{
+		"written, renamed, made anew": {nil, []func(dir string) error{
+			func(dir string) error { return put(filepath.Join(dir, "number"), "2") },
+			func(dir string) error {
+				return errors.Join(put(filepath.Join(dir, "new"), "3"), os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "number")))
+			},
+			func(dir string) error {
+				return errors.Join(os.Remove(filepath.Join(dir, "number")), put(filepath.Join(dir, "number"), "4"))
+			},
+		}},
+		"a secret of Kubernetes": {func(dir string) error { // number -> ..data/number, ..data -> ..1
+			return errors.Join(put(filepath.Join(dir, "..1", "number"), "1"), put(filepath.Join(dir, "..2", "number"), "2"),
+				link(dir, "..1", "..data"), link(dir, "..data/number", "number"))
+		}, []func(dir string) error{
+			func(dir string) error {
+				return errors.Join(link(dir, "..2", "..new"), os.Rename(filepath.Join(dir, "..new"), filepath.Join(dir, "..data")))
+			},
+		}},
+		"a link into another folder, with SIGHUP": {func(dir string) error {
+			return errors.Join(put(filepath.Join(dir, "..", "elsewhere"), "1"), link(dir, "../elsewhere", "number"))
+		}, []func(dir string) error{
+			func(dir string) error { return errors.Join(put(filepath.Join(dir, "..", "elsewhere"), "2"), hangup()) },
+		}},
+		"a folder that is replaced, watched again from SIGHUP on": {nil, []func(dir string) error{
+			func(dir string) error {
+				return errors.Join(os.RemoveAll(dir), put(filepath.Join(dir, "number"), "2"), hangup())
+			},
+			func(dir string) error { return put(filepath.Join(dir, "number"), "3") },
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "files")
+			if tt.prepare == nil {
+				tt.prepare = func(dir string) error { return put(filepath.Join(dir, "number"), "1") }
+			}
+			if err := errors.Join(os.Mkdir(dir, 0o700), tt.prepare(dir)); err != nil {
+				t.Fatal(err)
+			}
+			r := watched(t, filepath.Join(dir, "number"))
+			for i, step := range tt.steps {
+				if err := step(dir); err != nil {
+					t.Fatal(err)
+				}
+				poll.Until(t, fmt.Sprint("value ", i+2), func() bool { return *r.current() == fmt.Sprint(i+2) })
+			}
+		})
 	}
-	r := watched(t, filepath.Join(dir, "number"))
-	write(t, filepath.Join(elsewhere, "number"), "2")
-	if err := hangup(); err != nil {
-		t.Fatal(err)
-	}
-	poll.Until(t, "value 2", func() bool { return *r.current() == "2" })
 }
 
-// Deployment tools replace whole folders. The new one is watched from the next SIGHUP on.
-func TestFolderThatWasReplacedIsWatchedAgain(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "secrets")
-	path := filepath.Join(dir, "number")
-	replace := func(text string) {
-		t.Helper()
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		write(t, path, text)
-	}
-	replace("1")
-	r := watched(t, path)
-	replace("2")
-	if err := hangup(); err != nil {
-		t.Fatal(err)
-	}
-	poll.Until(t, "value 2", func() bool { return *r.current() == "2" })
-	write(t, path, "3")
-	poll.Until(t, "value 3", func() bool { return *r.current() == "3" })
-}
-
-// A certificate and its key mostly lie in one folder.
-func TestFolderOfTwoFilesIsReportedOnce(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "none")
-	var log bytes.Buffer
-	w := newWatch([]string{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")}, func(bool) {}, slog.New(slog.NewTextHandler(&log, nil)))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	w.run(ctx)
-	if n := strings.Count(log.String(), "folder is not watched"); n != 1 {
-		t.Errorf("%d records, want 1:\n%s", n, &log)
-	}
+// put writes a file, and its folder if that is missing.
+func put(path, text string) error {
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
 }

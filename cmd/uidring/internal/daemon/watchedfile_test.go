@@ -34,7 +34,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func TestSecretFilesOfOtherUsersAreReported(t *testing.T) {
+func TestWatchedFileReportsSecretsThatOthersRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	write(t, path, "alice 0123456789abcdef")
 	for mode, want := range map[os.FileMode]string{0o600: "", 0o640: "", 0o660: "", 0o644: "mode=0644", 0o602: "mode=0602", 0o666: "mode=0666"} {
@@ -54,7 +54,7 @@ func TestSecretFilesOfOtherUsersAreReported(t *testing.T) {
 	}
 }
 
-func TestBadContentsLeaveTheValueAndAreReportedOnce(t *testing.T) {
+func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "number")
 	write(t, path, "1")
 	r := number(path)
@@ -94,13 +94,5 @@ func TestBadContentsLeaveTheValueAndAreReportedOnce(t *testing.T) {
 		if (tt.log == "") != (log.Len() == 0) || !strings.Contains(log.String(), tt.log) {
 			t.Errorf("%s: logged %q, want %q in it", tt.name, &log, tt.log)
 		}
-	}
-}
-
-func TestMissingFilesAreAllNamed(t *testing.T) {
-	dir := t.TempDir()
-	err := newCertificate(filepath.Join(dir, "a.pem"), filepath.Join(dir, "b.pem")).load()
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "a.pem") || !strings.Contains(err.Error(), "b.pem") {
-		t.Errorf("load: %v, want both files", err)
 	}
 }

@@ -30,9 +30,12 @@ type Config struct {
 	// Stats reads the generator; required. The page calls it, and the funcs below, from one
 	// goroutine at a time and at most once per Interval.
 	Stats func() cached.Stats
-	// Unready returns the title and detail of the problem of /readyz, and Refusal of the last
-	// request that got no ID. Both are empty if there is none. A nil func: there is never one.
-	Unready, Refusal func() (title, detail string)
+	// Unready returns the name of the problem of /readyz, and Refusal of the last request that got
+	// no ID; "": there is none. A nil func: there is never one.
+	Unready, Refusal func() string
+	// StoreCalls has its Trace in the generator; nil: the page does not know whether the store
+	// fails.
+	StoreCalls *StoreCalls
 	// Metrics returns the metrics of the API's requests; nil: no charts of requests.
 	Metrics func() prometheus.Gatherer
 	// Allocator has the layout and epoch of the generator; required.
@@ -51,8 +54,10 @@ type Config struct {
 	Namespace string
 	// Tokens reports whether clients need a token.
 	Tokens bool
-	// StoreName describes the store of worker IDs, without secrets.
+	// StoreName describes the store of worker IDs, without secrets, and Local reports whether it is a
+	// file or folder of this host.
 	StoreName string
+	Local     bool
 	// Interval is the time from one reading to the next; zero: 1 s.
 	Interval time.Duration
 	// APIPort is the port of the API, for the examples of the page; "": the page's.

@@ -23,15 +23,16 @@ type feed struct {
 	last    *reading
 	recent  []*reading // of the last seconds, see recently; the oldest first
 	history history
-	failing bool // the last call to the store of worker IDs failed
+	dry     time.Time // since then there are no IDs; zero: there are
 }
 
 // A reading is immutable.
 type reading struct {
-	at      time.Time
-	stats   cached.Stats
-	traffic traffic
-	event   []byte // in the form that viewers get
+	at       time.Time
+	stats    cached.Stats
+	traffic  traffic
+	segments []segments.Stats
+	event    []byte // in the form that viewers get
 }
 
 // due returns the time of the next reading.
@@ -64,16 +65,28 @@ func (f *feed) read() {
 	if f.cfg.Metrics != nil {
 		r.traffic = readTraffic(f.cfg.Metrics())
 	}
+	for _, s := range f.cfg.Segments.All() {
+		r.segments = append(r.segments, s.Stats())
+	}
 	values := newStats(r)
 	// After a pause without readings, the rates would be means over the pause, and look like the
 	// present rates.
 	if f.last != nil && r.at.Sub(f.last.at) < 3*f.cfg.Interval {
 		f.rates(&values.point, r)
 	}
-	for _, s := range f.cfg.Segments.All() {
-		values.Segments = append(values.Segments, newSegment(s.Stats()))
+	for _, s := range r.segments {
+		values.Segments = append(values.Segments, segmentStats{s.Name, s.Last, s.Ranges, s.Step, failure(s) != nil})
 	}
-	values.Verdict = judge(f.situation(r, values.Segments))
+	values.Verdict = judge(f.situation(r))
+	switch {
+	case values.Verdict.Title != notIssuing:
+		f.dry = time.Time{}
+	default:
+		if f.dry.IsZero() {
+			f.dry = r.at
+		}
+		values.Verdict.Detail = "No IDs since " + f.dry.UTC().Format(time.TimeOnly) + " UTC. " + values.Verdict.Detail
+	}
 	r.event = event("stats", values)
 	f.last = r
 	f.history.add(values.point)
@@ -93,35 +106,27 @@ func (f *feed) rates(p *point, r *reading) {
 }
 
 // situation compares a reading with the readings before it.
-func (f *feed) situation(r *reading, segments []segmentStats) situation {
-	if f.last != nil {
-		switch before := f.last.stats; {
-		case r.stats.Renewals > before.Renewals || r.stats.WorkerID != before.WorkerID:
-			f.failing = false // after a failure too: a lost store fails again soon
-		case r.stats.RenewFailures > before.RenewFailures:
-			f.failing = true
-		}
-	}
+func (f *feed) situation(r *reading) situation {
 	f.recent = append(f.recent, r)
 	for len(f.recent) > 1 && r.at.Sub(f.recent[1].at) >= recently {
 		f.recent = f.recent[1:]
 	}
 	before := f.recent[0]
 	s := situation{
-		stats: r.stats, failing: f.failing, limits: f.limits,
+		stats: r.stats, store: f.cfg.StoreName, outage: f.cfg.StoreCalls.outage(), limits: f.limits,
 		issued:   r.stats.Issued - before.stats.Issued,
 		rejected: r.stats.RejectedTakes - before.stats.RejectedTakes,
 		failed:   r.traffic.failed - before.traffic.failed,
 	}
 	if f.cfg.Unready != nil {
-		s.unready.title, s.unready.detail = f.cfg.Unready()
+		s.unready = f.cfg.Unready()
 	}
 	if f.cfg.Refusal != nil {
-		s.refusal.title, s.refusal.detail = f.cfg.Refusal()
+		s.refusal = f.cfg.Refusal()
 	}
-	for _, each := range segments {
-		if each.Failing && each.Ranges == 0 {
-			s.segments = append(s.segments, each.Name)
+	for _, each := range r.segments {
+		if each.Ranges == 0 && failure(each) != nil {
+			s.segments, s.segmentErr = append(s.segments, each.Name), failure(each)
 		}
 	}
 	return s
@@ -163,8 +168,12 @@ type segmentStats struct {
 	Failing bool `json:"failing"` // the last call for a range failed
 }
 
-func newSegment(s segments.Stats) segmentStats {
-	return segmentStats{s.Name, s.Last, s.Ranges, s.Step, len(s.Sources) > 0 && s.Sources[0].Err != nil}
+// failure returns the error of the last call for a range.
+func failure(s segments.Stats) error {
+	if len(s.Sources) == 0 {
+		return nil
+	}
+	return s.Sources[0].Err
 }
 
 // newStats returns the values of one reading. Rates need an earlier reading.
@@ -228,6 +237,10 @@ type aboutLayout struct {
 }
 
 func newAbout(cfg Config, started time.Time) *about {
+	store := cfg.StoreName
+	if cfg.Local {
+		store += ", of this host only"
+	}
 	return &about{
 		Version:   cfg.Version,
 		Host:      cfg.Host,
@@ -235,7 +248,7 @@ func newAbout(cfg Config, started time.Time) *about {
 		Started:   seconds(started),
 		Tokens:    cfg.Tokens,
 		APIPort:   cfg.APIPort,
-		Store:     cfg.StoreName,
+		Store:     store,
 		Layout:    newLayout(cfg.Allocator.Layout()),
 		Epoch:     cfg.Allocator.Epoch(),
 		Expires:   cfg.Allocator.Expires(),

@@ -87,37 +87,6 @@ func TestHistoryIsInOrder(t *testing.T) {
 	}
 }
 
-// The verdict takes a store for lost from the first failed call to the next successful call.
-func TestAFeedKnowsWhetherTheStoreFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var now cached.Stats
-		f := feed{cfg: Config{Allocator: allocator(t), Interval: time.Second, Stats: func() cached.Stats { return now }}}
-		for _, test := range []struct {
-			name               string
-			renewals, failures int64
-			worker             int64
-			want               bool
-		}{
-			{"at first", 0, 0, 7, false},
-			{"renewed", 1, 0, 7, false},
-			{"failed", 1, 1, 7, true},
-			{"nothing new", 1, 1, 7, true},
-			{"failed again", 1, 2, 7, true},
-			{"renewed again", 2, 2, 7, false},
-			{"lost", 2, 3, 7, true},
-			{"another worker ID", 2, 3, 8, false},
-			{"failed and renewed between two readings", 3, 4, 8, false},
-		} {
-			now.Renewals, now.RenewFailures, now.WorkerID = test.renewals, test.failures, test.worker
-			f.latest()
-			if f.failing != test.want {
-				t.Errorf("%s: failing is %v, want %v", test.name, f.failing, test.want)
-			}
-			time.Sleep(time.Second)
-		}
-	})
-}
-
 func TestTrafficIsReadFromTheMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "uidring_http_requests_total", Help: "h"}, []string{"route", "code"})

@@ -32,6 +32,7 @@ import (
 type service struct {
 	t         *testing.T
 	generator *cached.Generator
+	calls     dashboard.StoreCalls
 	folder    string        // of the store of worker IDs
 	window    time.Duration // of the leases
 	version   string
@@ -40,7 +41,6 @@ type service struct {
 	segments  *segments.Set // nil: none; applies when it starts
 	interval  time.Duration
 	addr      string
-	around    func(admin http.Handler) http.Handler // takes the place of the admin handler when it starts
 	tabs      []*tab
 	stop      func() // does nothing when it is stopped; closes tabs that cannot be without the service
 }
@@ -55,14 +55,14 @@ func newService(t *testing.T, cfg cached.Config, tokens string) *service {
 // newServiceWith is newService with another window of leases.
 func newServiceWith(t *testing.T, cfg cached.Config, tokens string, window time.Duration) *service {
 	t.Helper()
-	s := &service{t: t, window: window, version: "v1.2.3", folder: filepath.Join(t.TempDir(), "ids"), interval: 200 * time.Millisecond, addr: "127.0.0.1:0", stop: func() {},
-		around: func(page http.Handler) http.Handler { return page }}
+	s := &service{t: t, window: window, version: "v1.2.3", folder: filepath.Join(t.TempDir(), "ids"), interval: 200 * time.Millisecond, addr: "127.0.0.1:0", stop: func() {}}
 	if err := os.Mkdir(s.folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if cfg.Assigner == nil {
 		cfg.Assigner = s.leased("ids-1 pid 33")
 	}
+	cfg.Trace = s.calls.Trace()
 	s.generator = testgen.Cached(t, cfg)
 	var err error
 	if s.alloc, err = bitsalloc.New(cmp.Or(cfg.Layout, bitsalloc.Default()), cfg.Epoch); err != nil {
@@ -117,13 +117,13 @@ func (s *service) start() {
 	var api *httpapi.Server
 	page := dashboard.New(dashboard.Config{
 		Stats: s.generator.Stats, Segments: s.segments, Allocator: s.alloc, Interval: s.interval, Done: done,
-		Unready: func() (title, detail string) { return api.Unready() }, Refusal: func() (title, detail string) { return api.Refusal() },
-		Metrics: func() prometheus.Gatherer { return api.RequestMetrics() },
-		Store:   fileassigner.LeaseStore(s.folder), StoreName: "file:///var/lib/uidring", Window: s.window, Tokens: s.tokens.Len() > 0,
+		Unready: func() string { return api.Unready() }, Refusal: func() string { return api.Refusal() },
+		Metrics:    func() prometheus.Gatherer { return api.RequestMetrics() },
+		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder), StoreName: "file:///var/lib/uidring", Window: s.window, Tokens: s.tokens.Len() > 0,
 		Version: s.version, Host: "ids-1", Namespace: "orders", APIPort: port,
 	})
 	api, err = httpapi.New(httpapi.Config{
-		Settings:  httpapi.Settings{MaxBatch: httpapi.LargestBatch, MaxRequests: 1024, Logger: slog.New(slog.DiscardHandler)},
+		Settings:  httpapi.Settings{Logger: slog.New(slog.DiscardHandler)},
 		Generator: s.generator,
 		Segments:  s.segments,
 		Tokens:    func() httpapi.Tokens { return s.tokens },
@@ -132,7 +132,7 @@ func (s *service) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	admin := s.around(api.Admin())
+	admin := api.Admin()
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/ids" { // of the other listener
 			api.ServeHTTP(w, r)

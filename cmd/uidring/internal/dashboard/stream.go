@@ -10,8 +10,8 @@ const (
 	// heartbeat is the longest silence on a stream. Viewers take a longer one for a lost
 	// connection, proxies for an idle one.
 	heartbeat = 5 * time.Second
-	// patience is how long one write may take. A viewer that does not read for so long is let go.
-	patience = 10 * time.Second
+	// writeTimeout is how long one write may take. A viewer that does not read for so long is let go.
+	writeTimeout = 10 * time.Second
 )
 
 // A stream is the handler of /events; its caller bounds the number of viewers. A viewer that reads
@@ -50,7 +50,7 @@ func (s *stream) send(w http.ResponseWriter, r *http.Request) {
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Time{}) // the server's, made for requests that end; not every writer has one
 	write := func(text []byte) bool {
-		_ = conn.SetWriteDeadline(time.Now().Add(patience))
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 		_, err := w.Write(text)
 		return err == nil && conn.Flush() == nil
 	}

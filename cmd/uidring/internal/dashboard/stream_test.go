@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,7 +19,6 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
-	"github.com/uidring/uidring/internal/testkit/poll"
 )
 
 // A viewer is an http.ResponseWriter that records its output, and decides when a write may go on.
@@ -87,7 +87,7 @@ func counted(t *testing.T) (dashboard.Config, *atomic.Int64) {
 	}, &calls
 }
 
-func TestEventsAreExact(t *testing.T) {
+func TestStreamEventsAreExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := int64(0)
 		h := newPage(dashboard.Config{
@@ -120,7 +120,8 @@ func TestEventsAreExact(t *testing.T) {
 			`"paddingPasses":"5","inlinePads":"6","rejectedTakes":"8","rejectedPuts":"10","renewals":"11","renewFailures":"12",` +
 			`"lastDelta":"1152921504606846977","expiring":true}` + "\n\n"
 		const verdict = `{"verdict":{"level":"warn","title":"Issuing, lease window low","more":": 1 s left",` +
-			`"detail":"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst."},`
+			`"detail":"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst.",` +
+			`"book":"https://github.com/uidring/uidring/blob/main/docs/OPERATIONS.md#uidringleasewindowlow"},`
 		want := "event: about\n" +
 			`data: {"version":"v1.2.3","host":"ids-1","namespace":"orders","started":946684800,"tokens":true,"apiPort":"8080","store":"file:///ids",` +
 			`"layout":{"delta":41,"datacenter":0,"worker":10,"sequence":12,"unit":0.001},` +
@@ -141,31 +142,7 @@ func TestEventsAreExact(t *testing.T) {
 	})
 }
 
-func TestWithoutAFenceThereIsNoWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg, _ := counted(t)
-		v := look(newPage(cfg), &viewer{})
-		v.end(t)
-		if v.count(`"windowLasts":null`) != 1 || v.count(`"window":null`) != 1 {
-			t.Errorf("got %s, want a reading without a window", v.body.String())
-		}
-	})
-}
-
-// A worker ID that is lost is no longer held up to a limit, but has not become one without a fence.
-func TestALostWorkerIDHasNoTimeLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg, _ := counted(t)
-		cfg.Stats = func() cached.Stats { return cached.Stats{Limit: 9} }
-		v := look(newPage(cfg), &viewer{})
-		v.end(t)
-		if v.count(`"windowLasts":0,`) != 1 || v.count(`"window":0,`) != 1 {
-			t.Errorf("got %s, want a reading with a window of nothing", v.body.String())
-		}
-	})
-}
-
-func TestViewersShareOneReadingPerInterval(t *testing.T) {
+func TestStreamsShareOneReadingPerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, calls := counted(t)
 		h := newPage(cfg)
@@ -186,32 +163,18 @@ func TestViewersShareOneReadingPerInterval(t *testing.T) {
 				t.Errorf("viewer %d got %d readings, want %d", i, got, want)
 			}
 		}
-	})
-}
-
-func TestNobodyReadsWhileNobodyLooks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg, calls := counted(t)
-		h := newPage(cfg)
-		if time.Sleep(time.Hour); calls.Load() != 0 {
-			t.Errorf("%d readings before the first viewer, want none", calls.Load())
-		}
-		v := look(h, &viewer{})
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		v.end(t)
-		if time.Sleep(time.Hour); calls.Load() != 3 {
-			t.Errorf("%d readings after a look of 2 s, want 3", calls.Load())
+		if time.Sleep(time.Hour); calls.Load() != 11 {
+			t.Errorf("%d readings after an hour without viewers, want 11", calls.Load())
 		}
 		again := look(h, &viewer{})
 		again.end(t)
-		if again.count(`"rate":null`) != 1 {
-			t.Errorf("got %s, want no rate: it would be that of the hour", again.body.String())
+		if again.count(`"rate":null`) != 1 || again.count(`"windowLasts":null`) != 1 {
+			t.Errorf("got %s, want no rate, which would be a mean over the hour, and no window without a fence", again.body.String())
 		}
 	})
 }
 
-func TestASlowViewerMissesReadingsAndHoldsUpNobody(t *testing.T) {
+func TestStreamOfASlowViewerMissesReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := counted(t)
 		h := newPage(cfg)
@@ -239,7 +202,7 @@ func TestASlowViewerMissesReadingsAndHoldsUpNobody(t *testing.T) {
 	})
 }
 
-func TestTheStreamIsNeverSilentForLong(t *testing.T) {
+func TestStreamHasHeartbeatsAndDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := counted(t)
 		cfg.Interval = 12 * time.Second
@@ -249,6 +212,9 @@ func TestTheStreamIsNeverSilentForLong(t *testing.T) {
 			synctest.Wait()
 		}
 		v.end(t)
+		if slices.Min(v.deadlines) != 10*time.Second || slices.Max(v.deadlines) != 10*time.Second {
+			t.Errorf("deadlines of writes %v, want 10s for each", v.deadlines)
+		}
 		var got []string
 		for line := range strings.SplitSeq(v.body.String(), "\n") {
 			if line == ":" || strings.HasPrefix(line, "event: ") {
@@ -260,90 +226,35 @@ func TestTheStreamIsNeverSilentForLong(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("got %v, want %s", got, want)
 		}
-	})
-}
-
-func TestAWriteHasTenSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg, _ := counted(t)
-		v := look(newPage(cfg), &viewer{})
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		v.end(t)
-		if fmt.Sprint(v.deadlines) != "[10s 10s 10s 10s 10s]" {
-			t.Errorf("deadlines of writes %v, want 10s for each of five", v.deadlines)
-		}
-		failing := look(newPage(cfg), &viewer{broken: true})
 		select {
-		case <-failing.gone:
+		case <-look(newPage(cfg), &viewer{broken: true}).gone:
 		default:
 			t.Error("the stream goes on after a write has failed")
 		}
 	})
 }
 
-func TestDoneEndsStreams(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg, _ := counted(t)
-		done := make(chan struct{})
-		cfg.Done = done
-		h := newPage(cfg)
-		viewers := []*viewer{look(h, &viewer{}), look(h, &viewer{})}
-		close(done)
-		synctest.Wait()
-		viewers = append(viewers, look(h, &viewer{})) // comes too late
-		for i, v := range viewers {
-			select {
-			case <-v.gone:
-			default:
-				t.Errorf("viewer %d is still there", i)
-				v.end(t)
-			}
+// TestStreamOutlivesTheTimeoutsOfTheServer: they are made for requests that end.
+func TestStreamOutlivesTheTimeoutsOfTheServer(t *testing.T) {
+	cfg, _ := counted(t)
+	cfg.Interval = 100 * time.Millisecond
+	web := httptest.NewUnstartedServer(newPage(cfg))
+	web.Config.ReadTimeout, web.Config.WriteTimeout = 150*time.Millisecond, 150*time.Millisecond
+	web.EnableHTTP2 = true // with HTTP/1.1, the tests in Chromium find it
+	web.StartTLS()
+	defer web.Close()
+	answer, err := web.Client().Get(web.URL + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	readings := 0
+	for lines := bufio.NewScanner(answer.Body); readings < 6; { // 500 ms
+		if !lines.Scan() {
+			t.Fatalf("the stream in %s ended after %d readings: %v", answer.Proto, readings, lines.Err())
 		}
-	})
-}
-
-// TestTimeoutsOfTheServerDoNotCutStreams: they are made for requests that end.
-func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
-	for _, secure := range []bool{false, true} { // HTTP/1.1 and HTTP/2
-		t.Run(fmt.Sprintf("TLS %v", secure), func(t *testing.T) {
-			cfg, _ := counted(t)
-			cfg.Interval = 100 * time.Millisecond
-			done := make(chan struct{})
-			cfg.Done = done
-			web := httptest.NewUnstartedServer(newPage(cfg))
-			web.Config.ReadTimeout, web.Config.WriteTimeout = 150*time.Millisecond, 150*time.Millisecond
-			web.EnableHTTP2 = secure
-			if secure {
-				web.StartTLS()
-			} else {
-				web.Start()
-			}
-			defer web.Close()
-			answer, err := web.Client().Get(web.URL + "/events")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = answer.Body.Close() }()
-			if got, want := answer.ProtoMajor, map[bool]int{false: 1, true: 2}[secure]; got != want {
-				t.Errorf("HTTP/%d, want HTTP/%d", got, want)
-			}
-			readings := 0
-			for lines := bufio.NewScanner(answer.Body); readings < 6; { // 500 ms
-				if !lines.Scan() {
-					t.Fatalf("the stream ended after %d readings: %v", readings, lines.Err())
-				}
-				if lines.Text() == "event: stats" {
-					readings++
-				}
-			}
-			// Shutdown would wait for the stream, had Done not ended it.
-			close(done)
-			ctx, cancel := context.WithTimeout(t.Context(), poll.Patience)
-			defer cancel()
-			if err := web.Config.Shutdown(ctx); err != nil {
-				t.Errorf("shutdown with a viewer: %v", err)
-			}
-		})
+		if lines.Text() == "event: stats" {
+			readings++
+		}
 	}
 }

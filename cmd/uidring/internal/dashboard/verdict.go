@@ -10,13 +10,14 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A verdict answers whether the service is all right, for people. Title does not change while the
-// state lasts; More and Detail may contain numbers that do.
+// A verdict tells operators whether the service is all right, and what to do if not. Title does not
+// change while the state lasts; More and Detail may contain numbers that do.
 type verdict struct {
 	Level  level  `json:"level"`
 	Title  string `json:"title"`
 	More   string `json:"more"` // continues the title, with a comma or colon; may be empty
 	Detail string `json:"detail"`
+	Book   string `json:"book,omitempty"` // URL of a section of the run book
 }
 
 // A level is the colour of a verdict.
@@ -34,20 +35,38 @@ const recently = 10 * time.Second
 // A situation is the state that judge judges.
 type situation struct {
 	stats   cached.Stats
-	unready reason // of /readyz
-	refusal reason // of the last request for an ID
-	failing bool   // the last call to the store of worker IDs failed
+	unready string // name of the problem of /readyz; "": none
+	refusal string // name of the problem of the last request for an ID; "": none
+	store   string // of worker IDs
+	outage  outage // of the store
 	limits  limits
 
 	// In the last seconds, see recently:
 	issued, rejected int64   // IDs, and calls without an ID
 	failed           float64 // answers with status 5xx
 
-	segments []string // names of segments without a range
+	segments   []string // names of segments without a range
+	segmentErr error    // of one of them
 }
 
-// A reason says why there are no IDs. The zero reason is none.
-type reason struct{ title, detail string }
+// A reason says why there are no IDs.
+type reason struct{ title, detail, book string }
+
+// reasons are by the name of the API's problem, whose own texts advise clients.
+var reasons = map[string]reason{
+	"":               {"requests get no IDs", "The log of the server says why.", "uidringrejectedtakes"},
+	"shutting-down":  {"shutting down", "The server was told to end, and finishes the requests under way.", ""},
+	"no-lease":       {"no worker ID is held", "The store has not renewed the lease. The log of the server says why.", "uidringleasewindowlow"},
+	"too-far-ahead":  {"ID time is too far ahead", "Clients draw more IDs than the layout has per second. Add servers, or limit clients with rate.", "uidringahead"},
+	"time-exhausted": {"the layout has ended", "The time field of the IDs is used up. Migrate to another layout.", "a-layout-is-about-to-end"},
+}
+
+func reasonFor(problem string) reason {
+	if r, ok := reasons[problem]; ok {
+		return r
+	}
+	return reason{strings.ReplaceAll(problem, "-", " "), reasons[""].detail, reasons[""].book}
+}
 
 // limits are the values from which on the page warns. They are the thresholds of the alerts in
 // docs/operations/alerts.yml, fitted to the settings of the service. Durations are in seconds.
@@ -73,10 +92,13 @@ func newLimits(cfg Config) limits {
 func judge(s situation) verdict {
 	for _, rule := range []func(situation) (verdict, bool){noIDs, noStore, refusing, lowLease, wrongTime, ending} {
 		if v, applies := rule(s); applies {
+			if v.Book != "" {
+				v.Book = runBook + v.Book
+			}
 			return v
 		}
 	}
-	v := verdict{good, "Issuing", "", "IDs are ready."}
+	v := verdict{good, "Issuing", "", "IDs are ready.", ""}
 	if s.fenced() {
 		v.Detail = "IDs are ready, and the store of worker IDs answers."
 	}
@@ -85,35 +107,42 @@ func judge(s situation) verdict {
 
 func (s situation) fenced() bool { return s.stats.Limit != assigner.Unlimited }
 
+// runBook has the sections that rules name.
+const runBook = "https://github.com/uidring/uidring/blob/main/docs/OPERATIONS.md#"
+
+// notIssuing is the title of a service without IDs.
+const notIssuing = "Not issuing"
+
 func noIDs(s situation) (verdict, bool) {
-	why := s.unready
-	switch {
-	case why != reason{} && s.stats.Remaining > 0:
-		return verdict{bad, "Not ready", ": " + uncapped(why.title), why.detail}, true
-	case why != reason{}:
-	case s.rejected > 0 && s.issued == 0:
-		why = s.refusal
-	default:
+	if s.unready == "" && (s.rejected == 0 || s.issued > 0) {
 		return verdict{}, false
 	}
-	if (why == reason{}) {
-		why = reason{"Requests get no IDs", "The log of the server says why."}
+	title, why := notIssuing, reasonFor(s.unready)
+	switch {
+	case s.unready == "":
+		why = reasonFor(s.refusal)
+	case s.stats.Remaining > 0:
+		title = "Not ready"
 	}
-	return verdict{bad, "Not issuing", ": " + uncapped(why.title), why.detail}, true
+	v := verdict{bad, title, ": " + why.title, why.detail, why.book}
+	if s.outage.err != nil && why == reasons["no-lease"] {
+		_, v.Detail = s.outage.texts(s.store)
+	}
+	return v, true
 }
 
 func noStore(s situation) (verdict, bool) {
-	if !s.failing {
+	if s.outage.err == nil {
 		return verdict{}, false
 	}
-	v := verdict{warn, "Store unreachable", "", "IDs are issued until the lease ends, then none until the store of worker IDs answers. The log says why it does not."}
+	title, detail := s.outage.texts(s.store)
+	v := verdict{warn, title, "", detail, "uidringstoreunreachable"}
 	switch lasts := s.stats.WindowLasts; {
 	case !s.fenced():
 	case lasts <= 0:
 		v.Level, v.More = bad, ", "+count(s.stats.Remaining, "ID")+" left"
-		v.Detail = "The lease is used up: IDs are issued until the ring is empty, then none until the store of worker IDs answers. The log says why it does not."
 	default:
-		v.More = ", " + brief(lasts) + " left"
+		v.More = ", IDs for " + brief(lasts)
 		if lasts.Seconds() < s.limits.Lease {
 			v.Level = bad
 		}
@@ -124,17 +153,18 @@ func noStore(s situation) (verdict, bool) {
 func refusing(s situation) (verdict, bool) {
 	switch {
 	case s.rejected > 0:
-		v := verdict{warn, "Issuing, not to all", "", count(int(s.rejected), "call") + " in the last 10 s got no ID."}
-		if (s.refusal != reason{}) {
-			v.More, v.Detail = ": "+uncapped(s.refusal.title), v.Detail+" "+s.refusal.detail
+		v := verdict{warn, "Issuing, not to all", "", count(int(s.rejected), "call") + " in the last 10 s got no ID.", "uidringrejectedtakes"}
+		if s.refusal != "" {
+			why := reasonFor(s.refusal)
+			v.More, v.Detail, v.Book = ": "+why.title, v.Detail+" "+why.detail, why.book
 		}
 		return v, true
 	case len(s.segments) > 0:
 		return verdict{warn, "Issuing, not from all segments", ": no range for " + strings.Join(s.segments, ", "),
-			"Their counters have given no further range. The log says why."}, true
+			"The store has given their counters no further range: " + cause(s.segmentErr) + ".", "uidringsegmentsourcefails"}, true
 	case s.failed > 0:
 		return verdict{warn, "Issuing, with errors", "",
-			count(int(s.failed+0.5), "request") + " in the last 10 s got an answer with status 5xx. The metrics and the log say which."}, true
+			count(int(s.failed+0.5), "request") + " in the last 10 s got an answer with status 5xx. The metrics and the log say which.", "uidringrequestsfail"}, true
 	}
 	return verdict{}, false
 }
@@ -145,16 +175,16 @@ func lowLease(s situation) (verdict, bool) {
 		return verdict{}, false
 	}
 	return verdict{warn, "Issuing, lease window low", ": " + brief(lasts) + " left",
-		"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst."}, true
+		"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst.", "uidringleasewindowlow"}, true
 }
 
 func wrongTime(s situation) (verdict, bool) {
-	const detail = "IDs are unique all the same. OPERATIONS.md says under UidringAhead and UidringBehind when that is expected."
+	const detail = "IDs are unique all the same. The run book says when that is expected."
 	switch ahead := s.stats.Ahead; {
 	case ahead.Seconds() >= s.limits.Ahead:
-		return verdict{warn, "Issuing, far ahead of the clock", " by " + brief(ahead), detail}, true
+		return verdict{warn, "Issuing, far ahead of the clock", " by " + brief(ahead), detail, "uidringahead"}, true
 	case ahead.Seconds() < s.limits.Behind:
-		return verdict{warn, "Issuing, far behind the clock", " by " + brief(-ahead), detail}, true
+		return verdict{warn, "Issuing, far behind the clock", " by " + brief(-ahead), detail, "uidringbehind"}, true
 	}
 	return verdict{}, false
 }
@@ -164,7 +194,7 @@ func ending(s situation) (verdict, bool) {
 		return verdict{}, false
 	}
 	return verdict{warn, "Issuing, layout ends soon", " on " + s.stats.Expires.UTC().Format(time.DateOnly),
-		"Less than a year is left: after that no server with this layout and epoch issues IDs."}, true
+		"Less than a year is left: after that no server with this layout and epoch issues IDs.", "a-layout-is-about-to-end"}, true
 }
 
 // brief formats a duration of a verdict, in whole seconds.
@@ -189,12 +219,4 @@ func count(n int, noun string) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits + " " + noun + "s"
-}
-
-// uncapped writes the first letter small, unless the second is a capital letter.
-func uncapped(title string) string {
-	if len(title) > 1 && title[1] >= 'A' && title[1] <= 'Z' {
-		return title
-	}
-	return strings.ToLower(title[:min(1, len(title))]) + title[min(1, len(title)):]
 }

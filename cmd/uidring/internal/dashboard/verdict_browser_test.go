@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -47,8 +48,9 @@ func judges(t *testing.T, browser context.Context) {
 		t.Errorf("a verdict that is bad has the colour %s, want red", got)
 	}
 	p.await("['fill', 'lease'].every((id) => document.querySelector(`#chart-${id} .value`).classList.contains('bad'))")
-	if got := p.text("verdict-detail"); !strings.HasPrefix(got, "The store of worker IDs has not renewed the lease.") {
-		t.Errorf("the page says %q, want why there are no IDs", got)
+	says := regexp.MustCompile(`^No IDs since \d\d:\d\d:\d\d UTC\. Store file:///var/lib/uidring has not answered since \d\d:\d\d:\d\d UTC: no such file or directory\. `)
+	if got := p.text("verdict-detail"); !says.MatchString(got) || p.text("verdict-book") != "Run book" {
+		t.Errorf("the page says %q, want why there are no IDs, and a link to the run book", got)
 	}
 	p.scan("not issuing, light")
 	p.do(dark.action())

@@ -1,81 +1,133 @@
 package dashboard
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 )
 
-// fine is a situation without trouble: a leased worker ID and a full ring.
-func fine() situation {
-	return situation{
-		stats:  cached.Stats{Limit: 100, Window: time.Minute, WindowLasts: 58 * time.Second, Remaining: 65536, Capacity: 65536},
-		limits: newLimits(Config{}),
-		issued: 100,
-	}
-}
-
 func TestVerdicts(t *testing.T) {
-	const unreachable = "IDs are issued until the lease ends, then none until the store of worker IDs answers. The log says why it does not."
-	const wrong = "IDs are unique all the same. OPERATIONS.md says under UidringAhead and UidringBehind when that is expected."
-	noLease := reason{"No worker ID is held", "The store has not renewed the lease."}
-	farAhead := reason{"ID time is too far ahead", "More IDs were drawn than the clock allows."}
+	refused := outage{time.Date(2026, 11, 23, 9, 31, 5, 0, time.UTC), fmt.Errorf("store: %w", syscall.ECONNREFUSED)}
+	full := outage{refused.since, errors.New("sqlite: database or disk is full (13)")}
+	const silent = "Store mysql://db/ids has not answered since 09:31:05 UTC: connection refused. Bring it back. Do not restart servers: a start needs the store."
+	const noSpace = "Store mysql://db/ids has taken no change since 09:31:05 UTC: the disk is full. Free space there; the server then goes on by itself."
+	const wrong = "IDs are unique all the same. The run book says when that is expected."
+	const tooFast = "Clients draw more IDs than the layout has per second. Add servers, or limit clients with rate."
+	fine := verdict{good, "Issuing", "", "IDs are ready, and the store of worker IDs answers.", ""}
+	const noStore, noTakes = "uidringstoreunreachable", "uidringrejectedtakes"
 	for _, test := range []struct {
 		name   string
 		change func(*situation)
 		want   verdict
 	}{
-		{"all right", func(*situation) {}, verdict{good, "Issuing", "", "IDs are ready, and the store of worker IDs answers."}},
-		{"nobody asks", func(s *situation) { s.issued = 0 }, verdict{good, "Issuing", "", "IDs are ready, and the store of worker IDs answers."}},
-		{"no fence", func(s *situation) { s.stats.Limit, s.stats.WindowLasts = assigner.Unlimited, 0 }, verdict{good, "Issuing", "", "IDs are ready."}},
-		{"an empty ring alone", func(s *situation) { s.stats.Remaining = 0 }, verdict{good, "Issuing", "", "IDs are ready, and the store of worker IDs answers."}},
-		{"no lease", func(s *situation) { s.stats.Remaining, s.unready, s.failing = 0, noLease, true },
-			verdict{bad, "Not issuing", ": no worker ID is held", "The store has not renewed the lease."}},
-		{"shutting down", func(s *situation) { s.unready = reason{"Shutting down", "Use another server."} },
-			verdict{bad, "Not ready", ": shutting down", "Use another server."}},
-		{"all are rejected", func(s *situation) { s.issued, s.rejected, s.refusal = 0, 7, farAhead },
-			verdict{bad, "Not issuing", ": ID time is too far ahead", "More IDs were drawn than the clock allows."}},
+		{"all right", func(*situation) {}, fine},
+		{"without requests", func(s *situation) { s.issued = 0 }, fine},
+		{"no fence", func(s *situation) { s.stats.Limit, s.stats.WindowLasts = assigner.Unlimited, 0 }, verdict{good, "Issuing", "", "IDs are ready.", ""}},
+		{"an empty ring alone", func(s *situation) { s.stats.Remaining = 0 }, fine},
+		{"no lease, from a store that answers", func(s *situation) { s.stats.Remaining, s.unready = 0, "no-lease" },
+			verdict{bad, "Not issuing", ": no worker ID is held", "The store has not renewed the lease. The log of the server says why.", "uidringleasewindowlow"}},
+		{"no lease, from a store that is down", func(s *situation) { s.stats.Remaining, s.unready, s.outage = 0, "no-lease", refused },
+			verdict{bad, "Not issuing", ": no worker ID is held", silent, "uidringleasewindowlow"}},
+		{"no lease, from a full disk", func(s *situation) { s.stats.Remaining, s.unready, s.outage = 0, "no-lease", full },
+			verdict{bad, "Not issuing", ": no worker ID is held", noSpace, "uidringleasewindowlow"}},
+		{"shutting down", func(s *situation) { s.unready = "shutting-down" },
+			verdict{bad, "Not ready", ": shutting down", "The server was told to end, and finishes the requests under way.", ""}},
+		{"all are rejected", func(s *situation) { s.issued, s.rejected, s.refusal = 0, 7, "too-far-ahead" },
+			verdict{bad, "Not issuing", ": ID time is too far ahead", tooFast, "uidringahead"}},
 		{"all are rejected for no known reason", func(s *situation) { s.issued, s.rejected = 0, 1 },
-			verdict{bad, "Not issuing", ": requests get no IDs", "The log of the server says why."}},
-		{"some are rejected", func(s *situation) { s.rejected, s.refusal = 7, farAhead },
-			verdict{warn, "Issuing, not to all", ": ID time is too far ahead", "7 calls in the last 10 s got no ID. More IDs were drawn than the clock allows."}},
-		{"one was rejected", func(s *situation) { s.rejected = 1 }, verdict{warn, "Issuing, not to all", "", "1 call in the last 10 s got no ID."}},
-		{"the store is lost", func(s *situation) { s.failing, s.stats.WindowLasts = true, 22900*time.Millisecond },
-			verdict{warn, "Store unreachable", ", 22 s left", unreachable}},
-		{"and not much is left", func(s *situation) { s.failing, s.stats.WindowLasts = true, 9*time.Second },
-			verdict{bad, "Store unreachable", ", 9 s left", unreachable}},
-		{"and the lease is used up", func(s *situation) { s.failing, s.stats.WindowLasts, s.stats.Remaining = true, 0, 12345 },
-			verdict{bad, "Store unreachable", ", 12,345 IDs left",
-				"The lease is used up: IDs are issued until the ring is empty, then none until the store of worker IDs answers. The log says why it does not."}},
-		{"a long window", func(s *situation) { s.failing, s.stats.WindowLasts = true, 3*time.Hour }, verdict{warn, "Store unreachable", ", 3 h left", unreachable}},
-		{"some minutes", func(s *situation) { s.failing, s.stats.WindowLasts = true, 150*time.Second }, verdict{warn, "Store unreachable", ", 2 min left", unreachable}},
+			verdict{bad, "Not issuing", ": requests get no IDs", "The log of the server says why.", noTakes}},
+		{"some are rejected", func(s *situation) { s.rejected, s.refusal = 7, "too-far-ahead" },
+			verdict{warn, "Issuing, not to all", ": ID time is too far ahead", "7 calls in the last 10 s got no ID. " + tooFast, "uidringahead"}},
+		{"a rare reason", func(s *situation) { s.rejected, s.refusal = 7, "none-ready" },
+			verdict{warn, "Issuing, not to all", ": none ready", "7 calls in the last 10 s got no ID. The log of the server says why.", noTakes}},
+		{"one was rejected", func(s *situation) { s.rejected = 1 }, verdict{warn, "Issuing, not to all", "", "1 call in the last 10 s got no ID.", noTakes}},
+		{"the store is down", func(s *situation) { s.outage, s.stats.WindowLasts = refused, 22900*time.Millisecond },
+			verdict{warn, "Store unreachable", ", IDs for 22 s", silent, noStore}},
+		{"its disk is full", func(s *situation) { s.outage, s.stats.WindowLasts = full, 22900*time.Millisecond },
+			verdict{warn, "Disk full", ", IDs for 22 s", noSpace, noStore}},
+		{"and not much is left", func(s *situation) { s.outage, s.stats.WindowLasts = refused, 9*time.Second },
+			verdict{bad, "Store unreachable", ", IDs for 9 s", silent, noStore}},
+		{"and the lease is used up", func(s *situation) { s.outage, s.stats.WindowLasts, s.stats.Remaining = refused, 0, 12345 },
+			verdict{bad, "Store unreachable", ", 12,345 IDs left", silent, noStore}},
+		{"a long window", func(s *situation) { s.outage, s.stats.WindowLasts = refused, 3*time.Hour }, verdict{warn, "Store unreachable", ", IDs for 3 h", silent, noStore}},
+		{"some minutes", func(s *situation) { s.outage, s.stats.WindowLasts = refused, 150*time.Second }, verdict{warn, "Store unreachable", ", IDs for 2 min", silent, noStore}},
 		{"5xx", func(s *situation) { s.failed = 3 },
-			verdict{warn, "Issuing, with errors", "", "3 requests in the last 10 s got an answer with status 5xx. The metrics and the log say which."}},
-		{"a segment without a range", func(s *situation) { s.segments = []string{"invoices", "orders"} },
-			verdict{warn, "Issuing, not from all segments", ": no range for invoices, orders", "Their counters have given no further range. The log says why."}},
-		{"a segment without a range, which gives 5xx", func(s *situation) { s.segments, s.failed = []string{"orders"}, 1 },
-			verdict{warn, "Issuing, not from all segments", ": no range for orders", "Their counters have given no further range. The log says why."}},
+			verdict{warn, "Issuing, with errors", "", "3 requests in the last 10 s got an answer with status 5xx. The metrics and the log say which.", "uidringrequestsfail"}},
+		{"a segment without a range, which gives 5xx", func(s *situation) {
+			s.segments, s.segmentErr, s.failed = []string{"invoices", "orders"}, context.DeadlineExceeded, 1
+		}, verdict{warn, "Issuing, not from all segments", ": no range for invoices, orders",
+			"The store has given their counters no further range: no answer in time.", "uidringsegmentsourcefails"}},
 		{"a low window", func(s *situation) { s.stats.WindowLasts = 8 * time.Second },
-			verdict{warn, "Issuing, lease window low", ": 8 s left", "The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst."}},
-		{"a window at the limit", func(s *situation) { s.stats.WindowLasts = 10 * time.Second },
-			verdict{good, "Issuing", "", "IDs are ready, and the store of worker IDs answers."}},
-		{"far ahead", func(s *situation) { s.stats.Ahead = 10 * time.Minute }, verdict{warn, "Issuing, far ahead of the clock", " by 10 min", wrong}},
-		{"almost far ahead", func(s *situation) { s.stats.Ahead = 10*time.Minute - 1 },
-			verdict{good, "Issuing", "", "IDs are ready, and the store of worker IDs answers."}},
-		{"far behind", func(s *situation) { s.stats.Ahead = -4 * time.Minute }, verdict{warn, "Issuing, far behind the clock", " by 4 min", wrong}},
+			verdict{warn, "Issuing, lease window low", ": 8 s left", "The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst.", "uidringleasewindowlow"}},
+		{"a window at the limit", func(s *situation) { s.stats.WindowLasts = 10 * time.Second }, fine},
+		{"far ahead", func(s *situation) { s.stats.Ahead = 10 * time.Minute }, verdict{warn, "Issuing, far ahead of the clock", " by 10 min", wrong, "uidringahead"}},
+		{"almost far ahead", func(s *situation) { s.stats.Ahead = 10*time.Minute - 1 }, fine},
+		{"far behind", func(s *situation) { s.stats.Ahead = -4 * time.Minute }, verdict{warn, "Issuing, far behind the clock", " by 4 min", wrong, "uidringbehind"}},
 		{"the layout ends", func(s *situation) { s.stats.Expiring, s.stats.Expires = true, time.Unix(2e9, 0) },
-			verdict{warn, "Issuing, layout ends soon", " on 2033-05-18", "Less than a year is left: after that no server with this layout and epoch issues IDs."}},
+			verdict{warn, "Issuing, layout ends soon", " on 2033-05-18", "Less than a year is left: after that no server with this layout and epoch issues IDs.", "a-layout-is-about-to-end"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := fine()
+			s := situation{
+				stats:  cached.Stats{Limit: 100, Window: time.Minute, WindowLasts: 58 * time.Second, Remaining: 65536, Capacity: 65536},
+				limits: newLimits(Config{}), issued: 100, store: "mysql://db/ids",
+			}
 			test.change(&s)
-			if got := judge(s); got != test.want {
+			got := judge(s)
+			got.Book = strings.TrimPrefix(got.Book, runBook)
+			if got != test.want {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
+			wantSection(t, got.Book)
 		})
 	}
+}
+
+// wantSection wants a heading in OPERATIONS.md.
+func wantSection(t *testing.T, section string) {
+	t.Helper()
+	page, err := os.ReadFile("../../../../docs/OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if heading := "\n### " + strings.ReplaceAll(section, "-", " ") + "\n"; section != "" && !strings.Contains(strings.ToLower(string(page)), heading) {
+		t.Errorf("OPERATIONS.md has no heading %q", heading)
+	}
+}
+
+// An outage lasts from the first failed call to the next success or the next worker ID, and has the
+// last error.
+func TestStoreCallsKnowAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c StoreCalls
+		trace, began := c.Trace(), time.Now()
+		first, second := errors.New("first"), errors.New("second")
+		for i, step := range []struct {
+			event func()
+			want  outage
+		}{
+			{func() { trace.LeaseAssigned(assigner.Grant{}) }, outage{}},
+			{func() { trace.RenewFailed(first) }, outage{began.Add(time.Second), first}},
+			{func() { trace.RenewFailed(second) }, outage{began.Add(time.Second), second}},
+			{func() { trace.LeaseKept(7) }, outage{}},
+			{func() { trace.RenewFailed(first) }, outage{began.Add(4 * time.Second), first}},
+			{func() { trace.LeaseAssigned(assigner.Grant{}) }, outage{}},
+		} {
+			step.event()
+			if got := c.outage(); !got.since.Equal(step.want.since) || got.err != step.want.err {
+				t.Errorf("step %d: %v, want %v", i, got, step.want)
+			}
+			time.Sleep(time.Second)
+		}
+	})
 }
 
 func TestLimitsFollowTheSettings(t *testing.T) {

@@ -34,7 +34,7 @@ func (b *batch) add(first int64, n int) {
 func newBatch() *batch { return &batch{buf: make([]byte, 0, chunk)} }
 
 // length returns the number of bytes that write writes.
-func (b *batch) length(l layout) int {
+func (b *batch) length(l format) int {
 	n, bytes := 0, 0
 	for _, s := range b.spans {
 		if l.count != "" {
@@ -68,7 +68,7 @@ func (s span) width(f form) int {
 
 // write writes the body. It ignores write errors: they mean that the client has disconnected, and
 // net/http ends the request.
-func (b *batch) write(w http.ResponseWriter, l layout) {
+func (b *batch) write(w http.ResponseWriter, l format) {
 	buf := append(b.buf, l.head...)
 	between := ""
 	for _, s := range b.spans {

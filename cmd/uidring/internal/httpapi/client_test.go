@@ -18,7 +18,7 @@ func call(s *Server, url string, headers ...string) *httptest.ResponseRecorder {
 	return ask(s, "GET", "example.com", url, headers...)
 }
 
-func TestTokensAreAskedForWhereTheyMatter(t *testing.T) {
+func TestTokensAreRequiredWhereTheyMatter(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice+"\nbob "+bob)
 	s := newServer(t, Config{Tokens: func() Tokens { return tokens }, Page: newPage()})
 	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/", "/assets/main.js"} {
@@ -57,9 +57,9 @@ func TestTokensAreAskedForWhereTheyMatter(t *testing.T) {
 	}
 }
 
-func TestTheLimitCountsIDs(t *testing.T) {
+func TestRateCountsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Config{Settings: Settings{Rate: 100, Burst: 1000, MaxBatch: 1000}})
+		s := newServer(t, Config{Settings: Settings{Rate: 100, Burst: 1000}})
 		step := func(url string, status int, retry string) {
 			t.Helper()
 			if w := call(s, url); w.Code != status || w.Header().Get("Retry-After") != retry {
@@ -86,7 +86,7 @@ func TestTheLimitCountsIDs(t *testing.T) {
 	})
 }
 
-func TestRetryAfterIsLongEnough(t *testing.T) {
+func TestRateSaysWhenToTryAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Config{Settings: Settings{Rate: 3, Burst: 10}})
 		call(s, "/v1/ids?n=10")
@@ -101,7 +101,7 @@ func TestRetryAfterIsLongEnough(t *testing.T) {
 	})
 }
 
-func TestEachNameHasALimitOfItsOwn(t *testing.T) {
+func TestRateIsPerName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const successor = "alice-is-someone-else"
 		tokens := newTokens(t, "alice "+alice+"\nalice "+successor+"\nbob "+bob)

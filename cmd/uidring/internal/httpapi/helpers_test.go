@@ -40,7 +40,6 @@ func newServer(t testing.TB, cfg Config) *Server {
 	}
 	cfg.Listen = cmp.Or(cfg.Listen, "example.com:80") // the Host of requests that httptest makes
 	cfg.AdminListen = cmp.Or(cfg.AdminListen, cfg.Listen)
-	cfg.MaxBatch, cfg.MaxRequests = cmp.Or(cfg.MaxBatch, LargestBatch), cmp.Or(cfg.MaxRequests, 1024)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s, err := New(cfg)
 	if err != nil {

@@ -28,8 +28,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// LargestBatch is the upper bound of Config.MaxBatch, in IDs. openapi.json repeats it.
-const LargestBatch = 100_000
+// largestBatch is the largest number of IDs per request. openapi.json repeats it.
+const largestBatch = 100_000
 
 // Settings are the bounds and names of a Server that operators set. No field has a default.
 type Settings struct {
@@ -40,18 +40,12 @@ type Settings struct {
 	// AllowedHosts are more names of the server, without scheme and port; "*" allows any name. With
 	// such names, the server also checks the names of requests with tokens.
 	AllowedHosts []string
-	// MaxBatch is the largest number of IDs per request, 1 to LargestBatch.
-	MaxBatch int
 	// Rate is the number of IDs per second for each name of Tokens, or, without tokens, for all
 	// clients together. Under /v1 a request without IDs counts as one ID. Zero: no limit.
 	Rate float64
 	// Burst is the number of IDs that a client with a Rate may draw at once after a pause, 1 or
-	// more; zero: the IDs of a second. It bounds MaxBatch.
+	// more; zero: the IDs of a second. No request may draw more.
 	Burst int
-	// MaxRequests is the largest number of concurrent requests under /v1, separately of requests
-	// for leases, and of requests to the admin listener, 1 or more. Probes, scrapes of metrics and
-	// /events do not count.
-	MaxRequests int
 	// AccessLog is the fraction of the requests, chosen at random, that Logger gets a record for, 0
 	// (none) to 1.
 	AccessLog float64
@@ -72,10 +66,8 @@ func (s *Settings) Check() error {
 	for _, name := range s.AllowedHosts {
 		check(name == "*" || hostName.MatchString(name), "allowed-host %q, allowed: names of hosts without scheme and port, or * for any", name)
 	}
-	check(s.MaxBatch >= 1 && s.MaxBatch <= LargestBatch, "max-batch %d, allowed: 1 to %d", s.MaxBatch, LargestBatch)
 	check(s.Rate >= 0 && s.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", s.Rate, math.MaxInt32)
 	check(s.Burst >= 0, "burst %d, allowed: 0 (the default) or more", s.Burst)
-	check(s.MaxRequests >= 1, "max-requests %d, allowed: 1 or more", s.MaxRequests)
 	check(s.AccessLog >= 0 && s.AccessLog <= 1, "access-log %v, allowed: 0 (none) to 1 (all)", s.AccessLog)
 	return errors.Join(errs...)
 }
@@ -120,6 +112,7 @@ type Store struct {
 // A Server is the API. Any number of goroutines may use it.
 type Server struct {
 	cfg       Config             // resolved
+	batch     int                // the largest number of IDs per request
 	supply                       // of the generator
 	segments  map[string]*supply // by name
 	routes    routes             // of the API
@@ -137,8 +130,11 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	cfg.resolve()
 	s := &Server{
-		cfg: cfg, lessees: newClients(cfg.LeaseTokens, 0, 0, nil),
+		cfg: cfg, batch: largestBatch, lessees: newClients(cfg.LeaseTokens, 0, 0, nil),
 		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)}, segments: make(map[string]*supply),
+	}
+	if cfg.Rate > 0 {
+		s.batch = min(s.batch, cfg.Burst)
 	}
 	for _, each := range cfg.Segments.All() {
 		s.segments[each.Name()] = &supply{issuer: each, passing: segment.ErrEmpty, pace: new(pace)}
@@ -176,10 +172,7 @@ func (cfg *Config) resolve() {
 	if cfg.LeaseTokens == nil {
 		cfg.LeaseTokens = func() Tokens { return Tokens{} }
 	}
-	if cfg.Rate > 0 {
-		if cfg.Burst == 0 {
-			cfg.Burst = int(math.Ceil(cfg.Rate))
-		}
-		cfg.MaxBatch = min(cfg.MaxBatch, cfg.Burst)
+	if cfg.Rate > 0 && cfg.Burst == 0 {
+		cfg.Burst = int(math.Ceil(cfg.Rate))
 	}
 }

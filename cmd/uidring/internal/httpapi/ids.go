@@ -55,8 +55,8 @@ func (s *Server) drawOne(w http.ResponseWriter, r *http.Request, c client, query
 
 func (s *Server) drawMany(w http.ResponseWriter, r *http.Request, c client, query url.Values, from *supply) *problem {
 	n, err := strconv.Atoi(query.Get("n"))
-	if err != nil || n < 1 || n > s.cfg.MaxBatch || query.Get("n") != strconv.Itoa(n) {
-		return badRequest.because("Parameter n is %q, allowed: 1 to %d.", excerpt(query.Get("n")), s.cfg.MaxBatch)
+	if err != nil || n < 1 || n > s.batch || query.Get("n") != strconv.Itoa(n) {
+		return badRequest.because("Parameter n is %q, allowed: 1 to %d.", excerpt(query.Get("n")), s.batch)
 	}
 	l, p := negotiate(r, query, many)
 	if p != nil {
@@ -67,7 +67,7 @@ func (s *Server) drawMany(w http.ResponseWriter, r *http.Request, c client, quer
 
 // draw answers with all n IDs, or with a problem. HEAD draws no IDs, so its answer has no
 // Content-Length.
-func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l layout, from *supply, n int) *problem {
+func (s *Server) draw(w http.ResponseWriter, r *http.Request, c client, l format, from *supply, n int) *problem {
 	if r.Method == http.MethodHead {
 		if p := c.spend(1); p != nil {
 			return p
@@ -107,10 +107,10 @@ type supply struct {
 	shortage atomic.Pointer[shortage]
 }
 
-// patience is how long a request waits for the renewal of the lease, or for a range of a segment. A
+// longestWait is how long a request waits for the renewal of the lease, or for a range of a segment. A
 // burst may use up the window or the ranges before the next one is there. If the store is down,
 // clients must not wait longer: they can ask another server.
-const patience = 500 * time.Millisecond
+const longestWait = 500 * time.Millisecond
 
 // reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a
 // problem.
@@ -126,7 +126,7 @@ func (s *supply) reserve(ctx context.Context, b *batch, n int) error {
 		if errors.Is(err, s.passing) && s.shortage.Load() == nil { // else an earlier request has waited in vain
 			if patient == nil {
 				var cancel context.CancelFunc
-				patient, cancel = context.WithTimeout(ctx, patience)
+				patient, cancel = context.WithTimeout(ctx, longestWait)
 				defer cancel()
 			}
 			got = 1

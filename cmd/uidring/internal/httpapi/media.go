@@ -13,8 +13,8 @@ import (
 	"github.com/uidring/uidring"
 )
 
-// A layout is the format of a body with IDs, or with ranges of consecutive IDs.
-type layout struct {
+// A format is for a body with IDs, or with ranges of consecutive IDs.
+type format struct {
 	contentType         string
 	head, between, tail string
 	form                form
@@ -39,22 +39,22 @@ var (
 	one  = shape{`{"id":"`, "\"}\n", textForms}
 	many = shape{`{"ids":["`, "\"]}\n", textForms + ", " + rangeForm}
 
-	rangesJSON = layout{"application/json", `{"ranges":[{"first":"`, `},{"first":"`, "}]}\n", form{0, appendDecimal}, `","count":`}
-	rangesText = layout{"text/plain; charset=utf-8", "", "\n", "\n", form{0, appendDecimal}, " "}
+	rangesJSON = format{"application/json", `{"ranges":[{"first":"`, `},{"first":"`, "}]}\n", form{0, appendDecimal}, `","count":`}
+	rangesText = format{"text/plain; charset=utf-8", "", "\n", "\n", form{0, appendDecimal}, " "}
 )
 
-// negotiate returns the layout that the client asks for: the media type by Accept, the form by the
+// negotiate returns the format that the client asks for: the media type by Accept, the form by the
 // parameter form.
-func negotiate(r *http.Request, query url.Values, s shape) (layout, *problem) {
+func negotiate(r *http.Request, query url.Values, s shape) (format, *problem) {
 	subtype, ok := accepted(r.Header["Accept"])
 	if !ok {
-		return layout{}, unacceptable.because("Accept allows none of application/json, text/plain, application/octet-stream.")
+		return format{}, unacceptable.because("Accept allows none of application/json, text/plain, application/octet-stream.")
 	}
 	if subtype == "octet-stream" {
 		if query.Has("form") {
-			return layout{}, badRequest.because("Parameter form is given, but application/octet-stream has one form only: 8 bytes, big-endian.")
+			return format{}, badRequest.because("Parameter form is given, but application/octet-stream has one form only: 8 bytes, big-endian.")
 		}
-		return layout{contentType: "application/octet-stream", form: form{8, appendBinary}}, nil
+		return format{contentType: "application/octet-stream", form: form{8, appendBinary}}, nil
 	}
 	if s == many && query.Get("form") == rangeForm {
 		if subtype == "plain" {
@@ -64,12 +64,12 @@ func negotiate(r *http.Request, query url.Values, s shape) (layout, *problem) {
 	}
 	f, ok := textForm(query)
 	if !ok {
-		return layout{}, badForm(query, s.forms)
+		return format{}, badForm(query, s.forms)
 	}
 	if subtype == "plain" {
-		return layout{contentType: "text/plain; charset=utf-8", between: "\n", tail: "\n", form: f}, nil
+		return format{contentType: "text/plain; charset=utf-8", between: "\n", tail: "\n", form: f}, nil
 	}
-	return layout{contentType: "application/json", head: s.head, between: `","`, tail: s.tail, form: f}, nil
+	return format{contentType: "application/json", head: s.head, between: `","`, tail: s.tail, form: f}, nil
 }
 
 // accepted returns the subtype of the media type that the client prefers; ok is false if it accepts

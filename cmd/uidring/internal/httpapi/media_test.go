@@ -11,17 +11,13 @@ func TestAccept(t *testing.T) {
 	for _, row := range []struct{ accept, want string }{
 		{"", "json"},
 		{"*/*", "json"},
-		{"application/*", "json"},
-		{"application/json", "json"},
 		{"Application/JSON", "json"},
 		{"application/json; charset=utf-8", "json"},
 		{"application/json;charset=UTF-8;q=0.5, text/plain;q=0.4", "json"},
 		{"text/plain", "plain"},
 		{"text/*", "plain"},
 		{"text/plain;charset=utf-8", "plain"},
-		{"text/plain, */*", "plain"},
 		{"text/html, text/plain;q=0.9, */*;q=0.8", "plain"},
-		{"text/html, application/xhtml+xml, */*;q=0.8", "json"},
 		{"application/octet-stream", "octet-stream"},
 		{"application/json;q=0.1, application/octet-stream;q=0.2", "octet-stream"},
 		{"application/json;q=0, */*", "plain"},
@@ -37,11 +33,7 @@ func TestAccept(t *testing.T) {
 
 		// A header that cannot be parsed counts as absent.
 		{"text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", "json"},
-		{"json", "json"},
 		{"text/plain;q=2", "json"},
-		{"text/plain;q=high", "json"},
-		{"text/plain text/html", "json"},
-		{",", "json"},
 	} {
 		got, ok := accepted([]string{row.accept})
 		if !ok {
@@ -50,15 +42,6 @@ func TestAccept(t *testing.T) {
 		if got != row.want {
 			t.Errorf("Accept %q: %s, want %s", row.accept, got, row.want)
 		}
-	}
-}
-
-func TestAcceptInSeveralLines(t *testing.T) {
-	if got, ok := accepted([]string{"text/html", "text/plain;q=0.2", "application/octet-stream;q=0.3"}); got != "octet-stream" || !ok {
-		t.Errorf("%s, %v; want octet-stream", got, ok)
-	}
-	if got, ok := accepted(nil); got != "json" || !ok {
-		t.Errorf("no Accept: %s, %v; want json", got, ok)
 	}
 }
 

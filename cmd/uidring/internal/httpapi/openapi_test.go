@@ -34,7 +34,7 @@ func visits(t *testing.T) (list []visit) {
 	servers := map[string]*Server{
 		normal:  newServer(t, Config{Segments: begunSegments(t)}),
 		closed:  newServer(t, Config{Tokens: func() Tokens { return tokens }, Segments: newSegments(t, t.TempDir())}),
-		limited: newServer(t, Config{Settings: Settings{Rate: 0.001, MaxBatch: 1}, Segments: newSegments(t, t.TempDir())}),
+		limited: newServer(t, Config{Settings: Settings{Rate: 0.001}, Segments: newSegments(t, t.TempDir())}),
 		over:    newServer(t, Config{Generator: ended(t)}),
 		cut:     newServer(t, Config{Generator: without}),
 		full:    newServer(t, Config{Segments: newSegments(t, usedUp(t))}),
@@ -98,8 +98,8 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := doc.Paths.Value("/v1/ids").Get.Parameters.GetByInAndName("query", "n").Schema.Value; *n.Max != LargestBatch {
-		t.Errorf("n up to %v, want %d", *n.Max, LargestBatch)
+	if n := doc.Paths.Value("/v1/ids").Get.Parameters.GetByInAndName("query", "n").Schema.Value; *n.Max != largestBatch {
+		t.Errorf("n up to %v, want %d", *n.Max, largestBatch)
 	}
 	router, err := legacy.NewRouter(doc)
 	if err != nil {
@@ -172,7 +172,7 @@ func (v visit) check(t *testing.T, router routers.Router, method string) {
 
 // fill takes all places of a route, until leave is called.
 func fill(s *Server, r *http.Request) (leave func()) {
-	g := s.routes.find(r.URL.Path).limiter
+	g := s.routes.find(r.URL.Path).places
 	n := 0
 	for g.enter() {
 		n++

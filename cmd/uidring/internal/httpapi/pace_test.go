@@ -19,7 +19,7 @@ func TestIDTimeIsBounded(t *testing.T) {
 		const second, bound = 8192, time.Minute
 		var log bytes.Buffer
 		g := newGenerator(t, cached.Config{MaxAhead: bound})
-		s := newServer(t, Config{Settings: Settings{MaxBatch: 10_000, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Generator: g, MaxAhead: bound, IDsPerSecond: second})
+		s := newServer(t, Config{Settings: Settings{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Generator: g, MaxAhead: bound, IDsPerSecond: second})
 		draw := func(n int) (status int) { return call(s, fmt.Sprint("/v1/ids?n=", n)).Code }
 		most := int(bound.Seconds()) * second * 95 / 100
 		wantReady(t, s, "")

@@ -96,7 +96,7 @@ func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
 	}
 }
 
-func TestErrorsOfTheGenerator(t *testing.T) {
+func TestProblemOfEachErrorOfTheGenerator(t *testing.T) {
 	without, _ := cutOff(t)
 	for name, row := range map[string]struct {
 		g      *cached.Generator
@@ -111,7 +111,7 @@ func TestErrorsOfTheGenerator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, Config{Generator: row.g})
-			// More than the small layouts have: IDs drawn before the error are spent.
+			// More than the small formats have: IDs drawn before the error are spent.
 			answer, body := do(t, http.DefaultClient, request(t, "GET", listen(t, both(s)).URL+"/v1/ids?n=100000"))
 			if answer.StatusCode != row.status || answer.Header.Get("Retry-After") != row.retry {
 				t.Errorf("%d, Retry-After %q; want %d, %q", answer.StatusCode, answer.Header.Get("Retry-After"), row.status, row.retry)
@@ -124,7 +124,7 @@ func TestErrorsOfTheGenerator(t *testing.T) {
 	}
 }
 
-func TestRetryAfterOfAnAheadError(t *testing.T) {
+func TestProblemHasRetryAfterOfAnAheadError(t *testing.T) {
 	for wait, want := range map[time.Duration]string{
 		time.Millisecond: "1", time.Second: "1", time.Second + 1: "2", 90 * time.Second: "90",
 	} {
@@ -136,7 +136,7 @@ func TestRetryAfterOfAnAheadError(t *testing.T) {
 	}
 }
 
-func TestAPanicIsLoggedAndNotShown(t *testing.T) {
+func TestPanicIsLoggedAndNotShown(t *testing.T) {
 	var log bytes.Buffer
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -160,7 +160,7 @@ func TestAPanicIsLoggedAndNotShown(t *testing.T) {
 	}
 }
 
-func TestAPanicInTheMiddleCutsTheAnswer(t *testing.T) {
+func TestPanicInTheMiddleCutsTheAnswer(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("half"))
 		if err := http.NewResponseController(w).Flush(); err != nil {
@@ -195,11 +195,10 @@ func (s stuck) Write(p []byte) (int, error) {
 	return s.ResponseRecorder.Write(p)
 }
 
-// TestTooManyRequestsUnderWay: the page takes no place from clients, nor clients from the page.
-func TestTooManyRequestsUnderWay(t *testing.T) {
-	const most = 3
+// TestLimitOfRequestsUnderWay: the page takes no place from clients, nor clients from the page.
+func TestLimitOfRequestsUnderWay(t *testing.T) {
 	held := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("page")) })
-	s := newServer(t, Config{Settings: Settings{MaxRequests: most}, Page: pageOf(held)})
+	s := newServer(t, Config{Page: pageOf(held)})
 	api, open := []string{"/v1/id", "/v1/ids?n=10", "/v1/parse/5", "/openapi.json"}, []string{"/", "/assets/page.css", "/nowhere"}
 	for _, tt := range []struct {
 		held            string
@@ -210,7 +209,7 @@ func TestTooManyRequestsUnderWay(t *testing.T) {
 	} {
 		var clients sync.WaitGroup
 		arrived, leave := make(chan struct{}), make(chan struct{})
-		for range most {
+		for range mostRequests {
 			clients.Go(func() {
 				both(s).ServeHTTP(stuck{httptest.NewRecorder(), arrived, leave}, httptest.NewRequestWithContext(t.Context(), "GET", tt.held, nil))
 			})
@@ -236,9 +235,9 @@ func TestTooManyRequestsUnderWay(t *testing.T) {
 	}
 }
 
-// TestAClientThatGoesAway must leave no place taken.
-func TestAClientThatGoesAway(t *testing.T) {
-	s := newServer(t, Config{Settings: Settings{MaxRequests: 1}})
+// TestLimitAfterAClientHasGone: its place is free.
+func TestLimitAfterAClientHasGone(t *testing.T) {
+	s := newServer(t, Config{})
 	url := listen(t, both(s)).URL
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -248,10 +247,7 @@ func TestAClientThatGoesAway(t *testing.T) {
 		}
 		cancel()
 		answer.Body.Close()
-		poll.Until(t, "a place is free", func() bool {
-			answer, _ := do(t, http.DefaultClient, request(t, "GET", url+"/v1/id"))
-			return answer.StatusCode == 200
-		})
+		poll.Until(t, "a place that is free", func() bool { return s.routes.find("/v1/ids").places.under.Load() == 0 })
 	}
 }
 

@@ -14,9 +14,10 @@ import (
 const (
 	segmentsPath = "/v1/segments/"
 
-	longestURL  = 2048 // bytes
-	mostScrapes = 4    // at once
-	mostViewers = 64   // of the page at once, each with an endless /events
+	longestURL   = 2048 // bytes
+	mostRequests = 1024 // at once: under /v1, of the page, and for leases
+	mostScrapes  = 4    // at once
+	mostViewers  = 64   // of the page at once, each with an endless /events
 
 	allowed       = "GET, HEAD, OPTIONS" // methods
 	allowedToDraw = "GET, HEAD, POST, OPTIONS"
@@ -34,7 +35,7 @@ type route struct {
 	clients *clients // whose tokens it needs; nil: clients for IDs
 	draws   bool     // allows POST
 	own     bool     // handle checks the method and the body itself
-	limiter *limiter // limits requests under way; nil: none
+	places  *places  // bounds requests under way; nil: none
 	usage   usage
 }
 
@@ -58,47 +59,47 @@ func (t *routes) find(path string) *route {
 	return t.unknown
 }
 
-// newRoutes sets the routes of the API and of Admin. Each of the two has limiters of its own.
+// newRoutes sets the routes of the API and of Admin. Each of the two has places of its own.
 func (s *Server) newRoutes() {
 	guard := newGuard(s.cfg, s.cfg.Listen)
 	add := func(name string, r route) *route {
 		r.server, r.guard, r.usage, r.clients = s, guard, s.metrics.usage(name), cmp.Or(r.clients, s.clients)
 		return &r
 	}
-	table := func() (routes, *limiter) {
-		limit := &limiter{most: s.cfg.MaxRequests}
+	table := func() (routes, *places) {
+		limit := &places{most: mostRequests}
 		return routes{
 			exact: map[string]*route{
-				"/v1/id":        add("/v1/id", route{handle: s.id, limiter: limit, draws: true}),
-				"/openapi.json": add("/openapi.json", route{handle: describe, limiter: limit, open: true}),
+				"/v1/id":        add("/v1/id", route{handle: s.id, places: limit, draws: true}),
+				"/openapi.json": add("/openapi.json", route{handle: describe, places: limit, open: true}),
 			},
-			below:   map[string]*route{parsePath: add(parsePath+"{id}", route{handle: s.parse, limiter: limit})},
-			unknown: add("unknown", route{handle: unknownPath, limiter: limit, open: true}),
+			below:   map[string]*route{parsePath: add(parsePath+"{id}", route{handle: s.parse, places: limit})},
+			unknown: add("unknown", route{handle: unknownPath, places: limit, open: true}),
 		}, limit
 	}
-	var limit *limiter
+	var limit *places
 	s.routes, limit = table()
-	s.routes.exact["/v1/ids"] = add("/v1/ids", route{handle: s.ids, limiter: limit, draws: true})
+	s.routes.exact["/v1/ids"] = add("/v1/ids", route{handle: s.ids, places: limit, draws: true})
 	if len(s.segments) > 0 {
-		s.routes.below[segmentsPath] = add(segmentsPath+"{name}", route{handle: s.segment, limiter: limit, draws: true})
+		s.routes.below[segmentsPath] = add(segmentsPath+"{name}", route{handle: s.segment, places: limit, draws: true})
 	}
 	if s.cfg.Leases != nil {
-		s.routes.below[leasesPath] = add(leasesPath+"{namespace}/{method}", route{handle: s.leases, clients: s.lessees, limiter: &limiter{most: s.cfg.MaxRequests}, own: true})
+		s.routes.below["/v1/leases/"] = add("/v1/leases/{namespace}/{method}", route{handle: adapt(s.cfg.Leases), clients: s.lessees, places: &places{most: mostRequests}, own: true})
 	}
 
 	guard = newGuard(s.cfg, s.cfg.AdminListen)
 	s.admin, limit = table()
 	s.admin.exact["/healthz"] = add("/healthz", route{handle: alive, open: true})
 	s.admin.exact["/readyz"] = add("/readyz", route{handle: s.ready, open: true})
-	s.admin.exact["/metrics"] = add("/metrics", route{handle: adapt(s.metrics.handler()), limiter: &limiter{most: mostScrapes}})
+	s.admin.exact["/metrics"] = add("/metrics", route{handle: adapt(s.metrics.handler()), places: &places{most: mostScrapes}})
 	for path, handler := range s.cfg.Page {
 		switch {
 		case path == "/events":
-			s.admin.exact[path] = add(path, route{handle: s.stream(handler), limiter: &limiter{most: mostViewers}})
+			s.admin.exact[path] = add(path, route{handle: s.stream(handler), places: &places{most: mostViewers}})
 		case strings.HasPrefix(path, "/assets/"):
-			s.admin.exact[path] = add("/assets/", route{handle: adapt(handler), limiter: limit, open: true})
+			s.admin.exact[path] = add("/assets/", route{handle: adapt(handler), places: limit, open: true})
 		default:
-			s.admin.exact[path] = add(path, route{handle: adapt(handler), limiter: limit, open: true})
+			s.admin.exact[path] = add(path, route{handle: adapt(handler), places: limit, open: true})
 		}
 	}
 }
@@ -176,10 +177,10 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 			return p
 		}
 	}
-	if !t.limiter.enter() {
+	if !t.places.enter() {
 		return overloaded
 	}
-	defer t.limiter.leave()
+	defer t.places.leave()
 	var c client
 	if !t.open {
 		var ok bool

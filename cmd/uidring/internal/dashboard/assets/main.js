@@ -187,12 +187,14 @@ function introduce(data) {
 }
 
 // judge shows a verdict, in the title and the icon of the tab, too.
-function judge({level, title, more, detail}) {
+function judge({level, title, more, detail, book}) {
   $('verdict').hidden = false;
   $('verdict').dataset.level = level;
   show($('verdict-title'), title);
   show($('verdict-more'), more);
   show($('verdict-detail'), detail);
+  $('verdict-book').hidden = !book;
+  $('verdict-book').href = book ?? '';
   document.title = [title + more, about?.host, reading && `worker ${reading.worker}`, 'uidring'].filter(Boolean).join(' · ');
   const icon = `assets/icon-${level}.svg`;
   if ($('icon').getAttribute('href') !== icon) $('icon').setAttribute('href', icon);
@@ -255,8 +257,8 @@ $('readings').addEventListener('toggle', table);
 
 function segments(all) {
   $('segments').hidden = all.length === 0;
-  rows($('segments-body'), all.map(({name, last, ranges, step}) =>
-    [name, last === '0' ? '–' : integer(last), integer(ranges), step === '0' ? '–' : integer(step)]));
+  rows($('segments-body'), all.map(({name, last, ranges, step, failing}) =>
+    [name, last !== '0' ? integer(last) : failing ? '–' : 'not used yet', integer(ranges), step === '0' ? '–' : integer(step)]));
   all.forEach(({ranges, failing}, i) => $('segments-body').children[i].children[2].classList.toggle('bad', failing && ranges === 0));
 }
 

@@ -2,13 +2,13 @@ package httpapi
 
 import "sync/atomic"
 
-// A limiter bounds the number of concurrent requests. A nil limiter admits all.
-type limiter struct {
+// places bound the number of concurrent requests. Nil places admit all.
+type places struct {
 	most  int
 	under atomic.Int64 // requests that have entered and not left
 }
 
-func (l *limiter) enter() bool {
+func (l *places) enter() bool {
 	if l == nil {
 		return true
 	}
@@ -19,7 +19,7 @@ func (l *limiter) enter() bool {
 	return true
 }
 
-func (l *limiter) leave() {
+func (l *places) leave() {
 	if l != nil {
 		l.under.Add(-1)
 	}

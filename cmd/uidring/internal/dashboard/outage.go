@@ -1,0 +1,89 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+)
+
+// StoreCalls knows whether the store of worker IDs answers a generator. The zero value is ready to
+// use. Any number of goroutines may use it.
+type StoreCalls struct {
+	mu  sync.Mutex
+	now outage
+}
+
+// An outage lasts from the first failed call to the next successful one. The zero outage is none.
+type outage struct {
+	since time.Time
+	err   error // of the last call
+}
+
+// Trace returns the Trace of the generator.
+func (c *StoreCalls) Trace() cached.Trace {
+	return cached.Trace{
+		RenewFailed:   c.set,
+		LeaseKept:     func(int64) { c.set(nil) },
+		LeaseAssigned: func(assigner.Grant) { c.set(nil) },
+	}
+}
+
+func (c *StoreCalls) set(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil:
+		c.now = outage{}
+	case c.now.err == nil:
+		c.now = outage{time.Now(), err}
+	default:
+		c.now.err = err
+	}
+}
+
+func (c *StoreCalls) outage() outage {
+	if c == nil {
+		return outage{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// texts are the title and the detail of a verdict.
+func (o outage) texts(store string) (title, detail string) {
+	why, at := cause(o.err), o.since.UTC().Format(time.TimeOnly)
+	if why == diskFull {
+		return "Disk full", fmt.Sprintf("Store %s has taken no change since %s UTC: %s. Free space there; the server then goes on by itself.", store, at, why)
+	}
+	return "Store unreachable", fmt.Sprintf("Store %s has not answered since %s UTC: %s. Bring it back. Do not restart servers: a start needs the store.", store, at, why)
+}
+
+const diskFull = "the disk is full"
+
+var fullDisk = regexp.MustCompile(`(?i)disk is full|disk full|no space left`)
+
+// cause is the short text of an error of a store.
+func cause(err error) string {
+	errno, ok := errors.AsType[syscall.Errno](err)
+	switch {
+	case err == nil:
+		return "no error"
+	case fullDisk.MatchString(err.Error()):
+		return diskFull
+	case ok:
+		return errno.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	}
+	const most = 200
+	text := err.Error()
+	return text[:min(most, len(text))]
+}
