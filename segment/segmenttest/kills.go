@@ -70,9 +70,9 @@ func (r role) issue(open func(arg string) (segment.Source, error)) error {
 // Kills runs processes that share a counter and issue IDs. It kills each after a random time or
 // number of IDs, freezes some before, and starts another in its place. Meanwhile it ends the store
 // by kill, as a crash does, and starts it with the same data by restart; kill may be nil. It counts
-// every ID and checks the number of lost IDs: three ranges for each process, two of them in its hands and one being
-// fetched, and for each outage a range of each process that was running. arg is the argument of the
-// children's sources. The package's TestMain must call [Child].
+// every ID and checks the number of lost IDs: three ranges for each process, two of them in its
+// hands and one being fetched, and for each outage a range of each process that was running. arg is
+// the argument of the children's sources. The package's TestMain must call [Child].
 //
 // The faults go on for a second, or as long as the environment variable UIDRING_KILLS says, such as
 // 10m.
