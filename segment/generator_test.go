@@ -90,8 +90,8 @@ func TestTakesAreDenseAndIncrease(t *testing.T) {
 	}
 }
 
-// The store stops answering twice, when two ranges of 10 are in hand, and forgets commits the second
-// time: callers will not get IDs again, so the log has both errors.
+// The store stops answering twice, when two ranges of 10 are in hand, and forgets commits the
+// second time: callers will not get IDs again, so the log has both errors.
 func TestNextInOutages(t *testing.T) {
 	for name, policy := range policies {
 		bubble.Run(t, name, func(t *testing.T) {
@@ -571,8 +571,8 @@ func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// A source that hangs delays New by Timeout, or until its context ends. It fails no call if there is
-// another one.
+// A source that hangs delays New by Timeout, or until its context ends. It fails no call if there
+// is another one.
 func TestNewWithASourceThatFails(t *testing.T) {
 	hung, down := make(chan struct{}), errors.New("down")
 	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
