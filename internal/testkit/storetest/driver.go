@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// Driver runs the cases that a second driver of a database, or a pooler before it, may change: values,
-// errors, the life of a lease, transactions and an outage.
+// Driver runs the cases that a second driver of a database, or a pooler before it, may change:
+// values, errors, the life of a lease, transactions and an outage.
 func Driver(t *testing.T, b Database) {
 	b.runCases(t, []storeCase{
 		{"ValuesComeBackAsWritten", false, values},
@@ -43,9 +43,9 @@ func values(t *testing.T, b Database) {
 	if got, err := s.LoadMeta(t.Context()); err != nil || got != meta {
 		t.Errorf("meta %+v, want %+v: %v", got, meta, err)
 	}
-	for name, old := range map[string]assigner.Row{"none": {}, "another": {Version: 1}} {
+	for name, old := range map[string]assigner.Row{"none": {}, "another one": {Version: 1}} {
 		if ok, err := s.Swap(t.Context(), old, row, time.Hour); ok || err != nil {
-			t.Errorf("Swap of a row that is %s: %v, %v; want false", name, ok, err)
+			t.Errorf("Swap with %s as the old row: %v, %v; want false", name, ok, err)
 		}
 	}
 	expiryDigits(t, b)

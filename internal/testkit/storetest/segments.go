@@ -60,8 +60,8 @@ func java(t *testing.T, db *sqlx.DB, statement string, args ...any) {
 	}
 }
 
-// RunSegments runs the suite for the sources of package segment. Leaf and TinyId have MySQL alone, so
-// their tables are tested with All.
+// RunSegments runs the suite for the sources of package segment. Leaf and TinyId have MySQL alone,
+// so their tables are tested with All.
 func RunSegments(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	source := func(open func(*sqlx.DB, sqlassigner.Config) segment.Source) func(*testing.T) segment.Source {
@@ -115,7 +115,7 @@ func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 	// This number is on the wire when a row is changed, and not before. On PostgreSQL, COMMIT ends
 	// the transaction.
 	const n = 0x0102030405060708
-	open, marker := sources(), strconv.FormatInt(n, 10)
+	opens, marker := sources(), strconv.FormatInt(n, 10)
 	if db.DriverName() == "pgx" {
 		marker = "commit\x00"
 	}
@@ -123,10 +123,10 @@ func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('lost', 1, 50)")
 		java(t, db, "INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (3000, 'lost', 0, 1, 0)")
 	} else {
-		delete(open, "leaf_alloc")
-		delete(open, "tiny_id_info")
+		delete(opens, "leaf_alloc")
+		delete(opens, "tiny_id_info")
 	}
-	for name, open := range open {
+	for name, open := range opens {
 		t.Run(name, func(t *testing.T) {
 			proxy := faultconn.Start(t, b.Addr)
 			source := open(b.Open(t, strings.Replace(dsn, b.Addr, proxy.Addr(), 1)), sqlassigner.Config{})
