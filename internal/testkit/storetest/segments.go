@@ -67,9 +67,8 @@ func RunSegments(t *testing.T, b Database) {
 	source := func(open func(*sqlx.DB, sqlassigner.Config) segment.Source) func(*testing.T) segment.Source {
 		return func(t *testing.T) segment.Source { return open(b.Open(t, dsn), sqlassigner.Config{}) }
 	}
-	segments := segmenttest.Fixture{Open: source(sqlassigner.SegmentSource)}
 	fixtures := map[string]segmenttest.Fixture{
-		"ID_SEGMENT": segments,
+		"ID_SEGMENT": {Open: source(sqlassigner.SegmentSource)},
 		"part 1 of 3": {Delta: 3, Open: source(func(db *sqlx.DB, cfg sqlassigner.Config) segment.Source {
 			return sqlassigner.SegmentPart(db, 1, 3, cfg)
 		})},
@@ -102,7 +101,6 @@ func RunSegments(t *testing.T, b Database) {
 	}
 	t.Run("Refusals", func(t *testing.T) { segmentRefusals(t, b, db, dsn) })
 	if b.All {
-		t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, segments, down, restart) })
 		t.Run("DeltaOfTinyIDChanges", func(t *testing.T) { deltaChanges(t, db) })
 		t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
 		t.Run("RefusalsOfJavaTables", func(t *testing.T) { javaRefusals(t, b, db) })
