@@ -196,14 +196,11 @@ func diagnoseSQLState(state string) diagnosis {
 // diagnoseSQLite classifies errors by their result code if the driver provides it as a method, and
 // otherwise by SQLite's own text, which is the same in all drivers.
 func diagnoseSQLite(err error) diagnosis {
-	d, known := diagnoseAny(err)
-	if known && d.sentinel != ErrUnreachable {
+	// A file has no network, and all errors of ncruces/go-sqlite3 look like errors of one.
+	if d, known := diagnoseAny(err); known && d.sentinel != ErrUnreachable {
 		return d
 	}
-	if own := diagnoseSQLiteCode(err); own != (diagnosis{}) {
-		return own // errors of ncruces/go-sqlite3 look like errors of a network as well
-	}
-	return d
+	return diagnoseSQLiteCode(err)
 }
 
 func diagnoseSQLiteCode(err error) diagnosis {

@@ -25,12 +25,12 @@ type codeError int
 func (e codeError) Error() string { return fmt.Sprintf("SQLite error (%d)", int(e)) }
 func (e codeError) Code() int     { return int(e) }
 
-// A lockedError looks like an error of a network, as errors of ncruces/go-sqlite3 do.
-type lockedError struct{}
+// A networkError looks like an error of a network, as errors of ncruces/go-sqlite3 do.
+type networkError string
 
-func (lockedError) Error() string   { return "sqlite3: database is locked" }
-func (lockedError) Timeout() bool   { return false }
-func (lockedError) Temporary() bool { return true }
+func (e networkError) Error() string { return string(e) }
+func (networkError) Timeout() bool   { return false }
+func (networkError) Temporary() bool { return true }
 
 type closedError bool
 
@@ -73,7 +73,8 @@ func TestDiagnosis(t *testing.T) {
 			ErrAccessDenied, false},
 		{"sqlite", []error{codeError(14), errors.New("unable to open database file: no such file")}, ErrUnreachable, false},
 		{"sqlite", []error{errors.New("no such table: WORKER_NODE")}, ErrTableMissing, false},
-		{"sqlite", []error{codeError(1), codeError(13), context.DeadlineExceeded, errors.New("x")}, nil, false},
+		{"sqlite", []error{codeError(1), codeError(13), context.DeadlineExceeded, errors.New("x"),
+			networkError("sqlite3: SQL logic error: no such column: OWNER")}, nil, false},
 	} {
 		d, err := dialectOf(tt.dialect)
 		if err != nil {
@@ -127,7 +128,7 @@ func TestDiagnosisOfWhatIsSurelyUndone(t *testing.T) {
 		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("25006")},
 			[]error{stateError("40003"), stateError("57P01"), stateError("57014"), stateError("08006"), driver.ErrBadConn,
 				io.ErrUnexpectedEOF, context.Canceled, errors.New("x"), nil}},
-		{"sqlite", []error{codeError(5), codeError(6), errors.New("database is locked"), lockedError{}},
+		{"sqlite", []error{codeError(5), codeError(6), errors.New("database is locked"), networkError("sqlite3: database is locked")},
 			[]error{codeError(9), codeError(10), codeError(13), driver.ErrBadConn, context.Canceled, errors.New("x"), nil}},
 	} {
 		d, err := dialectOf(tt.dialect)

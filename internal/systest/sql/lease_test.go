@@ -26,10 +26,11 @@ func TestLeasesOnSQLite(t *testing.T) {
 func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) {
 	t.Parallel()
 	storetest.Driver(t, writeAhead())
+	t.Run("Processes", func(t *testing.T) { storetest.LeaseProcesses(t, writeAhead()) })
 }
 
-// Every other handle is serializable: there a swap that comes late fails, in place of finding the row
-// changed.
+// Every other handle is serializable: there a swap that comes late fails, in place of finding the
+// row changed.
 func TestLeasesOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	b := postgres(testserver.PostgreSQL(t))

@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// Driver runs the cases that a second driver of a database, or a pooler before it, may change: values,
-// errors, the life of a lease, transactions and an outage.
+// Driver runs the cases that a second driver of a database, or a pooler before it, may change:
+// values, errors, the life of a lease, transactions and an outage.
 func Driver(t *testing.T, b Database) {
 	b.runCases(t, []storeCase{
 		{"ValuesComeBackAsWritten", false, values},
@@ -43,9 +43,9 @@ func values(t *testing.T, b Database) {
 	if got, err := s.LoadMeta(t.Context()); err != nil || got != meta {
 		t.Errorf("meta %+v, want %+v: %v", got, meta, err)
 	}
-	for name, old := range map[string]assigner.Row{"none": {}, "another": {Version: 1}} {
+	for name, old := range map[string]assigner.Row{"none": {}, "another one": {Version: 1}} {
 		if ok, err := s.Swap(t.Context(), old, row, time.Hour); ok || err != nil {
-			t.Errorf("Swap of a row that is %s: %v, %v; want false", name, ok, err)
+			t.Errorf("Swap with %s as the old row: %v, %v; want false", name, ok, err)
 		}
 	}
 	expiryDigits(t, b)
@@ -66,7 +66,7 @@ func leasesLive(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Renew(t, Assign(t, disposable(db)))
 	Renew(t, Assign(t, sticky(db)))
-	fenced := assigner.Fenced(LeaseStore(db), besideDisposable, "owner", assigner.LeaseConfig{FirstWorkerID: besideDisposable, MaxLead: time.Hour})
+	fenced := assigner.Fenced(LeaseStore(db), assigner.Static(besideDisposable), "owner", assigner.LeaseConfig{FirstWorkerID: besideDisposable, MaxLead: time.Hour})
 	first := Assign(t, fenced)
 	limit := first.Grant().Limit
 	if err := errors.Join(first.Renew(t.Context(), limit, limit+10), first.Release(t.Context(), limit)); err != nil {

@@ -21,7 +21,7 @@ const namespace = "orders-1.eu_west"
 func RunLeases(t *testing.T, b Database) {
 	b.runCases(t, []storeCase{
 		{"Conforms", false, LeasesConform},
-		{"Processes", false, leaseProcesses},
+		{"Processes", false, LeaseProcesses},
 		{"TwinsOfANamespaceAreNoticed", false, namespaceTwins},
 		{"MissingKeyIsRefused", false, missingKey},
 		{"ExpiryHasTheDigitsOfTheClock", false, expiryDigits},
@@ -92,9 +92,9 @@ func (b Database) fixture(t *testing.T, dsn string) assignertest.StoreFixture {
 	return f
 }
 
-// leaseProcesses: a process that ends without a release keeps its number until the lease
+// LeaseProcesses: a process that ends without a release keeps its number until the lease
 // expires.
-func leaseProcesses(t *testing.T, b Database) {
+func LeaseProcesses(t *testing.T, b Database) {
 	_, dsn := b.Applied(t)
 	arg := func(int) string { return childArg(leasedKey, dsn) }
 	first := assignertest.Processes(t, processes, arg)

@@ -16,7 +16,8 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-// fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others free.
+// fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others
+// free.
 func fill(t *testing.T, b Database, db *sqlx.DB, n, held int) {
 	t.Helper()
 	Assign(t, leased(db)) // the meta row, and worker 0

@@ -211,8 +211,8 @@ func overtaken(t *testing.T, b Database) {
 	}
 }
 
-// nodesAndLeasesAtOnce is overtaken by chance: of a Disposable and the first Leased of a database that start at once, one
-// is refused.
+// nodesAndLeasesAtOnce is overtaken by chance: of a Disposable and the first Leased of a database
+// that start at once, one is refused.
 func nodesAndLeasesAtOnce(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	handles := []*sqlx.DB{b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn), b.Open(t, dsn)}

@@ -60,16 +60,15 @@ func java(t *testing.T, db *sqlx.DB, statement string, args ...any) {
 	}
 }
 
-// RunSegments runs the suite for the sources of package segment. Leaf and TinyId have MySQL alone, so
-// their tables are tested with All.
+// RunSegments runs the suite for the sources of package segment. Leaf and TinyId have MySQL alone,
+// so their tables are tested with All.
 func RunSegments(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	source := func(open func(*sqlx.DB, sqlassigner.Config) segment.Source) func(*testing.T) segment.Source {
 		return func(t *testing.T) segment.Source { return open(b.Open(t, dsn), sqlassigner.Config{}) }
 	}
-	segments := segmenttest.Fixture{Open: source(sqlassigner.SegmentSource)}
 	fixtures := map[string]segmenttest.Fixture{
-		"ID_SEGMENT": segments,
+		"ID_SEGMENT": {Open: source(sqlassigner.SegmentSource)},
 		"part 1 of 3": {Delta: 3, Open: source(func(db *sqlx.DB, cfg sqlassigner.Config) segment.Source {
 			return sqlassigner.SegmentPart(db, 1, 3, cfg)
 		})},
@@ -102,7 +101,6 @@ func RunSegments(t *testing.T, b Database) {
 	}
 	t.Run("Refusals", func(t *testing.T) { segmentRefusals(t, b, db, dsn) })
 	if b.All {
-		t.Run("Outages", func(t *testing.T) { segmenttest.Outages(t, segments, down, restart) })
 		t.Run("DeltaOfTinyIDChanges", func(t *testing.T) { deltaChanges(t, db) })
 		t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
 		t.Run("RefusalsOfJavaTables", func(t *testing.T) { javaRefusals(t, b, db) })
@@ -115,7 +113,7 @@ func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 	// This number is on the wire when a row is changed, and not before. On PostgreSQL, COMMIT ends
 	// the transaction.
 	const n = 0x0102030405060708
-	open, marker := sources(), strconv.FormatInt(n, 10)
+	opens, marker := sources(), strconv.FormatInt(n, 10)
 	if db.DriverName() == "pgx" {
 		marker = "commit\x00"
 	}
@@ -123,10 +121,10 @@ func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('lost', 1, 50)")
 		java(t, db, "INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (3000, 'lost', 0, 1, 0)")
 	} else {
-		delete(open, "leaf_alloc")
-		delete(open, "tiny_id_info")
+		delete(opens, "leaf_alloc")
+		delete(opens, "tiny_id_info")
 	}
-	for name, open := range open {
+	for name, open := range opens {
 		t.Run(name, func(t *testing.T) {
 			proxy := faultconn.Start(t, b.Addr)
 			source := open(b.Open(t, strings.Replace(dsn, b.Addr, proxy.Addr(), 1)), sqlassigner.Config{})

@@ -57,8 +57,8 @@ func mariaDBFlags(s *Server) []string {
 	return flags
 }
 
-// copyMariaDB copies the data folder of a server that was never started. The first test that needs one
-// leaves it in the user's cache: to set one up takes ten times longer.
+// copyMariaDB copies the data folder of a server that was never started. The first test that needs
+// one leaves it in the user's cache: to set one up takes ten times longer.
 func copyMariaDB(s *Server) error {
 	info, errInfo := os.Stat(s.recipe.program)
 	cache, err := os.UserCacheDir()
