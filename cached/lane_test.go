@@ -96,6 +96,11 @@ func TestClosedLane(t *testing.T) {
 		for range 2 {
 			lane.Close()
 		}
+		unused := g.Lane()
+		unused.Close()
+		if id, err := unused.Next(); id != 0 || !errors.Is(err, cached.ErrClosed) {
+			t.Errorf("Next of a lane closed before its first ID = %d, %v, want ErrClosed", id, err)
+		}
 		for range 3 {
 			if id, err := lane.Next(); id != 0 || !errors.Is(err, cached.ErrClosed) || err.Error() != "cached: lane closed" {
 				t.Errorf("Next = %d, %v, want ErrClosed of the lane", id, err)

@@ -134,6 +134,9 @@ func TestLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
 		}
 		clock.move(time.Hour)
 	}
+	if n := g.Stats().RejectedTakes; n != 1+3*3 {
+		t.Errorf("%d rejected takes, want one for each error, 10", n)
+	}
 }
 
 func TestLeaseThatBeginsWithTheLastUnitIsUsed(t *testing.T) {
