@@ -66,7 +66,7 @@ func leasesLive(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Renew(t, Assign(t, disposable(db)))
 	Renew(t, Assign(t, sticky(db)))
-	fenced := assigner.Fenced(LeaseStore(db), besideDisposable, "owner", assigner.LeaseConfig{FirstWorkerID: besideDisposable, MaxLead: time.Hour})
+	fenced := assigner.Fenced(LeaseStore(db), assigner.Static(besideDisposable), "owner", assigner.LeaseConfig{FirstWorkerID: besideDisposable, MaxLead: time.Hour})
 	first := Assign(t, fenced)
 	limit := first.Grant().Limit
 	if err := errors.Join(first.Renew(t.Context(), limit, limit+10), first.Release(t.Context(), limit)); err != nil {
