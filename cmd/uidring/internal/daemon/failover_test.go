@@ -2,9 +2,7 @@ package daemon
 
 import (
 	"errors"
-	"fmt"
 	"net"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -19,25 +17,10 @@ import (
 // each request is answered by the next server that is asked, the only attempts that fail are those
 // at a server that ends or is gone, and no ID comes twice.
 func TestServersStandInForEachOther(t *testing.T) {
-	mariaDB := func(t *testing.T) [][]string {
-		dsn := "--store=mysql://root@" + testserver.MariaDB(t).Addr() + "/uidring"
-		return [][]string{{dsn}, {dsn}, {dsn}}
-	}
-	regions := func(t *testing.T) (args [][]string) { // which have nothing in common but the layout
-		for i := range 3 {
-			args = append(args, []string{"--store=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"), fmt.Sprint("--datacenter=", i)})
-		}
-		return args
-	}
-	for name, settings := range map[string]func(*testing.T) [][]string{"one MariaDB": mariaDB, "three regions": regions} {
-		t.Run(name, func(t *testing.T) { standIn(t, settings(t)) })
-	}
-}
-
-func standIn(t *testing.T, settings [][]string) {
+	settings := []string{"--store=mysql://root@" + testserver.MariaDB(t).Addr() + "/uidring"}
 	f := &fleet{t: t, ends: make(map[string]time.Time)}
-	for _, args := range settings {
-		f.children = append(f.children, serve(t, args...))
+	for range 3 {
+		f.children = append(f.children, serve(t, settings...))
 	}
 	all := new(idset.Set)
 	c := &crowd{t: t, issued: all, servers: f.urls, failed: f.judge}
@@ -49,11 +32,11 @@ func standIn(t *testing.T, settings [][]string) {
 	more()
 	f.end(0, (*child).Kill)
 	more()
-	f.replace(0, serve(t, settings[0]...))
+	f.replace(0, serve(t, settings...))
 	more()
 	f.end(1, (*child).terminate)
 	more()
-	f.replace(1, serve(t, settings[1]...))
+	f.replace(1, serve(t, settings...))
 	more()
 	c.end()
 	t.Logf("%d IDs, %d attempts failed at a server that was killed, %d at one that was told to end", all.Len(), f.failed[0], f.failed[1])

@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -180,4 +183,23 @@ func TestStoreOfAServerForOtherHostsIsNotMadeUnasked(t *testing.T) {
 	}
 	h.serve(append(reachable, "--new-store")...).terminate()
 	h.serve(reachable...).terminate()
+}
+
+// The store is renewed in a file that has another name or none, and would be lost with the process.
+// The page says so.
+func TestStoreThatMovesUnderAServerIsReported(t *testing.T) {
+	h := newHost(t)
+	c := h.serve("--window=1s")
+	events := dial(t, c.admin)
+	fmt.Fprint(events, "GET /events HTTP/1.0\r\nHost: localhost\r\n\r\n")
+	h.must(os.Rename(h.data, h.data+"-moved"))
+	verdict := regexp.MustCompile(`Store sqlite://\S+uidring\.db has refused calls since \d\d:\d\d:\d\d UTC: .*the file ` + h.file() + ` was moved, replaced or deleted while it was open`)
+	for lines := bufio.NewScanner(events); ; {
+		if !lines.Scan() {
+			t.Fatalf("no such verdict: %v\n%s", lines.Err(), c.log)
+		}
+		if verdict.Match(lines.Bytes()) {
+			return
+		}
+	}
 }

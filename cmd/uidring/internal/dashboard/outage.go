@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,11 +60,14 @@ func (c *StoreCalls) outage() outage {
 
 // texts are the title and the detail of a verdict.
 func (o outage) texts(store string) (title, detail string) {
-	why, at := cause(o.err), o.since.UTC().Format(time.TimeOnly)
-	if why == diskFull {
-		return "Disk full", fmt.Sprintf("Store %s has taken no change since %s UTC: %s. Free space there; the server then goes on by itself.", store, at, why)
+	since := o.since.UTC().Format(time.TimeOnly) + " UTC: " + cause(o.err) + "."
+	switch {
+	case cause(o.err) == diskFull:
+		return "Disk full", fmt.Sprintf("Store %s has taken no change since %s Free space there; the server then goes on by itself.", store, since)
+	case silence(o.err) != "":
+		return "Store unreachable", fmt.Sprintf("Store %s has not answered since %s Bring it back. Do not restart servers: a start needs the store.", store, since)
 	}
-	return "Store unreachable", fmt.Sprintf("Store %s has not answered since %s UTC: %s. Bring it back. Do not restart servers: a start needs the store.", store, at, why)
+	return "Store fails", fmt.Sprintf("Store %s has refused calls since %s", store, since)
 }
 
 const diskFull = "the disk is full"
@@ -72,18 +76,21 @@ var fullDisk = regexp.MustCompile(`(?i)disk is full|disk full|no space left`)
 
 // cause is the short text of an error of a store.
 func cause(err error) string {
-	errno, ok := errors.AsType[syscall.Errno](err)
-	switch {
-	case err == nil:
-		return "no error"
-	case fullDisk.MatchString(err.Error()):
+	const most = 400 // bytes
+	text := err.Error()
+	if fullDisk.MatchString(text) {
 		return diskFull
-	case ok:
+	}
+	return cmp.Or(silence(err), text[:min(most, len(text))])
+}
+
+// silence says why a store gave no answer, or is "" if it gave one.
+func silence(err error) string {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()
-	case errors.Is(err, context.DeadlineExceeded):
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
-	const most = 200
-	text := err.Error()
-	return text[:min(most, len(text))]
+	return ""
 }

@@ -54,6 +54,8 @@ func TestVerdicts(t *testing.T) {
 			verdict{warn, "Store unreachable", ", IDs for 22 s", silent, noStore}},
 		{"its disk is full", func(s *situation) { s.outage, s.stats.WindowLasts = full, 22900*time.Millisecond },
 			verdict{warn, "Disk full", ", IDs for 22 s", noSpace, noStore}},
+		{"it refuses calls", func(s *situation) { s.outage = outage{refused.since, errors.New("access denied")} },
+			verdict{warn, "Store fails", ", IDs for 58 s", "Store mysql://db/ids has refused calls since 09:31:05 UTC: access denied.", noStore}},
 		{"and not much is left", func(s *situation) { s.outage, s.stats.WindowLasts = refused, 9*time.Second },
 			verdict{bad, "Store unreachable", ", IDs for 9 s", silent, noStore}},
 		{"and the lease is used up", func(s *situation) { s.outage, s.stats.WindowLasts, s.stats.Remaining = refused, 0, 12345 },
