@@ -10,39 +10,41 @@ import (
 )
 
 // A client that still uses a removed token is known by its name.
-func TestTokensAreCountedByName(t *testing.T) {
-	tokens := newTokens(t, "alice "+alice+"\nbob "+bob)
-	s := newServer(t, Config{Settings: Settings{Rate: 100}, Tokens: func() Tokens { return tokens }})
-	draw := func(authorization string, times int) {
-		for range times {
-			call(s, "/v1/ids?n=10", "Authorization", authorization)
+func TestTokensAreCountedByName(t *testing.T) { // in a bubble: real time would admit requests above the rate
+	synctest.Test(t, func(t *testing.T) {
+		tokens := newTokens(t, "alice "+alice+"\nbob "+bob)
+		s := newServer(t, Config{Settings: Settings{Rate: 100}, Tokens: func() Tokens { return tokens }})
+		draw := func(authorization string, times int) {
+			for range times {
+				call(s, "/v1/ids?n=10", "Authorization", authorization)
+			}
 		}
-	}
-	draw("Bearer "+alice, 15)
-	draw("Bearer "+bob, 2)
-	draw("Bearer nobody-nobody-nobody", 3)
-	draw("", 4)
-	tokens = newTokens(t, "alice "+alice)
-	draw("Bearer "+bob, 5)
-	tokens = newTokens(t, "carol carol-carol-carol")
-	draw("Bearer "+bob, 1)
-	tokens = newTokens(t, "alice "+alice+"\nbob "+bob)
-	draw("Bearer "+bob, 1)
-	body := call(s, "/metrics", "Authorization", "Bearer "+alice).Body.String()
-	for _, line := range []string{
-		`uidring_token_requests_total{code="200",token="alice"} 10`,
-		`uidring_token_requests_total{code="429",token="alice"} 5`,
-		`uidring_token_ids_total{token="alice"} 100`,
-		`uidring_token_requests_total{code="200",token="bob"} 3`,
-		`uidring_token_requests_total{code="401",token="bob"} 6`,
-		`uidring_token_ids_total{token="bob"} 30`,
-		`uidring_token_requests_total{code="401",token="(unknown)"} 3`,
-		`uidring_token_requests_total{code="401",token="(missing)"} 4`,
-	} {
-		if !strings.Contains(body, "\n"+line+"\n") {
-			t.Errorf("no %s in\n%s", line, body)
+		draw("Bearer "+alice, 15)
+		draw("Bearer "+bob, 2)
+		draw("Bearer nobody-nobody-nobody", 3)
+		draw("", 4)
+		tokens = newTokens(t, "alice "+alice)
+		draw("Bearer "+bob, 5)
+		tokens = newTokens(t, "carol carol-carol-carol")
+		draw("Bearer "+bob, 1)
+		tokens = newTokens(t, "alice "+alice+"\nbob "+bob)
+		draw("Bearer "+bob, 1)
+		body := call(s, "/metrics", "Authorization", "Bearer "+alice).Body.String()
+		for _, line := range []string{
+			`uidring_token_requests_total{code="200",token="alice"} 10`,
+			`uidring_token_requests_total{code="429",token="alice"} 5`,
+			`uidring_token_ids_total{token="alice"} 100`,
+			`uidring_token_requests_total{code="200",token="bob"} 3`,
+			`uidring_token_requests_total{code="401",token="bob"} 6`,
+			`uidring_token_ids_total{token="bob"} 30`,
+			`uidring_token_requests_total{code="401",token="(unknown)"} 3`,
+			`uidring_token_requests_total{code="401",token="(missing)"} 4`,
+		} {
+			if !strings.Contains(body, "\n"+line+"\n") {
+				t.Errorf("no %s in\n%s", line, body)
+			}
 		}
-	}
+	})
 }
 
 func TestRefusedTokensAreLoggedEachMinute(t *testing.T) {
