@@ -186,7 +186,7 @@ func TestStatefulSetByHostName(t *testing.T) {
 	}
 }
 
-// An empty name and the zero address mean those of the host.
+// An empty name and the zero address mean the name and the address of the host.
 func TestHostDefaults(t *testing.T) {
 	name, err := os.Hostname()
 	if err != nil {

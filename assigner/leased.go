@@ -78,8 +78,9 @@ func Auto(store Store, cfg LeaseConfig) Assigner {
 	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(newFirst) })
 }
 
-// Fenced returns an assigner that leases only the worker ID that source gives at each Assign, before
-// the store is read. In a pod of a StatefulSet whose name is in the environment variable POD_NAME:
+// Fenced returns an assigner that leases only the worker ID that source gives at each Assign,
+// before the store is read. In a pod of a StatefulSet whose name is in the environment variable
+// POD_NAME:
 //
 //	numbers := assigner.Fenced(store, assigner.StatefulSet(""), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
 //

@@ -12,9 +12,9 @@ import (
 )
 
 // The tests of this file are the defects that Baidu's UidGenerator is known for, with the numbers
-// of its issues. Other tests show more of them: TestEveryIDIsIssuedOnce (two callers get one ID when
-// the ring runs empty: 105, 26), TestNoIDLiesAboveTheFence (a refused pass burns a second: 96, 42),
-// TestNoIDIsStalerThanMaxStaleness (the time in an ID is that of the last padding: 8, 89, 97, 85),
+// of its issues. Other tests show more of them: TestEveryIDIsIssuedOnce (two callers get one ID
+// when the ring runs empty: 105, 26), TestNoIDLiesAboveTheFence (a refused pass burns a second: 96,
+// 42), TestNoIDIsStalerThanMaxStaleness (an ID has the time of the last padding: 8, 89, 97, 85),
 // TestConformance (the default layout ended in November 2024: 100, 29; threads outlive destroy()).
 
 // Issues 96, 42: a padding pass that finds the ring full burns a second.

@@ -27,10 +27,10 @@
 // the Keeper calls Assign with growing pauses until a store gives a worker ID. Close leads from any
 // state to none, and releases the worker ID if it is held.
 //
-// Example: a grant reaches up to delta 100. At half of it the generator calls Extend(101), and Renew
-// asks the store for 101. The store answers with the limit 160, and Current is a new Grant of the
-// same Generation. If the store refuses instead, a generator that still needs delta 101 calls Extend
-// again, and the request waits for the next renewal.
+// Example: a grant reaches up to delta 100. At half of it the generator calls Extend(101), and
+// Renew asks the store for 101. The store answers with the limit 160, and Current is a new Grant of
+// the same Generation. If the store refuses instead, a generator that still needs delta 101 calls
+// Extend again, and the request waits for the next renewal.
 package keeper
 
 import (

@@ -81,8 +81,8 @@ func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 	return db
 }
 
-// One server is enough for all tests that need no settings and no users. The tests that kill it come
-// first: after a crash it syncs the files of each database.
+// One server is enough for all tests that need no settings and no users. The tests that kill it
+// come first: after a crash it syncs the files of each database.
 func TestPostgreSQL(t *testing.T) {
 	b := postgres(testserver.PostgreSQL(t))
 	for _, c := range []struct {
