@@ -46,7 +46,8 @@ func (s *streams) readSettings(cmd *cobra.Command, _ []string) error {
 		return usageError{err}
 	}
 	if names := unknownVariables(cmd.Root(), os.Environ()); names != nil && settings != nil {
-		return write(s.err, "%s %s\n", s.paint(s.err, yellow, "uidring: warning:"), unknownText(names))
+		return write(s.err, "%s unknown variables %s; the help of each command names its variables\n",
+			s.paint(s.err, yellow, "uidring: warning:"), strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -79,10 +80,6 @@ func unknownVariables(root *cobra.Command, environ []string) (names []string) {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func unknownText(names []string) string {
-	return fmt.Sprintf("unknown variables %s; the help of each command names its variables", strings.Join(names, ", "))
 }
 
 // resolve sets every setting that is not on the command line from the environment. It returns each

@@ -76,9 +76,9 @@ func kindOf(scheme string) (_ kind, ok bool) {
 	return kind{}, false
 }
 
-// otherNames are schemes that people try, and the ones that they mean.
+// otherNames maps usual names of servers to the scheme of their URL.
 var otherNames = map[string]string{
-	"mariadb": "mysql", "pg": "postgres", "pgx": "postgres", "valkey": "redis", "zk": "zookeeper", "nats-jetstream": "nats", "k8s": "kubernetes",
+	"mariadb": "mysql", "pg": "postgres", "pgx": "postgres", "valkey": "redis", "zk": "zookeeper", "k8s": "kubernetes",
 }
 
 // nearest returns the kind with the scheme that differs least from an unknown one; ok is false if
