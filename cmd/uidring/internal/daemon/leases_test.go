@@ -2,8 +2,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,9 +16,11 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
@@ -87,6 +92,57 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 				}
 			},
 			Unreachable: remoteassigner.ErrUnreachable,
+		}
+	})
+}
+
+// Leases on a store that may lose writes are quarantined through a server, too. The cases run side
+// by side: each has a server of its own, which goes down, and a namespace of one Redis.
+func TestLeasesOverHTTPOnLossyStoreConform(t *testing.T) {
+	t.Parallel()
+	database := redis.NewClient(&redis.Options{Addr: testserver.Redis(t).Addr(), ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = database.Close() })
+	handler := remoteassigner.NewHandler(func(namespace string) assigner.Store { return redisassigner.LeaseStore(database, namespace) })
+	var namespaces atomic.Int64
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
+		name := fmt.Sprint("case-", namespaces.Add(1))
+		const meta = "{uidring}:meta"
+		rows := "{uidring}:worker/" + name
+		server := httptest.NewServer(handler)
+		t.Cleanup(func() { server.Close() })
+		url, address := server.URL, server.Listener.Addr().String()
+		store := func(name string) assigner.Store {
+			return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{url}}, name)
+		}
+		return assignertest.StoreFixture{
+			Starts: 4, // each lease must be renewed a few seconds after its claim, also on a busy machine
+			Handle: func() assigner.Store { return store(name) },
+			Other:  store,
+			Delete: func(t *testing.T, workerID int64) {
+				hash, field := fmt.Sprintf("%s/%016d", rows, workerID/1000), fmt.Sprintf("%03d", workerID%1000)
+				if n, err := database.HDel(t.Context(), hash, field).Result(); n != 1 || err != nil {
+					t.Fatalf("%d rows deleted: %v", n, err)
+				}
+			},
+			Clear: func(t *testing.T) {
+				_, errMeta := database.HDel(t.Context(), meta, name).Result()
+				n, err := database.Del(t.Context(), rows, rows+"/0000000000000000").Result()
+				if err := errors.Join(errMeta, err); n != 2 || err != nil {
+					t.Fatalf("%d keys deleted: %v", n, err)
+				}
+			},
+			Down: func(t *testing.T) (up func()) {
+				server.Close()
+				return func() {
+					l, err := net.Listen("tcp", address)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					server = &httptest.Server{Listener: l, Config: &http.Server{Handler: handler}}
+					server.Start()
+				}
+			},
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
@@ -39,6 +40,18 @@ func TestRequestsAreCountedByRouteAndCode(t *testing.T) {
 	for _, name := range []string{"go_build_info{", "go_goroutines ", "process_open_fds ", "uidring_remaining_ids ", "promhttp_metric_handler_errors_total"} {
 		if !strings.Contains(body, "\n"+name) {
 			t.Errorf("no %s in the metrics", name)
+		}
+	}
+}
+
+// A handler that writes nothing answers 200.
+func TestUsageCountsSecondsAndAnEmptyAnswer(t *testing.T) {
+	s := newServer(t, Config{})
+	s.metrics.usage("/a").count(0, 1500*time.Millisecond, "")
+	body := call(s, "/metrics").Body.String()
+	for _, line := range []string{`uidring_http_requests_total{code="200",route="/a"} 1`, `uidring_http_request_duration_seconds_sum{route="/a"} 1.5`} {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			t.Errorf("no %s in\n%s", line, body)
 		}
 	}
 }
