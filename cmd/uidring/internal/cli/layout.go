@@ -61,8 +61,8 @@ func (f *layoutFlag) Set(text string) error {
 	return err
 }
 
-// smallestMilli, in 1973, is the smallest number that a timeFlag reads as milliseconds: a smaller one
-// may be a year, or seconds since 1970.
+// smallestMilli, in 1973, is the smallest number that a timeFlag reads as milliseconds: a smaller
+// one may be a year, or seconds since 1970.
 const smallestMilli = 100_000_000_000
 
 // A timeFlag is the value of a flag: an instant.

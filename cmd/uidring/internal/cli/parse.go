@@ -104,8 +104,8 @@ func (p *parser) line(where, text string, err error) error {
 	return p.one(text, where, false)
 }
 
-// one prints an ID, if inTable with the other arguments at the end, or reports a text that is not an
-// ID. An error ends the command.
+// one prints an ID, if inTable with the other arguments at the end, or reports a text that is not
+// an ID. An error ends the command.
 func (p *parser) one(text, where string, inTable bool) error {
 	id, err := p.form.Read(text)
 	if err != nil {

@@ -52,8 +52,8 @@ func (s *streams) readSettings(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// serviceLink matches the variables that Kubernetes sets in each pod for a Service whose name begins
-// with uidring.
+// serviceLink matches the variables that Kubernetes sets in each pod for a Service whose name
+// begins with uidring.
 var serviceLink = regexp.MustCompile(`_(SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP|SCTP).*)?)$`)
 
 // unknownVariables returns the variables that begin with UIDRING_ and are no setting of a command.

@@ -54,8 +54,8 @@ type Config struct {
 	Namespace string
 	// Tokens reports whether clients need a token.
 	Tokens bool
-	// StoreName describes the store of worker IDs, without secrets, and Local reports whether it is a
-	// file or folder of this host.
+	// StoreName describes the store of worker IDs, without secrets, and Local reports whether it is
+	// a file or folder of this host.
 	StoreName string
 	Local     bool
 	// Interval is the time from one reading to the next; zero: 1 s.

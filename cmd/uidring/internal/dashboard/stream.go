@@ -10,7 +10,8 @@ const (
 	// heartbeat is the longest silence on a stream. Viewers take a longer one for a lost
 	// connection, proxies for an idle one.
 	heartbeat = 5 * time.Second
-	// writeTimeout is how long one write may take. A viewer that does not read for so long is let go.
+	// writeTimeout is how long one write may take. A viewer that does not read for so long is let
+	// go.
 	writeTimeout = 10 * time.Second
 )
 

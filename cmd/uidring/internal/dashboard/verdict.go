@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A verdict tells operators whether the service is all right, and what to do if not. Title does not
+// A verdict tells operators whether the service is all right, and the remedy if not. Title does not
 // change while the state lasts; More and Detail may contain numbers that do.
 type verdict struct {
 	Level  level  `json:"level"`

@@ -107,9 +107,9 @@ type supply struct {
 	shortage atomic.Pointer[shortage]
 }
 
-// longestWait is how long a request waits for the renewal of the lease, or for a range of a segment. A
-// burst may use up the window or the ranges before the next one is there. If the store is down,
-// clients must not wait longer: they can ask another server.
+// longestWait is how long a request waits for the renewal of the lease, or for a range of a
+// segment. A burst may use up the window or the ranges before the next one is there. If the store
+// is down, clients must not wait longer: they can ask another server.
 const longestWait = 500 * time.Millisecond
 
 // reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a

@@ -300,7 +300,8 @@ func TestDrawWaitsForTheLease(t *testing.T) {
 	})
 }
 
-// TestDrawWaitsInVainOnce: one request waits, and those after it are refused at once, until there is an ID again.
+// TestDrawWaitsInVainOnce: one request waits, and those after it are refused at once, until there
+// is an ID again.
 func TestDrawWaitsInVainOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := cutOff(t)
