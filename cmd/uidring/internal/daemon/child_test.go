@@ -1,11 +1,14 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,6 +98,19 @@ func (c *child) hasEnded() bool {
 
 // worker is the worker ID that it has begun with.
 func (c *child) worker() int { return int(c.log.find("ready")["worker"].(float64)) }
+
+// metric returns a metric without labels.
+func (c *child) metric(name string) float64 {
+	c.t.Helper()
+	_, body, err := get(http.DefaultClient, c.adminURL()+"/metrics")
+	_, rest, _ := strings.Cut(body, "\n"+name+" ")
+	text, _, _ := strings.Cut(rest, "\n")
+	number, errNumber := strconv.ParseFloat(text, 64)
+	if err := errors.Join(err, errNumber); err != nil {
+		c.t.Fatalf("metric %s: %v", name, err)
+	}
+	return number
+}
 
 func (c *child) signal(s os.Signal) {
 	c.t.Helper()

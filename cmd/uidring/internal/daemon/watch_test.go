@@ -61,15 +61,6 @@ func TestWatchSeesChanges(t *testing.T) {
 		prepare func(dir string) error // nil: a file
 		steps   []func(dir string) error
 	}{
-		"written, renamed, made anew": {nil, []func(dir string) error{
-			func(dir string) error { return put(filepath.Join(dir, "number"), "2") },
-			func(dir string) error {
-				return errors.Join(put(filepath.Join(dir, "new"), "3"), os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "number")))
-			},
-			func(dir string) error {
-				return errors.Join(os.Remove(filepath.Join(dir, "number")), put(filepath.Join(dir, "number"), "4"))
-			},
-		}},
 		"a secret of Kubernetes": {func(dir string) error { // number -> ..data/number, ..data -> ..1
 			return errors.Join(put(filepath.Join(dir, "..1", "number"), "1"), put(filepath.Join(dir, "..2", "number"), "2"),
 				link(dir, "..1", "..data"), link(dir, "..data/number", "number"))

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -63,29 +62,19 @@ func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name     string
-		contents string // "-": no file
+		contents string
 		asked    bool
 		want     string // the value
 		log      string // a part of the record; "": none
 	}{
 		{"nothing has changed", "1", false, "1", ""},
-		{"nothing has changed, and somebody asks", "1", true, "1", "number loaded"},
 		{"another", "2", false, "2", "the number 2"},
 		{"a bad one", "x", false, "2", "no number"},
 		{"still bad", "x", false, "2", ""},
 		{"still bad, and asked", "x", true, "2", "the old contents stay in use"},
-		{"no file", "-", false, "2", "no such file"},
-		{"still no file", "-", false, "2", ""},
-		{"the old one again", "2", false, "2", "number loaded"},
 		{"a third", "3", false, "3", "the number 3"},
 	} {
-		if tt.contents == "-" {
-			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				t.Fatal(err)
-			}
-		} else {
-			write(t, path, tt.contents)
-		}
+		write(t, path, tt.contents)
 		var log bytes.Buffer
 		r.refresh(tt.asked, slog.New(slog.NewTextHandler(&log, nil)))
 		if *r.current() != tt.want {
