@@ -58,6 +58,7 @@ func TestNewReportsAllMistakesAtOnce(t *testing.T) {
 		StoreURL:  "oracle://ids:geheim@db/ids",
 		Namespace: "a b",
 		Drain:     -time.Second,
+		Segments:  append(strings.Split(strings.Repeat("orders,", 62), ","), "a b", "invoices"),
 		Generator: cached.Config{Layout: bitsalloc.Layout{DeltaBits: 60, WorkerBits: 60}, MaxAhead: -time.Second, DatacenterID: -1},
 	})
 	if err == nil {
@@ -68,6 +69,7 @@ func TestNewReportsAllMistakesAtOnce(t *testing.T) {
 		`allowed-host "http://ids", allowed: names`,
 		`admin-listen "", allowed`, "max-connections 0", "burst -1", "rate -1", "drain -1s",
 		"DeltaBits 60", "max-ahead -1s, allowed", "datacenter -1, allowed", "tokens: open " + filepath.Join(dir, "tokens"), "store: ",
+		`"a b", allowed: 1 to 64`, `"", allowed: 1 to 64`, `segments has "orders" twice, allowed: once`, "segments has 65 names, allowed: up to 64",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("not reported: %q", want)

@@ -1,17 +1,13 @@
 package daemon
 
 import (
-	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 const operations = "../../../../docs/operations/"
@@ -21,12 +17,11 @@ const operations = "../../../../docs/operations/"
 func scraped(t *testing.T) string {
 	t.Helper()
 	const token = "0123456789abcdef"
-	dir, end := t.TempDir(), time.Now().Add(time.Hour)
+	end := time.Now().Add(time.Hour)
 	cert, key := pemPair(t, 1, end)
 	cfg, log := testConfig(t)
-	cfg.CertFile, cfg.KeyFile, cfg.TokenFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "tokens")
-	write(t, cfg.CertFile, cert)
-	write(t, cfg.KeyFile, key)
+	certificateFiles(t, &cfg, cert, key)
+	cfg.TokenFile = filepath.Join(t.TempDir(), "tokens")
 	write(t, cfg.TokenFile, "alice "+token)
 	r := ready(t, cfg, log)
 	client := clients(t, trusting(cert))["HTTP/1.1"]
@@ -47,10 +42,9 @@ func scraped(t *testing.T) string {
 	return ask(token, "/metrics", http.StatusOK)
 }
 
-// TestAlertsAndDashboardNameMetricsOfTheService looks each name up in the metrics of a real server,
-// and has promtool answer each query of the dashboard from them.
+// TestAlertsAndDashboardNameMetricsOfTheService looks each name up in the metrics of a real server.
+// The tests of package prometheus cover the metrics of segments.
 func TestAlertsAndDashboardNameMetricsOfTheService(t *testing.T) {
-	promtool := testserver.Program(t, "promtool", "prometheus")
 	metrics := scraped(t)
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
 		text, err := os.ReadFile(operations + file)
@@ -68,46 +62,4 @@ func TestAlertsAndDashboardNameMetricsOfTheService(t *testing.T) {
 			t.Errorf("no %s in the metrics", want)
 		}
 	}
-	file := filepath.Join(t.TempDir(), "queries.yml")
-	write(t, file, queries(t, metrics))
-	if out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", file).CombinedOutput(); err != nil {
-		t.Errorf("promtool test rules: %v\n%s", err, out)
-	}
-}
-
-// queries returns a test for promtool, in which each query of the dashboard has a result. The tests
-// of package prometheus cover the queries for segments.
-func queries(t *testing.T, metrics string) string {
-	t.Helper()
-	type object = map[string]any
-	var series, checks []any
-	for _, m := range regexp.MustCompile(`(?m)^(uidring_\w+)(?:\{(.*)\})? (\S+)$`).FindAllStringSubmatch(metrics, -1) {
-		labels := strings.Trim(m[2]+`,job="ids",instance="a"`, ",")
-		series = append(series, object{"series": m[1] + "{" + labels + "}", "values": m[3] + "x20"})
-	}
-	var dashboard struct {
-		Panels []struct{ Targets []struct{ Expr string } }
-	}
-	text, err := os.ReadFile(operations + "dashboard.json")
-	if err == nil {
-		err = json.Unmarshal(text, &dashboard)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	fill := strings.NewReplacer("$__rate_interval", "1m", "$job", ".*", "$instance", ".*")
-	for _, panel := range dashboard.Panels {
-		for _, target := range panel.Targets {
-			if strings.Contains(target.Expr, "uidring_segment_") {
-				continue
-			}
-			checks = append(checks, object{"expr": "count(" + fill.Replace(target.Expr) + ") > bool 0", "eval_time": "5m",
-				"exp_samples": []any{object{"labels": "{}", "value": 1}}})
-		}
-	}
-	file, err := json.Marshal(object{"tests": []any{object{"interval": "15s", "input_series": series, "promql_expr_test": checks}}}) // YAML, too
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(file)
 }
