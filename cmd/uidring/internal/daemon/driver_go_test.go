@@ -1,52 +1,30 @@
 package daemon
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/uidring/uidring/client"
 )
 
-// startGo starts the driver of the Go client in this process.
-func startGo(t *testing.T) *driver {
-	commands, stdin := io.Pipe()
-	stdout, answers := io.Pipe()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer answers.Close()
-		driveGo(commands, answers)
-	}()
-	t.Cleanup(func() { _, _ = stdin.Close(), stdout.Close() })
-	lines := bufio.NewReader(stdout)
-	return &driver{
-		name: "go", stdin: stdin,
-		line: func() (string, error) {
-			text, err := lines.ReadString('\n')
-			return strings.TrimSuffix(text, "\n"), err
-		},
-		wait: func() error { <-ended; return nil },
-	}
-}
-
-func driveGo(commands io.Reader, answers io.Writer) {
+// startGo returns the driver of the Go client, which runs in this process.
+func startGo() *driver {
 	d := new(goDriver)
-	out := bufio.NewWriter(answers)
-	for in := bufio.NewScanner(commands); in.Scan(); {
-		result := "ok"
-		if err := d.do(strings.Split(in.Text(), " "), out); err != nil {
-			result = fmt.Sprintf("error %s | %s", kindOf(err), strings.ReplaceAll(err.Error(), "\n", " "))
-		}
-		fmt.Fprintln(out, result)
-		out.Flush()
+	return &driver{
+		name: "go",
+		ask: func(command string) (string, []int64) {
+			ids, err := d.do(strings.Split(command, " "))
+			if err != nil {
+				return fmt.Sprintf("error %s | %v", kindOf(err), err), ids
+			}
+			return "ok", ids
+		},
+		end: func() error { return nil },
 	}
 }
 
@@ -55,9 +33,9 @@ type goDriver struct {
 	wait time.Duration
 }
 
-func (d *goDriver) do(command []string, out io.Writer) error {
+func (d *goDriver) do(command []string) (ids []int64, err error) {
 	var n [6]int
-	for i := 1; i < min(len(command), 7); i++ {
+	for i := 1; i < len(command); i++ {
 		n[i-1], _ = strconv.Atoi(command[i]) // of the numbers
 	}
 	switch command[0] {
@@ -65,17 +43,16 @@ func (d *goDriver) do(command []string, out io.Writer) error {
 		if d.ids != nil {
 			d.ids.Close()
 		}
-		var err error
 		d.wait = time.Duration(n[4]) * time.Millisecond
 		d.ids, err = client.New(client.Config{
 			Servers: strings.FieldsFunc(command[1], func(r rune) bool { return r == ',' }), Token: command[2], Batch: n[2],
 			Timeout: time.Duration(n[3]) * time.Millisecond, MaxAge: time.Duration(n[5]) * time.Millisecond,
 		})
-		return err
+		return nil, err
 	case "take":
-		return d.take(n[0], n[1], out)
+		return d.take(n[0], n[1])
 	}
-	return d.close()
+	return nil, d.close()
 }
 
 func (d *goDriver) next() (int64, error) {
@@ -84,9 +61,8 @@ func (d *goDriver) next() (int64, error) {
 	return d.ids.NextContext(ctx)
 }
 
-func (d *goDriver) take(n, takers int, out io.Writer) error {
+func (d *goDriver) take(n, takers int) (ids []int64, failed error) {
 	var mu sync.Mutex
-	var failed error
 	var group sync.WaitGroup
 	for range takers {
 		group.Go(func() {
@@ -94,9 +70,8 @@ func (d *goDriver) take(n, takers int, out io.Writer) error {
 				id, err := d.next()
 				mu.Lock()
 				if err == nil {
-					_, err = fmt.Fprintln(out, id)
-				}
-				if err != nil {
+					ids = append(ids, id)
+				} else {
 					failed = err
 				}
 				mu.Unlock()
@@ -107,7 +82,7 @@ func (d *goDriver) take(n, takers int, out io.Writer) error {
 		})
 	}
 	group.Wait()
-	return failed
+	return ids, failed
 }
 
 func (d *goDriver) close() error {
@@ -122,10 +97,9 @@ func (d *goDriver) close() error {
 	}()
 	err := d.ids.Close()
 	<-closed
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = d.ids.Next()
 	}
-	_, err = d.ids.Next()
 	return err
 }
 

@@ -80,7 +80,7 @@ var languages = map[string]func(t *testing.T, dir, example string) (driver, read
 // startDrivers starts the drivers of all languages whose programs are installed, after the examples
 // of the READMEs have drawn IDs from a server.
 func startDrivers(t *testing.T, server string) []*driver {
-	drivers := []*driver{startGo(t)}
+	drivers := []*driver{startGo()}
 	for name, commands := range languages {
 		var cmd *exec.Cmd
 		dir := t.TempDir()
@@ -102,7 +102,14 @@ func startDrivers(t *testing.T, server string) []*driver {
 			p.Kill()
 			_, _ = p.Stdin.Close(), p.Stdout.Close()
 		})
-		drivers = append(drivers, &driver{name: name, stdin: p.Stdin, line: p.Line, wait: p.Wait})
+		drivers = append(drivers, &driver{
+			name: name,
+			ask:  func(command string) (string, []int64) { return converse(p, command) },
+			end: func() error {
+				_ = p.Stdin.Close()
+				return p.Wait()
+			},
+		})
 	}
 	return drivers
 }

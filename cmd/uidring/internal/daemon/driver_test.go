@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/testkit/process"
 )
 
 // A driver is a program around a client of some language. It reads a command per line, and writes
@@ -22,9 +22,8 @@ import (
 type driver struct {
 	t      *testing.T
 	name   string
-	stdin  io.WriteCloser
-	line   func() (string, error)
-	wait   func() error // until the program has ended
+	ask    func(command string) (result string, ids []int64)
+	end    func() error // closes the standard input, and waits for the end of the program
 	relays [2]*relay    // to the killed and the frozen server
 	issued *idset.Set
 	drawn  atomic.Int64
@@ -41,26 +40,32 @@ func (d *driver) count() counts {
 	return counts{d.drawn.Load(), [2]int64{d.relays[killed].requests.Load(), d.relays[frozen].requests.Load()}}
 }
 
-// do sends a command, adds the IDs of the answer, and returns its result.
-func (d *driver) do(command string) (result string, ids []int64) {
-	if _, err := fmt.Fprintln(d.stdin, command); err != nil {
+// converse sends a command to a program, and returns its answer.
+func converse(p *process.Child, command string) (result string, ids []int64) {
+	if _, err := fmt.Fprintln(p.Stdin, command); err != nil {
 		return err.Error(), nil
 	}
 	for {
-		text, err := d.line()
+		text, err := p.Line()
 		if err != nil {
 			return err.Error(), ids
 		}
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			if again := d.issued.Add(ids...); len(again) > 0 {
-				d.t.Errorf("%s: %d of %d IDs came twice, the first is %d", d.name, len(again), len(ids), again[0])
-			}
-			d.drawn.Add(int64(len(ids)))
 			return text, ids
 		}
 		ids = append(ids, id)
 	}
+}
+
+// do asks, and counts the IDs of the answer.
+func (d *driver) do(command string) (result string, ids []int64) {
+	result, ids = d.ask(command)
+	if again := d.issued.Add(ids...); len(again) > 0 {
+		d.t.Errorf("%s: %d of %d IDs came twice, the first is %d", d.name, len(again), len(ids), again[0])
+	}
+	d.drawn.Add(int64(len(ids)))
+	return result, ids
 }
 
 func (d *driver) succeeds(command string) []int64 {
@@ -90,9 +95,8 @@ func (d *driver) dropsOldIDs(open string) {
 
 // ends wants the program to end by itself, since its client is closed.
 func (d *driver) ends() {
-	_ = d.stdin.Close()
 	ended := make(chan error, 1)
-	go func() { ended <- d.wait() }()
+	go func() { ended <- d.end() }()
 	select {
 	case err := <-ended:
 		if err != nil {
