@@ -1,14 +1,11 @@
 package daemon
 
 import (
-	"encoding/json"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,51 +16,45 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-// The first steps of a new user: start serve without settings, draw IDs, parse one, scrape the
-// metrics, open the page, kill the process, start it again.
+// The first steps of a new user: start serve without settings, draw IDs, scrape the metrics, open
+// the page, kill the process, start it again. The first start alone logs that the store is new.
 func TestServeAlone(t *testing.T) {
 	h := newHost(t)
 	client, all := clients(t, nil)["HTTP/1.1"], new(idset.Set)
-	draw := func(c *child, n int) []int64 {
-		t.Helper()
-		ids, err := fetch(t.Context(), client, c.url(), n)
+	start := func(fresh bool) *child {
+		c := h.serve()
+		ids, err := fetch(t.Context(), client, c.url(), 20_000)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all.Once(t, ids...)
-		return ids
+		if n := strings.Count(c.log.String(), "level:WARN"); (c.log.find(newStoreMessage) != nil) != fresh || (n == 1) != fresh || n > 1 {
+			t.Errorf("%d warnings, want one, of a new store: %v\n%s", n, fresh, c.log)
+		}
+		if ready := c.log.find("ready"); ready["this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" || ready["page"] != c.adminURL()+"/" {
+			t.Errorf("logged %v", ready)
+		}
+		return c
 	}
-	first := h.serve()
+	first := start(true)
 	checkPrivate(t, h.data)
-	id := draw(first, 1)[0]
-	draw(first, 10_000)
-	checkParsed(t, client, first, id)
 	for path, want := range map[string]string{
-		"/metrics": "uidring_http_requests_total", "/": "<html", "/readyz": "ready", "/healthz": "ok", "/openapi.json": "openapi",
+		"/metrics": `\nuidring_store_info\{datacenter="0",id="[A-Z2-7]{26}",local="true",namespace="default",store="sqlite://[^"]*"\} 1\n`,
+		"/":        "<html", "/readyz": "ready", "/healthz": "ok", "/openapi.json": "openapi",
 	} {
-		if status, body, err := get(client, "http://"+first.at(path)+path); status != http.StatusOK || !strings.Contains(body, want) {
-			t.Errorf("%s: status %d, %v, want %q in the body", path, status, err, want)
+		if status, body, err := get(client, "http://"+first.at(path)+path); status != http.StatusOK || !regexp.MustCompile(want).MatchString(body) {
+			t.Errorf("%s: status %d, %v, want %q in\n%s", path, status, err, want, body)
 		}
 	}
-	_, metrics, _ := get(client, first.adminURL()+"/metrics")
-	if !regexp.MustCompile(`\nuidring_store_info\{datacenter="0",id="[A-Z2-7]{26}",local="true",namespace="default",store="sqlite://[^"]*"\} 1\n`).MatchString(metrics) {
-		t.Errorf("no uidring_store_info with the ID of the store in\n%s", metrics)
-	}
-	// It goes on for minutes without its store.
-	if lasts := first.metric("uidring_window_lasts_seconds"); lasts < 200 {
+	if lasts := first.metric("uidring_window_lasts_seconds"); lasts < 200 { // without its store
 		t.Errorf("the window lasts %.0f s, want about 300", lasts)
 	}
 	first.Kill()
-	second := h.serve()
-	draw(second, 20_000)
-	if second.worker() == first.worker() {
-		t.Errorf("worker %d again, right after a kill", second.worker())
-	}
+	second := start(false)
 	second.terminate()
-	third := h.serve()
-	draw(third, 20_000)
-	if third.worker() != second.worker() {
-		t.Errorf("worker %d, want %d, which was given back", third.worker(), second.worker())
+	third := start(false)
+	if second.worker() == first.worker() || third.worker() != second.worker() {
+		t.Errorf("workers %d, %d after a kill, and then %d; want another one, and the same again", first.worker(), second.worker(), third.worker())
 	}
 	third.terminate()
 }
@@ -83,22 +74,6 @@ func checkPrivate(t *testing.T, folder string) {
 		if info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: mode %v, want none for others", path, info.Mode())
 		}
-	}
-}
-
-func checkParsed(t *testing.T, client *http.Client, c *child, id int64) {
-	t.Helper()
-	status, body, err := get(client, c.url()+"/v1/parse/"+strconv.FormatInt(id, 10))
-	var parsed struct {
-		ID     string
-		Worker int
-		Time   time.Time
-	}
-	if err := json.Unmarshal([]byte(body), &parsed); err != nil || status != http.StatusOK {
-		t.Fatalf("parse: status %d %s: %v", status, body, err)
-	}
-	if age := time.Since(parsed.Time).Abs(); err != nil || parsed.ID != strconv.FormatInt(id, 10) || parsed.Worker != c.worker() || age > time.Hour {
-		t.Errorf("parse %d of worker %d: %+v", id, c.worker(), parsed)
 	}
 }
 
@@ -135,9 +110,9 @@ func TestServeNotifiesSystemd(t *testing.T) {
 			t.Errorf("told %q, %v, want %q", message[:n], err, want)
 		}
 	}
-	cmd := exec.Command(os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json", "--data="+testserver.DiskFolder(t))
-	cmd.Env = []string{"NOTIFY_SOCKET=" + path}
-	c := launch(t, cmd)
+	h := newHost(t)
+	h.env = "NOTIFY_SOCKET=" + path
+	c := h.launch("--data=" + h.data)
 	told("READY=1")
 	c.ready()
 	c.signal(syscall.SIGTERM)

@@ -53,9 +53,14 @@ type child struct {
 // ID.
 func serve(t *testing.T, args ...string) *child {
 	t.Helper()
-	c := launch(t, exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json"}, args...)...))
+	c := launch(t, program(args...))
 	c.ready()
 	return c
+}
+
+// program is uidring serve on free ports with more arguments.
+func program(args ...string) *exec.Cmd {
+	return exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json"}, args...)...)
 }
 
 // launch starts a command in an environment without settings.

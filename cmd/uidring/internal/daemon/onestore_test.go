@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,6 +20,8 @@ type host struct {
 	data string
 	env  string
 }
+
+const newStoreMessage = "assigner: the namespace is new in this store"
 
 // newHost is the host of a user.
 func newHost(t *testing.T) host {
@@ -40,7 +41,7 @@ func (h host) file() string { return filepath.Join(h.data, "uidring.db") }
 // launch starts uidring serve with its default settings and more arguments.
 func (h host) launch(args ...string) *child {
 	h.t.Helper()
-	cmd := exec.Command(os.Getenv(programEnv), append([]string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json"}, args...)...)
+	cmd := program(args...)
 	cmd.Env = []string{h.env}
 	return launch(h.t, cmd)
 }
@@ -77,26 +78,8 @@ func (h host) must(err error) {
 	}
 }
 
-// The first start needs no setting, and logs that the store is new. The next start does not.
-func TestStoreThatIsNewIsReported(t *testing.T) {
-	h := newHost(t)
-	for _, want := range []bool{true, false} {
-		c := h.serve()
-		if n := strings.Count(c.log.String(), "level:WARN"); (c.log.find(newStoreMessage) != nil) != want || n > 1 || (n == 1) != want {
-			t.Errorf("%d warnings, want one, of a new store: %v\n%s", n, want, c.log)
-		}
-		if ready := c.log.find("ready"); ready["this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" ||
-			ready["page"] != c.adminURL()+"/" {
-			t.Errorf("logged %v", ready)
-		}
-		c.terminate()
-	}
-}
-
-const newStoreMessage = "assigner: the namespace is new in this store"
-
 // serve does not replace a lost or moved store with a new one, which would begin at worker ID 0.
-func TestStoreThatIsGoneIsNotReplaced(t *testing.T) {
+func TestServeDoesNotReplaceALostStore(t *testing.T) {
 	remove := func(h host) error { return os.RemoveAll(h.data) }
 	for name, tt := range map[string]struct {
 		host func(t *testing.T) host
@@ -132,7 +115,7 @@ func anotherStore(h host) error {
 	return os.Rename(other.file(), h.file())
 }
 
-func TestStoreBesideAnotherIsRefused(t *testing.T) {
+func TestServeRefusesAStoreBesideAnother(t *testing.T) {
 	h := newHost(t)
 	h.serve().terminate()
 	other := "--data=" + testserver.DiskFolder(t)
@@ -147,18 +130,17 @@ func TestStoreBesideAnotherIsRefused(t *testing.T) {
 	}
 }
 
-func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
+func TestServeFollowsAMovedStoreAndRefusesACopy(t *testing.T) {
 	h := newHost(t)
 	h.serve().terminate()
 	moved, copied := filepath.Join(h.home, "moved"), filepath.Join(h.home, "copied")
 	h.must(os.Rename(h.data, moved))
 	for _, first := range []bool{true, false} {
 		c := h.serve("--data=" + moved)
-		record := c.log.find("store was moved")
-		if (record != nil) != first || first && (record["from"] != h.file() || record["to"] != filepath.Join(moved, filepath.Base(h.file()))) {
+		c.terminate()
+		if record := c.log.find("store was moved"); (record != nil) != first || first && (record["from"] != h.file() || record["to"] != filepath.Join(moved, "uidring.db")) {
 			t.Errorf("record %v, want one at the first start", record)
 		}
-		c.terminate()
 	}
 	h.must(os.CopyFS(copied, os.DirFS(moved)))
 	h.refused([]string{"--data=" + copied}, copied, "is a copy of "+moved, "delete it if the copy takes its place")
@@ -173,7 +155,7 @@ func TestStoreMayMoveAndIsNotUsedTwice(t *testing.T) {
 
 // A second host cannot be seen from here, but a server for other hosts is one of several more often
 // than not.
-func TestStoreOfAServerForOtherHostsIsNotMadeUnasked(t *testing.T) {
+func TestServeForOtherHostsDoesNotCreateAStoreUnasked(t *testing.T) {
 	h := newHost(t)
 	reachable := []string{"--listen=0.0.0.0:0", "--insecure"}
 	h.refused(reachable, "listen 0.0.0.0:0 can be reached from other hosts", "set store", "new-store")
@@ -187,7 +169,7 @@ func TestStoreOfAServerForOtherHostsIsNotMadeUnasked(t *testing.T) {
 
 // The store is renewed in a file that has another name or none, and would be lost with the process.
 // The page says so.
-func TestStoreThatMovesUnderAServerIsReported(t *testing.T) {
+func TestPageReportsAStoreMovedInUse(t *testing.T) {
 	h := newHost(t)
 	c := h.serve("--window=1s")
 	events := dial(t, c.admin)
