@@ -33,6 +33,40 @@ func TestDefaultWindow(t *testing.T) {
 	}
 }
 
+func TestNewChecksLeases(t *testing.T) {
+	for _, tt := range []struct {
+		leases string // with commas
+		change func(*Config)
+		want   string // "": no error
+	}{
+		{"a b", nil, `leases: assigner: namespace "a b", allowed: 1 to 64`},
+		{"a,a", nil, `leases has "a" twice, allowed: once`},
+		{"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", nil, "leases has 17 names, allowed: up to 16"},
+		{"", func(c *Config) { c.LeaseTokenFile = c.TokenFile }, "lease-tokens without leases, allowed: both"},
+		{"a", nil, "leases without lease-tokens, allowed: on an address of this host only"},
+		{"a", func(c *Config) { c.TokenFile, c.Listen = "", ":0" }, "leases without lease-tokens"},
+		{"test,b", func(c *Config) { c.TokenFile, c.StoreURL = "", "file://"+t.TempDir() }, `leases has "b", allowed: "test" alone`},
+		{"a", func(c *Config) { c.TokenFile, c.Listen, c.Insecure = "", ":0", true }, ""},
+		{"a", func(c *Config) { c.LeaseTokenFile = c.TokenFile }, ""},
+		{"a", func(c *Config) { c.TokenFile = "" }, ""},
+	} {
+		cfg, _ := testConfig(t)
+		cfg.TokenFile = filepath.Join(t.TempDir(), "tokens")
+		write(t, cfg.TokenFile, "edge "+leaseToken)
+		cfg.Leases = strings.FieldsFunc(tt.leases, func(r rune) bool { return r == ',' })
+		if tt.change != nil {
+			tt.change(&cfg)
+		}
+		s, err := New(cfg)
+		if err == nil {
+			s.closeStore()
+		}
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("leases %s: New: %v, want %q", tt.leases, err, tt.want)
+		}
+	}
+}
+
 func TestMaxAheadCoversARestart(t *testing.T) {
 	for _, tt := range []struct {
 		window, ahead time.Duration
