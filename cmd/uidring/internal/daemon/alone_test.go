@@ -24,9 +24,7 @@ func TestServeAlone(t *testing.T) {
 	start := func(fresh bool) *child {
 		c := h.serve()
 		ids, err := fetch(t.Context(), client, c.url(), 20_000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all.Once(t, ids...)
 		if n := strings.Count(c.log.String(), "level:WARN"); (c.log.find(newStoreMessage) != nil) != fresh || (n == 1) != fresh || n > 1 {
 			t.Errorf("%d warnings, want one, of a new store: %v\n%s", n, fresh, c.log)
@@ -68,9 +66,7 @@ func checkPrivate(t *testing.T, folder string) {
 	}
 	for _, path := range []string{folder, filepath.Join(folder, files[0].Name())} {
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: mode %v, want none for others", path, info.Mode())
 		}
@@ -95,13 +91,9 @@ func TestServeEndsAtOnceOnTheSecondSignal(t *testing.T) {
 func TestServeNotifiesSystemd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer socket.Close()
-	if err := socket.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, socket.SetDeadline(time.Now().Add(patience)))
 	told := func(want string) {
 		t.Helper()
 		message := make([]byte, 100)

@@ -41,6 +41,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// must ends the test if there is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A child is a process of the program. It belongs to the test, which kills it in the end.
 type child struct {
 	*process.Process
@@ -119,9 +127,7 @@ func (c *child) metric(name string) float64 {
 
 func (c *child) signal(s os.Signal) {
 	c.t.Helper()
-	if err := c.Cmd.Process.Signal(s); err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, c.Cmd.Process.Signal(s))
 }
 
 // terminate asks it to end, and wants it to do so in order.

@@ -8,27 +8,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
-func TestDefaultWindow(t *testing.T) {
+// A worker ID that is used again begins up to two windows ahead.
+func TestWindowHasADefaultAndBoundsMaxAhead(t *testing.T) {
 	for _, tt := range []struct {
-		url         string
-		given, want time.Duration
+		url                string
+		given, want, ahead time.Duration
+		ok                 bool
 	}{
-		{"sqlite:a", 0, 5 * time.Minute},
-		{"mysql://a/b", 0, 5 * time.Minute},
-		{"redis://a", 0, 30 * time.Second},
-		{"rediss-cluster://a", 0, 30 * time.Second},
-		{"redis://a", time.Minute, time.Minute},
-		{"mysql://a/b", time.Second, time.Second},
+		{"sqlite:a", 0, 5 * time.Minute, 0, true},
+		{"mysql://a/b", 0, 5 * time.Minute, 10 * time.Minute, true},
+		{"mysql://a/b", 0, 5 * time.Minute, 9 * time.Minute, false},
+		{"mysql://a/b", time.Second, time.Second, time.Minute, true},
+		{"redis://a", 0, 30 * time.Second, time.Hour, true},
+		{"rediss-cluster://a", 0, 30 * time.Second, time.Hour, true},
+		{"redis://a", time.Hour, time.Hour, time.Hour, false},
 	} {
-		cfg := Config{StoreURL: tt.url, Lease: assigner.LeaseConfig{Window: tt.given}}
-		if got := cfg.window(); got != tt.want {
-			t.Errorf("%s, window %v: %v, want %v", tt.url, tt.given, got, tt.want)
+		cfg, _ := testConfig(t)
+		cfg.StoreURL, cfg.Lease.Window, cfg.Generator.MaxAhead = tt.url, tt.given, tt.ahead
+		if got, err := cfg.window(), cfg.check(); got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("%s, window %v, max-ahead %v: %v, %v; want %v, allowed: %v", tt.url, tt.given, tt.ahead, got, err, tt.want, tt.ok)
 		}
 	}
 }
@@ -63,22 +66,6 @@ func TestNewChecksLeases(t *testing.T) {
 		}
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("leases %s: New: %v, want %q", tt.leases, err, tt.want)
-		}
-	}
-}
-
-func TestMaxAheadCoversARestart(t *testing.T) {
-	for _, tt := range []struct {
-		window, ahead time.Duration
-		ok            bool
-	}{
-		{0, 0, true}, {0, time.Hour, true}, {0, 10 * time.Minute, true}, {0, 9 * time.Minute, false},
-		{time.Hour, time.Hour, false}, {time.Hour, 2 * time.Hour, true}, {time.Second, time.Minute, true},
-	} {
-		cfg, _ := testConfig(t)
-		cfg.Lease.Window, cfg.Generator.MaxAhead = tt.window, tt.ahead
-		if err := cfg.check(); (err == nil) != tt.ok {
-			t.Errorf("window %v, max-ahead %v: %v, want allowed: %v", tt.window, tt.ahead, err, tt.ok)
 		}
 	}
 }

@@ -9,15 +9,12 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 )
 
 func TestProgramIsStatic(t *testing.T) {
 	program, err := elf.Open(os.Getenv(programEnv))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer program.Close()
 	for _, segment := range program.Progs {
 		if segment.Type == elf.PT_INTERP || segment.Type == elf.PT_DYNAMIC {
@@ -42,9 +39,7 @@ exec env -i $environment "$(command -v chroot)" --userspec="$user" --groups= "$r
 func image(t *testing.T, instruction string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../../docs/operations/Containerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, last, _ := strings.Cut(string(text), "\nFROM scratch\n")
 	found := regexp.MustCompile(`(?m)^` + instruction + ` (.*)$`).FindStringSubmatch(last)
 	if found == nil {
@@ -57,61 +52,30 @@ func TestProgramRunsAsInTheContainer(t *testing.T) {
 	if out, err := exec.Command("unshare", "--mount", "true").CombinedOutput(); err != nil {
 		t.Skipf("needs mounts of its own: unshare: %v: %s", err, bytes.TrimSpace(out))
 	}
-	for store, environment := range map[string]string{
-		"sqlite:///data/uidring.db": image(t, "ENV"),
-		"file:///data":              image(t, "ENV") + " UIDRING_STORE=file:///data",
-	} {
-		const inMemory = " UIDRING_ALLOW_UNDURABLE=true" // /data is here
-		t.Run(store, func(t *testing.T) { inContainer(t, store, environment+inMemory) })
-	}
-}
-
-func inContainer(t *testing.T, store, environment string) {
-	cmd := exec.Command("unshare", "--mount", "sh", "-c", emptied, "sh", t.TempDir(), os.Getenv(programEnv), image(t, "USER"), environment)
-	c := launch(t, cmd)
-	c.ready()
-	if got := c.log.find("ready")["store"]; got != store {
-		t.Errorf("store %v, want %s", got, store)
-	}
-	for field, want := range map[string]string{"Uid:": "65534", "Gid:": "65534", "CapEff:": "0000000000000000", "Groups:": ""} {
-		if got := status(t, cmd.Process.Pid, field); got != want {
-			t.Errorf("%s %q, want %q", field, got, want)
+	const inMemory = " UIDRING_ALLOW_UNDURABLE=true" // /data is here
+	for store, environment := range map[string]string{"sqlite:///data/uidring.db": "", "file:///data": " UIDRING_STORE=file:///data"} {
+		cmd := exec.Command("unshare", "--mount", "sh", "-c", emptied, "sh", t.TempDir(), os.Getenv(programEnv), image(t, "USER"), image(t, "ENV")+environment+inMemory)
+		c := launch(t, cmd)
+		c.ready()
+		if got := c.log.find("ready")["store"]; got != store {
+			t.Errorf("store %v, want %s", got, store)
 		}
-	}
-	root := fmt.Sprintf("/proc/%d/root/", cmd.Process.Pid)
-	if err := os.WriteFile(root+"file", nil, 0o600); err == nil {
-		t.Error("its root can be written to")
-	}
-	if files, err := os.ReadDir(root + "data"); err != nil || len(files) == 0 {
-		t.Errorf("%d files in its data folder, %v", len(files), err)
-	}
-	client := clients(t, nil)["HTTP/1.1"]
-	if _, err := fetch(t.Context(), client, c.url(), 1000); err != nil {
-		t.Error(err)
-	}
-	if code, _, err := get(client, c.adminURL()+"/"); code != http.StatusOK {
-		t.Errorf("page: status %d, %v", code, err)
-	}
-	c.signal(syscall.SIGTERM)
-	c.wait()
-	if !c.Cmd.ProcessState.Success() {
-		t.Errorf("%v\n%s", c.Cmd.ProcessState, c.log)
-	}
-}
-
-// status is a line of /proc/PID/status: of four numbers that are the same, one.
-func status(t *testing.T, pid int, field string) string {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, field); ok {
-			first, _, _ := strings.Cut(strings.TrimSpace(rest), "\t")
-			return first
+		proc := fmt.Sprintf("/proc/%d/", cmd.Process.Pid)
+		status, err := os.ReadFile(proc + "status")
+		must(t, err)
+		for _, want := range []string{"Uid:\t65534\t65534\t", "Gid:\t65534\t65534\t", "CapEff:\t0000000000000000\n", "Groups:\t \n"} {
+			if !strings.Contains(string(status), want) {
+				t.Errorf("no %q in\n%s", want, status)
+			}
 		}
+		if err := os.WriteFile(proc+"root/file", nil, 0o600); err == nil {
+			t.Error("its root can be written to")
+		}
+		for path, url := range map[string]string{"/v1/id": c.url(), "/": c.adminURL()} {
+			if code, _, err := get(http.DefaultClient, url+path); code != http.StatusOK {
+				t.Errorf("%s: status %d, %v", path, code, err)
+			}
+		}
+		c.terminate()
 	}
-	t.Fatalf("no %s in\n%s", field, text)
-	return ""
 }

@@ -58,9 +58,7 @@ func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
 			for address, n := range map[string]int{c.address: silent.api, c.admin: silent.admin} {
 				for range n {
 					conn, err := net.DialTimeout("tcp", address, patience)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					t.Cleanup(func() { _ = conn.Close() })
 				}
 			}

@@ -19,9 +19,7 @@ var exampleOutput = regexp.MustCompile(`^[1-9][0-9]*(n \{"id":"[1-9][0-9]*"\})?\
 // example returns the program in the README of a client, with the URL of a server.
 func example(t *testing.T, language, server string) string {
 	page, err := os.ReadFile(clientsDir + language + "/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, rest, _ := strings.Cut(string(page), "\n```"+language+"\n")
 	source, _, ok := strings.Cut(rest, "\n```\n")
 	for old, now := range map[string]string{
@@ -61,13 +59,9 @@ var languages = map[string]func(t *testing.T, dir, example string) (driver, read
 	},
 	"java": func(t *testing.T, dir, example string) (driver, readme *exec.Cmd) {
 		sources, err := filepath.Glob(clientsDir + "java/src/main/java/io/github/uidring/client/*.java")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		file := filepath.Join(dir, "Example.java")
-		if err := os.WriteFile(file, []byte(example), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(example), 0o600))
 		args := append([]string{"--release", "11", "-Xlint:all", "-Werror", "-d", dir, clientsDir + "java/src/test/java/Driver.java", file}, sources...)
 		if out, err := exec.Command(testserver.Program(t, "javac", "default-jdk-headless"), args...).CombinedOutput(); err != nil {
 			t.Fatalf("javac: %v\n%s", err, out)
@@ -95,9 +89,7 @@ func startDrivers(t *testing.T, server string) []*driver {
 			continue
 		}
 		p, err := process.StartChild(cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() {
 			p.Kill()
 			_, _ = p.Stdin.Close(), p.Stdout.Close()

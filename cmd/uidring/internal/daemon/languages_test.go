@@ -65,9 +65,7 @@ func TestClientsOutlastTheirServers(t *testing.T) {
 		}
 		d.before = now
 	})
-	if err := r.servers[frozen].Continue(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.servers[frozen].Continue())
 	r.wait("a share of the server that goes on", func(d *driver) bool { return d.count().requests[frozen] >= d.before.requests[frozen]+20 })
 	stop()
 
@@ -99,9 +97,7 @@ type round struct {
 func newRound(t *testing.T) *round {
 	r := &round{t: t}
 	tokens := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(tokens, []byte("clients "+goodToken), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(tokens, []byte("clients "+goodToken), 0o600))
 	for i := range 3 {
 		r.servers = append(r.servers, serve(t, "--store=sqlite:"+filepath.Join(testserver.DiskFolder(t), "ids.db"),
 			fmt.Sprint("--datacenter=", i), "--layout=31/2/10/20@1s", "--tokens="+tokens))
@@ -198,14 +194,9 @@ type relay struct {
 
 func newRelay(t *testing.T, server string) *relay {
 	target, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := new(relay)
-	proxy := &httputil.ReverseProxy{
-		Rewrite:  func(p *httputil.ProxyRequest) { p.SetURL(target) },
-		ErrorLog: log.New(io.Discard, "", 0),
-	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, ErrorLog: log.New(io.Discard, "", 0)}
 	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.requests.Add(1)
 		proxy.ServeHTTP(w, request)

@@ -41,9 +41,7 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	}
 	servers := []*child{start(testserver.FreeAddr(t)), start(testserver.FreeAddr(t))}
 	db, err := sqlassigner.OpenMySQL(database.DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	store := func(urls ...string) assigner.Store {
 		return remoteassigner.LeaseStore(remoteassigner.Config{URLs: urls, Token: leaseToken}, "remote")

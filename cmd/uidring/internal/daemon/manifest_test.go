@@ -39,13 +39,9 @@ type probe struct {
 // and time for its end.
 func TestProgramRunsAsInTheDeployment(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/kubernetes/serve/deployment.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var m manifest
-	if err := yaml.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(text, &m))
 	pod := m.Spec.Template.Spec
 	container := pod.Containers[0]
 	secrets := t.TempDir()

@@ -71,13 +71,6 @@ func (h host) refused(args []string, texts ...string) {
 	}
 }
 
-func (h host) must(err error) {
-	h.t.Helper()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-}
-
 // serve does not replace a lost or moved store with a new one, which would begin at worker ID 0.
 func TestServeDoesNotReplaceALostStore(t *testing.T) {
 	remove := func(h host) error { return os.RemoveAll(h.data) }
@@ -96,7 +89,7 @@ func TestServeDoesNotReplaceALostStore(t *testing.T) {
 			t.Parallel()
 			h := tt.host(t)
 			h.serve().terminate()
-			h.must(tt.lose(h))
+			must(t, tt.lose(h))
 			h.refused(nil, tt.want, h.file(), "new-store")
 			c := h.serve("--new-store")
 			if c.log.find("settings") == nil || (name != "replaced by a new file") != (c.log.find(newStoreMessage) != nil) {
@@ -134,7 +127,7 @@ func TestServeFollowsAMovedStoreAndRefusesACopy(t *testing.T) {
 	h := newHost(t)
 	h.serve().terminate()
 	moved, copied := filepath.Join(h.home, "moved"), filepath.Join(h.home, "copied")
-	h.must(os.Rename(h.data, moved))
+	must(t, os.Rename(h.data, moved))
 	for _, first := range []bool{true, false} {
 		c := h.serve("--data=" + moved)
 		c.terminate()
@@ -142,10 +135,10 @@ func TestServeFollowsAMovedStoreAndRefusesACopy(t *testing.T) {
 			t.Errorf("record %v, want one at the first start", record)
 		}
 	}
-	h.must(os.CopyFS(copied, os.DirFS(moved)))
+	must(t, os.CopyFS(copied, os.DirFS(moved)))
 	h.refused([]string{"--data=" + copied}, copied, "is a copy of "+moved, "delete it if the copy takes its place")
 	h.refused([]string{"--data=" + copied, "--new-store"}, "is a copy of "+moved)
-	h.must(os.RemoveAll(moved))
+	must(t, os.RemoveAll(moved))
 	c := h.launch("--data=" + copied) // the copy may be older than the original was
 	poll.Until(t, "a quarantine", func() bool { return c.log.find("waiting for a worker ID") != nil || c.hasEnded() })
 	if c.hasEnded() {
@@ -174,7 +167,7 @@ func TestPageReportsAStoreMovedInUse(t *testing.T) {
 	c := h.serve("--window=1s")
 	events := dial(t, c.admin)
 	fmt.Fprint(events, "GET /events HTTP/1.0\r\nHost: localhost\r\n\r\n")
-	h.must(os.Rename(h.data, h.data+"-moved"))
+	must(t, os.Rename(h.data, h.data+"-moved"))
 	verdict := regexp.MustCompile(`Store sqlite://\S+uidring\.db has refused calls since \d\d:\d\d:\d\d UTC: .*the file ` + h.file() + ` was moved, replaced or deleted while it was open`)
 	for lines := bufio.NewScanner(events); ; {
 		if !lines.Scan() {

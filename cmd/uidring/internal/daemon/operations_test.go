@@ -48,9 +48,7 @@ func TestAlertsAndDashboardNameMetricsOfTheService(t *testing.T) {
 	metrics := scraped(t)
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
 		text, err := os.ReadFile(operations + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, name := range regexp.MustCompile(`uidring_\w+`).FindAllString(string(text), -1) {
 			if !strings.HasPrefix(name, "uidring_segment_") && !regexp.MustCompile(`(?m)^`+name+`[{ ]`).MatchString(metrics) {
 				t.Errorf("%s: no server exposes %s", file, name)

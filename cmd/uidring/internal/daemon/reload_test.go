@@ -27,9 +27,7 @@ import (
 func pemPair(t *testing.T, serial int64, end time.Time) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(serial),
 		Subject:               pkix.Name{CommonName: fmt.Sprint("certificate ", serial)},
@@ -40,13 +38,9 @@ func pemPair(t *testing.T, serial int64, end time.Time) (cert, key string) {
 		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
 }
 
@@ -61,9 +55,7 @@ func trusting(certs string) *tls.Config {
 func replace(t *testing.T, path, text string) {
 	t.Helper()
 	write(t, path+".new", text)
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path+".new", path))
 }
 
 // certificateFiles gives a service a certificate and its key.

@@ -26,36 +26,33 @@ import (
 // A logbook is the log of a service. Any number of goroutines may use it.
 type logbook struct {
 	mu   sync.Mutex
-	part []byte // of the line that is being written
-	all  []map[string]any
+	text strings.Builder
 }
 
-// Write reads records in JSON. Other text, such as the trace of a panic, becomes a record of its
-// own.
 func (l *logbook) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.part = append(l.part, p...)
-	for line := range strings.Lines(string(l.part)) {
-		if !strings.HasSuffix(line, "\n") {
-			l.part = []byte(line)
-			return len(p), nil
-		}
-		var record map[string]any
+	return l.text.Write(p)
+}
+
+// records reads the log. Text that is not JSON, such as the trace of a panic, is a record of its
+// own.
+func (l *logbook) records() (all []map[string]any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		record := map[string]any{}
 		if json.Unmarshal([]byte(line), &record) != nil {
-			record = map[string]any{slog.MessageKey: strings.TrimSpace(line)}
+			record[slog.MessageKey] = strings.TrimSpace(line)
 		}
-		l.all = append(l.all, record)
+		all = append(all, record)
 	}
-	l.part = nil
-	return len(p), nil
+	return all
 }
 
 // find returns the last record with a message, or nil.
 func (l *logbook) find(message string) (found map[string]any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, record := range l.all {
+	for _, record := range l.records() {
 		if record[slog.MessageKey] == message {
 			found = record
 		}
@@ -64,10 +61,8 @@ func (l *logbook) find(message string) (found map[string]any) {
 }
 
 func (l *logbook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	var text strings.Builder
-	for _, record := range l.all {
+	for _, record := range l.records() {
 		fmt.Fprintln(&text, record)
 	}
 	return text.String()
@@ -119,9 +114,7 @@ func testConfig(t *testing.T) (Config, *logbook) {
 func start(t *testing.T, cfg Config, log *logbook) *running {
 	t.Helper()
 	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{log: log, stop: cancel, ended: make(chan error, 1)}
 	go func() { r.ended <- s.Run(ctx) }()
@@ -185,14 +178,10 @@ func getAs(client *http.Client, token, url string) (int, string, error) {
 func draw(t *testing.T, client *http.Client, r *running, n int) io.Reader {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://%s/v1/ids?n=%d", r.address, n), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	request.Header.Set("Accept", "text/plain")
 	answer, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = answer.Body.Close() })
 	return answer.Body
 }
@@ -216,9 +205,7 @@ func TestRunEndsInOrder(t *testing.T) {
 	r.stop()
 	poll.Until(t, "a service that is not ready", func() bool {
 		status, _, err := get(client, r.adminURL()+"/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return status == http.StatusServiceUnavailable
 	})
 	var conns []net.Conn
@@ -273,9 +260,7 @@ func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 	poll.Until(t, "a quarantine", func() bool { return log.find("waiting for a worker ID") != nil || len(r.ended) > 0 })
 	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable, "/v1/id": http.StatusServiceUnavailable, "/": http.StatusServiceUnavailable} {
 		answer, err := clients(t, nil)["HTTP/1.1"].Get("http://" + r.at(path) + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body, err := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if answer.StatusCode != want || want != http.StatusOK && (!strings.Contains(string(body), "#starting") || answer.Header.Get("Retry-After") == "" || answer.Header.Get("Refresh") == "") {
@@ -290,9 +275,7 @@ func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 
 func TestRunRefusesToStart(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	cfg, log := testConfig(t)
 	ready(t, cfg, log)
@@ -305,9 +288,7 @@ func TestRunRefusesToStart(t *testing.T) {
 		cfg := cfg
 		set(&cfg)
 		s, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := s.Run(t.Context()); err == nil || !regexp.MustCompile(want).MatchString(err.Error()) {
 			t.Errorf("Run: %v, want %s", err, want)
 		}

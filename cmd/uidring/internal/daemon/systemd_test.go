@@ -14,9 +14,7 @@ import (
 func TestUnitIsUnderstoodAndHardened(t *testing.T) {
 	analyze := testserver.Program(t, "systemd-analyze", "systemd")
 	text, err := os.ReadFile("../../../../docs/operations/uidring.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// Without a folder, so that systemd finds it in /usr/bin and in /usr/local/bin.
 	const start = "\nExecStart=uidring serve\n"
 	if !strings.Contains(string(text), start) {

@@ -1,12 +1,12 @@
 package daemon
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -22,25 +22,16 @@ const patience = time.Minute
 func watched(t *testing.T, path string) *watchedFile[string] {
 	t.Helper()
 	r := number(path)
-	if err := r.load(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.load())
 	logger := slog.New(slog.DiscardHandler)
 	var looks atomic.Int64
 	w := newWatch(r.files, func(asked bool) {
 		r.refresh(asked, logger)
 		looks.Add(1)
 	}, logger)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		w.run(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
+	var group sync.WaitGroup
+	group.Go(func() { w.run(t.Context()) })
+	t.Cleanup(group.Wait)
 	poll.Until(t, "the look at the beginning", func() bool { return looks.Load() > 0 })
 	return r
 }
@@ -86,14 +77,10 @@ func TestWatchSeesChanges(t *testing.T) {
 			if tt.prepare == nil {
 				tt.prepare = func(dir string) error { return put(filepath.Join(dir, "number"), "1") }
 			}
-			if err := errors.Join(os.Mkdir(dir, 0o700), tt.prepare(dir)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.Mkdir(dir, 0o700), tt.prepare(dir)))
 			r := watched(t, filepath.Join(dir, "number"))
 			for i, step := range tt.steps {
-				if err := step(dir); err != nil {
-					t.Fatal(err)
-				}
+				must(t, step(dir))
 				poll.Until(t, fmt.Sprint("value ", i+2), func() bool { return *r.current() == fmt.Sprint(i+2) })
 			}
 		})

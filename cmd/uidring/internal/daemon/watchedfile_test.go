@@ -28,18 +28,14 @@ func number(path string) *watchedFile[string] {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func TestWatchedFileReportsSecretsThatOthersRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	write(t, path, "alice 0123456789abcdef")
 	for mode, want := range map[os.FileMode]string{0o600: "", 0o640: "", 0o660: "", 0o644: "mode=0644", 0o602: "mode=0602", 0o666: "mode=0666"} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path, mode))
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, nil))
 		tokens := newTokens("tokens", path)
