@@ -73,15 +73,14 @@ func (h host) refused(args []string, texts ...string) {
 
 // serve does not replace a lost or moved store with a new one, which would begin at worker ID 0.
 func TestServeDoesNotReplaceALostStore(t *testing.T) {
-	remove := func(h host) error { return os.RemoveAll(h.data) }
+	move := func(h host) error { return os.Rename(h.data, h.data+"-moved") }
 	for name, tt := range map[string]struct {
 		host func(t *testing.T) host
 		lose func(h host) error
 		want string
 	}{
-		"deleted":                {newHost, remove, "is gone or empty"},
-		"deleted, of a unit":     {newUnit, remove, "is gone or empty"},
-		"moved":                  {newHost, func(h host) error { return os.Rename(h.data, h.data+"-moved") }, "is gone or empty"},
+		"moved":                  {newHost, move, "is gone or empty"},
+		"moved, of a unit":       {newUnit, move, "is gone or empty"},
 		"emptied":                {newHost, func(h host) error { return os.Truncate(h.file(), 0) }, "is gone or empty"},
 		"replaced by a new file": {newHost, anotherStore, "was replaced: its ID is "},
 	} {

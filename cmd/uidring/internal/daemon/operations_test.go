@@ -12,10 +12,10 @@ import (
 
 const operations = "../../../../docs/operations/"
 
-// scraped returns the metrics of a server with TLS and tokens, after an answered request and a
-// refused request.
-func scraped(t *testing.T) string {
-	t.Helper()
+// TestAlertsAndDashboardNameMetricsOfTheService looks each name up in the metrics of a server with
+// TLS and tokens, after an answered and a refused request. The tests of package prometheus cover
+// the metrics of segments.
+func TestAlertsAndDashboardNameMetricsOfTheService(t *testing.T) {
 	const token = "0123456789abcdef"
 	end := time.Now().Add(time.Hour)
 	cert, key := pemPair(t, 1, end)
@@ -25,27 +25,22 @@ func scraped(t *testing.T) string {
 	write(t, cfg.TokenFile, "alice "+token)
 	r := ready(t, cfg, log)
 	client := clients(t, trusting(cert))["HTTP/1.1"]
-	ask := func(token, path string, want int) string {
-		status, body, err := getAs(client, token, "https://"+r.at(path)+path)
-		if status != want {
-			t.Fatalf("%s: %d, %v", path, status, err)
+	var metrics string
+	for _, ask := range []struct {
+		token, path string
+		want        int
+	}{{"another-0123456789", "/v1/id", http.StatusUnauthorized}, {token, "/v1/id", http.StatusOK}, {token, "/metrics", http.StatusOK}} {
+		status, body, err := getAs(client, ask.token, "https://"+r.at(ask.path)+ask.path)
+		if status != ask.want {
+			t.Fatalf("%s: %d, %v", ask.path, status, err)
 		}
-		return body
+		metrics = body
 	}
-	ask("another-0123456789", "/v1/id", http.StatusUnauthorized)
-	ask(token, "/v1/id", http.StatusOK)
 	for name, want := range map[string]string{"tokens loaded": "tokens: 1; added: alice", "certificate loaded": "CN=certificate 1, until " + end.UTC().Format(time.RFC3339)} {
 		if record := log.find(name); record == nil || record["contents"] != want {
 			t.Errorf("record %v, want %s with %q", record, name, want)
 		}
 	}
-	return ask(token, "/metrics", http.StatusOK)
-}
-
-// TestAlertsAndDashboardNameMetricsOfTheService looks each name up in the metrics of a real server.
-// The tests of package prometheus cover the metrics of segments.
-func TestAlertsAndDashboardNameMetricsOfTheService(t *testing.T) {
-	metrics := scraped(t)
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
 		text, err := os.ReadFile(operations + file)
 		must(t, err)
