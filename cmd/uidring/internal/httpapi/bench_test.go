@@ -25,13 +25,3 @@ func BenchmarkID(b *testing.B) {
 		both(s).ServeHTTP(&sink{header: make(http.Header)}, r)
 	}
 }
-
-// BenchmarkConstant measures the bare handler of TestLoad.
-func BenchmarkConstant(b *testing.B) {
-	h := constant("{\"id\":\"176636547297255431\"}\n")
-	r := httptest.NewRequest("GET", "/v1/id", nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		h.ServeHTTP(&sink{header: make(http.Header)}, r)
-	}
-}

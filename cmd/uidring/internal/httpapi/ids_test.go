@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -122,25 +121,24 @@ func TestDrawWithHeadSpendsNoID(t *testing.T) {
 }
 
 func TestMethodsOfEachRoute(t *testing.T) {
-	eachProtocol(t, Config{}, func(t *testing.T, _ *Server, c *http.Client, url string) {
-		for path, allow := range map[string]string{
-			"/v1/id": allowedToDraw, "/v1/ids": allowedToDraw, "/v1/parse/1": allowed, "/healthz": allowed, "/readyz": allowed,
-			"/metrics": allowed, "/openapi.json": allowed, "/nowhere": allowed,
-		} {
-			for method, status := range map[string]int{"OPTIONS": 204, "POST": 405, "PUT": 405, "DELETE": 405, "PATCH": 405, "BREW": 405} {
-				if method == "POST" && allow == allowedToDraw {
-					continue
-				}
-				answer, body := do(t, c, request(t, method, url+path))
-				if answer.StatusCode != status || answer.Header.Get("Allow") != allow {
-					t.Errorf("%s %s: %d, Allow %q; want %d: %s", method, path, answer.StatusCode, answer.Header.Get("Allow"), status, body)
-				}
-				if status == 405 {
-					wantProblem(t, answer, body, "method-not-allowed")
-				}
+	s := newServer(t, Config{})
+	for path, allow := range map[string]string{
+		"/v1/id": allowedToDraw, "/v1/ids": allowedToDraw, "/v1/parse/1": allowed, "/healthz": allowed, "/readyz": allowed,
+		"/metrics": allowed, "/openapi.json": allowed, "/nowhere": allowed,
+	} {
+		for method, status := range map[string]int{"OPTIONS": 204, "POST": 405, "PUT": 405, "DELETE": 405, "PATCH": 405, "BREW": 405} {
+			if method == "POST" && allow == allowedToDraw {
+				continue
+			}
+			w := ask(s, method, "example.com", path)
+			if w.Code != status || w.Header().Get("Allow") != allow {
+				t.Errorf("%s %s: %d, Allow %q; want %d: %s", method, path, w.Code, w.Header().Get("Allow"), status, w.Body)
+			}
+			if status == 405 {
+				wantProblem(t, w.Result(), w.Body.String(), "method-not-allowed")
 			}
 		}
-	})
+	}
 }
 
 func TestWrongRequests(t *testing.T) {
@@ -193,22 +191,6 @@ func TestWrongRequests(t *testing.T) {
 	if after := last(t, s); after != before+1 {
 		t.Errorf("%d IDs were drawn, want 0", after-before-1)
 	}
-}
-
-func TestBodyIsRefused(t *testing.T) {
-	eachProtocol(t, Config{}, func(t *testing.T, _ *Server, c *http.Client, url string) {
-		for _, body := range []io.Reader{strings.NewReader("x"), io.MultiReader(strings.NewReader("of unknown length"))} {
-			r, err := http.NewRequestWithContext(t.Context(), "GET", url+"/v1/id", body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			answer, text := do(t, c, r)
-			if answer.StatusCode != 413 {
-				t.Errorf("%d, want 413", answer.StatusCode)
-			}
-			wantProblem(t, answer, text, "content-too-large")
-		}
-	})
 }
 
 // TestDrawInBatchesOfAllSizes passes the bounds of runs, of the ring and of chunks.
