@@ -16,7 +16,6 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/cached"
 )
 
 // TestInChromium looks at the page as people do. Each of its tests has a tab of its own, except for
@@ -43,7 +42,7 @@ func TestInChromium(t *testing.T) {
 
 // atRest runs the tests that leave service and page as they are, one after the other in one tab.
 func atRest(t *testing.T, browser context.Context) {
-	s := newService(t, cached.Config{}, "")
+	s := newService(t, "", leaseWindow)
 	p := open(t, browser, s, light, "400 (Bad Request)", "404 (Not Found)")
 	p.await(shown)
 	for _, test := range []struct {
@@ -64,15 +63,14 @@ func atRest(t *testing.T, browser context.Context) {
 }
 
 func chartsMove(t *testing.T, browser context.Context) {
-	s := newService(t, cached.Config{}, "")
+	s := newService(t, "", leaseWindow)
 	p := open(t, browser, s, light)
 	p.await(live)
 	p.await("document.querySelector('#chart-rate .value').innerText === '0'")
 	// pixels returns the picture of each chart, to compare it with a later one.
 	const pixels = "[...document.querySelectorAll('.plot canvas')].map((canvas) => canvas.toDataURL())"
 	p.do(chromedp.Evaluate[chromedp.Void]("window.before = " + pixels))
-	s.load(1000, 5*time.Millisecond)
-	s.ask(time.Millisecond)
+	s.load()
 	p.await(pixels + ".length === 6 && " + pixels + ".every((picture, i) => picture !== before[i])")
 	p.await("Number(document.querySelector('#chart-rate .value').innerText.replaceAll(',', '')) > 1000")
 	p.await("document.querySelector('#chart-rate .note').innerText !== '0 issued since the start'")
@@ -186,7 +184,7 @@ func (p *tab) enter(token string) {
 }
 
 func signsIn(t *testing.T, browser context.Context) {
-	s := newService(t, cached.Config{}, "team "+secret+"\n")
+	s := newService(t, "team "+secret+"\n", leaseWindow)
 	p := open(t, browser, s, light, "401 (Unauthorized)")
 	const asking = "!document.getElementById('sign-in').hidden && document.getElementById('content').hidden"
 	p.await(asking + " && document.activeElement.id === 'token'")
@@ -229,7 +227,7 @@ func signsIn(t *testing.T, browser context.Context) {
 var offline = []string{"net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_INCOMPLETE_CHUNKED_ENCODING"}
 
 func reconnects(t *testing.T, browser context.Context) {
-	s := newService(t, cached.Config{}, "")
+	s := newService(t, "", leaseWindow)
 	p := open(t, browser, s, light, offline...)
 	p.await(live + " && " + shown)
 	s.stop()
@@ -311,7 +309,7 @@ func (p *tab) scan(when string, rules ...string) {
 var colours = []string{"color-contrast", "link-in-text-block"}
 
 func accessible(t *testing.T, browser context.Context) {
-	public := newService(t, cached.Config{}, "")
+	public := newService(t, "", leaseWindow)
 	public.withSegments("orders", "invoices")
 	p := open(t, browser, public, phone, slices.Concat(offline, []string{"400 (Bad Request)"})...)
 	p.await(shown)
@@ -336,7 +334,7 @@ func accessible(t *testing.T, browser context.Context) {
 	p.scan("light, refused and disconnected", colours...)
 	p.close()
 
-	p = open(t, browser, newService(t, cached.Config{}, "team "+secret+"\n"), light, "401 (Unauthorized)")
+	p = open(t, browser, newService(t, "team "+secret+"\n", leaseWindow), light, "401 (Unauthorized)")
 	p.await("!document.getElementById('sign-in').hidden")
 	p.enter("not-the-token")
 	p.await("document.getElementById('sign-in-error').innerText !== ''")

@@ -22,7 +22,7 @@ func mirrored(title, level string) string {
 
 // judges: the store goes, the lease ends, the ring runs dry, and the store comes back.
 func judges(t *testing.T, browser context.Context) {
-	s := newServiceWith(t, cached.Config{}, "", 3*time.Second)
+	s := newService(t, "", 3*time.Second)
 	p := open(t, browser, s, light)
 	p.await(verdictIs("Issuing") + " && " + mirrored("Issuing · ids-1 · worker 0 · uidring", "good"))
 	colour := func() string {
@@ -41,7 +41,7 @@ func judges(t *testing.T, browser context.Context) {
 	back := s.loseStore()
 	p.await(verdictIs("Store unreachable"))
 	p.scan("store unreachable")
-	s.load(1000, 5*time.Millisecond)
+	s.load()
 	p.await(verdictIs("Not issuing") + " && " + mirrored("Not issuing: no worker ID is held · ids-1", "bad"))
 	if got := colour(); got != "rgb(185, 28, 28)" {
 		t.Errorf("a verdict that is bad has the colour %s, want red", got)
@@ -60,7 +60,7 @@ func judges(t *testing.T, browser context.Context) {
 
 // showsTables: names are shown as text.
 func showsTables(t *testing.T, browser context.Context) {
-	s := newService(t, cached.Config{}, "")
+	s := newService(t, "", leaseWindow)
 	testgen.Cached(t, cached.Config{Assigner: s.leased("<b>ids-2</b> pid 4711")})
 	p := open(t, browser, s, light)
 	const rows = "[...document.querySelectorAll('#servers-body tr')]"
@@ -89,7 +89,7 @@ func showsTables(t *testing.T, browser context.Context) {
 func samplesWork(t *testing.T, browser context.Context) {
 	curl, python := testserver.Program(t, "curl", "curl"), testserver.Program(t, "python3", "python3")
 	for _, tokens := range []string{"", "team " + secret + "\n"} {
-		s := newService(t, cached.Config{}, tokens)
+		s := newService(t, tokens, leaseWindow)
 		p := open(t, browser, s, light, "401 (Unauthorized)")
 		if tokens != "" {
 			p.await("!document.getElementById('sign-in').hidden")
