@@ -166,29 +166,6 @@ func TestMigrateCheckTakesTheEpochOfTheOldIDs(t *testing.T) {
 	}
 }
 
-func TestMigrateCheckShowsManyWorkersInJSONOnly(t *testing.T) {
-	clean(t)
-	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines strings.Builder
-	for worker := range int64(30) {
-		id, err := alloc.Allocate(1, 0, worker, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(&lines, "%d\n%d\n", id, id)
-	}
-	_, out, _ := run(t, lines.String(), "migrate", "check", "--old", "default", "-")
-	if strings.Count(out, "10 more, see --json") != 2 || !strings.Contains(out, "repeated IDs: 30; ") {
-		t.Errorf("printed\n%s", out)
-	}
-	if r := checked(t, lines.String(), exitOK, "--old", "default", "-"); len(r.Workers) != 30 || len(r.Repeated) != 30 {
-		t.Errorf("%d workers, %d repeated, want 30 each", len(r.Workers), len(r.Repeated))
-	}
-}
-
 func TestMigrateCheckNamesWrongUsage(t *testing.T) {
 	clean(t)
 	for args, want := range map[string]string{

@@ -23,45 +23,6 @@ func serveCommand(t *testing.T, args ...string) (*cobra.Command, *serveFlags) {
 	return cmd, f
 }
 
-func TestFlagGoesBeforeEnvironmentBeforeDefault(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		args []string
-		env  map[string]string
-		want map[string]string // value and source
-	}{
-		{"nothing", nil, nil, map[string]string{"namespace": "default default", "rate": "0 default", "listen": "127.0.0.1:8080 default"}},
-		{"environment", nil, map[string]string{"UIDRING_NAMESPACE": "env", "UIDRING_INSECURE": "true", "UIDRING_BURST": "9"},
-			map[string]string{"namespace": "env environment", "insecure": "true environment", "burst": "9 environment"}},
-		{"empty variable", nil, map[string]string{"UIDRING_NAMESPACE": ""}, map[string]string{"namespace": "default default"}},
-		{"both", []string{"--namespace=flag", "--layout=snowflake"},
-			map[string]string{"UIDRING_NAMESPACE": "env", "UIDRING_LISTEN": "127.0.0.1:2", "UIDRING_LAYOUT": "baidu"},
-			map[string]string{"namespace": "flag flag", "listen": "127.0.0.1:2 environment", "layout": "41/0/10/12@1ms flag"}},
-		{"a flag that says what the default is", []string{"--namespace=default"}, map[string]string{"UIDRING_NAMESPACE": "env"},
-			map[string]string{"namespace": "default flag"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			for name, value := range tt.env {
-				t.Setenv(name, value)
-			}
-			cmd, _ := serveCommand(t, tt.args...)
-			settings, err := resolve(cmd.Flags())
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := make(map[string]string)
-			for _, s := range settings {
-				got[s.flag.Name] = s.flag.Value.String() + " " + s.from
-			}
-			for name, want := range tt.want {
-				if got[name] != want {
-					t.Errorf("%s: %s, want %s", name, got[name], want)
-				}
-			}
-		})
-	}
-}
-
 func TestMistakesInSettingsAreReportedAllAtOnce(t *testing.T) {
 	mistakes := map[string]struct{ value, want string }{
 		"UIDRING_RATE": {"many", `"many", allowed: a number`}, "UIDRING_WINDOW": {"30", `"30", allowed: a number with a unit`},
@@ -130,16 +91,18 @@ func TestDurationsInTheLogHaveAUnit(t *testing.T) {
 	}
 }
 
-func TestStoreIsInTheDataFolderOrElsewhere(t *testing.T) {
+func TestServeFinishesStoreAndSegments(t *testing.T) {
 	for _, tt := range []struct {
-		args []string
-		want string // the URL; "": an error
+		args     []string
+		store    string // the URL; "": an error
+		segments []string
 	}{
-		{[]string{"--data=/var/lib/ids"}, "sqlite:///var/lib/ids/uidring.db"},
-		{[]string{"--data=/var/lib/my ids"}, "sqlite:///var/lib/my%20ids/uidring.db"},
-		{[]string{"--store=redis://localhost/0"}, "redis://localhost/0"},
-		{[]string{"--store=redis://localhost/0", "--data=/var/lib/ids"}, ""},
-		{[]string{"--data="}, ""},
+		{[]string{"--data=/var/lib/ids"}, "sqlite:///var/lib/ids/uidring.db", nil},
+		{[]string{"--data=/var/lib/my ids", "--segments="}, "sqlite:///var/lib/my%20ids/uidring.db", nil},
+		{[]string{"--store=redis://localhost/0", "--segments=orders"}, "redis://localhost/0", []string{"orders"}},
+		{[]string{"--store=redis://localhost/0", "--segments=orders,invoices,"}, "redis://localhost/0", []string{"orders", "invoices", ""}},
+		{[]string{"--store=redis://localhost/0", "--data=/var/lib/ids"}, "", nil},
+		{[]string{"--data="}, "", nil},
 	} {
 		cmd, f := serveCommand(t, tt.args...)
 		settings, err := resolve(cmd.Flags())
@@ -147,21 +110,8 @@ func TestStoreIsInTheDataFolderOrElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = f.finish(settings)
-		if (err == nil) != (tt.want != "") || err == nil && f.config.StoreURL != tt.want {
-			t.Errorf("%q: %q, %v, want %q", tt.args, f.config.StoreURL, err, tt.want)
-		}
-	}
-}
-
-func TestSegmentsAreNamesWithCommas(t *testing.T) {
-	for value, want := range map[string][]string{"": nil, "orders": {"orders"}, "orders,invoices": {"orders", "invoices"}, "orders,": {"orders", ""}} {
-		cmd, f := serveCommand(t, "--segments="+value)
-		settings, err := resolve(cmd.Flags())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.finish(settings); err != nil || !slices.Equal(f.config.Segments, want) {
-			t.Errorf("%q: %q, %v; want %q", value, f.config.Segments, err, want)
+		if (err == nil) != (tt.store != "") || err == nil && (f.config.StoreURL != tt.store || !slices.Equal(f.config.Segments, tt.segments)) {
+			t.Errorf("%q: %q, segments %q, %v, want %q, %q", tt.args, f.config.StoreURL, f.config.Segments, err, tt.store, tt.segments)
 		}
 	}
 }

@@ -96,15 +96,14 @@ func enable[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chrom
 
 // A device is a screen to show the page on.
 type device struct {
-	name          string
 	scheme        string // "light" or "dark"
 	width, height int64
 }
 
 var (
-	light = device{"light", "light", 1180, 900}
-	dark  = device{"dark", "dark", 1180, 900}
-	phone = device{"phone", "light", 360, 740}
+	light = device{"light", 1180, 900}
+	dark  = device{"dark", 1180, 900}
+	phone = device{"light", 360, 740}
 )
 
 func (l device) action() chromedp.Action[chromedp.Void] {
@@ -197,20 +196,17 @@ func ask[T any](p *tab, expression string) (T, error) {
 // answers with an error, and is asked again.
 func (p *tab) await(expression string) {
 	p.t.Helper()
-	deadline := time.After(poll.Patience)
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		is, err := ask[bool](p, expression)
-		if is && err == nil {
-			return
+	is := false
+	defer func() {
+		if !is {
+			p.t.Logf("the page says:\n%s", evaluate[string](p, "document.body.innerText"))
 		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			p.t.Fatalf("never true: %s (%v)\nthe page says:\n%s", expression, err, evaluate[string](p, "document.body.innerText"))
-		}
-	}
+	}()
+	poll.Until(p.t, expression, func() bool {
+		now, err := ask[bool](p, expression)
+		is = now && err == nil
+		return is
+	})
 }
 
 // unfold opens a details element. A click may miss it while the page moves below new content.

@@ -1,11 +1,9 @@
 package dashboard_test
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -27,6 +25,9 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testgen"
 )
 
+// leaseWindow outlasts a short fault of the store.
+const leaseWindow = 30 * time.Second
+
 // A service is the API with the page before a generator. It keeps its address when it is stopped
 // and started.
 type service struct {
@@ -35,37 +36,26 @@ type service struct {
 	calls     dashboard.StoreCalls
 	folder    string        // of the store of worker IDs
 	window    time.Duration // of the leases
-	version   string
 	alloc     *bitsalloc.Allocator
 	tokens    httpapi.Tokens
 	segments  *segments.Set // nil: none; applies when it starts
-	interval  time.Duration
 	addr      string
 	tabs      []*tab
 	stop      func() // does nothing when it is stopped; closes tabs that cannot be without the service
 }
 
 // newService starts a service with a store of its own. tokens is the text of a token file; empty:
-// no tokens are required.
-func newService(t *testing.T, cfg cached.Config, tokens string) *service {
+// no tokens are required. window is that of its lease.
+func newService(t *testing.T, tokens string, window time.Duration) *service {
 	t.Helper()
-	return newServiceWith(t, cfg, tokens, 30*time.Second)
-}
-
-// newServiceWith is newService with another window of leases.
-func newServiceWith(t *testing.T, cfg cached.Config, tokens string, window time.Duration) *service {
-	t.Helper()
-	s := &service{t: t, window: window, version: "v1.2.3", folder: filepath.Join(t.TempDir(), "ids"), interval: 200 * time.Millisecond, addr: "127.0.0.1:0", stop: func() {}}
+	s := &service{t: t, window: window, folder: filepath.Join(t.TempDir(), "ids"), addr: "127.0.0.1:0", stop: func() {}}
 	if err := os.Mkdir(s.folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Assigner == nil {
-		cfg.Assigner = s.leased("ids-1 pid 33")
-	}
-	cfg.Trace = s.calls.Trace()
+	cfg := cached.Config{Assigner: s.leased("ids-1 pid 33"), Trace: s.calls.Trace()}
 	s.generator = testgen.Cached(t, cfg)
 	var err error
-	if s.alloc, err = bitsalloc.New(cmp.Or(cfg.Layout, bitsalloc.Default()), cfg.Epoch); err != nil {
+	if s.alloc, err = bitsalloc.New(bitsalloc.Default(), cfg.Epoch); err != nil {
 		t.Fatal(err)
 	}
 	if tokens != "" {
@@ -116,11 +106,11 @@ func (s *service) start() {
 	_, port, _ := net.SplitHostPort(s.addr)
 	var api *httpapi.Server
 	page := dashboard.New(dashboard.Config{
-		Stats: s.generator.Stats, Segments: s.segments, Allocator: s.alloc, Interval: s.interval, Done: done,
+		Stats: s.generator.Stats, Segments: s.segments, Allocator: s.alloc, Interval: 200 * time.Millisecond, Done: done,
 		Unready: func() string { return api.Unready() }, Refusal: func() string { return api.Refusal() },
 		Metrics:    func() prometheus.Gatherer { return api.RequestMetrics() },
 		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder), StoreName: "file:///var/lib/uidring", Window: s.window, Tokens: s.tokens.Len() > 0,
-		Version: s.version, Host: "ids-1", Namespace: "orders", APIPort: port,
+		Version: "v1.2.3", Host: "ids-1", Namespace: "orders", APIPort: port,
 	})
 	api, err = httpapi.New(httpapi.Config{
 		Settings:  httpapi.Settings{Logger: slog.New(slog.DiscardHandler)},
@@ -174,52 +164,26 @@ func (s *service) withSegments(names ...string) {
 	s.start()
 }
 
-// load draws up to n IDs at a time until the test ends.
-func (s *service) load(n int, every time.Duration) {
-	s.t.Helper()
-	dst := make([]int64, n)
-	s.repeat(every, func(context.Context, int) {
-		_, _ = s.generator.Fill(dst[:1+rand.IntN(n)]) // there may be no IDs, which the page shows
-	})
-}
-
-// ask sends requests to the API until the test ends, one in fifty of them wrong.
-func (s *service) ask(every time.Duration) {
-	s.t.Helper()
-	s.repeat(every, func(ctx context.Context, n int) {
-		path := "/v1/ids?n=10"
-		if n%50 == 49 {
-			path = "/v1/ids?n=0"
-		}
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+path, nil)
-		if err != nil {
-			s.t.Error(err)
-			return
-		}
-		if answer, err := http.DefaultClient.Do(r); err == nil { // else the service is stopped
-			_, _ = io.Copy(io.Discard, answer.Body)
-			_ = answer.Body.Close()
-		}
-	})
-}
-
-// repeat calls do with 0, 1, 2 … until the test ends, and waits for the last call.
-func (s *service) repeat(every time.Duration, do func(ctx context.Context, n int)) {
+// load draws IDs from the API until the test ends. There may be none, which the page shows.
+func (s *service) load() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(every)
-		defer ticker.Stop()
-		for n := 0; ; n++ {
-			select {
-			case <-ticker.C:
-				do(ctx, n)
-			case <-ctx.Done():
+	var group sync.WaitGroup
+	group.Go(func() {
+		for range time.Tick(5 * time.Millisecond) {
+			if ctx.Err() != nil {
 				return
 			}
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+"/v1/ids?n=1000", nil)
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+			if answer, err := http.DefaultClient.Do(r); err == nil { // else the service is stopped
+				_, _ = io.Copy(io.Discard, answer.Body)
+				_ = answer.Body.Close()
+			}
 		}
-	}()
-	s.t.Cleanup(func() { cancel(); <-ended })
+	})
+	s.t.Cleanup(func() { cancel(); group.Wait() })
 }

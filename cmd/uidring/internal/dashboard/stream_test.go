@@ -1,7 +1,6 @@
 package dashboard_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -232,29 +231,4 @@ func TestStreamHasHeartbeatsAndDeadlines(t *testing.T) {
 			t.Error("the stream goes on after a write has failed")
 		}
 	})
-}
-
-// TestStreamOutlivesTheTimeoutsOfTheServer: they are made for requests that end.
-func TestStreamOutlivesTheTimeoutsOfTheServer(t *testing.T) {
-	cfg, _ := counted(t)
-	cfg.Interval = 100 * time.Millisecond
-	web := httptest.NewUnstartedServer(newPage(cfg))
-	web.Config.ReadTimeout, web.Config.WriteTimeout = 150*time.Millisecond, 150*time.Millisecond
-	web.EnableHTTP2 = true // with HTTP/1.1, the tests in Chromium find it
-	web.StartTLS()
-	defer web.Close()
-	answer, err := web.Client().Get(web.URL + "/events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	readings := 0
-	for lines := bufio.NewScanner(answer.Body); readings < 6; { // 500 ms
-		if !lines.Scan() {
-			t.Fatalf("the stream in %s ended after %d readings: %v", answer.Proto, readings, lines.Err())
-		}
-		if lines.Text() == "event: stats" {
-			readings++
-		}
-	}
 }

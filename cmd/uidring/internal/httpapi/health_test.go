@@ -35,6 +35,13 @@ func TestReadyWhileIDsCanBeDrawn(t *testing.T) {
 			t.Errorf("%s while draining: %d, want 200", path, w.Code)
 		}
 	}
+	for name, g := range map[string]*cached.Generator{"shutting-down": stopped(t), "time-exhausted": ended(t)} {
+		s := newServer(t, Config{Generator: g})
+		if w := call(s, "/v1/id"); w.Code < 500 {
+			t.Errorf("%s: /v1/id: %d, want an error", name, w.Code)
+		}
+		wantReady(t, s, name)
+	}
 }
 
 // TestReadyAgainWhenTheStoreIsBack has no request that would tell: a load balancer sends none to a
@@ -60,33 +67,6 @@ func TestReadyAgainWhenTheStoreIsBack(t *testing.T) {
 	if got := s.Refusal(); got != "" {
 		t.Errorf("%q is remembered after a success", got)
 	}
-}
-
-func TestNotReadyAfterARefusal(t *testing.T) {
-	for name, g := range map[string]*cached.Generator{"shutting-down": stopped(t), "time-exhausted": ended(t)} {
-		s := newServer(t, Config{Generator: g})
-		if w := call(s, "/v1/id"); w.Code < 500 {
-			t.Errorf("%s: /v1/id: %d, want an error", name, w.Code)
-		}
-		wantReady(t, s, name)
-	}
-}
-
-// TestNotReadyUntilTheClockHasCaughtUp has a generator that refuses by itself.
-func TestNotReadyUntilTheClockHasCaughtUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, MaxAhead: 10 * time.Second})
-		s := newServer(t, Config{Generator: g})
-		if w := call(s, "/v1/ids?n=100000"); w.Code != 503 {
-			t.Errorf("%d, want 503", w.Code)
-		}
-		wantReady(t, s, "too-far-ahead")
-		time.Sleep(2 * time.Second)
-		wantReady(t, s, "")
-		if err := g.Close(); err != nil { // in the bubble
-			t.Error(err)
-		}
-	})
 }
 
 func TestReadinessIsReadTenTimesASecondAtMost(t *testing.T) {

@@ -112,3 +112,24 @@ func do(t testing.TB, c *http.Client, r *http.Request) (*http.Response, string) 
 	}
 	return answer, string(body)
 }
+
+// wantMetrics wants lines in the metrics.
+func wantMetrics(t *testing.T, s *Server, lines ...string) {
+	t.Helper()
+	body := call(s, "/metrics", "Authorization", "Bearer "+alice).Body.String()
+	for _, line := range lines {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			t.Errorf("no %s in\n%s", line, body)
+		}
+	}
+}
+
+// sink is a ResponseWriter with as little cost as possible.
+type sink struct {
+	header http.Header
+	body   int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) WriteHeader(int)             {}
+func (s *sink) Write(p []byte) (int, error) { s.body += len(p); return len(p), nil }

@@ -136,7 +136,11 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 
 func (v visit) check(t *testing.T, router routers.Router, method string) {
 	t.Helper()
-	r := httptest.NewRequest(method, v.path, strings.NewReader(v.body))
+	body := io.Reader(strings.NewReader(v.body))
+	if v.body != "" && method == "POST" {
+		body = io.MultiReader(body) // of unknown length
+	}
+	r := httptest.NewRequest(method, v.path, body)
 	if slices.Contains(v.headers, "full") {
 		defer fill(v.server, r)()
 	} else if len(v.headers) == 2 {

@@ -24,18 +24,19 @@ import (
 	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
-// pki is the PEM files of an authority, and of a certificate for 127.0.0.1 by it.
+// pki is the PEM files of an authority, and of a certificate for 127.0.0.1 by it: itself.
 type pki struct{ ca, cert, key string }
 
 func newPKI(t *testing.T) pki {
 	t.Helper()
 	dir := t.TempDir()
-	files := pki{filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
-	authority := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "host"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	authorityKey, key := newKey(t), newKey(t)
+	files := pki{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "host"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
 	write := func(path, kind string, der []byte, err error) {
 		t.Helper()
 		if err == nil {
@@ -45,22 +46,11 @@ func newPKI(t *testing.T) pki {
 			t.Fatal(err)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, authority, authority, authorityKey.Public(), authorityKey)
-	write(files.ca, "CERTIFICATE", der, err)
-	der, err = x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), authorityKey)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	write(files.cert, "CERTIFICATE", der, err)
 	der, err = x509.MarshalPKCS8PrivateKey(key)
 	write(files.key, "PRIVATE KEY", der, err)
 	return files
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
 }
 
 // connects opens a URL and reads from it.
