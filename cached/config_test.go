@@ -56,28 +56,6 @@ func TestEachMistakeIsNamed(t *testing.T) {
 	}
 }
 
-// The mistakes come in this order each time.
-func TestAllMistakesAreReportedTogether(t *testing.T) {
-	for ahead, last := range map[time.Duration][]string{-1: {"MaxAhead ", "MaxStaleness "}, 1: {"MaxStaleness ", "MaxAhead "}} {
-		_, err := cached.New(cached.Config{
-			Epoch: time.Now().Add(time.Hour).Truncate(time.Second), DatacenterID: 99, AssignTimeout: -1, BoostPower: 9, PaddingFactor: 100,
-			ScheduleInterval: -1, MaxStaleness: 1, MaxAhead: ahead, OnEmpty: 3,
-		})
-		if !errors.Is(err, cached.ErrInvalidConfig) {
-			t.Fatalf("New = %v, want %v", err, cached.ErrInvalidConfig)
-		}
-		rest := err.Error()
-		for _, want := range append([]string{"Assigner ", "AssignTimeout ", "Epoch ", "DatacenterID ", "BoostPower ", "PaddingFactor ",
-			"ScheduleInterval ", "OnEmpty "}, last...) {
-			at := strings.Index(rest, want)
-			if at < 0 {
-				t.Fatalf("the error does not say %q, or says it earlier:\n%v", want, err)
-			}
-			rest = rest[at:]
-		}
-	}
-}
-
 func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 	for name, set := range map[string]func(*cached.Config){
 		"boost 1":           func(c *cached.Config) { c.BoostPower = 1 },

@@ -158,17 +158,3 @@ func TestEvenBeginsAStrideAheadAfterFewIDs(t *testing.T) {
 		}
 	}
 }
-
-// A unit begins with 0 only after more than half of the numbers.
-func TestEvenBeginsWithZeroAfterMoreThanHalf(t *testing.T) {
-	for issued, want := range map[int]int64{8: 1, 9: 0} {
-		g, clock := onFakeClock(t, defaultgen.Config{})
-		next(t, g)
-		clock.move(time.Second)
-		fill(t, g, issued) // from 1 on
-		clock.move(time.Second)
-		if got := next(t, g).Sequence; got != want {
-			t.Errorf("after %d of 16 numbers a unit begins with %d, want %d", issued, got, want)
-		}
-	}
-}

@@ -30,66 +30,6 @@ func losing() *fakeassigner.Assigner {
 	}
 }
 
-func TestFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		type renewal struct{ used, want int64 }
-		var asked []renewal
-		answer := make(chan struct{})
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(2), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			asked = append(asked, renewal{used, want})
-			<-answer
-			return fakeassigner.Raise(ctx, g, used, want)
-		}}
-		g := open(t, defaultgen.Config{Assigner: store, SequenceStart: defaultgen.Zero})
-		first := next(t, g).Delta
-		time.Sleep(time.Second)
-		checkAt(t, next(t, g), first+1, 0) // the limit itself may be used
-		time.Sleep(time.Second)
-		for range 3 {
-			if id, err := g.Next(); id != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-				t.Errorf("Next above the limit = %d, %v, want ErrLeaseExhausted", id, err)
-			}
-			if n, err := g.Fill(make([]int64, 2)); n != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-				t.Errorf("Fill above the limit = %d, %v, want ErrLeaseExhausted", n, err)
-			}
-			synctest.Wait()
-		}
-		if len(asked) != 1 || asked[0] != (renewal{first, first + 2}) {
-			t.Errorf("renewals %+v, want one, when half of the deltas, up to %d, was used, for one more", asked, first)
-		}
-		time.AfterFunc(300*time.Millisecond, func() { close(answer) })
-		var f bitsalloc.Fields
-		if d := gentest.Elapsed(func() { f = wait(t, g) }); d != 300*time.Millisecond {
-			t.Errorf("NextContext took %v, want 300ms: until the store answered", d)
-		}
-		checkAt(t, f, first+2, 0)
-		if s := g.Stats(); s.Limit < first+2 || s.Renewals < 1 || s.Guarantee != assigner.GuaranteeFenced {
-			t.Errorf("Stats %+v, want a limit from %d up, renewals, fenced", s, first+2)
-		}
-	})
-}
-
-func TestLossInTheLastUnitEndsTheGenerator(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := losing()
-		store.OnAssign = func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: int64(nth), First: 1, Limit: assigner.Unlimited, Reusable: nth > 1}, nil
-		}
-		cfg := complete(defaultgen.Config{
-			Assigner: store, Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: minute},
-		})
-		ahead := cfg.Epoch.Add(1023 * minute).Sub(gentest.Start)
-		cfg.Now = func() time.Time { return time.Now().Add(ahead) }
-		g := open(t, cfg)
-		next(t, g)
-		time.Sleep(50 * time.Second)
-		var err error
-		if d := gentest.Elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
-			t.Errorf("NextContext took %v: %v, want ErrTimeExhausted at once", d, err)
-		}
-	})
-}
-
 // A worker that is lost leaves the rest of its unit unused. Callers that wait must not hear of a
 // clock that went back, since it did not.
 func TestLossIsNoStepBackOfTheClock(t *testing.T) {

@@ -3,7 +3,6 @@ package defaultgen_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,38 +104,6 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 		store.OnRelease = nil
 		next(t, open(t, cfg))
 	})
-}
-
-func TestLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
-	cfg := complete(defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}})
-	end := cfg.Epoch.Add(1024 * time.Second)
-	clock := newFakeClock(end.Add(-time.Millisecond))
-	cfg.Now = clock.now
-	g := open(t, cfg)
-	for sequence := range int64(16) {
-		checkAt(t, next(t, g), 1023, sequence)
-	}
-	if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-		t.Errorf("Next in the last unit, used up: %v, want ErrSequenceExhausted", err)
-	}
-	for range 3 {
-		clock.set(end)
-		ids := make([]int64, 3)
-		if n, err := g.Fill(ids); n != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
-			t.Errorf("Fill at the end: %d, %v, want ErrTimeExhausted", n, err)
-		}
-		if _, err := g.NextContext(t.Context()); !errors.Is(err, defaultgen.ErrTimeExhausted) {
-			t.Errorf("NextContext at the end: %v, want ErrTimeExhausted", err)
-		}
-		_, err := g.Next()
-		if !errors.Is(err, defaultgen.ErrTimeExhausted) || !strings.Contains(err.Error(), end.Format(time.RFC3339)) {
-			t.Errorf("Next at the end: %v, want ErrTimeExhausted and the instant", err)
-		}
-		clock.move(time.Hour)
-	}
-	if n := g.Stats().RejectedTakes; n != 1+3*3 {
-		t.Errorf("%d rejected takes, want one for each error, 10", n)
-	}
 }
 
 func TestLeaseThatBeginsWithTheLastUnitIsUsed(t *testing.T) {

@@ -94,21 +94,6 @@ func TestPresetsReachTheirRateExactly(t *testing.T) {
 	}
 }
 
-func TestFillCrossesIntoAUnitThatBeginsMeanwhile(t *testing.T) {
-	cfg := complete(defaultgen.Config{})
-	clock := newFakeClock(cfg.Epoch.Add(1000 * time.Second))
-	cfg.Now = func() time.Time {
-		defer clock.move(time.Second)
-		return clock.now()
-	}
-	g := open(t, cfg)
-	ids := fill(t, g, 40)
-	first := parse(t, g, ids[0]).Delta
-	for i, id := range ids {
-		checkAt(t, parse(t, g, id), first+int64(i)/16, int64(i)%16)
-	}
-}
-
 func TestStatsTellThePositionAndTheRejections(t *testing.T) {
 	var rejected []error
 	g, clock := onFakeClock(t, defaultgen.Config{

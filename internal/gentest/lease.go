@@ -305,26 +305,6 @@ func (s *suite) leasePanics(t *testing.T) {
 	}
 }
 
-// otherWorker has a lease that changes its worker ID. The generator does not follow.
-func (s *suite) otherWorker(t *testing.T) {
-	for _, other := range []int64{-1, 1 << 17, 1<<17 - 1} {
-		synctest.Test(t, func(t *testing.T) {
-			store := &fakeassigner.Assigner{OnRenew: func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-				g.WorkerID = other
-				return nil
-			}}
-			g := s.open(t, keeper.Settings{Assigner: store})
-			before := next(t, g)
-			time.Sleep(time.Minute)
-			for range 20 * 16 {
-				if f := next(t, g); f.WorkerID == other || f.WorkerID < before.WorkerID {
-					t.Fatalf("%v after %v: no Assign has returned it", f, before)
-				}
-			}
-		})
-	}
-}
-
 // changeUnderLoad has 64 goroutines take IDs while every renewal finds the worker ID lost: leases
 // without a fence at a heartbeat, fenced ones whenever the limit is reached.
 func (s *suite) changeUnderLoad(t *testing.T) {
