@@ -1,9 +1,7 @@
 package cached_test
 
 import (
-	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -98,31 +96,6 @@ func TestZeroConfigMeansTheDefaults(t *testing.T) {
 		}
 		take(t, g, 20*8192) // more than the ring has: padded inline, and no bound ahead
 	})
-}
-
-// The ring is counted in an int: 2^30 IDs at most on 32-bit machines, 2^62 on others.
-func TestCapacityBeyondIntIsRefused(t *testing.T) {
-	largest := strconv.IntSize - 2
-	cfg := cached.Config{
-		Epoch:      time.Now().Truncate(time.Second),
-		BoostPower: 1,
-		Assigner: &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{First: 1, Limit: 3, Guarantee: assigner.GuaranteeFenced}, nil
-		}},
-	}
-	cfg.Layout = bitsalloc.Layout{DeltaBits: 2, SequenceBits: uint8(largest - 1)}
-	g := open(t, cfg)
-	if got, want := g.Stats().Capacity, 1<<largest; got != want {
-		t.Errorf("Capacity = %d, want %d", got, want)
-	}
-	cfg.Layout = bitsalloc.Layout{DeltaBits: 1, SequenceBits: uint8(largest)}
-	if strconv.IntSize == 64 {
-		cfg.Layout.SequenceBits, cfg.BoostPower = 60, 3
-	}
-	_, err := cached.New(cfg)
-	if !errors.Is(err, cached.ErrInvalidConfig) || !strings.Contains(err.Error(), "a ring of 2^"+strconv.Itoa(largest+1)) {
-		t.Errorf("a ring of 2^%d IDs: %v, want ErrInvalidConfig that says so", largest+1, err)
-	}
 }
 
 func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {

@@ -12,25 +12,6 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-func TestNextContextWakesWhenThereIsAnID(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{MaxAhead: 3 * time.Second, OnEmpty: policy, MaxStaleness: -1})
-		last := drain(t, g)
-		time.Sleep(250 * time.Millisecond)
-		start := time.Now()
-		id, err := g.NextContext(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := time.Since(start); got != 750*time.Millisecond {
-			t.Errorf("waited %v, want until the next unit begins, 750ms", got)
-		}
-		if id <= last[len(last)-1] {
-			t.Errorf("%d after %d", id, last[len(last)-1])
-		}
-	})
-}
-
 // TestWaitersDoNotSpin lets many goroutines wait for more IDs than the clock gives in ten units.
 func TestWaitersDoNotSpin(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {

@@ -30,6 +30,27 @@ func losing() *fakeassigner.Assigner {
 	}
 }
 
+func TestLossInTheLastUnitEndsTheGenerator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := losing()
+		store.OnAssign = func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: int64(nth), First: 1, Limit: assigner.Unlimited, Reusable: nth > 1}, nil
+		}
+		cfg := complete(defaultgen.Config{
+			Assigner: store, Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: minute},
+		})
+		ahead := cfg.Epoch.Add(1023 * minute).Sub(gentest.Start)
+		cfg.Now = func() time.Time { return time.Now().Add(ahead) }
+		g := open(t, cfg)
+		next(t, g)
+		time.Sleep(50 * time.Second)
+		var err error
+		if d := gentest.Elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
+			t.Errorf("NextContext took %v: %v, want ErrTimeExhausted at once", d, err)
+		}
+	})
+}
+
 // A worker that is lost leaves the rest of its unit unused. Callers that wait must not hear of a
 // clock that went back, since it did not.
 func TestLossIsNoStepBackOfTheClock(t *testing.T) {
