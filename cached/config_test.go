@@ -84,16 +84,6 @@ func TestZeroConfigMeansTheDefaults(t *testing.T) {
 		if s.Capacity != 65_536 || s.Remaining != 65_536 {
 			t.Errorf("Capacity %d, Remaining %d, want 65536", s.Capacity, s.Remaining)
 		}
-		take(t, g, 4*8192) // no hand-over yet: the next taker makes it
-		synctest.Wait()
-		if got := g.Stats().Remaining; got != 4*8192 {
-			t.Errorf("padded at %d IDs left, want at the half", got)
-		}
-		take(t, g, 1)
-		synctest.Wait()
-		if got := g.Stats().Remaining; got != 8*8192-1 {
-			t.Errorf("%d IDs left, want a ring padded at the half", got)
-		}
 		take(t, g, 20*8192) // more than the ring has: padded inline, and no bound ahead
 	})
 }
