@@ -92,7 +92,6 @@ func Run(t *testing.T, subject Subject) {
 		{"grant after a loss", (*suite).grantAfterLoss, true},
 		{"store that is down", (*suite).storeDown, false},
 		{"no worker ID", (*suite).noWorker, false},
-		{"ended context", (*suite).endedContext, false},
 		{"panics of a lease", (*suite).leasePanics, false},
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
 		{"funcs of Trace", (*suite).traceFuncs, false},

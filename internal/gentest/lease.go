@@ -276,15 +276,6 @@ func (s *suite) noWorker(t *testing.T) {
 	}
 }
 
-func (s *suite) endedContext(t *testing.T) {
-	g := s.open(t, keeper.Settings{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := g.NextContext(ctx); err != nil {
-		t.Errorf("NextContext with an ID at hand: %v", err)
-	}
-}
-
 func (s *suite) leasePanics(t *testing.T) {
 	var events recorder.Recorder
 	store := &fakeassigner.Assigner{

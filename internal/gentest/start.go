@@ -108,7 +108,8 @@ func (s *suite) lastUnit(t *testing.T) {
 	}
 }
 
-// contextOfNew ends the context of New, which the generator does not use afterwards.
+// contextOfNew ends the context of New, which the generator does not use afterwards. NextContext
+// looks at its own only when it waits.
 func (s *suite) contextOfNew(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	store := &fakeassigner.Assigner{}
@@ -118,7 +119,9 @@ func (s *suite) contextOfNew(t *testing.T) {
 	}
 	cancel()
 	time.Sleep(time.Hour)
-	next(t, g)
+	if _, err := g.NextContext(ctx); err != nil {
+		t.Errorf("NextContext with an ID at hand: %v", err)
+	}
 	if n := store.Renewals.Load(); n < 60 {
 		t.Errorf("%d renewals in an hour, want one a minute at least", n)
 	}
