@@ -1,14 +1,18 @@
 package cached_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testkit/bubble"
+	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // eachPolicy runs a test in a bubble for PadInline and for Reject.
@@ -33,38 +37,30 @@ func TestRingIsFilledAsFarAsMaxAheadAllows(t *testing.T) {
 }
 
 func TestTooFarAheadSaysByHowMuchAndHowLong(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{MaxAhead: 3 * time.Second, OnEmpty: policy})
-		drain(t, g)
-		_, err := g.Next()
-		ahead, ok := errors.AsType[*cached.AheadError](err)
-		if !ok || !errors.Is(err, cached.ErrTooFarAhead) {
-			t.Fatalf("Next = %v, want an AheadError", err)
-		}
-		if want := (cached.AheadError{Ahead: 4 * time.Second, Max: 3 * time.Second, RetryIn: time.Second}); *ahead != want {
-			t.Errorf("Next = %+v, want %+v", *ahead, want)
-		}
-		if errors.Is(err, cached.ErrEmpty) != (policy == cached.Reject) {
-			t.Errorf("Next = %v: ErrEmpty belongs to Reject", err)
-		}
-		if !strings.Contains(err.Error(), "by 4s, allowed: 3s") {
-			t.Errorf("the error does not say by how much: %v", err)
-		}
-	})
-}
-
-// An error that says "by 1.2s, allowed: 1.5s" makes no sense.
-func TestAheadIsMoreThanAllowed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(900 * time.Millisecond)
-		g := inBubble(t, cached.Config{MaxAhead: 1500 * time.Millisecond})
-		drain(t, g)
-		_, err := g.Next()
-		ahead, ok := errors.AsType[*cached.AheadError](err)
-		if !ok || ahead.Ahead <= ahead.Max || ahead.RetryIn <= 0 {
-			t.Errorf("Next = %v (%+v), want more ahead than allowed", err, ahead)
-		}
-	})
+	for _, row := range []struct {
+		into, bound time.Duration
+		want        cached.AheadError
+		says        string
+	}{
+		{0, 3 * time.Second, cached.AheadError{Ahead: 4 * time.Second, Max: 3 * time.Second, RetryIn: time.Second}, "by 4s, allowed: 3s"},
+		// "by 1.1s, allowed: 1.5s" would make no sense.
+		{900 * time.Millisecond, 1500 * time.Millisecond, cached.AheadError{Ahead: 1100 * time.Millisecond, Max: time.Second, RetryIn: 100 * time.Millisecond},
+			"by 1.1s, allowed: 1s"},
+	} {
+		eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+			time.Sleep(row.into)
+			g := inBubble(t, cached.Config{MaxAhead: row.bound, OnEmpty: policy})
+			drain(t, g)
+			_, err := g.Next()
+			ahead, ok := errors.AsType[*cached.AheadError](err)
+			if !ok || *ahead != row.want || !errors.Is(err, cached.ErrTooFarAhead) || !strings.Contains(err.Error(), row.says) {
+				t.Fatalf("Next = %v, want %+v", err, row.want)
+			}
+			if errors.Is(err, cached.ErrEmpty) != (policy == cached.Reject) {
+				t.Errorf("Next = %v: ErrEmpty belongs to Reject", err)
+			}
+		})
+	}
 }
 
 // Only the clock moves here: no Take between shortage and recovery wakes the padding goroutine.
@@ -85,25 +81,6 @@ func TestShortageAheadPassesByItself(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		next(t, g)
-	})
-}
-
-// Waiting for the clock costs one padding pass per unit of time, however often callers ask.
-func TestRefusedPaddingDoesNotSpin(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{MaxAhead: 2 * time.Second, OnEmpty: policy, MaxStaleness: -1})
-		drain(t, g)
-		before := g.Stats()
-		for range 10_000 { // over 10 s
-			time.Sleep(time.Millisecond)
-			if _, err := g.Next(); err == nil {
-				drain(t, g)
-			}
-		}
-		synctest.Wait()
-		if got := g.Stats().RejectedPuts - before.RejectedPuts; got > 11 {
-			t.Errorf("%d refused padding passes in 10 s, want one a second", got)
-		}
 	})
 }
 
@@ -137,5 +114,48 @@ func TestEmptyRingGivesNoReasonOfThePast(t *testing.T) {
 			t.Errorf("Next = %v, want ErrEmpty alone", err)
 		}
 		close(gate)
+	})
+}
+
+// TestWaitersDoNotSpin lets many goroutines wait for more IDs than the clock gives in ten units.
+func TestWaitersDoNotSpin(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1})
+		drain(t, g)
+		before := g.Stats()
+		start := time.Now()
+		together.Run(10*16, func(int) {
+			if _, err := g.NextContext(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		if got := time.Since(start); got != 10*time.Second {
+			t.Errorf("160 IDs took %v, want 10s", got)
+		}
+		after := g.Stats()
+		if n := after.RejectedPuts - before.RejectedPuts; n > 22 {
+			t.Errorf("%d refused padding passes in 10 s, want about one a second", n)
+		}
+		if n := after.RejectedTakes - before.RejectedTakes; n != 0 {
+			t.Errorf("%d rejected takes, but every caller got its ID", n)
+		}
+	})
+}
+
+// A passing shortage turns into a permanent one while callers wait.
+func TestEndOfTimeEndsEveryWait(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		layout := narrow()
+		layout.DeltaBits = 17 // ends at delta 131,071
+		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
+			return errors.New("store is down")
+		}}
+		g := inBubble(t, cached.Config{Layout: layout, Assigner: store, OnEmpty: policy})
+		usedUp(t, g)
+		ctx, cancel := context.WithTimeout(t.Context(), 48*time.Hour)
+		defer cancel()
+		if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, cached.ErrTimeExhausted) {
+			t.Errorf("NextContext = %d, %v, want ErrTimeExhausted", id, err)
+		}
 	})
 }

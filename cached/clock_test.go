@@ -46,23 +46,3 @@ func TestSteppedClockChangesNothing(t *testing.T) {
 		})
 	}
 }
-
-// A clock that stands still, without a monotonic reading, is read in New and not needed after that.
-func TestInjectedClockNeedNotGoOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Date(2026, time.May, 1, 12, 0, 0, 0, time.FixedZone("", 8*3600))
-		cfg := cached.Config{Layout: narrow(), Now: func() time.Time { return start }, MaxAhead: 5 * time.Second}
-		g := open(t, cfg)
-		synctest.Wait()
-		if f := next(t, g); !f.Time.Equal(start.Add(time.Second)) {
-			t.Errorf("the first ID is of %v, want the unit after the clock's, %v", f.Time, start)
-		}
-		drain(t, g)
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-		f := next(t, g)
-		if off := f.Time.Sub(start.Add(10 * time.Minute)); off > 5*time.Second || off < -time.Minute {
-			t.Errorf("after ten minutes an ID lies %v off", off)
-		}
-	})
-}

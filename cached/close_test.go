@@ -1,11 +1,12 @@
 package cached_test
 
 import (
-	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 	"github.com/uidring/uidring/internal/testkit/together"
@@ -21,13 +22,6 @@ func TestCloseWaitsForThePaddingGoroutine(t *testing.T) {
 		}}})
 		take(t, g, 4*16+1)
 		synctest.Wait() // the padding goroutine waits in Padded
-		drain(t, g)
-		woken := make(chan error, 1)
-		go func() {
-			_, err := g.NextContext(t.Context())
-			woken <- err
-		}()
-		synctest.Wait()
 		var closed atomic.Bool
 		go func() {
 			if err := g.Close(); err != nil {
@@ -39,19 +33,7 @@ func TestCloseWaitsForThePaddingGoroutine(t *testing.T) {
 		if closed.Load() {
 			t.Error("Close has returned while the padding goroutine was at work")
 		}
-		select {
-		case err := <-woken:
-			if !errors.Is(err, cached.ErrClosed) {
-				t.Errorf("NextContext: %v, want ErrClosed", err)
-			}
-		default:
-			t.Error("a caller that waits for an ID waits for the padding goroutine, too")
-		}
 		close(gate)
-		synctest.Wait()
-		if !closed.Load() {
-			t.Error("Close has not returned")
-		}
 	})
 }
 
@@ -69,5 +51,48 @@ func TestPaddingPassIsWaitedFor(t *testing.T) {
 		}
 		unlock()
 		wait()
+	}
+}
+
+// TestNoIDOfACallAfterClose spins a lane across Close.
+func TestNoIDOfACallAfterClose(t *testing.T) {
+	for _, bits := range []uint8{2, 13} {
+		t.Run(fmt.Sprintf("blocks of %d", 1<<bits), func(t *testing.T) {
+			layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: bits}
+			for range scaled(1000) {
+				spinAcrossClose(t, cached.Config{Layout: layout, BoostPower: 6, Assigner: &fakeassigner.Assigner{OnAssign: freshFar}, MaxStaleness: -1})
+			}
+		})
+	}
+}
+
+func spinAcrossClose(t *testing.T, cfg cached.Config) {
+	t.Helper()
+	g := open(t, cfg)
+	take := g.Lane().Next
+	var closed atomic.Bool
+	spinning, late := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		for i := 0; ; i++ {
+			if i == 100 {
+				close(spinning)
+			}
+			after := closed.Load()
+			if _, err := take(); err == nil && after {
+				n++
+			} else if after {
+				break
+			}
+		}
+		late <- n
+	}()
+	<-spinning
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	closed.Store(true)
+	if n := <-late; n > 0 {
+		t.Errorf("%d IDs of calls that began after Close", n)
 	}
 }

@@ -1,9 +1,7 @@
 package cached_test
 
 import (
-	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -56,28 +54,6 @@ func TestEachMistakeIsNamed(t *testing.T) {
 	}
 }
 
-// The mistakes come in this order each time.
-func TestAllMistakesAreReportedTogether(t *testing.T) {
-	for ahead, last := range map[time.Duration][]string{-1: {"MaxAhead ", "MaxStaleness "}, 1: {"MaxStaleness ", "MaxAhead "}} {
-		_, err := cached.New(cached.Config{
-			Epoch: time.Now().Add(time.Hour).Truncate(time.Second), DatacenterID: 99, AssignTimeout: -1, BoostPower: 9, PaddingFactor: 100,
-			ScheduleInterval: -1, MaxStaleness: 1, MaxAhead: ahead, OnEmpty: 3,
-		})
-		if !errors.Is(err, cached.ErrInvalidConfig) {
-			t.Fatalf("New = %v, want %v", err, cached.ErrInvalidConfig)
-		}
-		rest := err.Error()
-		for _, want := range append([]string{"Assigner ", "AssignTimeout ", "Epoch ", "DatacenterID ", "BoostPower ", "PaddingFactor ",
-			"ScheduleInterval ", "OnEmpty "}, last...) {
-			at := strings.Index(rest, want)
-			if at < 0 {
-				t.Fatalf("the error does not say %q, or says it earlier:\n%v", want, err)
-			}
-			rest = rest[at:]
-		}
-	}
-}
-
 func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 	for name, set := range map[string]func(*cached.Config){
 		"boost 1":           func(c *cached.Config) { c.BoostPower = 1 },
@@ -108,43 +84,8 @@ func TestZeroConfigMeansTheDefaults(t *testing.T) {
 		if s.Capacity != 65_536 || s.Remaining != 65_536 {
 			t.Errorf("Capacity %d, Remaining %d, want 65536", s.Capacity, s.Remaining)
 		}
-		take(t, g, 4*8192) // no hand-over yet: the next taker makes it
-		synctest.Wait()
-		if got := g.Stats().Remaining; got != 4*8192 {
-			t.Errorf("padded at %d IDs left, want at the half", got)
-		}
-		take(t, g, 1)
-		synctest.Wait()
-		if got := g.Stats().Remaining; got != 8*8192-1 {
-			t.Errorf("%d IDs left, want a ring padded at the half", got)
-		}
 		take(t, g, 20*8192) // more than the ring has: padded inline, and no bound ahead
 	})
-}
-
-// The ring is counted in an int: 2^30 IDs at most on 32-bit machines, 2^62 on others.
-func TestCapacityBeyondIntIsRefused(t *testing.T) {
-	largest := strconv.IntSize - 2
-	cfg := cached.Config{
-		Epoch:      time.Now().Truncate(time.Second),
-		BoostPower: 1,
-		Assigner: &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{First: 1, Limit: 3, Guarantee: assigner.GuaranteeFenced}, nil
-		}},
-	}
-	cfg.Layout = bitsalloc.Layout{DeltaBits: 2, SequenceBits: uint8(largest - 1)}
-	g := open(t, cfg)
-	if got, want := g.Stats().Capacity, 1<<largest; got != want {
-		t.Errorf("Capacity = %d, want %d", got, want)
-	}
-	cfg.Layout = bitsalloc.Layout{DeltaBits: 1, SequenceBits: uint8(largest)}
-	if strconv.IntSize == 64 {
-		cfg.Layout.SequenceBits, cfg.BoostPower = 60, 3
-	}
-	_, err := cached.New(cfg)
-	if !errors.Is(err, cached.ErrInvalidConfig) || !strings.Contains(err.Error(), "a ring of 2^"+strconv.Itoa(largest+1)) {
-		t.Errorf("a ring of 2^%d IDs: %v, want ErrInvalidConfig that says so", largest+1, err)
-	}
 }
 
 func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {

@@ -1,23 +1,9 @@
 package cached
 
-import "time"
-
-// StaleUnits is how far behind the clock a block may be.
-func StaleUnits(maxStaleness, unit time.Duration) int64 { return staleUnits(maxStaleness, unit) }
-
 // LockPadding keeps blocks from being put and retired until unlock is called.
 func (g *Generator) LockPadding() (unlock func()) {
 	g.running.Lock()
 	return g.running.Unlock
-}
-
-// PaddingLocked reports whether a padding pass is in progress.
-func (g *Generator) PaddingLocked() bool {
-	if g.running.TryLock() {
-		g.running.Unlock()
-		return false
-	}
-	return true
 }
 
 // BeginBlock is the beginning of a take that finds a block used up, and is then held up before it

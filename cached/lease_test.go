@@ -142,19 +142,6 @@ func TestGrantAtTheEndOfAPassIsNotMissed(t *testing.T) {
 	})
 }
 
-func TestInvalidateDropsTheRing(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{OnEmpty: policy, MaxStaleness: -1})
-		next(t, g)
-		g.Invalidate()
-		synctest.Wait()
-		next(t, g)
-		if s := g.Stats(); s.Retired != 8*16-1+1 { // callers go on with sequence number 1
-			t.Errorf("Retired = %d, want the rest of the ring and one ID", s.Retired)
-		}
-	})
-}
-
 // Callers go on with the sequence number after the last one, after any number of passes that put no
 // block, and lose no other ID by that.
 func TestSequenceGoesOnAfterAnOutage(t *testing.T) {

@@ -53,18 +53,3 @@ func share(l *cached.Lane, calls func(*cached.Lane)) {
 	}
 	both.Wait()
 }
-
-// TestLaneMayChangeHands passes a Lane from one goroutine to another, with synchronization, which
-// is no misuse.
-func TestLaneMayChangeHands(t *testing.T) {
-	l := open(t, cached.Config{}).Lane()
-	for range 3 {
-		passed := make(chan struct{})
-		go func() {
-			defer close(passed)
-			laneNext(t, l)
-		}()
-		<-passed
-	}
-	l.Close()
-}

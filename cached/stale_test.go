@@ -129,23 +129,3 @@ func TestNegativeMaxStalenessKeepsEveryBlock(t *testing.T) {
 		}
 	})
 }
-
-// A block within the units stays within MaxStaleness for a quarter of it, until the next check.
-func TestUnitsOfMaxStaleness(t *testing.T) {
-	for _, row := range []struct {
-		maxStaleness, unit time.Duration
-		want               int64
-	}{
-		{-1, time.Second, -1},
-		{1, time.Second, 0},
-		{time.Second, time.Second, 0},
-		{4 * time.Second, time.Second, 2},
-		{time.Minute, time.Second, 44},
-		{time.Minute, time.Millisecond, 44_999},
-		{time.Hour, time.Minute, 44},
-	} {
-		if got := cached.StaleUnits(row.maxStaleness, row.unit); got != row.want {
-			t.Errorf("MaxStaleness %v is %d units of %v, want %d", row.maxStaleness, got, row.unit, row.want)
-		}
-	}
-}

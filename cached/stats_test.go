@@ -14,22 +14,6 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-// Stats reads the user's clock under no lock.
-func TestStatsReadsTheClockBeforeItWaits(t *testing.T) {
-	var g *cached.Generator
-	reads := 0
-	g = open(t, cached.Config{Layout: narrow(), MaxStaleness: -1, Now: func() time.Time {
-		if reads++; g != nil && g.PaddingLocked() {
-			t.Error("the clock is read under the lock of padding")
-		}
-		return time.Now()
-	}})
-	before := reads
-	if g.Stats(); reads != before+1 {
-		t.Errorf("%d readings of the clock, want 1", reads-before)
-	}
-}
-
 // TestStatsIsOfOneMoment takes IDs while Stats waits for a padding pass.
 func TestStatsIsOfOneMoment(t *testing.T) {
 	var reads atomic.Int64

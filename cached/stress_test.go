@@ -192,12 +192,9 @@ func stress(t *testing.T, cfg cached.Config, goroutines, n int, meanwhile func(*
 // originalCount is how many IDs the tests of Baidu's UidGenerator take.
 const originalCount = 7_000_000
 
-func TestSevenMillionIDsSerially(t *testing.T) {
-	checkOriginal(t, 1)
-}
-
-func TestSevenMillionIDsConcurrently(t *testing.T) {
-	checkOriginal(t, 2*runtime.GOMAXPROCS(0))
+func TestSevenMillionIDs(t *testing.T) {
+	t.Run("serially", func(t *testing.T) { checkOriginal(t, 1) })
+	t.Run("concurrently", func(t *testing.T) { checkOriginal(t, 2*runtime.GOMAXPROCS(0)) })
 }
 
 // checkOriginal checks the same as the original's tests: IDs are positive, can be parsed, and all

@@ -26,10 +26,7 @@ func checkBack(t testing.TB, err error, behind time.Duration) {
 func TestFailTellsTheExactDistanceToTheLastUnit(t *testing.T) {
 	for _, c := range []struct{ into, back, behind time.Duration }{
 		{0, 1, 1},
-		{0, time.Millisecond, time.Millisecond},
 		{500 * time.Millisecond, 500*time.Millisecond + 1, 1},
-		{999 * time.Millisecond, 1500 * time.Millisecond, 501 * time.Millisecond},
-		{0, 10 * time.Minute, 10 * time.Minute},
 		{0, 1001 * time.Second, 1001 * time.Second}, // before the epoch
 	} {
 		g, clock := onFakeClock(t, defaultgen.Config{})

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/gentest"
-	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
 )
 
@@ -46,26 +44,6 @@ func TestEachMistakeIsNamed(t *testing.T) {
 			}
 			if n := store.Assigns.Load(); n != 0 {
 				t.Errorf("%d worker IDs were taken", n)
-			}
-		})
-	}
-}
-
-func TestBordersOfTheConfigAreAllowed(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		cfg  defaultgen.Config
-	}{
-		{"a single ID a unit", defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 63, Unit: time.Second}, Assigner: assigner.Static(0)}},
-		{"sequence and one delta bit", defaultgen.Config{
-			Layout: bitsalloc.Layout{DeltaBits: 2, SequenceBits: 61, Unit: time.Minute}, Assigner: forever(0),
-			Epoch: gentest.Start.Add(-time.Minute),
-		}},
-	} {
-		bubble.Run(t, c.name, func(t *testing.T) {
-			g := open(t, c.cfg)
-			if f := next(t, g); f.DatacenterID != c.cfg.DatacenterID {
-				t.Errorf("datacenter %d, want %d", f.DatacenterID, c.cfg.DatacenterID)
 			}
 		})
 	}

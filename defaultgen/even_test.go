@@ -30,10 +30,29 @@ func spread(ids []int64, shards int64) int {
 	return worst
 }
 
+// checkSpread takes 16,000 IDs with these gaps between them, and asks that no shard's share is off
+// by more IDs than allowed.
+func checkSpread(t *testing.T, layout bitsalloc.Layout, gap func() time.Duration, allowed map[int64]int) {
+	t.Helper()
+	cfg := complete(defaultgen.Config{Layout: layout, Assigner: forever(1)})
+	clock := newFakeClock(cfg.Epoch.Add(time.Hour))
+	cfg.Now = clock.now
+	g := open(t, cfg)
+	ids := make([]int64, 16_000)
+	for i := range ids {
+		ids[i] = next(t, g).ID
+		clock.move(gap())
+	}
+	for shards, allowed := range allowed {
+		if got := spread(ids, shards); got > allowed {
+			t.Errorf("%d shards: a share is off by %d IDs of %d, allowed %d", shards, got, len(ids)/int(shards), allowed)
+		}
+	}
+}
+
 // At each pace that is regular and not above one ID a unit, IDs spread over shards as counting
 // would spread them: exactly for powers of two, within 2 % for the others.
 func TestByDefaultIDsSpreadOverShardsAsCountingWould(t *testing.T) {
-	const n = 16_000
 	for name, c := range map[string]struct {
 		layout bitsalloc.Layout
 		paces  []time.Duration
@@ -53,20 +72,8 @@ func TestByDefaultIDsSpreadOverShardsAsCountingWould(t *testing.T) {
 	} {
 		for _, pace := range c.paces {
 			t.Run(fmt.Sprintf("%s, one ID in %v", name, pace), func(t *testing.T) {
-				cfg := complete(defaultgen.Config{Layout: c.layout, Assigner: forever(1)})
-				clock := newFakeClock(cfg.Epoch.Add(time.Hour))
-				cfg.Now = clock.now
-				g := open(t, cfg)
-				ids := make([]int64, n)
-				for i := range ids {
-					ids[i] = next(t, g).ID
-					clock.move(pace)
-				}
-				for shards, allowed := range map[int64]int{2: 0, 16: 0, 64: 0, 1024: 0, 3: n / 3 * 2 / 100, 10: n / 10 * 2 / 100} {
-					if got := spread(ids, shards); got > allowed {
-						t.Errorf("%d shards: a share is off by %d IDs of %d, allowed %d", shards, got, n/int(shards), allowed)
-					}
-				}
+				gap := func() time.Duration { return pace }
+				checkSpread(t, c.layout, gap, map[int64]int{2: 0, 16: 0, 64: 0, 1024: 0, 3: 106, 10: 32})
 			})
 		}
 	}
@@ -75,32 +82,20 @@ func TestByDefaultIDsSpreadOverShardsAsCountingWould(t *testing.T) {
 // At higher paces, regular or not, powers of two up to 64 are exactly even still. Irregular gaps
 // are drawn, with the pace for their mean. The limits are four standard deviations of a fair draw.
 func TestByDefaultIDsSpreadOverShardsAtAnyPace(t *testing.T) {
-	const n = 16_000
 	for _, pace := range []time.Duration{
 		time.Hour, 3 * time.Second, time.Second, 700 * time.Millisecond, 300 * time.Millisecond, 100 * time.Millisecond,
 		50 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, 300 * time.Microsecond,
 	} {
 		for _, regular := range []bool{true, false} {
 			t.Run(fmt.Sprintf("one ID in %v, regular %v", pace, regular), func(t *testing.T) {
-				cfg := complete(defaultgen.Config{Layout: bitsalloc.Default(), Assigner: forever(1)})
-				clock := newFakeClock(cfg.Epoch.Add(time.Hour))
-				cfg.Now = clock.now
-				g := open(t, cfg)
 				random := rand.New(rand.NewPCG(1, uint64(pace)))
-				ids := make([]int64, n)
-				for i := range ids {
-					ids[i] = next(t, g).ID
-					gap := pace
-					if !regular {
-						gap = time.Duration(float64(pace) * random.ExpFloat64())
+				gap := func() time.Duration {
+					if regular {
+						return pace
 					}
-					clock.move(gap)
+					return time.Duration(float64(pace) * random.ExpFloat64())
 				}
-				for shards, allowed := range map[int64]int{2: 0, 16: 0, 64: 0, 3: 238, 10: 151} {
-					if got := spread(ids, shards); got > allowed {
-						t.Errorf("%d shards: a share is off by %d IDs of %d, allowed %d", shards, got, n/int(shards), allowed)
-					}
-				}
+				checkSpread(t, bitsalloc.Default(), gap, map[int64]int{2: 0, 16: 0, 64: 0, 3: 238, 10: 151})
 			})
 		}
 	}
@@ -155,20 +150,6 @@ func TestEvenBeginsAStrideAheadAfterFewIDs(t *testing.T) {
 		g, clock := onFakeClock(t, defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: bits, Unit: time.Second}})
 		if got := starts(t, g, clock, len(want)); !slices.Equal(got, want) {
 			t.Errorf("%d bits: units begin with %v, want %v", bits, got, want)
-		}
-	}
-}
-
-// A unit begins with 0 only after more than half of the numbers.
-func TestEvenBeginsWithZeroAfterMoreThanHalf(t *testing.T) {
-	for issued, want := range map[int]int64{8: 1, 9: 0} {
-		g, clock := onFakeClock(t, defaultgen.Config{})
-		next(t, g)
-		clock.move(time.Second)
-		fill(t, g, issued) // from 1 on
-		clock.move(time.Second)
-		if got := next(t, g).Sequence; got != want {
-			t.Errorf("after %d of 16 numbers a unit begins with %d, want %d", issued, got, want)
 		}
 	}
 }

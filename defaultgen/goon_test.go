@@ -56,36 +56,6 @@ func drain(t testing.TB, g *defaultgen.Generator, last bitsalloc.Fields, units i
 	}
 }
 
-// A busy loop gets the 16 IDs of each elapsed unit, ahead of the stepped clock by the step and no
-// more. The clock may make up for any part of the step: the IDs are the same as without
-// the step.
-func TestGoOnIsAheadByExactlyTheStep(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
-		for _, step := range []time.Duration{1, unit / 3, unit, 10 * unit, time.Hour, 500 * 24 * time.Hour} { // at last: before the epoch
-			bubble.Run(t, fmt.Sprintf("%v in units of %v", step, unit), func(t *testing.T) {
-				var by atomic.Int64
-				into := unit / 4
-				time.Sleep(into)
-				g := open(t, defaultgen.Config{Layout: narrow(unit), OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
-				first := next(t, g)
-				by.Add(int64(-step))
-				if took := gentest.Elapsed(func() { drain(t, g, first, 50, unit, 0) }); took != 49*unit-into {
-					t.Errorf("50 units took %v, want %v", took, 49*unit-into)
-				}
-				if ahead := g.Stats().Ahead; ahead != step {
-					t.Errorf("Stats: %v ahead, want %v", ahead, step)
-				}
-				for _, forward := range []time.Duration{step / 2, step - step/2, 10 * unit} {
-					by.Add(int64(forward))
-					time.Sleep(unit)
-					ahead := max(0, time.Duration(by.Load())) // once it has caught up, the clock leads
-					drain(t, g, wait(t, g), 3, unit, ahead)
-				}
-			})
-		}
-	}
-}
-
 // However the clock is stepped, goroutines that ask for all they can get have 16 IDs for each unit
 // that elapses.
 func TestGoOnIssuesNoMoreThanTheSequencePerElapsedUnit(t *testing.T) {
@@ -209,43 +179,6 @@ func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestGoOnAheadOfTheClockEndsWithTheDeltaField(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := complete(defaultgen.Config{
-			Layout:        bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
-			OnClockBack:   defaultgen.GoOn,
-			SequenceStart: defaultgen.Zero,
-		})
-		clock := newFakeClock(cfg.Epoch.Add(1021 * time.Second))
-		cfg.Now = clock.now
-		g := open(t, cfg)
-		checkAt(t, next(t, g), 1021, 0)
-		clock.move(-time.Minute)
-		time.Sleep(3*time.Second - 1)
-		for sequence := range int64(16) {
-			checkAt(t, next(t, g), 1023, sequence)
-		}
-		checkUsedUp(t, g)
-		var err error
-		if d := gentest.Elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 1 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
-			t.Errorf("NextContext took %v: %v, want 1ns and ErrTimeExhausted", d, err)
-		}
-		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrTimeExhausted) {
-			t.Errorf("Next: %v, want ErrTimeExhausted", err)
-		}
-	})
-}
-
-// The reading of New counts, though no ID is of it.
-func TestGoOnGoesOnFromTheReadingOfNew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
-		by.Store(int64(-time.Hour))
-		checkTime(t, next(t, g), gentest.Start, time.Second)
-	})
 }
 
 // The last unit of the grant is within it.

@@ -29,7 +29,6 @@ func newFakeClock(t time.Time) *fakeClock {
 
 func (d *fakeClock) now() time.Time        { return time.Unix(0, d.unixNano.Load()) }
 func (d *fakeClock) move(by time.Duration) { d.unixNano.Add(int64(by)) }
-func (d *fakeClock) set(t time.Time)       { d.unixNano.Store(t.UnixNano()) }
 
 // A gate is the clock of a bubble, which stops a caller: the first reading after shut is set
 // returns when goOn is closed. A generator reads the clock between its look at the grant and the

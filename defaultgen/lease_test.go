@@ -30,45 +30,6 @@ func losing() *fakeassigner.Assigner {
 	}
 }
 
-func TestFenceIsNotCrossedBeforeTheStoreHasMovedIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		type renewal struct{ used, want int64 }
-		var asked []renewal
-		answer := make(chan struct{})
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(2), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			asked = append(asked, renewal{used, want})
-			<-answer
-			return fakeassigner.Raise(ctx, g, used, want)
-		}}
-		g := open(t, defaultgen.Config{Assigner: store, SequenceStart: defaultgen.Zero})
-		first := next(t, g).Delta
-		time.Sleep(time.Second)
-		checkAt(t, next(t, g), first+1, 0) // the limit itself may be used
-		time.Sleep(time.Second)
-		for range 3 {
-			if id, err := g.Next(); id != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-				t.Errorf("Next above the limit = %d, %v, want ErrLeaseExhausted", id, err)
-			}
-			if n, err := g.Fill(make([]int64, 2)); n != 0 || !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-				t.Errorf("Fill above the limit = %d, %v, want ErrLeaseExhausted", n, err)
-			}
-			synctest.Wait()
-		}
-		if len(asked) != 1 || asked[0] != (renewal{first, first + 2}) {
-			t.Errorf("renewals %+v, want one, when half of the deltas, up to %d, was used, for one more", asked, first)
-		}
-		time.AfterFunc(300*time.Millisecond, func() { close(answer) })
-		var f bitsalloc.Fields
-		if d := gentest.Elapsed(func() { f = wait(t, g) }); d != 300*time.Millisecond {
-			t.Errorf("NextContext took %v, want 300ms: until the store answered", d)
-		}
-		checkAt(t, f, first+2, 0)
-		if s := g.Stats(); s.Limit < first+2 || s.Renewals < 1 || s.Guarantee != assigner.GuaranteeFenced {
-			t.Errorf("Stats %+v, want a limit from %d up, renewals, fenced", s, first+2)
-		}
-	})
-}
-
 func TestLossInTheLastUnitEndsTheGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()

@@ -3,7 +3,6 @@ package defaultgen_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,37 +40,33 @@ func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
 	}
 }
 
-func TestNewDoesNotWaitForAFreshOrFencedWorkerID(t *testing.T) {
-	for name, a := range map[string]assigner.Assigner{
-		"fresh":  &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh},
-		"fenced": &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100)},
+// New waits neither for a fresh worker ID nor for a fence that has begun, and no longer than a unit.
+func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
+	fence := func(ahead int64) fakeassigner.AssignFunc {
+		return func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: 3, First: d.Now() + ahead, Limit: d.Now() + 2000, Guarantee: assigner.GuaranteeFenced}, nil
+		}
+	}
+	for name, row := range map[string]struct {
+		assign     fakeassigner.AssignFunc
+		wait, unit time.Duration // the time that New takes, and from Start to the unit of the first ID
+	}{
+		"fresh":      {fakeassigner.Fresh, 0, 0},
+		"begun":      {fence(0), 0, 0},
+		"next unit":  {fence(1), 700 * time.Millisecond, time.Second},
+		"later":      {fence(2), time.Second, 2 * time.Second},
+		"much later": {fence(1000), time.Second, 1000 * time.Second},
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			var g *defaultgen.Generator
-			if d := gentest.Elapsed(func() { g = open(t, defaultgen.Config{Assigner: a}) }); d != 0 {
-				t.Errorf("New took %v", d)
+			if d := gentest.Elapsed(func() {
+				g = open(t, defaultgen.Config{Assigner: &fakeassigner.Assigner{OnAssign: row.assign}, OnClockBack: defaultgen.GoOn})
+			}); d != row.wait {
+				t.Errorf("New took %v, want %v", d, row.wait)
 			}
-			if f := next(t, g); !f.Time.Equal(gentest.Start) {
-				t.Errorf("first ID %v, want one of the current unit", f)
-			}
-		})
-	}
-}
-
-func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
-	for ahead, want := range map[int64]time.Duration{1: 700 * time.Millisecond, 2: time.Second, 1000: time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(300 * time.Millisecond)
-			store := &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: 3, First: d.Now() + ahead, Limit: d.Now() + 2000, Guarantee: assigner.GuaranteeFenced}, nil
-			}}
-			var g *defaultgen.Generator
-			if d := gentest.Elapsed(func() { g = open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn}) }); d != want {
-				t.Errorf("a fence that begins %d units ahead: New took %v, want %v", ahead, d, want)
-			}
-			if f := wait(t, g); !f.Time.Equal(gentest.Start.Add(time.Duration(ahead) * time.Second)) {
-				t.Errorf("a fence that begins %d units ahead: first ID %v", ahead, f)
+			if f := wait(t, g); !f.Time.Equal(gentest.Start.Add(row.unit)) {
+				t.Errorf("first ID %v", f)
 			}
 		})
 	}
@@ -105,38 +100,6 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 		store.OnRelease = nil
 		next(t, open(t, cfg))
 	})
-}
-
-func TestLastUnitIsUsedAndThenTimeIsExhausted(t *testing.T) {
-	cfg := complete(defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}})
-	end := cfg.Epoch.Add(1024 * time.Second)
-	clock := newFakeClock(end.Add(-time.Millisecond))
-	cfg.Now = clock.now
-	g := open(t, cfg)
-	for sequence := range int64(16) {
-		checkAt(t, next(t, g), 1023, sequence)
-	}
-	if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-		t.Errorf("Next in the last unit, used up: %v, want ErrSequenceExhausted", err)
-	}
-	for range 3 {
-		clock.set(end)
-		ids := make([]int64, 3)
-		if n, err := g.Fill(ids); n != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
-			t.Errorf("Fill at the end: %d, %v, want ErrTimeExhausted", n, err)
-		}
-		if _, err := g.NextContext(t.Context()); !errors.Is(err, defaultgen.ErrTimeExhausted) {
-			t.Errorf("NextContext at the end: %v, want ErrTimeExhausted", err)
-		}
-		_, err := g.Next()
-		if !errors.Is(err, defaultgen.ErrTimeExhausted) || !strings.Contains(err.Error(), end.Format(time.RFC3339)) {
-			t.Errorf("Next at the end: %v, want ErrTimeExhausted and the instant", err)
-		}
-		clock.move(time.Hour)
-	}
-	if n := g.Stats().RejectedTakes; n != 1+3*3 {
-		t.Errorf("%d rejected takes, want one for each error, 10", n)
-	}
 }
 
 func TestLeaseThatBeginsWithTheLastUnitIsUsed(t *testing.T) {

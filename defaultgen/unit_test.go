@@ -11,21 +11,6 @@ import (
 	"github.com/uidring/uidring/internal/gentest"
 )
 
-func TestNextContextWaitsForExactlyTheNextUnit(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
-		for _, into := range []time.Duration{0, 1, unit / 3, unit - 1} {
-			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(into)
-				g := open(t, defaultgen.Config{Layout: narrow(unit)})
-				fill(t, g, 16)
-				if d := gentest.Elapsed(func() { wait(t, g) }); d != unit-into {
-					t.Errorf("unit %v, %v into it: NextContext took %v, want %v", unit, into, d, unit-into)
-				}
-			})
-		}
-	}
-}
-
 // The clock is read once to see that the unit is used up, and once to see how long to wait. When a
 // unit begins in between, that one must not be slept through.
 func TestNextContextSkipsNoUnitThatBeginsWhileItLooks(t *testing.T) {
@@ -91,21 +76,6 @@ func TestPresetsReachTheirRateExactly(t *testing.T) {
 				t.Errorf("ID %d does not fit a JavaScript number", last)
 			}
 		})
-	}
-}
-
-func TestFillCrossesIntoAUnitThatBeginsMeanwhile(t *testing.T) {
-	cfg := complete(defaultgen.Config{})
-	clock := newFakeClock(cfg.Epoch.Add(1000 * time.Second))
-	cfg.Now = func() time.Time {
-		defer clock.move(time.Second)
-		return clock.now()
-	}
-	g := open(t, cfg)
-	ids := fill(t, g, 40)
-	first := parse(t, g, ids[0]).Delta
-	for i, id := range ids {
-		checkAt(t, parse(t, g, id), first+int64(i)/16, int64(i)%16)
 	}
 }
 

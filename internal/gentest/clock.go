@@ -27,12 +27,11 @@ func Skewed(by *atomic.Int64) func() time.Time {
 // host whose clock is more than a minute off, and grants 60 to 100 units above its clock and use.
 type warden struct {
 	fakeassigner.Assigner
-	epoch   time.Time
-	called  func()       // by Assign before it looks at the clock, unless nil
-	checked func()       // and after
-	ahead   atomic.Int64 // how far a request or a limit was ahead of the clock, in units
-	misled  atomic.Int64 // requests half a year ahead
-	skewed  atomic.Int64 // calls of Assign that were refused
+	epoch  time.Time
+	called func()       // by Assign before it looks at the clock, unless nil
+	ahead  atomic.Int64 // how far a request or a limit was ahead of the clock, in units
+	misled atomic.Int64 // requests half a year ahead
+	skewed atomic.Int64 // calls of Assign that were refused
 }
 
 func newWarden() *warden {
@@ -45,9 +44,6 @@ func newWarden() *warden {
 		if off := d.Now() - now; off < -60 || off > 60 {
 			w.skewed.Add(1)
 			return assigner.Grant{}, fmt.Errorf("%w: by %d units", assigner.ErrClockSkew, off)
-		}
-		if w.checked != nil {
-			w.checked()
 		}
 		return assigner.Grant{WorkerID: int64(nth), First: now, Limit: now + 38, Guarantee: assigner.GuaranteeFenced, Reusable: true}, nil
 	}
@@ -151,22 +147,6 @@ func (s *suite) correctedClock(t *testing.T) {
 			t.Errorf("%d requests a year ahead", n)
 		}
 	}
-}
-
-// clockSetAfter sets the clock a year ahead after the assigner has looked at it. A generator that
-// reads the clock only for a worker ID goes on from the reading that the assigner has looked at.
-func (s *suite) clockSetAfter(t *testing.T) {
-	var by atomic.Int64
-	w := newWarden()
-	w.called, w.checked = func() { by.Store(0) }, func() { by.Store(int64(year)) }
-	if !s.Gapless {
-		return // it reads the clock for each ID
-	}
-	g := s.open(t, keeper.Settings{Assigner: w, Epoch: w.epoch, Now: Skewed(&by)})
-	invalidate(g)
-	s.keepsTime(t, w, g)
-	invalidate(g)
-	s.keepsTime(t, w, g)
 }
 
 // wrongReading has a clock that is a year ahead in one reading, whichever that is. It costs a start

@@ -276,15 +276,6 @@ func (s *suite) noWorker(t *testing.T) {
 	}
 }
 
-func (s *suite) endedContext(t *testing.T) {
-	g := s.open(t, keeper.Settings{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := g.NextContext(ctx); err != nil {
-		t.Errorf("NextContext with an ID at hand: %v", err)
-	}
-}
-
 func (s *suite) leasePanics(t *testing.T) {
 	var events recorder.Recorder
 	store := &fakeassigner.Assigner{
@@ -302,26 +293,6 @@ func (s *suite) leasePanics(t *testing.T) {
 	}
 	if err := g.Close(); err == nil || !strings.Contains(err.Error(), "panic in Release: release") {
 		t.Errorf("Close = %v, want the panic of Release", err)
-	}
-}
-
-// otherWorker has a lease that changes its worker ID. The generator does not follow.
-func (s *suite) otherWorker(t *testing.T) {
-	for _, other := range []int64{-1, 1 << 17, 1<<17 - 1} {
-		synctest.Test(t, func(t *testing.T) {
-			store := &fakeassigner.Assigner{OnRenew: func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-				g.WorkerID = other
-				return nil
-			}}
-			g := s.open(t, keeper.Settings{Assigner: store})
-			before := next(t, g)
-			time.Sleep(time.Minute)
-			for range 20 * 16 {
-				if f := next(t, g); f.WorkerID == other || f.WorkerID < before.WorkerID {
-					t.Fatalf("%v after %v: no Assign has returned it", f, before)
-				}
-			}
-		})
 	}
 }
 

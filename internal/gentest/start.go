@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/testkit/bubble"
 	"github.com/uidring/uidring/internal/testkit/fakeassigner"
@@ -109,7 +108,8 @@ func (s *suite) lastUnit(t *testing.T) {
 	}
 }
 
-// contextOfNew ends the context of New, which the generator does not use afterwards.
+// contextOfNew ends the context of New, which the generator does not use afterwards. NextContext
+// looks at its own only when it waits.
 func (s *suite) contextOfNew(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	store := &fakeassigner.Assigner{}
@@ -119,7 +119,9 @@ func (s *suite) contextOfNew(t *testing.T) {
 	}
 	cancel()
 	time.Sleep(time.Hour)
-	next(t, g)
+	if _, err := g.NextContext(ctx); err != nil {
+		t.Errorf("NextContext with an ID at hand: %v", err)
+	}
 	if n := store.Renewals.Load(); n < 60 {
 		t.Errorf("%d renewals in an hour, want one a minute at least", n)
 	}
@@ -134,48 +136,6 @@ const expiring = "WARN the delta field is used up within a year"
 // announcements returns the calls of Expiring and the records of the end since the last call.
 func announcements(events, log *recorder.Recorder) []string {
 	return append(events.Read(), slices.DeleteFunc(log.Read(), func(line string) bool { return line != expiring })...)
-}
-
-// lastYear starts generators at some distance from the end of the layout.
-func (s *suite) lastYear(t *testing.T) {
-	ends := time.Date(2024, time.November, 20, 13, 24, 16, 0, time.UTC)
-	early := time.Nanosecond
-	if s.Gapless { // it prepares IDs
-		early = time.Minute
-	}
-	for name, row := range map[string]struct {
-		now  time.Time
-		warn bool
-	}{
-		"a year and a day": {ends.AddDate(-1, 0, -1), false},
-		"just before":      {ends.AddDate(-1, 0, 0).Add(-early), false},
-		"a year":           {ends.AddDate(-1, 0, 0), true},
-		"a day":            {ends.AddDate(0, 0, -1), true},
-	} {
-		bubble.Run(t, name, func(t *testing.T) {
-			var events, log recorder.Recorder
-			g := s.open(t, keeper.Settings{
-				Layout: bitsalloc.Baidu(), Epoch: time.Unix(1463673600, 0), Assigner: assigner.Assigner(&fakeassigner.Assigner{
-					OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-						return fakeassigner.Fresh(ctx, int(epochs.Add(1)), d) // the epoch is not the test's own
-					}}),
-				Now: func() time.Time { return row.now }, Logger: log.Logger(),
-				Trace: keeper.Trace{Expiring: func(expires time.Time) { events.Note("%v", expires.Equal(ends)) }},
-			})
-			take(t, g, 1000)
-			synctest.Wait()
-			if st := s.Stats(g); st.Expiring != row.warn || !st.Expires.Equal(ends) {
-				t.Errorf("Stats: Expiring %v, Expires %v, want %v, %v", st.Expiring, st.Expires, row.warn, ends)
-			}
-			var want []string
-			if row.warn {
-				want = []string{"true", expiring}
-			}
-			if got := announcements(&events, &log); !slices.Equal(got, want) {
-				t.Errorf("announced: %q, want %q", got, want)
-			}
-		})
-	}
 }
 
 // lastYearInService has the last year begin while a generator runs, in whichever way its IDs are

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -186,19 +185,31 @@ func TestPositionBeyondTheGrantIsNoPace(t *testing.T) {
 	})
 }
 
+// A request during a renewal is heard, and not sent when the renewal has granted it.
 func TestExtendIsHeardWhileARenewalIsUnderWay(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		fence(r)
-		renewSlowly(r)
-		r.open(t)
-		r.Extend(120)
-		time.Sleep(500 * time.Millisecond)
-		r.Extend(130)
-		time.Sleep(2 * time.Second)
-		if got := r.Current().Limit; got != 130 {
-			t.Errorf("Limit = %d, want 130", got)
-		}
-	})
+	for least, want := range map[int64][]string{
+		0:   {"0s renew 0, 0 to 120", "1s renew 0, 0 to 130"},
+		130: {"0s renew 0, 0 to 120"},
+	} {
+		bubble(t, func(t *testing.T, r *rig) {
+			fence(r)
+			r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+				g.Limit = max(least, want)
+				return nil
+			}
+			renewSlowly(r)
+			r.open(t)
+			r.Read()
+			r.Extend(120)
+			time.Sleep(500 * time.Millisecond)
+			r.Extend(130)
+			time.Sleep(5 * time.Second)
+			same(t, r.Read(), want...)
+			if got := r.Current().Limit; got != 130 {
+				t.Errorf("Limit = %d, want 130", got)
+			}
+		})
+	}
 }
 
 func TestWindowLastsAtTheRateOfUse(t *testing.T) {
@@ -226,16 +237,19 @@ func TestWindowLastsAtTheRateOfUse(t *testing.T) {
 	})
 }
 
-func TestWindowOfCenturiesLastsAsLongAsADurationCanSay(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(context.Context, int) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: r.first, First: 1, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
-		}
-		r.open(t)
-		if window, lasts := r.Window(0); window != math.MaxInt64 || lasts != math.MaxInt64 {
-			t.Errorf("the window is %v and lasts %v, want the longest Duration", window, lasts)
-		}
-	})
+// A window of centuries lasts as long as a Duration can say; without a fence there is none.
+func TestWindowWithoutANearFence(t *testing.T) {
+	for limit, want := range map[int64]time.Duration{assigner.Unlimited - 1: math.MaxInt64, assigner.Unlimited: 0} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.assign = func(context.Context, int) (assigner.Grant, error) {
+				return assigner.Grant{WorkerID: r.first, First: 1, Limit: limit}, nil
+			}
+			r.open(t)
+			if window, lasts := r.Window(0); window != want || lasts != want || (r.Current().Half == math.MaxInt64) != (want == 0) {
+				t.Errorf("the window is %v and lasts %v, want %v, and half of it is used at %d", window, lasts, want, r.Current().Half)
+			}
+		})
+	}
 }
 
 // The pace before a renewal counts until a second has passed.
@@ -250,41 +264,6 @@ func TestWindowOfARenewalLastsAtThePaceBefore(t *testing.T) {
 		if window, lasts := r.Window(50); window != 100*time.Second || lasts != 20*time.Second {
 			t.Errorf("the window is %v and lasts %v, want 1m40s and 20s", window, lasts)
 		}
-		r.used.Store(110)
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		if lines := r.Read(); !slices.Contains(lines, "10s release 0, 110") {
-			t.Errorf("events %q, want a release with the delta used", lines)
-		}
-	})
-}
-
-func TestThereIsNoWindowWithoutAFence(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.open(t)
-		if window, lasts := r.Window(0); window != 0 || lasts != 0 || r.Current().Half != math.MaxInt64 {
-			t.Errorf("the window is %v and lasts %v, and half of it is used at %d", window, lasts, r.Current().Half)
-		}
-	})
-}
-
-// A request that a renewal has granted on its way is not sent again.
-func TestRequestThatIsGrantedMeanwhileIsNotSent(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		fence(r)
-		r.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-			g.Limit = 130
-			return nil
-		}
-		renewSlowly(r)
-		r.open(t)
-		r.Read()
-		r.Extend(120)
-		time.Sleep(500 * time.Millisecond)
-		r.Extend(130)
-		time.Sleep(5 * time.Second)
-		same(t, r.Read(), "0s renew 0, 0 to 120")
 	})
 }
 

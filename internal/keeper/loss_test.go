@@ -53,47 +53,38 @@ func TestLostRowIsReplacedAtOnce(t *testing.T) {
 	}
 }
 
-func TestPanicInAnyCallIsAnError(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		var sane atomic.Bool
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-			if n > 0 && !sane.Load() {
-				panic("assign")
-			}
-			return r.fresh(n), nil
-		}
-		lose(r)
-		r.open(t)
-		time.Sleep(10 * time.Minute)
-		if _, failures := r.counts(); failures < 10 || r.Current() != nil {
-			t.Errorf("%d failures, Current %+v, want tries that fail", failures, r.Current())
-		}
-		sane.Store(true)
-		time.Sleep(10 * time.Second)
-		if r.Current() == nil {
-			t.Error("the keeper has not gone on after the panics")
-		}
-	})
-}
-
 // The user's clock is read when a worker ID is taken, here in the keeper's goroutine.
-func TestPanicInTheClockIsAnError(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		lose(r)
-		var broken atomic.Bool
-		cfg := r.settings()
-		now := cfg.Now
-		cfg.Now = func() time.Time {
-			if broken.Load() {
-				panic("clock")
+func TestPanicInAnyCallIsAnError(t *testing.T) {
+	for _, name := range []string{"assign", "clock"} {
+		bubble(t, func(t *testing.T, r *rig) {
+			var broken atomic.Bool
+			call := func(this string) {
+				if this == name && broken.Load() {
+					panic(name)
+				}
 			}
-			return now()
-		}
-		r.openWith(t, cfg)
-		broken.Store(true)
-		time.Sleep(time.Minute)
-		if _, failures := r.counts(); failures == 0 {
-			t.Error("no failure was counted")
-		}
-	})
+			r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+				call("assign")
+				return r.fresh(n), nil
+			}
+			s := r.settings()
+			now := s.Now
+			s.Now = func() time.Time {
+				call("clock")
+				return now()
+			}
+			lose(r)
+			r.openWith(t, s)
+			broken.Store(true)
+			time.Sleep(10 * time.Minute)
+			if _, failures := r.counts(); failures < 10 || r.Current() != nil {
+				t.Errorf("%s: %d failures, Current %+v, want tries that fail", name, failures, r.Current())
+			}
+			broken.Store(false)
+			time.Sleep(10 * time.Second)
+			if r.Current() == nil {
+				t.Errorf("%s: the keeper has not gone on after the panics", name)
+			}
+		})
+	}
 }

@@ -110,25 +110,6 @@ func TestDeltaOfLeaseIsTheReadingOfTheAssigner(t *testing.T) {
 	})
 }
 
-// The last year of the layout begins with the first delta that has less than a year left.
-func TestLastYearIsAnnouncedOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		s := r.settings()
-		s.Trace.Expiring = func(time.Time) { r.Note("expiring") }
-		r.openWith(t, s)
-		from := r.Alloc.Delta(r.Alloc.Expires().AddDate(-1, 0, 0))
-		r.Read()
-		r.AnnounceEnd(from - 1)
-		same(t, r.Read())
-		r.AnnounceEnd(from)
-		r.AnnounceEnd(from)
-		same(t, r.Read(), "0s WARN the delta field is used up within a year", "0s expiring")
-		if now := s.Now(); r.Stats(from-1, now).Expiring || !r.Stats(from, now).Expiring {
-			t.Error("Stats and AnnounceEnd differ")
-		}
-	})
-}
-
 // The default epoch is in the future of a clock that is years behind.
 func TestDefaultEpochIsChecked(t *testing.T) {
 	s := newRig().settings()

@@ -227,25 +227,6 @@ func TestRenewalIsNotPutOff(t *testing.T) {
 	})
 }
 
-// The end of a wait at the start is the end of its cause.
-func TestLossAfterAWaitIsLogged(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		exhausted := &retry{assigner.ErrWorkersExhausted, time.Second}
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-			if n%2 == 0 {
-				return assigner.Grant{}, exhausted
-			}
-			return r.fresh(n), nil
-		}
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost }
-		r.open(t)
-		time.Sleep(50 * time.Second)
-		if n := waits(r.Read()); n != 2 {
-			t.Errorf("%d log records of waiting, want 2", n)
-		}
-	})
-}
-
 // An outage in the middle of a wait is logged, and so is the wait that goes on after it.
 func TestOutageInTheMiddleOfAWaitIsLogged(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
