@@ -113,9 +113,7 @@ func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"--innodb-flush-log-at-trx-commit=0"}, []string{"innodb_flush_log_at_trx_commit=0 (allowed: 1)"}},
 		{[]string{"--innodb-flush-log-at-trx-commit=2"}, []string{"innodb_flush_log_at_trx_commit=2 (allowed: 1)"}},
-		{[]string{"--log-bin"}, []string{"sync_binlog=0 with log_bin on (allowed: 1)"}},
 		{[]string{"--log-bin", "--sync-binlog=100"}, []string{"sync_binlog=100 with log_bin on (allowed: 1)"}},
 		{[]string{"--log-bin", "--innodb-flush-log-at-trx-commit=0"},
 			[]string{"innodb_flush_log_at_trx_commit=0 (allowed: 1)", "sync_binlog=0 with log_bin on (allowed: 1)"}},

@@ -224,37 +224,3 @@ func oneKind(t *testing.T, b Database) {
 	Assign(t, disposable(db))
 	Assign(t, sticky(db))
 }
-
-// namespaceTwins adds names that look alike by hand, as two processes at once may do.
-func namespaceTwins(t *testing.T, b Database) {
-	db, _ := b.Applied(t)
-	Assign(t, from(db, "orders-I", 0))
-	for _, twin := range []string{"ORDERS-I", "orders-I "} {
-		insert := "INSERT INTO WORKER_LEASE_META SELECT '" + twin + "', " + strings.Join(metaColumnNames(t, db)[1:], ", ") +
-			" FROM WORKER_LEASE_META WHERE NAMESPACE = 'orders-I'"
-		if _, err := db.ExecContext(t.Context(), insert); err != nil {
-			if twin == "orders-I " {
-				continue // MySQL takes no notice of spaces at the end
-			}
-			t.Fatal(err)
-		}
-		_, err := TryAssign(t, from(db, "orders-I", 0), time.Minute)
-		checkWithin(t, err, assigner.ErrWorkerOverlap, fmt.Sprintf("%q", twin))
-		Exec(t, db, "DELETE FROM WORKER_LEASE_META WHERE NAMESPACE = '"+twin+"'")
-		Assign(t, from(db, "orders-I", 0))
-	}
-}
-
-func metaColumnNames(t *testing.T, db *sqlx.DB) []string {
-	t.Helper()
-	rows, err := db.QueryxContext(t.Context(), "SELECT * FROM WORKER_LEASE_META")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
