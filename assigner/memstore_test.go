@@ -23,6 +23,7 @@ type memStore struct {
 	meta   Meta
 	rows   map[int64]Row
 
+	errMeta error // LoadMeta returns it beside the meta row
 	// onSwap replaces a swap; do carries it out.
 	onSwap func(old, next Row, do func() bool) (bool, error)
 	onMeta func(do func() bool) (bool, error)
@@ -54,7 +55,7 @@ func (s *memStore) Status(context.Context) (Status, error) { return s.status, ni
 func (s *memStore) LoadMeta(context.Context) (Meta, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.meta, nil
+	return s.meta, s.errMeta
 }
 
 func (s *memStore) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
@@ -187,17 +188,6 @@ func (s *memStore) delay() (arrive func()) {
 		return true, errLostAnswer // an error leaves open whether it took effect
 	}
 	return func() { swap() }
-}
-
-// A metaStore returns an error beside the meta row.
-type metaStore struct {
-	*memStore
-	err error
-}
-
-func (s *metaStore) LoadMeta(ctx context.Context) (Meta, error) {
-	meta, err := s.memStore.LoadMeta(ctx)
-	return meta, cmp.Or(s.err, err)
 }
 
 // clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this
