@@ -1,7 +1,6 @@
 package assigner
 
 import (
-	"errors"
 	"net"
 	"net/netip"
 	"testing"
@@ -44,15 +43,5 @@ func TestFirstAddress(t *testing.T) {
 				t.Errorf("firstAddress = %v, %v, want %s", addr, err, c.want)
 			}
 		})
-	}
-}
-
-func TestIPv4SuffixWithoutAnAddress(t *testing.T) {
-	a := derived{source: "IPv4Suffix", number: func() (int64, error) {
-		_, err := addressOr(netip.Addr{}, func(netip.Addr) bool { return false })
-		return 0, err
-	}}
-	if lease, err := a.Assign(t.Context(), Domain{}); lease != nil || !errors.Is(err, ErrWorkerUnknown) {
-		t.Errorf("Assign = %v, %v, want ErrWorkerUnknown", lease, err)
 	}
 }

@@ -1,14 +1,11 @@
 package assigner_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -192,18 +189,18 @@ func TestHostDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	outcome := func(a assigner.Assigner) string {
+		l, err := a.Assign(t.Context(), domain(bitsalloc.Default()))
+		return fmt.Sprint(l, err)
+	}
+	t.Setenv("HOSTNAME", name)
+	pod, host := outcome(assigner.StatefulSet("")), outcome(assigner.Hostname(name))
 	t.Setenv("HOSTNAME", "") // StatefulSet then asks the system
-	for pattern, a := range map[string]assigner.Assigner{`([0-9]+)$`: assigner.Hostname(""), `^.+-([0-9]+)$`: assigner.StatefulSet("")} {
-		match := regexp.MustCompile(pattern).FindStringSubmatch(name)
-		if match == nil {
-			check(t, a, 0, assigner.ErrWorkerUnknown, strconv.Quote(name))
-			continue
-		}
-		if n, err := strconv.ParseInt(match[1], 10, 64); err != nil || n > 131071 {
-			check(t, a, 0, assigner.ErrWorkerOutOfRange, match[1])
-		} else {
-			check(t, a, n, nil)
-		}
+	if got := outcome(assigner.StatefulSet("")); got != pod {
+		t.Errorf("StatefulSet without HOSTNAME: %s, want %s", got, pod)
+	}
+	if got := outcome(assigner.Hostname("")); got != host {
+		t.Errorf("Hostname of the host: %s, want %s", got, host)
 	}
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -222,13 +219,4 @@ func TestHostDefaults(t *testing.T) {
 		return
 	}
 	check(t, assigner.IPv4Suffix(netip.Addr{}, 16), 0, assigner.ErrWorkerUnknown)
-}
-
-func TestDerivedWithAnEndedContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	lease, err := assigner.Env("HOME").Assign(ctx, domain(bitsalloc.Default()))
-	if lease != nil || !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "assigner: ") {
-		t.Errorf("Assign = %v, %v, want context.Canceled", lease, err)
-	}
 }

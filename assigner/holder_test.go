@@ -27,11 +27,15 @@ func TestRenewOnAnotherServerCountsItsOwnTime(t *testing.T) {
 			start := l.clock()
 			l.clock = func() instant { return instant{start.mono + row.mono, start.wall.Add(row.wall)} }
 			s.status.Identity, s.status.Now = "B", memTime(memStart+30)
+			before := l.Grant()
 			err := l.Renew(t.Context(), 1010, 1018)
 			if row.lost {
 				wantError(t, err, ErrWorkerRowLost, `was "A" and is "B"`)
-			} else if err != nil {
-				t.Errorf("Renew: %v", err)
+				if l.Grant() != before {
+					t.Errorf("grant %+v, was %+v", l.Grant(), before)
+				}
+			} else if err != nil || s.rows[0].Identity != "B" {
+				t.Errorf("Renew: %v; row %+v", err, s.rows[0])
 			}
 		})
 	}

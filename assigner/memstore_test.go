@@ -22,8 +22,8 @@ type memStore struct {
 	status Status // Now is moved by the test
 	meta   Meta
 	rows   map[int64]Row
-	list   []Row // the result of List, if not nil
 
+	errMeta error // LoadMeta returns it beside the meta row
 	// onSwap replaces a swap; do carries it out.
 	onSwap func(old, next Row, do func() bool) (bool, error)
 	onMeta func(do func() bool) (bool, error)
@@ -36,6 +36,9 @@ var errLostAnswer = errors.New("connection reset")
 func newMemStore() *memStore {
 	return &memStore{status: Status{Now: memTime(memStart)}, rows: make(map[int64]Row)}
 }
+
+// memory returns the store below one that embeds it.
+func (s *memStore) memory() *memStore { return s }
 
 func memDomain() Domain {
 	l := bitsalloc.Default()
@@ -52,7 +55,7 @@ func (s *memStore) Status(context.Context) (Status, error) { return s.status, ni
 func (s *memStore) LoadMeta(context.Context) (Meta, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.meta, nil
+	return s.meta, s.errMeta
 }
 
 func (s *memStore) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
@@ -90,9 +93,6 @@ func (s *memStore) List(context.Context) ([]Row, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.list != nil {
-		return s.list, nil
-	}
 	var rows []Row
 	for _, worker := range slices.Sorted(maps.Keys(s.rows)) {
 		rows = append(rows, s.rows[worker])
@@ -190,37 +190,14 @@ func (s *memStore) delay() (arrive func()) {
 	return func() { swap() }
 }
 
-// A metaStore returns an error beside the meta row.
-type metaStore struct {
-	*memStore
-	err error
-}
-
-func (s *metaStore) LoadMeta(ctx context.Context) (Meta, error) {
-	meta, err := s.memStore.LoadMeta(ctx)
-	return meta, cmp.Or(s.err, err)
-}
-
 // clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this
 // host's.
 func clocked(a Assigner) Assigner {
 	if l, ok := a.(*leaser); ok {
-		var s *memStore
-		switch store := l.store.(type) {
-		case *memStore:
-			s = store
-		case *namedStore:
-			s = store.memStore
-		case *movingStore:
-			s = store.memStore
-		case *metaStore:
-			s = store.memStore
-		case creatingStore:
-			s = store.memStore
-		default:
-			return a
+		if store, ok := l.store.(interface{ memory() *memStore }); ok {
+			s := store.memory()
+			l.clock = func() instant { return instant{mono: s.status.Now.Sub(memTime(0)), wall: s.status.Now} }
 		}
-		l.clock = func() instant { return instant{mono: s.status.Now.Sub(memTime(0)), wall: s.status.Now} }
 	}
 	return a
 }

@@ -13,37 +13,6 @@ import (
 	"github.com/uidring/uidring/internal/testkit/together"
 )
 
-// A process that is killed after it has created its row, and before it has counted it, leaves a
-// number that is used again.
-func TestLeasedKilledBetweenRowAndCount(t *testing.T) {
-	s := newMemStore()
-	s.pin(0)
-	killed := errors.New("killed")
-	s.onMeta = func(func() bool) (bool, error) { return false, killed }
-	a := clocked(Leased(s, LeaseConfig{}))
-	s.onSwap = func(old, next Row, do func() bool) (bool, error) {
-		if old.Version != 0 {
-			return false, killed // it does not free the row either
-		}
-		return do(), nil
-	}
-	_, err := a.Assign(t.Context(), memDomain())
-	wantError(t, err, killed)
-	s.onMeta, s.onSwap = nil, nil
-	wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), 1, 1, 1030)
-	if s.meta.NextWorkerID != 2 {
-		t.Errorf("next worker %d, want 2", s.meta.NextWorkerID)
-	}
-	living := s.rows[1]
-	living.Expires = memTime(2000)
-	s.rows[1] = living
-	d := s.at(memStart + 60) // the row of the dead process has expired
-	l, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), d)
-	if err != nil || l.Grant().WorkerID != 0 {
-		t.Errorf("Assign = %+v, %v, want worker 0", l, err)
-	}
-}
-
 // Rows that were used far ahead of the clock do not hide others from a claim, although they expired
 // first.
 func TestLeasedReadsOnPastRowsFarAhead(t *testing.T) {
@@ -85,15 +54,16 @@ func TestAssignRejectsRowsBeyondMaxLead(t *testing.T) {
 			for kind, open := range map[string]func(Store) Assigner{
 				"Fenced": func(s Store) Assigner { return Fenced(s, Static(0), "orders-0", row.cfg) },
 				"Leased": func(s Store) Assigner { return Leased(s, row.cfg) },
+				"Auto":   func(s Store) Assigner { return Auto(s, row.cfg) },
 			} {
 				s := newMemStore()
 				s.put(Row{WorkerID: 0, Fence: row.fence, Identity: row.identity})
 				s.pin(4) // no new ones
 				s.status.Identity, s.meta.Identity = row.identity, row.identity
-				_, err := clocked(open(s)).Assign(t.Context(), memDomain())
+				l, err := clocked(open(s)).Assign(t.Context(), memDomain())
 				if row.after == 0 {
-					if err != nil {
-						t.Errorf("%s: %v", kind, err)
+					if err != nil || l.Grant().First != row.fence+1 {
+						t.Errorf("%s: %+v, %v, want a grant above the fence", kind, l, err)
 					}
 					continue
 				}
@@ -218,32 +188,6 @@ func TestLeasedThatLosesAllRowsNamesTheCause(t *testing.T) {
 	wantError(t, err, context.Canceled, "1 rows", "start fewer at once", "AssignTimeout")
 	if strings.Contains(err.Error(), "exhausted") {
 		t.Error(err)
-	}
-}
-
-// A claim that has lost rows may succeed as its time ends, and may fail for another reason.
-func TestLeasedBlamesLostRowsForNoOtherEnd(t *testing.T) {
-	s := newMemStore()
-	s.put(Row{WorkerID: 0}, Row{WorkerID: 1}, Row{WorkerID: 2}, Row{WorkerID: 3})
-	ctx, cancel := context.WithCancel(t.Context())
-	swaps, end := 0, func(do func() bool) (bool, error) { return false, errStore }
-	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
-		if swaps++; swaps%2 == 1 {
-			return false, nil
-		}
-		return end(do)
-	}
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain())
-	wantError(t, err, errStore)
-	if strings.Contains(err.Error(), "other processes") {
-		t.Errorf("%v: want no blame", err)
-	}
-	end = func(do func() bool) (bool, error) {
-		cancel()
-		return do(), nil
-	}
-	if l, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain()); l == nil || err != nil {
-		t.Errorf("Assign = %v, %v, want a lease", l, err)
 	}
 }
 

@@ -51,20 +51,6 @@ func TestQuarantineOnALossyStore(t *testing.T) {
 	}
 }
 
-func TestRenewOnALossyStoreFollowsItsClock(t *testing.T) {
-	s, l := lossyLease(t)
-	start := l.Grant().Limit - 30
-	for i := range int64(5) {
-		s.at(start + 10*i)
-		if err := l.Renew(t.Context(), l.Grant().Limit, l.Grant().Limit+1000); err != nil {
-			t.Fatal(err)
-		}
-		if g := l.Grant(); g.Limit != start+10*i+30 {
-			t.Errorf("limit %d at %d, want a window above that", g.Limit, start+10*i)
-		}
-	}
-}
-
 // lossyLease returns a lease on a lossy store, out of quarantine.
 func lossyLease(t *testing.T) (*memStore, Lease) {
 	t.Helper()
@@ -157,23 +143,6 @@ func TestQuarantineOutlastsAFailureOfTheStore(t *testing.T) {
 	}
 }
 
-// Generators that share an assigner may wait at the same time. The first quarantine to end is the
-// first to be tried.
-func TestQuarantineThatEndsFirstIsTriedFirst(t *testing.T) {
-	s := newMemStore()
-	s.status.Lossy = true
-	a := clocked(Leased(s, LeaseConfig{}))
-	wantQuarantine(t, a, 0, 90*time.Second)
-	first := a.(*leaser).waiting
-	a.(*leaser).waiting = nil // another generator has found none waiting
-	s.status.Now = memTime(memStart + 10)
-	wantQuarantine(t, a, 1, 90*time.Second)
-	a.(*leaser).waiting = append(a.(*leaser).waiting, first...)
-	wantQuarantine(t, a, 1, 90*time.Second)
-	wantQuarantine(t, a, 0, 80*time.Second)
-	wantQuarantine(t, a, 0, 80*time.Second)
-}
-
 // The fence of the namespace is raised for the server on which the quarantine was.
 func TestQuarantineDoesNotClearALaterServer(t *testing.T) {
 	s := newMemStore()
@@ -221,58 +190,6 @@ func TestQuarantineOfARowOfAnotherServer(t *testing.T) {
 	takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+181))
 }
 
-func TestQuarantineOfANewWorkerIDOnAnotherServer(t *testing.T) {
-	s := newMemStore()
-	s.pin(1)
-	s.status.Identity = "B" // the meta row has none
-	a := clocked(Auto(s, LeaseConfig{}))
-	wantQuarantine(t, a, 1, 181*time.Second)
-	l, err := a.Assign(t.Context(), s.at(memStart+186))
-	if err != nil || l.Grant().First != memStart+182 {
-		t.Errorf("Assign = %+v, %v, want deltas from %d", l, err, memStart+182)
-	}
-}
-
-// A holder whose server has changed goes on if no other process can have had its row meanwhile.
-func TestRenewOnAnotherServer(t *testing.T) {
-	assigners := map[string]func(Store) Assigner{
-		"Leased": func(s Store) Assigner { return clocked(Leased(s, LeaseConfig{})) },
-		"Fenced": func(s Store) Assigner { return clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{})) },
-	}
-	for name, row := range map[string]struct {
-		assigner string
-		after    int64
-		lost     bool
-	}{
-		"within a window and a half": {"Leased", 44, false},
-		"later":                      {"Leased", 45, true},
-		"of a number of its own":     {"Fenced", 1, true},
-		"of that, with no change":    {"Fenced", 0, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newMemStore()
-			s.status.Identity = "A"
-			l := take(t, assigners[row.assigner](s))
-			if row.after > 0 {
-				s.status.Identity = "B"
-			}
-			s.status.Now = memTime(memStart + row.after)
-			before := l.Grant()
-			err := l.Renew(t.Context(), 1010, 1100)
-			if row.lost {
-				wantError(t, err, ErrWorkerRowLost, `was "A" and is "B"`)
-				if l.Grant() != before {
-					t.Errorf("grant %+v, was %+v", l.Grant(), before)
-				}
-				return
-			}
-			if err != nil || s.rows[0].Identity != s.status.Identity {
-				t.Errorf("Renew: %v; row %+v", err, s.rows[0])
-			}
-		})
-	}
-}
-
 // movingStore is at another server from the nth look at it on.
 type movingStore struct {
 	*memStore
@@ -309,24 +226,6 @@ func TestAssignOnAServerThatChanges(t *testing.T) {
 	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
 	if l.Grant() != before {
 		t.Errorf("grant %+v, was %+v", l.Grant(), before)
-	}
-}
-
-func TestQuarantineOfAWorkerIDThatIsTakenOver(t *testing.T) {
-	s := newMemStore()
-	s.status.Lossy = true
-	a := clocked(Leased(s, LeaseConfig{}))
-	wantQuarantine(t, a, 0, 90*time.Second)
-	other := memDomain()
-	other.DatacenterID++
-	if _, err := a.Assign(t.Context(), other); !errors.Is(err, ErrLayoutMismatch) {
-		t.Errorf("Assign = %v, want ErrLayoutMismatch", err)
-	}
-	// Another process has the row when the quarantine is over: a new claim starts.
-	s.rows[0] = held(0, 1200, "other", memStart+1000)
-	_, err := a.Assign(t.Context(), s.at(memStart+90))
-	if q, ok := errors.AsType[*QuarantineError](err); !ok || q.WorkerID != 1 || q.Remaining != 90*time.Second {
-		t.Errorf("Assign = %v, want worker 1 in quarantine", err)
 	}
 }
 

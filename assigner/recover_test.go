@@ -104,11 +104,11 @@ func TestRecoverEnds(t *testing.T) {
 		"and overlaps, beside a recovery": {recoveringPrefix + "2", nil, ErrWorkerOverlap, "another recovery has begun"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &metaStore{memStore: newMemStore()}
+			s := newMemStore()
 			s.pin(1)
 			s.onMeta = func(do func() bool) (bool, error) {
 				s.onMeta = func(func() bool) (bool, error) {
-					if s.err = row.load; row.token != "" {
+					if s.errMeta = row.load; row.token != "" {
 						s.meta.Token, s.meta.Version = row.token, 9
 					}
 					return false, row.swap
@@ -126,16 +126,17 @@ func TestRecoverEnds(t *testing.T) {
 // Two sources of worker IDs in one database keep new claims out, and neither a recovery nor the
 // holders.
 func TestRecoverAndRenewDespiteAnOverlap(t *testing.T) {
-	s := &metaStore{newMemStore(), ErrWorkerOverlap}
+	s := newMemStore()
+	s.errMeta = ErrWorkerOverlap
 	s.pin(1)
 	if err := Recover(t.Context(), s, time.Hour); err != nil {
 		t.Errorf("Recover: %v", err)
 	}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkerOverlap)
-	s.err = nil
+	s.errMeta = nil
 	l := take(t, clocked(Leased(s, LeaseConfig{})))
-	s.err = ErrWorkerOverlap
+	s.errMeta = ErrWorkerOverlap
 	if err := l.Renew(t.Context(), 0, 0); err != nil {
 		t.Errorf("Renew: %v", err)
 	}

@@ -1,7 +1,6 @@
 package assigner
 
 import (
-	"context"
 	"errors"
 	"testing"
 )
@@ -100,16 +99,6 @@ func TestRenewAfterAStartAheadOfTheClock(t *testing.T) {
 	wantGrant(t, l, 0, 50_001, 50_061)
 }
 
-func TestRenewFindsAnEarlierSwapWithoutAnAnswer(t *testing.T) {
-	h := newTenant(t).at(1020)
-	h.s.lose(1)
-	h.s.onLoad = func() error { return context.DeadlineExceeded }
-	wantError(t, h.renew(1020, 1028), errLostAnswer, "renew row 0")
-	wantGrant(t, h.l, 0, 1, 1030) // no proof, no limit
-	h.s.onLoad = nil
-	h.limit(1021, 1029, 1080)
-}
-
 func TestRenewThatArrivesLate(t *testing.T) {
 	t.Run("before the next is adopted", func(t *testing.T) {
 		h := newTenant(t).at(1020)
@@ -125,28 +114,6 @@ func TestRenewThatArrivesLate(t *testing.T) {
 		wantError(t, h.renew(1020, 1028), errLostAnswer)
 		arrive()
 		h.at(1100).limit(1100, 1100, 1160)
-	})
-	t.Run("after the next has no effect", func(t *testing.T) {
-		h := newTenant(t).at(1020)
-		arrive := h.s.delay()
-		wantError(t, h.renew(1020, 1028), errLostAnswer)
-		h.at(1030).limit(1030, 1030, 1090)
-		arrive()
-		if got := h.s.rows[0].Fence; got != 1090 {
-			t.Errorf("fence %d, want 1090", got)
-		}
-	})
-	t.Run("after a release has no effect", func(t *testing.T) {
-		h := newTenant(t).at(1020)
-		arrive := h.s.delay()
-		wantError(t, h.renew(1020, 1028), errLostAnswer)
-		if err := h.l.Release(t.Context(), 1020); err != nil {
-			t.Fatal(err)
-		}
-		arrive()
-		if got := h.s.rows[0]; got.Fence != 1030 || got.Token != "" {
-			t.Errorf("row = %+v, want it free, with the fence 1030", got)
-		}
 	})
 	t.Run("in the middle of a release does not keep the row", func(t *testing.T) {
 		h := newTenant(t).at(1020)
@@ -229,19 +196,6 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 	}
 }
 
-// After another swap has been proved, an unanswered swap cannot take effect any more, and its fence
-// is unknown to the lease.
-func TestRenewRejectsAFenceOfAnEarlierTry(t *testing.T) {
-	h := newTenant(t).at(1020)
-	h.s.delay()
-	wantError(t, h.renew(1020, 1028), errLostAnswer) // would have left 1080
-	h.at(1010).limit(1010, 1010, 1070)
-	r := h.s.rows[0]
-	r.Fence = 1080
-	h.s.put(r)
-	wantError(t, h.renew(1020, 1028), ErrWorkerRowLost, "fence 1080, here 1070")
-}
-
 // A copy of a process renews with the token of the original: the second of the two to renew loses
 // its lease.
 func TestRenewByACopyOfTheProcess(t *testing.T) {
@@ -250,26 +204,6 @@ func TestRenewByACopyOfTheProcess(t *testing.T) {
 	h.at(1020).limit(1020, 1028, 1080)
 	wantError(t, copied.Renew(t.Context(), 1021, 1029), ErrWorkerRowLost, "copy")
 	h.at(1040).limit(1040, 1048, 1100)
-}
-
-func TestReleaseOfARowThatIsNoLongerHeld(t *testing.T) {
-	for name, happens := range map[string]func(*memStore){
-		"taken over": func(s *memStore) { s.put(Row{WorkerID: 0, Version: 3, Fence: 1100, Token: "U"}) },
-		"deleted":    func(s *memStore) { delete(s.rows, 0) },
-		"free":       func(s *memStore) { s.put(Row{WorkerID: 0, Version: 2, Fence: 1030}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := newTenant(t)
-			happens(h.s)
-			before := h.s.rows[0]
-			if err := h.l.Release(t.Context(), 1010); err != nil {
-				t.Error(err)
-			}
-			if h.s.rows[0] != before {
-				t.Errorf("row = %+v, want it as it was, %+v", h.s.rows[0], before)
-			}
-		})
-	}
 }
 
 func TestReleaseWithoutAnAnswer(t *testing.T) {

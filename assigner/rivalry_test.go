@@ -43,15 +43,6 @@ func TestFencedYieldsAfterTheSecondLoss(t *testing.T) {
 	take(t, first) // a first loss again
 }
 
-func TestFencedCountsConcurrentLosses(t *testing.T) {
-	a := Fenced(newMemStore(), Static(2), "orders-2", LeaseConfig{Window: time.Hour}).(*leaser)
-	const n = 100
-	together.Run(n, func(int) { a.lostTo(Row{Owner: "orders-2"}) })
-	if a.rival.losses != n {
-		t.Errorf("%d losses, want %d", a.rival.losses, n)
-	}
-}
-
 func TestFencedCountsLossesWithinFourWindows(t *testing.T) {
 	for gap, yields := range map[int64]bool{120: true, 121: false} {
 		s := newMemStore()

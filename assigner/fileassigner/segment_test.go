@@ -1,9 +1,6 @@
 package fileassigner_test
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -35,19 +32,5 @@ func TestSegmentsBesideLeases(t *testing.T) {
 	}
 	if rows, err := leases.List(t.Context()); err != nil || len(rows) != 3 {
 		t.Errorf("rows %v, %v, want 3", rows, err)
-	}
-}
-
-func TestSegmentsRefuseAnotherFolder(t *testing.T) {
-	dir := diskFolder(t)
-	source := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{})
-	if _, err := source.Advance(t.Context(), "a", 10); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, "state.json")), os.Remove(filepath.Join(dir, "lock"))); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := source.Advance(t.Context(), "a", 10); !errors.Is(err, assigner.ErrStoreDamaged) {
-		t.Errorf("range %v, error %v, want ErrStoreDamaged", r, err)
 	}
 }

@@ -35,6 +35,8 @@ func TestUnusableHandleIsAnErrorOfAssign(t *testing.T) {
 		{unconnected(t, "oracle"), sqlassigner.ErrUnknownDriver, `"oracle", allowed: mysql; sqlite, sqlite3; pgx, postgres`},
 		{unconnected(t, ""), sqlassigner.ErrUnknownDriver, `""`},
 		{nil, nil, "no database handle"},
+		{sqlassigner.Wrap(sql.OpenDB(nil), "oracle"), sqlassigner.ErrUnknownDriver, `"oracle", allowed: mysql`},
+		{sqlassigner.Wrap(nil, sqlassigner.MySQL), nil, "no database handle (nil)"},
 	} {
 		_, err1 := sqlassigner.Disposable(tt.db, sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
 		_, err2 := sqlassigner.Sticky(tt.db, "key", sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())

@@ -51,7 +51,7 @@ func TestChaos(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := r.execute(t.Context(), t.Logf); err != nil {
+	if err := r.execute(t.Context()); err != nil {
 		t.Error(err)
 	}
 	t.Log(r.line())

@@ -15,10 +15,8 @@ import (
 const (
 	started    = "process started"
 	killed     = "process killed"
-	napped     = "process stopped within its lease"
 	frozen     = "process stopped beyond its lease"
 	replaced   = "process replaced while it was stopped"
-	reopened   = "generator reopened"
 	wrongClock = "wrong clock"
 	cutNetwork = "network fault"
 	deadServer = "kill of the server"

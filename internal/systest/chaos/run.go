@@ -73,16 +73,9 @@ func (r *chaosRun) close() error {
 // execute runs the processes and the faults for the time chosen, then without faults until all
 // worker IDs are in use again, and ends the processes. The error says why the run itself has
 // failed.
-func (r *chaosRun) execute(ctx context.Context, log func(format string, args ...any)) (err error) {
+func (r *chaosRun) execute(ctx context.Context) (err error) {
 	r.began = time.Now()
-	background, cancel := context.WithCancel(ctx)
-	var shown sync.WaitGroup
-	shown.Go(func() { r.show(background, log) })
-	defer func() {
-		err = errors.Join(err, r.endProcesses())
-		cancel()
-		shown.Wait()
-	}()
+	defer func() { err = errors.Join(err, r.endProcesses()) }()
 	for _, s := range r.slots {
 		if err := s.start(); err != nil {
 			return err
@@ -92,13 +85,6 @@ func (r *chaosRun) execute(ctx context.Context, log func(format string, args ...
 		return err
 	}
 	return r.calm(ctx)
-}
-
-// show logs every few seconds how far the run has come until ctx ends.
-func (r *chaosRun) show(ctx context.Context, log func(format string, args ...any)) {
-	for pause(ctx, 5*time.Second) {
-		log("%s", r.line())
-	}
 }
 
 // faults injects faults for the duration of the run. This goroutine injects the server's faults.

@@ -32,17 +32,13 @@ func (s *slot) start() error {
 func (s *slot) faults(ctx context.Context) error {
 	for wait := between(s.random, 0, 8*time.Second); pause(ctx, wait); wait = between(s.random, 2*time.Second, 12*time.Second) {
 		var err error
-		switch n := s.random.IntN(20); {
+		switch n := s.random.IntN(14); {
 		case n < 4:
 			err = s.kill()
 		case n < 9:
 			s.freeze(ctx)
 		case n < 11:
 			err = s.replace(ctx)
-		case n < 14:
-			s.nap(ctx)
-		case n < 17:
-			s.reopen()
 		default:
 			s.wrongClock(ctx)
 		}
@@ -73,14 +69,6 @@ func (s *slot) freeze(ctx context.Context) {
 	s.child.resume()
 }
 
-// nap stops the process for a time that its lease outlasts.
-func (s *slot) nap(ctx context.Context) {
-	s.run.figures.count(napped)
-	s.child.pause()
-	pause(ctx, between(s.random, 20*time.Millisecond, 1500*time.Millisecond))
-	s.child.resume()
-}
-
 // replace starts a successor while the process is stopped, as a supervisor does that takes it for
 // dead. Then both run.
 func (s *slot) replace(ctx context.Context) error {
@@ -94,12 +82,6 @@ func (s *slot) replace(ctx context.Context) error {
 	pause(ctx, between(s.random, time.Second, 3*time.Second))
 	old.kill()
 	return err
-}
-
-// reopen has the process close its generator, which releases the worker ID, and make another.
-func (s *slot) reopen() {
-	s.run.figures.count(reopened)
-	s.child.command(commandAgain)
 }
 
 // wrongClock makes the process take its next lease with a clock error up to maxSkew, or above.

@@ -37,7 +37,6 @@ func sqlite() storetest.Database {
 		Analyze: "ANALYZE",
 		Explain: "EXPLAIN QUERY PLAN",
 		Now:     "strftime('%Y-%m-%d %H:%M:%f', 'now')",
-		Forget:  "DELETE FROM sqlite_sequence",
 		Inside: func(t *testing.T, dsn string) *sqlx.DB {
 			db := open(t, dsn)
 			db.SetMaxOpenConns(1)

@@ -55,8 +55,6 @@ type Database struct {
 	Reads func(t *testing.T, db *sqlx.DB) int
 	// Hides: a temporary table hides a table from statements with its schema, too.
 	Hides bool
-	// Forget has the database forget the largest ID of deleted rows; "": it does not remember.
-	Forget string
 }
 
 // Applied returns a new database with all tables.

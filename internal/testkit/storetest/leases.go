@@ -22,7 +22,6 @@ func RunLeases(t *testing.T, b Database) {
 	b.runCases(t, []storeCase{
 		{"Conforms", false, LeasesConform},
 		{"Processes", false, LeaseProcesses},
-		{"TwinsOfANamespaceAreNoticed", false, namespaceTwins},
 		{"MissingKeyIsRefused", false, missingKey},
 		{"ExpiryHasTheDigitsOfTheClock", false, expiryDigits},
 		{"AnotherSchemaIsRefused", true, anotherSchema},

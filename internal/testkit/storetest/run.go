@@ -291,10 +291,6 @@ func whereItRuns(t *testing.T, b Database) {
 	t.Setenv("JPAAS_HOST", "10.0.0.2")
 	Assign(t, sticky(db))
 	checkText(t, held.Renew(t.Context(), 1, 1), assigner.ErrWorkerRowLost, "held by 10.0.0.2:8080 pid "+strconv.Itoa(os.Getpid()))
-	t.Setenv("JPAAS_HTTP_PORT", "")
-	if _, err := disposable(db).Assign(t.Context(), assignertest.Domain()); err == nil || !strings.Contains(err.Error(), "JPAAS_HTTP_PORT") {
-		t.Errorf("Assign with a host and no port: %v", err)
-	}
 }
 
 // checkText compares in lower case, since PostgreSQL folds names.

@@ -1,7 +1,6 @@
 package testserver
 
 import (
-	"cmp"
 	"go/build"
 	"os"
 	"os/exec"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -52,8 +50,7 @@ func find(names ...string) (path string, ok bool) {
 			"/opt/homebrew/bin", "/opt/homebrew/opt/*/bin", filepath.Join(build.Default.GOPATH, "bin"),
 		} {
 			found, _ := filepath.Glob(filepath.Join(pattern, name))
-			slices.SortFunc(found, newestFirst)
-			for _, path := range found {
+			for _, path := range slices.Backward(found) { // /usr/lib/postgresql/17/bin before .../16/bin
 				if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
 					return path, true
 				}
@@ -61,21 +58,6 @@ func find(names ...string) (path string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// newestFirst orders /usr/lib/postgresql/17/bin before .../9.6/bin.
-func newestFirst(a, b string) int {
-	return cmp.Or(cmp.Compare(version(b), version(a)), strings.Compare(b, a))
-}
-
-func version(path string) int {
-	digits := func(r rune) bool { return r < '0' || r > '9' }
-	for _, field := range strings.FieldsFunc(path, digits) {
-		if n, err := strconv.Atoi(field); err == nil {
-			return n
-		}
-	}
-	return 0
 }
 
 // An account is a user that a server runs as in place of root.
