@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/migrate"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
-	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 // checked runs migrate check, which must exit with a code, and returns its report.
@@ -66,16 +63,7 @@ func withTables(t *testing.T, url string) {
 }
 
 func TestMigrateCheckReadsTables(t *testing.T) {
-	for name, at := range map[string]func(*testing.T) string{
-		"MariaDB": mariaDB,
-		"PostgreSQL": func(t *testing.T) string {
-			server := testserver.PostgreSQL(t)
-			return "postgres://postgres@" + server.Addr() + "/postgres?sslmode=disable"
-		},
-		"SQLite": func(t *testing.T) string {
-			return (&url.URL{Scheme: "sqlite", Path: filepath.Join(testserver.DiskFolder(t), "ids.db")}).String()
-		},
-	} {
+	for name, at := range databases {
 		t.Run(name, func(t *testing.T) {
 			clean(t)
 			withTables(t, at(t))

@@ -8,7 +8,6 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
-	"github.com/uidring/uidring/internal/testkit/testserver"
 )
 
 func TestNamespaces(t *testing.T) {
@@ -29,15 +28,7 @@ orders     28/5/17/13@1s  2026-01-01T00:00:00Z  0           1          131071
 }
 
 func TestNodes(t *testing.T) {
-	for name, at := range map[string]func(*testing.T) string{
-		"MariaDB": mariaDB,
-		"PostgreSQL": func(t *testing.T) string {
-			url := "postgres://postgres@" + testserver.PostgreSQL(t).Addr() + "/postgres?sslmode=disable"
-			database(t, "postgres", url)
-			return url
-		},
-		"SQLite": sqlite,
-	} {
+	for name, at := range databases {
 		t.Run(name, func(t *testing.T) {
 			st, err := storeurl.Open(at(t), "orders")
 			if err != nil {

@@ -52,6 +52,9 @@ func database(t *testing.T, kind, url string) {
 	}
 }
 
+// databases start an empty one with all tables.
+var databases = map[string]func(*testing.T) string{"MariaDB": mariaDB, "PostgreSQL": postgreSQL, "SQLite": sqlite}
+
 func sqlite(t *testing.T) string {
 	url := (&url.URL{Scheme: "sqlite", Path: filepath.Join(testserver.DiskFolder(t), "data", "ids.db")}).String()
 	database(t, "sqlite", url)
@@ -61,6 +64,12 @@ func sqlite(t *testing.T) string {
 func mariaDB(t *testing.T) string {
 	url := mariaDBWith(t, "ALL")
 	database(t, "mysql", url)
+	return url
+}
+
+func postgreSQL(t *testing.T) string {
+	url := "postgres://postgres@" + testserver.PostgreSQL(t).Addr() + "/postgres?sslmode=disable"
+	database(t, "postgres", url)
 	return url
 }
 

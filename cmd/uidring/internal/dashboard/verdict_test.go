@@ -80,7 +80,7 @@ func TestVerdicts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := situation{
 				stats:  cached.Stats{Limit: 100, Window: time.Minute, WindowLasts: 58 * time.Second, Remaining: 65536, Capacity: 65536},
-				limits: newLimits(Config{}), issued: 100, store: "mysql://db/ids",
+				limits: newLimits(Config{MaxAhead: time.Hour}), issued: 100, store: "mysql://db/ids",
 			}
 			test.change(&s)
 			got := judge(s)
@@ -130,19 +130,4 @@ func TestStoreCallsKnowAnOutage(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 	})
-}
-
-func TestLimitsFollowTheSettings(t *testing.T) {
-	for _, test := range []struct {
-		cfg  Config
-		want limits
-	}{
-		{Config{}, limits{10, 600, -180, 0.5}},
-		{Config{Window: time.Minute, MaxAhead: time.Hour}, limits{20, 600, -180, 0.5}},
-		{Config{MaxAhead: 30 * time.Second}, limits{10, 30, -180, 0.5}},
-	} {
-		if got := newLimits(test.cfg); got != test.want {
-			t.Errorf("window %v, max-ahead %v: %+v, want %+v", test.cfg.Window, test.cfg.MaxAhead, got, test.want)
-		}
-	}
 }
