@@ -159,6 +159,11 @@ func TestLeaseStoreUsesTheNextServerForTheNextCall(t *testing.T) {
 	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); ok || !errors.Is(err, remoteassigner.ErrUnreachable) || requests.Load() != 0 {
 		t.Errorf("the first call: %v, %v, %d requests; want ErrUnreachable and none", ok, err, requests.Load())
 	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := s.Load(ended, 1); !errors.Is(err, context.Canceled) { // which says nothing about the server
+		t.Errorf("a call whose context has ended: %v, want context.Canceled", err)
+	}
 	for range 3 {
 		if _, err := s.Load(t.Context(), 1); err != nil {
 			t.Error(err)

@@ -24,7 +24,8 @@ func call[T any](ctx context.Context, s *store, method string, q question) (resu
 	if found.Result != nil {
 		result = *found.Result
 	}
-	if errors.Is(err, ErrUnreachable) {
+	// A caller that cancels, such as Close during a renewal, says nothing about the server.
+	if errors.Is(err, ErrUnreachable) && !errors.Is(ctx.Err(), context.Canceled) {
 		s.turn.CompareAndSwap(turn, turn+1)
 	}
 	if err != nil {
