@@ -186,9 +186,9 @@ func draw(t *testing.T, client *http.Client, r *running, n int) io.Reader {
 	return answer.Body
 }
 
-// Run drains, during which /readyz answers 503 and other requests are answered. Then it closes the
-// listeners, answers requests on open connections and closes these, ends event streams, and waits
-// for a client that reads slowly.
+// Run drains, during which /readyz answers 503 and other requests are answered. Then it ends event
+// streams, closes the listener of the API, answers requests on open connections and closes these,
+// and waits for a client that reads slowly.
 func TestRunEndsInOrder(t *testing.T) {
 	t.Parallel()
 	cfg, log := testConfig(t)
