@@ -186,16 +186,17 @@ func draw(t *testing.T, client *http.Client, r *running, n int) io.Reader {
 	return answer.Body
 }
 
-// Run drains, during which /readyz answers 503 and other requests are answered. Then it closes the
-// listeners, answers requests on open connections and closes these, ends event streams, and waits
-// for a client that reads slowly.
+// Run drains, during which /readyz answers 503 and other requests are answered. Then it ends event
+// streams, closes the listener of the API, answers requests on open connections and closes these,
+// and waits for a client that reads slowly.
 func TestRunEndsInOrder(t *testing.T) {
 	t.Parallel()
 	cfg, log := testConfig(t)
 	cfg.Drain, cfg.linger = 2*time.Second, patience
 	r := ready(t, cfg, log)
 	const n = 100_000
-	slow, client := draw(t, clients(t, nil)["HTTP/2.0"], r, n), clients(t, nil)["HTTP/1.1"]
+	all := clients(t, nil)
+	slow, client := draw(t, all["HTTP/2.0"], r, n), all["HTTP/1.1"]
 	events := dial(t, r.admin)
 	fmt.Fprint(events, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	stream, err := http.ReadResponse(bufio.NewReader(events), nil)
@@ -232,6 +233,7 @@ func TestRunEndsInOrder(t *testing.T) {
 		}
 	}
 	body, err := io.ReadAll(slow)
+	all["HTTP/2.0"].CloseIdleConnections() // the last connection, for which the service waits
 	if lines := strings.Count(string(body), "\n"); err != nil || lines != n {
 		t.Errorf("%d IDs of %d, then %v", lines, n, err)
 	}

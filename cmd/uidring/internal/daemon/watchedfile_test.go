@@ -58,7 +58,7 @@ func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name     string
-		contents string
+		contents string // "-": no file
 		asked    bool
 		want     string // the value
 		log      string // a part of the record; "": none
@@ -68,9 +68,13 @@ func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
 		{"a bad one", "x", false, "2", "no number"},
 		{"still bad", "x", false, "2", ""},
 		{"still bad, and asked", "x", true, "2", "the old contents stay in use"},
+		{"no file", "-", false, "2", "no such file"},
 		{"a third", "3", false, "3", "the number 3"},
 	} {
 		write(t, path, tt.contents)
+		if tt.contents == "-" {
+			must(t, os.Remove(path))
+		}
 		var log bytes.Buffer
 		r.refresh(tt.asked, slog.New(slog.NewTextHandler(&log, nil)))
 		if *r.current() != tt.want {
