@@ -21,7 +21,7 @@ func staleUnits(maxStaleness, unit time.Duration) int64 {
 	if maxStaleness < 0 {
 		return -1
 	}
-	return max(0, int64((maxStaleness-staleTick(maxStaleness))/unit)-1)
+	return int64((maxStaleness-staleTick(maxStaleness))/unit) - 1 // not negative: Config asks for two units
 }
 
 // freshen drops the blocks that are too far behind the clock. It moves lastSecond up to the clock

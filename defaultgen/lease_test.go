@@ -30,6 +30,24 @@ func losing() *fakeassigner.Assigner {
 	}
 }
 
+// From the half of the grant on, the generator asks for more, once.
+func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: fakeassigner.Raise}
+		g := open(t, defaultgen.Config{Assigner: store, Now: gentest.Skewed(&by)})
+		limit := g.Stats().Limit
+		for _, ahead := range []time.Duration{40 * time.Second, 60 * time.Second} {
+			by.Store(int64(ahead))
+			fill(t, g, 3)
+			synctest.Wait()
+			if got, want := g.Stats().Limit > limit, ahead > 50*time.Second; got != want || want && store.Renewals.Load() != 1 {
+				t.Errorf("%v ahead: limit %d after %d, %d renewals", ahead, g.Stats().Limit, limit, store.Renewals.Load())
+			}
+		}
+	})
+}
+
 func TestLossInTheLastUnitEndsTheGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := losing()
