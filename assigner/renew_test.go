@@ -178,12 +178,18 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newTenant(t)
+			token := h.s.rows[0].Token
 			row.happens(h.s)
 			before := h.s.rows[0]
 			err := h.renew(1020, 1028)
 			wantError(t, err, row.sentinel, row.words...)
 			wantError(t, err, ErrWorkerRowLost)
 			wantGrant(t, h.l, 0, 1, 1030)
+			if before.Token != token {
+				if err := h.l.Release(t.Context(), 1010); err != nil {
+					t.Errorf("Release of a row that is no longer held: %v", err)
+				}
+			}
 			if h.s.rows[0] != before {
 				t.Errorf("row = %+v, want it as it was, %+v", h.s.rows[0], before)
 			}
@@ -194,6 +200,19 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// After another swap has been proved, an unanswered swap cannot take effect any more, and its fence
+// is unknown to the lease.
+func TestRenewRejectsAFenceOfAnEarlierTry(t *testing.T) {
+	h := newTenant(t).at(1020)
+	h.s.delay()
+	wantError(t, h.renew(1020, 1028), errLostAnswer) // would have left 1080
+	h.at(1010).limit(1010, 1010, 1070)
+	r := h.s.rows[0]
+	r.Fence = 1080
+	h.s.put(r)
+	wantError(t, h.renew(1020, 1028), ErrWorkerRowLost, "fence 1080, here 1070")
 }
 
 // A copy of a process renews with the token of the original: the second of the two to renew loses

@@ -1,11 +1,19 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/testkit/together"
 )
 
 // fill adds rows 1 to n to the namespace of the cases. Of every ten, held are held and the others
@@ -73,5 +81,53 @@ func checkPlan(t *testing.T, b Database, db *sqlx.DB) {
 	text := strings.ToUpper(plan.String())
 	if !strings.Contains(text, "WORKER_LEASE_EXPIRY") || strings.Contains(text, "SORT") || strings.Contains(text, "TEMP B-TREE") {
 		t.Errorf("plan %q, want the index WORKER_LEASE_EXPIRY in its order", text)
+	}
+}
+
+// LoadStarts has n processes take their first worker ID in a new namespace at once, and reports how
+// long that takes. Twenty of them share a handle.
+func LoadStarts(t *testing.T, b Database, n int) {
+	for name, kind := range map[string]func(assigner.Store, assigner.LeaseConfig) assigner.Assigner{
+		"Leased": assigner.Leased, "Auto": assigner.Auto,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, dsn := b.Applied(t)
+			var handle *sqlx.DB
+			starters := make([]assigner.Assigner, n)
+			for i := range starters {
+				if i%20 == 0 {
+					handle = b.Open(t, dsn)
+					handle.SetMaxIdleConns(20) // as many processes have
+				}
+				starters[i] = kind(LeaseStore(handle), assigner.LeaseConfig{})
+			}
+			workers, took := make([]int64, n), make([]time.Duration, n)
+			var failed atomic.Int64
+			together.Run(n, func(i int) {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // cached.Config.AssignTimeout
+				defer cancel()
+				begin := time.Now()
+				l, err := starters[i].Assign(ctx, assignertest.Domain())
+				took[i] = time.Since(begin)
+				if err != nil {
+					workers[i] = -1 - int64(i)
+					if failed.Add(1) == 1 {
+						t.Logf("the first error: %v", err)
+					}
+					return
+				}
+				workers[i] = l.Grant().WorkerID
+			})
+			slices.Sort(took)
+			t.Logf("%d starts: half within %v, 99 %% within %v, all within %v", n, took[n/2].Round(time.Millisecond),
+				took[n*99/100].Round(time.Millisecond), took[n-1].Round(time.Millisecond))
+			if failed.Load() > 0 {
+				t.Errorf("%d of %d starts failed", failed.Load(), n)
+			}
+			slices.Sort(workers)
+			if different := len(slices.Compact(workers)); different != n {
+				t.Errorf("%d different workers, want %d", different, n)
+			}
+		})
 	}
 }
