@@ -52,13 +52,14 @@ func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	values := make(map[string]float64)
 	for _, f := range families {
 		for _, m := range f.Metric {
-			name := f.GetName()
+			var name strings.Builder
+			name.WriteString(f.GetName())
 			for _, l := range m.Label {
 				if l.GetName() == "generator" {
-					name += " " + l.GetValue()
+					name.WriteString(" " + l.GetValue())
 				}
 			}
-			values[name] = m.Counter.GetValue() + m.Gauge.GetValue()
+			values[name.String()] = m.Counter.GetValue() + m.Gauge.GetValue()
 			if counter := strings.HasSuffix(f.GetName(), "_total"); (m.Counter != nil) != counter || f.GetHelp() == "" {
 				t.Errorf("%s: counter %v, help %q", f.GetName(), m.Counter != nil, f.GetHelp())
 			}
