@@ -37,7 +37,7 @@ func newMemStore() *memStore {
 	return &memStore{status: Status{Now: memTime(memStart)}, rows: make(map[int64]Row)}
 }
 
-// memory returns the store below one that embeds it.
+// memory returns the store that a wrapper embeds.
 func (s *memStore) memory() *memStore { return s }
 
 func memDomain() Domain {

@@ -6,8 +6,8 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// The module bench compares the ways of taking IDs, one and many goroutines, with others and with an
-// atomic add. Here are Next and the ways that it leaves out.
+// The module bench compares the ways of taking IDs, one and many goroutines, with others and with
+// an atomic add. Here are Next and the ways that it leaves out.
 
 func BenchmarkNext(b *testing.B) { benchmarkNext(b, cached.Config{}) }
 

@@ -40,7 +40,8 @@ func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
 	}
 }
 
-// New waits neither for a fresh worker ID nor for a fence that has begun, and no longer than a unit.
+// New waits neither for a fresh worker ID nor for a fence that has begun, and no longer than a
+// unit.
 func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
 	fence := func(ahead int64) fakeassigner.AssignFunc {
 		return func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {

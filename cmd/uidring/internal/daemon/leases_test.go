@@ -30,8 +30,8 @@ import (
 
 const leaseToken = "0123456789abcdef"
 
-// Clients lose their connections, and the servers are killed. Two processes of the service offer the
-// leases of one database; clients begin with different ones.
+// Clients lose their connections, and the servers are killed. Two processes of the service offer
+// the leases of one database; clients begin with different ones.
 func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	t.Parallel()
 	tokens, database := filepath.Join(t.TempDir(), "lease-tokens"), testserver.MariaDB(t)

@@ -45,7 +45,7 @@ type service struct {
 }
 
 // newService starts a service with a store of its own. tokens is the text of a token file; empty:
-// no tokens are required. window is that of its lease.
+// no tokens are required. window is the window of its lease.
 func newService(t *testing.T, tokens string, window time.Duration) *service {
 	t.Helper()
 	s := &service{t: t, window: window, folder: filepath.Join(t.TempDir(), "ids"), addr: "127.0.0.1:0", stop: func() {}}
