@@ -116,7 +116,7 @@ func (c *store) Status(ctx context.Context) (assigner.Status, error) {
 		return assigner.Status{}, err
 	}
 	if l.Metadata.UID == "" {
-		return assigner.Status{}, fmt.Errorf("Lease %s has no UID: this is not an API server", anchor)
+		return assigner.Status{}, fmt.Errorf("no UID in the Lease %s: this is not an API server", anchor)
 	}
 	return assigner.Status{Now: now, Identity: "Lease " + anchor + " with UID " + l.Metadata.UID}, nil
 }
