@@ -74,7 +74,8 @@ func (g *guard) check(s *Server, r *http.Request) *problem {
 		}
 		return unknownHost.because("The server has no name %q. Its operator can add it with allowed-host.", excerpt(r.Host))
 	}
-	if g.local && r.Method != http.MethodPost && r.Header["Authorization"] == nil && strings.HasPrefix(r.Header.Get("Accept"), "image/") {
+	if g.local && strings.HasPrefix(r.URL.Path, "/v1/") && r.Method != http.MethodPost && r.Header["Authorization"] == nil &&
+		strings.HasPrefix(r.Header.Get("Accept"), "image/") {
 		return crossSite.because("Accept asks for an image, as the pictures of a page do.")
 	}
 	if r.Header["Sec-Fetch-Site"] == nil && r.Header["Origin"] == nil { // no browser

@@ -59,6 +59,20 @@ func TestGuardRefusesOtherNamesEverywhere(t *testing.T) {
 	}
 }
 
+// TestGuardRefusesImagesOfIDs has the requests for pictures of a page to which a browser adds
+// neither Origin nor Sec-Fetch-Site. The picture of the page of the service is no ID.
+func TestGuardRefusesImagesOfIDs(t *testing.T) {
+	s := newServer(t, Config{Settings: Settings{Listen: "127.0.0.1:8080"}, Page: newPage()})
+	for _, path := range []string{"/v1/id", "/v1/ids?n=2", "/v1/parse/1"} {
+		wantRefusal(t, ask(s, "GET", "127.0.0.1:8080", path, "Accept", "image/avif,image/webp,*/*"), "cross-site", path)
+	}
+	for _, path := range []string{"/assets/a", "/"} {
+		if w := ask(s, "GET", "127.0.0.1:8080", path, "Accept", "image/avif,image/webp,*/*"); w.Code != http.StatusOK {
+			t.Errorf("%s: %d, want 200", path, w.Code)
+		}
+	}
+}
+
 func TestGuardKnowsTheNamesOfTheServer(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice)
 	none, with := Config{Settings: Settings{Listen: "ids.example:8080"}}, Config{Tokens: func() Tokens { return tokens }}
