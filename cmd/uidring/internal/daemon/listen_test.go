@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -73,6 +75,23 @@ func TestListenersGivePagesOfOtherSitesNothing(t *testing.T) {
 			if answer.StatusCode != tt.want {
 				t.Errorf("%+v: %s: %s", tt, path, answer.Status)
 			}
+		}
+	}
+}
+
+// A header has at most 16 KiB; net/http adds 4 KiB of its own.
+func TestListenersBoundHeaders(t *testing.T) {
+	cfg, log := testConfig(t)
+	address := ready(t, cfg, log).admin
+	for _, tt := range []struct{ size, want int }{{8 << 10, http.StatusOK}, {1 << 20, http.StatusRequestHeaderFieldsTooLarge}} {
+		conn := dial(t, address)
+		go func() { // the server answers before it has read all
+			_, _ = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("a", tt.size))
+		}()
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		must(t, err)
+		if answer.StatusCode != tt.want {
+			t.Errorf("header of %d bytes: status %d, want %d", tt.size, answer.StatusCode, tt.want)
 		}
 	}
 }
