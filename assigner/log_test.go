@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testkit/recorder"
+	"github.com/uidring/uidring/internal/test/recorder"
 )
 
 // TestLogRecords pins level, message and keys down: people search and alert for them.

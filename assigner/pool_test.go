@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/testkit/together"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 // Rows that were used far ahead of the clock do not hide others from a claim, although they expired

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/together"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 // Two live processes of one owner: each takes the row from the other, until one of them has lost it

@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/bench/internal/report"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/test/idset"
 )
 
 // The errors of a count.

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/testgen"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
 
 // newCount returns a count of a generator with worker ID 500, and a func that composes IDs.

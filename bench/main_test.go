@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // TestMain runs the program in place of the tests if an environment variable asks for it.

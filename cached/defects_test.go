@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/recorder"
+	"github.com/uidring/uidring/internal/test/recorder"
 )
 
 // The tests of this file are the defects that Baidu's UidGenerator is known for, with the numbers

@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
 
 // TestEveryIDIsPositiveToTheVeryEnd uses a layout up. All 63 bits of its last ID are set.

@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/bubble"
+	"github.com/uidring/uidring/internal/test/bubble"
 )
 
 // TestFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that

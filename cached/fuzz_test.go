@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
 
 // FuzzConfig asks that any Config gives an error or a generator that works, and never a panic.

@@ -11,7 +11,6 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/take"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -42,7 +41,7 @@ type Generator struct {
 
 	wake   chan struct{} // capacity 1: wakes the padding goroutine
 	padder sync.WaitGroup
-	path   take.Path // for callers that find the ring empty
+	path   generator.SlowPath // for callers that find the ring empty
 
 	// running is held while blocks are put or retired: one padding pass at a time. A second pass
 	// waits for it, since skipping the pass would lose its wake-up. No taker holds it while the
@@ -85,7 +84,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		maxStale: staleUnits(cfg.MaxStaleness, unit),
 		wake:     make(chan struct{}, 1),
 	}
-	g.path = take.Path{Name: "cached", Refill: g.refill, Passing: passing, Rejected: k.Rejected}
+	g.path = generator.SlowPath{Name: "cached", Refill: g.refill, Passing: passing, Rejected: k.Rejected}
 	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, g.handover); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}

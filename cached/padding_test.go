@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/bubble"
+	"github.com/uidring/uidring/internal/test/bubble"
 )
 
 // A block has 16 IDs. The taker after the last of a block begins the next one.

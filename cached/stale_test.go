@@ -8,8 +8,8 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/bubble"
-	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
 
 // TestNoIDIsStalerThanMaxStaleness takes IDs through hours at rates from one in 20 minutes up.

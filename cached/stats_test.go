@@ -9,9 +9,9 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/fakeassigner"
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/together"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 // TestStatsIsOfOneMoment takes IDs while Stats waits for a padding pass.

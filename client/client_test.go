@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/client"
-	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/test/idset"
 )
 
 // A network is the servers a, b and so on, as a RoundTripper for bubbles of synctest. The tests of

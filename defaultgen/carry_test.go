@@ -9,9 +9,9 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/gentest"
-	"github.com/uidring/uidring/internal/testkit/bubble"
-	"github.com/uidring/uidring/internal/testkit/cleanup"
+	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/cleanup"
+	"github.com/uidring/uidring/internal/test/gentest"
 )
 
 // openCarried is open with cfg.Now in place of the system's clock.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/gentest"
-	"github.com/uidring/uidring/internal/testkit/bubble"
-	"github.com/uidring/uidring/internal/testkit/together"
+	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 // checkBack asks for a ClockBackError of exactly this distance.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/gentest"
-	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/gentest"
 )
 
 func TestEachMistakeIsNamed(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/gentest"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/test/gentest"
 )
 
 func TestConformance(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/together"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 // TestLostRaceIsTriedAgain has another call enter a unit while the first one reads the clock.

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/test/gentest"
 )
 
 // restarted returns a layout that composes the same bits as Default for datacenter 0. The registry

@@ -10,9 +10,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/gentest"
-	"github.com/uidring/uidring/internal/testkit/bubble"
-	"github.com/uidring/uidring/internal/testkit/fakeassigner"
+	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/gentest"
 )
 
 func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/gentest"
+	"github.com/uidring/uidring/internal/test/gentest"
 )
 
 // The clock is read once to see that the unit is used up, and once to see how long to wait. When a

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testkit/baseline"
+	"github.com/uidring/uidring/internal/test/baseline"
 	"github.com/uidring/uidring/ringbuffer"
 )
 

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/uidring/uidring/internal/generator"
-	"github.com/uidring/uidring/internal/take"
 )
 
 // A Generator issues the IDs of one counter. All methods may be called by any number of goroutines
@@ -23,7 +22,7 @@ type Generator struct {
 	parts []*part
 	only  *part        // the only part, whose ring Next tries first; nil: several
 	turn  atomic.Int64 // the part, modulo their number, whose range takers use next
-	path  take.Path
+	path  generator.SlowPath
 
 	cfg    Config // resolved
 	ctx    context.Context
@@ -87,7 +86,7 @@ func (g *Generator) begin(ctx context.Context) error {
 // start makes a Generator of a resolved Config. It may have no range yet.
 func start(cfg Config) *Generator {
 	g := &Generator{cfg: cfg, closer: generator.NewCloser()}
-	g.path = take.Path{Name: "segment", Refill: g.refill, Passing: passing, Rejected: g.reject}
+	g.path = generator.SlowPath{Name: "segment", Refill: g.refill, Passing: passing, Rejected: g.reject}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	for i, source := range append([]Source{cfg.Source}, cfg.Others...) {
 		g.parts = append(g.parts, g.newPart(i, source))

@@ -15,10 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/bubble"
-	"github.com/uidring/uidring/internal/testkit/cleanup"
-	"github.com/uidring/uidring/internal/testkit/idset"
-	"github.com/uidring/uidring/internal/testkit/together"
+	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/cleanup"
+	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/together"
 	"github.com/uidring/uidring/segment"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/together"
+	"github.com/uidring/uidring/internal/test/together"
 	"github.com/uidring/uidring/segment"
 )
 

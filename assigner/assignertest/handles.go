@@ -8,7 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/testkit/together"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 // sampleRow returns a row with a holder.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/testkit/process"
+	"github.com/uidring/uidring/internal/test/process"
 )
 
 // childEnv holds the argument of a child process.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/faultconn"
+	"github.com/uidring/uidring/internal/test/faultconn"
 )
 
 // A Wire carries the connections of a client, and [RunFaults] cuts them: when the client sends a

@@ -10,7 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/dynamoassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
+	"github.com/uidring/uidring/internal/test/stores"
 )
 
 func TestConformance(t *testing.T) {

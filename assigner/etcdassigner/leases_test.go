@@ -5,8 +5,8 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // Handles are on the leader and on the followers, and each member is killed.

@@ -13,8 +13,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 func TestStatusKnowsTheClusterByItsID(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
-	"github.com/uidring/uidring/internal/testkit/process"
+	"github.com/uidring/uidring/internal/test/process"
 )
 
 // TestFullDisk limits the file size to each number of bytes below the size of the new state, in a

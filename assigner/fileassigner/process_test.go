@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/fileassigner"
-	"github.com/uidring/uidring/internal/testkit/process"
+	"github.com/uidring/uidring/internal/test/process"
 )
 
 const folderEnv = "UIDRING_LEASE_FOLDER"

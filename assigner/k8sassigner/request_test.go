@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
+	"github.com/uidring/uidring/internal/test/stores"
 )
 
 // A watch counts the requests of a client, and may change each before it is sent.

@@ -20,8 +20,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // The API server, etcd and both are down in turn.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/kvassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
+	"github.com/uidring/uidring/internal/test/stores"
 )
 
 // A store without a clock keeps the time of the last write, and writes it twice a second at most.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
+	"github.com/uidring/uidring/internal/test/stores"
 )
 
 // A crowd is a namespace with many rows, which List makes up.

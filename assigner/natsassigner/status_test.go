@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
+	"github.com/uidring/uidring/internal/test/stores"
 )
 
 func TestStatusTellsTheFaultsOfABucket(t *testing.T) {

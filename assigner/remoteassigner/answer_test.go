@@ -20,8 +20,8 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/remoteassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // remote returns a client of a server with a handler.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // MariaDB has the statement that asks MySQL for its state, with another name of the variable.

@@ -4,8 +4,8 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testkit/storetest"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 var starts = flag.Int("starts", 0, "have so many processes start at once in a new namespace; 1000 is the goal")

@@ -10,8 +10,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/internal/testkit/faultconn"
-	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/test/faultconn"
+	"github.com/uidring/uidring/internal/test/storetest"
 )
 
 // mysqlEnv has the DSN of a server whose user may create databases, such as

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // The tables of MySQL about its replication exist in MariaDB, too.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/zkassigner"
-	"github.com/uidring/uidring/internal/testkit/stores"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 func TestStatusKnowsTheStoreByTheBirthOfItsClock(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package generator has the parts that all generators share: the checks of a Config, calls of the
-// user's funcs, the end of a generator, and a notifier for callers that wait.
+// user's funcs, the end of a generator, the slow path of taking IDs from a ring, and a notifier for
+// callers that wait.
 package generator
 
 import (

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/testkit/together"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 // An assigner that keeps a record of its leases refuses another one until the first is abandoned.

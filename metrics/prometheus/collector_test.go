@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/metrics"
 	generators "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"

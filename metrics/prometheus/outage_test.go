@@ -18,8 +18,8 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/cleanup"
-	"github.com/uidring/uidring/internal/testkit/testgen"
+	"github.com/uidring/uidring/internal/test/cleanup"
+	"github.com/uidring/uidring/internal/test/testgen"
 	generators "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
 )

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/idset"
-	"github.com/uidring/uidring/internal/testkit/process"
+	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/process"
 	"github.com/uidring/uidring/segment"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/segment"
 )
 

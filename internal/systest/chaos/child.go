@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/uidring/uidring/internal/testkit/process"
+	"github.com/uidring/uidring/internal/test/process"
 )
 
 // A child is a process with a generator. Any number of goroutines may use it.

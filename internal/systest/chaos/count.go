@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/test/idset"
 )
 
 // A counter counts every ID. Any number of goroutines may use it.

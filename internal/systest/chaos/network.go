@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/faultconn"
+	"github.com/uidring/uidring/internal/test/faultconn"
 )
 
 // newLinks makes the way of each slot's processes to the server.

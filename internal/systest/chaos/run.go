@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/testkit/faultconn"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/faultconn"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // A chaosRun is one run. All that the processes tell comes together here.

@@ -16,7 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/process"
+	"github.com/uidring/uidring/internal/test/process"
 )
 
 // The parent passes the profile in the environment, and commands as lines on standard input. The

@@ -31,7 +31,7 @@ var targets = []target{
 	{"bitsalloc", nil},
 	{"ringbuffer", []string{"cached"}},
 	{"internal/keeper", []string{"cached", "defaultgen"}},
-	{"internal/take", []string{"cached", "segment"}},
+	{"internal/generator", []string{"cached", "segment"}},
 	{"cached", nil},
 	{"defaultgen", nil},
 	{"segment", nil},

@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/uidring/uidring"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/uidringtest"
 )
 

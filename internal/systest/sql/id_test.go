@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring"
-	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/test/storetest"
 )
 
 func TestSQLiteIDs(t *testing.T) { keepsIDs(t, sqlite()) }

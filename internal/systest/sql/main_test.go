@@ -9,7 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "modernc.org/sqlite" // the driver sqlite
 
-	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/test/storetest"
 )
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "github.com/mattn/go-sqlite3" // the driver sqlite3
 
-	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/test/storetest"
 )
 
 // The driver takes a minute to compile, and the driver of ncruces has the same name: .ci/test sets

@@ -9,7 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3/driver"
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/test/storetest"
 )
 
 // The driver takes a minute to compile, and the driver of mattn has the same name: .ci/test sets

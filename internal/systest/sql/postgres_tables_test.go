@@ -12,8 +12,8 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/testkit/recorder"
-	"github.com/uidring/uidring/internal/testkit/storetest"
+	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/storetest"
 )
 
 func postgresTwins(t *testing.T, b storetest.Database) {

@@ -6,8 +6,8 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "github.com/lib/pq" // the driver postgres
 
-	"github.com/uidring/uidring/internal/testkit/storetest"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 func TestPQ(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/test/poll"
 )
 
 // A person is a pseudo-terminal with its screen.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/process"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/process"
 )
 
 // programEnv has the path of the program while tests run.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/idset"
+	"github.com/uidring/uidring/internal/test/idset"
 )
 
 // A refusal is an answer other than 200.

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // Clients that do not read their answers hold all places of the API. The page, metrics and probes

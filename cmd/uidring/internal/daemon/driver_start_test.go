@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testkit/process"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // exampleOutput is an ID, and in JavaScript a BigInt and JSON.

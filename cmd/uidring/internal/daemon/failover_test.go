@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/idset"
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // Three servers are one service. One is killed under load, another is told to end, both come back:

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/test/poll"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // A host has a folder in which serve keeps its data, and the environment that leads there.

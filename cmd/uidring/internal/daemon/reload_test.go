@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/test/poll"
 )
 
 // pemPair is a certificate that signs itself, with its key.

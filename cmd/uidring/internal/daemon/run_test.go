@@ -19,8 +19,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // A logbook is the log of a service. Any number of goroutines may use it.

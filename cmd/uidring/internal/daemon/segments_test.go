@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/idset"
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // Two services with one store share its counters, and a service that starts later continues them.

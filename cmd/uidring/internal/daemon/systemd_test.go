@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // systemd reads the unit without a complaint, and finds little to object to.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/test/poll"
 )
 
 // patience is how long anything may take that the machine alone decides about.

@@ -21,8 +21,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // chromium starts a browser with a profile of its own; it ends with the test.

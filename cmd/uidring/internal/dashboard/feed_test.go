@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/testgen"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
 
 func allocator(t *testing.T) *bitsalloc.Allocator {

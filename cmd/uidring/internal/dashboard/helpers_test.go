@@ -21,8 +21,8 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
-	"github.com/uidring/uidring/internal/testkit/poll"
-	"github.com/uidring/uidring/internal/testkit/testgen"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
 
 // leaseWindow outlasts a short fault of the store.

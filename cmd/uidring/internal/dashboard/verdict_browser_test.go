@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/testgen"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // mirrored is an expression: the title of the tab begins so, and its icon has the level.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/test/poll"
 )
 
 // wantReady asks /readyz; name is the problem, or empty.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/testkit/testgen"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
 
 // workers counts the worker IDs that have been used in this process: each generator has another.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 func TestRequestsAreCountedByRouteAndCode(t *testing.T) {

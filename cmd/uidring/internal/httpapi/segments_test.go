@@ -11,7 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
-	"github.com/uidring/uidring/internal/testkit/poll"
+	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/segment"
 )
 

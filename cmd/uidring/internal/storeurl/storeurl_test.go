@@ -23,8 +23,8 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
-	"github.com/uidring/uidring/internal/testkit/testgen"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // password has every character that means something in a URL or in a driver's own form.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
-	"github.com/uidring/uidring/internal/testkit/testserver"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // pki is the PEM files of an authority, and of a certificate for 127.0.0.1 by it: itself.

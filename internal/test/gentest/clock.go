@@ -1,0 +1,219 @@
+package gentest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/test/cleanup"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/idset"
+)
+
+const year = 365 * 24 * time.Hour
+
+// Skewed returns the bubble's clock, wrong by as much as a test says.
+func Skewed(by *atomic.Int64) func() time.Time {
+	return func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
+}
+
+// A warden is a store with a clock of its own, the bubble's. It refuses to give a worker ID to a
+// host whose clock is more than a minute off, and grants 60 to 100 units above its clock and use.
+type warden struct {
+	fakeassigner.Assigner
+	epoch  time.Time
+	called func()       // by Assign before it looks at the clock, unless nil
+	ahead  atomic.Int64 // how far a request or a limit was ahead of the clock, in units
+	misled atomic.Int64 // requests half a year ahead
+	skewed atomic.Int64 // calls of Assign that were refused
+}
+
+func newWarden() *warden {
+	w := &warden{epoch: NewEpoch()}
+	w.OnAssign = func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		if w.called != nil {
+			w.called()
+		}
+		now := w.now()
+		if off := d.Now() - now; off < -60 || off > 60 {
+			w.skewed.Add(1)
+			return assigner.Grant{}, fmt.Errorf("%w: by %d units", assigner.ErrClockSkew, off)
+		}
+		return assigner.Grant{WorkerID: int64(nth), First: now, Limit: now + 38, Guarantee: assigner.GuaranteeFenced, Reusable: true}, nil
+	}
+	w.OnRenew = w.renew
+	return w
+}
+
+func (w *warden) renew(_ context.Context, g *assigner.Grant, used, want int64) error {
+	if used > g.Limit {
+		return fmt.Errorf("used %d of a grant up to %d", used, g.Limit)
+	}
+	now := w.now()
+	if want-now > int64(year/time.Second/2) {
+		w.misled.Add(1)
+	} else {
+		w.ahead.Store(max(w.ahead.Load(), max(used, want)-now))
+	}
+	g.Limit = max(g.Limit, now+60, min(want, max(used, now)+100))
+	w.ahead.Store(max(w.ahead.Load(), g.Limit-now))
+	return nil
+}
+
+func (w *warden) now() int64 { return int64(time.Since(w.epoch) / time.Second) }
+
+// keepsTime takes IDs for some minutes and asks that they and the renewals are close to the clock,
+// and that at most one call of Next finds no ID, unless IDs are prepared in the background.
+func (s *suite) keepsTime(t *testing.T, w *warden, g Generator) {
+	t.Helper()
+	failures := 0
+	for range 100 {
+		id, err := g.Next()
+		if err != nil {
+			failures++
+			if !s.Gapless && (!errors.Is(err, s.Errors.LeaseExhausted) || failures > 1) {
+				t.Fatalf("Next: %v", err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			if id, err = g.NextContext(ctx); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+		}
+		if f := Parse(t, g, id, nil); time.Until(f.Time).Abs() > s.Off {
+			t.Fatalf("%v at %v, want an ID of the present", f, time.Now())
+		}
+		time.Sleep(3 * time.Second)
+	}
+	if got := w.ahead.Load(); got > 101 {
+		t.Errorf("a renewal or a limit was %d units ahead of the clock", got)
+	}
+	if got := s.Stats(g); got.RenewFailures != w.skewed.Load() {
+		t.Errorf("Stats = %+v, want no failure but %d refusals", got, w.skewed.Load())
+	}
+}
+
+// invalidate has g take another worker ID, and waits for it.
+func invalidate(g Generator) {
+	g.Invalidate()
+	synctest.Wait()
+}
+
+// correctedClock has a clock that is a year ahead until a worker ID is taken, and again until the
+// next one is, after a loss or Invalidate. That leaves no trace, whether the assigner looks at the
+// clock or not.
+func (s *suite) correctedClock(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		var by atomic.Int64
+		by.Store(int64(year))
+		w := newWarden()
+		w.called = func() { by.Store(0) }
+		var lose atomic.Bool
+		w.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+			if lose.CompareAndSwap(true, false) {
+				by.Store(int64(year))
+				return errors.Join(assigner.ErrWorkerRowLost, assigner.ErrFenceRegressed)
+			}
+			return w.renew(ctx, g, used, want)
+		}
+		c := keeper.Settings{Assigner: w, Epoch: w.epoch, Now: Skewed(&by)}
+		if plain {
+			c.Assigner = &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+				by.Store(0)
+				return fakeassigner.Fresh(ctx, nth+100, d)
+			}}
+		}
+		g := s.open(t, c)
+		s.keepsTime(t, w, g)
+		by.Store(int64(year))
+		invalidate(g)
+		s.keepsTime(t, w, g)
+		if !plain {
+			lose.Store(true)
+			before := w.Assigns.Load()
+			time.Sleep(time.Minute)
+			s.keepsTime(t, w, g)
+			if n := w.Assigns.Load(); n != before+1 {
+				t.Errorf("%d worker IDs after a loss, want one", n-before)
+			}
+		}
+		if n := w.misled.Load(); n != 0 {
+			t.Errorf("%d requests a year ahead", n)
+		}
+	}
+}
+
+// wrongReading has a clock that is a year ahead in one reading, whichever that is. It costs a start
+// or one call of Next, and is forgotten.
+func (s *suite) wrongReading(t *testing.T) {
+	const readings = 40
+	started := 0
+	for wrong := range int64(readings) {
+		synctest.Test(t, func(t *testing.T) {
+			var reads atomic.Int64
+			w := newWarden()
+			g, err := s.make(t, s.config(keeper.Settings{Assigner: w, Epoch: w.epoch, Now: func() time.Time {
+				if reads.Add(1) == wrong+1 {
+					return time.Now().Add(year)
+				}
+				return time.Now()
+			}}))
+			if errors.Is(err, assigner.ErrClockSkew) {
+				return
+			}
+			cleanup.Close(t, g, err)
+			started++
+			s.keepsTime(t, w, g)
+			for range 4 {
+				s.Stats(g)
+				invalidate(g)
+				s.keepsTime(t, w, g)
+			}
+			if n := w.misled.Load(); n > s.Misled {
+				t.Errorf("reading %d: %d requests a year ahead, want at most %d", wrong, n, s.Misled)
+			}
+		})
+	}
+	if started < readings-1 {
+		t.Errorf("%d of %d generators have started, want all but one", started, readings)
+	}
+}
+
+// afterStep restarts a generator after steps of the clock: worker IDs that are fresh or fenced
+// repeat no ID.
+func (s *suite) afterStep(t *testing.T) {
+	fence := int64(0)
+	fenced := func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+		g := assigner.Grant{WorkerID: 7, First: fence + 1, Limit: max(fence+1, d.Now()) + 10, Guarantee: assigner.GuaranteeFenced, Reusable: true}
+		fence = g.Limit
+		return g, nil
+	}
+	for _, store := range []*fakeassigner.Assigner{{}, {OnAssign: fenced, OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+		fence = max(fence, want)
+		g.Limit = fence
+		return nil
+	}}} {
+		var by atomic.Int64
+		var seen idset.Set
+		epoch := NewEpoch()
+		for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
+			by.Add(int64(step))
+			g := s.open(t, keeper.Settings{Epoch: epoch, Assigner: store, Now: Skewed(&by)})
+			for range 16 {
+				seen.Once(t, next(t, g).ID)
+			}
+			if store.OnAssign != nil {
+				if err := g.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Second)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package gentest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/idset"
+)
+
+func (s *suite) closed(t *testing.T) {
+	var by atomic.Int64
+	g := s.open(t, keeper.Settings{Now: Skewed(&by), Trace: keeper.Trace{TakeRejected: func(err error) { t.Errorf("TakeRejected(%v)", err) }}})
+	f := next(t, g)
+	worker, last := g.WorkerID(), s.Stats(g).LastDelta
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []time.Duration{0, time.Second, -time.Hour, 1 << 60} {
+		by.Store(int64(step))
+		if id, err := g.Next(); id != 0 || !errors.Is(err, s.Errors.Closed) {
+			t.Errorf("Next = %d, %v, want %v", id, err, s.Errors.Closed)
+		}
+		if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) {
+			t.Errorf("NextContext = %d, %v, want %v", id, err, s.Errors.Closed)
+		}
+		if n, err := g.Fill(make([]int64, 3)); n != 0 || !errors.Is(err, s.Errors.Closed) {
+			t.Errorf("Fill = %d, %v, want %v", n, err, s.Errors.Closed)
+		}
+	}
+	by.Store(0)
+	g.Invalidate() // does nothing, and does not hang
+	if st := s.Stats(g); Parse(t, g, f.ID, nil).WorkerID != worker || g.WorkerID() != worker || st.LastDelta != last || st.RejectedTakes != 0 {
+		t.Errorf("after Close: worker %d, Stats %+v, want worker %d, delta %d, no rejected take", g.WorkerID(), st, worker, last)
+	}
+}
+
+// closeError closes a generator on many goroutines. All calls wait for the release and return its
+// error; it releases the worker ID once, with the last delta.
+func (s *suite) closeError(t *testing.T) {
+	failure := errors.New("no such row")
+	var used, opened atomic.Int64
+	entered, gate := make(chan struct{}), make(chan struct{})
+	store := &fakeassigner.Assigner{OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
+		used.Store(last)
+		close(entered)
+		<-gate
+		return failure
+	}}
+	g, err := s.make(t, s.config(keeper.Settings{Assigner: store}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next(t, g)
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			for range 3 {
+				if err := g.Close(); !errors.Is(err, failure) || !strings.HasPrefix(err.Error(), s.Package+": ") {
+					t.Errorf("Close = %v, want the error of the release", err)
+				}
+			}
+			if opened.Load() == 0 {
+				t.Error("Close has not waited for the release")
+			}
+		})
+	}
+	<-entered
+	synctest.Wait() // all goroutines have called Close
+	opened.Store(1)
+	close(gate)
+	wg.Wait()
+	if n, last := store.Releases.Load(), s.Stats(g).LastDelta; n != 1 || used.Load() != last {
+		t.Errorf("%d releases, the last with used %d, want one with %d", n, used.Load(), last)
+	}
+}
+
+// closeWakes closes a generator while callers wait for a worker ID and the store is out of reach,
+// as it may be at a shutdown. Close takes AssignTimeout, and the callers return at once.
+func (s *suite) closeWakes(t *testing.T) {
+	store := &fakeassigner.Assigner{
+		OnAssign: fakeassigner.Fenced(1),
+		OnRenew:  func(context.Context, *assigner.Grant, int64, int64) error { return errors.New("store out of reach") },
+		OnRelease: func(ctx context.Context, _ assigner.Grant, _ int64) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	}
+	g, err := s.make(t, s.config(keeper.Settings{Assigner: store, AssignTimeout: 3 * time.Second}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	if _, err := g.Next(); !errors.Is(err, s.Errors.LeaseExhausted) {
+		t.Fatalf("Next = %v, want %v", err, s.Errors.LeaseExhausted)
+	}
+	var closing time.Time
+	var woken atomic.Int64
+	for range 8 {
+		go func() {
+			if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) {
+				t.Errorf("NextContext = %d, %v, want %v", id, err, s.Errors.Closed)
+			}
+			if d := time.Since(closing); d != 0 {
+				t.Errorf("a waiter returned %v after Close began, want at once", d)
+			}
+			woken.Add(1)
+		}()
+	}
+	time.Sleep(10 * time.Millisecond)
+	if n := woken.Load(); n != 0 {
+		t.Errorf("%d waiters came back before Close", n)
+	}
+	closing = time.Now()
+	if d := Elapsed(func() { err = g.Close() }); d != 3*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Close took %v: %v, want 3s and the DeadlineExceeded of the release", d, err)
+	}
+	synctest.Wait()
+	if n := woken.Load(); n != 8 {
+		t.Errorf("%d of 8 waiters are back", n)
+	}
+}
+
+// closeUnderLoad has callers that race with Close. They get good IDs or ErrClosed, and none after
+// Close has returned.
+func (s *suite) closeUnderLoad(t *testing.T) {
+	for range 20 {
+		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
+		var seen idset.Set
+		var closed atomic.Bool
+		started := make(chan struct{}, 8)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				started <- struct{}{}
+				for last := int64(0); ; {
+					late := closed.Load()
+					var id int64
+					var err error
+					if i%2 == 0 {
+						id, err = g.NextContext(t.Context())
+					} else {
+						id, err = g.Next()
+					}
+					switch {
+					case errors.Is(err, s.Errors.Closed):
+						return
+					case err != nil:
+						continue // it passes
+					case late || id <= last:
+						t.Errorf("ID %d after %d; after Close had returned: %v", id, last, late)
+						return
+					}
+					last = id
+					seen.Once(t, id)
+				}
+			})
+		}
+		for range 8 {
+			<-started
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		closed.Store(true)
+		wg.Wait()
+	}
+}

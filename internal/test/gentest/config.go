@@ -1,0 +1,160 @@
+package gentest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+)
+
+// eachMistake makes one mistake in each field that the packages share.
+func (s *suite) eachMistake(t *testing.T) {
+	now := Start.AddDate(1, 0, 0)
+	for name, row := range map[string]struct {
+		spoil func(*Config)
+		is    error
+		want  []string // the field and the value given, the values allowed
+	}{
+		"no assigner":       {func(c *Config) { c.Assigner = nil }, s.Errors.InvalidConfig, []string{"Assigner nil", "no safe default"}},
+		"timeout":           {func(c *Config) { c.AssignTimeout = -time.Second }, s.Errors.InvalidConfig, []string{"AssignTimeout -1s", "at least 1ms"}},
+		"datacenter above":  {func(c *Config) { c.DatacenterID = 32 }, s.Errors.InvalidConfig, []string{"DatacenterID 32", "28/5/17/4@1s", "0 to 31"}},
+		"datacenter below":  {func(c *Config) { c.DatacenterID = -1 }, s.Errors.InvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
+		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001", "not in the future"}},
+		"layout":            {func(c *Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s", "divide one minute"}},
+		"epoch with µs":     {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
+		"layout at its end": {func(c *Config) { c.Layout.DeltaBits = 10 }, s.Errors.TimeExhausted, []string{"10/5/17/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
+		"layout and epoch of Baidu": {func(c *Config) {
+			c.Layout, c.Epoch, c.Now = bitsalloc.Baidu(), time.Unix(1463673600, 0), time.Now
+		}, s.Errors.TimeExhausted, []string{"28/0/22/13@1s", "ends at 2024-11-20T13:24:16Z"}},
+		"layout long past it": {func(c *Config) { c.Now = func() time.Time { return now.AddDate(10, 0, 0) } }, s.Errors.TimeExhausted, []string{"28/5/17/4@1s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &fakeassigner.Assigner{}
+			c := s.config(keeper.Settings{Assigner: store, Now: func() time.Time { return now }})
+			row.spoil(&c)
+			_, err := s.make(t, c)
+			if !errors.Is(err, row.is) {
+				t.Fatalf("New = %v, want %v", err, row.is)
+			}
+			for _, want := range row.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error does not say %q:\n%v", want, err)
+				}
+			}
+			if n := strings.Count(err.Error(), "\n") + 1; n != 1 || store.Assigns.Load() != 0 {
+				t.Errorf("%d mistakes are reported for one, after %d calls of Assign:\n%v", n, store.Assigns.Load(), err)
+			}
+			s.checkField(t, c, err)
+		})
+	}
+}
+
+// checkField asks that Validate reports the mistake of New, as a FieldError.
+func (s *suite) checkField(t *testing.T, c Config, err error) {
+	t.Helper()
+	if again := s.Validate(c); again == nil || again.Error() != err.Error() {
+		t.Errorf("Validate = %v, want the error of New, %v", again, err)
+	}
+	mistake, ok := errors.AsType[*generator.FieldError](err)
+	switch {
+	case !ok:
+		t.Errorf("no FieldError in %v", err)
+	case mistake.Allowed == "" && (mistake.Field == "Layout" || mistake.Field == "Epoch") && mistake.Given != "":
+	case !errors.Is(mistake, s.Errors.InvalidConfig) ||
+		err.Error() != fmt.Sprintf("%v: %s %s, allowed: %s", s.Errors.InvalidConfig, mistake.Field, mistake.Given, mistake.Allowed):
+		t.Errorf("FieldError %+v, want the parts of %v", mistake, err)
+	}
+}
+
+// mistakesTogether makes several mistakes at once: none hides another one.
+func (s *suite) mistakesTogether(t *testing.T) {
+	future := time.Now().Add(time.Hour).Truncate(time.Second)
+	for name, row := range map[string]struct {
+		c      keeper.Settings
+		fields []string
+		is     []error
+	}{
+		"epoch in the future": {keeper.Settings{Epoch: future, DatacenterID: 99, AssignTimeout: -1},
+			[]string{"Assigner", "AssignTimeout", "Epoch", "DatacenterID"}, []error{s.Errors.InvalidConfig}},
+		"epoch with µs in the future": {keeper.Settings{Epoch: future.Add(time.Microsecond), DatacenterID: 32},
+			[]string{"Assigner", "Epoch", "Epoch", "DatacenterID"}, []error{s.Errors.InvalidConfig, bitsalloc.ErrInvalidLayout}},
+		"layout": {keeper.Settings{Layout: bitsalloc.Layout{DeltaBits: 60, SequenceBits: 60, Unit: 7 * time.Second}, DatacenterID: -1},
+			[]string{"Assigner", "Layout", "DatacenterID"}, []error{s.Errors.InvalidConfig, bitsalloc.ErrInvalidLayout}},
+		"ended": {keeper.Settings{Epoch: Start.AddDate(-20, 0, 0), DatacenterID: 32},
+			[]string{"Assigner", "Layout", "DatacenterID"}, []error{s.Errors.InvalidConfig, s.Errors.TimeExhausted}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.make(t, Config{Settings: row.c, Policy: s.policy})
+			all, ok := err.(interface{ Unwrap() []error })
+			if !ok {
+				t.Fatalf("New = %v, want all mistakes", err)
+			}
+			var fields []string
+			for _, err := range all.Unwrap() {
+				if mistake, ok := errors.AsType[*generator.FieldError](err); ok {
+					fields = append(fields, mistake.Field)
+				}
+			}
+			if !slices.Equal(fields, row.fields) {
+				t.Errorf("mistakes in %q, want %q", fields, row.fields)
+			}
+			for _, want := range row.is {
+				if !errors.Is(err, want) {
+					t.Errorf("the error is not %v:\n%v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func (s *suite) borders(t *testing.T) {
+	for name, c := range map[string]keeper.Settings{
+		"shortest timeout": {AssignTimeout: time.Millisecond},
+		"longest timeout":  {AssignTimeout: 1<<63 - 1},
+		"last datacenter":  {DatacenterID: 31},
+		"epoch just past":  {},
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			if name == "epoch just past" {
+				time.Sleep(time.Duration(epochs.Add(1)) * time.Second)
+				c.Epoch = time.Now()
+			}
+			if err := s.Validate(s.config(c)); err != nil {
+				t.Error(err)
+			}
+			if f := next(t, s.open(t, c)); f.DatacenterID != c.DatacenterID {
+				t.Errorf("an ID of datacenter %d, want %d", f.DatacenterID, c.DatacenterID)
+			}
+		})
+	}
+}
+
+func (s *suite) defaults(t *testing.T) {
+	time.Sleep(time.Until(bitsalloc.DefaultEpoch().Add(time.Hour)))
+	var timeout time.Duration
+	store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		deadline, _ := ctx.Deadline()
+		timeout = time.Until(deadline)
+		if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 {
+			t.Errorf("Domain = %+v", d)
+		}
+		return fakeassigner.Fresh(ctx, 1+s.policy, d)
+	}}
+	g := s.openWith(t, Config{Settings: keeper.Settings{Assigner: store}, Policy: s.policy})
+	if timeout != 10*time.Second {
+		t.Errorf("AssignTimeout: %v, want 10s", timeout)
+	}
+	if f := next(t, g); time.Until(f.Time).Abs() > s.Off {
+		t.Errorf("the first ID is of %v at %v", f.Time, time.Now())
+	}
+}

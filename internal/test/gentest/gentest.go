@@ -1,0 +1,231 @@
+// Package gentest is the conformance suite of the generators with a worker ID: packages cached and
+// defaultgen run it. It has the tests of the promises that both make.
+package gentest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/test/cleanup"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+)
+
+// A Generator is a generator under test.
+type Generator interface {
+	Next() (int64, error)
+	NextContext(ctx context.Context) (int64, error)
+	Fill(dst []int64) (int, error)
+	Parse(id int64) (bitsalloc.Fields, error)
+	WorkerID() int64
+	Invalidate()
+	Close() error
+}
+
+// A Config has the fields that the Configs of both packages have. Policy is a value of the field
+// with the policies of a package.
+type Config struct {
+	keeper.Settings
+	AllowReuse bool
+	Policy     int
+}
+
+// A Subject is a package of generators.
+type Subject struct {
+	Package  string // the prefix of its errors
+	Errors   keeper.Errors
+	Policies int // the policies are 0 to Policies - 1
+
+	New      func(context.Context, Config) (Generator, error)
+	Validate func(Config) error
+	Stats    func(Generator) keeper.Stats
+
+	// Off is how far the time in an ID may be from the time of the call.
+	Off time.Duration
+	// Gapless means that a generator that is asked for IDs uses all deltas of a grant.
+	Gapless bool
+	// Misled is how many requests to the store may follow a single wrong reading of the clock.
+	Misled int64
+}
+
+// suite is a Subject with one policy.
+type suite struct {
+	Subject
+	policy int
+}
+
+// Run runs the suite, each test with each policy.
+func Run(t *testing.T, subject Subject) {
+	for _, test := range []struct {
+		name string
+		run  func(*suite, *testing.T)
+		real bool // in real time, outside of a bubble
+	}{
+		{"each mistake is named", (*suite).eachMistake, true},
+		{"mistakes are reported together", (*suite).mistakesTogether, true},
+		{"borders are allowed", (*suite).borders, true},
+		{"defaults", (*suite).defaults, false},
+
+		{"clock corrected before a worker ID is taken", (*suite).correctedClock, false},
+		{"clock wrong in one reading", (*suite).wrongReading, true},
+		{"worker ID after a step of the clock", (*suite).afterStep, false},
+
+		{"errors of the assigner", (*suite).assignerErrors, true},
+		{"one worker ID, one generator", (*suite).oneGenerator, false},
+		{"reused worker ID in the last unit", (*suite).lastUnit, true},
+		{"context of New", (*suite).contextOfNew, false},
+		{"last year in service", (*suite).lastYearInService, true},
+
+		{"closed", (*suite).closed, false},
+		{"Close returns the error of the release", (*suite).closeError, false},
+		{"Close is bounded and wakes waiters", (*suite).closeWakes, false},
+		{"Close under load", (*suite).closeUnderLoad, true},
+
+		{"Invalidate", (*suite).invalidated, true},
+		{"lost worker ID is replaced", (*suite).lostWorker, false},
+		{"grant after a loss", (*suite).grantAfterLoss, true},
+		{"store that is down", (*suite).storeDown, false},
+		{"no worker ID", (*suite).noWorker, false},
+		{"panics of a lease", (*suite).leasePanics, false},
+		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
+		{"funcs of Trace", (*suite).traceFuncs, false},
+		{"log records", (*suite).logRecords, true},
+
+		{"order across goroutines", (*suite).order, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for policy := range subject.Policies {
+				s := &suite{subject, policy}
+				if test.real {
+					test.run(s, t)
+				} else {
+					synctest.Test(t, func(t *testing.T) { test.run(s, t) })
+				}
+			}
+		})
+	}
+}
+
+// Start is the instant at which time starts in a bubble.
+var Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// epochs numbers the epochs that the tests have taken.
+var epochs atomic.Int64
+
+// NewEpoch returns an epoch of the test's own, whole minutes before Start, where a unit of any
+// length begins. The process remembers a worker ID by epoch, and a generator that follows another
+// one starts above it.
+func NewEpoch() time.Time {
+	return Start.Add(-24*time.Hour - time.Duration(epochs.Add(1))*time.Minute)
+}
+
+// narrow has 16 IDs a unit, so that a test gets through them.
+func narrow() bitsalloc.Layout {
+	return bitsalloc.Layout{DeltaBits: 28, DatacenterBits: 5, WorkerBits: 17, SequenceBits: 4, Unit: time.Second}
+}
+
+// config completes c: without an Assigner it gets fresh worker IDs, without a Layout the narrow
+// one, without an Epoch its own.
+func (s *suite) config(c keeper.Settings) Config {
+	if c.Assigner == nil {
+		c.Assigner = &fakeassigner.Assigner{}
+	}
+	if c.Layout == (bitsalloc.Layout{}) {
+		c.Layout = narrow()
+	}
+	if c.Epoch.IsZero() {
+		c.Epoch = NewEpoch()
+	}
+	return Config{Settings: c, Policy: s.policy}
+}
+
+// make makes a generator. An error comes with nil, not with a nil pointer.
+func (s *suite) make(t testing.TB, c Config) (Generator, error) {
+	t.Helper()
+	g, err := s.New(t.Context(), c)
+	if err != nil {
+		if !reflect.ValueOf(g).IsNil() {
+			t.Errorf("New returns %v with an error", g)
+		}
+		return nil, err
+	}
+	return g, nil
+}
+
+// open makes a generator that is closed when the test ends.
+func (s *suite) open(t testing.TB, c keeper.Settings) Generator {
+	t.Helper()
+	return s.openWith(t, s.config(c))
+}
+
+func (s *suite) openWith(t testing.TB, c Config) Generator {
+	t.Helper()
+	g, err := s.make(t, c)
+	return cleanup.Close(t, g, err)
+}
+
+// Parse returns the fields of the ID that a call has returned without an error.
+func Parse(t testing.TB, g Generator, id int64, err error) bitsalloc.Fields {
+	t.Helper()
+	f, errParse := g.Parse(id)
+	if err = errors.Join(err, errParse); err != nil {
+		t.Fatalf("ID %d: %v", id, err)
+	}
+	return f
+}
+
+// Fill returns n IDs, which must be there and increase.
+func Fill(t testing.TB, g Generator, n int) []int64 {
+	t.Helper()
+	ids := make([]int64, n)
+	if got, err := g.Fill(ids); got != n || err != nil {
+		t.Fatalf("Fill of %d = %d, %v", n, got, err)
+	}
+	CheckIncreasing(t, ids)
+	return ids
+}
+
+// CheckIncreasing asks that IDs are positive and increase.
+func CheckIncreasing(t testing.TB, ids []int64) {
+	t.Helper()
+	last := int64(0)
+	for i, id := range ids {
+		if id <= last {
+			t.Fatalf("ID %d of %d is %d, after %d", i, len(ids), id, last)
+		}
+		last = id
+	}
+}
+
+// next returns the fields of the next ID, and waits for it.
+func next(t testing.TB, g Generator) bitsalloc.Fields {
+	t.Helper()
+	id, err := g.NextContext(t.Context())
+	return Parse(t, g, id, err)
+}
+
+// take takes n IDs, which must increase, and returns the last.
+func take(t testing.TB, g Generator, n int) (last bitsalloc.Fields) {
+	t.Helper()
+	for range n {
+		f := next(t, g)
+		if f.ID <= last.ID {
+			t.Fatalf("%v after %v", f, last)
+		}
+		last = f
+	}
+	return last
+}
+
+// Elapsed returns how long f takes.
+func Elapsed(f func()) time.Duration {
+	began := time.Now()
+	f()
+	return time.Since(began)
+}

@@ -1,0 +1,393 @@
+package gentest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/together"
+)
+
+var errDown = errors.New("store out of reach")
+
+// heartbeat is the time between two renewals when nothing else calls for one.
+const heartbeat = 45 * time.Second
+
+// downward gives the worker IDs from 1,000 down: a smaller worker ID makes it hard to keep IDs
+// increasing.
+func downward(assign fakeassigner.AssignFunc) fakeassigner.AssignFunc {
+	return func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		g, err := assign(ctx, nth, d)
+		g.WorkerID = 1001 - int64(nth%1000)
+		return g, err
+	}
+}
+
+// leaseEvents returns funcs that record the events of worker IDs.
+func leaseEvents(r *recorder.Recorder) keeper.Trace {
+	return keeper.Trace{
+		LeaseAssigned: func(g assigner.Grant) { r.Note("assigned %d", g.WorkerID) },
+		LeaseLost:     func(workerID int64, err error) { r.Note("lost %d: %v", workerID, err) },
+		RenewFailed:   func(err error) { r.Note("failed: %v", err) },
+		LeaseKept:     func(workerID int64) { r.Note("kept %d", workerID) },
+	}
+}
+
+// invalidated has the store take an hour for the second worker ID. The generator issues no ID until
+// then, and goes on above all deltas that it used, even if the worker ID is the same.
+func (s *suite) invalidated(t *testing.T) {
+	static := func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+		return assigner.Grant{WorkerID: 900, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+	}
+	for name, assign := range map[string]fakeassigner.AssignFunc{
+		"fresh": downward(fakeassigner.Fresh), "fenced": downward(fakeassigner.Fenced(1000)), "static": static,
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+				if nth == 2 {
+					time.Sleep(time.Hour)
+				}
+				return assign(ctx, nth, d)
+			}}
+			c := s.config(keeper.Settings{Assigner: store})
+			c.AllowReuse = true
+			g := s.openWith(t, c)
+			before := next(t, g)
+			last := s.Stats(g).LastDelta
+			g.Invalidate()
+			if id, err := g.Next(); id != 0 || !errors.Is(err, s.Errors.LeaseExhausted) {
+				t.Errorf("Next after Invalidate = %d, %v, want %v", id, err, s.Errors.LeaseExhausted)
+			}
+			after := next(t, g)
+			if (after.WorkerID == before.WorkerID) != (name == "static") || after.Delta <= last || time.Since(Start) < time.Hour {
+				t.Errorf("%v after %v, want the worker ID of the second grant and a delta above %d", after, before, last)
+			}
+			if n := store.Releases.Load(); n != 0 {
+				t.Error("the old worker ID was released: a copy of the process may be using it")
+			}
+		})
+	}
+}
+
+// lostWorker has a lease without a fence end at the first renewal. The store has another worker ID
+// 10 s later.
+func (s *suite) lostWorker(t *testing.T) {
+	const outage = 10 * time.Second
+	var events, log recorder.Recorder
+	store := &fakeassigner.Assigner{}
+	store.OnAssign = downward(func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		if nth > 1 && time.Since(Start) < heartbeat+outage {
+			return assigner.Grant{}, errDown
+		}
+		return fakeassigner.Fresh(ctx, nth, d)
+	})
+	store.OnRenew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+		if g.WorkerID == 1000 {
+			return assigner.ErrWorkerRowLost
+		}
+		return nil
+	}
+	g := s.open(t, keeper.Settings{Assigner: store, Logger: log.Logger(), Trace: leaseEvents(&events)})
+	before := next(t, g)
+	last := s.Stats(g).LastDelta
+	time.Sleep(heartbeat + outage/2)
+	if id, err := g.Next(); id != 0 || !errors.Is(err, s.Errors.LeaseExhausted) {
+		t.Fatalf("Next without a worker ID = %d, %v, want %v", id, err, s.Errors.LeaseExhausted)
+	}
+	if n, err := g.Fill(make([]int64, 1)); n != 0 || !errors.Is(err, s.Errors.LeaseExhausted) {
+		t.Fatalf("Fill without a worker ID = %d, %v, want %v", n, err, s.Errors.LeaseExhausted)
+	}
+	after := next(t, g) // until the store is back
+	synctest.Wait()
+	if before.WorkerID != 1000 || after.WorkerID >= 1000 || after.Delta <= last || g.WorkerID() != after.WorkerID || s.Stats(g).WorkerID != after.WorkerID {
+		t.Errorf("IDs %v and %v, want a new worker ID and a delta above %d", before, after, last)
+	}
+	lines := slices.DeleteFunc(events.Read(), func(line string) bool { return line == "failed: "+errDown.Error() })
+	if want := []string{"assigned 1000", "lost 1000: " + assigner.ErrWorkerRowLost.Error(), fmt.Sprint("assigned ", after.WorkerID)}; !slices.Equal(lines, want) {
+		t.Errorf("events %q, want %q", lines, want)
+	}
+	if !slices.Contains(log.Read(), "ERROR worker ID lost") {
+		t.Error("the loss is not in the log")
+	}
+	if n := store.Releases.Load(); n != 0 {
+		t.Errorf("a lost lease was released %d times", n)
+	}
+}
+
+// grantAfterLoss has a lease on the present delta and the 99 after it end at the first renewal. The
+// generator uses up the grant, unless the store may hand out the same deltas again. There is no
+// other lease until the generator has stopped; the next worker ID is smaller.
+func (s *suite) grantAfterLoss(t *testing.T) {
+	for name, row := range map[string]struct {
+		err  error
+		left int64 // the limit that the store then has: so many deltas ahead of its clock
+		goes bool  // whether the generator goes on up to the limit
+	}{
+		"taken over":          {nil, 1000, true},
+		"lowered":             {nil, 10, true},
+		"regressed":           {assigner.ErrFenceRegressed, 1000, false},
+		"row deleted":         {assigner.ErrWorkerRowMissing, 1000, false},
+		"namespace recreated": {assigner.ErrNamespaceRecreated, 1000, false},
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			s.loseAfter(t, row.left, row.goes, errors.Join(assigner.ErrWorkerRowLost, row.err))
+		})
+	}
+}
+
+func (s *suite) loseAfter(t *testing.T, left int64, goes bool, failure error) {
+	var up atomic.Bool
+	var limit int64
+	var now func() int64
+	store := &fakeassigner.Assigner{}
+	store.OnAssign = downward(func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		if nth > 1 && !up.Load() {
+			return assigner.Grant{}, errDown
+		}
+		now = d.Now
+		return fakeassigner.Fenced(100)(ctx, nth, d)
+	})
+	store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		if g.WorkerID != 1000 {
+			return fakeassigner.Raise(ctx, g, used, want)
+		}
+		g.Limit = min(g.Limit, now()+left)
+		limit = g.Limit
+		return failure
+	}
+	g := s.open(t, keeper.Settings{Assigner: store})
+	first := next(t, g)
+	time.Sleep(heartbeat)
+	synctest.Wait()
+	last, n := s.usedUp(t, g, first)
+	switch {
+	case !goes && n != 0:
+		t.Errorf("%d IDs after the loss, up to %v, want none", n, last)
+	case goes && last.Delta != limit:
+		t.Errorf("IDs up to %v, want the limit %d", last, limit)
+	case goes && s.Gapless && int64(n) != (limit-first.Delta+1)*16-1:
+		t.Errorf("%d IDs after the first, want all of the deltas %d to %d", n, first.Delta, limit)
+	}
+	if st := s.Stats(g); st.Window != 0 || st.WindowLasts != 0 || store.Assigns.Load() < 2 {
+		t.Errorf("Stats = %+v after %d calls of Assign, want no window and another call", st, store.Assigns.Load())
+	}
+	up.Store(true)
+	if f := next(t, g); f.WorkerID >= 1000 || f.Delta <= last.Delta {
+		t.Errorf("%v after %v, want another worker ID in a later unit", f, last)
+	}
+}
+
+// usedUp takes IDs, of one worker ID and in order, until no grant has more.
+func (s *suite) usedUp(t *testing.T, g Generator, last bitsalloc.Fields) (bitsalloc.Fields, int) {
+	t.Helper()
+	for n := 0; ; {
+		id, err := g.Next()
+		switch {
+		case errors.Is(err, s.Errors.LeaseExhausted):
+			return last, n
+		case err != nil:
+			time.Sleep(time.Second / 2)
+			continue
+		}
+		f := Parse(t, g, id, nil)
+		if f.WorkerID != last.WorkerID || f.ID <= last.ID {
+			t.Fatalf("%v after %v, want the same worker ID", f, last)
+		}
+		last = f
+		n++
+	}
+}
+
+// storeDown has a store that answers no renewal for 10 s after the grant is used up.
+func (s *suite) storeDown(t *testing.T) {
+	var events recorder.Recorder
+	store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(3)}
+	store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		if time.Since(Start) < 15*time.Second {
+			return errDown
+		}
+		return fakeassigner.Raise(ctx, g, used, want)
+	}
+	g := s.open(t, keeper.Settings{Assigner: store, Trace: leaseEvents(&events)})
+	first := next(t, g)
+	last, _ := s.usedUp(t, g, first)
+	if last.Delta > s.Stats(g).Limit {
+		t.Errorf("%v, above the limit %d", last, s.Stats(g).Limit)
+	}
+	f := next(t, g)
+	if waited := time.Since(Start); waited < 15*time.Second || waited > 30*time.Second || f.WorkerID != first.WorkerID || f.ID <= last.ID {
+		t.Errorf("ID %v after %v, want the same worker ID within one retry of the store's return", f, waited)
+	}
+	synctest.Wait()
+	failures := int64(0)
+	lines := events.Read()
+	for _, line := range lines {
+		if line == "failed: "+errDown.Error() {
+			failures++
+		}
+	}
+	if st := s.Stats(g); failures < 3 || st.RenewFailures != failures || st.Renewals < 1 || st.Guarantee != assigner.GuaranteeFenced {
+		t.Errorf("%d calls of RenewFailed, Stats %+v, want several and the same number", failures, st)
+	}
+	if want := fmt.Sprint("kept ", first.WorkerID); lines[len(lines)-1] != want {
+		t.Errorf("events %q, want %q at the end", lines, want)
+	}
+}
+
+// noWorker waits for a worker ID that does not come.
+func (s *suite) noWorker(t *testing.T) {
+	rejected := int64(0)
+	store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(30), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error { return nil }}
+	g := s.open(t, keeper.Settings{Assigner: store, Trace: keeper.Trace{TakeRejected: func(error) { rejected++ }}})
+	s.usedUp(t, g, next(t, g))
+	before := s.Stats(g)
+	if before.Window != 0 || before.WindowLasts != 0 || before.RejectedTakes != rejected {
+		t.Errorf("Stats = %+v, want no window and %d rejected takes", before, rejected)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	renewals := store.Renewals.Load()
+	var id int64
+	var err error
+	d := Elapsed(func() { id, err = g.NextContext(ctx) })
+	if id != 0 || d != time.Hour || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, s.Errors.LeaseExhausted) || !strings.HasPrefix(err.Error(), s.Package+": ") {
+		t.Errorf("NextContext took %v: %d, %v, want 1h, DeadlineExceeded and the reason", d, id, err)
+	}
+	if got := s.Stats(g).RejectedTakes; got != before.RejectedTakes+1 {
+		t.Errorf("%d rejected takes for one call", got-before.RejectedTakes)
+	}
+	if n := store.Renewals.Load() - renewals; n > 100 {
+		t.Errorf("%d renewals in an hour, want the heartbeat", n)
+	}
+}
+
+func (s *suite) leasePanics(t *testing.T) {
+	var events recorder.Recorder
+	store := &fakeassigner.Assigner{
+		OnRenew:   func(context.Context, *assigner.Grant, int64, int64) error { panic("renew") },
+		OnRelease: func(context.Context, assigner.Grant, int64) error { panic("release") },
+	}
+	g, err := s.make(t, s.config(keeper.Settings{Assigner: store, Trace: leaseEvents(&events)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(heartbeat + time.Second)
+	next(t, g)
+	if lines := events.Read(); !slices.Contains(lines, "failed: assigner: panic in Renew: renew") {
+		t.Errorf("events %q, want the panic of Renew", lines)
+	}
+	if err := g.Close(); err == nil || !strings.Contains(err.Error(), "panic in Release: release") {
+		t.Errorf("Close = %v, want the panic of Release", err)
+	}
+}
+
+// changeUnderLoad has 64 goroutines take IDs while every renewal finds the worker ID lost: leases
+// without a fence at a heartbeat, fenced ones whenever the limit is reached.
+func (s *suite) changeUnderLoad(t *testing.T) {
+	for name, assign := range map[string]fakeassigner.AssignFunc{"unfenced": fakeassigner.Fresh, "fenced": fakeassigner.Fenced(2000)} {
+		bubble.Run(t, name, func(t *testing.T) {
+			store := &fakeassigner.Assigner{OnAssign: downward(assign), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
+				runtime.Gosched()
+				return assigner.ErrWorkerRowLost
+			}}
+			g := s.open(t, keeper.Settings{Assigner: store, Layout: bitsalloc.Snowflake()})
+			var taken Ledger
+			var workers sync.Map
+			var loss generator.Notifier
+			together.Run(64, func(i int) {
+				for range 20 {
+					for range 20 {
+						taken.Take(t, func() (int64, error) {
+							id, err := g.NextContext(t.Context())
+							f, _ := g.Parse(id)
+							workers.Store(f.WorkerID, true)
+							return id, err
+						})
+					}
+					// All go on at the moment of the next loss. One timer wakes them: in Go 1.26 the timers
+					// of a bubble share a context of the race detector, and two that fire at once may crash it.
+					if i == 0 {
+						time.Sleep(heartbeat - time.Since(Start)%heartbeat)
+						loss.Wake()
+					} else {
+						<-loss.Wait()
+					}
+				}
+			})
+			taken.Check(t, 64*20*20)
+			n := 0
+			workers.Range(func(any, any) bool { n++; return true })
+			if n < 10 {
+				t.Errorf("%d worker IDs, want many", n)
+			}
+		})
+	}
+}
+
+// traceFuncs has funcs that ask the generator, and panic.
+func (s *suite) traceFuncs(t *testing.T) {
+	var shared atomic.Pointer[Generator]
+	var log recorder.Recorder
+	ask := func(name string) {
+		if g := shared.Load(); g != nil {
+			s.Stats(*g)
+			(*g).WorkerID()
+		}
+		panic(name)
+	}
+	store := &fakeassigner.Assigner{}
+	store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		if nth == 2 {
+			return assigner.Grant{}, &assigner.QuarantineError{Remaining: time.Second}
+		}
+		return fakeassigner.Fresh(ctx, nth, d)
+	}
+	store.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
+		switch store.Renewals.Load() {
+		case 1:
+			return errDown
+		case 3:
+			return assigner.ErrWorkerRowLost
+		}
+		return nil
+	}
+	g := s.open(t, keeper.Settings{Assigner: store, Logger: log.Logger(), Trace: keeper.Trace{
+		TakeRejected:  func(error) { ask("TakeRejected") },
+		LeaseAssigned: func(assigner.Grant) { ask("LeaseAssigned") },
+		LeaseLost:     func(int64, error) { ask("LeaseLost") },
+		RenewFailed:   func(error) { ask("RenewFailed") },
+		LeaseKept:     func(int64) { ask("LeaseKept") },
+	}})
+	shared.Store(&g)
+	for store.Assigns.Load() == 1 {
+		next(t, g)
+		time.Sleep(time.Second / 2)
+	}
+	if _, err := g.Next(); !errors.Is(err, s.Errors.LeaseExhausted) {
+		t.Errorf("Next = %v, want %v", err, s.Errors.LeaseExhausted)
+	}
+	if f := next(t, g); f.WorkerID != 3 {
+		t.Errorf("ID %v, want the next worker ID", f)
+	}
+	lines := log.Read()
+	for _, name := range []string{"TakeRejected", "LeaseAssigned", "LeaseLost", "RenewFailed", "LeaseKept"} {
+		if !slices.Contains(lines, "ERROR panic in Trace."+name) {
+			t.Errorf("the panic of %s is not in the log", name)
+		}
+	}
+}

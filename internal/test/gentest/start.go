@@ -1,0 +1,180 @@
+package gentest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/recorder"
+)
+
+// noLease is an assigner that returns neither a lease nor an error.
+type noLease struct{ typed bool }
+
+func (a noLease) Assign(context.Context, assigner.Domain) (assigner.Lease, error) {
+	if a.typed {
+		return (*fakeassigner.Lease)(nil), nil
+	}
+	return nil, nil
+}
+
+// assignerErrors has assigners that fail, or give answers that are not allowed.
+func (s *suite) assignerErrors(t *testing.T) {
+	down := errors.New("store out of reach")
+	gives := func(g assigner.Grant, err error) assigner.Assigner {
+		return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return g, err }}
+	}
+	for name, row := range map[string]struct {
+		assigner assigner.Assigner
+		is       error // unless nil
+		says     string
+	}{
+		"store down": {gives(assigner.Grant{}, down), down, "store out of reach"},
+		"panic": {&fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+			panic("ouch")
+		}}, nil, "ouch"},
+		"worker ID below its field": {gives(assigner.Grant{WorkerID: -1, First: 1, Limit: assigner.Unlimited}, nil), assigner.ErrWorkerOutOfRange, "-1 from"},
+		"worker ID above its field": {gives(assigner.Grant{WorkerID: 1 << 17, First: 1, Limit: assigner.Unlimited}, nil), assigner.ErrWorkerOutOfRange, "131072 from"},
+		"static, below":             {assigner.Static(-1), assigner.ErrWorkerOutOfRange, "0 to 131071"},
+		"static":                    {assigner.Static(1 << 17), assigner.ErrWorkerOutOfRange, "0 to 131071"},
+		"beyond the end":            {gives(assigner.Grant{WorkerID: 1, First: 1 << 28, Limit: assigner.Unlimited}, nil), s.Errors.TimeExhausted, "used up"},
+		"no lease":                  {noLease{}, assigner.ErrWorkerUnknown, "neither a lease nor an error"},
+		"nil lease":                 {noLease{typed: true}, nil, "panic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // which fails when a goroutine is left
+				c := s.config(keeper.Settings{Assigner: row.assigner})
+				c.AllowReuse = true
+				_, err := s.make(t, c)
+				if err == nil || row.is != nil && !errors.Is(err, row.is) || !strings.Contains(err.Error(), row.says) || !strings.HasPrefix(err.Error(), s.Package+": ") {
+					t.Errorf("New = %v, want %v that says %q", err, row.is, row.says)
+				}
+				store, ok := row.assigner.(*fakeassigner.Assigner)
+				if given := row.says != "ouch" && !errors.Is(err, down); ok && given && store.Releases.Load() != 1 {
+					t.Errorf("%d releases, want one", store.Releases.Load())
+				}
+			})
+		})
+	}
+}
+
+// oneGenerator has a second generator with the worker ID of a live one, in the same epoch, in
+// another time zone as well. It is refused, unless its datacenter is another.
+func (s *suite) oneGenerator(t *testing.T) {
+	c := s.config(keeper.Settings{Assigner: assigner.Static(5)})
+	c.AllowReuse = true
+	c.Epoch = c.Epoch.In(time.FixedZone("", 5*3600))
+	first := s.openWith(t, c)
+	if f := next(t, first); time.Until(f.Time).Abs() > s.Off {
+		t.Errorf("%v at %v: the epoch is an instant", f, time.Now())
+	}
+	for _, zone := range []*time.Location{time.UTC, time.FixedZone("", 8*3600)} {
+		again := c
+		again.Epoch = c.Epoch.In(zone)
+		if _, err := s.make(t, again); !errors.Is(err, assigner.ErrWorkerInUse) {
+			t.Errorf("a second generator: %v, want ErrWorkerInUse", err)
+		}
+	}
+	other := c
+	other.DatacenterID = 1
+	s.openWith(t, other)
+	last := take(t, first, 100)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f := next(t, s.openWith(t, c)); f.ID <= last.ID {
+		t.Errorf("%v after %v of its predecessor", f, last)
+	}
+}
+
+// lastUnit has a worker ID that comes back, in the last unit of the layout: an earlier process may
+// have used that unit.
+func (s *suite) lastUnit(t *testing.T) {
+	layout := narrow()
+	layout.DeltaBits = 10
+	c := s.config(keeper.Settings{Layout: layout, Assigner: assigner.Static(7)})
+	c.AllowReuse = true
+	c.Now = func() time.Time { return c.Epoch.Add(1023 * time.Second) }
+	if _, err := s.make(t, c); !errors.Is(err, s.Errors.TimeExhausted) {
+		t.Errorf("New = %v, want %v", err, s.Errors.TimeExhausted)
+	}
+}
+
+// contextOfNew ends the context of New, which the generator does not use afterwards. NextContext
+// looks at its own only when it waits.
+func (s *suite) contextOfNew(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	store := &fakeassigner.Assigner{}
+	g, err := s.New(ctx, s.config(keeper.Settings{Assigner: store}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	time.Sleep(time.Hour)
+	if _, err := g.NextContext(ctx); err != nil {
+		t.Errorf("NextContext with an ID at hand: %v", err)
+	}
+	if n := store.Renewals.Load(); n < 60 {
+		t.Errorf("%d renewals in an hour, want one a minute at least", n)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// expiring is the record that announces the end of the layout.
+const expiring = "WARN the delta field is used up within a year"
+
+// announcements returns the calls of Expiring and the records of the end since the last call.
+func announcements(events, log *recorder.Recorder) []string {
+	return append(events.Read(), slices.DeleteFunc(log.Read(), func(line string) bool { return line != expiring })...)
+}
+
+// lastYearInService has the last year begin while a generator runs, in whichever way its IDs are
+// taken.
+func (s *suite) lastYearInService(t *testing.T) {
+	ids := make([]int64, 3)
+	for name, take := range map[string]func(context.Context, Generator) error{
+		"Next":        func(_ context.Context, g Generator) error { _, err := g.Next(); return err },
+		"NextContext": func(ctx context.Context, g Generator) error { _, err := g.NextContext(ctx); return err },
+		"Fill":        func(_ context.Context, g Generator) error { _, err := g.Fill(ids); return err },
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			var events, log recorder.Recorder
+			layout := narrow()
+			layout.DeltaBits = 25 // 388 days, of which all but a year and five minutes have gone by
+			expires := Start.AddDate(1, 0, 0).Add(5*time.Minute + time.Duration(epochs.Add(1))*time.Millisecond)
+			c := s.config(keeper.Settings{Layout: layout, Logger: log.Logger(), Epoch: expires.Add(-1 << 25 * time.Second)})
+			c.Trace.Expiring = func(at time.Time) { events.Note("%v", at.Equal(expires)) }
+			g := s.openWith(t, c)
+			var lines []string
+			for _, off := range []time.Duration{-120, -60, -15, -2, -1, 0, 1, 15, 60, 120} {
+				time.Sleep(time.Until(expires.AddDate(-1, 0, 0).Add(off * time.Second)))
+				if err := take(t.Context(), g); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				var want []string
+				if off >= 0 {
+					want = []string{"true", expiring}
+				}
+				lines = append(lines, announcements(&events, &log)...)
+				// A generator that prepares IDs notices it with the next ones.
+				if got := s.Stats(g).Expiring; got != (off >= 0) && (!s.Gapless || off.Abs() >= 15) {
+					t.Errorf("%d s from the last year: Expiring is %v", off, got)
+				}
+				if !slices.Equal(lines, want) && (!s.Gapless || off.Abs() >= 60) {
+					t.Errorf("%d s from the last year: announced %q, want %q", off, lines, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+// Package stores has the calls and checks that tests of stores of worker IDs repeat.
+package stores
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/test/poll"
+)
+
+// Sample returns a row with a holder.
+func Sample() assigner.Row {
+	return assigner.Row{WorkerID: 4007, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
+}
+
+// Create writes a row and returns it as the store has it.
+func Create(t testing.TB, s assigner.Store, row assigner.Row, ttl time.Duration) assigner.Row {
+	t.Helper()
+	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, ttl); !ok || err != nil {
+		t.Fatalf("create row %d: %v, %v", row.WorkerID, ok, err)
+	}
+	return Load(t, s, row.WorkerID)
+}
+
+// Load returns the row of a worker ID.
+func Load(t testing.TB, s assigner.Store, workerID int64) assigner.Row {
+	t.Helper()
+	row, err := s.Load(t.Context(), workerID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+// Status returns the status of a store, and waits for a client that connects again after a restart.
+func Status(t testing.TB, s assigner.Store) (status assigner.Status) {
+	t.Helper()
+	poll.Succeeds(t, "an answer of the store", func() (err error) {
+		status, err = s.Status(t.Context())
+		return err
+	})
+	return status
+}
+
+// EveryCall returns the errors of Status, LoadMeta, SwapMeta, Load, List, Swap, Expired, Namespaces
+// and, if the store has it, CreateFree. Each call has a time of its own. Swap creates the [Sample].
+// A result beside an error fails the test.
+func EveryCall(ctx context.Context, t testing.TB, s assigner.Store, each time.Duration) (errs []error) {
+	t.Helper()
+	calls := []func(context.Context) (any, error){
+		func(ctx context.Context) (any, error) { return s.Status(ctx) },
+		func(ctx context.Context) (any, error) { return s.LoadMeta(ctx) },
+		func(ctx context.Context) (any, error) { return s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{}) },
+		func(ctx context.Context) (any, error) { return s.Load(ctx, Sample().WorkerID) },
+		func(ctx context.Context) (any, error) { return s.List(ctx) },
+		func(ctx context.Context) (any, error) { return s.Swap(ctx, assigner.Row{}, Sample(), time.Hour) },
+		func(ctx context.Context) (any, error) { return s.Expired(ctx, 1) },
+		func(ctx context.Context) (any, error) { return s.(assigner.Namespaced).Namespaces(ctx) },
+	}
+	if c, ok := s.(assigner.Creator); ok {
+		calls = append(calls, func(ctx context.Context) (any, error) {
+			return false, c.CreateFree(ctx, []assigner.Row{Sample()}, time.Hour)
+		})
+	}
+	for i, call := range calls {
+		limited, cancel := context.WithTimeout(ctx, each)
+		result, err := call(limited)
+		cancel()
+		if err != nil && !reflect.ValueOf(result).IsZero() {
+			t.Errorf("call %d: result %+v beside the error %v", i, result, err)
+		}
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// Fail checks that every call fails, with an error that has all parts and not the password hunter2.
+func Fail(t testing.TB, s assigner.Store, parts ...string) {
+	t.Helper()
+	for i, err := range EveryCall(t.Context(), t, s, time.Minute) {
+		for _, part := range parts {
+			if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("call %d: %v; want an error with %q and without the password", i, err, part)
+			}
+		}
+	}
+}

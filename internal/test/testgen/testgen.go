@@ -1,0 +1,23 @@
+// Package testgen makes generators of package cached that are closed with a test.
+package testgen
+
+import (
+	"testing"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/cleanup"
+)
+
+// Cached makes a generator of package cached. Without an assigner it has a lease in a folder of its
+// own.
+func Cached(t testing.TB, cfg cached.Config) *cached.Generator {
+	t.Helper()
+	if cfg.Assigner == nil {
+		// The temporary folder may be kept in memory, which leases refuse otherwise.
+		cfg.Assigner = assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
+	}
+	g, err := cached.NewContext(t.Context(), cfg)
+	return cleanup.Close(t, g, err)
+}
