@@ -29,7 +29,7 @@ type Domain struct {
 	Now          func() int64 // the current delta, by the generator's clock
 
 	// Registered promises that the caller calls Abandon or Release on each lease that it stops
-	// using, see [Abandoner]. In return, Assign rejects a second generator of this process that
+	// using, see [Lease]. In return, Assign rejects a second generator of this process that
 	// would take over the lease of the first.
 	Registered bool
 
@@ -55,6 +55,12 @@ func (d Domain) CheckWorkerID(workerID int64, source string) error {
 
 // A Lease is the right to a worker ID for a range of deltas. Callers use it from one goroutine at a
 // time.
+//
+// Generators look for two more methods. A lease that another process can take over when it is not
+// renewed in time has RenewWithin() time.Duration, the longest time between the starts of two
+// renewals. A lease that the assigner keeps a record of in this process has Abandon(): it reports
+// that the holder has stopped using the lease without giving the worker ID back, because the lease
+// was lost or invalidated; it does not block and does not access the store.
 type Lease interface {
 	// Grant returns the worker ID, the range of deltas and the guarantee that the lease gives now.
 	// It does not block.
@@ -68,27 +74,11 @@ type Lease interface {
 	// ErrWorkerRowLost ends the lease; do not renew it again. The holder of a fenced grant may go
 	// on up to Limit, because its successor starts above it; call Grant again, since the lease may
 	// have lowered Limit. It must stop at once and drop prepared IDs when the grant has no fence,
-	// or when the error is also ErrFenceRegressed, ErrWorkerRowMissing or ErrNamespaceRecreated.
+	// or when the error is also ErrFenceRegressed, ErrRowMissing or ErrNamespaceRecreated.
 	// After any other error the lease stands as it was.
 	Renew(ctx context.Context, used, want int64) error
 	// Release gives the worker ID back; used is the highest delta of which the holder issued IDs.
 	Release(ctx context.Context, used int64) error
-}
-
-// An Expiring lease can be taken over by another process when it is not renewed in time.
-type Expiring interface {
-	Lease
-	// RenewWithin returns the longest time between the starts of two renewals.
-	RenewWithin() time.Duration
-}
-
-// An Abandoner is a lease that the assigner keeps a record of in this process.
-type Abandoner interface {
-	Lease
-	// Abandon reports that the holder has stopped using the lease without giving the worker ID
-	// back, because the lease was lost or invalidated. It does not block and does not access the
-	// store.
-	Abandon()
 }
 
 // A Grant is a consistent snapshot of the worker ID, the range of deltas and the guarantee of a
@@ -152,17 +142,9 @@ var (
 	ErrWorkerRowLost = errors.New("assigner: worker row lost")
 	// ErrLayoutMismatch: the store is pinned to another layout, unit, epoch or datacenter.
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
-	// ErrWorkerOverlap: two sources in one database would give out the same worker IDs.
-	ErrWorkerOverlap = errors.New("assigner: worker IDs overlap")
-	// ErrStoreDamaged: the files of a store are incomplete, missing or from another store, or were
-	// moved, replaced or deleted while in use. No lease is taken from the store, since its fences
-	// are not known.
-	ErrStoreDamaged = errors.New("assigner: store damaged")
 	// ErrStoreNotDurable: the store may forget commits that it has acknowledged, and would then
 	// give out a worker ID twice; or it is read-only.
 	ErrStoreNotDurable = errors.New("assigner: store not durable")
-	// ErrWorkerRowMissing: the row of a lease has vanished. It comes with ErrWorkerRowLost.
-	ErrWorkerRowMissing = errors.New("assigner: worker row missing")
 	// ErrNamespaceRecreated: the namespace was deleted and created again. It comes with
 	// ErrWorkerRowLost.
 	ErrNamespaceRecreated = errors.New("assigner: namespace recreated")

@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A claim is one call of Assign.
@@ -18,8 +20,8 @@ type claim struct {
 	ctx    context.Context
 	number int64 // the worker ID to take, with Fenced
 	began  instant
-	status Status
-	meta   Meta
+	status leasestore.Status
+	meta   leasestore.Meta
 	now    int64 // the delta at the start of the claim, by this host's clock
 
 	raced    int   // rows lost to other processes
@@ -57,20 +59,20 @@ func (c *claim) run() (l *lease, err error) {
 type pool func(c *claim) (*lease, error)
 
 func recycledFirst(c *claim) (*lease, error) {
-	if l, err := c.recycled(func(Row) bool { return true }); l != nil || err != nil {
+	if l, err := c.recycled(func(leasestore.Row) bool { return true }); l != nil || err != nil {
 		return l, err
 	}
 	return c.fresh()
 }
 
 func newFirst(c *claim) (*lease, error) {
-	if l, err := c.recycled(Row.unused); l != nil || err != nil {
+	if l, err := c.recycled(unused); l != nil || err != nil {
 		return l, err
 	}
 	if l, err := c.fresh(); l != nil || err != nil || !c.usedUp() {
 		return l, err
 	}
-	return c.recycled(func(Row) bool { return true })
+	return c.recycled(func(leasestore.Row) bool { return true })
 }
 
 // from takes a worker ID from a pool. It tries again as long as other processes are faster.
@@ -133,7 +135,7 @@ func (c *claim) none() error {
 // lead returns how far ahead of the clock the fence of a free row may lie. If the store has an
 // identity, a server that lacks commits may replace it, and a quarantine then covers lead only, see
 // isolation. The default is the lead that a holder leaves behind if it keeps to the clock.
-func (t *terms) lead(status Status) time.Duration {
+func (t *terms) lead(status leasestore.Status) time.Duration {
 	switch {
 	case t.cfg.MaxLead > 0:
 		return t.cfg.MaxLead
@@ -172,13 +174,13 @@ const (
 
 // recycled takes an expired row that suits, and prefers a fence in the past. It reads more rows
 // only when it may take none of the rows read.
-func (c *claim) recycled(suits func(Row) bool) (*lease, error) {
+func (c *claim) recycled(suits func(leasestore.Row) bool) (*lease, error) {
 	for n := candidates; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
 		if err != nil {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
 		}
-		usable := c.usable(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !suits(r) }))
+		usable := c.usable(slices.DeleteFunc(slices.Clone(rows), func(r leasestore.Row) bool { return !suits(r) }))
 		for _, row := range usable[:min(attempts, len(usable))] {
 			if l, err := c.take(row); l != nil || err != nil {
 				return l, err
@@ -194,8 +196,8 @@ func (c *claim) recycled(suits func(Row) bool) (*lease, error) {
 // need a quarantine. It counts the rows whose fence is too far ahead. It leaves rows that are not
 // counted yet to fresh, since the worker ID of such a row would be given out again if the row were
 // deleted.
-func (c *claim) usable(rows []Row) []Row {
-	var past, future, suspect []Row
+func (c *claim) usable(rows []leasestore.Row) []leasestore.Row {
+	var past, future, suspect []leasestore.Row
 	c.ahead, c.nearest = 0, math.MaxInt64
 	for _, row := range rows {
 		switch {
@@ -212,13 +214,18 @@ func (c *claim) usable(rows []Row) []Row {
 		}
 	}
 	// Use a random order, so that processes that start at once try different rows.
-	for _, rows := range [][]Row{past, future, suspect} {
+	for _, rows := range [][]leasestore.Row{past, future, suspect} {
 		c.shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	}
 	// Sort by the nearest fence, in windows: in units, all processes would try the same row.
-	slices.SortStableFunc(future, func(a, b Row) int { return cmp.Compare((a.Fence-c.now)/c.units(), (b.Fence-c.now)/c.units()) })
+	slices.SortStableFunc(future, func(a, b leasestore.Row) int {
+		return cmp.Compare((a.Fence-c.now)/c.units(), (b.Fence-c.now)/c.units())
+	})
 	return slices.Concat(past, future, suspect)
 }
+
+// unused reports whether a row was created as a spare and never claimed: every claim has an owner.
+func unused(r leasestore.Row) bool { return r.Token == "" && r.Owner == "" }
 
 // spares returns how many rows a claim creates for other processes that start at the same time,
 // after it has lost rivals worker IDs to them. On a store that creates rows one by one it is lower.
@@ -246,7 +253,7 @@ func (c *claim) fresh() (*lease, error) {
 	if c.usedUp() {
 		return nil, nil
 	}
-	l, ok, err := c.swap(Row{WorkerID: number})
+	l, ok, err := c.swap(leasestore.Row{WorkerID: number})
 	if err != nil {
 		return nil, err
 	}
@@ -263,10 +270,10 @@ func (c *claim) fresh() (*lease, error) {
 // createSpares creates rows for other processes, from the worker ID first up, and returns how many
 // exist.
 func (c *claim) createSpares(first int64) (n int64) {
-	several, atOnce := c.store.(Creator)
-	rows := make([]Row, min(spares(c.rivals, atOnce), c.domain.MaxWorkerID()-first+1))
+	several, atOnce := c.store.(leasestore.Creator)
+	rows := make([]leasestore.Row, min(spares(c.rivals, atOnce), c.domain.MaxWorkerID()-first+1))
 	for i := range rows {
-		rows[i] = Row{WorkerID: first + int64(i), Version: 1, Fence: c.meta.Fence, Identity: c.meta.Identity}
+		rows[i] = leasestore.Row{WorkerID: first + int64(i), Version: 1, Fence: c.meta.Fence, Identity: c.meta.Identity}
 	}
 	if len(rows) > 0 && atOnce {
 		if err := several.CreateFree(c.ctx, rows, -c.cfg.MaxSkew); err != nil {
@@ -275,7 +282,7 @@ func (c *claim) createSpares(first int64) (n int64) {
 		return int64(len(rows))
 	}
 	for _, row := range rows {
-		if _, err := c.store.Swap(c.ctx, Row{}, row, -c.cfg.MaxSkew); err != nil {
+		if _, err := c.store.Swap(c.ctx, leasestore.Row{}, row, -c.cfg.MaxSkew); err != nil {
 			break
 		}
 		n++
@@ -366,7 +373,7 @@ func (c *claim) mayHave(workerID int64) (end func(), err error) {
 
 // take claims a row that was read as old and confirms the claim. It returns neither a lease nor an
 // error when another process was faster.
-func (c *claim) take(old Row) (*lease, error) {
+func (c *claim) take(old leasestore.Row) (*lease, error) {
 	l, ok, err := c.swap(old)
 	if err != nil {
 		return nil, err
@@ -380,7 +387,7 @@ func (c *claim) take(old Row) (*lease, error) {
 
 // swap claims a row that was read as old, and reports false when the row has changed since. The
 // range that it grants starts above the fence in the predicate of the swap.
-func (c *claim) swap(old Row) (*lease, bool, error) {
+func (c *claim) swap(old leasestore.Row) (*lease, bool, error) {
 	l, ttl := c.grant(old)
 	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
 	if err != nil {
@@ -396,7 +403,7 @@ func (c *claim) swap(old Row) (*lease, bool, error) {
 
 // grant returns the lease for a claim of a row, and the row's time to live. If the row needs a
 // quarantine the lease has no deltas.
-func (c *claim) grant(old Row) (l *lease, ttl time.Duration) {
+func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	fence := max(old.Fence, c.meta.Fence)
 	l = &lease{terms: c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, guarantee: GuaranteeFenced,
 		server: c.status.Identity, renewed: c.began, exclusive: c.holds()}
@@ -404,7 +411,7 @@ func (c *claim) grant(old Row) (l *lease, ttl time.Duration) {
 		l.guarantee = GuaranteeLossy
 	}
 	l.pace = pace{used: max(fence, c.now), at: c.now, span: c.units()}
-	l.row = Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
+	l.row = leasestore.Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
 	ttl = 2 * c.window()
 	if reason := c.suspicion(old); reason != "" {
 		isolation := c.isolation(c.status)
@@ -440,9 +447,9 @@ func (l *lease) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if l.row.Version == 1 {
-		unused := l.row
-		unused.Token, unused.Owner, unused.Holder = "", "", ""
-		_, _ = l.store.Swap(ctx, l.row, unused, -l.cfg.MaxSkew)
+		spare := l.row
+		spare.Token, spare.Owner, spare.Holder = "", "", ""
+		_, _ = l.store.Swap(ctx, l.row, spare, -l.cfg.MaxSkew)
 		return
 	}
 	_ = l.Release(ctx, 0)
@@ -455,7 +462,7 @@ func (c *claim) lookAgain(l *lease) error {
 	if err != nil {
 		return fmt.Errorf("assigner: read the meta row again: %w", err)
 	}
-	if meta.Fence != l.fence || meta.recovering() {
+	if meta.Fence != l.fence || meta.Recovering() {
 		return fmt.Errorf("%w: all fences have been raised to %d; try again", errMoved, meta.Fence)
 	}
 	if c.status.Identity == "" && l.quarantine == nil {

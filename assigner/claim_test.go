@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -21,7 +22,7 @@ func TestAssignBeginsAboveTheFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
-			s.put(Row{WorkerID: 2, Fence: row.fence})
+			s.put(leasestore.Row{WorkerID: 2, Fence: row.fence})
 			wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), 2, row.first, row.limit)
 			if got := s.rows[2]; got.Version != 2 || got.Fence != row.limit || got.Token == "" || !got.Expires.Equal(memTime(1060)) {
 				t.Errorf("row = %+v, want version 2, fence %d, a token, and two windows", got, row.limit)
@@ -31,20 +32,20 @@ func TestAssignBeginsAboveTheFence(t *testing.T) {
 }
 
 func TestAssignChoosesAWorkerID(t *testing.T) {
-	rows := []Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 900}, held(2, 800, "other", 1001)}
+	rows := []leasestore.Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 900}, held(2, 800, "other", 1001)}
 	for name, row := range map[string]struct {
-		assigner func(Store, LeaseConfig) Assigner
-		rows     []Row
+		assigner func(leasestore.Store, LeaseConfig) Assigner
+		rows     []leasestore.Row
 		want     int64
 	}{
 		"Leased: recycled, fence in the past":    {Leased, rows, 1},
-		"Leased: recycled, nearest fence":        {Leased, []Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 1200}}, 1},
+		"Leased: recycled, nearest fence":        {Leased, []leasestore.Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 1200}}, 1},
 		"Leased: new, as nothing is free":        {Leased, rows[2:], 3},
-		"Leased: expired by the store's clock":   {Leased, []Row{held(0, 900, "other", 1000)}, 0},
-		"Leased: free, as its release has it":    {Leased, []Row{{WorkerID: 0, Fence: 900, Expires: memTime(1000)}}, 0},
+		"Leased: expired by the store's clock":   {Leased, []leasestore.Row{held(0, 900, "other", 1000)}, 0},
+		"Leased: free, as its release has it":    {Leased, []leasestore.Row{{WorkerID: 0, Fence: 900, Expires: memTime(1000)}}, 0},
 		"Auto: new while there are any":          {Auto, rows, 3},
-		"Auto: recycled when all are given out":  {Auto, append([]Row{held(3, 1, "other", 1001)}, rows...), 1},
-		"Leased: a row beyond the layout is not": {Leased, []Row{{WorkerID: 4, Fence: 1}, {WorkerID: 0, Fence: 2000}}, 0},
+		"Auto: recycled when all are given out":  {Auto, append([]leasestore.Row{held(3, 1, "other", 1001)}, rows...), 1},
+		"Leased: a row beyond the layout is not": {Leased, []leasestore.Row{{WorkerID: 4, Fence: 1}, {WorkerID: 0, Fence: 2000}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, order := range orders {
@@ -75,7 +76,7 @@ func TestLeasedTakesRowsInRandomOrder(t *testing.T) {
 	for _, fences := range [][2]int64{{1, 2}, {memStart + 211, memStart + 214}} {
 		for want, order := range orders {
 			s := newMemStore()
-			s.put(Row{WorkerID: 0, Fence: fences[0]}, Row{WorkerID: 1, Fence: fences[1]})
+			s.put(leasestore.Row{WorkerID: 0, Fence: fences[0]}, leasestore.Row{WorkerID: 1, Fence: fences[1]})
 			a := clocked(Leased(s, LeaseConfig{}))
 			a.(*leaser).shuffle = order
 			if got := take(t, a).Grant().WorkerID; got != int64(want) {
@@ -87,10 +88,10 @@ func TestLeasedTakesRowsInRandomOrder(t *testing.T) {
 
 func TestAutoTakesSpareRowsFirst(t *testing.T) {
 	s := newMemStore()
-	s.put(Row{WorkerID: 1}, Row{WorkerID: 2})
-	s.rows[0] = Row{WorkerID: 0, Version: 1, Token: recoveringPrefix} // created by a recovery
+	s.put(leasestore.Row{WorkerID: 1}, leasestore.Row{WorkerID: 2})
+	s.rows[0] = leasestore.Row{WorkerID: 0, Version: 1, Token: recoveringPrefix} // created by a recovery
 	for _, order := range orders {
-		s.rows[1] = Row{WorkerID: 1, Version: 1} // never claimed
+		s.rows[1] = leasestore.Row{WorkerID: 1, Version: 1} // never claimed
 		a := clocked(Auto(s, LeaseConfig{}))
 		a.(*leaser).shuffle = order
 		wantGrant(t, take(t, a), 1, 1, 1030)
@@ -99,13 +100,13 @@ func TestAutoTakesSpareRowsFirst(t *testing.T) {
 		}
 	}
 	s = newMemStore()
-	s.put(Row{WorkerID: 0}, held(1, 1, "other", 2000))
+	s.put(leasestore.Row{WorkerID: 0}, held(1, 1, "other", 2000))
 	a := clocked(Auto(s, LeaseConfig{}))
 	s.onList = func() error { return errStore }
 	_, err := a.Assign(t.Context(), memDomain())
 	wantError(t, err, errStore, "list the expired rows")
 	s.onList = nil
-	s.onSwap = func(old, next Row, do func() bool) (bool, error) { // another process takes the next new one
+	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) { // another process takes the next new one
 		if old.Version == 0 {
 			s.onSwap = nil
 			s.rows[2] = held(2, 1, "other", 2000)
@@ -121,7 +122,7 @@ func TestAutoTakesSpareRowsFirst(t *testing.T) {
 func TestLeasedCountsARowBeforeItTakesIt(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
-	s.rows[0] = Row{WorkerID: 0, Version: 1}
+	s.rows[0] = leasestore.Row{WorkerID: 0, Version: 1}
 	a := clocked(Leased(s, LeaseConfig{}))
 	a.(*leaser).pause = func(context.Context, int) {}
 	take(t, a)
@@ -133,13 +134,13 @@ func TestLeasedCountsARowBeforeItTakesIt(t *testing.T) {
 func TestLeasedWithAClaimWithoutAnAnswer(t *testing.T) {
 	t.Run("taken", func(t *testing.T) {
 		s := newMemStore()
-		s.put(Row{WorkerID: 0, Fence: 700})
+		s.put(leasestore.Row{WorkerID: 0, Fence: 700})
 		s.lose(1)
 		wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), 0, 701, 1030)
 	})
 	t.Run("and cannot be read", func(t *testing.T) {
 		s := newMemStore()
-		s.put(Row{WorkerID: 0, Fence: 700})
+		s.put(leasestore.Row{WorkerID: 0, Fence: 700})
 		s.lose(1)
 		s.onLoad = func() error { return context.DeadlineExceeded }
 		_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
@@ -307,13 +308,13 @@ func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 
 // A counter that went past the maximum was the end of a scheme that cut it down to size.
 func TestAssignWithACounterPastTheMaximum(t *testing.T) {
-	for _, assigner := range []func(Store, LeaseConfig) Assigner{Leased, Auto} {
+	for _, assigner := range []func(leasestore.Store, LeaseConfig) Assigner{Leased, Auto} {
 		s := newMemStore()
 		s.put(held(1, 900, "other", 1001))
 		s.pin(1 << 40)
 		_, err := assigner(s, LeaseConfig{}).Assign(t.Context(), memDomain())
 		wantError(t, err, ErrWorkersExhausted)
-		s.put(Row{WorkerID: 2, Fence: 900})
+		s.put(leasestore.Row{WorkerID: 2, Fence: 900})
 		s.pin(1 << 40)
 		wantGrant(t, take(t, assigner(s, LeaseConfig{})), 2, 901, 1030)
 	}
@@ -380,7 +381,7 @@ func TestLeasedWritesItsOwner(t *testing.T) {
 func TestLeasedEndsWithItsContext(t *testing.T) {
 	s := newMemStore()
 	ctx, cancel := context.WithCancel(t.Context())
-	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) {
+	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) {
 		cancel()
 		return false, ctx.Err()
 	}

@@ -7,14 +7,14 @@
 //     from configuration or from the host and protect it within one process only.
 //   - Package sqlassigner, below this one, takes worker IDs from a database: Disposable ones are
 //     never reused, Sticky ones stay with a key.
-//   - [Leased], [Auto] and [Fenced] lease worker IDs from a [Store] and reuse them
+//   - [Leased], [Auto] and [Fenced] lease worker IDs from a [leasestore.Store] and reuse them
 //     safely. The fence of a worker ID is the highest delta (unit of ID time since the epoch) that
 //     any holder was ever allowed to use; the next holder starts above it. LeaseStore of package
 //     sqlassigner, fileassigner, redisassigner, etcdassigner, zkassigner, natsassigner,
 //     dynamoassigner and k8sassigner returns a Store, and LeaseStore of package remoteassigner the
-//     Store of a server. After a restore of the store, see [Recover].
+//     Store of a server. After a restore of the store, see [leasestore.Recover].
 //
-// To use another source, implement [Assigner] and [Lease], or a [Store], and run the conformance
-// suite of package assignertest. Package kvassigner makes a Store of any store of keys and values
-// that can put a key if its revision matches.
+// To use another source, implement [Assigner] and [Lease], or a [leasestore.Store], and run the
+// conformance suite of package assignertest. Package kvassigner makes a Store of any store of keys
+// and values that can put a key if its revision matches.
 package assigner

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 )
@@ -52,32 +53,6 @@ func ExampleIPv4Suffix() {
 	// 192.168.161.55 with 16 bits: worker 41271
 }
 
-// A custom generator registers its grant. The generators of this module do so themselves.
-func ExampleRegister() {
-	d := assigner.Domain{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 7}
-	lease, err := assigner.Static(12).Assign(context.Background(), d)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	hold, grant, err := assigner.Register(d, lease.Grant())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, _, err = assigner.Register(d, lease.Grant())
-	fmt.Println("a second one is refused:", errors.Is(err, assigner.ErrWorkerInUse))
-
-	used := grant.First + 99
-	hold.End(used)
-	next, successor, err := assigner.Register(d, lease.Grant())
-	fmt.Println("its successor starts right above:", successor.First == used+1, err)
-	next.End(successor.First)
-	// Output:
-	// a second one is refused: true
-	// its successor starts right above: true <nil>
-}
-
 // rack is a custom assigner: it numbers workers by rack and slot, and leaves range checks, grant
 // and lease to Static.
 type rack struct{ number, slot int64 }
@@ -103,7 +78,7 @@ func ExampleAssigner() {
 
 // folder returns a store for leases in a temporary folder; the stores of the other packages work
 // alike.
-func folder() (store assigner.Store, remove func()) {
+func folder() (store leasestore.Store, remove func()) {
 	dir, err := os.MkdirTemp("", "leases-")
 	if err != nil {
 		panic(err)
@@ -155,7 +130,7 @@ func ExampleFenced() {
 
 // After a restore of the database, before any process starts. IDs of new generators lie above all
 // IDs of generators that were less than an hour ahead of the clock.
-func ExampleRecover() {
+func Example_recover() {
 	store, remove := folder()
 	defer remove()
 	g, err := cached.New(cached.Config{Assigner: assigner.Leased(store, undurable)})
@@ -164,7 +139,7 @@ func ExampleRecover() {
 		return
 	}
 	old, err := g.Next()
-	if err := errors.Join(err, g.Close(), assigner.Recover(context.Background(), store, time.Hour)); err != nil {
+	if err := errors.Join(err, g.Close(), leasestore.Recover(context.Background(), store, time.Hour)); err != nil {
 		fmt.Println(err)
 		return
 	}

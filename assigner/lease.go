@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -27,7 +28,7 @@ func (t *terms) units() int64 { return int64(t.window() / t.domain.Layout.Unit) 
 
 // look returns the server's status and the present delta by this host's clock. It returns an error
 // for a store with faults, and when the clocks disagree.
-func (t *terms) look(ctx context.Context) (Status, int64, error) {
+func (t *terms) look(ctx context.Context) (leasestore.Status, int64, error) {
 	status, err := t.store.Status(ctx)
 	if err != nil {
 		return status, 0, fmt.Errorf("assigner: read the status of the store: %w", err)
@@ -54,7 +55,7 @@ func (t *terms) look(ctx context.Context) (Status, int64, error) {
 
 // reach returns the fence for use up to span above delta. A lossy store bounds it by its own clock,
 // so that grants that it has forgotten lie in the past when the next holder leaves quarantine.
-func (t *terms) reach(status Status, delta, span int64) int64 {
+func (t *terms) reach(status leasestore.Status, delta, span int64) int64 {
 	most := t.alloc.MaxDelta()
 	if status.Lossy {
 		most = min(most, t.alloc.Delta(status.Now)+t.units())
@@ -77,9 +78,9 @@ type lease struct {
 	fence        int64 // of the namespace, when the row was claimed
 	guarantee    Guarantee
 	first, limit int64
-	row          Row    // as last proved
-	pace         pace   // at the last proof
-	server       string // the server's identity at the last proof
+	row          leasestore.Row // as last proved
+	pace         pace           // at the last proof
+	server       string         // the server's identity at the last proof
 
 	// For the time exclusive after renewed, the row cannot have another holder. renewed is the
 	// start of the call that proved the row last.
@@ -153,7 +154,7 @@ func (t *terms) holds() time.Duration { return 3 * t.window() / 2 }
 // have forgotten that process: on another server, and on a lossy store. It uses both clocks of this
 // host, and not the server's clock: a new server's clock may be slow. A second process of the same
 // owner takes a row at once, so a Fenced lease ends whenever the server changes.
-func (l *lease) checkStillHeld(status Status) error {
+func (l *lease) checkStillHeld(status leasestore.Status) error {
 	moved := status.Identity != l.server
 	if !status.Lossy && !moved {
 		return nil
@@ -176,7 +177,7 @@ func (l *lease) checkStillHeld(status Status) error {
 // raise swaps the row for next. If an earlier swap has taken effect late and reaches want, raise
 // leaves it at that. It returns the start of the renewal that has last extended the expiry of the
 // row.
-func (l *lease) raise(ctx context.Context, next Row, want int64, began instant) (instant, error) {
+func (l *lease) raise(ctx context.Context, next leasestore.Row, want int64, began instant) (instant, error) {
 	for {
 		next.Fence = max(next.Fence, l.row.Fence)
 		ok, errSwap := l.store.Swap(ctx, l.row, next, 2*l.window())
@@ -221,7 +222,7 @@ func (l *lease) attempt(fence int64) int {
 
 // prove records the row as set by this lease. Swaps from earlier states of the row can no longer
 // take effect.
-func (l *lease) prove(row Row) { l.row, l.tried = row, nil }
+func (l *lease) prove(row leasestore.Row) { l.row, l.tried = row, nil }
 
 // pace measures how fast a generator uses deltas: it had used deltas up to used when this host's
 // clock was at the delta at. span is the number of deltas used in a window at that rate.
@@ -236,20 +237,20 @@ func (p pace) follow(used, now, window, maxDelta int64) pace {
 }
 
 // check returns an error when a row that was read no longer belongs to this lease.
-func (l *lease) check(ctx context.Context, found Row) error {
+func (l *lease) check(ctx context.Context, found leasestore.Row) error {
 	lost := func(sentinel error, format string, args ...any) error {
 		return fmt.Errorf("%w: %w: row %d: "+format, append([]any{ErrWorkerRowLost, sentinel, l.row.WorkerID}, args...)...)
 	}
 	switch {
 	case found.Version == 0:
 		meta, err := l.store.LoadMeta(ctx)
-		if err != nil && !errors.Is(err, ErrWorkerOverlap) {
+		if err != nil && !errors.Is(err, leasestore.ErrOverlap) {
 			return fmt.Errorf("assigner: read the meta row: %w", err)
 		}
 		if meta.Namespace != l.namespace {
 			return lost(ErrNamespaceRecreated, "namespace %q, here %q; never delete rows: fences are lost with them", meta.Namespace, l.namespace)
 		}
-		return lost(ErrWorkerRowMissing, "never delete rows: fences are lost with them")
+		return lost(leasestore.ErrRowMissing, "never delete rows: fences are lost with them")
 	case found.Version == l.row.Version && found.Token != l.row.Token && found.Token != "":
 		return lost(ErrFenceRegressed, "version %d belongs to %q, and belonged to this lease: the store went back to an earlier state; run Recover",
 			found.Version, found.Owner)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -68,13 +69,13 @@ type LeaseConfig struct {
 // The grant is [GuaranteeFenced], or [GuaranteeLossy] on a store that reports itself lossy or has
 // faults. On a lossy store, give each generator an assigner of its own: generators that share one
 // leave quarantine one after the other.
-func Leased(store Store, cfg LeaseConfig) Assigner {
+func Leased(store leasestore.Store, cfg LeaseConfig) Assigner {
 	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(recycledFirst) })
 }
 
 // Auto is [Leased] in the other order: it takes new worker IDs while they last, and then reuses
 // free ones.
-func Auto(store Store, cfg LeaseConfig) Assigner {
+func Auto(store leasestore.Store, cfg LeaseConfig) Assigner {
 	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(newFirst) })
 }
 
@@ -97,7 +98,7 @@ func Auto(store Store, cfg LeaseConfig) Assigner {
 // one of them has lost it twice in a row; its Assign then returns [ErrWorkerInUse] as long as the
 // other process holds the worker ID. A second generator with one owner in one process is rejected
 // with the same error.
-func Fenced(store Store, source Assigner, owner string, cfg LeaseConfig) Assigner {
+func Fenced(store leasestore.Store, source Assigner, owner string, cfg LeaseConfig) Assigner {
 	l := newLeaser(store, cfg, (*claim).fixed)
 	l.cfg.Owner, l.atOnce, l.source = owner, true, source
 	if owner == "" {
@@ -111,7 +112,7 @@ func Fenced(store Store, source Assigner, owner string, cfg LeaseConfig) Assigne
 
 // A leaser is an assigner on a store.
 type leaser struct {
-	store  Store
+	store  leasestore.Store
 	cfg    LeaseConfig
 	choose func(*claim) (*lease, error)
 	holder string   // host and process number
@@ -129,7 +130,7 @@ type leaser struct {
 	rival   rivalry
 }
 
-func newLeaser(store Store, cfg LeaseConfig, choose func(*claim) (*lease, error)) *leaser {
+func newLeaser(store leasestore.Store, cfg LeaseConfig, choose func(*claim) (*lease, error)) *leaser {
 	cfg.Window = cmp.Or(cfg.Window, 30*time.Second)
 	cfg.MaxSkew = cmp.Or(cfg.MaxSkew, time.Minute)
 	host, _ := os.Hostname() // for people: the process number alone will do

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/recorder"
 )
 
@@ -16,10 +17,10 @@ func TestLogRecords(t *testing.T) {
 	var log recorder.Recorder
 	logger := log.TextLogger()
 	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
-	s.others = make(map[string]Meta) // no namespace to warn of
+	s.others = make(map[string]leasestore.Meta) // no namespace to warn of
 	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
-	s.others = map[string]Meta{"users": s.meta}
-	s.meta = Meta{}
+	s.others = map[string]leasestore.Meta{"users": s.meta}
+	s.meta = leasestore.Meta{}
 	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
 	s.status.Faults = nil
 	take(t, clocked(Leased(s, LeaseConfig{Logger: logger}))) // warns of the namespace alone

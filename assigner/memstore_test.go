@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -19,13 +20,13 @@ const memStart = 1000
 // A memStore keeps rows in memory. A test may intercept a swap and its answer.
 type memStore struct {
 	mu     sync.Mutex
-	status Status // Now is moved by the test
-	meta   Meta
-	rows   map[int64]Row
+	status leasestore.Status // Now is moved by the test
+	meta   leasestore.Meta
+	rows   map[int64]leasestore.Row
 
 	errMeta error // LoadMeta returns it beside the meta row
 	// onSwap replaces a swap; do carries it out.
-	onSwap func(old, next Row, do func() bool) (bool, error)
+	onSwap func(old, next leasestore.Row, do func() bool) (bool, error)
 	onMeta func(do func() bool) (bool, error)
 	onLoad func() error
 	onList func() error
@@ -34,7 +35,7 @@ type memStore struct {
 var errLostAnswer = errors.New("connection reset")
 
 func newMemStore() *memStore {
-	return &memStore{status: Status{Now: memTime(memStart)}, rows: make(map[int64]Row)}
+	return &memStore{status: leasestore.Status{Now: memTime(memStart)}, rows: make(map[int64]leasestore.Row)}
 }
 
 // memory returns the store that a wrapper embeds.
@@ -50,15 +51,15 @@ func memTime(delta int64) time.Time {
 	return bitsalloc.DefaultEpoch().Add(time.Duration(delta) * time.Second)
 }
 
-func (s *memStore) Status(context.Context) (Status, error) { return s.status, nil }
+func (s *memStore) Status(context.Context) (leasestore.Status, error) { return s.status, nil }
 
-func (s *memStore) LoadMeta(context.Context) (Meta, error) {
+func (s *memStore) LoadMeta(context.Context) (leasestore.Meta, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.meta, s.errMeta
 }
 
-func (s *memStore) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
+func (s *memStore) SwapMeta(_ context.Context, old, next leasestore.Meta) (bool, error) {
 	do := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -74,10 +75,10 @@ func (s *memStore) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
 	return do(), nil
 }
 
-func (s *memStore) Load(_ context.Context, worker int64) (Row, error) {
+func (s *memStore) Load(_ context.Context, worker int64) (leasestore.Row, error) {
 	if s.onLoad != nil {
 		if err := s.onLoad(); err != nil {
-			return Row{}, err
+			return leasestore.Row{}, err
 		}
 	}
 	s.mu.Lock()
@@ -85,7 +86,7 @@ func (s *memStore) Load(_ context.Context, worker int64) (Row, error) {
 	return s.rows[worker], nil
 }
 
-func (s *memStore) List(context.Context) ([]Row, error) {
+func (s *memStore) List(context.Context) ([]leasestore.Row, error) {
 	if s.onList != nil {
 		if err := s.onList(); err != nil {
 			return nil, err
@@ -93,20 +94,20 @@ func (s *memStore) List(context.Context) ([]Row, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var rows []Row
+	var rows []leasestore.Row
 	for _, worker := range slices.Sorted(maps.Keys(s.rows)) {
 		rows = append(rows, s.rows[worker])
 	}
 	return rows, nil
 }
 
-func (s *memStore) Expired(ctx context.Context, n int) ([]Row, error) {
+func (s *memStore) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	rows, err := s.List(ctx)
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Expires.After(s.status.Now) })
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r leasestore.Row) bool { return r.Expires.After(s.status.Now) })
 	return rows[:min(n, len(rows))], err
 }
 
-func (s *memStore) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
+func (s *memStore) Swap(_ context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	do := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -127,11 +128,11 @@ func (s *memStore) Swap(_ context.Context, old, next Row, ttl time.Duration) (bo
 // pin writes the meta row of memDomain, with all numbers below next given out.
 func (s *memStore) pin(next int64) {
 	d := memDomain()
-	s.meta = Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: next}
+	s.meta = leasestore.Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: next}
 }
 
 // put writes rows, and the meta row that goes with them.
-func (s *memStore) put(rows ...Row) {
+func (s *memStore) put(rows ...leasestore.Row) {
 	for _, row := range rows {
 		row.Version, row.Owner = max(row.Version, 1), cmp.Or(row.Owner, "gone")
 		s.rows[row.WorkerID] = row
@@ -140,8 +141,8 @@ func (s *memStore) put(rows ...Row) {
 }
 
 // held returns a row with a holder; it expires at a delta.
-func held(worker, fence int64, owner string, expires int64) Row {
-	return Row{WorkerID: worker, Version: 1, Fence: fence, Token: "T" + owner, Owner: owner, Expires: memTime(expires)}
+func held(worker, fence int64, owner string, expires int64) leasestore.Row {
+	return leasestore.Row{WorkerID: worker, Version: 1, Fence: fence, Token: "T" + owner, Owner: owner, Expires: memTime(expires)}
 }
 
 // take assigns a lease and fails the test where there is none.
@@ -171,7 +172,7 @@ func wantGrant(t *testing.T, l Lease, worker, first, limit int64) {
 
 // lose makes the next n swaps and loses their answers.
 func (s *memStore) lose(n int) {
-	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 		done := do()
 		if n--; n >= 0 {
 			return false, errLostAnswer
@@ -183,7 +184,7 @@ func (s *memStore) lose(n int) {
 // delay holds back the next swap, and returns a func that makes it.
 func (s *memStore) delay() (arrive func()) {
 	var swap func() bool
-	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 		swap, s.onSwap = do, nil
 		return true, errLostAnswer // an error leaves open whether it took effect
 	}
@@ -205,12 +206,12 @@ func clocked(a Assigner) Assigner {
 // A namedStore is the namespace orders, beside others.
 type namedStore struct {
 	*memStore
-	others map[string]Meta
+	others map[string]leasestore.Meta
 }
 
 func (s *namedStore) Namespace() string { return "orders" }
 
-func (s *namedStore) Namespaces(context.Context) (map[string]Meta, error) {
+func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, error) {
 	if s.others == nil {
 		return nil, errLostAnswer
 	}
@@ -220,3 +221,6 @@ func (s *namedStore) Namespaces(context.Context) (map[string]Meta, error) {
 	}
 	return all, nil
 }
+
+// recoveringPrefix starts the token of a row that Recover has raised.
+const recoveringPrefix = "recovering-"

@@ -8,26 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
-
-// recoveringPrefix starts the token of a meta row while a recovery is under way. The lead of the
-// recovery follows, in units.
-const (
-	recoveringPrefix = "recovering-"
-	recoveringFormat = recoveringPrefix + "%d-"
-)
-
-// recovering reports whether Recover has started and not finished.
-func (m Meta) recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
-
-// recovered returns the lead of the recovery that is under way, or -1.
-func (m Meta) recovered() int64 {
-	var lead int64
-	if n, _ := fmt.Sscanf(m.Token, recoveringFormat, &lead); n == 0 {
-		return -1
-	}
-	return lead
-}
 
 // loadMeta reads the meta row of the namespace, and creates it if it is missing.
 func (c *claim) loadMeta() (err error) {
@@ -47,10 +30,10 @@ func (c *claim) loadMeta() (err error) {
 
 // checkMeta returns an error when this process must not take a worker ID of the namespace.
 func (c *claim) checkMeta() error {
-	if err := c.meta.mismatch(c.domain, c.cfg.FirstWorkerID); err != nil {
+	if err := mismatch(c.meta, c.domain, c.cfg.FirstWorkerID); err != nil {
 		return err
 	}
-	if c.meta.recovering() {
+	if c.meta.Recovering() {
 		return passing{errors.New("assigner: a recovery of the namespace is not finished; wait for it, or call Recover again if it " +
 			"was interrupted"), time.Second}
 	}
@@ -60,10 +43,10 @@ func (c *claim) checkMeta() error {
 // createMeta creates the namespace. If that happens in a wrong store, its worker IDs are in use
 // elsewhere, so createMeta logs a warning that names the store.
 func (c *claim) createMeta() error {
-	first := Meta{Version: 1, Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
+	first := leasestore.Meta{Version: 1, Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
 		FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID,
 		Token: rand.Text(), Identity: c.status.Identity}
-	ok, err := c.store.SwapMeta(c.ctx, Meta{}, first)
+	ok, err := c.store.SwapMeta(c.ctx, leasestore.Meta{}, first)
 	if err != nil {
 		return fmt.Errorf("assigner: write the meta row: %w", err)
 	}
@@ -80,7 +63,7 @@ func (c *claim) name() string {
 		return s.String()
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", c.store), "*"), ".") // the package
-	if s, ok := c.store.(Namespaced); ok {
+	if s, ok := c.store.(leasestore.Namespaced); ok {
 		return fmt.Sprintf("%s, namespace %q", name, s.Namespace())
 	}
 	return name
@@ -89,7 +72,7 @@ func (c *claim) name() string {
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns
 // false when another process was faster; it then reads the meta row again. If the answer is lost,
 // it compares the stored row with next, and may return false for its own swap.
-func (c *claim) swapMeta(next Meta) (bool, error) {
+func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 	next.Version++
 	next.Token = rand.Text()
 	ok, errSwap := c.store.SwapMeta(c.ctx, c.meta, next)
@@ -110,7 +93,7 @@ func (c *claim) swapMeta(next Meta) (bool, error) {
 // layout, epoch and datacenter ID produce equal IDs. checkNamespaces returns an error if another
 // such name differs only in letter case, which is a mistake, and logs a warning about the others.
 func (c *claim) checkNamespaces() error {
-	s, ok := c.store.(Namespaced)
+	s, ok := c.store.(leasestore.Namespaced)
 	if !ok {
 		return nil
 	}
@@ -125,10 +108,10 @@ func (c *claim) checkNamespaces() error {
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		meta := others[name]
 		switch {
-		case meta.mismatch(c.domain, meta.FirstWorkerID) != nil:
+		case mismatch(meta, c.domain, meta.FirstWorkerID) != nil:
 		case strings.EqualFold(strings.TrimSpace(name), strings.TrimSpace(mine)):
 			return fmt.Errorf("%w: namespace %q, and the store has %q with the same Layout, Epoch and DatacenterID: one of the names is "+
-				"misspelt; correct it, or use another DatacenterID", ErrWorkerOverlap, mine, name)
+				"misspelt; correct it, or use another DatacenterID", leasestore.ErrOverlap, mine, name)
 		default:
 			alike = append(alike, name)
 		}
@@ -137,4 +120,27 @@ func (c *claim) checkNamespaces() error {
 		c.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", mine, "others", alike)
 	}
 	return nil
+}
+
+// mismatch returns an error that names all fields in which a namespace and a domain differ, or nil.
+func mismatch(m leasestore.Meta, d Domain, firstWorkerID int64) error {
+	var fields []string
+	field := func(name string, stored, mine any) {
+		if stored != mine {
+			fields = append(fields, fmt.Sprintf("%s %v in the store, here %v", name, stored, mine))
+		}
+	}
+	field("DeltaBits", m.Layout.DeltaBits, d.Layout.DeltaBits)
+	field("DatacenterBits", m.Layout.DatacenterBits, d.Layout.DatacenterBits)
+	field("WorkerBits", m.Layout.WorkerBits, d.Layout.WorkerBits)
+	field("SequenceBits", m.Layout.SequenceBits, d.Layout.SequenceBits)
+	field("Unit", m.Layout.Unit, d.Layout.Unit)
+	field("Epoch", m.Epoch.UTC().Format(time.RFC3339Nano), d.Epoch.UTC().Format(time.RFC3339Nano))
+	field("DatacenterID", m.DatacenterID, d.DatacenterID)
+	field("FirstWorkerID", m.FirstWorkerID, firstWorkerID)
+	if fields == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s; services that share worker IDs use one Layout, Epoch, DatacenterID and FirstWorkerID: correct them here, "+
+		"or use another namespace with another DatacenterID", ErrLayoutMismatch, strings.Join(fields, "; "))
 }

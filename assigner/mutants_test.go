@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // bounded is the number of schedules within which a mutant must be caught, with the seeds of any
@@ -33,16 +35,16 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 	}{
 		"no fence in the predicate": {
 			"the fence is always in the predicate",
-			simulation{matches: func(found, old Row) bool { return found.Version == old.Version && found.Token == old.Token }},
+			simulation{matches: func(found, old leasestore.Row) bool { return found.Version == old.Version && found.Token == old.Token }},
 		},
 		"neither version nor token in the predicate": {
 			"a row that was reset and grew back is not taken for mine",
-			simulation{matches: func(found, old Row) bool { return found.Fence == old.Fence }, accident: loseClaim, often: true},
+			simulation{matches: func(found, old leasestore.Row) bool { return found.Fence == old.Fence }, accident: loseClaim, often: true},
 		},
 		"no token in the predicate": {
 			"a row that was reset and grew back is not taken for mine",
 			simulation{
-				matches:  func(found, old Row) bool { return found.Fence == old.Fence && found.Version == old.Version },
+				matches:  func(found, old leasestore.Row) bool { return found.Fence == old.Fence && found.Version == old.Version },
 				accident: loseClaim,
 				often:    true,
 			},
@@ -53,15 +55,15 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 		},
 		"a fence from a replica": {
 			"a grant begins above the fence in the swap's own predicate",
-			simulation{lagging: true, matches: func(found, old Row) bool { return found.Version == old.Version && found.Token == old.Token }},
+			simulation{lagging: true, matches: func(found, old leasestore.Row) bool { return found.Version == old.Version && found.Token == old.Token }},
 		},
 		"ambiguity taken for success": {
 			"ambiguous is not success",
-			simulation{link: func(s Store) Store { return optimist{s} }},
+			simulation{link: func(s leasestore.Store) leasestore.Store { return optimist{s} }},
 		},
 		"a fence lowered to the clock on release": {
 			"a fence is never lowered",
-			simulation{write: func(w *simWorld, r Row) Row {
+			simulation{write: func(w *simWorld, r leasestore.Row) leasestore.Row {
 				if r.Token == "" {
 					r.Fence = min(r.Fence, w.time)
 				}
@@ -138,9 +140,9 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 }
 
 // An optimist takes an unanswered swap of a row for done.
-type optimist struct{ Store }
+type optimist struct{ leasestore.Store }
 
-func (o optimist) Swap(ctx context.Context, old, next Row, ttl time.Duration) (bool, error) {
+func (o optimist) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	ok, err := o.Store.Swap(ctx, old, next, ttl)
 	return ok || err != nil, nil
 }
@@ -162,7 +164,7 @@ func moveAndLose(w *simWorld) {
 
 // forget empties the store, as a restart without its file does.
 func forget(w *simWorld) {
-	w.store.meta, w.store.commits = Meta{}, nil
+	w.store.meta, w.store.commits = leasestore.Meta{}, nil
 	clear(w.store.rows)
 	w.era++
 	w.log("the store has forgotten everything")
@@ -207,7 +209,7 @@ func restore(w *simWorld, whole bool) {
 	}
 	meta := w.store.meta
 	lead := max(highest-simAlloc.Delta(w.store.now()), 0) + w.rng.Int64N(w.window)
-	err := Recover(context.Background(), simConsole{w.store}, time.Duration(lead)*simUnit)
+	err := leasestore.Recover(context.Background(), simConsole{w.store}, time.Duration(lead)*simUnit)
 	if err != nil {
 		w.wrong = append(w.wrong, err.Error())
 	}
@@ -234,13 +236,13 @@ func deleteRow(w *simWorld) {
 	if w.store.creating[worker] > 0 || slices.ContainsFunc(w.holders, func(h *simHolder) bool { return h.lease == nil && h.counted <= worker }) {
 		return
 	}
-	w.store.rows[worker] = Row{}
+	w.store.rows[worker] = leasestore.Row{}
 	w.log("row %d deleted", worker)
 }
 
 func recreateRow(w *simWorld) {
 	worker := w.rng.Int64N(int64(len(w.store.rows)))
-	w.store.rows[worker] = Row{WorkerID: worker, Version: 1}
+	w.store.rows[worker] = leasestore.Row{WorkerID: worker, Version: 1}
 	w.log("row %d made anew", worker)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/test/together"
 )
@@ -21,9 +22,9 @@ func TestLeasedReadsOnPastRowsFarAhead(t *testing.T) {
 	d.Layout.WorkerBits, d.Layout.DatacenterBits = 14, 0
 	d.DatacenterID = 0
 	for worker := range int64(5000) {
-		s.rows[worker] = Row{WorkerID: worker, Version: 1, Owner: "gone", Fence: 1 << 26, Expires: memTime(worker % 700)}
+		s.rows[worker] = leasestore.Row{WorkerID: worker, Version: 1, Owner: "gone", Fence: 1 << 26, Expires: memTime(worker % 700)}
 	}
-	s.rows[4999] = Row{WorkerID: 4999, Version: 1, Owner: "gone", Fence: 5, Expires: memTime(999)}
+	s.rows[4999] = leasestore.Row{WorkerID: 4999, Version: 1, Owner: "gone", Fence: 5, Expires: memTime(999)}
 	s.pin(5000)
 	s.meta.Layout, s.meta.DatacenterID = d.Layout, 0
 	l, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), d)
@@ -51,13 +52,13 @@ func TestAssignRejectsRowsBeyondMaxLead(t *testing.T) {
 		"further than a day, there": {"", LeaseConfig{}, memStart + 24*3600 + 9, 9 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for kind, open := range map[string]func(Store) Assigner{
-				"Fenced": func(s Store) Assigner { return Fenced(s, Static(0), "orders-0", row.cfg) },
-				"Leased": func(s Store) Assigner { return Leased(s, row.cfg) },
-				"Auto":   func(s Store) Assigner { return Auto(s, row.cfg) },
+			for kind, open := range map[string]func(leasestore.Store) Assigner{
+				"Fenced": func(s leasestore.Store) Assigner { return Fenced(s, Static(0), "orders-0", row.cfg) },
+				"Leased": func(s leasestore.Store) Assigner { return Leased(s, row.cfg) },
+				"Auto":   func(s leasestore.Store) Assigner { return Auto(s, row.cfg) },
 			} {
 				s := newMemStore()
-				s.put(Row{WorkerID: 0, Fence: row.fence, Identity: row.identity})
+				s.put(leasestore.Row{WorkerID: 0, Fence: row.fence, Identity: row.identity})
 				s.pin(4) // no new ones
 				s.status.Identity, s.meta.Identity = row.identity, row.identity
 				l, err := clocked(open(s)).Assign(t.Context(), memDomain())
@@ -79,7 +80,7 @@ func TestAssignRejectsRowsBeyondMaxLead(t *testing.T) {
 func TestRetryAfterOfFenceCenturiesAheadDoesNotOverflow(t *testing.T) {
 	d, s := memDomain(), newMemStore()
 	d.Layout.DeltaBits = 40
-	s.put(Row{WorkerID: 0, Fence: 1 << 39})
+	s.put(leasestore.Row{WorkerID: 0, Fence: 1 << 39})
 	s.meta.Layout = d.Layout
 	_, err := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{})).Assign(t.Context(), d)
 	wantError(t, err, ErrWorkerAheadOfClock, "MaxLead")
@@ -105,13 +106,13 @@ func TestLeasedRejectsNamespacesThatDifferInCase(t *testing.T) {
 	other := like
 	other.DatacenterID++
 	for name, row := range map[string]struct {
-		others map[string]Meta
+		others map[string]leasestore.Meta
 		fails  bool
 	}{
-		"case":               {map[string]Meta{"Orders": like}, true},
-		"trailing space":     {map[string]Meta{"orders ": like}, true},
-		"another datacenter": {map[string]Meta{"Orders": other}, false},
-		"another name":       {map[string]Meta{"users": like}, false},
+		"case":               {map[string]leasestore.Meta{"Orders": like}, true},
+		"trailing space":     {map[string]leasestore.Meta{"orders ": like}, true},
+		"another datacenter": {map[string]leasestore.Meta{"Orders": other}, false},
+		"another name":       {map[string]leasestore.Meta{"users": like}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.others = row.others
@@ -122,7 +123,7 @@ func TestLeasedRejectsNamespacesThatDifferInCase(t *testing.T) {
 				}
 				return
 			}
-			wantError(t, err, ErrWorkerOverlap, `namespace "orders"`, "DatacenterID")
+			wantError(t, err, leasestore.ErrOverlap, `namespace "orders"`, "DatacenterID")
 		})
 	}
 }
@@ -151,7 +152,7 @@ func TestFirstWorkerIDBoundsANamespace(t *testing.T) {
 // created for each other are few.
 func TestAssignOfManyFirstStarts(t *testing.T) {
 	const starts = 400
-	for name, open := range map[string]func(Store, LeaseConfig) Assigner{"Leased": Leased, "Auto": Auto} {
+	for name, open := range map[string]func(leasestore.Store, LeaseConfig) Assigner{"Leased": Leased, "Auto": Auto} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
 			d := memDomain()
@@ -179,7 +180,7 @@ func TestAssignOfManyFirstStarts(t *testing.T) {
 func TestLeasedThatLosesAllRowsNamesTheCause(t *testing.T) {
 	s := newMemStore()
 	ctx, cancel := context.WithCancel(t.Context())
-	s.onSwap = func(_, next Row, _ func() bool) (bool, error) { // another process is faster
+	s.onSwap = func(_, next leasestore.Row, _ func() bool) (bool, error) { // another process is faster
 		s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
 		cancel()
 		return false, nil
@@ -202,7 +203,7 @@ func TestLeasedCountsRowsOfFenced(t *testing.T) {
 	}
 	a := clocked(Leased(s, LeaseConfig{}))
 	pauses, swaps := 0, 0
-	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 		swaps++
 		return do(), nil
 	}
@@ -228,7 +229,7 @@ func TestLeasedCreatesSpareRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for losses, spare := range row.losses {
 				s := newMemStore()
-				var store Store = s
+				var store leasestore.Store = s
 				if row.create {
 					store = creatingStore{s, t}
 				}
@@ -237,7 +238,7 @@ func TestLeasedCreatesSpareRows(t *testing.T) {
 				a := clocked(Leased(store, LeaseConfig{}))
 				a.(*leaser).pause = func(context.Context, int) {}
 				lost := 0
-				s.onSwap = func(_, next Row, do func() bool) (bool, error) {
+				s.onSwap = func(_, next leasestore.Row, do func() bool) (bool, error) {
 					if next.Token != "" && lost < losses {
 						lost++
 						s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
@@ -248,7 +249,7 @@ func TestLeasedCreatesSpareRows(t *testing.T) {
 				}
 				l := takeIn(t, a, d)
 				for worker := l.Grant().WorkerID + 1; worker < s.meta.NextWorkerID; worker++ {
-					if got, want := s.rows[worker], (Row{WorkerID: worker, Version: 1, Expires: memTime(memStart - 60)}); got != want {
+					if got, want := s.rows[worker], (leasestore.Row{WorkerID: worker, Version: 1, Expires: memTime(memStart - 60)}); got != want {
 						t.Errorf("row %+v, want %+v", got, want)
 					}
 				}
@@ -263,18 +264,18 @@ func TestLeasedCreatesSpareRows(t *testing.T) {
 // Rows that may be missing are not counted: no worker ID is burnt.
 func TestLeasedCountsNoMissingSpareRow(t *testing.T) {
 	for name, row := range map[string]struct {
-		open  func(*memStore) Store
+		open  func(*memStore) leasestore.Store
 		spare int64
 	}{
-		"one by one":       {func(s *memStore) Store { return s }, 2},
-		"in one operation": {func(s *memStore) Store { return creatingStore{s, t} }, 0},
+		"one by one":       {func(s *memStore) leasestore.Store { return s }, 2},
+		"in one operation": {func(s *memStore) leasestore.Store { return creatingStore{s, t} }, 0},
 	} {
 		s := newMemStore()
 		d := memDomain()
 		d.Layout = bitsalloc.Default()
 		a := clocked(Leased(row.open(s), LeaseConfig{}))
 		a.(*leaser).pause = func(context.Context, int) {}
-		s.onSwap = func(_, next Row, do func() bool) (bool, error) {
+		s.onSwap = func(_, next leasestore.Row, do func() bool) (bool, error) {
 			switch {
 			case next.WorkerID == 0:
 				s.rows[0] = held(0, 1, "other", 2000)
@@ -294,8 +295,8 @@ func TestLeasedCountsNoMissingSpareRow(t *testing.T) {
 // The only free row is lost to a process that ends at once: the next try finds it free again.
 func TestLeasedTriesALostRowAgain(t *testing.T) {
 	s := newMemStore()
-	s.put(Row{WorkerID: 0}, held(1, 1, "b", 2000), held(2, 1, "c", 2000), held(3, 1, "d", 2000))
-	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) {
+	s.put(leasestore.Row{WorkerID: 0}, held(1, 1, "b", 2000), held(2, 1, "c", 2000), held(3, 1, "d", 2000))
+	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) {
 		s.onSwap = nil
 		return false, nil
 	}
@@ -310,12 +311,12 @@ type creatingStore struct {
 	*testing.T
 }
 
-func (s creatingStore) CreateFree(ctx context.Context, rows []Row, ttl time.Duration) error {
+func (s creatingStore) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
 	if len(rows) == 0 {
 		s.Error("CreateFree of no rows")
 	}
 	for _, row := range rows {
-		if _, err := s.Swap(ctx, Row{}, row, ttl); err != nil {
+		if _, err := s.Swap(ctx, leasestore.Row{}, row, ttl); err != nil {
 			return err
 		}
 	}

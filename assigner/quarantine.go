@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A QuarantineError reports how much longer a worker ID must not be used. It wraps
@@ -39,7 +41,7 @@ func (e passing) Unwrap() error { return e.error }
 func (e passing) RetryAfter() time.Duration { return e.after }
 
 // suspicion returns the reason why a store may have forgotten the last holder of a row, or "".
-func (c *claim) suspicion(row Row) string {
+func (c *claim) suspicion(row leasestore.Row) string {
 	known := row.Identity
 	if row.Version == 0 {
 		known = c.meta.Identity
@@ -66,19 +68,19 @@ type quarantine struct {
 
 // begin starts a quarantine, which ends when its time has passed by the store's clock and by both
 // clocks of this host.
-func (q *quarantine) begin(status Status, now instant, lasts time.Duration, forgotten int64) {
+func (q *quarantine) begin(status leasestore.Status, now instant, lasts time.Duration, forgotten int64) {
 	q.began, q.lasts, q.until, q.server, q.forgotten = now, lasts, status.Now.Add(lasts), status.Identity, forgotten
 }
 
 // remaining returns 0 or less when the quarantine is over.
-func (q *quarantine) remaining(status Status, now instant) time.Duration {
+func (q *quarantine) remaining(status leasestore.Status, now instant) time.Duration {
 	return max(q.until.Sub(status.Now), q.lasts-now.shortest(q.began))
 }
 
 // isolation returns how long a quarantine lasts. On a server that may lack commits it covers every
 // grant of a holder that never ran further ahead of the clock than lead, see most. MaxSkew covers
 // the difference of clocks. A lossy store bounds grants by its own clock.
-func (t *terms) isolation(status Status) time.Duration {
+func (t *terms) isolation(status leasestore.Status) time.Duration {
 	if status.Lossy {
 		return t.window() + t.cfg.MaxSkew
 	}
@@ -88,7 +90,7 @@ func (t *terms) isolation(status Status) time.Duration {
 // most returns the highest fence for a holder that has used deltas up to used, when the clock is at
 // now: two windows above lead, as far as a quarantine covers, unless the holder itself is further
 // ahead of the clock than lead.
-func (l *lease) most(status Status, used, now int64) int64 {
+func (l *lease) most(status leasestore.Status, used, now int64) int64 {
 	clock, lead := l.alloc.Time(now), l.lead(status)
 	if used > l.covered(clock, l.fence, lead) {
 		return l.alloc.MaxDelta()
@@ -96,7 +98,7 @@ func (l *lease) most(status Status, used, now int64) int64 {
 	return l.covered(clock, l.fence, lead+2*l.window())
 }
 
-func (l *lease) remains(status Status) error {
+func (l *lease) remains(status leasestore.Status) error {
 	return &QuarantineError{WorkerID: l.row.WorkerID, Remaining: l.quarantine.remaining(status, l.clock()), Reason: l.quarantine.reason}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // wantQuarantine checks that a claim is in quarantine.
@@ -100,14 +102,14 @@ func TestFencedOnALossyStoreWaitsForTheSameOwner(t *testing.T) {
 	if err := mine.Renew(t.Context(), 0, 0); err != nil {
 		t.Errorf("Renew: %v", err)
 	}
-	mine.(Abandoner).Abandon()
+	mine.(interface{ Abandon() }).Abandon()
 }
 
 // Time that passes during a claim counts as part of the quarantine that the answer gives.
 func TestQuarantineBeginsAtTheEndOfAClaim(t *testing.T) {
 	s := newMemStore()
 	s.status.Lossy = true
-	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 		defer func() { s.status.Now = memTime(memStart + 5) }()
 		return do(), nil
 	}
@@ -122,7 +124,7 @@ func TestQuarantineBeginsAtTheEndOfAClaim(t *testing.T) {
 // A lossy store bounds grants by its own clock, so that its quarantine does not bound the lead.
 func TestQuarantineOfAFenceFarAhead(t *testing.T) {
 	s := newMemStore()
-	s.put(Row{WorkerID: 0, Fence: memStart + 3600})
+	s.put(leasestore.Row{WorkerID: 0, Fence: memStart + 3600})
 	s.status.Lossy, s.status.Identity = true, "A"
 	wantQuarantine(t, clocked(Leased(s, LeaseConfig{})), 0, 90*time.Second)
 }
@@ -134,7 +136,7 @@ func TestQuarantineOutlastsAFailureOfTheStore(t *testing.T) {
 	a := clocked(Leased(s, LeaseConfig{}))
 	wantQuarantine(t, a, 0, 90*time.Second)
 	d := s.at(memStart + 90)
-	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return false, errStore }
+	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) { return false, errStore }
 	_, err := a.Assign(t.Context(), d)
 	wantError(t, err, errStore)
 	s.onSwap = nil
@@ -161,7 +163,7 @@ func TestQuarantineOfARowOfAnotherServer(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A timeline 1"
 	take(t, clocked(Leased(s, LeaseConfig{})))
-	s.rows[0] = Row{WorkerID: 0, Version: 1, Fence: 1030, Identity: "A timeline 1"}
+	s.rows[0] = leasestore.Row{WorkerID: 0, Version: 1, Fence: 1030, Identity: "A timeline 1"}
 	s.status.Identity = "A timeline 2"
 	a := clocked(Leased(s, LeaseConfig{}))
 	wantQuarantine(t, a, 0, 181*time.Second)
@@ -196,7 +198,7 @@ type movingStore struct {
 	looks int
 }
 
-func (m *movingStore) Status(ctx context.Context) (Status, error) {
+func (m *movingStore) Status(ctx context.Context) (leasestore.Status, error) {
 	m.looks--
 	status, err := m.memStore.Status(ctx)
 	status.Identity = "A"
@@ -212,11 +214,11 @@ func TestAssignOnAServerThatChanges(t *testing.T) {
 	wantError(t, err, ErrQuarantined, `"A"`, `"B"`, "worker 0") // the claim begins again, on the other server
 
 	s = &movingStore{newMemStore(), 1}
-	s.put(Row{WorkerID: 0, Identity: "A"}, Row{WorkerID: 1, Identity: "A", Fence: memStart + 20})
+	s.put(leasestore.Row{WorkerID: 0, Identity: "A"}, leasestore.Row{WorkerID: 1, Identity: "A", Fence: memStart + 20})
 	s.meta.Identity = "A"
 	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrQuarantined, "worker ")
-	if held := slices.DeleteFunc([]Row{s.rows[0], s.rows[1]}, Row.Free); len(held) != 1 {
+	if held := slices.DeleteFunc([]leasestore.Row{s.rows[0], s.rows[1]}, leasestore.Row.Free); len(held) != 1 {
 		t.Errorf("%d rows held, want the quarantined one alone", len(held))
 	}
 
@@ -234,7 +236,7 @@ func TestAssignOnAServerThatChanges(t *testing.T) {
 func TestRenewAtTheBoundOfALossyStore(t *testing.T) {
 	s, l := lossyLease(t)
 	limit := l.Grant().Limit
-	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return false, nil }
+	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) { return false, nil }
 	wantError(t, l.Renew(t.Context(), limit, limit+1000), nil, "the store refuses the swap")
 	s.lose(1) // the row looks the same whether it took effect or not
 	renewed := l.(*lease).renewed

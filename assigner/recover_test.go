@@ -5,16 +5,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 func TestRecoverRaisesAllFences(t *testing.T) {
 	s := newMemStore()
-	s.put(held(0, 700, "a", memStart+60), held(1, memStart+500, "b", memStart+60), Row{WorkerID: 2, Version: 4, Fence: 3})
+	s.put(held(0, 700, "a", memStart+60), held(1, memStart+500, "b", memStart+60), leasestore.Row{WorkerID: 2, Version: 4, Fence: 3})
 	s.status.Identity = "restored"
-	if err := Recover(t.Context(), s, time.Hour-time.Second+1); err != nil { // rounded up
+	if err := leasestore.Recover(t.Context(), s, time.Hour-time.Second+1); err != nil { // rounded up
 		t.Fatal(err)
 	}
-	for worker, want := range map[int64]Row{
+	for worker, want := range map[int64]leasestore.Row{
 		0: {Version: 2, Fence: memStart + 3600, Owner: "a"},
 		1: {Version: 2, Fence: memStart + 500 + 3600, Owner: "b"},
 		2: {Version: 5, Fence: memStart + 3600, Owner: "gone"},
@@ -25,7 +27,7 @@ func TestRecoverRaisesAllFences(t *testing.T) {
 			t.Errorf("row %+v, want %+v", got, want)
 		}
 	}
-	if s.meta.Fence != memStart+3600 || s.meta.Identity != "restored" || s.meta.NextWorkerID != 3 || s.meta.Version != 3 || s.meta.recovering() {
+	if s.meta.Fence != memStart+3600 || s.meta.Identity != "restored" || s.meta.NextWorkerID != 3 || s.meta.Version != 3 || s.meta.Recovering() {
 		t.Errorf("meta %+v, want its fence raised to %d and no number taken", s.meta, memStart+3600)
 	}
 	// There is no quarantine any more, and a worker ID whose row was lost starts above the
@@ -36,40 +38,40 @@ func TestRecoverRaisesAllFences(t *testing.T) {
 func TestRecoverAgainstOthers(t *testing.T) {
 	s := newMemStore()
 	s.put(held(0, 700, "a", memStart+60))
-	s.onSwap = func(old, next Row, do func() bool) (bool, error) { // the holder renews first, once
+	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) { // the holder renews first, once
 		s.onSwap = nil
 		s.rows[0] = held(0, 800, "a", memStart+60)
 		return do(), nil
 	}
-	if err := Recover(t.Context(), s, time.Minute); err != nil || s.rows[0].Fence != memStart+60 || s.rows[0].Expires.After(s.status.Now) {
+	if err := leasestore.Recover(t.Context(), s, time.Minute); err != nil || s.rows[0].Fence != memStart+60 || s.rows[0].Expires.After(s.status.Now) {
 		t.Errorf("Recover: %v; row %+v", err, s.rows[0])
 	}
-	s.onSwap = func(old, next Row, do func() bool) (bool, error) {
+	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) {
 		delete(s.rows, 0)
 		return do(), nil
 	}
-	wantError(t, Recover(t.Context(), s, time.Minute), ErrWorkerRowMissing, "row 0")
+	wantError(t, leasestore.Recover(t.Context(), s, time.Minute), leasestore.ErrRowMissing, "row 0")
 }
 
 func TestRecoverReturnsErrors(t *testing.T) {
-	wantError(t, Recover(t.Context(), newMemStore(), time.Hour), errEmptyNamespace, "which must never happen")
+	wantError(t, leasestore.Recover(t.Context(), newMemStore(), time.Hour), nil, "which must never happen")
 	s := newMemStore()
 	s.pin(1)
-	if err := Recover(t.Context(), s, -time.Second); err == nil || s.meta.Version != 1 {
+	if err := leasestore.Recover(t.Context(), s, -time.Second); err == nil || s.meta.Version != 1 {
 		t.Errorf("Recover with a negative lead: %v; meta %+v", err, s.meta)
 	}
 	s.lose(1)
-	s.put(Row{WorkerID: 0, Fence: 1})
-	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer, "row 0")
+	s.put(leasestore.Row{WorkerID: 0, Fence: 1})
+	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errLostAnswer, "row 0")
 	s.onList = func() error { return errStore }
-	wantError(t, Recover(t.Context(), s, time.Hour), errStore, "list the rows")
+	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errStore, "list the rows")
 	s.pin(1)
 	s.onMeta = func(func() bool) (bool, error) { return false, errLostAnswer }
-	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer, "the meta row")
+	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errLostAnswer, "the meta row")
 	s = newMemStore()
 	s.pin(1)
 	s.status.Lossy = true
-	if err := Recover(t.Context(), s, time.Hour); err == nil || s.meta.Fence != 0 {
+	if err := leasestore.Recover(t.Context(), s, time.Hour); err == nil || s.meta.Fence != 0 {
 		t.Errorf("Recover of a lossy store: %v; meta %+v", err, s.meta)
 	}
 }
@@ -83,7 +85,7 @@ func TestRecoverThatLosesTheMetaRow(t *testing.T) {
 		s.meta.Version, s.meta.NextWorkerID = 2, 2
 		return do(), nil
 	}
-	if err := Recover(t.Context(), s, time.Hour); err != nil || s.meta.Fence != memStart+3600 || len(s.rows) != 2 {
+	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil || s.meta.Fence != memStart+3600 || len(s.rows) != 2 {
 		t.Errorf("Recover: %v; meta %+v, rows %v", err, s.meta, s.rows)
 	}
 }
@@ -100,8 +102,8 @@ func TestRecoverEnds(t *testing.T) {
 		"of an earlier call":              {"ended", nil, nil, ""},
 		"beside another recovery":         {recoveringPrefix + "2", nil, nil, "another recovery has begun"},
 		"and cannot be read":              {"ended", nil, errStore, "no answer"},
-		"and overlaps another source":     {"ended", nil, ErrWorkerOverlap, ""},
-		"and overlaps, beside a recovery": {recoveringPrefix + "2", nil, ErrWorkerOverlap, "another recovery has begun"},
+		"and overlaps another source":     {"ended", nil, leasestore.ErrOverlap, ""},
+		"and overlaps, beside a recovery": {recoveringPrefix + "2", nil, leasestore.ErrOverlap, "another recovery has begun"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
@@ -115,7 +117,7 @@ func TestRecoverEnds(t *testing.T) {
 				}
 				return do(), nil
 			}
-			err := Recover(t.Context(), s, time.Hour)
+			err := leasestore.Recover(t.Context(), s, time.Hour)
 			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
 				t.Errorf("Recover = %v, want %q", err, row.want)
 			}
@@ -127,35 +129,35 @@ func TestRecoverEnds(t *testing.T) {
 // holders.
 func TestRecoverAndRenewDespiteAnOverlap(t *testing.T) {
 	s := newMemStore()
-	s.errMeta = ErrWorkerOverlap
+	s.errMeta = leasestore.ErrOverlap
 	s.pin(1)
-	if err := Recover(t.Context(), s, time.Hour); err != nil {
+	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil {
 		t.Errorf("Recover: %v", err)
 	}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkerOverlap)
+	wantError(t, err, leasestore.ErrOverlap)
 	s.errMeta = nil
 	l := take(t, clocked(Leased(s, LeaseConfig{})))
-	s.errMeta = ErrWorkerOverlap
+	s.errMeta = leasestore.ErrOverlap
 	if err := l.Renew(t.Context(), 0, 0); err != nil {
 		t.Errorf("Renew: %v", err)
 	}
 	clear(s.rows)
-	wantError(t, l.Renew(t.Context(), 0, 0), ErrWorkerRowMissing)
+	wantError(t, l.Renew(t.Context(), 0, 0), leasestore.ErrRowMissing)
 }
 
 // A server that is replaced after an interrupted recovery may lack a part of it.
 func TestRecoverBeginsAnewOnAnotherServer(t *testing.T) {
 	s := newMemStore()
-	s.put(Row{WorkerID: 0, Fence: 5000})
+	s.put(leasestore.Row{WorkerID: 0, Fence: 5000})
 	s.status.Identity = "A"
 	s.onMeta = func(do func() bool) (bool, error) {
 		s.onMeta = func(func() bool) (bool, error) { return false, errLostAnswer }
 		return do(), nil
 	}
-	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer)
+	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errLostAnswer)
 	s.onMeta, s.status.Identity = nil, "B"
-	if err := Recover(t.Context(), s, time.Hour); err != nil || s.meta.Identity != "B" || s.rows[0].Identity != "B" || s.rows[0].Fence != 5000+2*3600 {
+	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil || s.meta.Identity != "B" || s.rows[0].Identity != "B" || s.rows[0].Fence != 5000+2*3600 {
 		t.Errorf("Recover: %v; meta %+v, row %+v", err, s.meta, s.rows[0])
 	}
 }
@@ -165,7 +167,7 @@ func TestAssignDuringARecovery(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	s.meta.Fence = memStart + 60
-	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 		s.meta.Version, s.meta.Token = 2, recoveringPrefix+"1"
 		return do(), nil
 	}
@@ -177,9 +179,9 @@ func TestAssignDuringARecovery(t *testing.T) {
 func TestAssignAcrossARecovery(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
-	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 		s.onSwap = nil
-		if err := Recover(t.Context(), s, time.Hour); err != nil {
+		if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil {
 			t.Error(err)
 		}
 		return do(), nil
@@ -194,19 +196,19 @@ func TestAssignAcrossARecovery(t *testing.T) {
 // ends, claims fail.
 func TestRecoverRepeatedAddsItsLeadOnce(t *testing.T) {
 	s := newMemStore()
-	s.put(Row{WorkerID: 0, Fence: 5000}, Row{WorkerID: 1, Fence: 6000}, Row{WorkerID: 2, Fence: 7000})
+	s.put(leasestore.Row{WorkerID: 0, Fence: 5000}, leasestore.Row{WorkerID: 1, Fence: 6000}, leasestore.Row{WorkerID: 2, Fence: 7000})
 	swaps := 0
-	s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 		if swaps++; swaps == 2 {
 			return false, errLostAnswer
 		}
 		return do(), nil
 	}
-	wantError(t, Recover(t.Context(), s, time.Hour), errLostAnswer)
+	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errLostAnswer)
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, nil, "recovery", "call Recover again")
 	wantRetry(t, err, time.Second)
-	if err := Recover(t.Context(), s, time.Hour); err != nil {
+	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	for worker, fence := range map[int64]int64{0: 8600, 1: 9600, 2: 10600} {
@@ -223,12 +225,12 @@ func TestRecoverRepeatedAddsItsLeadOnce(t *testing.T) {
 // The first lead was too small. It must not end the recovery with a larger one.
 func TestRecoverBeginsAnewWithALargerLead(t *testing.T) {
 	s := newMemStore()
-	s.put(Row{WorkerID: 0, Fence: 5000}, Row{WorkerID: 1, Fence: 6000})
+	s.put(leasestore.Row{WorkerID: 0, Fence: 5000}, leasestore.Row{WorkerID: 1, Fence: 6000})
 	s.onList = func() error { return errStore }
-	wantError(t, Recover(t.Context(), s, time.Minute), errStore)
-	wantError(t, Recover(t.Context(), s, time.Hour), errStore)
+	wantError(t, leasestore.Recover(t.Context(), s, time.Minute), errStore)
+	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errStore)
 	s.onList = nil
-	if err := Recover(t.Context(), s, time.Minute); err != nil || s.meta.Fence < memStart+3600 {
+	if err := leasestore.Recover(t.Context(), s, time.Minute); err != nil || s.meta.Fence < memStart+3600 {
 		t.Errorf("Recover: %v; fence %d of the namespace, want %d or more", err, s.meta.Fence, memStart+3600)
 	}
 }
@@ -242,13 +244,13 @@ func TestRecoverCreatesDeletedRows(t *testing.T) {
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
 	wantError(t, err, ErrWorkersExhausted)
 	var created []int64
-	s.onSwap = func(old, next Row, do func() bool) (bool, error) {
+	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) {
 		if old.Version == 0 && next.Version == 1 {
 			created = append(created, next.WorkerID)
 		}
 		return do(), nil
 	}
-	if err := Recover(t.Context(), s, time.Hour); err != nil || !slices.Equal(created, []int64{1, 2, 3}) {
+	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil || !slices.Equal(created, []int64{1, 2, 3}) {
 		t.Fatalf("Recover: %v; rows %v created, want 1 to 3", err, created)
 	}
 	for range 4 {

@@ -3,6 +3,8 @@ package assigner
 import (
 	"errors"
 	"testing"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A tenant is a lease on row 0 with a clock that the test moves. Its claim at delta 1000 has set
@@ -17,7 +19,7 @@ type tenant struct {
 func newTenant(t *testing.T) *tenant {
 	t.Helper()
 	h := &tenant{T: t, s: newMemStore(), now: memStart}
-	h.s.put(Row{WorkerID: 0})
+	h.s.put(leasestore.Row{WorkerID: 0})
 	d := memDomain()
 	d.Now = func() int64 { return h.now }
 	h.l = takeIn(t, clocked(Leased(h.s, LeaseConfig{Owner: "tenant"})), d)
@@ -90,7 +92,7 @@ func TestRenewDoublesTheWindowUnderDemand(t *testing.T) {
 // The fence below a lease may lie ahead of the clock: the deltas in between are unused.
 func TestRenewAfterAStartAheadOfTheClock(t *testing.T) {
 	s := newMemStore()
-	s.put(Row{WorkerID: 0, Fence: 50_000})
+	s.put(leasestore.Row{WorkerID: 0, Fence: 50_000})
 	l := take(t, clocked(Leased(s, LeaseConfig{})))
 	wantGrant(t, l, 0, 50_001, 50_030)
 	if err := l.Renew(t.Context(), 50_001, 50_009); err != nil {
@@ -136,19 +138,21 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 		words    []string
 	}{
 		"another has taken the row over": {
-			func(s *memStore) { s.put(Row{WorkerID: 0, Version: 3, Fence: 1100, Token: "U", Owner: "other"}) },
+			func(s *memStore) {
+				s.put(leasestore.Row{WorkerID: 0, Version: 3, Fence: 1100, Token: "U", Owner: "other"})
+			},
 			ErrWorkerRowLost, []string{"row 0", `taken over by "other"`},
 		},
 		"the row was taken over and left again": {
-			func(s *memStore) { s.put(Row{WorkerID: 0, Version: 3, Fence: 1100}) },
+			func(s *memStore) { s.put(leasestore.Row{WorkerID: 0, Version: 3, Fence: 1100}) },
 			ErrWorkerRowLost, nil,
 		},
 		"the row was deleted": {
 			func(s *memStore) { delete(s.rows, 0) },
-			ErrWorkerRowMissing, []string{"row 0", "never delete rows"},
+			leasestore.ErrRowMissing, []string{"row 0", "never delete rows"},
 		},
 		"all was deleted": {
-			func(s *memStore) { delete(s.rows, 0); s.meta = Meta{} },
+			func(s *memStore) { delete(s.rows, 0); s.meta = leasestore.Meta{} },
 			ErrNamespaceRecreated, []string{"row 0", "never delete rows"},
 		},
 		"all was made anew": {
@@ -193,7 +197,7 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 			if h.s.rows[0] != before {
 				t.Errorf("row = %+v, want it as it was, %+v", h.s.rows[0], before)
 			}
-			for _, sentinel := range []error{ErrWorkerRowMissing, ErrNamespaceRecreated, ErrFenceRegressed} {
+			for _, sentinel := range []error{leasestore.ErrRowMissing, ErrNamespaceRecreated, ErrFenceRegressed} {
 				if errors.Is(err, sentinel) != (sentinel == row.sentinel) {
 					t.Errorf("errors.Is(%v, %v) = %t", err, sentinel, errors.Is(err, sentinel))
 				}

@@ -3,36 +3,38 @@ package assigner
 import (
 	"context"
 	"testing"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 func TestRevokeTakesARowFromItsHolder(t *testing.T) {
 	s := newMemStore()
 	s.put(held(2, 700, "a", memStart+45))
-	got, err := Revoke(t.Context(), s, 2)
+	got, err := leasestore.Revoke(t.Context(), s, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Row{WorkerID: 2, Version: 2, Fence: 700, Token: got.Token, Owner: "a", Expires: memTime(memStart + 45)}); got != want || s.rows[2] != want {
+	if want := (leasestore.Row{WorkerID: 2, Version: 2, Fence: 700, Token: got.Token, Owner: "a", Expires: memTime(memStart + 45)}); got != want || s.rows[2] != want {
 		t.Errorf("Revoke = %+v, row %+v, want %+v", got, s.rows[2], want)
 	}
 	if !got.Revoked() || held(2, 700, "a", 1).Revoked() {
 		t.Errorf("Revoked = %v of %+v", got.Revoked(), got)
 	}
-	again, err := Revoke(t.Context(), s, 2)
+	again, err := leasestore.Revoke(t.Context(), s, 2)
 	if err != nil || again != got {
 		t.Errorf("a second Revoke = %+v, %v, want %+v as it was", again, err, got)
 	}
 	s.put(held(3, 700, "a", memStart-1))
-	if late, err := Revoke(t.Context(), s, 3); err != nil || late != s.rows[3] || !late.Expires.Equal(memTime(memStart)) {
+	if late, err := leasestore.Revoke(t.Context(), s, 3); err != nil || late != s.rows[3] || !late.Expires.Equal(memTime(memStart)) {
 		t.Errorf("Revoke of an expired row = %+v, %v, want it offered at once, as in the store: %+v", late, err, s.rows[3])
 	}
-	recovered := Row{WorkerID: 0, Version: 2, Token: recoveringPrefix, Owner: "a"}
+	recovered := leasestore.Row{WorkerID: 0, Version: 2, Token: recoveringPrefix, Owner: "a"}
 	s.put(recovered)
-	if free, err := Revoke(t.Context(), s, 0); err != nil || free != recovered {
+	if free, err := leasestore.Revoke(t.Context(), s, 0); err != nil || free != recovered {
 		t.Errorf("Revoke of a recovered row = %+v, %v, want it as it was", free, err)
 	}
-	s.put(Row{WorkerID: 1, Version: 5, Fence: 3})
-	if free, err := Revoke(t.Context(), s, 1); err != nil || free.Version != 5 || free.Token != "" {
+	s.put(leasestore.Row{WorkerID: 1, Version: 5, Fence: 3})
+	if free, err := leasestore.Revoke(t.Context(), s, 1); err != nil || free.Version != 5 || free.Token != "" {
 		t.Errorf("Revoke of a free row = %+v, %v, want it as it was", free, err)
 	}
 }
@@ -42,7 +44,7 @@ func TestRevokeKeepsTheRowUntilTheLeaseExpires(t *testing.T) {
 	s := newMemStore()
 	first := take(t, clocked(Leased(s, LeaseConfig{})))
 	before := first.Grant()
-	revoked, err := Revoke(t.Context(), s, before.WorkerID)
+	revoked, err := leasestore.Revoke(t.Context(), s, before.WorkerID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,21 +62,21 @@ func TestRevokeKeepsTheRowUntilTheLeaseExpires(t *testing.T) {
 func TestRevokeAgainstOthers(t *testing.T) {
 	renewed := held(0, 800, "a", memStart+99)
 	for name, row := range map[string]struct {
-		meanwhile Row
-		want      Row
+		meanwhile leasestore.Row
+		want      leasestore.Row
 		fault     string
 	}{
-		"a holder that renews":     {renewed, Row{Version: 2, Fence: 800, Owner: "a", Expires: memTime(memStart + 99)}, ""},
-		"a holder that releases":   {Row{Version: 1, Fence: 700, Owner: "a"}, Row{Version: 1, Fence: 700, Owner: "a"}, ""},
-		"another one that claims":  {Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, Row{}, `has a new holder, "b"`},
-		"a recovery":               {Row{Version: 2, Fence: 900, Owner: "a"}, Row{}, "has a new holder"},
-		"a row that has vanished":  {Row{}, Row{}, "never delete rows"},
-		"a store that swaps never": {held(0, 700, "a", memStart+60), Row{}, "the store does not change the row"},
+		"a holder that renews":     {renewed, leasestore.Row{Version: 2, Fence: 800, Owner: "a", Expires: memTime(memStart + 99)}, ""},
+		"a holder that releases":   {leasestore.Row{Version: 1, Fence: 700, Owner: "a"}, leasestore.Row{Version: 1, Fence: 700, Owner: "a"}, ""},
+		"another one that claims":  {leasestore.Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, leasestore.Row{}, `has a new holder, "b"`},
+		"a recovery":               {leasestore.Row{Version: 2, Fence: 900, Owner: "a"}, leasestore.Row{}, "has a new holder"},
+		"a row that has vanished":  {leasestore.Row{}, leasestore.Row{}, "never delete rows"},
+		"a store that swaps never": {held(0, 700, "a", memStart+60), leasestore.Row{}, "the store does not change the row"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
 			s.put(held(0, 700, "a", memStart+60))
-			s.onSwap = func(_, _ Row, do func() bool) (bool, error) {
+			s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 				if row.meanwhile.Same(held(0, 700, "a", 0)) {
 					return false, nil
 				}
@@ -82,7 +84,7 @@ func TestRevokeAgainstOthers(t *testing.T) {
 				s.rows[0] = row.meanwhile
 				return do(), nil
 			}
-			got, err := Revoke(t.Context(), s, 0)
+			got, err := leasestore.Revoke(t.Context(), s, 0)
 			if row.fault != "" {
 				wantError(t, err, err, row.fault)
 				return
@@ -101,18 +103,18 @@ func TestRevokeReturnsErrors(t *testing.T) {
 	s := newMemStore()
 	s.put(held(0, 700, "a", memStart+60))
 	s.lose(1)
-	if got, err := Revoke(t.Context(), s, 0); err != nil || got != s.rows[0] || got.Version != 2 {
+	if got, err := leasestore.Revoke(t.Context(), s, 0); err != nil || got != s.rows[0] || got.Version != 2 {
 		t.Errorf("Revoke = %+v, %v; row %+v", got, err, s.rows[0])
 	}
 	s.put(held(1, 700, "b", memStart+60))
-	s.onSwap = func(_, _ Row, _ func() bool) (bool, error) { return true, errLostAnswer } // an error leaves it open
-	_, err := Revoke(t.Context(), s, 1)
+	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) { return true, errLostAnswer } // an error leaves it open
+	_, err := leasestore.Revoke(t.Context(), s, 1)
 	wantError(t, err, errLostAnswer, "row 1")
 	s.onLoad = func() error { return errStore }
-	_, err = Revoke(t.Context(), s, 1)
+	_, err = leasestore.Revoke(t.Context(), s, 1)
 	wantError(t, err, errStore, "read row 1")
 	s.onLoad, s.onSwap = nil, nil
-	if _, err := Revoke(t.Context(), s, 3); err == nil || s.rows[3] != (Row{}) {
+	if _, err := leasestore.Revoke(t.Context(), s, 3); err == nil || s.rows[3] != (leasestore.Row{}) {
 		t.Errorf("Revoke of a row that was never there: %v; row %+v", err, s.rows[3])
 	}
 }
@@ -123,7 +125,7 @@ func revokeRow(w *simWorld) {
 	if w.store.rows[worker].Version == 0 {
 		return
 	}
-	row, err := Revoke(context.Background(), simConsole{w.store}, worker)
+	row, err := leasestore.Revoke(context.Background(), simConsole{w.store}, worker)
 	if err != nil {
 		w.wrong = append(w.wrong, err.Error())
 	}

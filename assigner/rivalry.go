@@ -3,6 +3,8 @@ package assigner
 import (
 	"fmt"
 	"sync"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A rivalry counts how often a Fenced assigner has lost its row to another process of the same
@@ -17,7 +19,7 @@ type rivalry struct {
 const yieldAfter = 2
 
 // lostTo counts a loss of the row to another process of the same owner.
-func (a *leaser) lostTo(found Row) {
+func (a *leaser) lostTo(found leasestore.Row) {
 	if found.Owner != a.cfg.Owner {
 		return
 	}
@@ -51,7 +53,7 @@ func (a *leaser) settled() {
 }
 
 // taken returns an error for a row that is held and must not be taken, or nil.
-func (c *claim) taken(row Row) error {
+func (c *claim) taken(row leasestore.Row) error {
 	switch {
 	case row.Token == "" || !row.Expires.After(c.status.Now):
 		c.settled()
@@ -121,5 +123,5 @@ func (c *claim) enter(l *lease) {
 	}
 }
 
-// Abandon implements [Abandoner].
+// Abandon frees the entry of the lease, see [Lease].
 func (l *lease) Abandon() { fencedHere.forget(l.key(), l) }

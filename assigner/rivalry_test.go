@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/together"
 )
 
@@ -75,7 +76,7 @@ func TestFencedRejectsASecondGeneratorOfOneProcess(t *testing.T) {
 	assign := func() (Lease, error) {
 		return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})).Assign(t.Context(), d)
 	}
-	s.onSwap = func(_, _ Row, do func() bool) (bool, error) { // both start at once
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) { // both start at once
 		s.onSwap = nil
 		_, err := assign()
 		wantError(t, err, ErrWorkerInUse, "row 2")
@@ -94,12 +95,12 @@ func TestFencedRejectsASecondGeneratorOfOneProcess(t *testing.T) {
 	if s.rows[2] != row {
 		t.Errorf("row %+v, was %+v", s.rows[2], row)
 	}
-	first.(Abandoner).Abandon()
+	first.(interface{ Abandon() }).Abandon()
 	second, err := assign()
 	if err != nil {
 		t.Fatalf("Assign after Abandon: %v", err)
 	}
-	first.(Abandoner).Abandon() // of a lease that is no longer the one
+	first.(interface{ Abandon() }).Abandon() // of a lease that is no longer the one
 	if _, err := assign(); !errors.Is(err, ErrWorkerInUse) {
 		t.Errorf("Assign = %v, want ErrWorkerInUse", err)
 	}
@@ -111,12 +112,12 @@ func TestFencedRejectsASecondGeneratorOfOneProcess(t *testing.T) {
 		t.Fatalf("Assign after Release: %v", err)
 	}
 	take(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{}))) // its caller is not registered
-	third.(Abandoner).Abandon()
+	third.(interface{ Abandon() }).Abandon()
 	take(t, clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{})))
 	if third, err = assign(); err != nil {
 		t.Errorf("Assign after a lease that is not registered: %v", err)
 	}
-	third.(Abandoner).Abandon()
+	third.(interface{ Abandon() }).Abandon()
 	// Another namespace has other rows.
 	other := newMemStore()
 	if _, err := clocked(Fenced(other, Static(2), "orders-2", LeaseConfig{})).Assign(t.Context(), d); err != nil {
@@ -126,12 +127,14 @@ func TestFencedRejectsASecondGeneratorOfOneProcess(t *testing.T) {
 
 // Goroutines that share an assigner take grants that have no delta in common.
 func TestAssignBySeveralGenerators(t *testing.T) {
-	fenced := func(s Store) Assigner { return Fenced(s, Static(2), "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}) }
+	fenced := func(s leasestore.Store) Assigner {
+		return Fenced(s, Static(2), "orders-2", LeaseConfig{MaxLead: 24 * time.Hour})
+	}
 	for name, row := range map[string]struct {
-		open              func(Store) Assigner
+		open              func(leasestore.Store) Assigner
 		lossy, registered bool
 	}{
-		"Leased":             {open: func(s Store) Assigner { return Leased(s, LeaseConfig{}) }, lossy: true},
+		"Leased":             {open: func(s leasestore.Store) Assigner { return Leased(s, LeaseConfig{}) }, lossy: true},
 		"Fenced":             {open: fenced},
 		"Fenced, registered": {open: fenced, registered: true},
 	} {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A simHolder is a process with a generator. Each of its lives is a coroutine that stops wherever
@@ -165,7 +167,7 @@ func (h *simHolder) renew() {
 	case errors.Is(err, ErrWorkerRowLost):
 		h.w.losses++
 		h.grant.Limit = min(h.grant.Limit, h.lease.Grant().Limit) // still its own, while it looks for another lease
-		if errors.Is(err, ErrFenceRegressed) || errors.Is(err, ErrWorkerRowMissing) || errors.Is(err, ErrNamespaceRecreated) {
+		if errors.Is(err, ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, ErrNamespaceRecreated) {
 			h.grant = Grant{}
 		}
 		h.lease = nil

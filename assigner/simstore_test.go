@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // errStore is the error for a holder when the store, or the network to it, has failed.
@@ -13,40 +15,40 @@ var errStore = errors.New("simulated store: no answer")
 type simStore struct {
 	w        *simWorld
 	identity string
-	meta     Meta
-	rows     []Row         // by worker ID; Version 0: none
-	past     [][]Row       // earlier states of each row, oldest first
-	commits  []commit      // to take back, oldest first
-	late     []func()      // swaps that were answered with an error and are still under way
-	creating map[int64]int // how many of late create a row
-	matches  predicate     // of Swap
-	write    func(Row) Row // applied to the row that a swap writes
-	lagging  bool          // reads come from a replica
+	meta     leasestore.Meta
+	rows     []leasestore.Row                    // by worker ID; Version 0: none
+	past     [][]leasestore.Row                  // earlier states of each row, oldest first
+	commits  []commit                            // to take back, oldest first
+	late     []func()                            // swaps that were answered with an error and are still under way
+	creating map[int64]int                       // how many of late create a row
+	matches  predicate                           // of Swap
+	write    func(leasestore.Row) leasestore.Row // applied to the row that a swap writes
+	lagging  bool                                // reads come from a replica
 }
 
-type predicate func(found, old Row) bool
+type predicate func(found, old leasestore.Row) bool
 
 // A commit keeps the row, or the meta row, that a swap has replaced.
 type commit struct {
 	worker int64 // -1: the meta row
-	row    Row
-	meta   Meta
+	row    leasestore.Row
+	meta   leasestore.Meta
 }
 
 func (s *simStore) now() time.Time { return simAlloc.Time(s.w.time + s.w.storeSkew) }
 
-func (s *simStore) set(next Row) {
+func (s *simStore) set(next leasestore.Row) {
 	s.commits = append(s.commits, commit{worker: next.WorkerID, row: s.rows[next.WorkerID]})
 	s.past[next.WorkerID] = append(s.past[next.WorkerID], s.rows[next.WorkerID])
 	s.rows[next.WorkerID] = next
 }
 
-func (s *simStore) setMeta(next Meta) {
+func (s *simStore) setMeta(next leasestore.Meta) {
 	s.commits = append(s.commits, commit{worker: -1, meta: s.meta})
 	s.meta = next
 }
 
-func (s *simStore) swap(old, next Row, ttl time.Duration) bool {
+func (s *simStore) swap(old, next leasestore.Row, ttl time.Duration) bool {
 	found := s.rows[next.WorkerID]
 	exists := found.Version != 0
 	if exists != (old.Version != 0) || exists && !s.matches(found, old) {
@@ -57,7 +59,7 @@ func (s *simStore) swap(old, next Row, ttl time.Duration) bool {
 	return true
 }
 
-func (s *simStore) swapMeta(old, next Meta) bool {
+func (s *simStore) swapMeta(old, next leasestore.Meta) bool {
 	if !s.meta.Same(old) {
 		return false
 	}
@@ -79,7 +81,7 @@ func (s *simStore) rewind(n int) {
 }
 
 // read returns a row as it is, or, from a replica, as it was up to four commits ago.
-func (s *simStore) read(worker int64) Row {
+func (s *simStore) read(worker int64) leasestore.Row {
 	past := s.past[worker]
 	if back := s.w.rng.IntN(5); s.lagging && back > 0 && back <= len(past) {
 		return past[len(past)-back]
@@ -131,12 +133,12 @@ func (l simLink) change(swap func() bool) (ok bool, err error) {
 	return ok, nil
 }
 
-func (l simLink) Status(context.Context) (s Status, err error) {
-	err = l.call(func() { s = Status{Now: l.now(), Identity: l.identity, Lossy: l.w.sim.lossy} })
+func (l simLink) Status(context.Context) (s leasestore.Status, err error) {
+	err = l.call(func() { s = leasestore.Status{Now: l.now(), Identity: l.identity, Lossy: l.w.sim.lossy} })
 	return s, err
 }
 
-func (l simLink) LoadMeta(context.Context) (m Meta, err error) {
+func (l simLink) LoadMeta(context.Context) (m leasestore.Meta, err error) {
 	err = l.call(func() {
 		m = l.meta
 		l.h.counted = m.NextWorkerID
@@ -144,11 +146,11 @@ func (l simLink) LoadMeta(context.Context) (m Meta, err error) {
 	return m, err
 }
 
-func (l simLink) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
+func (l simLink) SwapMeta(_ context.Context, old, next leasestore.Meta) (bool, error) {
 	return l.change(func() bool { return l.swapMeta(old, next) })
 }
 
-func (l simLink) Load(_ context.Context, worker int64) (r Row, err error) {
+func (l simLink) Load(_ context.Context, worker int64) (r leasestore.Row, err error) {
 	err = l.call(func() {
 		r = l.read(worker)
 		l.h.heard = l.w.era
@@ -156,7 +158,7 @@ func (l simLink) Load(_ context.Context, worker int64) (r Row, err error) {
 	return r, err
 }
 
-func (l simLink) List(context.Context) (rows []Row, err error) {
+func (l simLink) List(context.Context) (rows []leasestore.Row, err error) {
 	err = l.call(func() {
 		for worker := range l.rows {
 			if row := l.read(int64(worker)); row.Version != 0 {
@@ -167,7 +169,7 @@ func (l simLink) List(context.Context) (rows []Row, err error) {
 	return rows, err
 }
 
-func (l simLink) Expired(ctx context.Context, n int) (rows []Row, err error) {
+func (l simLink) Expired(ctx context.Context, n int) (rows []leasestore.Row, err error) {
 	all, err := l.List(ctx)
 	for _, row := range all {
 		if len(rows) < n && !row.Expires.After(l.now()) {
@@ -177,7 +179,7 @@ func (l simLink) Expired(ctx context.Context, n int) (rows []Row, err error) {
 	return rows, err
 }
 
-func (l simLink) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
+func (l simLink) Swap(_ context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	var era int
 	pending := old.Version == 0
 	if pending {
@@ -198,14 +200,14 @@ func (l simLink) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool
 }
 
 // CreateFree creates rows, as a store does that can in one operation.
-func (l simLink) CreateFree(_ context.Context, rows []Row, ttl time.Duration) error {
+func (l simLink) CreateFree(_ context.Context, rows []leasestore.Row, ttl time.Duration) error {
 	for _, row := range rows {
 		l.creating[row.WorkerID]++
 	}
 	_, err := l.change(func() bool {
 		for _, row := range rows {
 			l.creating[row.WorkerID]--
-			l.swap(Row{}, row, ttl)
+			l.swap(leasestore.Row{}, row, ttl)
 		}
 		return true
 	})
@@ -215,19 +217,21 @@ func (l simLink) CreateFree(_ context.Context, rows []Row, ttl time.Duration) er
 // A simConsole is the operator's way to the store: nothing happens on it.
 type simConsole struct{ *simStore }
 
-func (c simConsole) Status(context.Context) (Status, error) {
-	return Status{Now: c.now(), Identity: c.identity}, nil
+func (c simConsole) Status(context.Context) (leasestore.Status, error) {
+	return leasestore.Status{Now: c.now(), Identity: c.identity}, nil
 }
 
-func (c simConsole) LoadMeta(context.Context) (Meta, error) { return c.meta, nil }
+func (c simConsole) LoadMeta(context.Context) (leasestore.Meta, error) { return c.meta, nil }
 
-func (c simConsole) SwapMeta(_ context.Context, old, next Meta) (bool, error) {
+func (c simConsole) SwapMeta(_ context.Context, old, next leasestore.Meta) (bool, error) {
 	return c.swapMeta(old, next), nil
 }
 
-func (c simConsole) Load(_ context.Context, worker int64) (Row, error) { return c.rows[worker], nil }
+func (c simConsole) Load(_ context.Context, worker int64) (leasestore.Row, error) {
+	return c.rows[worker], nil
+}
 
-func (c simConsole) List(context.Context) (rows []Row, err error) {
+func (c simConsole) List(context.Context) (rows []leasestore.Row, err error) {
 	for _, row := range c.rows {
 		if row.Version != 0 {
 			rows = append(rows, row)
@@ -236,8 +240,8 @@ func (c simConsole) List(context.Context) (rows []Row, err error) {
 	return rows, nil
 }
 
-func (c simConsole) Expired(context.Context, int) ([]Row, error) { return nil, nil }
+func (c simConsole) Expired(context.Context, int) ([]leasestore.Row, error) { return nil, nil }
 
-func (c simConsole) Swap(_ context.Context, old, next Row, ttl time.Duration) (bool, error) {
+func (c simConsole) Swap(_ context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	return c.swap(old, next, ttl), nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -38,8 +39,8 @@ var simAlloc = func() *bitsalloc.Allocator {
 // store that fails in every way that keeps acknowledged commits. Mutants change it.
 type simulation struct {
 	matches  predicate
-	write    func(*simWorld, Row) Row
-	link     func(Store) Store
+	write    func(*simWorld, leasestore.Row) leasestore.Row
+	link     func(leasestore.Store) leasestore.Store
 	grant    func(Grant) Grant
 	lagging  bool
 	overrun  int64           // deltas composed before they are checked
@@ -55,13 +56,13 @@ type simulation struct {
 
 func (s simulation) defaults() simulation {
 	if s.matches == nil {
-		s.matches = Row.Same
+		s.matches = leasestore.Row.Same
 	}
 	if s.write == nil {
-		s.write = func(_ *simWorld, r Row) Row { return r }
+		s.write = func(_ *simWorld, r leasestore.Row) leasestore.Row { return r }
 	}
 	if s.link == nil {
-		s.link = func(s Store) Store { return s }
+		s.link = func(s leasestore.Store) leasestore.Store { return s }
 	}
 	if s.grant == nil {
 		s.grant = func(g Grant) Grant { return g }
@@ -133,10 +134,10 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 	w.alike = w.chance(50) || w.sim.calm
 	w.store = &simStore{
 		w:        w,
-		rows:     make([]Row, 1<<workerBits),
-		past:     make([][]Row, 1<<workerBits),
+		rows:     make([]leasestore.Row, 1<<workerBits),
+		past:     make([][]leasestore.Row, 1<<workerBits),
 		matches:  w.sim.matches,
-		write:    func(r Row) Row { return w.sim.write(w, r) },
+		write:    func(r leasestore.Row) leasestore.Row { return w.sim.write(w, r) },
 		lagging:  w.sim.lagging,
 		creating: make(map[int64]int),
 	}

@@ -3,6 +3,8 @@ package assigner
 import (
 	"slices"
 	"testing"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // heal ends all trouble: the store answers, clocks are right to a few seconds, all holders run.
@@ -70,7 +72,7 @@ func TestSimulationStarvesNoHolder(t *testing.T) {
 }
 
 func TestSimulationSeesStarvedHolders(t *testing.T) {
-	never := simulation{write: func(w *simWorld, r Row) Row {
+	never := simulation{write: func(w *simWorld, r leasestore.Row) leasestore.Row {
 		r.Expires = r.Expires.AddDate(1, 0, 0)
 		return r
 	}}
@@ -84,7 +86,7 @@ func TestSimulationSeesStarvedHolders(t *testing.T) {
 }
 
 func TestSimulationSeesAFenceThatRunsAway(t *testing.T) {
-	wasteful := simulation{write: func(w *simWorld, r Row) Row {
+	wasteful := simulation{write: func(w *simWorld, r leasestore.Row) leasestore.Row {
 		r.Fence += 8 * w.window
 		return r
 	}}

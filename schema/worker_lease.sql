@@ -12,7 +12,7 @@
 -- row for each claim, renewal and release, and for a read that must see durable data only.
 -- Never delete a row, never TRUNCATE the table, never lower a FENCE: generators would repeat
 -- IDs. After any restore, and after any failover that may have lost commits, raise all fences
--- before a generator can reach the database: assigner.Recover does that.
+-- before a generator can reach the database: leasestore.Recover does that.
 --
 -- To add the index to a table that was created without it:
 -- CREATE INDEX WORKER_LEASE_EXPIRY ON WORKER_LEASE (NAMESPACE, EXPIRES_AT)

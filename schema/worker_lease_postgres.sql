@@ -12,7 +12,7 @@
 -- row for each claim, renewal and release, and for a read that must see durable data only.
 -- Never delete a row, never TRUNCATE the table, never lower a FENCE: generators would repeat
 -- IDs. After any restore, and after any failover that may have lost commits, raise all fences
--- before a generator can reach the database: assigner.Recover does that.
+-- before a generator can reach the database: leasestore.Recover does that.
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     NAMESPACE  varchar(64)  NOT NULL,                             -- exact; the assigners refuse A beside a
     WORKER_ID  bigint       NOT NULL,

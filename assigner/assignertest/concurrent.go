@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // concurrentCases check operations of several handles.
@@ -22,8 +22,8 @@ func concurrentCases() []storeCase {
 }
 
 // several opens some handles. A cluster has them on different nodes.
-func (n namespace) several() []assigner.Store {
-	handles := make([]assigner.Store, 6)
+func (n namespace) several() []leasestore.Store {
+	handles := make([]leasestore.Store, 6)
 	for i := range handles {
 		handles[i] = n.Handle()
 	}
@@ -33,14 +33,14 @@ func (n namespace) several() []assigner.Store {
 // oneWins lets many goroutines create a row, or swap the same state of it.
 func oneWins(t *testing.T, n namespace) {
 	const swappers = 64
-	for worker, old := range []assigner.Row{{}, {WorkerID: 1}} {
+	for worker, old := range []leasestore.Row{{}, {WorkerID: 1}} {
 		row := sampleRow(int64(worker))
 		for range 3 {
-			next := slices.Repeat([]assigner.Row{row}, swappers)
+			next := slices.Repeat([]leasestore.Row{row}, swappers)
 			for i := range next {
 				next[i].Version, next[i].Fence, next[i].Token = row.Version+1, row.Fence+1+int64(i), fmt.Sprintf("token-%d", i)
 			}
-			winner := race(t, swappers, n.Handle, func(s assigner.Store, i int) bool {
+			winner := race(t, swappers, n.Handle, func(s leasestore.Store, i int) bool {
 				return swap(t, s, old, next[i], time.Hour)
 			})
 			row = next[winner]
@@ -75,8 +75,8 @@ func equalAtOnce(t *testing.T, n namespace) {
 // its own copy may not have received the write yet.
 func seenByAll(t *testing.T, n namespace) {
 	handles := n.several()
-	var oldRow assigner.Row
-	var oldMeta assigner.Meta
+	var oldRow leasestore.Row
+	var oldMeta leasestore.Meta
 	row, meta := sampleRow(6), sampleMeta()
 	for i, writer := range slices.Repeat(handles, 2) {
 		row.Fence, meta.NextWorkerID = row.Fence+1, meta.NextWorkerID+1

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// RunFaults checks an [assigner.Store] whose connections are cut and whose server is killed. It
+// RunFaults checks an [leasestore.Store] whose connections are cut and whose server is killed. It
 // needs the fields Through and Kill of the fixture and skips the cases for which one is nil. It
 // calls open as [RunStore] does.
 //
@@ -34,8 +34,8 @@ func RunFaults(t *testing.T, open func(t *testing.T) StoreFixture) {
 type link struct {
 	namespace
 	wire   *Wire
-	store  assigner.Store
-	direct assigner.Store
+	store  leasestore.Store
+	direct leasestore.Store
 }
 
 // throughWire returns a case on a link.
@@ -77,8 +77,8 @@ type cutCall struct {
 // cutSwaps cuts swaps and creations of rows and of the meta row.
 func cutSwaps(t *testing.T, l link) {
 	l.warm(t)
-	var row assigner.Row
-	var meta assigner.Meta
+	var row leasestore.Row
+	var meta leasestore.Meta
 	for i := range 6 {
 		before := i%2 == 0
 		next, nextMeta := sampleRow(7), sampleMeta()
@@ -174,7 +174,7 @@ func cutReads(t *testing.T, l link) {
 	row, free, meta := sampleRow(7), sampleRow(8), sampleMeta()
 	create(t, l.store, row)
 	createMeta(t, l.store, meta)
-	if !swap(t, l.store, assigner.Row{}, free, 0) {
+	if !swap(t, l.store, leasestore.Row{}, free, 0) {
 		t.Fatal("the free row was not created")
 	}
 	identity := status(t, l.store).Identity

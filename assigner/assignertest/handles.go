@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/test/together"
 )
 
 // sampleRow returns a row with a holder.
-func sampleRow(workerID int64) assigner.Row {
-	return assigner.Row{
+func sampleRow(workerID int64) leasestore.Row {
+	return leasestore.Row{
 		WorkerID: workerID,
 		Version:  6,
 		Fence:    5_000_000_000,
@@ -24,8 +24,8 @@ func sampleRow(workerID int64) assigner.Row {
 	}
 }
 
-func sampleMeta() assigner.Meta {
-	return assigner.Meta{
+func sampleMeta() leasestore.Meta {
+	return leasestore.Meta{
 		Version:       1,
 		Namespace:     "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 		Layout:        bitsalloc.Layout{DeltaBits: 33, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 11, Unit: 500 * time.Millisecond},
@@ -40,7 +40,7 @@ func sampleMeta() assigner.Meta {
 }
 
 // sameRow compares rows, and times regardless of their location.
-func sameRow(a, b assigner.Row) bool {
+func sameRow(a, b leasestore.Row) bool {
 	equal := a.Expires.Equal(b.Expires)
 	a.Expires = b.Expires
 	return equal && a == b
@@ -48,7 +48,7 @@ func sameRow(a, b assigner.Row) bool {
 
 // wantRow compares a row in the store with the row that was written, except for Expires, which the
 // store sets.
-func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
+func wantRow(t *testing.T, s leasestore.Store, want leasestore.Row) {
 	t.Helper()
 	got := load(t, s, want.WorkerID)
 	if got.Expires.IsZero() {
@@ -60,7 +60,7 @@ func wantRow(t *testing.T, s assigner.Store, want assigner.Row) {
 	}
 }
 
-func wantMeta(t *testing.T, s assigner.Store, want assigner.Meta) {
+func wantMeta(t *testing.T, s leasestore.Store, want leasestore.Meta) {
 	t.Helper()
 	if got := loadMeta(t, s); got != want {
 		t.Errorf("meta %+v, want %+v", got, want)
@@ -68,26 +68,26 @@ func wantMeta(t *testing.T, s assigner.Store, want assigner.Meta) {
 }
 
 // create creates a row that expires in an hour.
-func create(t *testing.T, s assigner.Store, row assigner.Row) {
+func create(t *testing.T, s leasestore.Store, row leasestore.Row) {
 	t.Helper()
-	if !swap(t, s, assigner.Row{}, row, time.Hour) {
+	if !swap(t, s, leasestore.Row{}, row, time.Hour) {
 		t.Fatalf("row %d was not created", row.WorkerID)
 	}
 }
 
-func createMeta(t *testing.T, s assigner.Store, meta assigner.Meta) {
+func createMeta(t *testing.T, s leasestore.Store, meta leasestore.Meta) {
 	t.Helper()
-	if !swapMeta(t, s, assigner.Meta{}, meta) {
+	if !swapMeta(t, s, leasestore.Meta{}, meta) {
 		t.Fatal("the meta row was not created")
 	}
 }
 
 // race starts n goroutines at once, each with a handle of its own, and returns the winner. It ends
 // the test unless there is exactly one.
-func race(t *testing.T, n int, handle func() assigner.Store, f func(s assigner.Store, i int) bool) int {
+func race(t *testing.T, n int, handle func() leasestore.Store, f func(s leasestore.Store, i int) bool) int {
 	t.Helper()
 	// A few handles stand for processes, with several goroutines each.
-	handles := []assigner.Store{handle(), handle(), handle(), handle()}
+	handles := []leasestore.Store{handle(), handle(), handle(), handle()}
 	won := make([]bool, n)
 	together.Run(n, func(i int) { won[i] = f(handles[i%len(handles)], i) })
 	winner, winners := 0, 0
@@ -121,40 +121,40 @@ func call[T any](t *testing.T, name string, f func(context.Context) (T, error)) 
 	return result
 }
 
-func status(t *testing.T, s assigner.Store) assigner.Status {
+func status(t *testing.T, s leasestore.Store) leasestore.Status {
 	t.Helper()
 	return call(t, "Status", s.Status)
 }
 
 // loadMeta returns the epoch in UTC, so that metas can be compared.
-func loadMeta(t *testing.T, s assigner.Store) assigner.Meta {
+func loadMeta(t *testing.T, s leasestore.Store) leasestore.Meta {
 	t.Helper()
 	m := call(t, "LoadMeta", s.LoadMeta)
 	m.Epoch = m.Epoch.UTC()
 	return m
 }
 
-func swapMeta(t *testing.T, s assigner.Store, old, next assigner.Meta) bool {
+func swapMeta(t *testing.T, s leasestore.Store, old, next leasestore.Meta) bool {
 	t.Helper()
 	return call(t, "SwapMeta", func(ctx context.Context) (bool, error) { return s.SwapMeta(ctx, old, next) })
 }
 
-func load(t *testing.T, s assigner.Store, workerID int64) assigner.Row {
+func load(t *testing.T, s leasestore.Store, workerID int64) leasestore.Row {
 	t.Helper()
-	return call(t, "Load", func(ctx context.Context) (assigner.Row, error) { return s.Load(ctx, workerID) })
+	return call(t, "Load", func(ctx context.Context) (leasestore.Row, error) { return s.Load(ctx, workerID) })
 }
 
-func expired(t *testing.T, s assigner.Store, n int) []assigner.Row {
+func expired(t *testing.T, s leasestore.Store, n int) []leasestore.Row {
 	t.Helper()
-	return call(t, "Expired", func(ctx context.Context) ([]assigner.Row, error) { return s.Expired(ctx, n) })
+	return call(t, "Expired", func(ctx context.Context) ([]leasestore.Row, error) { return s.Expired(ctx, n) })
 }
 
-func list(t *testing.T, s assigner.Store) []assigner.Row {
+func list(t *testing.T, s leasestore.Store) []leasestore.Row {
 	t.Helper()
 	return call(t, "List", s.List)
 }
 
-func swap(t *testing.T, s assigner.Store, old, next assigner.Row, ttl time.Duration) bool {
+func swap(t *testing.T, s leasestore.Store, old, next leasestore.Row, ttl time.Duration) bool {
 	t.Helper()
 	return call(t, "Swap", func(ctx context.Context) (bool, error) { return s.Swap(ctx, old, next, ttl) })
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 const (
@@ -55,8 +55,8 @@ func (n namespace) needsKill(t *testing.T) {
 // killedUnderSwaps raises fences, and compares the rows with the acknowledged swaps.
 func killedUnderSwaps(t *testing.T, n namespace) {
 	n.needsKill(t)
-	var stores [writers]assigner.Store
-	var rows [writers]assigner.Row
+	var stores [writers]leasestore.Store
+	var rows [writers]leasestore.Row
 	for i := range stores {
 		stores[i], rows[i] = n.Handle(), sampleRow(int64(i))
 		rows[i].Token = fmt.Sprint("token-", i)
@@ -70,7 +70,7 @@ func killedUnderSwaps(t *testing.T, n namespace) {
 
 // raiseDuringKills raises the fence of a row, and returns the row as the store has it. Without an
 // answer it reads the row until the server is back.
-func raiseDuringKills(t *testing.T, n namespace, s assigner.Store, row assigner.Row) assigner.Row {
+func raiseDuringKills(t *testing.T, n namespace, s leasestore.Store, row leasestore.Row) leasestore.Row {
 	t.Helper()
 	next := row
 	next.Fence++

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // leaseCases are cases with leases on a store that works.
@@ -172,7 +173,7 @@ func namespacesApart(t *testing.T, n namespace) {
 	mine := assign(t, n.leased())
 	row, meta := n.row(t, mine), loadMeta(t, n.Handle())
 	other := n.Other("another")
-	if rows, m := list(t, other), loadMeta(t, other); len(rows) > 0 || m != (assigner.Meta{}) {
+	if rows, m := list(t, other), loadMeta(t, other); len(rows) > 0 || m != (leasestore.Meta{}) {
 		t.Errorf("another namespace has rows %+v and meta %+v, want none", rows, m)
 	}
 	theirs := assign(t, assigner.Leased(other, n.config()))
@@ -183,7 +184,7 @@ func namespacesApart(t *testing.T, n namespace) {
 	release(t, theirs)
 	ctx, cancel := bounded(t)
 	defer cancel()
-	if err := assigner.Recover(ctx, other, time.Hour); (err != nil) != n.lossy {
+	if err := leasestore.Recover(ctx, other, time.Hour); (err != nil) != n.lossy {
 		t.Errorf("Recover: %v, want an error of a lossy store alone", err)
 	}
 	if got := n.row(t, mine); !sameRow(got, row) {

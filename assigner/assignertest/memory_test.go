@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A memory is a handle on a namespace of a server in memory.
@@ -32,8 +32,8 @@ type server struct {
 }
 
 type space struct {
-	meta  assigner.Meta
-	rows  map[int64]assigner.Row
+	meta  leasestore.Meta
+	rows  map[int64]leasestore.Row
 	swaps int
 }
 
@@ -48,13 +48,13 @@ func storeFixture(fault string, lossy bool) assignertest.StoreFixture {
 	s, handles := newServer(fault, lossy), 0
 	mine := memory{s, "mine"}
 	return assignertest.StoreFixture{
-		Handle: func() assigner.Store {
+		Handle: func() leasestore.Store {
 			if handles++; fault == "not shared" {
 				return memory{s, fmt.Sprint("mine-", handles)}
 			}
 			return mine
 		},
-		Other: func(name string) assigner.Store {
+		Other: func(name string) leasestore.Store {
 			if fault == "one namespace" {
 				return mine
 			}
@@ -64,7 +64,7 @@ func storeFixture(fault string, lossy bool) assignertest.StoreFixture {
 			_ = mine.with(t.Context(), func(s *space) { delete(s.rows, workerID) })
 		},
 		Clear: func(t *testing.T) {
-			_ = mine.with(t.Context(), func(s *space) { clear(s.rows); s.meta = assigner.Meta{} })
+			_ = mine.with(t.Context(), func(s *space) { clear(s.rows); s.meta = leasestore.Meta{} })
 		},
 		Down: func(*testing.T) (up func()) {
 			s.setDown(fault != "never down")
@@ -91,7 +91,7 @@ func (m memory) with(ctx context.Context, f func(*space)) error {
 	if err := ctx.Err(); err != nil && m.fault != "ignores context" {
 		return err
 	}
-	if err := assigner.CheckNamespace(m.name); err != nil && m.fault != "checks no names" {
+	if err := leasestore.CheckNamespace(m.name); err != nil && m.fault != "checks no names" {
 		return err
 	}
 	m.mu.Lock()
@@ -100,16 +100,16 @@ func (m memory) with(ctx context.Context, f func(*space)) error {
 		return errDown
 	}
 	if m.spaces[m.name] == nil {
-		m.spaces[m.name] = &space{rows: make(map[int64]assigner.Row)}
+		m.spaces[m.name] = &space{rows: make(map[int64]leasestore.Row)}
 	}
 	f(m.spaces[m.name])
 	return nil
 }
 
-func (m memory) Status(ctx context.Context) (st assigner.Status, err error) {
+func (m memory) Status(ctx context.Context) (st leasestore.Status, err error) {
 	err = m.with(ctx, func(*space) {
 		m.looks++
-		st = assigner.Status{Now: time.Now(), Identity: "memory", Lossy: m.lossy && (m.fault != "lossy at first" || m.looks == 1)}
+		st = leasestore.Status{Now: time.Now(), Identity: "memory", Lossy: m.lossy && (m.fault != "lossy at first" || m.looks == 1)}
 		switch {
 		case m.fault == "clock off":
 			st.Now = st.Now.Add(-time.Hour)
@@ -120,19 +120,19 @@ func (m memory) Status(ctx context.Context) (st assigner.Status, err error) {
 	return st, err
 }
 
-func (m memory) LoadMeta(ctx context.Context) (meta assigner.Meta, err error) {
+func (m memory) LoadMeta(ctx context.Context) (meta leasestore.Meta, err error) {
 	err = m.with(ctx, func(s *space) { meta = s.meta })
 	return meta, err
 }
 
-func (m memory) SwapMeta(ctx context.Context, old, next assigner.Meta) (ok bool, err error) {
+func (m memory) SwapMeta(ctx context.Context, old, next leasestore.Meta) (ok bool, err error) {
 	errDo := m.with(ctx, func(s *space) {
 		if !m.equal(s.meta.Version, old.Version) || s.meta.Token != old.Token || m.fault == "counts changes" && old == next {
 			return
 		}
 		for name, other := range m.spaces {
 			if other.meta.Version > 0 && m.fault != "checks no names" && m.fault != "lists a part" {
-				err = errors.Join(err, assigner.CheckNamespaceTwin(m.name, name))
+				err = errors.Join(err, leasestore.CheckNamespaceTwin(m.name, name))
 			}
 		}
 		if ok = err == nil; !ok {
@@ -146,12 +146,12 @@ func (m memory) SwapMeta(ctx context.Context, old, next assigner.Meta) (ok bool,
 	return ok, errors.Join(err, errDo)
 }
 
-func (m memory) Load(ctx context.Context, workerID int64) (row assigner.Row, err error) {
+func (m memory) Load(ctx context.Context, workerID int64) (row leasestore.Row, err error) {
 	err = m.with(ctx, func(s *space) { row = s.rows[workerID] })
 	return row, err
 }
 
-func (m memory) List(ctx context.Context) (rows []assigner.Row, err error) {
+func (m memory) List(ctx context.Context) (rows []leasestore.Row, err error) {
 	err = m.with(ctx, func(s *space) { rows = slices.Collect(maps.Values(s.rows)) })
 	if m.fault == "lists a part" {
 		rows = rows[:min(len(rows), 20)]
@@ -159,13 +159,13 @@ func (m memory) List(ctx context.Context) (rows []assigner.Row, err error) {
 	return rows, err
 }
 
-func (m memory) Expired(ctx context.Context, n int) (rows []assigner.Row, err error) {
+func (m memory) Expired(ctx context.Context, n int) (rows []leasestore.Row, err error) {
 	err = m.with(ctx, func(s *space) { rows = slices.Collect(maps.Values(s.rows)) })
-	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(time.Now()) })
+	rows = slices.DeleteFunc(rows, func(r leasestore.Row) bool { return r.Expires.After(time.Now()) })
 	return rows[:min(n, len(rows))], err
 }
 
-func (m memory) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (ok bool, err error) {
+func (m memory) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (ok bool, err error) {
 	err = m.with(ctx, func(s *space) {
 		found, exists := s.rows[next.WorkerID]
 		ok = exists == (old.Version != 0) && (!exists || m.equal(found.Version, old.Version) && m.equal(found.Fence, old.Fence) && found.Token == old.Token)
@@ -192,7 +192,7 @@ func (m memory) Swap(ctx context.Context, old, next assigner.Row, ttl time.Durat
 	return ok, err
 }
 
-func (m memory) write(s *space, next assigner.Row, ttl time.Duration) {
+func (m memory) write(s *space, next leasestore.Row, ttl time.Duration) {
 	next.Expires = time.Now().Add(ttl)
 	switch m.fault {
 	case "wrong expiry":
@@ -214,7 +214,7 @@ func (m memory) equal(a, b int64) bool {
 	return a == b || m.fault == "compares floats" && float64(a) == float64(b)
 }
 
-func (m memory) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Duration) error {
+func (m memory) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
 	return m.with(ctx, func(s *space) {
 		for _, row := range rows {
 			if _, ok := s.rows[row.WorkerID]; !ok {
@@ -226,8 +226,8 @@ func (m memory) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Du
 
 func (m memory) Namespace() string { return m.name }
 
-func (m memory) Namespaces(ctx context.Context) (map[string]assigner.Meta, error) {
-	found := make(map[string]assigner.Meta)
+func (m memory) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
+	found := make(map[string]leasestore.Meta)
 	err := m.with(ctx, func(*space) {
 		for name, s := range m.spaces {
 			if s.meta.Version > 0 && (name == m.name || m.fault != "lists a part") {

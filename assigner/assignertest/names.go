@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/together"
 )
 
@@ -24,35 +25,35 @@ func nameCases() []storeCase {
 	}
 }
 
-// named returns the namespace as an [assigner.Namespaced], or skips the case.
-func (n namespace) named(t *testing.T) assigner.Namespaced {
+// named returns the namespace as an [leasestore.Namespaced], or skips the case.
+func (n namespace) named(t *testing.T) leasestore.Namespaced {
 	t.Helper()
-	s, ok := n.Handle().(assigner.Namespaced)
+	s, ok := n.Handle().(leasestore.Namespaced)
 	if !ok || n.Other == nil {
-		t.Skip("the store is not an assigner.Namespaced")
+		t.Skip("the store is not an leasestore.Namespaced")
 	}
 	return s
 }
 
 // other opens another namespace, and checks its name.
-func (n namespace) other(t *testing.T, name string) assigner.Namespaced {
+func (n namespace) other(t *testing.T, name string) leasestore.Namespaced {
 	t.Helper()
-	s, ok := n.Other(name).(assigner.Namespaced)
+	s, ok := n.Other(name).(leasestore.Namespaced)
 	if !ok || s.Namespace() != name {
-		t.Fatalf("Other(%q) opened %T, want an assigner.Namespaced of that name", name, s)
+		t.Fatalf("Other(%q) opened %T, want an leasestore.Namespaced of that name", name, s)
 	}
 	return s
 }
 
 // metaOf returns a meta row that belongs to a name alone.
-func metaOf(name string) assigner.Meta {
+func metaOf(name string) leasestore.Meta {
 	m := sampleMeta()
 	m.Namespace, m.DatacenterID = "N-"+name[:min(len(name), 62)], int64(len(name))
 	return m
 }
 
 // wantNames checks which of some names have a namespace. A server may have others, too.
-func wantNames(t *testing.T, s assigner.Namespaced, names []string, created ...string) {
+func wantNames(t *testing.T, s leasestore.Namespaced, names []string, created ...string) {
 	t.Helper()
 	all := call(t, "Namespaces", s.Namespaces)
 	for _, name := range names {
@@ -97,14 +98,14 @@ func namesRefused(t *testing.T, n namespace) {
 			ok, err := f(ctx)
 			cancel()
 			if ok || err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q, allowed: 1 to 64 of the characters", name)) {
-				t.Errorf("%s with namespace %q: %v, want the error of assigner.CheckNamespace", method, name, err)
+				t.Errorf("%s with namespace %q: %v, want the error of leasestore.CheckNamespace", method, name, err)
 			}
 		}
 	}
 }
 
 // try calls Assign once. It reports whether a row was taken, in quarantine or not.
-func try(t *testing.T, s assigner.Store, cfg assigner.LeaseConfig) (bool, error) {
+func try(t *testing.T, s leasestore.Store, cfg assigner.LeaseConfig) (bool, error) {
 	ctx, cancel := bounded(t)
 	defer cancel()
 	_, err := assigner.Leased(s, cfg).Assign(ctx, Domain())
@@ -124,8 +125,8 @@ func namesAlike(t *testing.T, n namespace) {
 		twin := n.other(t, alike)
 		_, err := try(t, twin, n.config())
 		text := fmt.Sprintf("namespace %q differs from %q", alike, name)
-		if !errors.Is(err, assigner.ErrWorkerOverlap) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "letter case") {
-			t.Errorf("Assign: %v, want ErrWorkerOverlap with the error of assigner.CheckNamespaceTwin", err)
+		if !errors.Is(err, leasestore.ErrOverlap) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "letter case") {
+			t.Errorf("Assign: %v, want ErrOverlap with the error of leasestore.CheckNamespaceTwin", err)
 		}
 		if rows := list(t, twin); len(rows) > 0 {
 			t.Errorf("namespace %q has rows %+v, want none", alike, rows)
@@ -137,7 +138,7 @@ func namesAlike(t *testing.T, n namespace) {
 	if got := loadMeta(t, n.other(t, name)); got != meta {
 		t.Errorf("meta %+v, was %+v", got, meta)
 	}
-	if swapMeta(t, n.other(t, name), assigner.Meta{}, sampleMeta()) {
+	if swapMeta(t, n.other(t, name), leasestore.Meta{}, sampleMeta()) {
 		t.Errorf("namespace %q was created again", name)
 	}
 	if ok, err := try(t, n.other(t, name), n.config()); !ok {
@@ -152,19 +153,19 @@ func namesAlikeAtOnce(t *testing.T, n namespace) {
 	for round := range 5 {
 		name := fmt.Sprint(own, "-twins", round)
 		spellings := []string{name, strings.Replace(name, "t", "T", 1), strings.ToUpper(name), strings.Replace(name, "-tw", "-tW", 1)}
-		var twins []assigner.Namespaced
+		var twins []leasestore.Namespaced
 		for _, s := range spellings {
 			twins = append(twins, n.other(t, s))
 		}
 		won, errs := make([]bool, len(twins)), make([]error, len(twins))
 		together.Run(len(twins), func(i int) { won[i], errs[i] = try(t, twins[i], n.config()) })
 		winners, created := 0, 0
-		all := call(t, "Namespaces", n.Handle().(assigner.Namespaced).Namespaces)
+		all := call(t, "Namespaces", n.Handle().(leasestore.Namespaced).Namespaces)
 		for i, s := range spellings {
 			if won[i] {
 				winners++
-			} else if !errors.Is(errs[i], assigner.ErrWorkerOverlap) {
-				t.Errorf("Assign in namespace %q: %v, want ErrWorkerOverlap", s, errs[i])
+			} else if !errors.Is(errs[i], leasestore.ErrOverlap) {
+				t.Errorf("Assign in namespace %q: %v, want ErrOverlap", s, errs[i])
 			}
 			if _, ok := all[s]; ok {
 				created++
@@ -178,19 +179,19 @@ func namesAlikeAtOnce(t *testing.T, n namespace) {
 
 // createFree creates rows beside a held row, which stays unchanged.
 func createFree(t *testing.T, n namespace) {
-	s, ok := n.Handle().(assigner.Creator)
+	s, ok := n.Handle().(leasestore.Creator)
 	if !ok {
-		t.Skip("the store is not an assigner.Creator")
+		t.Skip("the store is not an leasestore.Creator")
 	}
 	held := sampleRow(3)
 	create(t, s, held)
 	before := load(t, s, held.WorkerID)
 	const rows = 256
-	free := make([]assigner.Row, rows)
+	free := make([]leasestore.Row, rows)
 	for i := range free {
-		free[i] = assigner.Row{WorkerID: held.WorkerID + int64(i), Version: 1, Fence: 7, Identity: "some server"}
+		free[i] = leasestore.Row{WorkerID: held.WorkerID + int64(i), Version: 1, Fence: 7, Identity: "some server"}
 	}
-	for _, rows := range [][]assigner.Row{free, free, nil} {
+	for _, rows := range [][]leasestore.Row{free, free, nil} {
 		call(t, "CreateFree", func(ctx context.Context) (any, error) { return nil, s.CreateFree(ctx, rows, -time.Minute) })
 	}
 	if found := expired(t, n.Handle(), 2*rows); len(found) != rows-1 {

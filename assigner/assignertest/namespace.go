@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -63,7 +64,7 @@ func (n namespace) kinds() []assigner.Assigner {
 }
 
 // row returns the row of a lease.
-func (n namespace) row(t *testing.T, l assigner.Lease) assigner.Row {
+func (n namespace) row(t *testing.T, l assigner.Lease) leasestore.Row {
 	t.Helper()
 	return load(t, n.Handle(), l.Grant().WorkerID)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // outageCases are cases with stores that are unreachable or lose rows.
@@ -156,9 +157,9 @@ func deletedLease(t *testing.T, n namespace) {
 	lost := assign(t, a, kept)
 	worker := lost.Grant().WorkerID
 	n.Delete(t, worker)
-	wantLost(t, lost, assigner.ErrWorkerRowMissing)
+	wantLost(t, lost, leasestore.ErrRowMissing)
 	release(t, lost)
-	if row := load(t, n.Handle(), worker); row != (assigner.Row{}) {
+	if row := load(t, n.Handle(), worker); row != (leasestore.Row{}) {
 		t.Errorf("row %+v was made anew, without its fence", row)
 	}
 	if next := assign(t, n.leased(), kept).Grant(); next.WorkerID == worker {
@@ -173,7 +174,7 @@ func recreated(t *testing.T, n namespace) {
 	second := assign(t, a, first)
 	n.Clear(t)
 	wantLost(t, second, assigner.ErrNamespaceRecreated)
-	if rows, meta := list(t, n.Handle()), loadMeta(t, n.Handle()); len(rows) > 0 || meta != (assigner.Meta{}) {
+	if rows, meta := list(t, n.Handle()), loadMeta(t, n.Handle()); len(rows) > 0 || meta != (leasestore.Meta{}) {
 		t.Errorf("rows %+v and meta %+v were made anew", rows, meta)
 	}
 	stranger := assign(t, n.leased())
@@ -205,7 +206,7 @@ func recovered(t *testing.T, n namespace) {
 
 	ctx, cancel := bounded(t)
 	defer cancel()
-	err := assigner.Recover(ctx, s, time.Hour)
+	err := leasestore.Recover(ctx, s, time.Hour)
 	if n.lossy {
 		if err == nil {
 			t.Error("Recover of a lossy store, want an error: it has the quarantine")

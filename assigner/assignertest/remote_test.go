@@ -7,23 +7,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 )
 
 // remoteFixture opens a memory behind a server, with a client that has a fault.
 func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 	backend := memory{newServer("", false), "mine"}
-	handler := remoteassigner.NewHandler(func(string) assigner.Store { return backend })
+	handler := remoteassigner.NewHandler(func(string) leasestore.Store { return backend })
 	s := httptest.NewServer(handler)
 	t.Cleanup(func() { s.Close() })
-	open := func(addr string) assigner.Store {
+	open := func(addr string) leasestore.Store {
 		return client{remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{"http://" + addr}}, "mine"), fault}
 	}
 	return assignertest.StoreFixture{
-		Handle:  func() assigner.Store { return open(s.Listener.Addr().String()) },
-		Through: func(w *assignertest.Wire) assigner.Store { return open(w.Proxy(t, s.Listener.Addr().String())) },
+		Handle:  func() leasestore.Store { return open(s.Listener.Addr().String()) },
+		Through: func(w *assignertest.Wire) leasestore.Store { return open(w.Proxy(t, s.Listener.Addr().String())) },
 		Kill: func(t *testing.T) {
 			_ = s.Listener.Close() // or a client reads on a new connection before the call in flight takes effect
 			s.CloseClientConnections()
@@ -51,11 +51,11 @@ func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 
 // A client takes a call without an answer in a wrong way.
 type client struct {
-	assigner.Store
+	leasestore.Store
 	fault string
 }
 
-func (c client) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
+func (c client) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool, error) {
 	ok, err := c.Store.SwapMeta(ctx, old, next)
 	switch {
 	case err == nil:
@@ -67,7 +67,7 @@ func (c client) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, er
 	return ok, err
 }
 
-func (c client) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
+func (c client) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	ok, err := c.Store.Swap(ctx, old, next, ttl)
 	switch {
 	case err == nil:
@@ -82,7 +82,7 @@ func (c client) Swap(ctx context.Context, old, next assigner.Row, ttl time.Durat
 	return ok, err
 }
 
-func (c client) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
+func (c client) Load(ctx context.Context, workerID int64) (leasestore.Row, error) {
 	row, err := c.Store.Load(ctx, workerID)
 	if c.fault == "swallows errors" {
 		err = nil

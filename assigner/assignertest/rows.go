@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // rowCases check single operations.
@@ -37,7 +37,7 @@ func statusStable(t *testing.T, n namespace) {
 		t.Errorf("faults %q, want a durable store", first.Faults)
 	}
 	s := n.Handle()
-	swap(t, s, assigner.Row{}, sampleRow(0), time.Hour)
+	swap(t, s, leasestore.Row{}, sampleRow(0), time.Hour)
 	second := status(t, s)
 	if second.Identity != first.Identity || second.Lossy != first.Lossy {
 		t.Errorf("identity %q, lossy %v; then %q, %v", first.Identity, first.Lossy, second.Identity, second.Lossy)
@@ -49,11 +49,11 @@ func statusStable(t *testing.T, n namespace) {
 
 func nothingAtFirst(t *testing.T, n namespace) {
 	s := n.Handle()
-	if m := loadMeta(t, s); m != (assigner.Meta{}) {
+	if m := loadMeta(t, s); m != (leasestore.Meta{}) {
 		t.Errorf("meta %+v, want the zero one", m)
 	}
 	for _, w := range []int64{0, 1, 131071} {
-		if r := load(t, s, w); r != (assigner.Row{}) {
+		if r := load(t, s, w); r != (leasestore.Row{}) {
 			t.Errorf("row %d is %+v, want the zero one", w, r)
 		}
 		if swap(t, s, sampleRow(w), sampleRow(w), time.Hour) {
@@ -66,7 +66,7 @@ func nothingAtFirst(t *testing.T, n namespace) {
 	if rows := list(t, s); len(rows) > 0 {
 		t.Errorf("rows %+v, want none", rows)
 	}
-	if m := loadMeta(t, s); m != (assigner.Meta{}) {
+	if m := loadMeta(t, s); m != (leasestore.Meta{}) {
 		t.Errorf("meta %+v after a refused swap, want the zero one", m)
 	}
 }
@@ -76,13 +76,13 @@ func nothingAtFirst(t *testing.T, n namespace) {
 func rowsAsWritten(t *testing.T, n namespace) {
 	s := n.Handle()
 	token, identity := strings.Repeat("aZ09+/=_", 8), strings.Repeat("é", 128)
-	rows := []assigner.Row{
+	rows := []leasestore.Row{
 		sampleRow(0),
 		{WorkerID: 131071, Version: 1, Fence: 1}, // free
 		{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Token: token, Holder: strings.Repeat("☃", 255),
 			Owner: "ö'\"\\%s {{}} $1 ?\t\n <b> 日本 🦫 " + strings.Repeat("é", 224) + "x ", Identity: identity},
 	}
-	meta := assigner.Meta{Version: math.MaxInt64, Namespace: token, NextWorkerID: math.MaxInt64, DatacenterID: math.MaxInt64,
+	meta := leasestore.Meta{Version: math.MaxInt64, Namespace: token, NextWorkerID: math.MaxInt64, DatacenterID: math.MaxInt64,
 		FirstWorkerID: math.MaxInt64, Fence: math.MaxInt64, Token: token, Identity: identity, Epoch: time.UnixMilli(1).UTC()}
 	for _, row := range rows {
 		create(t, s, row)
@@ -107,13 +107,13 @@ func rowsAsWritten(t *testing.T, n namespace) {
 // metaSwapped creates the meta row on several handles at once, and swaps it. Floating-point numbers
 // cannot tell its versions apart.
 func metaSwapped(t *testing.T, n namespace) {
-	metas := make([]assigner.Meta, 8)
+	metas := make([]leasestore.Meta, 8)
 	for i := range metas {
 		metas[i] = sampleMeta()
 		metas[i].Version, metas[i].Token = math.MaxInt64-1, fmt.Sprintf("token-%d", i)
 	}
-	winner := race(t, len(metas), n.Handle, func(s assigner.Store, i int) bool {
-		return swapMeta(t, s, assigner.Meta{}, metas[i])
+	winner := race(t, len(metas), n.Handle, func(s leasestore.Store, i int) bool {
+		return swapMeta(t, s, leasestore.Meta{}, metas[i])
 	})
 	first := metas[winner]
 	wantMeta(t, n.Handle(), first)
@@ -121,7 +121,7 @@ func metaSwapped(t *testing.T, n namespace) {
 	next.Version, next.Token, next.NextWorkerID = math.MaxInt64, "another", math.MaxInt64-1
 	below.Version, strange.Token = first.Version-1, next.Token
 	s := n.Handle()
-	for name, old := range map[string]assigner.Meta{"another version": below, "no row": {}, "another token": strange} {
+	for name, old := range map[string]leasestore.Meta{"another version": below, "no row": {}, "another token": strange} {
 		if swapMeta(t, s, old, next) {
 			t.Errorf("a swap from %s took effect", name)
 		}
@@ -137,25 +137,25 @@ func swapRefused(t *testing.T, n namespace) {
 	s, other := n.Handle(), n.Handle()
 	row, neighbor := sampleRow(7), sampleRow(8)
 	row.Version, row.Fence = math.MaxInt64-1, math.MaxInt64-1 // floating-point numbers cannot tell their neighbors apart
-	for _, r := range []assigner.Row{row, neighbor} {
+	for _, r := range []leasestore.Row{row, neighbor} {
 		create(t, s, r)
 	}
 	before := load(t, s, 7)
 	next := row
 	next.Version, next.Fence, next.Token, next.Owner = math.MaxInt64, math.MaxInt64, "another", "another owner"
-	for name, change := range map[string]func(*assigner.Row){
-		"version below":             func(r *assigner.Row) { r.Version-- },
-		"version above":             func(r *assigner.Row) { r.Version++ },
-		"fence below":               func(r *assigner.Row) { r.Fence-- },
-		"fence above":               func(r *assigner.Row) { r.Fence++ },
-		"token":                     func(r *assigner.Row) { r.Token = "another" },
-		"token in another case":     func(r *assigner.Row) { r.Token = strings.ToLower(r.Token) },
-		"token with a space":        func(r *assigner.Row) { r.Token += " " },
-		"no token":                  func(r *assigner.Row) { r.Token = "" },
-		"no row":                    func(r *assigner.Row) { *r = assigner.Row{} },
-		"no row of the same worker": func(r *assigner.Row) { *r = assigner.Row{WorkerID: r.WorkerID} },
-		"version, otherwise no row": func(r *assigner.Row) { *r = assigner.Row{WorkerID: r.WorkerID, Version: r.Version} },
-		"version 0":                 func(r *assigner.Row) { r.Version = 0 },
+	for name, change := range map[string]func(*leasestore.Row){
+		"version below":             func(r *leasestore.Row) { r.Version-- },
+		"version above":             func(r *leasestore.Row) { r.Version++ },
+		"fence below":               func(r *leasestore.Row) { r.Fence-- },
+		"fence above":               func(r *leasestore.Row) { r.Fence++ },
+		"token":                     func(r *leasestore.Row) { r.Token = "another" },
+		"token in another case":     func(r *leasestore.Row) { r.Token = strings.ToLower(r.Token) },
+		"token with a space":        func(r *leasestore.Row) { r.Token += " " },
+		"no token":                  func(r *leasestore.Row) { r.Token = "" },
+		"no row":                    func(r *leasestore.Row) { *r = leasestore.Row{} },
+		"no row of the same worker": func(r *leasestore.Row) { *r = leasestore.Row{WorkerID: r.WorkerID} },
+		"version, otherwise no row": func(r *leasestore.Row) { *r = leasestore.Row{WorkerID: r.WorkerID, Version: r.Version} },
+		"version 0":                 func(r *leasestore.Row) { r.Version = 0 },
 	} {
 		old := row
 		change(&old)
@@ -178,7 +178,7 @@ func swapRefused(t *testing.T, n namespace) {
 
 func expiry(t *testing.T, n namespace) {
 	s, row := n.Handle(), sampleRow(5)
-	old := assigner.Row{}
+	old := leasestore.Row{}
 	for _, c := range []struct {
 		ttl     time.Duration
 		ignored time.Time
@@ -212,15 +212,15 @@ func listed(t *testing.T, n namespace) {
 	free := make(map[int64]bool)
 	for i := range int64(pairs) {
 		held, late := sampleRow(i*1000), sampleRow(i*1000+1)
-		if !swap(t, s, assigner.Row{}, held, []time.Duration{time.Hour, soon}[i%2]) ||
-			!swap(t, s, assigner.Row{}, late, []time.Duration{0, -soon}[i%2]) {
+		if !swap(t, s, leasestore.Row{}, held, []time.Duration{time.Hour, soon}[i%2]) ||
+			!swap(t, s, leasestore.Row{}, late, []time.Duration{0, -soon}[i%2]) {
 			t.Fatalf("rows %d and %d were not created", held.WorkerID, late.WorkerID)
 		}
 		free[late.WorkerID] = true
 	}
-	swapMeta(t, s, assigner.Meta{}, sampleMeta())
+	swapMeta(t, s, leasestore.Meta{}, sampleMeta())
 	other := n.Handle()
-	distinct := func(name string, rows []assigner.Row) int {
+	distinct := func(name string, rows []leasestore.Row) int {
 		seen := make(map[int64]bool)
 		for _, row := range rows {
 			if loaded := load(t, other, row.WorkerID); !sameRow(row, loaded) || seen[row.WorkerID] {
@@ -253,9 +253,9 @@ func seenFollowsWrites(t *testing.T, n namespace) {
 	first, second, meta := sampleRow(1), sampleRow(2), sampleMeta()
 	var last time.Time
 	for i, write := range []func() bool{
-		func() bool { return swap(t, writer, assigner.Row{}, first, time.Hour) },
-		func() bool { return swap(t, writer, assigner.Row{}, second, time.Hour) },
-		func() bool { return swapMeta(t, writer, assigner.Meta{}, meta) },
+		func() bool { return swap(t, writer, leasestore.Row{}, first, time.Hour) },
+		func() bool { return swap(t, writer, leasestore.Row{}, second, time.Hour) },
+		func() bool { return swapMeta(t, writer, leasestore.Meta{}, meta) },
 		func() bool { return swap(t, writer, first, first, time.Minute) },
 		func() bool { return swapMeta(t, writer, meta, meta) },
 	} {
@@ -322,13 +322,13 @@ func endedChangesNothing(t *testing.T, n namespace) {
 	}
 	wantRow(t, s, row)
 	wantMeta(t, s, meta)
-	if got := load(t, s, 3); got != (assigner.Row{}) {
+	if got := load(t, s, 3); got != (leasestore.Row{}) {
 		t.Errorf("row %+v was created", got)
 	}
 }
 
 // everyCall returns a call of each method of a store. The swaps start from row and meta.
-func everyCall(s assigner.Store, row assigner.Row, meta assigner.Meta) map[string]func(context.Context) (swapped bool, err error) {
+func everyCall(s leasestore.Store, row leasestore.Row, meta leasestore.Meta) map[string]func(context.Context) (swapped bool, err error) {
 	next, nextMeta := row, meta
 	next.Fence, next.Token = row.Fence+1, "another"
 	nextMeta.Version++
@@ -340,9 +340,9 @@ func everyCall(s assigner.Store, row assigner.Row, meta assigner.Meta) map[strin
 		"List":     func(ctx context.Context) (bool, error) { _, err := s.List(ctx); return false, err },
 		"Expired":  func(ctx context.Context) (bool, error) { _, err := s.Expired(ctx, 1); return false, err },
 		"Swap":     func(ctx context.Context) (bool, error) { return s.Swap(ctx, row, next, time.Hour) },
-		"creation": func(ctx context.Context) (bool, error) { return s.Swap(ctx, assigner.Row{}, sampleRow(3), time.Hour) },
+		"creation": func(ctx context.Context) (bool, error) { return s.Swap(ctx, leasestore.Row{}, sampleRow(3), time.Hour) },
 	}
-	if named, ok := s.(assigner.Namespaced); ok {
+	if named, ok := s.(leasestore.Namespaced); ok {
 		calls["Namespaces"] = func(ctx context.Context) (bool, error) { _, err := named.Namespaces(ctx); return false, err }
 	}
 	return calls

@@ -5,19 +5,20 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A StoreFixture is an empty namespace of the store under test.
 type StoreFixture struct {
 	// Handle opens the namespace, as another process would: handles share no memory. On a cluster
 	// successive handles connect to different nodes in turn. Required.
-	Handle func() assigner.Store
+	Handle func() leasestore.Store
 	// Other opens another namespace of the same store, empty at first. If the store is an
-	// [assigner.Namespaced] it has the given name, and with a name that [assigner.CheckNamespace]
-	// rejects all its methods return an error. No name is used by two cases unless it begins with
-	// the name of the fixture's namespace. Nil: the store has one namespace only.
-	Other func(name string) assigner.Store
+	// [leasestore.Namespaced] it has the given name, and with a name that
+	// [leasestore.CheckNamespace] rejects all its methods return an error. No name is used by two
+	// cases unless it begins with the name of the fixture's namespace. Nil: the store has one
+	// namespace only.
+	Other func(name string) leasestore.Store
 	// Delete removes the row of a worker ID without telling its holder. Required.
 	Delete func(t *testing.T, workerID int64)
 	// Clear removes all rows of the namespace, and its meta row. Required.
@@ -32,7 +33,7 @@ type StoreFixture struct {
 
 	// Through opens the namespace with a client whose connections run over a wire, which RunFaults
 	// cuts. Nil: the store has no connections.
-	Through func(w *Wire) assigner.Store
+	Through func(w *Wire) leasestore.Store
 	// Kill ends the store's server without warning, as SIGKILL does, and starts it again on the
 	// same data. Nil: the store has no server.
 	Kill func(t *testing.T)
@@ -47,12 +48,12 @@ type storeCase struct {
 	run  func(*testing.T, namespace)
 }
 
-// RunStore checks an [assigner.Store]: first its single operations, then leases on it. It calls
+// RunStore checks an [leasestore.Store]: first its single operations, then leases on it. It calls
 // open once, and each case calls it once more; open closes its resources with t.Cleanup. On a lossy
 // store each lease takes seconds, so the cases run in parallel and several goroutines call open.
 //
 // The settings of the store must be durable, and its server's clock right to a second. The store
-// must keep the numbers and texts that [assigner.Row] and [assigner.Meta] allow.
+// must keep the numbers and texts that [leasestore.Row] and [leasestore.Meta] allow.
 func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
 	lossy := status(t, open(t).Handle()).Lossy
 	for _, c := range slices.Concat(rowCases(), concurrentCases(), nameCases()) {

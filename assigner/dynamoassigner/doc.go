@@ -25,7 +25,7 @@
 // The store's identity is the ID of the table. DynamoDB restores a backup or a point in time into a
 // new table, which has another ID, also under the old name; claims are then quarantined, see
 // [assigner.ErrQuarantined]. It does not change when items are put back into the same table: call
-// [assigner.Recover] then, before any process starts.
+// [leasestore.Recover] then, before any process starts.
 //
 // # Operation
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // The attributes of an item.
@@ -146,16 +146,16 @@ func (t *items) List(ctx context.Context, prefix string) (entries []kvassigner.E
 }
 
 // Status implements [kvassigner.KV]. The clock of the servers counts whole seconds.
-func (t *items) Status(ctx context.Context) (assigner.Status, error) {
+func (t *items) Status(ctx context.Context) (leasestore.Status, error) {
 	answer, err := t.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.table})
 	if err != nil {
-		return assigner.Status{}, advise(err)
+		return leasestore.Status{}, advise(err)
 	}
 	now, ok := middleware.GetServerTime(answer.ResultMetadata)
 	if !ok {
-		return assigner.Status{}, errors.New("the answer has no Date")
+		return leasestore.Status{}, errors.New("the answer has no Date")
 	}
-	status := assigner.Status{Now: now, Identity: "table " + aws.ToString(answer.Table.TableId)}
+	status := leasestore.Status{Now: now, Identity: "table " + aws.ToString(answer.Table.TableId)}
 	if n := len(answer.Table.Replicas); n > 0 {
 		status.Faults = append(status.Faults, fmt.Sprintf("table %s is a global table with %d replicas, which accept conflicting writes: "+
 			"use a table of one region", t.table, n))

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // LeaseStore returns the store of a namespace in a table, for [assigner.Leased], [assigner.Auto]
@@ -22,8 +22,8 @@ import (
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet in one table or message use the same namespace. A name that differs from an existing
-// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
-// [assigner.Namespaced]. The keys of its items are
+// namespace only in letter case is rejected with [leasestore.ErrOverlap]. The store implements
+// [leasestore.Namespaced]. The keys of its items are
 //
 //   - pk meta, sk orders: the meta row; the name is in lower case here;
 //   - pk worker/orders, sk 0000000000000004/007: the row of worker 4,007.
@@ -31,7 +31,7 @@ import (
 // The items are never deleted. Their attributes are strings, which a time to live cannot expire.
 // The store returns an error when a write may have taken effect. Any number of goroutines may use
 // it at once.
-func LeaseStore(client *dynamodb.Client, table, namespace string) assigner.Store {
+func LeaseStore(client *dynamodb.Client, table, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&items{client, table}, namespace)
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/dynamoassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -64,7 +64,7 @@ func namespaces(server *testserver.Server) func(t *testing.T) assignertest.Store
 	admin := connect(server.DSN())
 	b := stores.Backend{
 		Servers: []*testserver.Server{server},
-		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) assigner.Store {
+		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			transport := &http.Transport{DialContext: dial}
 			t.Cleanup(transport.CloseIdleConnections)
 			over := func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: transport} }

@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/dynamoassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
 )
 
@@ -25,7 +26,7 @@ func TestStatusKnowsTheTableByItsID(t *testing.T) {
 	stores.ItsIdentityStays(t, s, server, "^table [0-9a-f-]{32,36}$")
 
 	// A backup is restored as a new table, under the old name.
-	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+	stores.ACopyIsQuarantined(t, s, func() leasestore.Store {
 		backup, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table)})
 		if err != nil || len(backup.Items) != 2 {
 			t.Fatalf("%d items, want the meta row and a row: %v", len(backup.Items), err)

@@ -30,11 +30,12 @@
 //
 // # Restore
 //
-// Call [assigner.Recover] after each restore of a snapshot, before any process starts. The store's
-// identity is the ID of the cluster. A restore with another --initial-cluster-token or other peer
-// addresses changes the ID, and claims are quarantined, see [assigner.ErrQuarantined]. A restore
-// with the same token and addresses, a data folder that was put back, and --force-new-cluster keep
-// the ID: claims cannot detect them, and without Recover the next holder repeats IDs.
+// Call [leasestore.Recover] after each restore of a snapshot, before any process starts. The
+// store's identity is the ID of the cluster. A restore with another --initial-cluster-token or
+// other peer addresses changes the ID, and claims are quarantined, see [assigner.ErrQuarantined]. A
+// restore with the same token and addresses, a data folder that was put back, and
+// --force-new-cluster keep the ID: claims cannot detect them, and without Recover the next holder
+// repeats IDs.
 //
 // # Operation
 //

@@ -7,8 +7,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -37,7 +37,7 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	server := testserver.Etcd(t)
 	admin := connect(t, server.DSN())
 	enableAuth(t, admin)
-	as := func(user string) assigner.Store {
+	as := func(user string) leasestore.Store {
 		cfg := config(server.DSN())
 		cfg.Username, cfg.Password = user, "hunter2"
 		client, err := clientv3.New(cfg)

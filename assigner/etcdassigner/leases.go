@@ -9,8 +9,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
@@ -20,8 +20,8 @@ import (
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet in one table or message use the same namespace. A name that differs from an existing
-// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
-// [assigner.Namespaced]. Its keys, in the format of package kvassigner, are
+// namespace only in letter case is rejected with [leasestore.ErrOverlap]. The store implements
+// [leasestore.Namespaced]. Its keys, in the format of package kvassigner, are
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
 //   - uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
@@ -33,7 +33,7 @@ import (
 // closes the client. Without a deadline a call may wait for a server as long as the client does.
 //
 // Any number of goroutines may use the store at once.
-func LeaseStore(client *clientv3.Client, namespace string) assigner.Store {
+func LeaseStore(client *clientv3.Client, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&store{client}, namespace)
 }
 
@@ -101,10 +101,10 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 
 // Status reads with confirmation by a majority, which a member that is cut off cannot get. etcd
 // does not report its clock.
-func (s *store) Status(ctx context.Context) (assigner.Status, error) {
+func (s *store) Status(ctx context.Context) (leasestore.Status, error) {
 	answer, err := s.client.Get(ctx, root+"meta/")
 	if err != nil {
-		return assigner.Status{}, err
+		return leasestore.Status{}, err
 	}
-	return assigner.Status{Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}, nil
+	return leasestore.Status{Identity: fmt.Sprintf("cluster %x", answer.Header.ClusterId)}, nil
 }

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/segment"
@@ -65,7 +65,7 @@ func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) 
 	b := stores.Backend{
 		Servers: servers,
 		Ready:   testserver.AwaitEtcd,
-		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) assigner.Store {
+		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			hook := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 			soon := grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}})
 			return etcdassigner.LeaseStore(connect(t, s.DSN(), hook, soon), namespace)

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -24,7 +25,7 @@ func TestStatusKnowsTheClusterByItsID(t *testing.T) {
 	stores.ItsIdentityStays(t, s, server, "^cluster [0-9a-f]{1,16}$")
 
 	// A snapshot is restored in another cluster.
-	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+	stores.ACopyIsQuarantined(t, s, func() leasestore.Store {
 		backup, err := client.Get(t.Context(), "uidring/", clientv3.WithPrefix())
 		if err != nil || len(backup.Kvs) != 3 {
 			t.Fatalf("%d keys, want the meta row, a row and the time: %v", len(backup.Kvs), err)
@@ -84,7 +85,7 @@ func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 	if got := stores.Status(t, s).Identity; got != known {
 		t.Errorf("identity %q after a restore with the same token and addresses, was %q", got, known)
 	}
-	if err := insist(func() error { return assigner.Recover(t.Context(), s, time.Hour) }); err != nil {
+	if err := insist(func() error { return leasestore.Recover(t.Context(), s, time.Hour) }); err != nil {
 		t.Fatal(err)
 	}
 	if next := assign(); next.WorkerID != lost.WorkerID || next.First <= lost.Limit {

@@ -10,7 +10,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -77,7 +77,7 @@ func (c *counters) check(name string, n int64) error {
 	if c.err != nil {
 		return c.err
 	}
-	if err := assigner.CheckNamespace(name); err != nil {
+	if err := leasestore.CheckNamespace(name); err != nil {
 		return fmt.Errorf("etcdassigner: counter: %w", err)
 	}
 	if n < 1 {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -38,8 +38,8 @@ type state struct {
 	Format int
 	ID     string
 	Seen   time.Time
-	Meta   assigner.Meta
-	Rows   map[int64]assigner.Row
+	Meta   leasestore.Meta
+	Rows   map[int64]leasestore.Row
 }
 
 // frame adds the checksum to a state.
@@ -67,8 +67,8 @@ func wantDamaged(t *testing.T, dir, name string, content []byte, what string) {
 	t.Helper()
 	writeFile(t, content, dir, name)
 	rows, err := fileassigner.LeaseStore(dir).List(t.Context())
-	if !errors.Is(err, assigner.ErrStoreDamaged) || rows != nil {
-		t.Fatalf("%s, %s: %v, %v; want ErrStoreDamaged", name, what, rows, err)
+	if !errors.Is(err, leasestore.ErrDamaged) || rows != nil {
+		t.Fatalf("%s, %s: %v, %v; want ErrDamaged", name, what, rows, err)
 	}
 	if after := readFile(t, dir, name); !bytes.Equal(after, content) {
 		t.Fatalf("%s, %s: it was changed to %q", name, what, after)
@@ -101,7 +101,7 @@ func TestLostFileIsRefusedAndNotMadeAnew(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, fileassigner.LeaseStore(dir), row, assigner.ErrStoreDamaged)
+		wantError(t, fileassigner.LeaseStore(dir), row, leasestore.ErrDamaged)
 		if name == "state.json" {
 			if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%s was made anew: %v", name, err)
@@ -142,7 +142,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 	}
 	wantDamaged(t, dir, "lock", []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "another ID")
 	writeFile(t, intact, dir, "state.json")
-	wantError(t, fileassigner.LeaseStore(dir), row, assigner.ErrStoreDamaged)
+	wantError(t, fileassigner.LeaseStore(dir), row, leasestore.ErrDamaged)
 }
 
 // A process may end anywhere in the first operation on a folder.
@@ -173,8 +173,8 @@ func TestInterruptedStartGoesOn(t *testing.T) {
 		if _, kept := files["state.json"]; kept != strings.HasPrefix(first.Identity, id) {
 			t.Errorf("interrupted %s: identity %q, that of the state is %q", what, first.Identity, id)
 		}
-		row := assigner.Row{Version: 1, Fence: 7, Token: "mine"}
-		if ok, err := fileassigner.LeaseStore(dir).Swap(t.Context(), assigner.Row{}, row, time.Hour); !ok || err != nil {
+		row := leasestore.Row{Version: 1, Fence: 7, Token: "mine"}
+		if ok, err := fileassigner.LeaseStore(dir).Swap(t.Context(), leasestore.Row{}, row, time.Hour); !ok || err != nil {
 			t.Errorf("interrupted %s: Swap: %v, %v", what, ok, err)
 		}
 		entries, err := os.ReadDir(dir)
@@ -198,14 +198,14 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	writeFile(t, []byte(id), dir, "lock")
 	s := fileassigner.LeaseStore(dir)
 	meta, err := s.LoadMeta(t.Context())
-	if want := (assigner.Meta{
+	if want := (leasestore.Meta{
 		Version: 4, Namespace: "N", Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, FirstWorkerID: 1, NextWorkerID: 2,
 		Fence: 9223372036854775805, Token: "M", Identity: "J",
 	}); err != nil || meta != want {
 		t.Errorf("meta %+v, %v; want %+v", meta, err, want)
 	}
 	rows, err := s.List(t.Context())
-	if want := (assigner.Row{
+	if want := (leasestore.Row{
 		WorkerID: 1, Version: 2, Fence: 9223372036854775806, Token: "T", Owner: "ö <>", Holder: "H", Identity: "I",
 		Expires: time.Date(2026, time.November, 21, 1, 2, 3, 4, time.UTC),
 	}); err != nil || len(rows) != 1 || rows[0] != want {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/process"
 )
 
@@ -41,7 +41,7 @@ func TestFullDisk(t *testing.T) {
 	for limit, failed := uint64(0), 0; ; limit += 5 {
 		before, _ := os.ReadFile(filepath.Join(dir, "state.json"))
 		full(t, limit)
-		ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{WorkerID: 77, Version: 1, Token: "mine"}, time.Hour)
+		ok, err := s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{WorkerID: 77, Version: 1, Token: "mine"}, time.Hour)
 		full(t, math.MaxUint64)
 		if err == nil && ok {
 			if failed < 20 {

@@ -18,7 +18,7 @@
 // and waits for the lock until its context ends. The state is a single JSON file with a checksum;
 // each change writes a new file and renames it. If that fails, as on a full disk, the old state
 // stays. If the state is incomplete, missing or from another store, it is never created again: all
-// operations return [assigner.ErrStoreDamaged]. They also return it after the folder was moved,
+// operations return [leasestore.ErrDamaged]. They also return it after the folder was moved,
 // replaced or deleted under a running process.
 //
 // On Linux, Status reports file systems as faults if they are not local (NFS, SMB, 9P, AFS, Ceph,
@@ -35,6 +35,6 @@
 // whole disk, nor a backup that is written into the files of the original. A new device number for
 // the disk changes the identity and costs one quarantine; a reboot alone does not change it.
 //
-// The store has no clock of its own: [assigner.Status].Now is the clock of this host, and Seen the
-// time of the last write to the folder by the host's clock.
+// The store has no clock of its own: [leasestore.Status].Now is the clock of this host, and Seen
+// the time of the last write to the folder by the host's clock.
 package fileassigner

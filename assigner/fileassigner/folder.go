@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/disk"
 )
 
@@ -76,7 +76,7 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 		return nil, err
 	}
 	if now, err := f.root.Stat(lockName); err != nil || !os.SameFile(held, now) {
-		return nil, fmt.Errorf("%w: %s was replaced while it was waited for", assigner.ErrStoreDamaged, lockName)
+		return nil, fmt.Errorf("%w: %s was replaced while it was waited for", leasestore.ErrDamaged, lockName)
 	}
 	return f, nil
 }
@@ -131,7 +131,7 @@ func (f *folder) read(used bool) error {
 		return f.create()
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s is missing, and with it all fences; put it back, or use a new folder "+
-			"with another DatacenterID", assigner.ErrStoreDamaged, stateName)
+			"with another DatacenterID", leasestore.ErrDamaged, stateName)
 	case err != nil:
 		return err
 	}
@@ -145,14 +145,14 @@ func (f *folder) read(used bool) error {
 		return f.sign() // the first process ended before it wrote the ID
 	default:
 		return fmt.Errorf("%w: %s is of store %q, %s of store %q; if they belong together, end all processes that use the folder, "+
-			"then put the former into the latter", assigner.ErrStoreDamaged, stateName, f.state.ID, lockName, id)
+			"then put the former into the latter", leasestore.ErrDamaged, stateName, f.state.ID, lockName, id)
 	}
 }
 
 // create writes a state without rows, and then its ID into the lock file. So a lock file with an ID
 // proves that a state existed.
 func (f *folder) create() error {
-	f.state = &fileState{Format: stateFormat, ID: rand.Text(), Rows: make(map[int64]assigner.Row)}
+	f.state = &fileState{Format: stateFormat, ID: rand.Text(), Rows: make(map[int64]leasestore.Row)}
 	if err := f.write(); err != nil {
 		return err
 	}

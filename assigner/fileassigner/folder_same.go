@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"sync/atomic"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // sameFolder records the identity of the first folder that a store has used. Any number of
@@ -43,5 +43,5 @@ func (s *sameFolder) explain(err error) error {
 func replaced(found string) error {
 	return fmt.Errorf("%w: the folder was moved, replaced or deleted while it was in use, %s; put it back, or end the process "+
 		"and start it again where this is the right store: two stores, and two copies of one, hand out the same worker IDs",
-		assigner.ErrStoreDamaged, found)
+		leasestore.ErrDamaged, found)
 }

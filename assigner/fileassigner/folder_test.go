@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A state is on disk before it is renamed, and its new name before the change is acknowledged.
@@ -29,7 +29,7 @@ func TestAChangeSyncsTheStateAndThenTheFolder(t *testing.T) {
 	const create, change = ". false, state.json.new true, . false, lock false, ", "state.json.new true, . false"
 	for _, want := range []string{create + change, ". false, " + change} {
 		synced = nil
-		if ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{WorkerID: rand.Int64(), Version: 1}, time.Hour); !ok || err != nil {
+		if ok, err := s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{WorkerID: rand.Int64(), Version: 1}, time.Hour); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		if got := strings.Join(synced, ", "); got != want {

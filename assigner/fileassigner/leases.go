@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/disk"
 )
 
@@ -21,7 +21,7 @@ import (
 //
 // LeaseStore does not access the folder; each operation opens it. Any number of goroutines may use
 // the store at once.
-func LeaseStore(dir string) assigner.Store { return leases{dir, new(sameFolder)} }
+func LeaseStore(dir string) leasestore.Store { return leases{dir, new(sameFolder)} }
 
 // leases is the path of a folder. It keeps no file open between two operations.
 type leases struct {
@@ -29,7 +29,7 @@ type leases struct {
 	same *sameFolder
 }
 
-func (s leases) Status(ctx context.Context) (st assigner.Status, err error) {
+func (s leases) Status(ctx context.Context) (st leasestore.Status, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		st.Seen = f.state.Seen
 		st.Identity, err = f.identity()
@@ -40,7 +40,7 @@ func (s leases) Status(ctx context.Context) (st assigner.Status, err error) {
 		return err
 	})
 	if err != nil {
-		return assigner.Status{}, err
+		return leasestore.Status{}, err
 	}
 	st.Now = time.Now()
 	return st, nil
@@ -53,7 +53,7 @@ func (s leases) faults() ([]string, error) {
 	return append(faults, paths...), errors.Join(err, errPaths)
 }
 
-func (s leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
+func (s leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		m = f.state.Meta
 		return nil
@@ -61,7 +61,7 @@ func (s leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 	return m, err
 }
 
-func (s leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (ok bool, err error) {
+func (s leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (ok bool, err error) {
 	if err := s.checkTexts("meta row", next.Namespace, next.Token, next.Identity); err != nil {
 		return false, err
 	}
@@ -76,7 +76,7 @@ func (s leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (ok bool,
 	return ok && err == nil, err
 }
 
-func (s leases) Load(ctx context.Context, workerID int64) (r assigner.Row, err error) {
+func (s leases) Load(ctx context.Context, workerID int64) (r leasestore.Row, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		r = f.state.Rows[workerID]
 		return nil
@@ -84,7 +84,7 @@ func (s leases) Load(ctx context.Context, workerID int64) (r assigner.Row, err e
 	return r, err
 }
 
-func (s leases) List(ctx context.Context) (rows []assigner.Row, err error) {
+func (s leases) List(ctx context.Context) (rows []leasestore.Row, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		rows = slices.Collect(maps.Values(f.state.Rows))
 		return nil
@@ -92,18 +92,18 @@ func (s leases) List(ctx context.Context) (rows []assigner.Row, err error) {
 	return rows, err
 }
 
-func (s leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
+func (s leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	rows, err := s.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) })
-	slices.SortFunc(rows, func(a, b assigner.Row) int { return a.Expires.Compare(b.Expires) })
+	rows = slices.DeleteFunc(rows, func(r leasestore.Row) bool { return r.Expires.After(now) })
+	slices.SortFunc(rows, func(a, b leasestore.Row) int { return a.Expires.Compare(b.Expires) })
 	return rows[:min(n, len(rows))], nil
 }
 
-func (s leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (ok bool, err error) {
+func (s leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (ok bool, err error) {
 	if err := s.checkTexts(fmt.Sprintf("row %d", next.WorkerID), next.Token, next.Owner, next.Holder, next.Identity); err != nil {
 		return false, err
 	}

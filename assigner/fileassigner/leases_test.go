@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -42,14 +43,14 @@ func TestStoreConforms(t *testing.T) {
 	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
 		dir := diskFolder(t)
 		return assignertest.StoreFixture{
-			Handle: func() assigner.Store { return fileassigner.LeaseStore(dir) },
-			Other:  func(string) assigner.Store { return fileassigner.LeaseStore(diskFolder(t)) },
+			Handle: func() leasestore.Store { return fileassigner.LeaseStore(dir) },
+			Other:  func(string) leasestore.Store { return fileassigner.LeaseStore(diskFolder(t)) },
 			Delete: func(t *testing.T, workerID int64) {
 				editState(t, dir, func(s *state) { delete(s.Rows, workerID) })
 			},
 			Clear: func(t *testing.T) {
 				editState(t, dir, func(s *state) {
-					s.Meta = assigner.Meta{}
+					s.Meta = leasestore.Meta{}
 					clear(s.Rows)
 				})
 			},
@@ -103,7 +104,7 @@ func TestProcessesShareAFolder(t *testing.T) {
 }
 
 // heldFolder returns the folder of a store with some rows, and one of them.
-func heldFolder(t *testing.T) (dir string, row assigner.Row) {
+func heldFolder(t *testing.T) (dir string, row leasestore.Row) {
 	t.Helper()
 	dir = diskFolder(t)
 	s := fileassigner.LeaseStore(dir)
@@ -141,9 +142,9 @@ func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
 			_, errLoad := s.Load(t.Context(), row.WorkerID)
 			_, errAssign := a.Assign(t.Context(), assignertest.Domain())
 			for _, err := range []error{errStatus, errLoad, errAssign} {
-				if !errors.Is(err, assigner.ErrStoreDamaged) || !strings.Contains(err.Error(), dir) ||
+				if !errors.Is(err, leasestore.ErrDamaged) || !strings.Contains(err.Error(), dir) ||
 					!strings.Contains(err.Error(), "moved, replaced or deleted while it was in use") {
-					t.Errorf("%v, want ErrStoreDamaged with the folder and what happened to it", err)
+					t.Errorf("%v, want ErrDamaged with the folder and what happened to it", err)
 				}
 			}
 			if err := os.RemoveAll(dir); err != nil {
@@ -198,7 +199,7 @@ func TestCopiedFolderHasAnotherIdentity(t *testing.T) {
 	}
 }
 
-func statusOf(t *testing.T, dir string) assigner.Status {
+func statusOf(t *testing.T, dir string) leasestore.Status {
 	t.Helper()
 	s, err := fileassigner.LeaseStore(dir).Status(t.Context())
 	if err != nil {
@@ -208,7 +209,7 @@ func statusOf(t *testing.T, dir string) assigner.Status {
 }
 
 // wantError calls all methods of a store and checks that each returns the error and does nothing.
-func wantError(t *testing.T, s assigner.Store, row assigner.Row, want error) {
+func wantError(t *testing.T, s leasestore.Store, row leasestore.Row, want error) {
 	t.Helper()
 	ctx := t.Context()
 	next := row
@@ -216,11 +217,11 @@ func wantError(t *testing.T, s assigner.Store, row assigner.Row, want error) {
 	for name, call := range map[string]func() (any, error){
 		"Status":   func() (any, error) { return s.Status(ctx) },
 		"LoadMeta": func() (any, error) { return s.LoadMeta(ctx) },
-		"SwapMeta": func() (any, error) { return s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{Version: 1}) },
+		"SwapMeta": func() (any, error) { return s.SwapMeta(ctx, leasestore.Meta{}, leasestore.Meta{Version: 1}) },
 		"Load":     func() (any, error) { return s.Load(ctx, row.WorkerID) },
 		"List":     func() (any, error) { return s.List(ctx) },
 		"Swap":     func() (any, error) { return s.Swap(ctx, row, next, time.Hour) },
-		"creation": func() (any, error) { return s.Swap(ctx, assigner.Row{}, assigner.Row{WorkerID: 9, Version: 1}, 0) },
+		"creation": func() (any, error) { return s.Swap(ctx, leasestore.Row{}, leasestore.Row{WorkerID: 9, Version: 1}, 0) },
 	} {
 		if got, err := call(); !errors.Is(err, want) {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
@@ -231,11 +232,11 @@ func wantError(t *testing.T, s assigner.Store, row assigner.Row, want error) {
 func TestFolderMustExist(t *testing.T) {
 	dir := diskFolder(t)
 	missing := filepath.Join(dir, "missing")
-	wantError(t, fileassigner.LeaseStore(missing), assigner.Row{}, os.ErrNotExist)
+	wantError(t, fileassigner.LeaseStore(missing), leasestore.Row{}, os.ErrNotExist)
 	if _, err := os.Stat(missing); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Stat: %v; the folder was made, which hides that a disk is not mounted", err)
 	}
-	wantError(t, fileassigner.LeaseStore(""), assigner.Row{}, os.ErrNotExist)
+	wantError(t, fileassigner.LeaseStore(""), leasestore.Row{}, os.ErrNotExist)
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

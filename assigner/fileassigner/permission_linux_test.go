@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 func TestFolderWithoutPermissionIsAnError(t *testing.T) {
@@ -50,7 +51,7 @@ func TestFolderWithoutPermissionIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	asNobody(t, filepath.Dir(empty), func() {
-		wantError(t, fileassigner.LeaseStore(empty), assigner.Row{}, os.ErrPermission)
+		wantError(t, fileassigner.LeaseStore(empty), leasestore.Row{}, os.ErrPermission)
 	})
 }
 

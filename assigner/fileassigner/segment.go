@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -24,7 +25,7 @@ type SegmentConfig struct {
 //
 // A [LeaseStore] may use the same folder. The name of a counter has 1 to 64 characters: letters,
 // digits, dot, underscore and hyphen. A call returns [assigner.ErrStoreNotDurable] if the folder is
-// on a network file system or in memory (tmpfs), and [assigner.ErrStoreDamaged] if the folder was
+// on a network file system or in memory (tmpfs), and [leasestore.ErrDamaged] if the folder was
 // replaced since the first call; a copy of the folder issues the same IDs as the original.
 //
 // SegmentSource does not access the folder; each call opens it. Any number of goroutines may use
@@ -40,7 +41,7 @@ type counters struct {
 
 // Advance implements segment.Source.
 func (c counters) Advance(ctx context.Context, name string, n int64) (r segment.Range, err error) {
-	if err := assigner.CheckNamespace(name); err != nil {
+	if err := leasestore.CheckNamespace(name); err != nil {
 		return r, c.errorf("counter: %w", err)
 	}
 	if n < 1 {

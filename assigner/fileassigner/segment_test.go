@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -25,8 +25,8 @@ func TestSegmentsBesideLeases(t *testing.T) {
 		if r, err := source.Advance(t.Context(), "a", 10); err != nil || r.First != 10*i+1 {
 			t.Errorf("range %v, %v, want it to begin at %d", r, err, 10*i+1)
 		}
-		row := assigner.Row{WorkerID: i, Version: 1, Fence: i, Token: "mine"}
-		if ok, err := leases.Swap(t.Context(), assigner.Row{}, row, time.Hour); err != nil || !ok {
+		row := leasestore.Row{WorkerID: i, Version: 1, Fence: i, Token: "mine"}
+		if ok, err := leases.Swap(t.Context(), leasestore.Row{}, row, time.Hour); err != nil || !ok {
 			t.Errorf("swap of row %d: %v, %v", i, ok, err)
 		}
 	}

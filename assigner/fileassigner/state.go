@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // stateFormat changes with the fields of fileState, Meta and Row.
@@ -18,8 +18,8 @@ type fileState struct {
 	Format int
 	ID     string    // random, and different for each store
 	Seen   time.Time // of the last write, by the clock of the host that wrote
-	Meta   assigner.Meta
-	Rows   map[int64]assigner.Row
+	Meta   leasestore.Meta
+	Rows   map[int64]leasestore.Row
 	// Counters maps the counters of package segment to their next IDs.
 	Counters map[string]int64 `json:",omitempty"`
 }
@@ -53,18 +53,18 @@ func decodeState(raw []byte) (*fileState, error) {
 	body = bytes.TrimSuffix(body, []byte(frameEnd))
 	if !bytes.Equal(frame(body), raw) {
 		return nil, fmt.Errorf("%w: %s, %d bytes: the checksum is wrong: the file is incomplete, or was edited",
-			assigner.ErrStoreDamaged, stateName, len(raw))
+			leasestore.ErrDamaged, stateName, len(raw))
 	}
 	s := new(fileState)
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	switch err := d.Decode(s); {
 	case s.Format > stateFormat:
-		return nil, fmt.Errorf("%w: %s has format %d, this version reads 1 to %d; use a later version", assigner.ErrStoreDamaged, stateName, s.Format, stateFormat)
+		return nil, fmt.Errorf("%w: %s has format %d, this version reads 1 to %d; use a later version", leasestore.ErrDamaged, stateName, s.Format, stateFormat)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s: %w", assigner.ErrStoreDamaged, stateName, err)
+		return nil, fmt.Errorf("%w: %s: %w", leasestore.ErrDamaged, stateName, err)
 	case s.Format != stateFormat || s.ID == "" || s.Rows == nil:
-		return nil, fmt.Errorf("%w: %s is not the state of a LeaseStore or SegmentSource", assigner.ErrStoreDamaged, stateName)
+		return nil, fmt.Errorf("%w: %s is not the state of a LeaseStore or SegmentSource", leasestore.ErrDamaged, stateName)
 	}
 	return s, nil
 }

@@ -48,5 +48,5 @@
 // A tool that saves and restores objects through the API, or moves them to another cluster, creates
 // them anew. The object uidring then has another UID, and claims are quarantined, see
 // [assigner.ErrQuarantined]. A snapshot of etcd keeps all UIDs: claims cannot detect that it was
-// restored. Call [assigner.Recover] after a restore of etcd, before any process starts.
+// restored. Call [leasestore.Recover] after a restore of etcd, before any process starts.
 package k8sassigner

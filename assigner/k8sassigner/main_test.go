@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -104,7 +104,7 @@ func (k *kubernetes) cluster(t *testing.T, wrap ...func(http.RoundTripper) http.
 	return cluster
 }
 
-func (k *kubernetes) store(t *testing.T, name string) assigner.Store {
+func (k *kubernetes) store(t *testing.T, name string) leasestore.Store {
 	t.Helper()
 	return k8sassigner.LeaseStore(k.cluster(t), name)
 }
@@ -148,9 +148,9 @@ func (k *kubernetes) names(t *testing.T, selector string) (names []string) {
 func (k *kubernetes) fixture(name string, downs func() (down []*testserver.Server)) func(t *testing.T) assignertest.StoreFixture {
 	return func(t *testing.T) assignertest.StoreFixture {
 		return assignertest.StoreFixture{
-			Handle: func() assigner.Store { return k.store(t, name) },
-			Other:  func(other string) assigner.Store { return k.store(t, other) },
-			Through: func(w *assignertest.Wire) assigner.Store {
+			Handle: func() leasestore.Store { return k.store(t, name) },
+			Other:  func(other string) leasestore.Store { return k.store(t, other) },
+			Through: func(w *assignertest.Wire) leasestore.Store {
 				cluster := k.cluster(t)
 				k8sassigner.WrapConns(cluster, w.Wrap)
 				return k8sassigner.LeaseStore(cluster, name)

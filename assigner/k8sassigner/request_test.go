@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
 )
 
@@ -58,7 +59,7 @@ func deletedRowIsNotCreatedAgain(t *testing.T, k *kubernetes) {
 	if ok, err := s.Swap(t.Context(), row, row, time.Hour); ok || err != nil || w.writes.Load() != 1 {
 		t.Errorf("Swap: %v, %v, %d writes; want false after one", ok, err, w.writes.Load())
 	}
-	if got := stores.Load(t, s, row.WorkerID); got != (assigner.Row{}) {
+	if got := stores.Load(t, s, row.WorkerID); got != (leasestore.Row{}) {
 		t.Errorf("row %+v, want none", got)
 	}
 }
@@ -88,7 +89,7 @@ func renewalTakesFourRequests(t *testing.T, k *kubernetes) {
 func TestLeasedQuarantinesObjectsThatWereRestored(t *testing.T) {
 	k := startKubernetes(t)
 	s := k.store(t, namespace)
-	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+	stores.ACopyIsQuarantined(t, s, func() leasestore.Store {
 		for _, name := range k.names(t, "app.kubernetes.io/managed-by=uidring") {
 			text := string(k.do(t, http.MethodGet, "/"+name, ""))
 			k.do(t, http.MethodDelete, "/"+name, "")

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // LeaseStore returns the store of a namespace of worker IDs, for [assigner.Leased],
@@ -20,14 +20,14 @@ import (
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet in one table or message use the same namespace, in the same Kubernetes namespace. A name
 // that differs from an existing namespace only in letter case is rejected with
-// [assigner.ErrWorkerOverlap]. The store implements [assigner.Namespaced]; its methods return the
+// [leasestore.ErrOverlap]. The store implements [leasestore.Namespaced]; its methods return the
 // mistakes in the arguments of LeaseStore.
 //
 // The store returns an error when a write may have taken effect, and does not retry it. Without a
 // deadline a call may wait for the API server as long as the client does.
 //
 // Any number of goroutines may use the store at once.
-func LeaseStore(cluster Cluster, namespace string) assigner.Store {
+func LeaseStore(cluster Cluster, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&store{cluster}, namespace)
 }
 
@@ -102,7 +102,7 @@ func (c *store) list(ctx context.Context, prefix string) (entries []kvassigner.E
 
 // Status returns the time of the API server, and the UID of an object that Status creates once. It
 // reads the object from etcd, through the same server.
-func (c *store) Status(ctx context.Context) (assigner.Status, error) {
+func (c *store) Status(ctx context.Context) (leasestore.Status, error) {
 	var l lease
 	now, err := c.call(ctx, http.MethodGet, anchor, nil, nil, &l)
 	if absent(err) {
@@ -113,10 +113,10 @@ func (c *store) Status(ctx context.Context) (assigner.Status, error) {
 		}
 	}
 	if err != nil {
-		return assigner.Status{}, err
+		return leasestore.Status{}, err
 	}
 	if l.Metadata.UID == "" {
-		return assigner.Status{}, fmt.Errorf("no UID in the Lease %s: this is not an API server", anchor)
+		return leasestore.Status{}, fmt.Errorf("no UID in the Lease %s: this is not an API server", anchor)
 	}
-	return assigner.Status{Now: now, Identity: "Lease " + anchor + " with UID " + l.Metadata.UID}, nil
+	return leasestore.Status{Now: now, Identity: "Lease " + anchor + " with UID " + l.Metadata.UID}, nil
 }

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -78,7 +78,7 @@ func TestInClusterOutsideAPodIsAnError(t *testing.T) {
 }
 
 // answering returns a store of a server that gives one answer.
-func answering(t *testing.T, code int, text string) (s assigner.Store, about string) {
+func answering(t *testing.T, code int, text string) (s leasestore.Store, about string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if code == http.StatusOK {
@@ -162,7 +162,7 @@ func TestLeaseObjectsShowTheirRows(t *testing.T) {
 	stores.Create(t, s, held, time.Minute)
 	stores.Create(t, s, free, 0)
 	stores.Create(t, s, over, 0)
-	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "T"}); !ok || err != nil {
+	if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1, Token: "T"}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	names := k.names(t, "app.kubernetes.io/managed-by=uidring")

@@ -1,4 +1,4 @@
-// Package kvassigner turns a store of keys and values into an [assigner.Store], and so into a
+// Package kvassigner turns a store of keys and values into an [leasestore.Store], and so into a
 // source of worker IDs. The store needs four operations: get, put if the revision matches, list by
 // prefix, and status. A [KV] for object storage with conditional writes, or for a configuration
 // service, takes about 80 lines:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/cached"
 )
 
@@ -54,8 +55,8 @@ func (b *bucket) List(_ context.Context, prefix string) (entries []kvassigner.En
 }
 
 // Status has no clock here: the adapter uses the clock of the host.
-func (b *bucket) Status(context.Context) (assigner.Status, error) {
-	return assigner.Status{Identity: "the only bucket"}, nil
+func (b *bucket) Status(context.Context) (leasestore.Status, error) {
+	return leasestore.Status{Identity: "the only bucket"}, nil
 }
 
 // Two generators, which may as well be two processes, with a store of keys and values.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // mostFolders is the largest number of folders that a call of Expired lists.
@@ -13,17 +13,17 @@ const mostFolders = 32
 
 // Expired starts at a random folder, so that processes that start at once find different rows, and
 // wraps around. The next call goes on where it stopped.
-func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
+func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	meta, err := l.LoadMeta(ctx)
 	if err != nil || n <= 0 {
 		return nil, err
 	}
-	var found []assigner.Row
+	var found []leasestore.Row
 	for _, folder := range l.blocks(meta) {
-		rows, err := list[assigner.Row](ctx, l, folder)
+		rows, err := list[leasestore.Row](ctx, l, folder)
 		everywhere := err == nil && len(rows) == 0 && folder != l.workers()
 		if everywhere { // the rows are not where the meta row says
-			rows, err = list[assigner.Row](ctx, l, l.workers())
+			rows, err = list[leasestore.Row](ctx, l, l.workers())
 			found = nil
 		}
 		if err != nil {
@@ -34,7 +34,7 @@ func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 			return nil, err
 		}
 		l.block.Add(1)
-		found = append(found, slices.DeleteFunc(rows, func(r assigner.Row) bool { return r.Expires.After(now) })...)
+		found = append(found, slices.DeleteFunc(rows, func(r leasestore.Row) bool { return r.Expires.After(now) })...)
 		if everywhere || len(found) >= n {
 			break
 		}
@@ -45,7 +45,7 @@ func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
 
 // blocks returns the folders that a call of Expired lists: all rows before the first one is
 // counted, which may be many with Fenced alone.
-func (l *leases) blocks(meta assigner.Meta) []string {
+func (l *leases) blocks(meta leasestore.Meta) []string {
 	if meta.NextWorkerID <= meta.FirstWorkerID {
 		return []string{l.workers()}
 	}

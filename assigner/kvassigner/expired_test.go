@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
 )
 
@@ -22,11 +22,11 @@ type crowd struct {
 }
 
 // newCrowd returns a crowd whose meta row says that all rows were given out.
-func newCrowd(t *testing.T, rows int64, free func(int64) bool) (*crowd, assigner.Store) {
+func newCrowd(t *testing.T, rows int64, free func(int64) bool) (*crowd, leasestore.Store) {
 	t.Helper()
 	c := &crowd{memory: newMemory(), rows: rows, free: free}
 	s := kvassigner.LeaseStore(c, namespace)
-	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "T", NextWorkerID: rows}); !ok || err != nil {
+	if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1, Token: "T", NextWorkerID: rows}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	row := stores.Sample()
@@ -100,7 +100,7 @@ func TestExpiredGoesRound(t *testing.T) {
 	const rows = 100_000
 	for _, free := range []int64{0, 50_500, rows - 1} {
 		c, s := newCrowd(t, rows, func(w int64) bool { return w == free })
-		var found []assigner.Row
+		var found []leasestore.Row
 		for range 4 { // of 32 folders each
 			got, err := s.Expired(t.Context(), 1)
 			if err != nil {
@@ -116,14 +116,14 @@ func TestExpiredGoesRound(t *testing.T) {
 
 // Rows are found where the meta row does not expect them, and with one more list.
 func TestExpiredFindsRowsThatAreNotCounted(t *testing.T) {
-	for _, meta := range []assigner.Meta{
+	for _, meta := range []leasestore.Meta{
 		{},
 		{Version: 1, FirstWorkerID: 7, NextWorkerID: 7},
 		{Version: 1, FirstWorkerID: 1 << 39, NextWorkerID: 1 << 40},
 	} {
 		m := newMemory()
 		s := kvassigner.LeaseStore(m, namespace)
-		if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, meta); !ok || err != nil {
+		if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, meta); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		held, free := stores.Sample(), stores.Sample()

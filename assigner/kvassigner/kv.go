@@ -3,7 +3,7 @@ package kvassigner
 import (
 	"context"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 const (
@@ -32,11 +32,11 @@ type KV interface {
 	// slash. List sees every write that was acknowledged before it was called; entries may come
 	// from different moments.
 	List(ctx context.Context, prefix string) ([]Entry, error)
-	// Status returns the clock, the identity and the faults of the server, see [assigner.Status],
+	// Status returns the clock, the identity and the faults of the server, see [leasestore.Status],
 	// from the server and not from memory. Leave Now and Seen zero if the server does not report
 	// its clock: the adapter then uses the clock of this host, and keeps the time of the last write
 	// under a key of its own, exact to half a second.
-	Status(ctx context.Context) (assigner.Status, error)
+	Status(ctx context.Context) (leasestore.Status, error)
 }
 
 // A Checker is a KV with settings. LeaseStore calls Check once; every method of the store returns

@@ -8,18 +8,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
 // [assigner.Fenced]. A namespace has 1 to 64 characters: letters, digits, dot, underscore and
 // hyphen. A name that differs from an existing namespace only in letter case is rejected with
-// [assigner.ErrWorkerOverlap]. The store implements [assigner.Namespaced]. Its methods return the
+// [leasestore.ErrOverlap]. The store implements [leasestore.Namespaced]. Its methods return the
 // mistakes in the arguments of LeaseStore, and wrap the errors of kv.
 //
 // Any number of goroutines may use the store at once.
-func LeaseStore(kv KV, namespace string) assigner.Store {
-	l := &leases{kv: kv, err: assigner.CheckNamespace(namespace), namespace: namespace}
+func LeaseStore(kv KV, namespace string) leasestore.Store {
+	l := &leases{kv: kv, err: leasestore.CheckNamespace(namespace), namespace: namespace}
 	l.block.Store(rand.Uint64())
 	if c, ok := kv.(Checker); ok {
 		l.err = errors.Join(c.Check(namespace), l.err)
@@ -49,7 +49,7 @@ func (l *leases) about() string {
 	return fmt.Sprintf("%T", l.kv)
 }
 
-func (l *leases) metaKey() string { return metas + assigner.FoldNamespace(l.namespace) }
+func (l *leases) metaKey() string { return metas + leasestore.FoldNamespace(l.namespace) }
 
 func (l *leases) seenKey() string { return "seen/" + l.namespace }
 
@@ -63,19 +63,19 @@ func (l *leases) rowKey(workerID int64) string {
 	return fmt.Sprintf("%s%03d", l.folder(workerID/BlockSize), workerID%BlockSize)
 }
 
-func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
+func (l *leases) Status(ctx context.Context) (leasestore.Status, error) {
 	if l.err != nil {
-		return assigner.Status{}, l.err
+		return leasestore.Status{}, l.err
 	}
 	status, err := l.kv.Status(ctx)
 	if err != nil {
-		return assigner.Status{}, l.explain(ctx, "", err)
+		return leasestore.Status{}, l.explain(ctx, "", err)
 	}
 	timeless := status.Now.IsZero()
 	if timeless {
 		seen, _, err := get[time.Time](ctx, l, l.seenKey())
 		if err != nil {
-			return assigner.Status{}, err
+			return leasestore.Status{}, err
 		}
 		status.Now, status.Seen = time.Now(), seen.Value
 	}
@@ -83,16 +83,16 @@ func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 	return status, nil
 }
 
-func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
-	stored, _, err := get[assigner.Row](ctx, l, l.rowKey(workerID))
+func (l *leases) Load(ctx context.Context, workerID int64) (leasestore.Row, error) {
+	stored, _, err := get[leasestore.Row](ctx, l, l.rowKey(workerID))
 	return stored.Value, err
 }
 
-func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
-	return list[assigner.Row](ctx, l, l.workers())
+func (l *leases) List(ctx context.Context) ([]leasestore.Row, error) {
+	return list[leasestore.Row](ctx, l, l.workers())
 }
 
-func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
+func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	now, err := l.startWrite(ctx)
 	if err != nil {
 		return false, err
@@ -102,7 +102,7 @@ func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Dura
 	if err := checkTexts(key, map[string]string{"Token": next.Token, "Owner": next.Owner, "Holder": next.Holder, "Identity": next.Identity}); err != nil {
 		return false, err
 	}
-	return swap(ctx, l, key, next, func(stored assigner.Row) (bool, error) { return stored.Same(old), nil })
+	return swap(ctx, l, key, next, func(stored leasestore.Row) (bool, error) { return stored.Same(old), nil })
 }
 
 // explain names the store, and adds the end of the context, which the error of a KV need not

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
 )
 
@@ -32,8 +33,8 @@ func TestConformance(t *testing.T) {
 				m := newMemory()
 				change(m)
 				return assignertest.StoreFixture{
-					Handle: func() assigner.Store { return kvassigner.LeaseStore(m, namespace) },
-					Other:  func(name string) assigner.Store { return kvassigner.LeaseStore(m, name) },
+					Handle: func() leasestore.Store { return kvassigner.LeaseStore(m, namespace) },
+					Other:  func(name string) leasestore.Store { return kvassigner.LeaseStore(m, name) },
 					Delete: func(t *testing.T, workerID int64) { m.remove(t, rowKey(workerID)) },
 					Clear: func(t *testing.T) {
 						m.remove(t, "worker/"+namespace+"/")
@@ -77,7 +78,7 @@ func TestSwapNamesTheTextsThatDoNotFit(t *testing.T) {
 	wrong, long := row, row
 	wrong.Token, wrong.Owner, wrong.Identity, wrong.Holder = "\xff", "a\xffb", "\xc3", "\xfe"
 	long.Owner = strings.Repeat("x", 1<<14)
-	swap := func(next assigner.Row) (bool, error) { return s.Swap(t.Context(), row, next, time.Hour) }
+	swap := func(next leasestore.Row) (bool, error) { return s.Swap(t.Context(), row, next, time.Hour) }
 	refused := func(ok bool, err error, wants ...string) {
 		t.Helper()
 		for _, want := range wants {
@@ -90,7 +91,7 @@ func TestSwapNamesTheTextsThatDoNotFit(t *testing.T) {
 	refused(ok, err, rowKey(4007), `Token "\xff"`, `Owner "a\xffb"`, "Identity", "Holder", "allowed: UTF-8")
 	ok, err = swap(long)
 	refused(ok, err, rowKey(4007), "allowed: 16384 in all")
-	ok, err = s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Namespace: "\xff", Token: "\xff", Identity: "\xff"})
+	ok, err = s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1, Namespace: "\xff", Token: "\xff", Identity: "\xff"})
 	refused(ok, err, "Namespace", "Token", "Identity")
 }
 
@@ -128,10 +129,10 @@ func TestSwapWhoseWriteWasSentTwiceIsTrue(t *testing.T) {
 	m.twice = true
 	s := kvassigner.LeaseStore(m, namespace)
 	row := stores.Create(t, s, stores.Sample(), time.Hour)
-	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "T"}); !ok || err != nil {
+	if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1, Token: "T"}); !ok || err != nil {
 		t.Errorf("SwapMeta: %v, %v; want true", ok, err)
 	}
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); ok || err != nil {
+	if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, time.Hour); ok || err != nil {
 		t.Errorf("Swap of a row that exists: %v, %v; want false", ok, err)
 	}
 }
@@ -140,13 +141,13 @@ func TestSwapWhoseWriteWasSentTwiceIsTrue(t *testing.T) {
 func TestSwapComparesTheRowThatItReplaces(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		change func(*assigner.Row)
+		change func(*leasestore.Row)
 		want   bool
 	}{
-		{"an equal row", func(r *assigner.Row) { r.Owner = "another name" }, true},
-		{"a higher fence", func(r *assigner.Row) { r.Fence++ }, false},
-		{"another token", func(r *assigner.Row) { r.Token = "theirs" }, false},
-		{"another version", func(r *assigner.Row) { r.Version++ }, false},
+		{"an equal row", func(r *leasestore.Row) { r.Owner = "another name" }, true},
+		{"a higher fence", func(r *leasestore.Row) { r.Fence++ }, false},
+		{"another token", func(r *leasestore.Row) { r.Token = "theirs" }, false},
+		{"another version", func(r *leasestore.Row) { r.Version++ }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMemory()

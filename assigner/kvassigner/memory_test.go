@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 var errDown = errors.New("the store is down")
@@ -69,7 +69,7 @@ func (m *memory) List(ctx context.Context, prefix string) (entries []kvassigner.
 	return m.bucket.List(ctx, prefix)
 }
 
-func (m *memory) Status(ctx context.Context) (status assigner.Status, err error) {
+func (m *memory) Status(ctx context.Context) (status leasestore.Status, err error) {
 	if err := m.enter(ctx, func() { m.looks++ }); err != nil {
 		return status, err
 	}

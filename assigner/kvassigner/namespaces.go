@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // metas is the prefix of the keys of all meta rows, and of no other keys.
@@ -14,19 +14,19 @@ const metas = "meta/"
 // case.
 type namedMeta struct {
 	Name string
-	Meta assigner.Meta
+	Meta leasestore.Meta
 }
 
-// Namespace implements [assigner.Namespaced].
+// Namespace implements [leasestore.Namespaced].
 func (l *leases) Namespace() string { return l.namespace }
 
-// Namespaces implements [assigner.Namespaced].
-func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, error) {
+// Namespaces implements [leasestore.Namespaced].
+func (l *leases) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
 	all, err := list[namedMeta](ctx, l, metas)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[string]assigner.Meta, len(all))
+	found := make(map[string]leasestore.Meta, len(all))
 	for _, m := range all {
 		found[m.Name] = m.Meta
 	}
@@ -35,17 +35,17 @@ func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, erro
 
 // LoadMeta returns the zero Meta if the namespace does not exist, also when there is another one
 // whose name differs only in letter case.
-func (l *leases) LoadMeta(ctx context.Context) (assigner.Meta, error) {
+func (l *leases) LoadMeta(ctx context.Context) (leasestore.Meta, error) {
 	stored, _, err := get[namedMeta](ctx, l, l.metaKey())
 	if err != nil || stored.Value.Name != l.namespace {
-		return assigner.Meta{}, err
+		return leasestore.Meta{}, err
 	}
 	return stored.Value.Meta, nil
 }
 
-// SwapMeta returns ErrWorkerOverlap instead of creating a namespace whose name differs from an
+// SwapMeta returns ErrOverlap instead of creating a namespace whose name differs from an
 // existing one only in letter case.
-func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
+func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool, error) {
 	if _, err := l.startWrite(ctx); err != nil {
 		return false, err
 	}
@@ -57,9 +57,9 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 		switch {
 		case stored.Name == l.namespace || stored.Name == "":
 			return stored.Meta.Same(old), nil
-		case old != (assigner.Meta{}):
+		case old != (leasestore.Meta{}):
 			return false, nil
 		}
-		return false, fmt.Errorf("kvassigner: key %s: %w", key, assigner.CheckNamespaceTwin(l.namespace, stored.Name))
+		return false, fmt.Errorf("kvassigner: key %s: %w", key, leasestore.CheckNamespaceTwin(l.namespace, stored.Name))
 	})
 }

@@ -11,12 +11,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // format is the version of the records that this code knows.
 const format = 1
 
-// A record is the value of a key, in JSON: a namedMeta, an [assigner.Row] or a time.
+// A record is the value of a key, in JSON: a namedMeta, an [leasestore.Row] or a time.
 type record[T any] struct {
 	Format int
 	Swap   string // random, of the call that wrote the record
@@ -26,8 +27,8 @@ type record[T any] struct {
 func newRecord[T any](value T) record[T] { return record[T]{format, rand.Text(), value} }
 
 // Row returns the row in the value of a key under worker/, for a KV that shows rows to people.
-func Row(value []byte) (assigner.Row, error) {
-	r, err := decode[assigner.Row]("of a row", value)
+func Row(value []byte) (leasestore.Row, error) {
+	r, err := decode[leasestore.Row]("of a row", value)
 	return r.Value, err
 }
 

@@ -45,7 +45,7 @@
 //   - A leader that was cut off from the other servers may answer reads for about ten seconds. It
 //     cannot acknowledge writes, and a row that was read from it cannot be swapped.
 //   - A server that finds damaged records at its start drops them and does not report it. Leases
-//     whose rows are gone end with [assigner.ErrWorkerRowMissing].
+//     whose rows are gone end with [leasestore.ErrRowMissing].
 //   - A write whose context ends while the connection is down may be sent later. It then states an
 //     old sequence number, or takes effect as a write without an answer does.
 //
@@ -54,7 +54,7 @@
 // The store's identity is the time at which its stream was created. It changes when a stream is
 // created anew and filled with a copy of the keys; claims are then quarantined, see
 // [assigner.ErrQuarantined]. It does not change when nats stream restore or an older data folder is
-// used: claims cannot detect these losses. Call [assigner.Recover] after them, before any process
+// used: claims cannot detect these losses. Call [leasestore.Recover] after them, before any process
 // starts.
 //
 // # Operation

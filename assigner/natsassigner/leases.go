@@ -7,8 +7,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A Config asserts settings that the servers of NATS do not report.
@@ -29,8 +29,8 @@ var bucketName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet in one table or message use the same namespace. A name that differs from an existing
-// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
-// [assigner.Namespaced]. Its keys are, with = in place of the dots of the name,
+// namespace only in letter case is rejected with [leasestore.ErrOverlap]. The store implements
+// [leasestore.Namespaced]. Its keys are, with = in place of the dots of the name,
 //
 //   - meta.orders, the meta row; the name is in lower case here;
 //   - worker.orders.0000000000000004.007, the row of worker 4,007.
@@ -38,7 +38,7 @@ var bucketName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 // The keys are never deleted. The store returns an error when a write may have taken effect. A
 // request ends with its context or its connection, or after three seconds. The caller closes the
 // connection. Any number of goroutines may use the store at once.
-func LeaseStore(js jetstream.JetStream, bucket, namespace string, cfg Config) assigner.Store {
+func LeaseStore(js jetstream.JetStream, bucket, namespace string, cfg Config) leasestore.Store {
 	return kvassigner.LeaseStore(&keys{js: js, bucket: bucket, cfg: cfg}, namespace)
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/stores"
@@ -53,7 +53,7 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 // The names of the neighbours begin or end alike.
 func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 	_, js := serve(t)
-	var neighbours []assigner.Store
+	var neighbours []leasestore.Store
 	for _, other := range []string{"orders", "orders.eu0", "eu", "orders.eu.x"} {
 		neighbours = append(neighbours, natsassigner.LeaseStore(js, bucket, other, durable))
 	}
@@ -72,15 +72,15 @@ func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 		func() error { return kv.Delete(t.Context(), "worker.orders.0000000000000000.007") },
 		func() error { return kv.Purge(t.Context(), "worker.orders.0000000000000000.007") },
 	} {
-		stores.Create(t, s, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
+		stores.Create(t, s, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
 		if err := remove(); err != nil {
 			t.Fatal(err)
 		}
 		row, errLoad := s.Load(t.Context(), 7)
 		rows, errList := s.List(t.Context())
-		if err := errors.Join(errLoad, errList); err != nil || row != (assigner.Row{}) || len(rows) > 0 {
+		if err := errors.Join(errLoad, errList); err != nil || row != (leasestore.Row{}) || len(rows) > 0 {
 			t.Errorf("row %+v, rows %+v after a delete: %v", row, rows, err)
 		}
 	}
-	stores.Create(t, s, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
+	stores.Create(t, s, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
 }

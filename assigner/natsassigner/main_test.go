@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/stores"
@@ -77,9 +77,9 @@ func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) f
 				return err
 			})
 		},
-		Open: func(t *testing.T, server *testserver.Server, dial stores.Dial, namespace string) assigner.Store {
+		Open: func(t *testing.T, server *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			s := natsassigner.LeaseStore(connect(t, server, nats.SetCustomDialer(hook(dial))), bucket, namespace, durable)
-			if named, ok := s.(assigner.Namespaced); ok && len(servers) == 1 {
+			if named, ok := s.(leasestore.Namespaced); ok && len(servers) == 1 {
 				return replicated{named}
 			}
 			return s
@@ -99,9 +99,9 @@ func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) f
 }
 
 // replicated takes a single server for a cluster, whose elections take ten seconds.
-type replicated struct{ assigner.Namespaced }
+type replicated struct{ leasestore.Namespaced }
 
-func (s replicated) Status(ctx context.Context) (assigner.Status, error) {
+func (s replicated) Status(ctx context.Context) (leasestore.Status, error) {
 	status, err := s.Namespaced.Status(ctx)
 	status.Lossy = false
 	return status, err

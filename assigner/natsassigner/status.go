@@ -8,29 +8,29 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // leastReplicas is the smallest number of replicas of a stream that is not lossy.
 const leastReplicas = 3
 
 // Status implements [kvassigner.KV]. The leader of the stream answers, by its own clock.
-func (k *keys) Status(ctx context.Context) (assigner.Status, error) {
+func (k *keys) Status(ctx context.Context) (leasestore.Status, error) {
 	status, err := request(ctx, k, func(ctx context.Context, kv jetstream.KeyValue) (jetstream.KeyValueStatus, error) {
 		return kv.Status(ctx)
 	})
 	if err != nil {
-		return assigner.Status{}, err
+		return leasestore.Status{}, err
 	}
 	bucket, ok := status.(*jetstream.KeyValueBucketStatus)
 	if !ok {
-		return assigner.Status{}, fmt.Errorf("status of type %T, allowed: *jetstream.KeyValueBucketStatus", status)
+		return leasestore.Status{}, fmt.Errorf("status of type %T, allowed: *jetstream.KeyValueBucketStatus", status)
 	}
 	info := bucket.StreamInfo()
 	if info.TimeStamp.IsZero() {
-		return assigner.Status{}, errors.New("the server does not report its clock, allowed: NATS 2.10 or later")
+		return leasestore.Status{}, errors.New("the server does not report its clock, allowed: NATS 2.10 or later")
 	}
-	return assigner.Status{
+	return leasestore.Status{
 		Now:      info.TimeStamp,
 		Identity: fmt.Sprintf("stream %.50s created %s", info.Config.Name, info.Created.UTC().Format(time.RFC3339Nano)),
 		Faults:   k.faults(info.Config),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/test/stores"
 )
@@ -89,7 +90,7 @@ func TestStatusKnowsTheBucketByTheBirthOfItsStream(t *testing.T) {
 	server, js := serveCluster(t)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
 	stores.ItsIdentityStays(t, s, server, "^stream KV_uidring created 20")
-	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+	stores.ACopyIsQuarantined(t, s, func() leasestore.Store {
 		from, err := js.KeyValue(t.Context(), bucket)
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@
 //
 // Pauses, crashes, late messages and lost commits then cause no duplicate IDs. A holder whose row
 // has changed or vanished gets an error at its next renewal: [assigner.ErrFenceRegressed],
-// [assigner.ErrWorkerRowMissing], [assigner.ErrNamespaceRecreated], each with
+// [leasestore.ErrRowMissing], [assigner.ErrNamespaceRecreated], each with
 // [assigner.ErrWorkerRowLost].
 //
 // The costs:

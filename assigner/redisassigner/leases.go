@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
@@ -20,8 +20,8 @@ import (
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet in one table or message use the same namespace. A name that differs from an existing
-// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap]. The store implements
-// [assigner.Namespaced]. Its keys hold JSON in the format of package kvassigner:
+// namespace only in letter case is rejected with [leasestore.ErrOverlap]. The store implements
+// [leasestore.Namespaced]. Its keys hold JSON in the format of package kvassigner:
 //
 //   - {uidring}:meta, a hash with the meta rows of all namespaces;
 //   - {uidring}:worker/orders/0000000000000004, a hash with the rows of workers 4,000 to 4,999;
@@ -37,7 +37,7 @@ import (
 // context by Options.ReadTimeout.
 //
 // Any number of goroutines may use the store at once.
-func LeaseStore(client redis.UniversalClient, namespace string) assigner.Store {
+func LeaseStore(client redis.UniversalClient, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&store{client}, namespace)
 }
 

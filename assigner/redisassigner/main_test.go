@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -51,7 +51,7 @@ func backend(retries int) func(t *testing.T) assignertest.StoreFixture {
 		admin := connect(t, options(s.Addr()))
 		b := stores.Backend{
 			Servers: []*testserver.Server{s},
-			Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) assigner.Store {
+			Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 				opt := options(s.Addr())
 				opt.Dialer, opt.MaxRetries = dial, retries
 				return redisassigner.LeaseStore(connect(t, opt), namespace)

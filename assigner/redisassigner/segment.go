@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -68,7 +69,7 @@ func (c *counters) check(ctx context.Context, name string, n int64) error {
 	if err := c.Check(name); err != nil {
 		return err
 	}
-	if err := assigner.CheckNamespace(name); err != nil {
+	if err := leasestore.CheckNamespace(name); err != nil {
 		return fmt.Errorf("redisassigner: counter: %w", err)
 	}
 	if n < 1 {

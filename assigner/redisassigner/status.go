@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // Status reads the clock last, since the caller compares it with its own clock.
@@ -16,12 +17,12 @@ import (
 // Status sets no Identity. The run ID of a server changes with each restart, also when no write is
 // lost, and the replication ID with each failover; neither changes when an old file is restored
 // before a start. An identity would not help either: on a lossy store every claim is quarantined.
-func (s *store) Status(ctx context.Context) (assigner.Status, error) {
+func (s *store) Status(ctx context.Context) (leasestore.Status, error) {
 	now, faults, _, err := s.look(ctx)
 	if err != nil {
-		return assigner.Status{}, err
+		return leasestore.Status{}, err
 	}
-	return assigner.Status{Now: now, Faults: faults, Lossy: true}, nil
+	return leasestore.Status{Now: now, Faults: faults, Lossy: true}, nil
 }
 
 // look returns the time of the server, its faults, and the facts of INFO. A replica is an error.

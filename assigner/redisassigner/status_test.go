@@ -13,6 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -27,7 +28,7 @@ const (
 
 // checkFaults checks that a server with these faults is refused, and that AllowUndurable accepts
 // it. want are the beginnings of the faults.
-func checkFaults(t *testing.T, s assigner.Store, want []string) {
+func checkFaults(t *testing.T, s leasestore.Store, want []string) {
 	t.Helper()
 	status, err := s.Status(t.Context())
 	if err != nil || !slices.EqualFunc(status.Faults, want, strings.HasPrefix) || !status.Lossy {
@@ -111,7 +112,7 @@ func TestLeaseStoreNeedsTheDocumentedRights(t *testing.T) {
 	admin := connect(t, options(server.Addr()))
 	opt := options(server.Addr())
 	opt.Username, opt.Password = "ids", "hunter2"
-	user := func(rights ...any) assigner.Store {
+	user := func(rights ...any) leasestore.Store {
 		t.Helper()
 		addUser(t, admin, rights...)
 		return redisassigner.LeaseStore(connect(t, opt), namespace)
@@ -140,7 +141,7 @@ func TestLeaseStoreOnAReplicaIsRefused(t *testing.T) {
 			t.Errorf("Assign on a replica: %v; want ErrStoreNotDurable that says where to connect", err)
 		}
 	}
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, stores.Sample(), time.Hour); ok || err == nil || !strings.Contains(err.Error(), "connect to the primary") {
+	if ok, err := s.Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour); ok || err == nil || !strings.Contains(err.Error(), "connect to the primary") {
 		t.Errorf("Swap on a replica: %v, %v; want an error", ok, err)
 	}
 }

@@ -19,13 +19,14 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // remote returns a client of a server with a handler.
-func remote(t *testing.T, handler http.Handler) assigner.Store {
+func remote(t *testing.T, handler http.Handler) leasestore.Store {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -33,24 +34,24 @@ func remote(t *testing.T, handler http.Handler) assigner.Store {
 }
 
 // offer returns a client of a server that has one store.
-func offer(t *testing.T, s assigner.Store) assigner.Store {
+func offer(t *testing.T, s leasestore.Store) leasestore.Store {
 	t.Helper()
-	return remote(t, remoteassigner.NewHandler(func(string) assigner.Store { return s }))
+	return remote(t, remoteassigner.NewHandler(func(string) leasestore.Store { return s }))
 }
 
 // A fake is a store with other methods.
 type fake struct {
-	assigner.Store
-	status func() (assigner.Status, error)
-	list   func() ([]assigner.Row, error)
+	leasestore.Store
+	status func() (leasestore.Status, error)
+	list   func() ([]leasestore.Row, error)
 	swap   func(ctx context.Context) (bool, error)
 }
 
-func (f fake) Status(context.Context) (assigner.Status, error) { return f.status() }
+func (f fake) Status(context.Context) (leasestore.Status, error) { return f.status() }
 
-func (f fake) List(context.Context) ([]assigner.Row, error) { return f.list() }
+func (f fake) List(context.Context) ([]leasestore.Row, error) { return f.list() }
 
-func (f fake) Swap(ctx context.Context, _, _ assigner.Row, _ time.Duration) (bool, error) {
+func (f fake) Swap(ctx context.Context, _, _ leasestore.Row, _ time.Duration) (bool, error) {
 	return f.swap(ctx)
 }
 
@@ -98,7 +99,7 @@ func TestLeaseStoreRefusesAnswersOfOthers(t *testing.T) {
 		errs := []error{nil}
 		if tt.status == http.StatusBadGateway && !tt.unreachable { // reads return the result beside the error
 			var ok bool
-			if ok, errs[0] = s.Swap(t.Context(), assigner.Row{}, assigner.Row{}, 0); ok {
+			if ok, errs[0] = s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{}, 0); ok {
 				t.Errorf("%s: Swap is true", name)
 			}
 		} else {
@@ -129,13 +130,13 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 }
 
 // serveFile serves a store that is neither Namespaced nor a Creator.
-func serveFile(t *testing.T) (handler http.Handler, store assigner.Store) {
+func serveFile(t *testing.T) (handler http.Handler, store leasestore.Store) {
 	t.Helper()
 	store = fileassigner.LeaseStore(testserver.DiskFolder(t))
 	if _, err := store.Status(t.Context()); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}
-	return remoteassigner.NewHandler(func(namespace string) assigner.Store {
+	return remoteassigner.NewHandler(func(namespace string) leasestore.Store {
 		if namespace != "orders" {
 			return nil
 		}
@@ -155,8 +156,8 @@ func TestLeaseStoreUsesTheNextServerForTheNextCall(t *testing.T) {
 	bad := httptest.NewServer(http.NotFoundHandler())
 	bad.Close()
 	s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{bad.URL, good.URL + "/"}}, "orders")
-	row := assigner.Row{WorkerID: 1, Version: 1, Token: "T"}
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour); ok || !errors.Is(err, remoteassigner.ErrUnreachable) || requests.Load() != 0 {
+	row := leasestore.Row{WorkerID: 1, Version: 1, Token: "T"}
+	if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, time.Hour); ok || !errors.Is(err, remoteassigner.ErrUnreachable) || requests.Load() != 0 {
 		t.Errorf("the first call: %v, %v, %d requests; want ErrUnreachable and none", ok, err, requests.Load())
 	}
 	ended, end := context.WithCancel(t.Context())
@@ -177,21 +178,21 @@ func TestLeaseStoreUsesTheNextServerForTheNextCall(t *testing.T) {
 func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 	handler, direct := serveFile(t)
 	s := remote(t, handler)
-	rows := []assigner.Row{{WorkerID: 1, Version: 1, Fence: 5}, {WorkerID: 2, Version: 1, Fence: 5}}
-	held := assigner.Row{WorkerID: 2, Version: 3, Fence: 9, Token: "T"}
-	if ok, err := direct.Swap(t.Context(), assigner.Row{}, held, time.Hour); !ok || err != nil {
+	rows := []leasestore.Row{{WorkerID: 1, Version: 1, Fence: 5}, {WorkerID: 2, Version: 1, Fence: 5}}
+	held := leasestore.Row{WorkerID: 2, Version: 3, Fence: 9, Token: "T"}
+	if ok, err := direct.Swap(t.Context(), leasestore.Row{}, held, time.Hour); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if err := s.(assigner.Creator).CreateFree(t.Context(), rows, -time.Minute); err != nil {
+	if err := s.(leasestore.Creator).CreateFree(t.Context(), rows, -time.Minute); err != nil {
 		t.Error(err)
 	}
 	found, err := s.List(t.Context())
-	slices.SortFunc(found, func(a, b assigner.Row) int { return int(a.WorkerID - b.WorkerID) })
+	slices.SortFunc(found, func(a, b leasestore.Row) int { return int(a.WorkerID - b.WorkerID) })
 	if err != nil || len(found) != 2 || !found[0].Same(rows[0]) || !found[1].Same(held) {
 		t.Errorf("rows %+v, %v; want %+v and %+v", found, err, rows[0], held)
 	}
 	names := func() int {
-		all, err := s.(assigner.Namespaced).Namespaces(t.Context())
+		all, err := s.(leasestore.Namespaced).Namespaces(t.Context())
 		if err != nil {
 			t.Error(err)
 		}
@@ -200,7 +201,7 @@ func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 	if n := names(); n != 0 {
 		t.Errorf("%d namespaces, want 0", n)
 	}
-	if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, assigner.Meta{Version: 1, Token: "M"}); !ok || err != nil {
+	if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1, Token: "M"}); !ok || err != nil {
 		t.Error(ok, err)
 	}
 	if n := names(); n != 1 {
@@ -264,7 +265,7 @@ func TestSwapEndsTheCallOfTheServerWithItsContext(t *testing.T) {
 		<-began
 		cancel()
 	}()
-	if ok, err := s.Swap(ctx, assigner.Row{}, assigner.Row{Version: 1}, 0); ok || !errors.Is(err, context.Canceled) {
+	if ok, err := s.Swap(ctx, leasestore.Row{}, leasestore.Row{Version: 1}, 0); ok || !errors.Is(err, context.Canceled) {
 		t.Errorf("Swap: %v, %v; want context.Canceled", ok, err)
 	}
 	<-ended
@@ -285,7 +286,7 @@ func TestSwapRefusesTheAnswerOfACache(t *testing.T) {
 		_, _ = w.Write(kept[r.URL.Path].Body.Bytes())
 	}))
 	for _, first := range []bool{true, false} {
-		ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{WorkerID: 1, Version: 1}, time.Hour)
+		ok, err := s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{WorkerID: 1, Version: 1}, time.Hour)
 		if ok != first || (err == nil) != first || !first && !strings.Contains(err.Error(), "caches") {
 			t.Errorf("Swap: %v, %v; want true the first time, and then an error", ok, err)
 		}
@@ -295,7 +296,7 @@ func TestSwapRefusesTheAnswerOfACache(t *testing.T) {
 // A store with more rows than an answer holds is an error that says where to go on.
 func TestListOfTooManyRowsIsAnError(t *testing.T) {
 	_, direct := serveFile(t)
-	rows, err := offer(t, fake{Store: direct, list: func() ([]assigner.Row, error) { return make([]assigner.Row, 10_000), nil }}).List(t.Context())
+	rows, err := offer(t, fake{Store: direct, list: func() ([]leasestore.Row, error) { return make([]leasestore.Row, 10_000), nil }}).List(t.Context())
 	if rows != nil || err == nil || !strings.Contains(err.Error(), "use the store of the server itself") {
 		t.Errorf("%d rows, %v; want an error", len(rows), err)
 	}
@@ -308,12 +309,12 @@ func TestNewHandlerLimitsCallsOnTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		release := make(chan struct{})
-		held := fake{Store: direct, status: func() (assigner.Status, error) {
+		held := fake{Store: direct, status: func() (leasestore.Status, error) {
 			calls.Add(1)
 			<-release
-			return assigner.Status{}, nil
+			return leasestore.Status{}, nil
 		}}
-		handler := remoteassigner.NewHandler(func(string) assigner.Store { return held })
+		handler := remoteassigner.NewHandler(func(string) leasestore.Store { return held })
 		var bodies atomic.Int64
 		call := func(ctx context.Context) int {
 			r := httptest.NewRequestWithContext(ctx, "POST", "/v1/leases/orders/status", counted{strings.NewReader("{}"), &bodies})
@@ -385,9 +386,9 @@ func TestRenewTakesThreeRequests(t *testing.T) {
 // A claim depends on each field of the status.
 func TestStatusPassesAllFieldsOn(t *testing.T) {
 	_, direct := serveFile(t)
-	want := assigner.Status{Now: time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC), Seen: time.Date(2026, 3, 1, 11, 0, 0, 1, time.UTC),
+	want := leasestore.Status{Now: time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC), Seen: time.Date(2026, 3, 1, 11, 0, 0, 1, time.UTC),
 		Identity: "some <server> & more", Faults: []string{"sync_binlog=0", "é"}, Lossy: true}
-	got, err := offer(t, fake{Store: direct, status: func() (assigner.Status, error) { return want, nil }}).Status(t.Context())
+	got, err := offer(t, fake{Store: direct, status: func() (leasestore.Status, error) { return want, nil }}).Status(t.Context())
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // ErrUnreachable is in the error of a call without an answer of the server's store: the
@@ -52,7 +52,7 @@ func newClient() *http.Client {
 
 // check returns all mistakes in the arguments of LeaseStore.
 func (cfg Config) check(namespace string) error {
-	errs := []error{assigner.CheckNamespace(namespace)}
+	errs := []error{leasestore.CheckNamespace(namespace)}
 	if len(cfg.URLs) == 0 {
 		errs = append(errs, errors.New("remoteassigner: URLs is empty, allowed: the address of a server or more"))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/cached"
 )
@@ -36,7 +37,7 @@ func ExampleLeaseStore() {
 // A server other than uidring serve, with a token check of its own.
 func ExampleNewHandler() {
 	store := fileassigner.LeaseStore("/var/lib/ids")
-	leases := remoteassigner.NewHandler(func(namespace string) assigner.Store {
+	leases := remoteassigner.NewHandler(func(namespace string) leasestore.Store {
 		if namespace != "orders" {
 			return nil
 		}
@@ -61,7 +62,7 @@ func Example() {
 		return
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	server := httptest.NewServer(remoteassigner.NewHandler(func(string) assigner.Store { return fileassigner.LeaseStore(dir) }))
+	server := httptest.NewServer(remoteassigner.NewHandler(func(string) leasestore.Store { return fileassigner.LeaseStore(dir) }))
 	defer server.Close()
 
 	leases := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // mostCalls is the largest number of calls on the stores at once. Each may need a connection to the
@@ -27,7 +27,7 @@ const mostCalls = 16
 // until their request ends, and get status 503 then. A call begins before its body is read, so set
 // http.Server.ReadTimeout. A request and an answer have up to 1 MiB each, about 4,000 rows: to list
 // or recover a larger namespace, use the store itself.
-func NewHandler(open func(namespace string) assigner.Store) http.Handler {
+func NewHandler(open func(namespace string) leasestore.Store) http.Handler {
 	calls := make(chan struct{}, mostCalls)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -38,8 +38,8 @@ func NewHandler(open func(namespace string) assigner.Store) http.Handler {
 			refuse(w, http.StatusMethodNotAllowed, "The method is not allowed, allowed: POST.")
 			return
 		}
-		s := assigner.Store(nil)
-		if known && assigner.CheckNamespace(namespace) == nil {
+		s := leasestore.Store(nil)
+		if known && leasestore.CheckNamespace(namespace) == nil {
 			s = open(namespace)
 		}
 		if s == nil {
@@ -85,55 +85,57 @@ func ask(w http.ResponseWriter, r *http.Request, method string) (q question, sta
 }
 
 // A do makes a call on a store. Its result is never null: a client takes null for no result.
-type do func(ctx context.Context, s assigner.Store, namespace string, q question) (any, error)
+type do func(ctx context.Context, s leasestore.Store, namespace string, q question) (any, error)
 
 func methods() map[string]do {
 	return map[string]do{
-		methodStatus:   func(ctx context.Context, s assigner.Store, _ string, _ question) (any, error) { return s.Status(ctx) },
-		methodLoadMeta: func(ctx context.Context, s assigner.Store, _ string, _ question) (any, error) { return s.LoadMeta(ctx) },
-		methodSwapMeta: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+		methodStatus: func(ctx context.Context, s leasestore.Store, _ string, _ question) (any, error) { return s.Status(ctx) },
+		methodLoadMeta: func(ctx context.Context, s leasestore.Store, _ string, _ question) (any, error) {
+			return s.LoadMeta(ctx)
+		},
+		methodSwapMeta: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
 			return s.SwapMeta(ctx, *q.OldMeta, *q.NextMeta)
 		},
-		methodLoad: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+		methodLoad: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
 			return s.Load(ctx, q.WorkerID)
 		},
-		methodList: func(ctx context.Context, s assigner.Store, _ string, _ question) (any, error) {
+		methodList: func(ctx context.Context, s leasestore.Store, _ string, _ question) (any, error) {
 			rows, err := s.List(ctx)
 			return listed(rows), err
 		},
-		methodExpired: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+		methodExpired: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
 			rows, err := s.Expired(ctx, q.N)
 			return listed(rows), err
 		},
-		methodSwap: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+		methodSwap: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
 			return s.Swap(ctx, *q.Old, *q.Next, q.TTL)
 		},
-		methodCreateFree: func(ctx context.Context, s assigner.Store, _ string, q question) (any, error) {
+		methodCreateFree: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
 			return true, createFree(ctx, s, q)
 		},
-		methodNamespaces: func(ctx context.Context, s assigner.Store, namespace string, _ question) (any, error) {
+		methodNamespaces: func(ctx context.Context, s leasestore.Store, namespace string, _ question) (any, error) {
 			return namespaces(ctx, s, namespace)
 		},
 	}
 }
 
-func listed(rows []assigner.Row) []assigner.Row { return append([]assigner.Row{}, rows...) }
+func listed(rows []leasestore.Row) []leasestore.Row { return append([]leasestore.Row{}, rows...) }
 
-func createFree(ctx context.Context, s assigner.Store, q question) error {
-	if several, ok := s.(assigner.Creator); ok {
+func createFree(ctx context.Context, s leasestore.Store, q question) error {
+	if several, ok := s.(leasestore.Creator); ok {
 		return several.CreateFree(ctx, q.Rows, q.TTL)
 	}
 	for _, row := range q.Rows {
-		if _, err := s.Swap(ctx, assigner.Row{}, row, q.TTL); err != nil {
+		if _, err := s.Swap(ctx, leasestore.Row{}, row, q.TTL); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func namespaces(ctx context.Context, s assigner.Store, own string) (map[string]assigner.Meta, error) {
-	found := map[string]assigner.Meta{}
-	if several, ok := s.(assigner.Namespaced); ok {
+func namespaces(ctx context.Context, s leasestore.Store, own string) (map[string]leasestore.Meta, error) {
+	found := map[string]leasestore.Meta{}
+	if several, ok := s.(leasestore.Namespaced); ok {
 		all, err := several.Namespaces(ctx)
 		if all == nil {
 			all = found

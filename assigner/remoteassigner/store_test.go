@@ -10,8 +10,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -36,14 +36,14 @@ func startService(t *testing.T, database *testserver.Server) *service {
 		t.Fatal(err)
 	}
 	s := &service{database: database, db: db}
-	s.http = httptest.NewServer(remoteassigner.NewHandler(func(namespace string) assigner.Store {
+	s.http = httptest.NewServer(remoteassigner.NewHandler(func(namespace string) leasestore.Store {
 		return sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 	}))
 	t.Cleanup(func() { s.http.Close() })
 	return s
 }
 
-func (s *service) store(namespace string) assigner.Store {
+func (s *service) store(namespace string) leasestore.Store {
 	return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{s.http.URL}}, namespace)
 }
 
@@ -79,7 +79,7 @@ func (s *service) down(t *testing.T) (up func()) {
 func (s *service) fixture(name string) assignertest.StoreFixture {
 	own := " WHERE NAMESPACE = '" + name + "'"
 	return assignertest.StoreFixture{
-		Handle: func() assigner.Store { return s.store(name) },
+		Handle: func() leasestore.Store { return s.store(name) },
 		Other:  s.store,
 		Delete: func(t *testing.T, workerID int64) {
 			s.exec(t, fmt.Sprintf("DELETE FROM WORKER_LEASE%s AND WORKER_ID = %d", own, workerID))

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // pathPrefix is followed by a namespace and the name of a method.
@@ -34,15 +34,15 @@ const mostBytes = 1 << 20
 
 // A question has the arguments of a method, each under the name of its kind.
 type question struct {
-	Nonce    string         `json:"nonce,omitempty"` // random, new for each call
-	WorkerID int64          `json:"workerID,omitempty"`
-	N        int            `json:"n,omitempty"`
-	Old      *assigner.Row  `json:"old,omitempty"`
-	Next     *assigner.Row  `json:"next,omitempty"`
-	OldMeta  *assigner.Meta `json:"oldMeta,omitempty"`
-	NextMeta *assigner.Meta `json:"nextMeta,omitempty"`
-	Rows     []assigner.Row `json:"rows,omitempty"`
-	TTL      time.Duration  `json:"ttl,omitempty"` // nanoseconds
+	Nonce    string           `json:"nonce,omitempty"` // random, new for each call
+	WorkerID int64            `json:"workerID,omitempty"`
+	N        int              `json:"n,omitempty"`
+	Old      *leasestore.Row  `json:"old,omitempty"`
+	Next     *leasestore.Row  `json:"next,omitempty"`
+	OldMeta  *leasestore.Meta `json:"oldMeta,omitempty"`
+	NextMeta *leasestore.Meta `json:"nextMeta,omitempty"`
+	Rows     []leasestore.Row `json:"rows,omitempty"`
+	TTL      time.Duration    `json:"ttl,omitempty"` // nanoseconds
 }
 
 // An answer has a result, an error, or both. An object with neither is not an answer of the
@@ -56,19 +56,19 @@ type answer[T any] struct {
 // A failure is an error of the server's store.
 type failure struct {
 	Text    string `json:"text"`
-	Overlap bool   `json:"overlap,omitempty"` // it is assigner.ErrWorkerOverlap
+	Overlap bool   `json:"overlap,omitempty"` // it is leasestore.ErrOverlap
 }
 
 func newFailure(err error) *failure {
 	if err == nil {
 		return nil
 	}
-	return &failure{Text: err.Error(), Overlap: errors.Is(err, assigner.ErrWorkerOverlap)}
+	return &failure{Text: err.Error(), Overlap: errors.Is(err, leasestore.ErrOverlap)}
 }
 
 func (f *failure) Error() string { return f.Text }
 
-func (f *failure) Is(target error) bool { return f.Overlap && target == assigner.ErrWorkerOverlap }
+func (f *failure) Is(target error) bool { return f.Overlap && target == leasestore.ErrOverlap }
 
 // checkTexts rejects texts that are not UTF-8, since JSON would change them.
 func checkTexts(texts ...string) error {
@@ -81,9 +81,9 @@ func checkTexts(texts ...string) error {
 	return errors.Join(errs...)
 }
 
-func checkRow(r assigner.Row) error { return checkTexts(r.Token, r.Owner, r.Holder, r.Identity) }
+func checkRow(r leasestore.Row) error { return checkTexts(r.Token, r.Owner, r.Holder, r.Identity) }
 
-func checkMeta(m assigner.Meta) error { return checkTexts(m.Namespace, m.Token, m.Identity) }
+func checkMeta(m leasestore.Meta) error { return checkTexts(m.Namespace, m.Token, m.Identity) }
 
 // decode rejects unknown fields, which a program of another release may need to be kept.
 func decode(text []byte, value any) error {
@@ -110,7 +110,7 @@ func (q question) check(method string) error {
 	}
 	rows := q.Rows
 	if q.Next != nil {
-		rows = append([]assigner.Row{*q.Next}, rows...)
+		rows = append([]leasestore.Row{*q.Next}, rows...)
 	}
 	for _, r := range rows {
 		if r.WorkerID < 0 || r.Version < 0 || r.Fence < 0 {

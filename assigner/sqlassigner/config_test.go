@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
@@ -71,23 +72,23 @@ func TestUnusableKeyIsAnErrorOfAssign(t *testing.T) {
 // A database may truncate a text that is too long without an error.
 func TestLeaseStoreNamesTheTextThatDoesNotFit(t *testing.T) {
 	s := sqlassigner.LeaseStore(unconnected(t, "mysql"), "orders", sqlassigner.Config{})
-	for want, row := range map[string]assigner.Row{
+	for want, row := range map[string]leasestore.Row{
 		"(256 characters), allowed: up to 255": {Owner: strings.Repeat("é", 256)},
 		`Owner is "a\x00b"`:                    {Owner: "a\x00b"},
 		`Holder is "a\xff"`:                    {Holder: "a\xff"},
 		"(129 characters), allowed: up to 128": {Identity: strings.Repeat("x", 129)},
 		`Token is "T "`:                        {Token: "T "},
 	} {
-		if ok, err := s.Swap(t.Context(), assigner.Row{}, row, 0); ok || err == nil || !strings.Contains(err.Error(), want) {
+		if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, 0); ok || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Swap: %v, %v; want an error with %q", ok, err, want)
 		}
 	}
-	for want, meta := range map[string]assigner.Meta{
+	for want, meta := range map[string]leasestore.Meta{
 		`Namespace is "a b"`:  {Namespace: "a b"},
 		`Token is "é"`:        {Token: "é"},
 		`Identity is "a\x00"`: {Identity: "a\x00"},
 	} {
-		if ok, err := s.SwapMeta(t.Context(), assigner.Meta{}, meta); ok || err == nil || !strings.Contains(err.Error(), want) {
+		if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, meta); ok || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("SwapMeta: %v, %v; want an error with %q", ok, err, want)
 		}
 	}

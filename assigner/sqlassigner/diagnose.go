@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // Diagnoses that all databases share.
@@ -217,7 +218,7 @@ func diagnoseSQLiteCode(err error) diagnosis {
 	case is(5, "database is locked"), is(6, "table is locked"):
 		return collision()
 	case extended == 1032: // SQLITE_READONLY_DBMOVED
-		return diagnosis{sentinel: assigner.ErrStoreDamaged, advice: "the file was moved, replaced or deleted while it was open: " +
+		return diagnosis{sentinel: leasestore.ErrDamaged, advice: "the file was moved, replaced or deleted while it was open: " +
 			"put it back, or start the process again"}
 	case is(8, "readonly database"), is(3, "access permission denied"), is(23, "not authorized"):
 		return diagnosis{sentinel: ErrAccessDenied, advice: "make the file and its folder writable"}

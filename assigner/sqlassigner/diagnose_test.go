@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 type stateError string
@@ -65,7 +66,7 @@ func TestDiagnosis(t *testing.T) {
 		{"pgx", []error{stateError("3D000"), stateError("42P01")}, ErrTableMissing, false},
 		{"pgx", []error{stateError("42601"), stateError("42P10"), stateError("22001"), stateError(""), context.DeadlineExceeded}, nil, false},
 
-		{"sqlite", []error{codeError(1032)}, assigner.ErrStoreDamaged, false},
+		{"sqlite", []error{codeError(1032)}, leasestore.ErrDamaged, false},
 		{"sqlite", []error{codeError(5), codeError(6), codeError(5 | 2<<8), codeError(6 | 1<<8),
 			errors.New("database is locked"), errors.New("database table is locked: WORKER_NODE"),
 			errors.New("UNIQUE constraint failed: WORKER_NODE_PIN.ID")}, nil, true},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/schema"
 )
 
@@ -40,7 +40,7 @@ type dialect struct {
 	permanent func(ctx context.Context, conn *sqlx.Conn, group []table) error
 	// status sets the identity of a server, and the settings and tables that let it forget commits.
 	// It returns errReadOnly when the server accepts no commits. file sets the identity of a file.
-	status func(ctx context.Context, conn *sqlx.Conn, group []table, status *assigner.Status) error
+	status func(ctx context.Context, conn *sqlx.Conn, group []table, status *leasestore.Status) error
 	file   *sqliteFile // nil: the database is a server
 }
 

@@ -20,7 +20,7 @@
 //
 // A database may hold both WORKER_NODE and lease namespaces. WORKER_NODE then has the worker IDs
 // below assigner.LeaseConfig.FirstWorkerID, and each namespace has the worker IDs from there up.
-// Each side rejects worker IDs of the other side with [assigner.ErrWorkerOverlap].
+// Each side rejects worker IDs of the other side with [leasestore.ErrOverlap].
 //
 // # Databases
 //
@@ -83,7 +83,7 @@
 // warning with Config.AllowUndurable. The check cannot detect a disk that loses writes, a replica
 // that was promoted too early, or a restore from a backup. After such a loss, and before any
 // process starts, raise the next ID of WORKER_NODE above the largest worker ID ever given out, and
-// raise the fences of each namespace with [assigner.Recover].
+// raise the fences of each namespace with [leasestore.Recover].
 //
 // # SQLite files
 //
@@ -97,9 +97,9 @@
 // [LeaseStore] identifies a file by device, inode and, on Linux, time of birth, and quarantines the
 // worker IDs of a copy. The quarantine covers grants of the original before the copy was taken into
 // use, but not later ones: never use both. LeaseStore does not detect a clone of the whole disk,
-// nor a backup that is written into the file itself; run [assigner.Recover] after those. If the
+// nor a backup that is written into the file itself; run [leasestore.Recover] after those. If the
 // file is moved, replaced or deleted while it is open, claims and renewals fail with
-// [assigner.ErrStoreDamaged].
+// [leasestore.ErrDamaged].
 //
 // # Failures
 //

@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // checkDurable returns an error for a database that may forget commits to these tables, or logs a
@@ -32,7 +33,7 @@ func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn, group []table
 	return nil
 }
 
-func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *assigner.Status) (err error) {
+func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *leasestore.Status) (err error) {
 	if status.Faults, err = postgresFaults(ctx, conn, group); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func postgresKind(kind string) string {
 	return name
 }
 
-func sqliteStatus(ctx context.Context, conn *sqlx.Conn, _ []table, status *assigner.Status) error {
+func sqliteStatus(ctx context.Context, conn *sqlx.Conn, _ []table, status *leasestore.Status) error {
 	var synchronous, queryOnly int
 	var journal string
 	for _, pragma := range [...]struct {

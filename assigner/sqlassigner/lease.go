@@ -11,7 +11,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // LeaseStore returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META, for
@@ -21,14 +21,14 @@ import (
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet in one table or message use the same namespace. A name that differs from an existing
-// namespace only in letter case is rejected with [assigner.ErrWorkerOverlap].
+// namespace only in letter case is rejected with [leasestore.ErrOverlap].
 //
 // A namespace has the worker IDs from assigner.LeaseConfig.FirstWorkerID up. A claim fails with
-// [assigner.ErrWorkerOverlap] when WORKER_NODE of the same database has given out one of them, to
+// [leasestore.ErrOverlap] when WORKER_NODE of the same database has given out one of them, to
 // [Disposable], [Sticky] or a Java service, unless [Pin] or a Go process has stored another layout
 // or epoch for WORKER_NODE. The user therefore needs SELECT on WORKER_NODE if it exists. The store
 // logs a warning once when less than a tenth of the worker IDs below FirstWorkerID is left. It
-// implements [assigner.Namespaced].
+// implements [leasestore.Namespaced].
 //
 // Two databases, such as two SQLite files, give out the same worker IDs.
 //
@@ -38,8 +38,8 @@ import (
 // after a deadlock. Other errors are returned, because the write may have taken effect.
 //
 // Any number of goroutines may use the store at once.
-func LeaseStore(db *sqlx.DB, namespace string, cfg Config) assigner.Store {
-	return &leases{store: newStore(db, cfg, assigner.CheckNamespace(namespace)), namespace: namespace}
+func LeaseStore(db *sqlx.DB, namespace string, cfg Config) leasestore.Store {
+	return &leases{store: newStore(db, cfg, leasestore.CheckNamespace(namespace)), namespace: namespace}
 }
 
 type leases struct {
@@ -63,8 +63,8 @@ func (l *leases) row(workerID int64) string {
 	return fmt.Sprintf("row %d of namespace %q in WORKER_LEASE", workerID, l.namespace)
 }
 
-func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error) {
-	return ask(ctx, l.store, "read "+l.row(workerID), func(ctx context.Context, conn *sqlx.Conn) (assigner.Row, error) {
+func (l *leases) Load(ctx context.Context, workerID int64) (leasestore.Row, error) {
+	return ask(ctx, l.store, "read "+l.row(workerID), func(ctx context.Context, conn *sqlx.Conn) (leasestore.Row, error) {
 		if l.store.dialect.early {
 			return l.readDurable(ctx, conn, workerID)
 		}
@@ -73,10 +73,10 @@ func (l *leases) Load(ctx context.Context, workerID int64) (assigner.Row, error)
 }
 
 // read returns the zero row when there is none.
-func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (assigner.Row, error) {
+func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (leasestore.Row, error) {
 	row, err := scanRow(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
 	if errors.Is(err, sql.ErrNoRows) {
-		return assigner.Row{}, nil
+		return leasestore.Row{}, nil
 	}
 	return row, err
 }
@@ -87,10 +87,10 @@ func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (ass
 // that all earlier commits are on disk, too. The write waits for an uncommitted change of the row.
 // A missing row is returned at once: a swap that may be creating it belongs to a claim that was
 // given up or has no answer yet.
-func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (assigner.Row, error) {
+func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (leasestore.Row, error) {
 	for {
 		row, err := l.read(ctx, conn, workerID)
-		if err != nil || row == (assigner.Row{}) {
+		if err != nil || row == (leasestore.Row{}) {
 			return row, err
 		}
 		result, err := conn.ExecContext(ctx, l.store.sql("UPDATE WORKER_LEASE {key} SET SWAPS = SWAPS + 1 "+
@@ -105,17 +105,17 @@ func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int6
 	}
 }
 
-func (l *leases) List(ctx context.Context) ([]assigner.Row, error) {
+func (l *leases) List(ctx context.Context) ([]leasestore.Row, error) {
 	return l.rows(ctx, selectRow, l.namespace)
 }
 
-func (l *leases) Expired(ctx context.Context, n int) ([]assigner.Row, error) {
+func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	return l.rows(ctx, selectRow+" AND EXPIRES_AT <= {utc} ORDER BY EXPIRES_AT LIMIT ?", l.namespace, n)
 }
 
-func (l *leases) rows(ctx context.Context, query string, args ...any) ([]assigner.Row, error) {
+func (l *leases) rows(ctx context.Context, query string, args ...any) ([]leasestore.Row, error) {
 	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
-	return ask(ctx, l.store, what, func(ctx context.Context, conn *sqlx.Conn) (rows []assigner.Row, err error) {
+	return ask(ctx, l.store, what, func(ctx context.Context, conn *sqlx.Conn) (rows []leasestore.Row, err error) {
 		result, err := conn.QueryxContext(ctx, l.store.sql(query), args...)
 		if err != nil {
 			return nil, err
@@ -135,14 +135,14 @@ func (l *leases) rows(ctx context.Context, query string, args ...any) ([]assigne
 // rowColumns are the columns that scanRow reads.
 const rowColumns = "WORKER_ID, VERSION, FENCE, TOKEN, OWNER, HOLDER, SERVER_ID, {expires}"
 
-func scanRow(result interface{ Scan(...any) error }) (r assigner.Row, err error) {
+func scanRow(result interface{ Scan(...any) error }) (r leasestore.Row, err error) {
 	var expires int64
 	err = result.Scan(&r.WorkerID, &r.Version, &r.Fence, &r.Token, &r.Owner, &r.Holder, &r.Identity, &expires)
 	r.Expires = time.UnixMicro(expires).UTC()
 	return r, err
 }
 
-func (l *leases) Swap(ctx context.Context, old, next assigner.Row, ttl time.Duration) (bool, error) {
+func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	if err := checkRow(next); err != nil {
 		return false, err
 	}

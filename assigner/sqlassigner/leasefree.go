@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// CreateFree implements [assigner.Creator]. It creates the missing rows in one statement and one
+// CreateFree implements [leasestore.Creator]. It creates the missing rows in one statement and one
 // commit, and leaves the others unchanged.
-func (l *leases) CreateFree(ctx context.Context, rows []assigner.Row, ttl time.Duration) error {
+func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
 	var errs []error
 	var args []any
 	for _, r := range rows {

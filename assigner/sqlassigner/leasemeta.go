@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // leaseSchema is the version of the tables that this code supports.
@@ -22,7 +23,7 @@ func metaColumns() []string {
 		"SCHEMA_VERSION"}, pinColumns[:]...)
 }
 
-func metaValues(m assigner.Meta) []any {
+func metaValues(m leasestore.Meta) []any {
 	return []any{m.Version, m.Namespace, m.DatacenterID, m.FirstWorkerID, m.NextWorkerID, m.Fence, m.Token, m.Identity, leaseSchema,
 		m.Layout.DeltaBits, m.Layout.DatacenterBits, m.Layout.WorkerBits, m.Layout.SequenceBits,
 		m.Layout.Unit.Milliseconds(), m.Epoch.UnixMilli()}
@@ -30,7 +31,7 @@ func metaValues(m assigner.Meta) []any {
 
 // A metaRow is a row of WORKER_LEASE_META. Its dest are in the order of metaColumns.
 type metaRow struct {
-	assigner.Meta
+	leasestore.Meta
 	schema, unit, epoch int64
 }
 
@@ -40,22 +41,22 @@ func (r *metaRow) dest() []any {
 		&m.Layout.DeltaBits, &m.Layout.DatacenterBits, &m.Layout.WorkerBits, &m.Layout.SequenceBits, &r.unit, &r.epoch}
 }
 
-func (r *metaRow) meta() assigner.Meta {
+func (r *metaRow) meta() leasestore.Meta {
 	r.Layout.Unit = time.Duration(r.unit) * time.Millisecond
 	r.Epoch = time.UnixMilli(r.epoch).UTC()
 	return r.Meta
 }
 
-// LoadMeta returns the meta row together with ErrWorkerOverlap if the namespace has a twin, or if
+// LoadMeta returns the meta row together with ErrOverlap if the namespace has a twin, or if
 // WORKER_NODE may have given out its worker IDs. It returns an error for tables with another schema
 // version. It also looks for twins of the tables; claims call LoadMeta, renewals do not.
-func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
+func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 	err = l.store.do(ctx, "read "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
-		m = assigner.Meta{}
+		m = leasestore.Meta{}
 		if err := l.checkTables(ctx, conn); err != nil {
 			return err
 		}
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", assigner.FoldNamespace(l.namespace))
+		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", leasestore.FoldNamespace(l.namespace))
 		if err != nil {
 			return err
 		}
@@ -73,8 +74,8 @@ func (l *leases) LoadMeta(ctx context.Context) (m assigner.Meta, err error) {
 		}
 		return l.nodesAllow(ctx, conn, m)
 	})
-	if err != nil && !errors.Is(err, assigner.ErrWorkerOverlap) {
-		return assigner.Meta{}, err
+	if err != nil && !errors.Is(err, leasestore.ErrOverlap) {
+		return leasestore.Meta{}, err
 	}
 	return m, err
 }
@@ -103,7 +104,7 @@ func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args 
 // because people and some databases take the two names for one.
 func (l *leases) twin(rows map[string]*metaRow) error {
 	for name := range rows {
-		if err := assigner.CheckNamespaceTwin(l.namespace, name); err != nil {
+		if err := leasestore.CheckNamespaceTwin(l.namespace, name); err != nil {
 			return final("%w; a row of WORKER_LEASE_META without rows in WORKER_LEASE was never used, and may be deleted",
 				err)
 		}
@@ -111,16 +112,16 @@ func (l *leases) twin(rows map[string]*metaRow) error {
 	return nil
 }
 
-var _ assigner.Namespaced = (*leases)(nil)
+var _ leasestore.Namespaced = (*leases)(nil)
 
-// Namespace implements [assigner.Namespaced].
+// Namespace implements [leasestore.Namespaced].
 func (l *leases) Namespace() string { return l.namespace }
 
-// Namespaces implements [assigner.Namespaced]. It skips rows with another schema version.
-func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, error) {
-	return ask(ctx, l.store, "list WORKER_LEASE_META", func(ctx context.Context, conn *sqlx.Conn) (map[string]assigner.Meta, error) {
+// Namespaces implements [leasestore.Namespaced]. It skips rows with another schema version.
+func (l *leases) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
+	return ask(ctx, l.store, "list WORKER_LEASE_META", func(ctx context.Context, conn *sqlx.Conn) (map[string]leasestore.Meta, error) {
 		rows, err := l.metas(ctx, conn, "")
-		all := make(map[string]assigner.Meta, len(rows))
+		all := make(map[string]leasestore.Meta, len(rows))
 		for name, row := range rows {
 			if row.schema == leaseSchema {
 				all[name] = row.meta()
@@ -130,12 +131,12 @@ func (l *leases) Namespaces(ctx context.Context) (map[string]assigner.Meta, erro
 	})
 }
 
-func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, error) {
+func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool, error) {
 	if err := checkMeta(next); err != nil {
 		return false, err
 	}
 	values := append(metaValues(next), l.namespace)
-	if old == (assigner.Meta{}) {
+	if old == (leasestore.Meta{}) {
 		if err := l.mayBegin(ctx, next); err != nil {
 			return false, err
 		}
@@ -151,9 +152,9 @@ func (l *leases) SwapMeta(ctx context.Context, old, next assigner.Meta) (bool, e
 
 // mayBegin runs the checks of LoadMeta before the meta row is created, so that a rejected start
 // leaves no row with its FIRST_WORKER_ID.
-func (l *leases) mayBegin(ctx context.Context, m assigner.Meta) error {
+func (l *leases) mayBegin(ctx context.Context, m leasestore.Meta) error {
 	return l.store.do(ctx, "create "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", assigner.FoldNamespace(l.namespace))
+		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", leasestore.FoldNamespace(l.namespace))
 		if err != nil {
 			return err
 		}

@@ -6,12 +6,12 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // Status reads the clock last, since the caller compares it with its own clock.
-func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
-	return ask(ctx, l.store, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (assigner.Status, error) {
+func (l *leases) Status(ctx context.Context) (leasestore.Status, error) {
+	return ask(ctx, l.store, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (leasestore.Status, error) {
 		status, err := l.store.status(ctx, conn, leaseTables())
 		if err != nil {
 			return status, err
@@ -24,7 +24,7 @@ func (l *leases) Status(ctx context.Context) (assigner.Status, error) {
 }
 
 // status returns the identity of the server or file, and all faults.
-func (s *store) status(ctx context.Context, conn *sqlx.Conn, group []table) (status assigner.Status, err error) {
+func (s *store) status(ctx context.Context, conn *sqlx.Conn, group []table) (status leasestore.Status, err error) {
 	err = s.dialect.status(ctx, conn, s.tables.of(group), &status)
 	if err == nil && s.dialect.file != nil {
 		err = s.dialect.file.look(ctx, conn, &status)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // The widths of text columns of WORKER_LEASE and WORKER_LEASE_META, in characters. A database may
@@ -17,12 +17,12 @@ const (
 	maxIdentity = 128
 )
 
-func checkRow(r assigner.Row) error {
+func checkRow(r leasestore.Row) error {
 	return errors.Join(checkToken("Token", r.Token), checkText("Owner", r.Owner, maxOwner), checkText("Holder", r.Holder, maxOwner),
 		checkText("Identity", r.Identity, maxIdentity))
 }
 
-func checkMeta(m assigner.Meta) error {
+func checkMeta(m leasestore.Meta) error {
 	return errors.Join(checkToken("Namespace", m.Namespace), checkToken("Token", m.Token), checkText("Identity", m.Identity, maxIdentity))
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -39,8 +40,8 @@ func TestLeasesOnMariaDB(t *testing.T) {
 func TestEqualSwapsOnMariaDBCountWhileItsClockStandsStill(t *testing.T) {
 	_, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
 	s := storetest.LeaseStore(openMariaDB(t, dsn+"?timestamp=1767225600"))
-	row, meta := assigner.Row{WorkerID: math.MaxInt64, Version: 1, Fence: math.MaxInt64, Token: "T"}, assigner.Meta{Version: 1, Namespace: "N"}
-	oldRow, oldMeta := assigner.Row{}, assigner.Meta{}
+	row, meta := leasestore.Row{WorkerID: math.MaxInt64, Version: 1, Fence: math.MaxInt64, Token: "T"}, leasestore.Meta{Version: 1, Namespace: "N"}
+	oldRow, oldMeta := leasestore.Row{}, leasestore.Meta{}
 	for i := range 30 {
 		ok, err := s.Swap(t.Context(), oldRow, row, 0)
 		okMeta, errMeta := s.SwapMeta(t.Context(), oldMeta, meta)
@@ -109,7 +110,7 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 			other := openMariaDB(t, dsn)
 			other.SetMaxOpenConns(1)
 			storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
-			found := make(chan assigner.Row, 1)
+			found := make(chan leasestore.Row, 1)
 			go func() {
 				row, err := patient.Load(t.Context(), l.Grant().WorkerID)
 				if err != nil {
@@ -155,9 +156,9 @@ func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 	next.Token, nextMeta.Token = "another", "another"
 	for name, swap := range map[string]func() (bool, error){
 		"Swap":             func() (bool, error) { return s.Swap(t.Context(), stale, next, time.Minute) },
-		"Swap, create":     func() (bool, error) { return s.Swap(t.Context(), assigner.Row{}, next, time.Minute) },
+		"Swap, create":     func() (bool, error) { return s.Swap(t.Context(), leasestore.Row{}, next, time.Minute) },
 		"SwapMeta":         func() (bool, error) { return s.SwapMeta(t.Context(), staleMeta, nextMeta) },
-		"SwapMeta, create": func() (bool, error) { return s.SwapMeta(t.Context(), assigner.Meta{}, nextMeta) },
+		"SwapMeta, create": func() (bool, error) { return s.SwapMeta(t.Context(), leasestore.Meta{}, nextMeta) },
 	} {
 		if ok, err := swap(); ok || err != nil {
 			t.Errorf("%s of a row that has changed and is locked: %v, %v; want false, at once", name, ok, err)
@@ -212,7 +213,7 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := assigner.Recover(t.Context(), store, time.Hour); err != nil {
+	if err := leasestore.Recover(t.Context(), store, time.Hour); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-func mysqlStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *assigner.Status) error {
+func mysqlStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *leasestore.Status) error {
 	known, err := mysqlVariables(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', "+
 		"'log_bin', 'sync_binlog', 'read_only', 'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', "+
 		"'gtid_slave_pos', 'wsrep_on')")

@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A database may have two sources of worker IDs. WORKER_NODE gives out 1, 2, 3 and so on; a
@@ -24,7 +25,7 @@ import (
 // gives equal bits to other worker IDs.
 
 // nodesAllow returns an error if WORKER_NODE may have given out worker IDs of a namespace.
-func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Meta) error {
+func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m leasestore.Meta) error {
 	highest, err := l.store.highestNode(ctx, conn)
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m assigner.Met
 		return final("%w: WORKER_NODE has given out the worker IDs up to %d, and namespace %q has those from %d up; set "+
 			"LeaseConfig.FirstWorkerID well above %d, since WORKER_NODE keeps growing while Java services use it, in a "+
 			"namespace that is new%s; or keep the leases in another database, with another DatacenterID (WORKER_NODE has "+
-			"none: another one in this database does not help)", assigner.ErrWorkerOverlap, highest, l.namespace,
+			"none: another one in this database does not help)", leasestore.ErrOverlap, highest, l.namespace,
 			m.FirstWorkerID, max(highest, m.NextWorkerID-1), other)
 	}
 	l.store.warnNear(ctx, &l.warned, r, highest)
@@ -129,7 +130,7 @@ func (r reserved) allows(id int64) error {
 	return final("%w: WORKER_NODE has given out %d, and namespace %q of WORKER_LEASE has the worker IDs from %d up; take worker IDs "+
 		"from that namespace (assigner.Leased), or use another database with another DatacenterID; a namespace without rows "+
 		"in WORKER_LEASE was never used: delete its row of WORKER_LEASE_META, and start it with a LeaseConfig.FirstWorkerID "+
-		"well above %d", assigner.ErrWorkerOverlap, id, r.namespace, r.first, id)
+		"well above %d", leasestore.ErrOverlap, id, r.namespace, r.first, id)
 }
 
 // warnNear logs once that WORKER_NODE has nearly reached a namespace.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -41,7 +41,7 @@ func SegmentPart(db *sqlx.DB, part, parts int, cfg Config) segment.Source {
 		wrong = fmt.Errorf("sqlassigner: part %d of %d, allowed: 0 to parts - 1, and 1 to %d parts", part, parts, most)
 	}
 	t := idSegment{delta: int64(parts), remainder: int64(part)}
-	return newCounters(db, cfg, "ID_SEGMENT", wrong, assigner.CheckNamespace, t.advance)
+	return newCounters(db, cfg, "ID_SEGMENT", wrong, leasestore.CheckNamespace, t.advance)
 }
 
 // counters is a source whose counters are the rows of a table.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/disk"
 )
 
@@ -31,7 +31,7 @@ type sqlitePlace struct{ path, identity string }
 
 // look sets the identity of a database, and adds the faults of its file. A database in memory has
 // no identity; its journal is a fault already.
-func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *assigner.Status) error {
+func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *leasestore.Status) error {
 	path, err := sqlitePath(ctx, conn)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (f *sqliteFile) check(now sqlitePlace) error {
 func moved(path, found string) error {
 	return final("%w: the file %s was moved, replaced or deleted while it was open, %s; put it back, or end the process and "+
 		"start it again where this is the right store: two stores, and two copies of one, hand out the same worker IDs",
-		assigner.ErrStoreDamaged, path, found)
+		leasestore.ErrDamaged, path, found)
 }
 
 // sqlitePath returns the absolute path of the database of a connection, or "" where it has no file.

@@ -27,7 +27,7 @@
 // changes when the znodes are copied to another place or ensemble; claims are then quarantined, see
 // [assigner.ErrQuarantined]. It does not change when a snapshot or an older data folder is used:
 // claims cannot detect these losses. After a restore, before any process starts, call
-// [assigner.Recover], or delete the znode clock, which has all claims quarantined.
+// [leasestore.Recover], or delete the znode clock, which has all claims quarantined.
 //
 // Servers reject sessions that have seen a later transaction than they have. Processes that ran
 // before a restore therefore may not connect again until they are restarted.

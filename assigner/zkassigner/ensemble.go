@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // An ensemble is a tree of znodes as a [kvassigner.KV].
@@ -35,12 +35,12 @@ func (e *ensemble) path(key string) string { return e.root + "/" + strings.TrimS
 
 // Status implements [kvassigner.KV]. The leader sets the time of the write that confirms it.
 // The identity is the birth of the znode clock.
-func (e *ensemble) Status(ctx context.Context) (assigner.Status, error) {
+func (e *ensemble) Status(ctx context.Context) (leasestore.Status, error) {
 	stat, err := e.confirm(ctx)
 	if err != nil {
-		return assigner.Status{}, err
+		return leasestore.Status{}, err
 	}
-	return assigner.Status{
+	return leasestore.Status{
 		Now:      time.UnixMilli(stat.Mtime),
 		Identity: fmt.Sprintf("%.40s/clock created in transaction %x at %s", e.root, stat.Czxid, time.UnixMilli(stat.Ctime).UTC().Format(time.RFC3339Nano)),
 	}, nil

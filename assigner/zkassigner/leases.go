@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A Config says where a store is in ZooKeeper, and who may use it.
@@ -31,7 +31,7 @@ type Config struct {
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen, except for the
 // names . and .. which ZooKeeper rejects. Services whose IDs meet in one table or message use the
 // same namespace. A name that differs from an existing namespace only in letter case is rejected
-// with [assigner.ErrWorkerOverlap]. The store implements [assigner.Namespaced]. Its znodes are
+// with [leasestore.ErrOverlap]. The store implements [leasestore.Namespaced]. Its znodes are
 //
 //   - /uidring/meta/orders, the meta row; the name is in lower case here;
 //   - /uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
@@ -43,7 +43,7 @@ type Config struct {
 // The store returns an error when a write may have taken effect. The caller closes the connection.
 // A call ends with its context; without a deadline it waits for a server as long as the client
 // does. Any number of goroutines may use the store at once.
-func LeaseStore(conn *zk.Conn, namespace string, cfg Config) assigner.Store {
+func LeaseStore(conn *zk.Conn, namespace string, cfg Config) leasestore.Store {
 	if cfg.Root == "" {
 		cfg.Root = "/uidring"
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/zkassigner"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -58,7 +58,7 @@ func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) 
 	b := stores.Backend{
 		Servers: servers,
 		Ready:   testserver.AwaitZooKeeper,
-		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) assigner.Store {
+		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			conn := connectOver(t, s, func(network, addr string, timeout time.Duration) (net.Conn, error) {
 				ctx, cancel := context.WithTimeout(context.Background(), timeout)
 				defer cancel()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/zkassigner"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -21,7 +21,7 @@ func TestStatusKnowsTheStoreByTheBirthOfItsClock(t *testing.T) {
 	conn := connect(t, server)
 	s := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
 	identity := stores.ItsIdentityStays(t, s, server, "^/uidring/clock created in")
-	stores.ACopyIsQuarantined(t, s, func() assigner.Store {
+	stores.ACopyIsQuarantined(t, s, func() leasestore.Store {
 		copyTree(t, conn, "/uidring", "/copy")
 		return zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/copy"})
 	})

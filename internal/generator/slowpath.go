@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// A SlowPath hands out IDs of a ring that may be empty: it waits for an ID, fills a slice, reserves a
-// range. The fast path, a take from the ring, stays in each generator, so that it can be inlined.
+// A SlowPath hands out IDs of a ring that may be empty: it waits for an ID, fills a slice, reserves
+// a range. The fast path, a take from the ring, stays in each generator, so that it can be inlined.
 // The fields of a SlowPath must not change after the first call. Any number of goroutines may call
 // its methods at once.
 type SlowPath struct {

@@ -58,7 +58,7 @@ func (k *Keeper) release(ctx context.Context, lease assigner.Lease, used int64) 
 
 // abandon calls Abandon on the lease, if it has that method: it is no longer held.
 func (k *Keeper) abandon() {
-	if l, ok := k.lease.(assigner.Abandoner); ok {
+	if l, ok := k.lease.(interface{ Abandon() }); ok {
 		_ = guarded("Abandon", func() error { l.Abandon(); return nil })
 	}
 }
@@ -99,7 +99,7 @@ func (k *Keeper) delta() int64 {
 }
 
 // admit checks a grant and enters it into the registry of the process.
-func (k *Keeper) admit(g assigner.Grant) (*assigner.Registration, assigner.Grant, error) {
+func (k *Keeper) admit(g assigner.Grant) (*Registration, assigner.Grant, error) {
 	domain := k.domain()
 	if err := domain.CheckWorkerID(g.WorkerID, fmt.Sprintf("%T", k.Assigner)); err != nil {
 		return nil, g, err
@@ -107,7 +107,7 @@ func (k *Keeper) admit(g assigner.Grant) (*assigner.Registration, assigner.Grant
 	if domain.ReuseError != nil && g.Reusable && !g.Fenced() {
 		return nil, g, fmt.Errorf("worker ID %d (%v): %w", g.WorkerID, g.Guarantee, domain.ReuseError)
 	}
-	return assigner.Register(domain, g)
+	return Register(domain, g)
 }
 
 // begin returns the first Grant of a lease.

@@ -80,7 +80,7 @@ type Keeper struct {
 
 	// Used only by the goroutine; by Start before it, by Close after it.
 	lease        assigner.Lease
-	registration *assigner.Registration
+	registration *Registration
 	delay        time.Duration // backoff before the next try, after a failure
 	reported     string        // the failure logged last: outage, or the cause of a wait; "" after a success
 	highest      int64         // highest limit of all leases so far: no delta above it has been used

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // An ending is how a lease on the deltas 1 to 100 ends, when the generator has used those up to 50.
@@ -71,7 +72,7 @@ func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T)
 		"limit raised all the same":     {ending{limit: 200}, 100},
 		"fence withdrawn":               {ending{limit: assigner.Unlimited}, 100},
 		"store has gone back":           {ending{limit: 100, err: assigner.ErrFenceRegressed}, 0},
-		"row deleted":                   {ending{limit: 100, err: assigner.ErrWorkerRowMissing}, 0},
+		"row deleted":                   {ending{limit: 100, err: leasestore.ErrRowMissing}, 0},
 		"namespace made anew":           {ending{limit: 100, err: assigner.ErrNamespaceRecreated}, 0},
 		"the grant is another worker's": {ending{limit: 100, other: true}, 0},
 		"lowered by a store gone back":  {ending{limit: 60, err: assigner.ErrFenceRegressed}, 0},

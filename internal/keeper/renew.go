@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/generator"
 )
 
@@ -97,6 +98,6 @@ func (k *Keeper) remainder(held *Grant, err error) *Grant {
 
 // forgotten reports whether a store has lost a fence, and may hand out the same deltas again.
 func forgotten(err error) bool {
-	return errors.Is(err, assigner.ErrFenceRegressed) || errors.Is(err, assigner.ErrWorkerRowMissing) ||
+	return errors.Is(err, assigner.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) ||
 		errors.Is(err, assigner.ErrNamespaceRecreated)
 }

@@ -119,7 +119,7 @@ func (k *Keeper) reports(cause string) bool {
 // generator that uses deltas faster than the clock calls Extend.
 func (k *Keeper) untilRenewal() time.Duration {
 	longest := heartbeat
-	if l, ok := k.lease.(assigner.Expiring); ok {
+	if l, ok := k.lease.(interface{ RenewWithin() time.Duration }); ok {
 		longest = max(min(longest, l.RenewWithin()), shortestPause)
 	}
 	grant := k.current.Load()

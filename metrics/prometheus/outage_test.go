@@ -16,6 +16,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/cleanup"
@@ -34,13 +35,13 @@ const (
 
 // A store that can be cut off.
 type store struct {
-	assigner.Store
+	leasestore.Store
 	down atomic.Bool
 }
 
-func (s *store) Status(ctx context.Context) (assigner.Status, error) { // with which each claim and each renewal begins
+func (s *store) Status(ctx context.Context) (leasestore.Status, error) { // with which each claim and each renewal begins
 	if s.down.Load() {
-		return assigner.Status{}, errors.New("connection refused")
+		return leasestore.Status{}, errors.New("connection refused")
 	}
 	return s.Store.Status(ctx)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 )
@@ -21,7 +22,7 @@ import (
 // A database is the operator's way to the server, which no fault is in.
 type database struct {
 	db    *sqlx.DB // of a single connection
-	store assigner.Store
+	store leasestore.Store
 	alloc *bitsalloc.Allocator
 }
 

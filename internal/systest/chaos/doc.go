@@ -6,7 +6,7 @@
 //     stopped, killed, or given wrong clocks.
 //   - The server is killed with SIGKILL and started again on its data.
 //   - A proxy between each process and the server delays, throttles, cuts and refuses connections.
-//   - The tables are restored to a dump of some seconds before, followed by [assigner.Recover].
+//   - The tables are restored to a dump of some seconds before, followed by [leasestore.Recover].
 //
 // Each process writes every ID that its generator returns into a pipe, in batches. The parent
 // counts the IDs by worker ID, delta and sequence. A run fails on a duplicate ID, on two

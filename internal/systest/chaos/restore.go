@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // recoveryLead has to be more than any fence has grown by since the dump. A run in which that is
@@ -36,7 +36,7 @@ func (r *chaosRun) restore(ctx context.Context, taken dump) (err error) {
 	if err := r.checkLead(before, after); err != nil {
 		return err
 	}
-	if err := assigner.Recover(ctx, r.database.store, recoveryLead); err != nil {
+	if err := leasestore.Recover(ctx, r.database.store, recoveryLead); err != nil {
 		return err
 	}
 	r.figures.count(restored)

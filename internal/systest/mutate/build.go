@@ -36,6 +36,7 @@ var targets = []target{
 	{"defaultgen", nil},
 	{"segment", nil},
 	{"assigner", nil},
+	{"assigner/leasestore", []string{"assigner"}},
 	{"assigner/kvassigner", nil},
 }
 

@@ -7,12 +7,13 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/defaultgen"
 )
 
 // newFunctionIDs runs once per process, before the first call. Leases come from any store, such as
 // remoteassigner.LeaseStore or dynamoassigner.LeaseStore.
-func newFunctionIDs(ctx context.Context, leases assigner.Store, cfg assigner.LeaseConfig) (*defaultgen.Generator, error) {
+func newFunctionIDs(ctx context.Context, leases leasestore.Store, cfg assigner.LeaseConfig) (*defaultgen.Generator, error) {
 	return defaultgen.NewContext(ctx, defaultgen.Config{
 		Assigner:    assigner.Leased(leases, cfg),
 		OnClockBack: defaultgen.GoOn, // a leased worker ID may start ahead of the clock

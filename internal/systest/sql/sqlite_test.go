@@ -14,6 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/storetest"
@@ -210,8 +211,8 @@ func TestSQLiteLeasesBeginAboveDeletedNumbers(t *testing.T) {
 		_, err := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{FirstWorkerID: first}), time.Minute)
 		return err
 	}
-	if err := leased(3); !errors.Is(err, assigner.ErrWorkerOverlap) || !strings.Contains(err.Error(), "up to 3,") {
-		t.Errorf("Assign from 3 up: %v, want ErrWorkerOverlap", err)
+	if err := leased(3); !errors.Is(err, leasestore.ErrOverlap) || !strings.Contains(err.Error(), "up to 3,") {
+		t.Errorf("Assign from 3 up: %v, want ErrOverlap", err)
 	}
 	if err := leased(4); err != nil {
 		t.Errorf("Assign from 4 up: %v", err)

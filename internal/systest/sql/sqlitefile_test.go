@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -93,8 +94,8 @@ func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
 
 func checkMoved(t *testing.T, err error, path string) {
 	t.Helper()
-	if !errors.Is(err, assigner.ErrStoreDamaged) || !strings.Contains(err.Error(), "the file "+path+" was moved, replaced or deleted while it was open") {
-		t.Errorf("%v, want ErrStoreDamaged with the file and what happened to it", err)
+	if !errors.Is(err, leasestore.ErrDamaged) || !strings.Contains(err.Error(), "the file "+path+" was moved, replaced or deleted while it was open") {
+		t.Errorf("%v, want ErrDamaged with the file and what happened to it", err)
 	}
 }
 
@@ -138,8 +139,8 @@ func TestWriteToAMovedSQLiteFileIsNoMatterOfRights(t *testing.T) {
 	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
 	rename(t, fileOf(dsn), fileOf(dsn)+"-away")
 	err := lease.Release(t.Context(), 0)
-	if !errors.Is(err, assigner.ErrStoreDamaged) || !strings.Contains(err.Error(), "moved, replaced or deleted") {
-		t.Errorf("Release: %v, want ErrStoreDamaged", err)
+	if !errors.Is(err, leasestore.ErrDamaged) || !strings.Contains(err.Error(), "moved, replaced or deleted") {
+		t.Errorf("Release: %v, want ErrDamaged", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -56,9 +57,9 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 			other := func(name string) string { return "other_" + name }
 			return sqlassigner.Apply(within(t), db, sqlassigner.Config{TableName: other})
 		},
-		"Recover": func(t *testing.T) error { return assigner.Recover(within(t), store, time.Hour) },
+		"Recover": func(t *testing.T) error { return leasestore.Recover(within(t), store, time.Hour) },
 		"Swap": func(t *testing.T) error {
-			_, err := store.Swap(within(t), assigner.Row{}, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
+			_, err := store.Swap(within(t), leasestore.Row{}, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
 			return err
 		},
 	} {

@@ -66,10 +66,10 @@ func (l *Lease) Release(ctx context.Context, used int64) error {
 	return l.assigner.OnRelease(ctx, l.grant, used)
 }
 
-// RenewWithin implements [assigner.Expiring].
+// RenewWithin returns the longest time between two renewals, see [assigner.Lease].
 func (l *Lease) RenewWithin() time.Duration { return cmp.Or(l.assigner.Within, time.Hour) }
 
-// Abandon implements [assigner.Abandoner].
+// Abandon reports that the holder has stopped using the lease, see [assigner.Domain].
 func (l *Lease) Abandon() {
 	if l.assigner.OnAbandon != nil {
 		l.assigner.OnAbandon(l.grant)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
@@ -141,7 +142,7 @@ func (s *suite) grantAfterLoss(t *testing.T) {
 		"taken over":          {nil, 1000, true},
 		"lowered":             {nil, 10, true},
 		"regressed":           {assigner.ErrFenceRegressed, 1000, false},
-		"row deleted":         {assigner.ErrWorkerRowMissing, 1000, false},
+		"row deleted":         {leasestore.ErrRowMissing, 1000, false},
 		"namespace recreated": {assigner.ErrNamespaceRecreated, 1000, false},
 	} {
 		bubble.Run(t, name, func(t *testing.T) {

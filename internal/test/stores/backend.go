@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -23,7 +23,7 @@ type Backend struct {
 	// Ready waits until all servers serve after a restart. Nil: they do when Restart returns.
 	Ready func(t testing.TB, servers ...*testserver.Server)
 	// Open opens a namespace by a client of one server.
-	Open func(t *testing.T, s *testserver.Server, dial Dial, namespace string) assigner.Store
+	Open func(t *testing.T, s *testserver.Server, dial Dial, namespace string) leasestore.Store
 	// Remove deletes a key, or all keys with a prefix that ends with a slash.
 	Remove func(t *testing.T, key string)
 }
@@ -43,7 +43,7 @@ func (b *Backend) namespace(t *testing.T, name string, handles, kills *atomic.In
 		dial = new(net.Dialer).DialContext
 	}
 	rows := "worker/" + name + "/"
-	open := func(name string, dial Dial) assigner.Store {
+	open := func(name string, dial Dial) leasestore.Store {
 		return b.Open(t, b.Servers[int(handles.Add(1))%len(b.Servers)], dial, name)
 	}
 	restart := func(t *testing.T, servers ...*testserver.Server) {
@@ -55,9 +55,9 @@ func (b *Backend) namespace(t *testing.T, name string, handles, kills *atomic.In
 		}
 	}
 	return assignertest.StoreFixture{
-		Handle:  func() assigner.Store { return open(name, dial) },
-		Other:   func(name string) assigner.Store { return open(name, dial) },
-		Through: func(w *assignertest.Wire) assigner.Store { return open(name, w.Dial) },
+		Handle:  func() leasestore.Store { return open(name, dial) },
+		Other:   func(name string) leasestore.Store { return open(name, dial) },
+		Through: func(w *assignertest.Wire) leasestore.Store { return open(name, w.Dial) },
 		Delete: func(t *testing.T, workerID int64) {
 			b.Remove(t, fmt.Sprintf("%s%016d/%03d", rows, workerID/1000, workerID%1000))
 		},

@@ -10,17 +10,18 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
-func assign(t *testing.T, s assigner.Store) (assigner.Lease, error) {
+func assign(t *testing.T, s leasestore.Store) (assigner.Lease, error) {
 	return assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 }
 
 // ACopyIsQuarantined checks that a claim on a copy of the store's data, such as a backup that was
 // restored, is quarantined. copied makes the copy, and returns the store on it.
-func ACopyIsQuarantined(t *testing.T, s assigner.Store, copied func() assigner.Store) {
+func ACopyIsQuarantined(t *testing.T, s leasestore.Store, copied func() leasestore.Store) {
 	t.Helper()
 	l, err := assign(t, s)
 	if err != nil {
@@ -40,7 +41,7 @@ func ACopyIsQuarantined(t *testing.T, s assigner.Store, copied func() assigner.S
 
 // ALostNodeForgetsNoFence renews a lease three times, and checks its row. kill is called before the
 // second renewal.
-func ALostNodeForgetsNoFence(t *testing.T, s assigner.Store, kill func()) {
+func ALostNodeForgetsNoFence(t *testing.T, s leasestore.Store, kill func()) {
 	t.Helper()
 	l, err := assign(t, s)
 	if err != nil {
@@ -65,7 +66,7 @@ func ALostNodeForgetsNoFence(t *testing.T, s assigner.Store, kill func()) {
 
 // ItsIdentityStays checks the status of a durable store, whose identity matches a pattern and
 // outlives a crash of its server.
-func ItsIdentityStays(t *testing.T, s assigner.Store, server *testserver.Server, pattern string) (identity string) {
+func ItsIdentityStays(t *testing.T, s leasestore.Store, server *testserver.Server, pattern string) (identity string) {
 	t.Helper()
 	first := Status(t, s)
 	if time.Since(first.Now).Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !regexp.MustCompile(pattern).MatchString(first.Identity) {
@@ -81,10 +82,10 @@ func ItsIdentityStays(t *testing.T, s assigner.Store, server *testserver.Server,
 
 // ListHasAllFolders checks that List returns the rows of all folders of an empty store, of several
 // pages if more rows and long owners make them, and not the rows of its neighbours.
-func ListHasAllFolders(t *testing.T, s assigner.Store, more int64, owner string, neighbours ...assigner.Store) {
+func ListHasAllFolders(t *testing.T, s leasestore.Store, more int64, owner string, neighbours ...leasestore.Store) {
 	t.Helper()
 	for _, n := range neighbours {
-		Create(t, n, assigner.Row{WorkerID: 7, Version: 1}, time.Hour)
+		Create(t, n, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
 	}
 	if rows, err := s.List(t.Context()); err != nil || len(rows) > 0 {
 		t.Errorf("List of an empty store: %+v, %v", rows, err)
@@ -94,7 +95,7 @@ func ListHasAllFolders(t *testing.T, s assigner.Store, more int64, owner string,
 		want[2000+workerID] = true
 	}
 	for workerID := range want {
-		Create(t, s, assigner.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID, owner)}, time.Hour)
+		Create(t, s, leasestore.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID, owner)}, time.Hour)
 	}
 	rows, err := s.List(t.Context())
 	if err != nil || len(rows) != len(want) {

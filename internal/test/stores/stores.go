@@ -8,26 +8,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/poll"
 )
 
 // Sample returns a row with a holder.
-func Sample() assigner.Row {
-	return assigner.Row{WorkerID: 4007, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
+func Sample() leasestore.Row {
+	return leasestore.Row{WorkerID: 4007, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
 }
 
 // Create writes a row and returns it as the store has it.
-func Create(t testing.TB, s assigner.Store, row assigner.Row, ttl time.Duration) assigner.Row {
+func Create(t testing.TB, s leasestore.Store, row leasestore.Row, ttl time.Duration) leasestore.Row {
 	t.Helper()
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, row, ttl); !ok || err != nil {
+	if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, ttl); !ok || err != nil {
 		t.Fatalf("create row %d: %v, %v", row.WorkerID, ok, err)
 	}
 	return Load(t, s, row.WorkerID)
 }
 
 // Load returns the row of a worker ID.
-func Load(t testing.TB, s assigner.Store, workerID int64) assigner.Row {
+func Load(t testing.TB, s leasestore.Store, workerID int64) leasestore.Row {
 	t.Helper()
 	row, err := s.Load(t.Context(), workerID)
 	if err != nil {
@@ -37,7 +37,7 @@ func Load(t testing.TB, s assigner.Store, workerID int64) assigner.Row {
 }
 
 // Status returns the status of a store, and waits for a client that connects again after a restart.
-func Status(t testing.TB, s assigner.Store) (status assigner.Status) {
+func Status(t testing.TB, s leasestore.Store) (status leasestore.Status) {
 	t.Helper()
 	poll.Succeeds(t, "an answer of the store", func() (err error) {
 		status, err = s.Status(t.Context())
@@ -49,21 +49,21 @@ func Status(t testing.TB, s assigner.Store) (status assigner.Status) {
 // EveryCall returns the errors of Status, LoadMeta, SwapMeta, Load, List, Swap, Expired, Namespaces
 // and, if the store has it, CreateFree. Each call has a time of its own. Swap creates the [Sample].
 // A result beside an error fails the test.
-func EveryCall(ctx context.Context, t testing.TB, s assigner.Store, each time.Duration) (errs []error) {
+func EveryCall(ctx context.Context, t testing.TB, s leasestore.Store, each time.Duration) (errs []error) {
 	t.Helper()
 	calls := []func(context.Context) (any, error){
 		func(ctx context.Context) (any, error) { return s.Status(ctx) },
 		func(ctx context.Context) (any, error) { return s.LoadMeta(ctx) },
-		func(ctx context.Context) (any, error) { return s.SwapMeta(ctx, assigner.Meta{}, assigner.Meta{}) },
+		func(ctx context.Context) (any, error) { return s.SwapMeta(ctx, leasestore.Meta{}, leasestore.Meta{}) },
 		func(ctx context.Context) (any, error) { return s.Load(ctx, Sample().WorkerID) },
 		func(ctx context.Context) (any, error) { return s.List(ctx) },
-		func(ctx context.Context) (any, error) { return s.Swap(ctx, assigner.Row{}, Sample(), time.Hour) },
+		func(ctx context.Context) (any, error) { return s.Swap(ctx, leasestore.Row{}, Sample(), time.Hour) },
 		func(ctx context.Context) (any, error) { return s.Expired(ctx, 1) },
-		func(ctx context.Context) (any, error) { return s.(assigner.Namespaced).Namespaces(ctx) },
+		func(ctx context.Context) (any, error) { return s.(leasestore.Namespaced).Namespaces(ctx) },
 	}
-	if c, ok := s.(assigner.Creator); ok {
+	if c, ok := s.(leasestore.Creator); ok {
 		calls = append(calls, func(ctx context.Context) (any, error) {
-			return false, c.CreateFree(ctx, []assigner.Row{Sample()}, time.Hour)
+			return false, c.CreateFree(ctx, []leasestore.Row{Sample()}, time.Hour)
 		})
 	}
 	for i, call := range calls {
@@ -79,7 +79,7 @@ func EveryCall(ctx context.Context, t testing.TB, s assigner.Store, each time.Du
 }
 
 // Fail checks that every call fails, with an error that has all parts and not the password hunter2.
-func Fail(t testing.TB, s assigner.Store, parts ...string) {
+func Fail(t testing.TB, s leasestore.Store, parts ...string) {
 	t.Helper()
 	for i, err := range EveryCall(t.Context(), t, s, time.Minute) {
 		for _, part := range parts {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
@@ -26,12 +27,12 @@ func Driver(t *testing.T, b Database) {
 func values(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	s := LeaseStore(db)
-	row := assigner.Row{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Token: "T'\"\\%?$1",
+	row := leasestore.Row{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Token: "T'\"\\%?$1",
 		Owner: "örders '\"\\%?$1", Holder: "日本 pid 4711", Identity: "é"}
 	d := assignertest.Domain()
-	meta := assigner.Meta{Layout: d.Layout, Epoch: d.Epoch, Version: math.MaxInt64, Namespace: "N", Fence: math.MaxInt64, Token: "T", Identity: "é"}
-	ok, err := s.Swap(t.Context(), assigner.Row{}, row, time.Hour)
-	okMeta, errMeta := s.SwapMeta(t.Context(), assigner.Meta{}, meta)
+	meta := leasestore.Meta{Layout: d.Layout, Epoch: d.Epoch, Version: math.MaxInt64, Namespace: "N", Fence: math.MaxInt64, Token: "T", Identity: "é"}
+	ok, err := s.Swap(t.Context(), leasestore.Row{}, row, time.Hour)
+	okMeta, errMeta := s.SwapMeta(t.Context(), leasestore.Meta{}, meta)
 	if !ok || !okMeta || err != nil || errMeta != nil {
 		t.Fatalf("Swap: %v, %v; SwapMeta: %v, %v", ok, err, okMeta, errMeta)
 	}
@@ -43,7 +44,7 @@ func values(t *testing.T, b Database) {
 	if got, err := s.LoadMeta(t.Context()); err != nil || got != meta {
 		t.Errorf("meta %+v, want %+v: %v", got, meta, err)
 	}
-	for name, old := range map[string]assigner.Row{"none": {}, "another one": {Version: 1}} {
+	for name, old := range map[string]leasestore.Row{"none": {}, "another one": {Version: 1}} {
 		if ok, err := s.Swap(t.Context(), old, row, time.Hour); ok || err != nil {
 			t.Errorf("Swap with %s as the old row: %v, %v; want false", name, ok, err)
 		}

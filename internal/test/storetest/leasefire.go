@@ -9,12 +9,13 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/recorder"
 )
 
 // wantFence checks that a row has the fence of its lease.
-func wantFence(t *testing.T, s assigner.Store, l assigner.Lease, version int64) {
+func wantFence(t *testing.T, s leasestore.Store, l assigner.Lease, version int64) {
 	t.Helper()
 	g := l.Grant()
 	row, err := s.Load(t.Context(), g.WorkerID)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
@@ -32,7 +33,7 @@ func RunLeases(t *testing.T, b Database) {
 }
 
 // LeaseStore returns the store that the cases use.
-func LeaseStore(db *sqlx.DB) assigner.Store {
+func LeaseStore(db *sqlx.DB) leasestore.Store {
 	return sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 }
 
@@ -68,8 +69,8 @@ func (b Database) fixture(t *testing.T, dsn string) assignertest.StoreFixture {
 	db := b.Open(t, dsn)
 	Exec(t, db, "DELETE FROM WORKER_LEASE", "DELETE FROM WORKER_LEASE_META")
 	f := assignertest.StoreFixture{
-		Handle: func() assigner.Store { return LeaseStore(b.Open(t, dsn)) },
-		Other: func(name string) assigner.Store {
+		Handle: func() leasestore.Store { return LeaseStore(b.Open(t, dsn)) },
+		Other: func(name string) leasestore.Store {
 			return sqlassigner.LeaseStore(b.Open(t, dsn), name, sqlassigner.Config{})
 		},
 		Delete: func(t *testing.T, workerID int64) {
@@ -84,7 +85,7 @@ func (b Database) fixture(t *testing.T, dsn string) assignertest.StoreFixture {
 		Unreachable: sqlassigner.ErrUnreachable,
 	}
 	if b.Addr != "" {
-		f.Through = func(w *assignertest.Wire) assigner.Store {
+		f.Through = func(w *assignertest.Wire) leasestore.Store {
 			return LeaseStore(b.Open(t, strings.Replace(dsn, b.Addr, w.Proxy(t, b.Addr), 1)))
 		}
 	}
@@ -126,7 +127,7 @@ func expiryDigits(t *testing.T, b Database) {
 		t.Fatal(err)
 	}
 	const ttl, digit = time.Minute, time.Millisecond
-	if ok, err := s.Swap(t.Context(), assigner.Row{}, assigner.Row{WorkerID: 1, Version: 1}, ttl); !ok || err != nil {
+	if ok, err := s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{WorkerID: 1, Version: 1}, ttl); !ok || err != nil {
 		t.Fatalf("Swap: %v, %v", ok, err)
 	}
 	row, errRow := s.Load(t.Context(), 1)
@@ -142,7 +143,7 @@ func anotherSchema(t *testing.T, b Database) {
 	Assign(t, leased(db))
 	Assign(t, from(db, "other", 77))
 	Exec(t, db, "UPDATE WORKER_LEASE_META SET SCHEMA_VERSION = 2 WHERE NAMESPACE = '"+namespace+"'")
-	all, err := LeaseStore(db).(assigner.Namespaced).Namespaces(t.Context())
+	all, err := LeaseStore(db).(leasestore.Namespaced).Namespaces(t.Context())
 	if err != nil || len(all) != 1 || all["other"].FirstWorkerID != 77 {
 		t.Errorf("namespaces %+v, want the other one, from 77: %v", all, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/together"
 )
 
@@ -87,7 +88,7 @@ func checkPlan(t *testing.T, b Database, db *sqlx.DB) {
 // LoadStarts has n processes take their first worker ID in a new namespace at once, and reports how
 // long that takes. Twenty of them share a handle.
 func LoadStarts(t *testing.T, b Database, n int) {
-	for name, kind := range map[string]func(assigner.Store, assigner.LeaseConfig) assigner.Assigner{
+	for name, kind := range map[string]func(leasestore.Store, assigner.LeaseConfig) assigner.Assigner{
 		"Leased": assigner.Leased, "Auto": assigner.Auto,
 	} {
 		t.Run(name, func(t *testing.T) {

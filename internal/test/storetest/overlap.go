@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/recorder"
 )
@@ -28,10 +29,10 @@ func besideNodes(t *testing.T, b Database) {
 	}
 	for _, first := range []int64{0, 1, 5} {
 		_, err := TryAssign(t, from(db, "orders", first), time.Minute)
-		checkWithin(t, err, assigner.ErrWorkerOverlap, "worker_node has given out the worker ids up to 5", fmt.Sprintf(`"orders" has those from %d up`, first),
+		checkWithin(t, err, leasestore.ErrOverlap, "worker_node has given out the worker ids up to 5", fmt.Sprintf(`"orders" has those from %d up`, first),
 			"LeaseConfig.FirstWorkerID well above 5", "another DatacenterID")
 	}
-	if meta, err := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{}).LoadMeta(t.Context()); err != nil || meta != (assigner.Meta{}) {
+	if meta, err := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{}).LoadMeta(t.Context()); err != nil || meta != (leasestore.Meta{}) {
 		t.Errorf("meta %+v of a namespace that was refused, want none: %v", meta, err)
 	}
 	for want := int64(1000); want < 1003; want++ {
@@ -46,11 +47,11 @@ func besideNodes(t *testing.T, b Database) {
 	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	for _, a := range []assigner.Assigner{from(db, "orders", 1000), assigner.Fenced(store, assigner.Static(2000), "me", assigner.LeaseConfig{FirstWorkerID: 1000})} {
 		_, err := TryAssign(t, a, time.Minute)
-		checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 1000", "from 1000 up", "well above 1003")
+		checkWithin(t, err, leasestore.ErrOverlap, "up to 1000", "from 1000 up", "well above 1003")
 	}
 	meta, err := store.LoadMeta(t.Context())
-	if !errors.Is(err, assigner.ErrWorkerOverlap) || meta.FirstWorkerID != 1000 || meta.Version == 0 {
-		t.Errorf("LoadMeta: %+v, %v; want the row and ErrWorkerOverlap, for tools", meta, err)
+	if !errors.Is(err, leasestore.ErrOverlap) || meta.FirstWorkerID != 1000 || meta.Version == 0 {
+		t.Errorf("LoadMeta: %+v, %v; want the row and ErrOverlap, for tools", meta, err)
 	}
 	if err := held.Renew(t.Context(), 1, held.Grant().Limit+1); err != nil {
 		t.Errorf("Renew of a lease that is held: %v", err)
@@ -60,7 +61,7 @@ func besideNodes(t *testing.T, b Database) {
 	}
 	Exec(t, db, "DELETE FROM WORKER_NODE", "INSERT INTO WORKER_NODE_TOKEN VALUES (2001, 'T', '2026-01-01')")
 	_, err = TryAssign(t, from(db, "orders-2", 2000), time.Minute)
-	checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 2001")
+	checkWithin(t, err, leasestore.ErrOverlap, "up to 2001")
 }
 
 // besideAnotherLayout: layouts keep IDs apart if they have another unit or another number of bits
@@ -75,10 +76,10 @@ func besideAnotherLayout(t *testing.T, b Database) {
 	split.Layout.WorkerBits, split.Layout.SequenceBits = split.Layout.WorkerBits-1, split.Layout.SequenceBits+1
 	for name, d := range map[string]assigner.Domain{"epoch": epoch, "ends": ends, "split": split} {
 		_, err := from(db, name, 0).Assign(t.Context(), d)
-		checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 1,")
+		checkWithin(t, err, leasestore.ErrOverlap, "up to 1,")
 		_, err = from(db, name, 1000).Assign(t.Context(), d)
 		if name == "split" {
-			checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 1,")
+			checkWithin(t, err, leasestore.ErrOverlap, "up to 1,")
 		} else if err != nil {
 			t.Errorf("%s, above all worker IDs: %v", name, err)
 		}
@@ -90,10 +91,10 @@ func besideAnotherLayout(t *testing.T, b Database) {
 	}
 	Assign(t, disposable(db))
 	_, err := TryAssign(t, from(db, "same", 0), time.Minute)
-	checkWithin(t, err, assigner.ErrWorkerOverlap)
+	checkWithin(t, err, leasestore.ErrOverlap)
 	Exec(t, db, "DELETE FROM WORKER_NODE_PIN") // as with Java services alone
 	_, err = from(db, "pace", 0).Assign(t.Context(), d)
-	checkWithin(t, err, assigner.ErrWorkerOverlap, "sqlassigner.pin")
+	checkWithin(t, err, leasestore.ErrOverlap, "sqlassigner.pin")
 	for range 2 {
 		if err := sqlassigner.Pin(t.Context(), db, sqlassigner.Config{}, like.Layout, like.Epoch); err != nil {
 			t.Fatalf("Pin: %v", err)
@@ -111,7 +112,7 @@ func besideAnotherLayout(t *testing.T, b Database) {
 			t.Fatal(err)
 		}
 		_, err = TryAssign(t, disposable(db), time.Minute)
-		checkWithin(t, err, assigner.ErrWorkerOverlap, `namespace "`+name)
+		checkWithin(t, err, leasestore.ErrOverlap, `namespace "`+name)
 		Exec(t, db, "DELETE FROM WORKER_LEASE_META")
 	}
 }
@@ -132,7 +133,7 @@ func growIntoLeases(t *testing.T, b Database) {
 			return sqlassigner.Sticky(db, "another", sqlassigner.Config{})
 		}} {
 			_, err := TryAssign(t, use(db), time.Minute)
-			checkText(t, err, assigner.ErrWorkerOverlap, "worker_node has given out", `namespace "orders" of WORKER_LEASE`, "from 3 up", "assigner.Leased")
+			checkText(t, err, leasestore.ErrOverlap, "worker_node has given out", `namespace "orders" of WORKER_LEASE`, "from 3 up", "assigner.Leased")
 		}
 	}
 	var largest int64
@@ -205,7 +206,7 @@ func overtaken(t *testing.T, b Database) {
 		}
 		Assign(t, tt.quick(db))
 		unblock()
-		checkWithin(t, <-done, assigner.ErrWorkerOverlap, `namespace "orders"`)
+		checkWithin(t, <-done, leasestore.ErrOverlap, `namespace "orders"`)
 	}
 }
 
@@ -215,7 +216,7 @@ func oneKind(t *testing.T, b Database) {
 	Exec(t, db, "DROP TABLE WORKER_NODE_TOKEN", "DROP TABLE WORKER_NODE_PIN")
 	Exec(t, db, javaRow) // of Java services alone
 	_, err := TryAssign(t, from(db, "orders", 0), time.Minute)
-	checkWithin(t, err, assigner.ErrWorkerOverlap, "up to 1")
+	checkWithin(t, err, leasestore.ErrOverlap, "up to 1")
 	Exec(t, db, "DROP TABLE WORKER_NODE")
 	Assign(t, from(db, "orders", 0))
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
@@ -124,7 +125,7 @@ func transactionBegins(t *testing.T, b Database) {
 		}
 	}
 	wantFence(t, LeaseStore(db), l, 1)
-	errRelease, errRecover := l.Release(t.Context(), 0), assigner.Recover(t.Context(), LeaseStore(mine), time.Hour)
+	errRelease, errRecover := l.Release(t.Context(), 0), leasestore.Recover(t.Context(), LeaseStore(mine), time.Hour)
 	row, errLoad := LeaseStore(db).Load(t.Context(), before.WorkerID)
 	if errLoad != nil || errRelease == nil && errRecover != nil && row.Token != "" || errRecover == nil && row.Fence < before.Limit+3600 {
 		t.Errorf("Release %v, Recover %v, and the row is %+v: %v", errRelease, errRecover, row, errLoad)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/migrate"
@@ -186,8 +187,8 @@ func TestMigratePinLetsLeasesBesideJavaRowsBegin(t *testing.T) {
 		}
 		return err
 	}
-	if err := start(); !errors.Is(err, assigner.ErrWorkerOverlap) || !strings.Contains(err.Error(), "uidring migrate pin") {
-		t.Fatalf("New without the layout of the Java services: %v, want ErrWorkerOverlap and the way out", err)
+	if err := start(); !errors.Is(err, leasestore.ErrOverlap) || !strings.Contains(err.Error(), "uidring migrate pin") {
+		t.Fatalf("New without the layout of the Java services: %v, want ErrOverlap and the way out", err)
 	}
 	for range 2 {
 		wants(t, "", []string{"migrate", "pin", "--old", "baidu"}, exitOK,

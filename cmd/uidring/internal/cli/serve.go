@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/cmd/uidring/internal/daemon"
 )
 
@@ -142,7 +143,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 
 // permanent reports whether another start with the same settings would fail again.
 func permanent(err error) bool {
-	return slices.ContainsFunc([]error{daemon.ErrSecondStore, assigner.ErrLayoutMismatch, assigner.ErrWorkerOutOfRange, assigner.ErrWorkerOverlap},
+	return slices.ContainsFunc([]error{daemon.ErrSecondStore, assigner.ErrLayoutMismatch, assigner.ErrWorkerOutOfRange, leasestore.ErrOverlap},
 		func(cause error) bool { return errors.Is(err, cause) })
 }
 

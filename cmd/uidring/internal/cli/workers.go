@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
@@ -93,11 +94,11 @@ func workerID(text string) (int64, error) {
 type view struct {
 	store     string
 	namespace string
-	status    assigner.Status
-	meta      assigner.Meta
+	status    leasestore.Status
+	meta      leasestore.Meta
 	alloc     *bitsalloc.Allocator
-	rows      []assigner.Row // by worker ID
-	overlap   string         // why the store refuses to assign worker IDs of the namespace, or ""
+	rows      []leasestore.Row // by worker ID
+	overlap   string           // why the store refuses to assign worker IDs of the namespace, or ""
 }
 
 // look reads all rows, or only the row of id. It fails if that row does not exist.
@@ -109,7 +110,7 @@ func (f *storeFlags) look(ctx context.Context, st *storeurl.Store, id *int64) (*
 	}
 	v.meta, err = st.LoadMeta(ctx)
 	switch {
-	case errors.Is(err, assigner.ErrWorkerOverlap):
+	case errors.Is(err, leasestore.ErrOverlap):
 		v.overlap = err.Error()
 	case err != nil:
 		return nil, err
@@ -122,19 +123,19 @@ func (f *storeFlags) look(ctx context.Context, st *storeurl.Store, id *int64) (*
 	}
 	if id == nil {
 		v.rows, err = st.List(ctx)
-		slices.SortFunc(v.rows, func(a, b assigner.Row) int { return cmp.Compare(a.WorkerID, b.WorkerID) })
+		slices.SortFunc(v.rows, func(a, b leasestore.Row) int { return cmp.Compare(a.WorkerID, b.WorkerID) })
 		return v, err
 	}
 	row, err := st.Load(ctx, *id)
 	if err == nil && row.Version == 0 {
 		err = fmt.Errorf("namespace %q of %s has no worker ID %d yet; see uidring workers list", f.namespace, st, *id)
 	}
-	v.rows = []assigner.Row{row}
+	v.rows = []leasestore.Row{row}
 	return v, err
 }
 
 // state returns held, expired, revoked or free.
-func (v *view) state(r assigner.Row) string {
+func (v *view) state(r leasestore.Row) string {
 	switch {
 	case r.Free():
 		return "free"
@@ -211,7 +212,7 @@ func printable(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-func (v *view) printRow(s *streams, r assigner.Row) error {
+func (v *view) printRow(s *streams, r leasestore.Row) error {
 	t := &table{s: s}
 	t.row("WORKER", decimalText(r.WorkerID))
 	t.row("STATE", v.state(r))
@@ -264,7 +265,7 @@ type worker struct {
 	Server    string    `json:"server"`
 }
 
-func (v *view) worker(r assigner.Row) worker {
+func (v *view) worker(r leasestore.Row) worker {
 	largest, err := v.alloc.Allocate(r.Fence, v.meta.DatacenterID, r.WorkerID, v.alloc.MaxSequence())
 	text := decimalText(largest)
 	if err != nil || r.Fence == 0 { // a row of another layout, or in quarantine and never granted

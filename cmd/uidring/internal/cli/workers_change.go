@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
@@ -118,7 +118,7 @@ func (c *session) revoke(s *streams, yes bool) error {
 		if found.Version != row.Version {
 			return fmt.Errorf("worker ID %d has changed since it was shown, its holder is %q now; nothing was changed", row.WorkerID, found.Owner)
 		}
-		revoked, err := assigner.Revoke(ctx, c.store, row.WorkerID)
+		revoked, err := leasestore.Revoke(ctx, c.store, row.WorkerID)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (c *session) recover(s *streams, ahead time.Duration, yes bool) error {
 		}
 	}
 	return c.flags.within(c.ctx, func(ctx context.Context) error {
-		if err := assigner.Recover(ctx, c.store, ahead); err != nil {
+		if err := leasestore.Recover(ctx, c.store, ahead); err != nil {
 			return err
 		}
 		return write(s.out, "%d fences of namespace %q raised by %v\n", len(c.seen.rows), c.seen.namespace, ahead)

@@ -13,13 +13,13 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/spf13/cobra"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
 // left returns the number of worker IDs that no process has had yet.
-func left(alloc *bitsalloc.Allocator, meta assigner.Meta) int64 {
+func left(alloc *bitsalloc.Allocator, meta leasestore.Meta) int64 {
 	return max(0, alloc.MaxWorkerID()+1-meta.NextWorkerID)
 }
 
@@ -33,7 +33,7 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 		Args:    exactly(0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
-				named, ok := st.Store.(assigner.Namespaced)
+				named, ok := st.Store.(leasestore.Namespaced)
 				if !ok {
 					return usagef("--store %s, allowed: a store of several namespaces, which a folder is not", st)
 				}
@@ -61,7 +61,7 @@ type space struct {
 	Left       int64     `json:"left"`
 }
 
-func printNamespaces(s *streams, all map[string]assigner.Meta) error {
+func printNamespaces(s *streams, all map[string]leasestore.Meta) error {
 	spaces := make([]space, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		meta := all[name]

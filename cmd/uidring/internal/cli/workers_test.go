@@ -14,6 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
@@ -281,10 +282,10 @@ func TestLargestIDOfARowWithoutAFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &view{alloc: alloc}
-	if got := v.worker(assigner.Row{WorkerID: 3, Version: 1, Token: "T"}).Largest; got != "-" {
+	if got := v.worker(leasestore.Row{WorkerID: 3, Version: 1, Token: "T"}).Largest; got != "-" {
 		t.Errorf("largest ID %s, want none", got)
 	}
-	if got := v.worker(assigner.Row{WorkerID: 3, Version: 1, Token: "T", Fence: 1}).Largest; got == "-" {
+	if got := v.worker(leasestore.Row{WorkerID: 3, Version: 1, Token: "T", Fence: 1}).Largest; got == "-" {
 		t.Error("no largest ID with a fence")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
@@ -131,7 +132,7 @@ func withSettings(err error) error {
 		{assigner.ErrStoreNotDurable, "allow-undurable"},
 		{assigner.ErrLayoutMismatch, "layout, epoch, datacenter, first-worker-id"},
 		{assigner.ErrWorkerOutOfRange, "first-worker-id"},
-		{assigner.ErrWorkerOverlap, "first-worker-id, namespace"},
+		{leasestore.ErrOverlap, "first-worker-id, namespace"},
 		{assigner.ErrWorkerAheadOfClock, "max-ahead"},
 	} {
 		if errors.Is(err, row.cause) {

@@ -42,7 +42,7 @@ func TestNewChecksLeases(t *testing.T) {
 		change func(*Config)
 		want   string // "": no error
 	}{
-		{"a b", nil, `leases: assigner: namespace "a b", allowed: 1 to 64`},
+		{"a b", nil, `leases: leasestore: namespace "a b", allowed: 1 to 64`},
 		{"a,a", nil, `leases has "a" twice, allowed: once`},
 		{"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", nil, "leases has 17 names, allowed: up to 16"},
 		{"", func(c *Config) { c.LeaseTokenFile = c.TokenFile }, "lease-tokens without leases, allowed: both"},

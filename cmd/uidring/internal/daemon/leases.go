@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
@@ -24,7 +24,7 @@ func (cfg *Config) checkLeases() error {
 		errs = append(errs, fmt.Errorf("leases has %d names, allowed: up to %d", len(cfg.Leases), mostLeases))
 	}
 	for i, name := range cfg.Leases {
-		if err := assigner.CheckNamespace(name); err != nil {
+		if err := leasestore.CheckNamespace(name); err != nil {
 			errs = append(errs, fmt.Errorf("leases: %w", err))
 		}
 		if slices.Contains(cfg.Leases[:i], name) {
@@ -53,7 +53,7 @@ func openLeases(cfg Config, own *storeurl.Store) (leases, error) {
 			opened[name] = own
 			continue
 		}
-		if _, ok := own.Store.(assigner.Namespaced); !ok {
+		if _, ok := own.Store.(leasestore.Namespaced); !ok {
 			return nil, fmt.Errorf("leases has %q, allowed: %q alone, since store %s has one namespace", name, cfg.Namespace, own)
 		}
 		s, err := storeurl.Open(cfg.StoreURL, name)
@@ -71,7 +71,7 @@ func (l leases) handler() http.Handler {
 	if len(l) == 0 {
 		return nil
 	}
-	h := remoteassigner.NewHandler(func(namespace string) assigner.Store {
+	h := remoteassigner.NewHandler(func(namespace string) leasestore.Store {
 		if s := l[namespace]; s != nil {
 			return s.Store
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
@@ -43,7 +44,7 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	db, err := sqlassigner.OpenMySQL(database.DSN())
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	store := func(urls ...string) assigner.Store {
+	store := func(urls ...string) leasestore.Store {
 		return remoteassigner.LeaseStore(remoteassigner.Config{URLs: urls, Token: leaseToken}, "remote")
 	}
 	var handles atomic.Int64
@@ -54,11 +55,11 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 			}
 		}
 		return assignertest.StoreFixture{
-			Handle: func() assigner.Store {
+			Handle: func() leasestore.Store {
 				i := handles.Add(1) % 2
 				return store(servers[i].url(), servers[1-i].url())
 			},
-			Through: func(w *assignertest.Wire) assigner.Store { return store("http://" + w.Proxy(t, servers[0].address)) },
+			Through: func(w *assignertest.Wire) leasestore.Store { return store("http://" + w.Proxy(t, servers[0].address)) },
 			Kill: func(*testing.T) {
 				for i, c := range servers {
 					c.Kill()
@@ -76,7 +77,7 @@ func TestLeasesOverHTTPOnLossyStoreConform(t *testing.T) {
 	t.Parallel()
 	database := redis.NewClient(&redis.Options{Addr: testserver.Redis(t).Addr(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = database.Close() })
-	handler := remoteassigner.NewHandler(func(namespace string) assigner.Store { return redisassigner.LeaseStore(database, namespace) })
+	handler := remoteassigner.NewHandler(func(namespace string) leasestore.Store { return redisassigner.LeaseStore(database, namespace) })
 	var namespaces atomic.Int64
 	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
 		name := fmt.Sprint("case-", namespaces.Add(1))
@@ -85,12 +86,12 @@ func TestLeasesOverHTTPOnLossyStoreConform(t *testing.T) {
 		server := httptest.NewServer(handler)
 		t.Cleanup(func() { server.Close() })
 		url, address := server.URL, server.Listener.Addr().String()
-		store := func(name string) assigner.Store {
+		store := func(name string) leasestore.Store {
 			return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{url}}, name)
 		}
 		return assignertest.StoreFixture{
 			Starts: 4, // each lease must be renewed a few seconds after its claim, also on a busy machine
-			Handle: func() assigner.Store { return store(name) },
+			Handle: func() leasestore.Store { return store(name) },
 			Other:  store,
 			Delete: func(t *testing.T, workerID int64) {
 				hash, field := fmt.Sprintf("%s/%016d", rows, workerID/1000), fmt.Sprintf("%03d", workerID%1000)

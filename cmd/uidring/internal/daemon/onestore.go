@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
@@ -108,7 +108,7 @@ func (s *Service) noteStore(ctx context.Context) {
 	}
 }
 
-func (s *Service) noteLocal(meta assigner.Meta) {
+func (s *Service) noteLocal(meta leasestore.Meta) {
 	k := knownStore{Path: s.store.Path(), Namespace: s.cfg.Namespace, ID: meta.Namespace, Since: time.Now().UTC().Truncate(time.Second)}
 	for _, old := range s.known {
 		if old.ID == k.ID {

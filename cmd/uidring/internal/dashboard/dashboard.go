@@ -19,7 +19,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
@@ -44,7 +44,7 @@ type Config struct {
 	Segments *segments.Set
 	// Store lists the servers of the namespace; nil: no list. The page reads it at most every 10 s,
 	// and only while a viewer is connected.
-	Store assigner.Store
+	Store leasestore.Store
 	// Window is LeaseConfig.Window, and MaxAhead the MaxAhead of the generator. The page warns at a
 	// third of the window, and at MaxAhead or 10 min. Zero: 30 s, and no MaxAhead.
 	Window, MaxAhead time.Duration

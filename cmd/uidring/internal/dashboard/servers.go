@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // servers lists the holders of worker IDs of the namespace, by the store.
 type servers struct {
-	store assigner.Store
+	store leasestore.Store
 	alloc *bitsalloc.Allocator
 	asked chan struct{} // has an entry if a viewer wants a newer list
 
@@ -102,10 +102,10 @@ func (s *servers) list(ctx context.Context) (serverList, error) {
 	if err != nil {
 		return serverList{}, err
 	}
-	rows = slices.DeleteFunc(rows, func(r assigner.Row) bool {
+	rows = slices.DeleteFunc(rows, func(r leasestore.Row) bool {
 		return r.Free() || r.Revoked() || status.Now.Sub(r.Expires) > listExpired
 	})
-	slices.SortFunc(rows, func(a, b assigner.Row) int { return cmp.Compare(a.WorkerID, b.WorkerID) })
+	slices.SortFunc(rows, func(a, b leasestore.Row) int { return cmp.Compare(a.WorkerID, b.WorkerID) })
 	l := serverList{Time: seconds(status.Now), Servers: []server{}, More: max(0, len(rows)-listMost)}
 	for _, r := range rows[:min(len(rows), listMost)] {
 		l.Servers = append(l.Servers, server{r.WorkerID, r.Owner,

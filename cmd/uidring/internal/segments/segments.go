@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -25,7 +25,7 @@ func Check(names []string) error {
 		errs = append(errs, fmt.Errorf("segments has %d names, allowed: up to %d", len(names), Most))
 	}
 	for i, name := range names {
-		if err := assigner.CheckNamespace(name); err != nil {
+		if err := leasestore.CheckNamespace(name); err != nil {
 			errs = append(errs, fmt.Errorf("segments: %w", err))
 		}
 		if slices.Contains(names[:i], name) {

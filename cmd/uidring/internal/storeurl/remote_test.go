@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -20,7 +20,7 @@ import (
 func TestOpenRemoteLeases(t *testing.T) {
 	const token = "sesame/+=0123456"
 	leases := fileassigner.LeaseStore(testserver.DiskFolder(t))
-	handler := remoteassigner.NewHandler(func(string) assigner.Store { return leases })
+	handler := remoteassigner.NewHandler(func(string) leasestore.Store { return leases })
 	server := httptest.NewTLSServer(http.StripPrefix("/ids", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+token {
 			w.WriteHeader(http.StatusUnauthorized)

@@ -16,8 +16,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -124,7 +124,7 @@ var ErrNoLogin = errors.New("cannot log in")
 
 // A Store keeps the leases of a namespace. Any number of goroutines may use it.
 type Store struct {
-	assigner.Store
+	leasestore.Store
 
 	name     string // the URL without user, password and parameters
 	path     string // of the file or folder, "" for a server
@@ -142,7 +142,7 @@ type Store struct {
 // Errors name the fault of the URL and the allowed form. No error contains a password, or a part of
 // an unescaped password.
 func Open(rawURL, name string) (*Store, error) {
-	if err := assigner.CheckNamespace(name); err != nil {
+	if err := leasestore.CheckNamespace(name); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	u, k, err := parse(rawURL)

@@ -1,4 +1,4 @@
-package assigner
+package leasestore
 
 import (
 	"strings"

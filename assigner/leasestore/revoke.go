@@ -1,4 +1,4 @@
-package assigner
+package leasestore
 
 import (
 	"cmp"
@@ -31,14 +31,14 @@ func (r Row) Revoked() bool { return strings.HasPrefix(r.Token, revokedPrefix) }
 func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 	status, err := store.Status(ctx)
 	if err != nil {
-		return Row{}, fmt.Errorf("assigner: Revoke: read the status of the store: %w", err)
+		return Row{}, fmt.Errorf("leasestore: Revoke: read the status of the store: %w", err)
 	}
 	held, err := store.Load(ctx, workerID)
 	if err != nil {
-		return Row{}, fmt.Errorf("assigner: Revoke: read row %d: %w", workerID, err)
+		return Row{}, fmt.Errorf("leasestore: Revoke: read row %d: %w", workerID, err)
 	}
 	if held.Version == 0 {
-		return Row{}, fmt.Errorf("assigner: Revoke: there is no row %d: this worker ID was never given out in this namespace", workerID)
+		return Row{}, fmt.Errorf("leasestore: Revoke: there is no row %d: this worker ID was never given out in this namespace", workerID)
 	}
 	for !held.Free() && !held.Revoked() {
 		next := held
@@ -53,15 +53,15 @@ func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 		found, err := store.Load(ctx, workerID)
 		switch {
 		case err != nil:
-			return Row{}, fmt.Errorf("assigner: Revoke: row %d: %w", workerID, errors.Join(errSwap, err))
+			return Row{}, fmt.Errorf("leasestore: Revoke: row %d: %w", workerID, errors.Join(errSwap, err))
 		case found.Version == 0:
-			return Row{}, fmt.Errorf("%w: Revoke: row %d: never delete rows: fences are lost with them", ErrWorkerRowMissing, workerID)
+			return Row{}, fmt.Errorf("%w: Revoke: row %d: never delete rows: fences are lost with them", ErrRowMissing, workerID)
 		case found.Same(next): // the answer was lost
 			return found, nil
 		case found.Same(held):
-			return Row{}, fmt.Errorf("assigner: Revoke: row %d: %w", workerID, cmp.Or(errSwap, errors.New("the store does not change the row")))
+			return Row{}, fmt.Errorf("leasestore: Revoke: row %d: %w", workerID, cmp.Or(errSwap, errors.New("the store does not change the row")))
 		case found.Version != held.Version:
-			return Row{}, fmt.Errorf("assigner: Revoke: row %d has a new holder, %q; check the row and call Revoke again if needed", workerID, found.Owner)
+			return Row{}, fmt.Errorf("leasestore: Revoke: row %d has a new holder, %q; check the row and call Revoke again if needed", workerID, found.Owner)
 		}
 		held = found // renewed or released meanwhile
 	}

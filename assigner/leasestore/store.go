@@ -1,8 +1,14 @@
-package assigner
+// Package leasestore is for authors of stores of leases, and for operators: the contract that a
+// [Store] keeps with [github.com/uidring/uidring/assigner.Leased], the rows of a namespace, and the
+// operations on a namespace as a whole, [Recover] and [Revoke].
+//
+// Package assignertest checks a store. Package kvassigner makes a store of any store of keys and
+// values that can put a key if its revision matches.
+package leasestore
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 	"time"
 
@@ -38,7 +44,7 @@ import (
 type Store interface {
 	// Status returns the clock, the identity and the faults of the server.
 	Status(ctx context.Context) (Status, error)
-	// LoadMeta returns the zero Meta when there is none. Together with ErrWorkerOverlap it returns
+	// LoadMeta returns the zero Meta when there is none. Together with ErrOverlap it returns
 	// the meta row as well: claims are then rejected, and holders go on.
 	LoadMeta(ctx context.Context) (Meta, error)
 	// SwapMeta replaces the meta row by next if the row still has the version and the token of old.
@@ -133,35 +139,21 @@ func (m Meta) Same(other Meta) bool { return m.Version == other.Version && m.Tok
 // from its holder by Recover.
 func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, recoveringPrefix) }
 
-// unused reports whether the row was created as a spare and never claimed: every claim has an
-// owner.
-func (r Row) unused() bool { return r.Token == "" && r.Owner == "" }
-
 // Same reports whether r and other have the same version, fence and token. A swap from r then
 // succeeds on other.
 func (r Row) Same(other Row) bool {
 	return r.Version == other.Version && r.Fence == other.Fence && r.Token == other.Token
 }
 
-// mismatch returns an error that names all fields in which a namespace and a domain differ, or nil.
-func (m Meta) mismatch(d Domain, firstWorkerID int64) error {
-	var fields []string
-	field := func(name string, stored, mine any) {
-		if stored != mine {
-			fields = append(fields, fmt.Sprintf("%s %v in the store, here %v", name, stored, mine))
-		}
-	}
-	field("DeltaBits", m.Layout.DeltaBits, d.Layout.DeltaBits)
-	field("DatacenterBits", m.Layout.DatacenterBits, d.Layout.DatacenterBits)
-	field("WorkerBits", m.Layout.WorkerBits, d.Layout.WorkerBits)
-	field("SequenceBits", m.Layout.SequenceBits, d.Layout.SequenceBits)
-	field("Unit", m.Layout.Unit, d.Layout.Unit)
-	field("Epoch", m.Epoch.UTC().Format(time.RFC3339Nano), d.Epoch.UTC().Format(time.RFC3339Nano))
-	field("DatacenterID", m.DatacenterID, d.DatacenterID)
-	field("FirstWorkerID", m.FirstWorkerID, firstWorkerID)
-	if fields == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %s; services that share worker IDs use one Layout, Epoch, DatacenterID and FirstWorkerID: correct them here, "+
-		"or use another namespace with another DatacenterID", ErrLayoutMismatch, strings.Join(fields, "; "))
-}
+// Errors that stores return. Each is wrapped in a text that names the namespace, row or file, and
+// the remedy.
+var (
+	// ErrOverlap: two sources in one database would give out the same worker IDs.
+	ErrOverlap = errors.New("leasestore: worker IDs overlap")
+	// ErrDamaged: the files of a store are incomplete, missing or from another store, or were
+	// moved, replaced or deleted while in use. No lease is taken from the store, since its fences
+	// are not known.
+	ErrDamaged = errors.New("leasestore: store damaged")
+	// ErrRowMissing: the row of a lease has vanished. It comes with ErrWorkerRowLost.
+	ErrRowMissing = errors.New("leasestore: worker row missing")
+)

@@ -1,10 +1,11 @@
-package assigner
+package keeper
 
 import (
 	"fmt"
 	"math"
 	"sync"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -63,13 +64,10 @@ type Registration struct {
 // the grant to use. Its First is above the highest delta that an earlier holder in this process
 // used, even if that delta lies far ahead of the clock. After more than 1,024 worker IDs of a
 // layout, epoch and datacenter, First may be above the last delta of other worker IDs as well.
-// Register returns [ErrWorkerInUse] while another generator holds the same worker ID of the same
+// Register returns ErrWorkerInUse while another generator holds the same worker ID of the same
 // layout, epoch and datacenter. It returns a fenced grant unchanged, with a nil Registration: the
 // store keeps its holders apart.
-//
-// The generators of this module call Register themselves. Call it only from a generator of your
-// own.
-func Register(d Domain, g Grant) (*Registration, Grant, error) {
+func Register(d assigner.Domain, g assigner.Grant) (*Registration, assigner.Grant, error) {
 	if g.Fenced() {
 		return nil, g, nil
 	}
@@ -86,8 +84,8 @@ func Register(d Domain, g Grant) (*Registration, Grant, error) {
 	case last == nil:
 		g.First = max(g.First, r.first)
 	case last.live:
-		return nil, Grant{}, fmt.Errorf("%w: a generator of this process holds worker %d of datacenter %d; "+
-			"share it, close it first, or give one of them another DatacenterID", ErrWorkerInUse, g.WorkerID, d.DatacenterID)
+		return nil, assigner.Grant{}, fmt.Errorf("%w: a generator of this process holds worker %d of datacenter %d; "+
+			"share it, close it first, or give one of them another DatacenterID", assigner.ErrWorkerInUse, g.WorkerID, d.DatacenterID)
 	default:
 		g.First = max(g.First, last.used+1)
 		r.ended--

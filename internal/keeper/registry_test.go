@@ -1,4 +1,4 @@
-package assigner_test
+package keeper_test
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/together"
 )
 
@@ -21,7 +22,7 @@ var epochs atomic.Int64
 
 // ownDomain returns a domain that no other test has registered anything in.
 func ownDomain() assigner.Domain {
-	d := domain(bitsalloc.Default())
+	d := assigner.Domain{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()}
 	d.Epoch = d.Epoch.Add(time.Duration(epochs.Add(1)) * time.Millisecond)
 	d.DatacenterID = 3
 	return d
@@ -32,9 +33,9 @@ func unfenced(worker int64) assigner.Grant {
 }
 
 // register fails the test when the worker ID is rejected and frees it when the test ends.
-func register(t *testing.T, d assigner.Domain, g assigner.Grant) (*assigner.Registration, assigner.Grant) {
+func register(t *testing.T, d assigner.Domain, g assigner.Grant) (*keeper.Registration, assigner.Grant) {
 	t.Helper()
-	hold, got, err := assigner.Register(d, g)
+	hold, got, err := keeper.Register(d, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestRegisterRejectsASecondLiveGenerator(t *testing.T) {
 	same := d
 	same.Epoch, same.Now = d.Epoch.In(time.FixedZone("UTC+8", 8*60*60)), nil
 	for _, d := range []assigner.Domain{d, same} {
-		hold, g, err := assigner.Register(d, unfenced(9))
+		hold, g, err := keeper.Register(d, unfenced(9))
 		if hold != nil || g != (assigner.Grant{}) || !errors.Is(err, assigner.ErrWorkerInUse) {
 			t.Fatalf("Register = %v, %+v, %v, want ErrWorkerInUse", hold, g, err)
 		}
@@ -65,7 +66,7 @@ func TestRegisterRejectsASecondLiveGenerator(t *testing.T) {
 	layout, unit, epoch, datacenter := d, d, d, d
 	layout.Layout, unit.Layout.Unit, epoch.Epoch, datacenter.DatacenterID = bitsalloc.Baidu(), time.Minute, ownDomain().Epoch, 4
 	for name, other := range map[string]assigner.Domain{"layout": layout, "unit": unit, "epoch": epoch, "datacenter": datacenter} {
-		if _, _, err := assigner.Register(other, unfenced(9)); err != nil {
+		if _, _, err := keeper.Register(other, unfenced(9)); err != nil {
 			t.Errorf("another %s: %v", name, err)
 		}
 	}
@@ -107,7 +108,7 @@ func TestRegisterStartsASuccessorAboveItsPredecessor(t *testing.T) {
 }
 
 func TestRegistrationEndOnNilOrAgainDoesNothing(t *testing.T) {
-	var none *assigner.Registration
+	var none *keeper.Registration
 	none.End(5)
 
 	d := ownDomain()
@@ -119,7 +120,7 @@ func TestRegistrationEndOnNilOrAgainDoesNothing(t *testing.T) {
 		t.Errorf("First = %d, want 101: the second End must not count", g.First)
 	}
 	first.End(100)
-	if _, _, err := assigner.Register(d, unfenced(9)); !errors.Is(err, assigner.ErrWorkerInUse) {
+	if _, _, err := keeper.Register(d, unfenced(9)); !errors.Is(err, assigner.ErrWorkerInUse) {
 		t.Errorf("Register: %v, want ErrWorkerInUse: a predecessor's End must not free its successor", err)
 	}
 }
@@ -129,7 +130,7 @@ func TestRegisterPassesFencedGrants(t *testing.T) {
 	register(t, d, unfenced(9))
 	want := assigner.Grant{WorkerID: 9, First: 40, Limit: 60, Guarantee: assigner.GuaranteeFenced, Reusable: true}
 	for range 2 { // the store keeps them apart, by ranges of deltas
-		if hold, got, err := assigner.Register(d, want); hold != nil || got != want || err != nil {
+		if hold, got, err := keeper.Register(d, want); hold != nil || got != want || err != nil {
 			t.Fatalf("Register = %v, %+v, %v, want nil, the grant, nil", hold, got, err)
 		}
 	}
@@ -143,7 +144,7 @@ func TestRegisterKeepsSuccessiveHoldersApart(t *testing.T) {
 	var spans []span
 	together.Run(8, func(i int) {
 		for range 500 {
-			hold, g, err := assigner.Register(d, unfenced(9))
+			hold, g, err := keeper.Register(d, unfenced(9))
 			if err != nil {
 				continue
 			}
@@ -174,16 +175,16 @@ func TestRegisterKeepsEndedWorkerIDsInBoundedMemory(t *testing.T) {
 	const workers = 3000
 	live, _ := register(t, d, unfenced(workers))
 	for worker := range int64(workers) {
-		hold, _, err := assigner.Register(d, unfenced(worker))
+		hold, _, err := keeper.Register(d, unfenced(worker))
 		if err != nil {
 			t.Fatal(err)
 		}
 		hold.End(1_000_000 - worker)
 	}
-	if n := assigner.Remembered(live); n > 1025 {
+	if n := keeper.Remembered(live); n > 1025 {
 		t.Errorf("%d entries, want 1024 and the live one", n)
 	}
-	if _, _, err := assigner.Register(d, unfenced(workers)); !errors.Is(err, assigner.ErrWorkerInUse) {
+	if _, _, err := keeper.Register(d, unfenced(workers)); !errors.Is(err, assigner.ErrWorkerInUse) {
 		t.Errorf("Register of a live one: %v, want ErrWorkerInUse", err)
 	}
 	for worker := range int64(workers) {

@@ -1,4 +1,4 @@
-package assigner
+package leasestore
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ func CheckNamespace(name string) error {
 		return !letter && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	}
 	if name == "" || len(name) > longestNamespace || strings.ContainsFunc(name, foreign) {
-		return fmt.Errorf("assigner: namespace %q, allowed: 1 to %d of the characters a-z A-Z 0-9 . _ -", name, longestNamespace)
+		return fmt.Errorf("leasestore: namespace %q, allowed: 1 to %d of the characters a-z A-Z 0-9 . _ -", name, longestNamespace)
 	}
 	return nil
 }
@@ -24,7 +24,7 @@ func CheckNamespace(name string) error {
 // databases ignore both differences. Stores use it to compare names.
 func FoldNamespace(name string) string { return strings.ToLower(strings.TrimRight(name, " ")) }
 
-// CheckNamespaceTwin returns [ErrWorkerOverlap] if other, a namespace of the same store, differs
+// CheckNamespaceTwin returns [ErrOverlap] if other, a namespace of the same store, differs
 // from name only in letter case or trailing spaces. Such a name is nearly always a misspelling, and
 // both namespaces would give out the same worker IDs. Stores call it.
 func CheckNamespaceTwin(name, other string) error {
@@ -32,5 +32,5 @@ func CheckNamespaceTwin(name, other string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: namespace %q differs from %q, which the store has, in letter case or spaces only; "+
-		"use %q here as well, or a name that differs in more", ErrWorkerOverlap, name, other, other)
+		"use %q here as well, or a name that differs in more", ErrOverlap, name, other, other)
 }

@@ -1,14 +1,34 @@
-package assigner
+package leasestore
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 )
+
+// recoveringPrefix starts the token of a meta row while a recovery is under way. The lead of the
+// recovery follows, in units.
+const (
+	recoveringPrefix = "recovering-"
+	recoveringFormat = recoveringPrefix + "%d-"
+)
+
+// Recovering reports whether [Recover] has started and not finished. Claims are rejected meanwhile.
+func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
+
+// recovered returns the lead of the recovery that is under way, or -1.
+func (m Meta) recovered() int64 {
+	var lead int64
+	if n, _ := fmt.Sscanf(m.Token, recoveringFormat, &lead); n == 0 {
+		return -1
+	}
+	return lead
+}
 
 // Recover makes the namespace of a store safe again after the store went back to an earlier state,
 // by a restore from a backup or by a failover that lost commits. It raises every fence to lead
@@ -31,28 +51,28 @@ import (
 // nil.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
-		return fmt.Errorf("assigner: Recover: lead %v, allowed: 0 or more", lead)
+		return fmt.Errorf("leasestore: Recover: lead %v, allowed: 0 or more", lead)
 	}
 	status, err := store.Status(ctx)
 	if err != nil {
-		return fmt.Errorf("assigner: Recover: read the status of the store: %w", err)
+		return fmt.Errorf("leasestore: Recover: read the status of the store: %w", err)
 	}
 	if status.Lossy {
-		return errors.New("assigner: Recover: the store is lossy and quarantines every claim: there is nothing to recover")
+		return errors.New("leasestore: Recover: the store is lossy and quarantines every claim: there is nothing to recover")
 	}
 	r := &recovery{ctx: ctx, store: store, identity: status.Identity}
 	if err := r.raiseMeta(status.Now, lead); err != nil {
-		return fmt.Errorf("assigner: Recover: the meta row: %w", err)
+		return fmt.Errorf("leasestore: Recover: the meta row: %w", err)
 	}
 	rows, err := store.List(ctx)
 	if err != nil {
-		return fmt.Errorf("assigner: Recover: list the rows: %w", err)
+		return fmt.Errorf("leasestore: Recover: list the rows: %w", err)
 	}
 	there := make(map[int64]bool, len(rows))
 	for _, row := range rows {
 		there[row.WorkerID] = true
 		if err := r.raiseRow(row); err != nil {
-			return fmt.Errorf("assigner: Recover: row %d: %w", row.WorkerID, err)
+			return fmt.Errorf("leasestore: Recover: row %d: %w", row.WorkerID, err)
 		}
 	}
 	for number := r.meta.FirstWorkerID; number < r.meta.NextWorkerID; number++ {
@@ -60,11 +80,11 @@ func Recover(ctx context.Context, store Store, lead time.Duration) error {
 			continue
 		}
 		if err := r.createRow(number); err != nil {
-			return fmt.Errorf("assigner: Recover: row %d: %w", number, err)
+			return fmt.Errorf("leasestore: Recover: row %d: %w", number, err)
 		}
 	}
 	if err := r.end(); err != nil {
-		return fmt.Errorf("assigner: Recover: the meta row: %w", err)
+		return fmt.Errorf("leasestore: Recover: the meta row: %w", err)
 	}
 	return nil
 }
@@ -85,7 +105,7 @@ type recovery struct {
 func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 	for {
 		old, err := r.store.LoadMeta(r.ctx)
-		if err != nil && !errors.Is(err, ErrWorkerOverlap) {
+		if err != nil && !errors.Is(err, ErrOverlap) {
 			return err
 		}
 		if old.Version == 0 {
@@ -125,9 +145,9 @@ func (r *recovery) end() error {
 	}
 	found, err := r.store.LoadMeta(r.ctx)
 	switch {
-	case err != nil && !errors.Is(err, ErrWorkerOverlap):
+	case err != nil && !errors.Is(err, ErrOverlap):
 		return errors.Join(errSwap, err)
-	case !found.recovering(): // the answer was lost, or another call has ended the recovery
+	case !found.Recovering(): // the answer was lost, or another call has ended the recovery
 		return nil
 	case errSwap != nil:
 		return errSwap
@@ -151,7 +171,7 @@ func (r *recovery) raiseRow(old Row) error {
 		case err != nil:
 			return err
 		case found.Version == 0:
-			return ErrWorkerRowMissing
+			return ErrRowMissing
 		}
 		old = found
 	}
@@ -166,6 +186,9 @@ func (r *recovery) createRow(number int64) error {
 	return err
 }
 
+// above returns the fence that lies lead above fence or above the present, whichever is higher, but
+// not beyond the layout.
 func (r *recovery) above(fence int64) int64 {
-	return above(max(fence, r.now), r.lead, max(fence, r.max))
+	from, most := max(fence, r.now), max(fence, r.max)
+	return from + min(r.lead, most-from)
 }
