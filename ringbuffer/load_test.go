@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// A load puts a ring of either kind under one producer and many takers, and records the IDs taken.
+// A load puts a ring under one producer and many takers, and records the IDs taken.
 type load struct {
 	first   int64 // ID the first block begins at
 	largest int64 // block: they have one to that many IDs
@@ -27,16 +27,14 @@ type load struct {
 // A span is a block as it was put.
 type span struct{ first, last int64 }
 
-// A take appends the IDs it got to ids. It returns false when it failed for another reason than an
-// empty ring.
-type take func(ids []int64) ([]int64, bool)
+// A take appends the IDs it got to ids.
+type take func(ids []int64) []int64
 
 // A stream is the record of one taker.
 type stream struct {
 	ids       []int64
 	backwards int // not above an ID that the same taker got before
 	overtaken int // takes that returned an ID not above an ID that had been returned before they began
-	failed    int // takes
 }
 
 // run applies the load with that many processors.
@@ -102,12 +100,9 @@ func (l *load) consume(take take) stream {
 			return s
 		}
 		floor, had := l.newest.Load(), len(s.ids)
-		ids, ok := take(s.ids)
+		ids := take(s.ids)
 		s.ids = ids
 		switch {
-		case !ok:
-			s.failed++
-			continue
 		case len(ids) == had && done:
 			return s
 		case len(ids) == had:
@@ -142,7 +137,6 @@ type wrong struct {
 	unknown   int // IDs returned that were never put
 	backwards int
 	overtaken int
-	failed    int
 }
 
 // count looks every ID up in a table of all that may have been put. It returns how many IDs were
@@ -160,7 +154,6 @@ func (l *load) count() (w wrong, put, missing int) {
 	for _, s := range l.taken {
 		w.backwards += s.backwards
 		w.overtaken += s.overtaken
-		w.failed += s.failed
 		for _, id := range s.ids {
 			i := id - l.first
 			switch {

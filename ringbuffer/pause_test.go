@@ -20,26 +20,6 @@ func paused(t *testing.T) (*ringbuffer.Ring, *ringbuffer.Block) {
 	return r, r.Current()
 }
 
-func TestAPausedTakeHoldsUpNobody(t *testing.T) {
-	r, b := paused(t)
-	next := int64(12)
-	for want := int64(5); want < 400; want++ {
-		id, ok := r.Take()
-		if id != want || !ok {
-			t.Fatalf("Take() = %d, %t, want %d", id, ok, want)
-		}
-		for r.Free() > 0 {
-			if !r.Put(next, next+3) {
-				t.Fatalf("Put(%d) = false", next)
-			}
-			next += 4
-		}
-	}
-	if id, ok := b.Take(); ok {
-		t.Errorf("the paused take returned %d of a block that is used up", id)
-	}
-}
-
 // All takers are paused after their adds: no taker has found the block used up.
 func TestTakersThatPauseWithTheLastIDsKeepNoSlot(t *testing.T) {
 	r := newRing(t, 2)
@@ -64,55 +44,6 @@ func TestTakersThatPauseWithTheLastIDsKeepNoSlot(t *testing.T) {
 				t.Fatalf("%d slots are free when %d blocks are used up", r.Free(), b+1)
 			}
 		}
-	}
-}
-
-func TestAPausedTakeGetsAnIDOfItsBlockOrNone(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		pass func(*ringbuffer.Ring)
-		id   int64 // 0: none
-		want ringbuffer.Counts
-	}{
-		{"nothing passed", func(*ringbuffer.Ring) {}, 5, ringbuffer.Counts{Put: 8, Issued: 2, Remaining: 6}},
-		{"another took one", func(r *ringbuffer.Ring) { r.Take() }, 6, ringbuffer.Counts{Put: 8, Issued: 3, Remaining: 5}},
-		{"another took all", func(r *ringbuffer.Ring) { r.TakeBlock(4) }, 0, ringbuffer.Counts{Put: 8, Issued: 4, Remaining: 4}},
-		{"others went on", func(r *ringbuffer.Ring) { r.TakeN(make([]int64, 4)) }, 0, ringbuffer.Counts{Put: 8, Issued: 5, Remaining: 3}},
-		{"it was refilled", func(r *ringbuffer.Ring) { r.TakeN(make([]int64, 4)); r.Put(12, 15) }, 0,
-			ringbuffer.Counts{Put: 12, Issued: 5, Remaining: 7}},
-		{"it was retired", func(r *ringbuffer.Ring) { r.Retire(7) }, 0, ringbuffer.Counts{Put: 8, Issued: 1, Retired: 3, Remaining: 4}},
-		{"half of it was retired", func(r *ringbuffer.Ring) { r.Retire(5) }, 6, ringbuffer.Counts{Put: 8, Issued: 2, Retired: 1, Remaining: 5}},
-		{"retired and refilled", func(r *ringbuffer.Ring) { r.Retire(math.MaxInt64); r.Put(12, 15); r.Put(16, 19) }, 0,
-			ringbuffer.Counts{Put: 16, Issued: 1, Retired: 7, Remaining: 8}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			r, b := paused(t)
-			test.pass(r)
-			for range 3 { // more of them come too late, and change nothing
-				if id, ok := b.Take(); ok != (test.id != 0) || ok && id != test.id {
-					t.Errorf("the paused take returned %d, %t, want %d", id, ok, test.id)
-				}
-				if got := r.Counts(); got != test.want {
-					t.Errorf("Counts() = %+v, want %+v", got, test.want)
-				}
-				if test.id != 0 {
-					break
-				}
-			}
-		})
-		t.Run(test.name+", a batch", func(t *testing.T) {
-			r, b := paused(t)
-			test.pass(r)
-			before := r.Counts()
-			first, n := b.TakeFrom(3)
-			if (n > 0) != (test.id != 0) || n > 0 && (first != test.id || n > int(8-first)) {
-				t.Errorf("the paused batch got %d IDs from %d, want some from %d", n, first, test.id)
-			}
-			before.Issued, before.Remaining = before.Issued+uint64(n), before.Remaining-uint64(n)
-			if got := r.Counts(); got != before {
-				t.Errorf("Counts() = %+v, want %+v", got, before)
-			}
-		})
 	}
 }
 

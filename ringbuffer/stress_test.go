@@ -22,32 +22,32 @@ func scaled(n int) int {
 func mixed(r *ringbuffer.Ring, seed uint64) take {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var buf [5]int64
-	return func(ids []int64) ([]int64, bool) {
+	return func(ids []int64) []int64 {
 		switch rng.IntN(4) {
 		case 0:
 			n := r.TakeN(buf[:1+rng.IntN(len(buf))])
-			return append(ids, buf[:n]...), true
+			return append(ids, buf[:n]...)
 		case 1:
 			first, n, _ := r.TakeBlock(1 + rng.IntN(8))
 			for i := range int64(n) {
 				ids = append(ids, first+i)
 			}
-			return ids, true
+			return ids
 		default:
 			if id, ok := r.Take(); ok {
 				ids = append(ids, id)
 			}
-			return ids, true
+			return ids
 		}
 	}
 }
 
 func single(r *ringbuffer.Ring) take {
-	return func(ids []int64) ([]int64, bool) {
+	return func(ids []int64) []int64 {
 		if id, ok := r.Take(); ok {
 			ids = append(ids, id)
 		}
-		return ids, true
+		return ids
 	}
 }
 
