@@ -33,6 +33,7 @@ func FuzzTwoIDs(f *testing.F) {
 				t.Fatalf("%s %q reads as %d, %v, want %d", form.name, text, int64(got), err, a)
 			}
 		}
+		checkMarshalled(t, uidring.ID(a))
 		if got := uidring.ID(a).Compare(uidring.ID(b)); got != cmp.Compare(a, b) {
 			t.Fatalf("%d.Compare(%d) = %d", a, b, got)
 		}
@@ -43,6 +44,24 @@ func FuzzTwoIDs(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkMarshalled asks for the decimal form from all interfaces that write an ID.
+func checkMarshalled(t *testing.T, id uidring.ID) {
+	t.Helper()
+	text, err := id.MarshalText()
+	inJSON, errJSON := json.Marshal(id)
+	value, errSQL := id.Value()
+	if err := errors.Join(err, errJSON, errSQL); err != nil {
+		t.Fatal(err)
+	}
+	if want := id.String(); string(text) != want || string(inJSON) != `"`+want+`"` || value != int64(id) {
+		t.Fatalf("%s is written as %s, %s, %v", want, text, inJSON, value)
+	}
+	read := uidring.ID(-7)
+	if err := read.UnmarshalText(text); read != id || err != nil {
+		t.Fatalf("UnmarshalText(%q) = %d, %v", text, int64(read), err)
+	}
 }
 
 // FuzzParsers reads any text as any form. An accepted text is equal to the text written for its ID,

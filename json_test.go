@@ -2,28 +2,10 @@ package uidring_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/uidring/uidring"
 )
-
-func TestJSONIsADecimalString(t *testing.T) {
-	for _, id := range sampleIDs() {
-		text, err := json.Marshal(id)
-		if want := fmt.Sprintf(`"%d"`, int64(id)); string(text) != want || err != nil {
-			t.Fatalf("JSON %s, %v, want %s", text, err, want)
-		}
-		var read uidring.ID
-		if err := json.Unmarshal(text, &read); read != id || err != nil {
-			t.Fatalf("%s reads as %d, %v", text, read, err)
-		}
-		number := fmt.Append(nil, int64(id))
-		if err := json.Unmarshal(number, &read); read != id || err != nil {
-			t.Fatalf("%s reads as %d, %v", number, read, err)
-		}
-	}
-}
 
 func TestJSONWithinOtherValues(t *testing.T) {
 	type order struct {

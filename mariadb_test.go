@@ -2,11 +2,11 @@ package uidring_test
 
 import (
 	"database/sql"
-	"errors"
 	"slices"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -28,7 +28,7 @@ func TestIDsInMariaDB(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			db := sql.OpenDB(connector)
+			db := sqlx.NewDb(sql.OpenDB(connector), "mysql")
 			t.Cleanup(func() { _ = db.Close() })
 			mustExec(t, db, `CREATE OR REPLACE TABLE orders (
 				id BIGINT NOT NULL PRIMARY KEY, large BIGINT UNSIGNED NOT NULL, parent BIGINT, word VARCHAR(20) NOT NULL,
@@ -39,43 +39,20 @@ func TestIDsInMariaDB(t *testing.T) {
 				mustExec(t, db, "INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?)",
 					id, id, sql.Null[uidring.ID]{V: id, Valid: id%2 == 1}, id.String(), id.Base32(), id.Base62())
 			}
-			t.Run("reads back", func(t *testing.T) { checkRows(t, db, ids) })
-			t.Run("texts sort", func(t *testing.T) { checkOrder(t, db, ids) })
-			t.Run("pointers", func(t *testing.T) { checkPointers(t, db) })
-			t.Run("refuses", func(t *testing.T) { checkRefusals(t, db) })
+			checkRows(t, db, ids)
+			checkOrder(t, db, ids)
 		})
 	}
 }
 
-func mustExec(t *testing.T, db *sql.DB, query string, args ...any) {
+func mustExec(t *testing.T, db *sqlx.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 }
 
-// column returns one column of a query.
-func column[T any](t *testing.T, db *sql.DB, query string, args ...any) []T {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var values []T
-	for rows.Next() {
-		var v T
-		if err := rows.Scan(&v); err != nil {
-			t.Fatal(err)
-		}
-		values = append(values, v)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return values
-}
-
-func checkRows(t *testing.T, db *sql.DB, ids []uidring.ID) {
+func checkRows(t *testing.T, db *sqlx.DB, ids []uidring.ID) {
 	for _, id := range ids {
 		var signed, unsigned, text uidring.ID
 		var parent sql.Null[uidring.ID]
@@ -92,43 +69,11 @@ func checkRows(t *testing.T, db *sql.DB, ids []uidring.ID) {
 	}
 }
 
-func checkOrder(t *testing.T, db *sql.DB, ids []uidring.ID) {
+func checkOrder(t *testing.T, db *sqlx.DB, ids []uidring.ID) {
 	for _, order := range []string{"id", "b32", "b62"} {
-		if got := column[uidring.ID](t, db, "SELECT id FROM orders ORDER BY "+order); !slices.Equal(got, ids) {
-			t.Errorf("by %s: %v, want %v", order, got, ids)
+		var got []uidring.ID
+		if err := db.SelectContext(t.Context(), &got, "SELECT id FROM orders ORDER BY "+order); err != nil || !slices.Equal(got, ids) {
+			t.Errorf("by %s: %v, %v, want %v", order, got, err, ids)
 		}
 	}
-}
-
-func checkPointers(t *testing.T, db *sql.DB) {
-	id := uidring.ID(42)
-	for _, pointer := range []*uidring.ID{nil, &id} {
-		got := column[*uidring.ID](t, db, "SELECT CAST(? AS SIGNED)", pointer)
-		if len(got) != 1 || (got[0] == nil) != (pointer == nil) || pointer != nil && *got[0] != id {
-			t.Errorf("%v reads back as %v", pointer, got)
-		}
-	}
-}
-
-func checkRefusals(t *testing.T, db *sql.DB) {
-	for _, c := range []struct {
-		query string
-		kind  error
-	}{
-		{"SELECT NULL", uidring.ErrNull},
-		{"SELECT parent FROM orders WHERE id = 2", uidring.ErrNull},
-		{"SELECT CAST(-1 AS SIGNED)", uidring.ErrRange},
-		{"SELECT CAST(9223372036854775808 AS UNSIGNED)", uidring.ErrRange},
-		{"SELECT CAST(1.5 AS DOUBLE)", uidring.ErrSyntax},
-		{"SELECT b32 FROM orders WHERE id = 33", uidring.ErrSyntax},
-	} {
-		id := uidring.ID(7)
-		err := db.QueryRowContext(t.Context(), c.query).Scan(&id)
-		checkInvalid(t, c.query, err, c.kind)
-		if id != 7 {
-			t.Errorf("%s: ID = %d, want 7 as before", c.query, id)
-		}
-	}
-	_, err := db.ExecContext(t.Context(), "UPDATE orders SET parent = ?", uidring.ID(-1))
-	checkInvalid(t, "negative argument", err, uidring.ErrRange)
 }

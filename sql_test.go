@@ -16,14 +16,6 @@ var (
 	_ driver.Valuer = uidring.ID(0)
 )
 
-func TestValueIsAnInt64(t *testing.T) {
-	for _, id := range []uidring.ID{0, 1, math.MaxInt64} {
-		if got, err := id.Value(); got != int64(id) || err != nil {
-			t.Errorf("Value of %d = %#v, %v", id, got, err)
-		}
-	}
-}
-
 func TestScanReadsIntegersAndDecimalText(t *testing.T) {
 	const largest = "9223372036854775807"
 	for _, c := range []struct {

