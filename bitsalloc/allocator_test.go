@@ -70,28 +70,6 @@ func TestAllocateAndParseGoldenIDs(t *testing.T) {
 	}
 }
 
-func TestDefaultAndBaiduAgreeWithoutDatacenterBelow2To17Workers(t *testing.T) {
-	ours, original := mustNew(t, bitsalloc.Default(), originalEpoch), mustNew(t, bitsalloc.Baidu(), originalEpoch)
-	for worker := range ours.MaxWorkerID() + 1 {
-		a, errA := ours.Allocate(123456789, 0, worker, 9)
-		b, errB := original.Allocate(123456789, 0, worker, 9)
-		if a != b || errA != nil || errB != nil {
-			t.Fatalf("worker %d: Default gives %d, %v, Baidu %d, %v", worker, a, errA, b, errB)
-		}
-	}
-	// The worker above them is where the two part: Baidu's field goes on, ours ends.
-	if _, err := ours.Allocate(1, 0, 1<<17, 0); !errors.Is(err, bitsalloc.ErrOutOfRange) {
-		t.Errorf("Default, worker 2^17: %v, want ErrOutOfRange", err)
-	}
-	id, err := original.Allocate(1, 0, 1<<17, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f, err := ours.Parse(id); err != nil || f.DatacenterID != 1 || f.WorkerID != 0 {
-		t.Errorf("Default reads Baidu's worker 2^17 as %v, %v, want datacenter 1, worker 0", f, err)
-	}
-}
-
 // borderLayouts are the presets and layouts at the ends of every width, with sums from 1 to 63.
 func borderLayouts() []bitsalloc.Layout {
 	layouts := []bitsalloc.Layout{
@@ -178,13 +156,5 @@ func checkRefused(t *testing.T, v [4]int64, outside [4]bool, id int64, err error
 		if got := strings.Contains(err.Error(), fmt.Sprintf("%s %d,", name, v[i])); got != outside[i] {
 			t.Fatalf("Allocate(%v): the error names %s: %v, want %v\n%v", v, name, got, outside[i], err)
 		}
-	}
-}
-
-func TestParseErrorSaysWhatIsAllowed(t *testing.T) {
-	_, err := mustNew(t, bitsalloc.JavaScript(), time.Time{}).Parse(1 << 53)
-	want := "bitsalloc: invalid ID: 9007199254740992, allowed with layout 31/0/10/12@1s: 1 to 9007199254740991"
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
 	}
 }

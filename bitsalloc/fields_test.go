@@ -3,7 +3,6 @@ package bitsalloc_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -18,18 +17,6 @@ func goldenFields(t *testing.T) bitsalloc.Fields {
 		t.Fatal(err)
 	}
 	return f
-}
-
-func TestFieldsString(t *testing.T) {
-	want := "3200169789968523265 (2019-05-02T15:26:39Z, datacenter 0, worker 21, sequence 1)"
-	f := goldenFields(t)
-	if got := fmt.Sprint(f); got != want {
-		t.Errorf("Sprint = %q, want %q", got, want)
-	}
-	f.Time = f.Time.Add(40 * time.Millisecond)
-	if got, want := f.String(), "3200169789968523265 (2019-05-02T15:26:39.04Z, datacenter 0, worker 21, sequence 1)"; got != want {
-		t.Errorf("String = %q, want %q", got, want)
-	}
 }
 
 func TestFieldsJSONKeepsTheKeysOfTheOriginalAsStrings(t *testing.T) {

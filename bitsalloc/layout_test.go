@@ -9,32 +9,6 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-func TestPresets(t *testing.T) {
-	for _, c := range []struct {
-		layout                              bitsalloc.Layout
-		text                                string
-		delta, datacenter, worker, sequence int64
-	}{
-		{bitsalloc.Default(), "28/5/17/13@1s", 268435455, 31, 131071, 8191},
-		{bitsalloc.Leased(), "31/0/12/20@1s", 2147483647, 0, 4095, 1048575},
-		{bitsalloc.Baidu(), "28/0/22/13@1s", 268435455, 0, 4194303, 8191},
-		{bitsalloc.Snowflake(), "41/0/10/12@1ms", 2199023255551, 0, 1023, 4095},
-		{bitsalloc.JavaScript(), "31/0/10/12@1s", 2147483647, 0, 1023, 4095},
-	} {
-		if got := c.layout.String(); got != c.text {
-			t.Errorf("String = %q, want %q", got, c.text)
-		}
-		a := mustNew(t, c.layout, time.Time{})
-		got := [4]int64{a.MaxDelta(), a.MaxDatacenterID(), a.MaxWorkerID(), a.MaxSequence()}
-		if want := [4]int64{c.delta, c.datacenter, c.worker, c.sequence}; got != want {
-			t.Errorf("%v: largest values %v, want %v", c.layout, got, want)
-		}
-		if a.Layout() != c.layout {
-			t.Errorf("Layout = %v, want %v", a.Layout(), c.layout)
-		}
-	}
-}
-
 func TestNewResolvesZeroUnitAndEpochAndZone(t *testing.T) {
 	l := bitsalloc.Default()
 	l.Unit = 0
@@ -48,26 +22,6 @@ func TestNewResolvesZeroUnitAndEpochAndZone(t *testing.T) {
 	shanghai := time.Date(2016, time.May, 20, 0, 0, 0, 0, time.FixedZone("UTC+8", 8*60*60))
 	if got := mustNew(t, bitsalloc.Baidu(), shanghai).Epoch(); got != originalEpoch.UTC() {
 		t.Errorf("Epoch = %v, want %v", got, originalEpoch.UTC())
-	}
-}
-
-func TestNewAcceptsEveryUnitThatDividesOneMinute(t *testing.T) {
-	accepted := 0
-	for ms := range 60_001 {
-		l := bitsalloc.Snowflake()
-		if l.Unit = time.Duration(ms) * time.Millisecond; l.Unit == 0 {
-			continue // stands for one second
-		}
-		_, err := bitsalloc.New(l, time.Time{})
-		if want := 60_000%ms == 0; (err == nil) != want {
-			t.Errorf("Unit %v: error %v, want one: %v", l.Unit, err, !want)
-		}
-		if err == nil {
-			accepted++
-		}
-	}
-	if accepted != 60 { // 60,000 has 60 divisors
-		t.Errorf("%d units accepted, want 60", accepted)
 	}
 }
 

@@ -16,45 +16,6 @@ func date(text string) time.Time {
 	return t.UTC()
 }
 
-func TestDeltaCountsWholeUnitsRoundedDown(t *testing.T) {
-	second, ms, minute, twelve := bitsalloc.Default(), bitsalloc.Snowflake(), bitsalloc.Default(), bitsalloc.Default()
-	minute.Unit, twelve.Unit = time.Minute, 12*time.Millisecond
-	for _, c := range []struct {
-		layout bitsalloc.Layout
-		since  time.Duration // from the epoch
-		want   int64
-	}{
-		{second, 0, 0},
-		{second, time.Second - 1, 0},
-		{second, time.Second, 1},
-		{second, 1 << 28 * time.Second, 1 << 28}, // beyond the field
-		{second, -1, -1},
-		{second, -time.Second, -1},
-		{second, -time.Second - 1, -2},
-		{ms, time.Millisecond - 1, 0},
-		{ms, time.Millisecond, 1},
-		{ms, -time.Millisecond, -1},
-		{ms, -time.Millisecond - 1, -2},
-		{minute, time.Minute - 1, 0},
-		{minute, time.Minute, 1},
-		{minute, -time.Minute - time.Millisecond, -2},
-		{twelve, 24*time.Millisecond - 1, 1},
-		{twelve, 24 * time.Millisecond, 2},
-	} {
-		// An epoch within a second and one before 1970 round alike.
-		for _, epoch := range []time.Time{bitsalloc.DefaultEpoch(), date("2016-05-20T00:00:00.123Z"), date("1969-12-31T23:59:58.999Z")} {
-			a := mustNew(t, c.layout, epoch)
-			if got := a.Delta(epoch.Add(c.since)); got != c.want {
-				t.Errorf("unit %v, epoch %v: Delta at %v = %d, want %d", c.layout.Unit, epoch, c.since, got, c.want)
-			}
-			elsewhere := epoch.Add(c.since).In(time.FixedZone("UTC-3:30", -12600))
-			if got := a.Delta(elsewhere); got != c.want {
-				t.Errorf("unit %v: Delta at %v = %d, want %d", c.layout.Unit, elsewhere, got, c.want)
-			}
-		}
-	}
-}
-
 func TestTimeIsTheStartOfADelta(t *testing.T) {
 	second, ms, wide, wideMinute := bitsalloc.Baidu(), bitsalloc.Snowflake(), layout(63, 0, 0, 0), layout(63, 0, 0, 0)
 	wideMinute.Unit = time.Minute
