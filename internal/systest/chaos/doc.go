@@ -1,26 +1,49 @@
-// Package chaos tests fenced leases under fault injection and counts every ID: many processes,
-// each with a generator of package cached, take turns on a few worker IDs of a real MariaDB. The
-// faults:
+// Package chaos tests fenced leases under fault injection and counts every ID: many processes, the
+// holders, each with a generator of package cached, take turns on a few worker IDs of a real
+// MariaDB. The faults:
 //
-//   - Processes are stopped for longer than their lease and continued, replaced while they are
+//   - Holders are stopped for longer than their lease and continued, replaced while they are
 //     stopped, killed, or given wrong clocks.
 //   - The server is killed with SIGKILL and started again on its data.
-//   - A proxy between each process and the server delays, throttles, cuts and refuses connections.
-//   - The tables are restored to a dump of some seconds before, followed by [leasestore.Recover].
+//   - A proxy between each holder and the server delays, throttles, cuts and refuses connections.
+//   - The rows are put back to a dump of some seconds before, followed by [leasestore.Recover].
 //
-// Each process writes every ID that its generator returns into a pipe, in batches. The parent
-// counts the IDs by worker ID, delta and sequence. A run fails on a duplicate ID, on two
-// processes that share the IDs of one worker ID and delta, and on undocumented errors. A run
-// with too few faults fails as well.
+// Each holder writes every ID that its generator returns to its standard output. The judge counts
+// them by worker ID, delta and sequence. A run fails on a duplicate ID, on two holders that share
+// the IDs of one worker ID and delta, on undocumented errors, and on too few faults.
 //
-// Two incidents that other generators are known for run as scripts of the same processes.
-//
-// The run is a test, because package testserver starts its server:
+// Two incidents that other generators are known for run as scripts of the same holders.
 //
 //	make chaos TIME=10m
 //	go test -v -timeout 0 -run TestChaos ./chaos -chaos.for=10m -chaos.seed=7
 //	go test -v -timeout 0 -run TestChaos ./chaos -chaos.flush=0   # shows why the durability check exists
 //
-// The seed determines the faults and the time between them, but not the state of the processes at
+// The seed determines the faults and the time between them, but not the state of the holders at
 // that time: runs with the same seed are similar, not identical.
 package chaos
+
+import (
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+const (
+	slots   = 16 // holders at a time, without the replaced ones
+	workers = 8  // all worker IDs of the layout
+
+	// assignTimeout bounds each call of a generator to the store.
+	assignTimeout = time.Second
+	// maxSkew is the allowed error of clocks; some clocks exceed it.
+	maxSkew = time.Minute
+	// recoveryLead is more than any fence grows by between a dump and the end of its restore.
+	recoveryLead = time.Hour
+	// maxLead is more than the recoveries of a run add up to.
+	maxLead = 365 * 24 * time.Hour
+)
+
+// layout has short units, so that much happens in one lease, and room for 80,000 IDs a second and
+// worker ID at the pace of the clock: some holders are slower than that, some run ahead of it.
+func layout() bitsalloc.Layout {
+	return bitsalloc.Layout{DeltaBits: 36, WorkerBits: 3, SequenceBits: 13, Unit: 100 * time.Millisecond}
+}

@@ -2,232 +2,160 @@ package chaos
 
 import (
 	"context"
-	"errors"
+	"encoding/gob"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
+	"strconv"
 	"sync"
+	"sync/atomic"
+	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/process"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
-// A chaosRun is one run. All that the processes tell comes together here.
-type chaosRun struct {
-	options  options
-	alloc    *bitsalloc.Allocator
-	server   *testserver.Server // its methods belong to the goroutine that runs
-	database *database
-	links    []*faultconn.Proxy
-	slots    []*slot
-	counter  *counter
-	figures  *figures
-	began    time.Time
+// A run is a server, the holders of its worker IDs and their judge.
+type run struct {
+	t      testing.TB
+	judge  *judge
+	server *testserver.Server // its methods belong to the goroutine of the test
+	db     *sqlx.DB           // the operator's connection, which no fault is in
+	store  leasestore.Store   // by db
+	links  []*faultconn.Proxy // of the slots
 
 	// A link that accepts connections again holds network for reading, a restore, during which
 	// all links refuse connections, for writing.
 	network sync.RWMutex
-
-	mu       sync.Mutex
-	failures []string // the first few
 }
 
-// newRun prepares the tables, the links and the slots. No process runs yet.
-func newRun(ctx context.Context, o options, s *testserver.Server) (*chaosRun, error) {
-	alloc, err := bitsalloc.New(layout(), bitsalloc.DefaultEpoch())
-	if err != nil {
-		return nil, err
+// newRun starts the server, which syncs at each commit if flush is 1.
+func newRun(t testing.TB, flush int) *run {
+	t.Helper()
+	r := &run{t: t, judge: newJudge(flush == 1), server: testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit="+strconv.Itoa(flush))}
+	var err error
+	if r.db, err = sqlassigner.OpenMySQL(r.server.DSN()); err != nil {
+		t.Fatal(err)
 	}
-	r := &chaosRun{options: o, alloc: alloc, server: s, counter: newCounter(alloc), figures: newFigures()}
-	if r.database, err = openDatabase(ctx, s.DSN(), alloc); err != nil {
-		return nil, err
+	t.Cleanup(func() { _ = r.db.Close() })
+	r.db.SetMaxOpenConns(1)
+	if err := sqlassigner.Apply(t.Context(), r.db, sqlassigner.Config{}); err != nil {
+		t.Fatal(err)
 	}
-	if err := r.database.occupy(ctx, o); err != nil {
-		return nil, errors.Join(err, r.close())
-	}
-	if r.links, err = newLinks(processes, s.Addr(), o.random(0)); err != nil {
-		return nil, errors.Join(err, r.close())
-	}
-	for i := range processes {
-		r.slots = append(r.slots, &slot{run: r, number: i, random: o.random(slotStream(i))})
-	}
-	return r, nil
+	r.store = sqlassigner.LeaseStore(r.db, "chaos", sqlassigner.Config{})
+	return r
 }
 
-// The sources of random numbers: 0 and 1 belong to the run.
-func slotStream(i int) uint64 { return uint64(2 + 2*i) }
-func linkStream(i int) uint64 { return uint64(3 + 2*i) }
-
-func (r *chaosRun) close() error {
-	for _, l := range r.links {
-		l.Close()
-	}
-	return r.database.db.Close()
+// A child is the process of a holder.
+type child struct {
+	*process.Child
+	profile profile
+	killed  atomic.Bool   // by this run
+	done    chan struct{} // closed when it has ended and its messages are counted
 }
 
-// execute runs the processes and the faults for the time chosen, then without faults until all
-// worker IDs are in use again, and ends the processes. The error says why the run itself has
-// failed.
-func (r *chaosRun) execute(ctx context.Context) (err error) {
-	r.began = time.Now()
-	defer func() { err = errors.Join(err, r.endProcesses()) }()
-	for _, s := range r.slots {
-		if err := s.start(); err != nil {
-			return err
+// start starts a holder. The judge hears its messages as they arrive, and the test fails if the
+// process exits unexpectedly.
+func (r *run) start(p profile) *child {
+	p.Number = r.judge.count(started)
+	p.AllowUndurable = !r.judge.durable
+	c := &child{Child: process.Play(r.t, profileEnv, p), profile: p, done: make(chan struct{})}
+	r.t.Cleanup(c.kill)
+	go func() {
+		defer close(c.done)
+		for decoder := gob.NewDecoder(c.Stdout); ; {
+			var m message
+			if decoder.Decode(&m) != nil { // the end, or a piece of a message that a kill has left
+				break
+			}
+			r.judge.hear(p.Number, m)
 		}
-	}
-	if err := r.faults(ctx); err != nil {
-		return err
-	}
-	return r.calm(ctx)
+		if err := c.Wait(); err != nil && !c.killed.Load() {
+			r.t.Errorf("process %d ended by itself: %v", p.Number, err)
+		}
+	}()
+	return c
 }
 
-// faults injects faults for the duration of the run. This goroutine injects the server's faults.
-func (r *chaosRun) faults(ctx context.Context) error {
-	timed, cancel := context.WithTimeout(ctx, r.options.duration)
+// kill kills the process and waits until its IDs are counted.
+func (c *child) kill() {
+	c.killed.Store(true)
+	c.Kill()
+	<-c.done
+}
+
+// command sends a line, which does not wait for the process: the pipe has room.
+func (c *child) command(line string) {
+	_, _ = fmt.Fprintln(c.Stdin, line) // an error says that it has ended
+}
+
+// end has the process close its generator and end.
+func (c *child) end(t testing.TB) {
+	_ = c.Stdin.Close()
+	select {
+	case <-c.done:
+	case <-time.After(30 * time.Second):
+		c.kill()
+		t.Errorf("process %d has not ended", c.profile.Number)
+	}
+}
+
+// chaos runs holders in all slots, with random faults for a time, then without faults until all
+// worker IDs are held again.
+func (r *run) chaos(lasts time.Duration, seed uint64) {
+	all := make([]*slot, slots)
+	for i := range all {
+		link, err := faultconn.Listen(testserver.FreeAddr(r.t), r.server.Addr())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.t.Cleanup(link.Close)
+		r.links = append(r.links, link)
+		all[i] = &slot{run: r, number: i, random: rand.New(rand.NewPCG(seed, uint64(2*i)))}
+		all[i].start()
+	}
+	timed, cancel := context.WithTimeout(r.t.Context(), lasts)
 	defer cancel()
-	group, timed := errgroup.WithContext(timed)
-	for i, s := range r.slots {
-		group.Go(func() error { return s.faults(timed) })
-		group.Go(func() error { return r.networkFaults(timed, r.links[i], r.options.random(linkStream(i))) })
+	var group sync.WaitGroup
+	for i, s := range all {
+		group.Go(func() { inject(timed, r, s.random, 2*time.Second, 12*time.Second, s.faults()) })
+		random := rand.New(rand.NewPCG(seed, uint64(2*i+1)))
+		group.Go(func() { inject(timed, r, random, time.Second, 8*time.Second, r.networkFaults(r.links[i], random)) })
 	}
-	err := r.serverFaults(ctx, timed, r.options.random(1))
-	cancel()
-	return errors.Join(err, group.Wait())
+	random := rand.New(rand.NewPCG(seed, 2*slots))
+	inject(timed, r, random, 500*time.Millisecond, 3*time.Second, r.serverFaults(random))
+	group.Wait()
+	r.calm()
+	for _, s := range all {
+		s.child.end(r.t)
+	}
 }
 
-// serverFaults kills the server every few seconds, and puts the tables back to a dump from the
-// middle of it, until timed ends.
-func (r *chaosRun) serverFaults(ctx, timed context.Context, random *rand.Rand) error {
-	wait := func() bool { return pause(timed, between(random, 500*time.Millisecond, 3*time.Second)) }
-	for wait() {
-		r.killServer(timed, random)
-		if !wait() {
-			break
-		}
-		taken, err := r.database.dump(ctx)
+// calm waits until holders have all worker IDs again, and issue IDs, without intervention.
+func (r *run) calm() {
+	r.t.Helper()
+	before := r.judge.of(differentIDs)
+	poll.Succeeds(r.t, "all worker IDs are held after the last fault, and IDs come", func() error {
+		status, err := r.store.Status(r.t.Context())
 		if err != nil {
 			return err
 		}
-		if !wait() {
-			break
-		}
-		r.killServer(timed, random)
-		if !wait() {
-			break
-		}
-		if err := r.restore(ctx, taken); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// killServer leaves the server down for longer than a window at times.
-func (r *chaosRun) killServer(timed context.Context, random *rand.Rand) {
-	r.figures.count(deadServer)
-	r.server.Kill9()
-	if random.IntN(3) == 0 {
-		pause(timed, between(random, 2*time.Second, 8*time.Second))
-	}
-	r.server.Restart()
-}
-
-// calm waits until each worker ID is in use again, without intervention.
-func (r *chaosRun) calm(ctx context.Context) error {
-	const patience = time.Minute
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	before := r.counter.perWorker()
-	for pause(ctx, 100*time.Millisecond) {
-		idle := 0
-		for i, n := range r.counter.perWorker() {
-			if n == before[i] {
-				idle++
+		rows, err := r.store.List(r.t.Context())
+		held := 0
+		for _, row := range rows {
+			if !row.Free() && row.Expires.After(status.Now) {
+				held++
 			}
 		}
-		if idle == 0 {
-			return nil
+		if issued := r.judge.of(differentIDs) - before; err == nil && (held < workers || issued == 0) {
+			err = fmt.Errorf("%d worker IDs are held, %d IDs have come", held, issued)
 		}
-	}
-	// By now every row that is held has been renewed.
-	now := r.counter.perWorker()
-	lookup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	for worker := range now {
-		if now[worker] == before[worker] && !r.database.held(lookup, int64(worker)) {
-			return fmt.Errorf("%v after the last fault not all worker IDs are in use: IDs by worker ID were %d, are %d", patience, before, now)
-		}
-	}
-	return nil
-}
-
-// endProcesses has all processes close their generators and end, and waits until all that they
-// wrote is counted.
-func (r *chaosRun) endProcesses() error {
-	const patience = 30 * time.Second
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	running := slices.DeleteFunc(slices.Clone(r.slots), func(s *slot) bool { return s.child == nil })
-	for _, s := range running {
-		s.child.finish()
-	}
-	var errs []error
-	for _, s := range running {
-		select {
-		case <-s.child.done:
-		case <-timer.C:
-			timer.Reset(0) // for the others
-			errs = append(errs, fmt.Errorf("process %d has not ended in %v", s.child.profile.Number, patience))
-			s.child.kill()
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// event handles an event of a process.
-func (r *chaosRun) event(process int, e event) {
-	r.figures.event(process, e)
-	if e.Text != "" {
-		r.fail("process %d: %s: an error that is not documented there: %s", process, e.Kind, e.Text)
-	}
-}
-
-func (r *chaosRun) fail(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.failures) < mostFindings {
-		r.failures = append(r.failures, fmt.Sprintf(format, args...))
-	}
-}
-
-// line is the outcome so far in one line.
-func (r *chaosRun) line() string {
-	t, _ := r.counter.totals()
-	return r.figures.line(t, time.Since(r.began))
-}
-
-// verdict returns the failures of the run. Without durable commits it ignores duplicates and
-// worker IDs whose holder the server has forgotten: both are expected then.
-func (r *chaosRun) verdict() error {
-	t, findings := r.counter.totals()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var errs []error
-	for _, f := range r.failures {
-		errs = append(errs, errors.New(f))
-	}
-	if r.options.durable() && t.duplicates+t.shared+t.foreign > 0 {
-		errs = append(errs, fmt.Errorf("%d duplicates, %d shared blocks, %d IDs of foreign workers:\n%s",
-			t.duplicates, t.shared, t.foreign, strings.Join(findings, "\n")))
-	}
-	if missing := r.figures.missing(); len(missing) > 0 || t.ids == 0 {
-		errs = append(errs, fmt.Errorf("too little has happened: %d IDs, no %s", t.ids, strings.Join(missing, ", no ")))
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }

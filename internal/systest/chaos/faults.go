@@ -1,0 +1,239 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/faultconn"
+)
+
+// A fault is named as the judge counts it. It ends soon after ctx, and leaves all in order.
+type fault struct {
+	name   string
+	weight int // of 10
+	inject func(ctx context.Context) error
+}
+
+// inject injects one fault after another, with pauses, until ctx ends.
+func inject(ctx context.Context, r *run, random *rand.Rand, least, most time.Duration, faults []fault) {
+	var script []fault
+	for _, f := range faults {
+		script = append(script, slices.Repeat([]fault{f}, f.weight)...)
+	}
+	for pause(ctx, between(random, least, most)) {
+		f := script[random.IntN(len(script))]
+		r.judge.count(f.name)
+		if err := f.inject(ctx); err != nil {
+			r.t.Errorf("%s: %v", f.name, err)
+			return
+		}
+	}
+}
+
+func between(r *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(r.Int64N(int64(most-least)))
+}
+
+// A slot has one holder after another, at times two at once. It belongs to one goroutine.
+type slot struct {
+	*run
+	number int
+	random *rand.Rand
+	child  *child
+}
+
+// start puts a new holder into the slot. Its kind is the slot's.
+func (s *slot) start() {
+	r := s.random
+	p := profile{
+		DSN:     strings.Replace(s.server.DSN(), s.server.Addr(), s.links[s.number].Addr(), 1),
+		Kind:    "leased",
+		Owner:   fmt.Sprintf("slot %d", s.number),
+		Window:  between(r, 2*time.Second, 5*time.Second),
+		MaxSkew: maxSkew,
+		Rate:    []int{100, 2_000, 60_000, 80_000, 200_000, 400_000}[r.IntN(6)],
+		Mode:    []string{"next", "context", "fill"}[r.IntN(3)],
+		OnEmpty: []cached.EmptyPolicy{cached.PadInline, cached.PadInline, cached.Reject}[r.IntN(3)],
+	}
+	switch s.number % 5 {
+	case 3:
+		p.Kind = "auto"
+	case 4:
+		p.Kind, p.WorkerID = "fenced", int64(s.number%workers)
+	}
+	s.child = s.run.start(p)
+}
+
+func (s *slot) faults() []fault {
+	return []fault{
+		{killed, 3, func(context.Context) error {
+			s.child.kill()
+			s.start()
+			return nil
+		}},
+		{stopped, 4, s.stop},
+		{replaced, 1, s.replace},
+		{wrongClock, 2, s.wrongClock},
+	}
+}
+
+// stop stops the holder until its lease has expired. It goes on as if nothing had happened.
+func (s *slot) stop(ctx context.Context) error {
+	_ = s.child.Pause()
+	pause(ctx, 2*s.child.profile.Window+between(s.random, 500*time.Millisecond, 4*time.Second))
+	_ = s.child.Continue()
+	return nil
+}
+
+// replace starts a successor while the holder is stopped, as a supervisor does that takes it for
+// dead. Then both run.
+func (s *slot) replace(ctx context.Context) error {
+	old := s.child
+	_ = old.Pause()
+	pause(ctx, between(s.random, 0, 2*time.Second))
+	s.start()
+	pause(ctx, between(s.random, time.Second, 10*time.Second))
+	_ = old.Continue()
+	pause(ctx, between(s.random, time.Second, 3*time.Second))
+	old.kill()
+	return nil
+}
+
+// wrongClock makes the holder take its next lease with a clock error up to maxSkew, or above.
+func (s *slot) wrongClock(ctx context.Context) error {
+	off := between(s.random, 0, maxSkew-10*time.Second)
+	if s.random.IntN(3) == 0 {
+		off = maxSkew + between(s.random, 10*time.Second, time.Minute)
+	}
+	if s.random.IntN(2) == 0 {
+		off = -off
+	}
+	s.child.command(off.String() + again)
+	pause(ctx, between(s.random, time.Second, 8*time.Second))
+	s.child.command([]string{"0s", "0s" + again}[s.random.IntN(2)])
+	return nil
+}
+
+// networkFaults are the faults of a link. Most cut in the middle of a statement or of an answer;
+// Mute lets nothing through until the connection ends.
+func (r *run) networkFaults(link *faultconn.Proxy, random *rand.Rand) []fault {
+	upTo := func(most time.Duration) time.Duration { return between(random, time.Millisecond, most) }
+	lasts := func() time.Duration { return between(random, 100*time.Millisecond, 3*time.Second) }
+	return []fault{
+		{badNetwork, 8, func(ctx context.Context) error {
+			heal := link.Inject([]faultconn.Direction{faultconn.Up, faultconn.Down}[random.IntN(2)], []faultconn.Fault{
+				{Delay: upTo(800 * time.Millisecond), Jitter: upTo(300 * time.Millisecond)},
+				{Mute: true, Ends: upTo(1500 * time.Millisecond)},
+				{Reset: true, Ends: upTo(300 * time.Millisecond)},
+				{Most: 1 + random.IntN(1500)},
+				{Rate: 1000},
+			}[random.IntN(5)])
+			pause(ctx, lasts())
+			heal()
+			return nil
+		}},
+		{badNetwork, 2, func(ctx context.Context) error {
+			link.Refuse()
+			pause(ctx, lasts())
+			r.network.RLock() // waits while all links refuse connections
+			defer r.network.RUnlock()
+			return link.Accept()
+		}},
+	}
+}
+
+// serverFaults are for the goroutine of the test.
+func (r *run) serverFaults(random *rand.Rand) []fault {
+	kill := func(ctx context.Context) error {
+		r.server.Kill9()
+		if random.IntN(3) == 0 { // for longer than a window at times
+			pause(ctx, between(random, 2*time.Second, 8*time.Second))
+		}
+		r.server.Restart()
+		return nil
+	}
+	return []fault{
+		{deadServer, 5, kill},
+		{restored, 5, func(ctx context.Context) error {
+			d, err := r.dump()
+			if err != nil {
+				return err
+			}
+			if pause(ctx, between(random, 500*time.Millisecond, 3*time.Second)) {
+				r.judge.count(deadServer)
+				err = kill(ctx)
+			}
+			pause(ctx, between(random, 500*time.Millisecond, 3*time.Second))
+			return errors.Join(err, r.restore(d))
+		}},
+	}
+}
+
+// A dump is the rows at one time.
+type dump struct {
+	meta leasestore.Meta
+	rows []leasestore.Row
+}
+
+func (r *run) dump() (d dump, err error) {
+	meta, err := r.store.LoadMeta(r.t.Context())
+	if err != nil {
+		return dump{}, err
+	}
+	rows, err := r.store.List(r.t.Context())
+	return dump{meta, rows}, err
+}
+
+// restore follows the run book for a restore: it cuts holders off from the database, restores a
+// dump, and recovers the namespace. Holders that are stopped meanwhile find changed fences
+// afterwards.
+func (r *run) restore(d dump) (err error) {
+	r.network.Lock()
+	defer r.network.Unlock()
+	for _, l := range r.links {
+		l.Refuse()
+		defer func() { err = errors.Join(err, l.Accept()) }()
+	}
+	ctx := r.t.Context()
+	if err := r.quiet(ctx); err != nil {
+		return err
+	}
+	meta, err := r.store.LoadMeta(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := r.store.SwapMeta(ctx, meta, d.meta); err != nil {
+		return err
+	}
+	for _, row := range d.rows {
+		now, err := r.store.Load(ctx, row.WorkerID)
+		if err != nil {
+			return err
+		}
+		if _, err := r.store.Swap(ctx, now, row, time.Second); err != nil {
+			return err
+		}
+	}
+	return leasestore.Recover(ctx, r.store, recoveryLead)
+}
+
+// quiet waits until no session is left but the operator's. A statement whose connection was cut may
+// be under way.
+func (r *run) quiet(ctx context.Context) error {
+	for {
+		var others int
+		err := r.db.GetContext(ctx, &others, "SELECT COUNT(*) FROM information_schema.PROCESSLIST "+
+			"WHERE ID <> CONNECTION_ID() AND USER NOT IN ('system user', 'event_scheduler')")
+		if err != nil || others == 0 {
+			return err
+		}
+		pause(ctx, 10*time.Millisecond)
+	}
+}

@@ -1,0 +1,264 @@
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/process"
+)
+
+// The test passes the profile in the environment, and commands as lines on standard input: how far
+// the clock is to be off, and the word again for another generator. The holder writes messages to
+// standard output, and ends when its standard input ends.
+const (
+	profileEnv = "UIDRING_CHAOS_PROFILE"
+	again      = " again"
+)
+
+// A profile configures a holder.
+type profile struct {
+	DSN            string
+	Number         int    // of the holder, from 1
+	Kind           string // of assigner: leased, auto, fenced, derived
+	WorkerID       int64  // with fenced and derived
+	Owner          string // with fenced: successors have the same
+	Window         time.Duration
+	AllowUndurable bool
+	MaxSkew        time.Duration
+	Clock          time.Duration // how far the clock is off at first
+	Rate           int           // IDs a second that it asks for
+	Mode           string        // how: next, context, fill
+	OnEmpty        cached.EmptyPolicy
+}
+
+func (p profile) assigner(db *sqlx.DB) assigner.Assigner {
+	store := sqlassigner.LeaseStore(db, "chaos", sqlassigner.Config{})
+	cfg := assigner.LeaseConfig{Window: p.Window, MaxLead: maxLead, MaxSkew: p.MaxSkew, AllowUndurable: p.AllowUndurable}
+	switch p.Kind {
+	case "auto":
+		return assigner.Auto(store, cfg)
+	case "fenced":
+		return assigner.Fenced(store, assigner.Static(p.WorkerID), p.Owner, cfg)
+	case "derived":
+		return assigner.Static(p.WorkerID)
+	}
+	return assigner.Leased(store, cfg)
+}
+
+// A message of a holder has IDs, or tells an event of its generator.
+type message struct {
+	IDs          []int64
+	Event        string // leased, or the place of an error
+	WorkerID     int64  // with leased
+	Error        string // that is documented for the place
+	Undocumented string // error
+}
+
+// The events.
+const (
+	leased  = "lease taken"
+	inNew   = "error of New"
+	inTake  = "error of Next, NextContext or Fill"
+	inRenew = "failed renewal"
+	inLost  = "lost lease"
+	inClose = "error of Close"
+)
+
+// documented returns the documented error that err matches at a place, or nil.
+func documented(place string, err error) error {
+	allowed := []error{ // a call to the store has failed
+		assigner.ErrWorkersExhausted, assigner.ErrWorkerInUse, assigner.ErrWorkerAheadOfClock, assigner.ErrClockSkew,
+		sqlassigner.ErrUnreachable, context.DeadlineExceeded,
+	}
+	switch place {
+	case inTake:
+		allowed = []error{cached.ErrLeaseExhausted, cached.ErrEmpty}
+	case inLost:
+		allowed = []error{assigner.ErrWorkerRowLost}
+	}
+	for _, sentinel := range allowed {
+		if errors.Is(err, sentinel) {
+			return sentinel
+		}
+	}
+	return nil
+}
+
+// A holder runs generators in a process of its own.
+type holder struct {
+	profile
+	again  chan struct{} // capacity 1
+	offset atomic.Int64  // of the clock, in nanoseconds
+
+	mu  sync.Mutex // of out
+	out *gob.Encoder
+}
+
+// beHolder makes the program a holder if it was started as one, and does not return then.
+func beHolder() {
+	h := &holder{again: make(chan struct{}, 1), out: gob.NewEncoder(os.Stdout)}
+	ok, err := process.Role(profileEnv, &h.profile)
+	if !ok {
+		return
+	}
+	if err == nil {
+		err = h.run()
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "chaos: holder %d: %v\n", h.Number, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// run makes generators and draws from them until standard input ends.
+func (h *holder) run() error {
+	h.offset.Store(int64(h.Clock))
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			h.obey(in.Text())
+		}
+	}()
+	db, err := sqlassigner.OpenMySQL(h.DSN)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	cfg := h.config(h.assigner(db))
+	for ctx.Err() == nil {
+		g, err := cached.NewContext(ctx, cfg)
+		if err != nil {
+			if ctx.Err() == nil {
+				h.failed(inNew, err)
+				pause(ctx, 200*time.Millisecond+rand.N(500*time.Millisecond))
+			}
+			continue
+		}
+		if err := h.draw(ctx, g); err != nil {
+			return err
+		}
+		if err := g.Close(); err != nil {
+			h.failed(inClose, err)
+		}
+	}
+	return nil
+}
+
+func (h *holder) obey(command string) {
+	offset, again := strings.CutSuffix(command, again)
+	if d, err := time.ParseDuration(offset); err == nil {
+		h.offset.Store(int64(d))
+	}
+	if again {
+		select {
+		case h.again <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (h *holder) config(a assigner.Assigner) cached.Config {
+	return cached.Config{
+		Layout:        layout(),
+		Assigner:      a,
+		AllowReuse:    true, // of derived worker IDs
+		AssignTimeout: assignTimeout,
+		OnEmpty:       h.OnEmpty,
+		Now:           func() time.Time { return time.Now().Add(time.Duration(h.offset.Load())) },
+		Trace: cached.Trace{
+			LeaseAssigned: func(g assigner.Grant) { _ = h.tell(message{Event: leased, WorkerID: g.WorkerID}) },
+			LeaseLost:     func(_ int64, err error) { h.failed(inLost, err) },
+			RenewFailed:   func(err error) { h.failed(inRenew, err) },
+		},
+	}
+}
+
+// draw takes IDs at the rate of the profile, and writes them out, until the generator is to be
+// closed.
+func (h *holder) draw(ctx context.Context, g *cached.Generator) error {
+	const interval = 10 * time.Millisecond
+	ids := make([]int64, max(1, h.Rate*int(interval)/int(time.Second)))
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		n, errTake := h.take(ctx, g, ids)
+		if err := h.tell(message{IDs: ids[:n]}); err != nil {
+			return fmt.Errorf("write IDs: %w", err)
+		}
+		if errTake != nil && ctx.Err() == nil {
+			h.failed(inTake, errTake)
+			pause(ctx, 100*time.Millisecond)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.again:
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// take fills ids in the way of the profile, as far as there are any.
+func (h *holder) take(ctx context.Context, g *cached.Generator, ids []int64) (n int, err error) {
+	next := g.Next
+	switch h.Mode {
+	case "fill":
+		return g.Fill(ids)
+	case "context":
+		ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+		defer cancel()
+		next = func() (int64, error) { return g.NextContext(ctx) }
+	}
+	for n = range ids {
+		if ids[n], err = next(); err != nil {
+			return n, err
+		}
+	}
+	return len(ids), nil
+}
+
+// failed tells an error. A holder that cannot tell it will not write IDs either.
+func (h *holder) failed(place string, err error) {
+	m := message{Event: place}
+	if sentinel := documented(place, err); sentinel != nil {
+		m.Error = sentinel.Error()
+	} else {
+		m.Undocumented = err.Error()
+	}
+	_ = h.tell(m)
+}
+
+func (h *holder) tell(m message) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.out.Encode(m)
+}
+
+// pause waits, unless ctx ends, and reports whether it has not.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

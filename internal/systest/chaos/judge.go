@@ -1,0 +1,139 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/idset"
+)
+
+// The names of faults and findings that a judge counts. Events and errors count under their own.
+const (
+	started    = "process started"
+	killed     = "process killed"
+	stopped    = "process stopped beyond its lease"
+	replaced   = "process replaced while it was stopped"
+	wrongClock = "wrong clock"
+	badNetwork = "network fault"
+	deadServer = "kill of the server"
+	restored   = "restore"
+	takeover   = "takeover of a worker ID"
+
+	differentIDs = "IDs"
+	duplicates   = "duplicates"
+	sharedBlocks = "IDs in a block of another process" // fences do not allow it even where no ID comes twice
+)
+
+// A judge counts every ID and event of the holders. Any number of goroutines may use it.
+type judge struct {
+	durable bool // else duplicates are expected
+
+	mu       sync.Mutex
+	seen     idset.Set
+	blocks   map[int64]int // the holder whose IDs came first, by ID without its sequence
+	leases   map[int64]int // the holder that took a worker ID last
+	counts   map[string]int
+	failures []string // the first few
+}
+
+func newJudge(durable bool) *judge {
+	return &judge{durable: durable, blocks: make(map[int64]int), leases: make(map[int64]int), counts: make(map[string]int)}
+}
+
+// hear counts a message of a holder.
+func (j *judge) hear(number int, m message) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, id := range m.IDs {
+		block := id >> layout().SequenceBits
+		first, ok := j.blocks[block]
+		if !ok {
+			j.blocks[block] = number
+		} else if first != number {
+			j.wrong(sharedBlocks, number, first, id)
+		}
+	}
+	again := j.seen.Add(m.IDs...)
+	for _, id := range again {
+		j.wrong(duplicates, number, j.blocks[id>>layout().SequenceBits], id)
+	}
+	j.counts[differentIDs] += len(m.IDs) - len(again)
+	for _, name := range []string{m.Event, m.Error} {
+		if name != "" {
+			j.counts[name]++
+		}
+	}
+	if m.Event == leased {
+		if last, ok := j.leases[m.WorkerID]; ok && last != number {
+			j.counts[takeover]++
+		}
+		j.leases[m.WorkerID] = number
+	}
+	if m.Undocumented != "" {
+		j.fail("process %d: %s: an error that is not documented there: %s", number, m.Event, m.Undocumented)
+	}
+}
+
+// wrong counts an ID that should not have come. The caller holds mu.
+func (j *judge) wrong(kind string, number, first int, id int64) {
+	j.counts[kind]++
+	if l := layout(); j.durable {
+		block := id >> l.SequenceBits
+		j.fail("%s: process %d has sequence %d of worker %d, delta %d; the block came from process %d first",
+			kind, number, id&(1<<l.SequenceBits-1), block&(1<<l.WorkerBits-1), block>>l.WorkerBits, first)
+	}
+}
+
+// fail adds a failure. The caller holds mu.
+func (j *judge) fail(format string, args ...any) {
+	if len(j.failures) < 10 {
+		j.failures = append(j.failures, fmt.Sprintf(format, args...))
+	}
+}
+
+func (j *judge) count(name string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.counts[name]++
+	return j.counts[name]
+}
+
+func (j *judge) of(name string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.counts[name]
+}
+
+// String returns all counts.
+func (j *judge) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.TrimPrefix(fmt.Sprint(j.counts), "map")
+}
+
+// verdict returns the failures, and the faults and events without which the run shows too little.
+func (j *judge) verdict(required ...string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var errs []error
+	for _, f := range j.failures {
+		errs = append(errs, errors.New(f))
+	}
+	missing := slices.DeleteFunc(required, func(name string) bool { return j.counts[name] > 0 })
+	if len(missing) > 0 {
+		errs = append(errs, fmt.Errorf("too little has happened: no %s", strings.Join(missing, ", no ")))
+	}
+	return errors.Join(errs...)
+}
+
+// everything is all that a run with random faults has to show.
+func everything() []string {
+	return []string{differentIDs, killed, stopped, replaced, wrongClock, badNetwork, deadServer, restored, takeover, inLost, inRenew,
+		cached.ErrLeaseExhausted.Error(), assigner.ErrWorkersExhausted.Error(), sqlassigner.ErrUnreachable.Error()}
+}
