@@ -6,34 +6,22 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"os"
-	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
+
+	"github.com/spf13/cobra"
 )
 
-// run runs the command as on a terminal without colours. It returns the exit code and the output.
+// run runs the command. It returns the exit code and the output.
 func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = execute(&streams{in: strings.NewReader(stdin), out: &out, err: &err, tables: true}, args)
+	code = Main(args, strings.NewReader(stdin), &out, &err)
 	return code, out.String(), err.String()
-}
-
-// When stdout is not a terminal, rows are tab-separated lines without a header.
-func TestMainPrintsTabsForPrograms(t *testing.T) {
-	clean(t)
-	for args, want := range map[string]string{
-		"parse 176636547297255431": "176636547297255431\t04WWA04002807\t0D2zpT7hYBT\t2026-03-01T12:00:00Z\t5140800\t4\t9\t7\n",
-		"range --from 2026-11-21 --to 2026-11-22": "decimal\t961852771978444800\t964821453373439999\n" +
-			"base32\t0TP9G00000000\t0TRXVZZZZZZZZ\nbase62\t193ILRIViHg\t19GtKjwYsBD\n",
-	} {
-		var out, err bytes.Buffer
-		if code := Main(strings.Fields(args), strings.NewReader(""), &out, &err); code != exitOK || out.String() != want {
-			t.Errorf("uidring %s: exit code %d, %q, %q; want %q", args, code, out.String(), err.String(), want)
-		}
-	}
 }
 
 // quietly runs the command, which must succeed and leave stderr empty. It returns the output.
@@ -86,45 +74,41 @@ func clean(t *testing.T) {
 
 func TestExitCode2IsOneLineOfUsage(t *testing.T) {
 	clean(t)
-	for _, row := range []struct {
-		args string
-		want string
-	}{
-		{"pars", `unknown command "pars"; did you mean parse? see uidring --help`},
-		{"--nonsense", "unknown flag: --nonsense; see uidring --help"},
-		{"migrate check --old baidu -5", "unknown shorthand flag: '5' in -5; write -- before negative numbers; see uidring migrate check --help"},
-		{"version now", `arguments ["now"], allowed: none; see uidring version --help`},
-		{"parse", "no arguments, allowed: IDs, or - for standard input; see uidring parse --help"},
-		{"parse --form hex 1", `--form "hex": allowed: auto, decimal, base32, base62; see uidring parse --help`},
-		{"parse --layout 1/2 1", `--layout "1/2": bitsalloc: invalid layout: "1/2", allowed: default, leased, baidu, snowflake, javascript, ` +
-			"or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms; see uidring parse --help"},
-		{"parse --layout 60/0/9/9 1", `--layout "60/0/9/9": bitsalloc: invalid layout: DeltaBits 60 + DatacenterBits 0 + WorkerBits 9 + ` +
-			"SequenceBits 9 = 78, allowed: at most 63; see uidring parse --help"},
-		{"parse --layout 28/5/17/13@7s 1", `--layout "28/5/17/13@7s": bitsalloc: invalid layout: Unit 7s, allowed: whole ` +
-			"milliseconds that divide one minute; see uidring parse --help"},
-		{"parse --epoch now 1", `--epoch "now": allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in ` +
-			"2026-11-21T15:04:05+01:00; see uidring parse --help"},
-		{"parse --epoch 2026 1", `--epoch "2026": ambiguous: milliseconds since 1970 have 12 digits or more, allowed: 2026-01-01, or 1767225600000; see uidring parse --help`},
-		{"plan --rate 50k", `--rate "50k", allowed: a number; see uidring plan --help`},
-		{"workers list --timeout 10", `--timeout "10", allowed: a number with a unit, such as 30s, 5m or 1h30m; see uidring workers list --help`},
-		{"range", "--from is missing, allowed: the beginning of the span, such as 2026-11-21; --to is missing, allowed: the end of the span, such as 2026-11-22"},
-		{"range --from 2026-11-22 --to 2026-11-21", "--to 2026-11-21T00:00:00Z, allowed: later than --from 2026-11-22T00:00:00Z"},
-		{"plan", "--rate is missing, allowed: IDs per second of all processes of a datacenter together"},
-		{"plan --rate -1 --years 1000 --processes 0", "rate -1, allowed: 0 to 1e18 IDs a second; processes 0, allowed: 1 to 1e12; years 1000, allowed: above 0, at most 290"},
-		{"plan --rate 1 --start 2025-01-01", "--start 2025-01-01T00:00:00Z, allowed: not before --epoch 2026-01-01T00:00:00Z"},
-		{"schema", "which database? allowed: mysql, postgres, sqlite; see uidring schema --help"},
-		{"schema mysql sqlite", `arguments ["mysql" "sqlite"], allowed: mysql, postgres or sqlite; see uidring schema --help`},
-		{"schema oracle", `schema "oracle", allowed: mysql, postgres, sqlite`},
-		{"schema mysql --store mysql://h/db", "--store without --apply, allowed: with --apply only"},
-		{"schema mysql --apply --store sqlite:ids.db", "schema mysql with --store of another database, allowed: a URL that begins with mysql:"},
-		{"schema mysql --apply", "--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as mysql://user:password@host:3306/database"},
-		{"workers list --store sqlite:ids.db --timeout 0s", "--timeout 0s, allowed: above 0"},
-		{"workers list --store mysql://ids:sesame@h", "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database"},
-		{"workers revoke x --store sqlite:ids.db", `worker ID "x", allowed: a number, 0 or more`},
-		{"workers recover --store sqlite:ids.db", "--ahead is missing, allowed: a duration to raise the fences by, such as 1h; it has no default"},
-		{"workers recover --store sqlite:ids.db --ahead -1h", "--ahead -1h0m0s, allowed: 0 or more, such as 1h"},
+	for args, want := range map[string]string{
+		"pars":            `unknown command "pars" for "uidring"; Did you mean this?; parse; see uidring --help`,
+		"workers lst":     `unknown command "lst" for "uidring workers"; see uidring workers --help`,
+		"--nonsense":      "unknown flag: --nonsense; see uidring --help",
+		"plan now":        `unknown command "now" for "uidring plan"; see uidring plan --help`,
+		"parse":           "requires at least 1 arg(s), only received 0; see uidring parse --help",
+		"plan":            `required flag(s) "rate" not set; see uidring plan --help`,
+		"plan --rate 50k": `invalid argument "50k" for "--rate" flag: strconv.ParseFloat: parsing "50k": invalid syntax; see uidring plan --help`,
+		"parse --epoch now 1": `invalid argument "now" for "--epoch" flag: allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), ` +
+			"or with a zone as in 2026-11-21T15:04:05+01:00; see uidring parse --help",
+		"parse --epoch 2026 1": `invalid argument "2026" for "--epoch" flag: ambiguous: milliseconds since 1970 have 12 digits or more, ` +
+			"allowed: 2026-01-01, or 1767225600000; see uidring parse --help",
+		"parse --layout 60/0/9/9 1":                         "bitsalloc: invalid layout: DeltaBits 60 + DatacenterBits 0 + WorkerBits 9 + SequenceBits 9 = 78, allowed: at most 63",
+		"range --from 2026-11-22 --to 2026-11-21":           "--to 2026-11-21T00:00:00Z, allowed: later than --from 2026-11-22T00:00:00Z",
+		"plan --rate -1 --years 1000 --processes 0":         "rate -1, allowed: 0 to 1e18 IDs a second; processes 0, allowed: 1 to 1e12; years 1000, allowed: above 0, at most 290",
+		"plan --rate 1 --start 2025-01-01":                  "--start 2025-01-01T00:00:00Z, allowed: not before --epoch 2026-01-01T00:00:00Z",
+		"schema":                                            "which database? [], allowed: mysql, postgres, sqlite",
+		"schema oracle":                                     `which database? ["oracle"], allowed: mysql, postgres, sqlite`,
+		"schema mysql --apply":                              "--store is missing, allowed: the URL of a store, here or in UIDRING_STORE; uidring serve uses \"sqlite:///ids/uidring.db\" without one",
+		"workers list --store sqlite:ids.db --timeout 0s":   "--timeout 0s, allowed: above 0",
+		"workers list --store mysql://ids:sesame@h":         "store: mysql URL: no database, allowed: mysql://user:password@host:3306/database",
+		"workers revoke x --store sqlite:ids.db":            `worker ID "x", allowed: a number, 0 or more`,
+		"workers recover --store sqlite:ids.db --ahead -1h": "--ahead -1h0m0s, allowed: 0 or more, such as 1h",
+		"workers namespaces --store file:///ids":            "--store file:///ids, allowed: a store of several namespaces, which a folder is not",
+		"migrate check --old baidu":                         "0 tables and 0 arguments, allowed: --table, or IDs, or - for standard input",
+		"migrate check --old baidu x":                       `argument 1: "x", allowed: decimal IDs from -2^63 to 2^63 - 1`,
+		"migrate check --old baidu --table a --count 0":     "--count 0, allowed: 1 or more",
+		"migrate check --old mist 1": `--old "mist", allowed: baidu, twitter, bwmarrin, snowflake, leaf, sonyflake, sonyflake-v2, counter, or a layout: ` +
+			`bitsalloc: invalid layout: "mist", allowed: default, leased, baidu, snowflake, javascript, or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms`,
+		"migrate pin --old 29/0/21/13":                          `--old "29/0/21/13@1s" --old-epoch "", allowed: baidu, or the layout and the epoch of the Java services`,
+		"migrate pin --old sonyflake --old-epoch 2016-09-20":    `--old "sonyflake" --old-epoch "2016-09-20T00:00:00Z", allowed: baidu, or the layout and the epoch of the Java services`,
+		"migrate pin --old baidu --store redis://127.0.0.1:1/0": "--store redis://127.0.0.1:1/0, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:",
 	} {
-		wants(t, "", strings.Fields(row.args), 2, "", "uidring: "+row.want+"\n")
+		t.Setenv("STATE_DIRECTORY", "/ids")
+		wants(t, "", strings.Fields(args), exitUsage, "", "uidring: "+want+"\n")
 	}
 }
 
@@ -134,21 +118,12 @@ func TestExitCodesStayTheSame(t *testing.T) {
 	if err != nil || !bytes.Contains(unit, []byte("\nRestartPreventExitStatus=2\n")) {
 		t.Errorf("uidring.service, %v: systemd would start a server with invalid settings again", err)
 	}
-	for _, row := range []struct {
-		err  error
-		want int
-	}{
-		{nil, 0},
-		{errors.New("no worker ID"), 1},
-		{errReported, 1},
-		{usageError{errors.New("rate")}, 2},
-		{errUnconfirmed, 3},
-		{errNotAbove, 4},
-		{context.Canceled, 130},
+	for code, err := range map[int]error{
+		0: nil, 1: errReported, 2: usageError{errors.New("rate")}, 3: errUnconfirmed, 4: errNotAbove, 130: context.Canceled,
 	} {
 		s := &streams{err: io.Discard}
-		if got := s.exit(row.err); got != row.want {
-			t.Errorf("%v: exit code %d, want %d", row.err, got, row.want)
+		if got := s.exit(err); got != code {
+			t.Errorf("%v: exit code %d, want %d", err, got, code)
 		}
 	}
 }
@@ -160,22 +135,21 @@ func TestEnvironmentReplacesFlags(t *testing.T) {
 	if out := quietly(t, "parse", "3200169789968523265"); !strings.Contains(out, "2019-05-02T15:26:39Z") {
 		t.Errorf("printed %s, want the time of Baidu's example", out)
 	}
-	if out := quietly(t, "parse", "--layout", "default", "--epoch", "2026-01-01", "176636547297255431"); !strings.Contains(out, "2026-03-01T12:00:00Z") {
+	if out := quietly(t, "parse", "--layout", "default", "--epoch", "1767225600000", "176636547297255431"); !strings.Contains(out, "2026-03-01T12:00:00Z") {
 		t.Errorf("printed %s, want flags before the environment", out)
-	}
-	if out := quietly(t, "parse", "--epoch", "1463673600000", "3200169789968523265", "--layout", "baidu"); !strings.Contains(out, "2019-05-02T15:26:39Z") {
-		t.Errorf("printed %s, want milliseconds read", out)
 	}
 	if out := quietly(t, "plan", "--rate", "1", "--start", "2026-11-21"); !strings.Contains(out, "\ngiven ") {
 		t.Errorf("printed\n%s, want a row for the layout of the environment", out)
 	}
-	t.Setenv("UIDRING_STORE", "mysql://h")
-	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: store: mysql URL: no database, allowed: mysql://user:password@host:3306/database\n")
 	t.Setenv("UIDRING_EPOCH", "sesame")
-	wants(t, "", []string{"parse", "1"}, exitUsage, "", `uidring: UIDRING_EPOCH "sesame": `+"allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in "+
-		"2026-11-21T15:04:05+01:00\n")
-	wants(t, "", []string{"range", "--json=x"}, exitUsage, "", `uidring: --json "x", allowed: true or false; `+
-		"see uidring range --help\n")
+	t.Setenv("UIDRING_LAYOUT", "1/2")
+	for _, command := range []string{"parse 1", "serve"} {
+		code, out, stderr := run(t, "", strings.Fields(command)...)
+		if code != exitUsage || out != "" || strings.Count(stderr, "\n") != 1 ||
+			!strings.Contains(stderr, `UIDRING_EPOCH: invalid argument "sesame"`) || !strings.Contains(stderr, `UIDRING_LAYOUT: invalid argument "1/2"`) {
+			t.Errorf("uidring %s: exit code %d, %q, want one line with both mistakes", command, code, stderr)
+		}
+	}
 }
 
 func TestUnknownVariables(t *testing.T) {
@@ -184,70 +158,46 @@ func TestUnknownVariables(t *testing.T) {
 		"UIDRING_ADMIN_SERVICE_PORT_HTTP", "UIDRING_PORT", "UIDRING_PORT_8080_TCP_ADDR"} {
 		t.Setenv(name, "1")
 	}
-	const warning = "unknown variables UIDRING_STOR, UIDRING_TLS-CERT"
-	if code, _, err := run(t, "", "parse", "1"); code != exitOK || err != "uidring: warning: "+warning+"; the help of each command names its variables\n" {
+	const want = "uidring: warning: unknown variables UIDRING_STOR, UIDRING_TLS-CERT; see uidring serve --help\n"
+	if code, _, err := run(t, "", "parse", "1"); code != exitOK || err != want {
 		t.Errorf("exit code %d, %q", code, err)
 	}
-	if code, _, err := run(t, "", "version"); code != exitOK || err != "" {
-		t.Errorf("version reads no variables: exit code %d, %q", code, err)
-	}
-	taken, errListen := net.Listen("tcp", "127.0.0.1:0")
-	if errListen != nil {
-		t.Fatal(errListen)
-	}
-	defer taken.Close()
-	code, _, err := run(t, "", "serve", "--listen="+taken.Addr().String(), "--data="+t.TempDir())
-	if code != exitFailure || !strings.Contains(err, `msg="unknown variables" names="[UIDRING_STOR UIDRING_TLS-CERT]"`) {
-		t.Errorf("exit code %d, %q", code, err)
-	}
-}
-
-// serve has made a store on this host: the error for a missing URL names it.
-func TestStoreNamesTheDefaultOfServe(t *testing.T) {
-	clean(t)
-	data := t.TempDir()
-	t.Setenv("STATE_DIRECTORY", data)
-	if err := os.WriteFile(filepath.Join(data, "uidring.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	wants(t, "", []string{"workers", "list"}, exitUsage, "", "uidring: --store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as sqlite://"+data+"/uidring.db\n")
 }
 
 func TestHelpHasAnExample(t *testing.T) {
-	var paths [][]string
-	root := newRoot(&streams{})
-	for _, cmd := range root.Commands() {
-		paths = append(paths, []string{cmd.Name()})
-		for _, sub := range cmd.Commands() {
-			paths = append(paths, []string{cmd.Name(), sub.Name()})
-		}
-	}
-	if len(paths) < 10 {
-		t.Fatalf("commands %q", paths)
-	}
-	for _, path := range append(paths, nil) {
-		if len(path) > 0 && (path[0] == "completion" || path[0] == "help") {
-			continue // cobra's own commands
-		}
-		out := quietly(t, append(path, "--help")...)
-		if !strings.Contains(out, "Examples:\n  ") || strings.Contains(out, "\t") {
+	var visit func(cmd *cobra.Command, path ...string)
+	visit = func(cmd *cobra.Command, path ...string) {
+		if out := quietly(t, append(path, "--help")...); !strings.Contains(out, "Examples:\n  ") || strings.Contains(out, "\t") {
 			t.Errorf("uidring %q --help has no example, or tabs:\n%s", path, out)
 		}
+		for _, sub := range cmd.Commands() {
+			visit(sub, append(slices.Clone(path), sub.Name())...)
+		}
 	}
+	visit(newRoot(&streams{}))
 }
 
 func TestVersion(t *testing.T) {
-	v := readBuild()
-	if v.Version == "" || !strings.HasPrefix(v.Go, "go1.") || !strings.Contains(v.Platform, "/") {
-		t.Errorf("version %+v", v)
+	want := "uidring version " + version() + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+	if out := quietly(t, "--version"); out != want {
+		t.Errorf("printed %q, want %q", out, want)
 	}
-	const want = "uidring (devel) (commit 0123abc with changes, go1.26.0, linux/amd64)"
-	if got := (build{"(devel)", "0123abc", true, "go1.26.0", "linux/amd64"}).String(); got != want {
-		t.Errorf("%s, want %s", got, want)
+}
+
+type fullWriter struct{}
+
+func (fullWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestStreamThatFails(t *testing.T) {
+	clean(t)
+	var err strings.Builder
+	if code := Main([]string{"parse", "-"}, iotest.ErrReader(errors.New("broken")), io.Discard, &err); code != exitFailure || err.String() != "uidring: read standard input: broken\n" {
+		t.Errorf("exit code %d, %q", code, err.String())
 	}
-	for _, arg := range []string{"version", "--version"} {
-		if out := quietly(t, arg); out != readBuild().String()+"\n" {
-			t.Errorf("uidring %s: printed %q", arg, out)
+	for _, args := range []string{"parse 1", "parse --json 1", "range --from 2026-11-21 --to 2026-11-22", "plan --rate 1", "schema sqlite"} {
+		err.Reset()
+		if code := Main(strings.Fields(args), strings.NewReader(""), fullWriter{}, &err); code != exitFailure || !strings.Contains(err.String(), "file already closed") {
+			t.Errorf("uidring %s: exit code %d, %q", args, code, err.String())
 		}
 	}
 }

@@ -39,10 +39,10 @@ func TestServingPageNamesSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, _ := serveCommand(t)
+	flags := serveCommand(t).Flags()
 	documented := settingsTable(string(text))
 	for name, value := range documented {
-		f := cmd.Flags().Lookup(name)
+		f := flags.Lookup(name)
 		if f == nil {
 			t.Errorf("docs/SERVING.md has a row for %s, which is no setting", name)
 		} else if name != "burst" && value != strings.TrimSuffix(f.DefValue, "0m0s") { // the table describes it
@@ -51,14 +51,14 @@ func TestServingPageNamesSettings(t *testing.T) {
 	}
 	named := regexp.MustCompile("[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(string(text), -1)
 	for _, m := range named {
-		if name := m[1]; cmd.Flags().Lookup(name) == nil && name != "help" {
+		if name := m[1]; flags.Lookup(name) == nil && name != "help" {
 			t.Errorf("docs/SERVING.md names %s, which is no setting", name)
 		}
 	}
 	if len(documented) < 4 || len(named) < 4 {
 		t.Errorf("docs/SERVING.md has %d settings in its table, and names %d", len(documented), len(named))
 	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+	flags.VisitAll(func(f *pflag.Flag) {
 		if len(f.Usage) < 10 {
 			t.Errorf("the help of serve does not explain %s", f.Name)
 		}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,50 +13,35 @@ import (
 
 // idFormat holds the flags layout and epoch.
 type idFormat struct {
-	layout layoutFlag
+	layout bitsalloc.Layout
 	epoch  timeFlag
 }
 
 // addTo adds the flags to a command.
 func (f *idFormat) addTo(cmd *cobra.Command) {
-	f.layout.Layout = bitsalloc.Default()
 	f.epoch.Time = bitsalloc.DefaultEpoch()
-	cmd.Flags().Var(&f.layout, "layout", presetNames()+", or the widths of delta/datacenter/worker/sequence\n"+
-		"and the unit of delta, such as 28/5/17/13@1s")
-	cmd.Flags().Var(&f.epoch, "epoch", "time where delta is 0: a date, RFC 3339, or milliseconds since 1970")
-	addSettings(cmd.Flags(), "layout", "epoch")
+	cmd.Flags().TextVar(&f.layout, "layout", bitsalloc.Default(), strings.Join(bitsalloc.PresetNames(), ", ")+", or the widths of\n"+
+		"delta/datacenter/worker/sequence and the unit of delta, such as 28/5/17/13@1s (UIDRING_LAYOUT)")
+	cmd.Flags().Var(&f.epoch, "epoch", "time where delta is 0: a date, RFC 3339, or milliseconds since 1970 (UIDRING_EPOCH)")
 	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(bitsalloc.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // allocator checks layout and epoch.
 func (f *idFormat) allocator() (*bitsalloc.Allocator, error) {
-	a, err := bitsalloc.New(f.layout.Layout, f.epoch.Time)
+	a, err := bitsalloc.New(f.layout, f.epoch.Time)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return a, nil
 }
 
-// presetLeased is the preset for leased worker IDs, which plan prefers.
-const presetLeased = "leased"
-
-// presetNames lists the names that --layout accepts.
-func presetNames() string { return strings.Join(bitsalloc.PresetNames(), ", ") }
-
-// A layoutFlag is the value of a flag: the name of a preset, or widths and unit.
-type layoutFlag struct{ bitsalloc.Layout }
-
-func (f *layoutFlag) Type() string { return "layout" }
-
-func (f *layoutFlag) Set(text string) error {
-	l, err := bitsalloc.ParseLayout(text)
-	if err == nil {
-		_, err = bitsalloc.New(l, time.Time{})
+// require makes cobra reject a call without these flags.
+func require(cmd *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic("bug: " + err.Error())
+		}
 	}
-	if err == nil {
-		f.Layout = l
-	}
-	return err
 }
 
 // smallestMilli, in 1973, is the smallest number that a timeFlag reads as milliseconds: a smaller
@@ -75,42 +58,23 @@ func (f *timeFlag) String() string {
 	if f.IsZero() {
 		return ""
 	}
-	return f.UTC().Format(time.RFC3339Nano)
+	return rfc3339(f.Time)
 }
 
 func (f *timeFlag) Set(text string) error {
-	forms := [...]string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly}
-	for _, form := range forms {
+	for _, form := range [...]string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateOnly} {
 		if t, err := time.Parse(form, text); err == nil {
 			f.Time = t.UTC()
 			return nil
 		}
 	}
 	ms, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err == nil && ms < smallestMilli && ms > -smallestMilli:
+	if err != nil {
+		return errors.New("allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in 2026-11-21T15:04:05+01:00")
+	}
+	if ms < smallestMilli && ms > -smallestMilli {
 		return errors.New("ambiguous: milliseconds since 1970 have 12 digits or more, allowed: 2026-01-01, or 1767225600000")
-	case err == nil:
-		f.Time = time.UnixMilli(ms).UTC()
-		return nil
 	}
-	return errors.New("allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in 2026-11-21T15:04:05+01:00")
-}
-
-// A choice is the value of a flag with a fixed list of values.
-type choice struct {
-	value   string
-	allowed []string
-}
-
-func (c *choice) String() string { return c.value }
-
-func (c *choice) Type() string { return "string" }
-
-func (c *choice) Set(text string) error {
-	if !slices.Contains(c.allowed, text) {
-		return fmt.Errorf("allowed: %s", strings.Join(c.allowed, ", "))
-	}
-	c.value = text
+	f.Time = time.UnixMilli(ms).UTC()
 	return nil
 }

@@ -22,13 +22,14 @@ const (
 
 // Main runs the command and returns its exit code. An error is one line on stderr.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return execute(&streams{in: stdin, out: stdout, err: stderr, tables: terminal(stdout)}, args)
-}
-
-func execute(s *streams, args []string) int {
+	s := &streams{in: stdin, out: stdout, err: stderr}
 	root := newRoot(s)
 	root.SetArgs(args)
-	return s.exit(root.Execute())
+	cmd, err := root.ExecuteC()
+	if err != nil && !s.began { // cobra has rejected flags or arguments, or readSettings a variable
+		err = usagef("%w\nsee %s --help", err, cmd.CommandPath())
+	}
+	return s.exit(err)
 }
 
 // exit prints an error, and returns the exit code.
@@ -55,11 +56,13 @@ func (s *streams) exit(err error) int {
 
 // complain writes an error to stderr as one line.
 func (s *streams) complain(err error) {
-	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
 	}
-	fmt.Fprintln(s.err, s.paint(s.err, red, "uidring:")+" "+strings.Join(lines, "; "))
+	fmt.Fprintln(s.err, "uidring: "+strings.Join(lines, "; "))
 }
 
 // errUnconfirmed: the answer was not yes, or there was no terminal for the question.

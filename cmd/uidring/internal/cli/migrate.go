@@ -10,21 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cmd/uidring/internal/migrate"
 )
 
 func newMigrate(s *streams) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "migrate",
 		Short:   "Examine the IDs of another generator before a change to this one",
 		Long:    "The migrate commands help to replace another generator of IDs: see docs/MIGRATION.md.",
 		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout leased",
-		Args:    knownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newMigrateCheck(s), newMigratePin(s))
-	return cmd
+	}, newMigrateCheck(s), newMigratePin(s))
 }
 
 func newMigrateCheck(s *streams) *cobra.Command {
@@ -34,19 +29,16 @@ func newMigrateCheck(s *streams) *cobra.Command {
 		Short: "Tell whether new IDs will be above the existing ones",
 		Long: "check reads the smallest and the largest IDs of a table, or IDs given as arguments, or with - one decimal ID per line\n" +
 			"of standard input. It tells whether the IDs of new generators with --layout and --epoch will be above them, until when\n" +
-			"both layouts last, which worker IDs made the old IDs, whether an ID exists twice, and whether the low bits are uneven.\n" +
+			"both layouts last, which worker IDs made the old IDs, and whether an ID exists twice.\n" +
 			"Negative IDs are read as Baidu's UidGenerator makes them after the end of its layout. check writes nothing.\n\n" +
-			"--old counter is for TinyId, Leaf-segment and auto-increment.\n\n" +
+			"--old counter is for TinyId, Leaf-segment and auto-increment. Write -- before negative arguments.\n\n" +
 			"The verdict holds once the old generators have stopped. Only --all, - and arguments show every worker and every repeated\n" +
 			"ID. They keep 8 bytes for each ID in memory.\n\n" +
 			"The exit code is 0 if the new IDs will be above the old ones, 4 if not, and 1 if there is no verdict.",
 		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout leased\n" +
 			"  mysql -N -e 'SELECT id FROM orders' | uidring migrate check --old bwmarrin --layout snowflake --epoch 1288834974657 -\n" +
 			"  uidring migrate check --old 29/0/21/13 --old-epoch 2016-09-19T16:00:00Z 1120725984225394689",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			m.given = cmd.Flags().Changed("store")
-			return m.run(cmd.Context(), args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
 	m.store.addTo(cmd)
@@ -69,7 +61,6 @@ func newMigrateCheck(s *streams) *cobra.Command {
 type migration struct {
 	s      *streams
 	store  storeFlags
-	given  bool // --store is given
 	tables []string
 	column string
 	count  int
@@ -81,8 +72,9 @@ type migration struct {
 
 // run fails with errNotAbove after a report whose new IDs are not above the old ones.
 func (m *migration) run(ctx context.Context, args []string) error {
-	if err := m.check(args); err != nil {
-		return usageError{err}
+	old, err := m.old.get()
+	if err != nil {
+		return err
 	}
 	alloc, err := m.format.allocator()
 	if err != nil {
@@ -98,47 +90,24 @@ func (m *migration) run(ctx context.Context, args []string) error {
 	if len(ids) == 0 {
 		return errors.New("no IDs: every layout is above them")
 	}
-	report, err := migrate.Examine(ids, m.old.get(), alloc, m.start.Time)
+	report, err := migrate.Examine(ids, old, alloc, m.start.Time)
 	if err != nil {
 		return usageError{err}
 	}
-	sheet := &migrationSheet{m, alloc, report, origin}
+	sheet := &migrationSheet{report, old, alloc, m.start.Time, origin}
 	if err = m.s.print(sheet.json(), sheet.print); err == nil && report.New.Relation != migrate.Above {
 		return errNotAbove
 	}
 	return err
 }
 
-// check reports all mistakes of the arguments.
-func (m *migration) check(args []string) error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if m.old.Name == "" {
-		bad("--old is missing, allowed: %s, or a layout", strings.Join(migrate.FormatNames(), ", "))
-	}
-	if m.old.Name == "counter" && !m.old.epoch.IsZero() {
-		bad("--old-epoch with --old counter, allowed: without; a counter has no time")
-	}
-	switch {
-	case (len(m.tables) > 0) == (len(args) > 0):
-		bad("%d tables and %d arguments, allowed: --table, or IDs, or - for standard input", len(m.tables), len(args))
-	case len(args) > 0 && (m.given || m.all):
-		bad("--store or --all without --table, allowed: with --table only")
-	}
-	if m.count < 1 || m.count > 10_000_000 {
-		bad("--count %d, allowed: 1 to 10000000", m.count)
-	}
-	for _, table := range m.tables {
-		if err := (migrate.Column{Table: table, Column: m.column}).Check(); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // read returns the IDs, and their origin for people.
 func (m *migration) read(ctx context.Context, args []string) (ids []int64, origin string, err error) {
 	switch {
+	case (len(m.tables) > 0) == (len(args) > 0):
+		return nil, "", usagef("%d tables and %d arguments, allowed: --table, or IDs, or - for standard input", len(m.tables), len(args))
+	case m.count < 1:
+		return nil, "", usagef("--count %d, allowed: 1 or more", m.count)
 	case len(m.tables) > 0:
 		return m.readTables(ctx)
 	case len(args) == 1 && args[0] == "-":
@@ -192,16 +161,13 @@ func (m *migration) readTables(ctx context.Context) (ids []int64, origin string,
 
 // readLines reads decimal IDs from standard input. It skips blank lines and NULL.
 func (m *migration) readLines() (ids []int64, err error) {
-	err = m.s.eachLine(func() error { return nil }, func(where, text string, err error) error {
-		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
-		}
-		if text == "NULL" {
+	err = m.s.eachLine(func(number int, line string) error {
+		if line == "NULL" {
 			return nil
 		}
-		id, err := decimalID(text)
+		id, err := decimalID(line)
 		if err != nil {
-			return fmt.Errorf("%s: %w, one per line without a header", where, err)
+			return fmt.Errorf("line %d: %w, one per line without a header", number, err)
 		}
 		ids = append(ids, id)
 		return nil
@@ -215,12 +181,4 @@ func decimalID(text string) (int64, error) {
 		return 0, fmt.Errorf("%q, allowed: decimal IDs from -2^63 to 2^63 - 1", text)
 	}
 	return id, nil
-}
-
-// A migrationSheet prints a report.
-type migrationSheet struct {
-	*migration
-	alloc  *bitsalloc.Allocator
-	report migrate.Report
-	origin string
 }

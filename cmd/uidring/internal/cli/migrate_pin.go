@@ -22,9 +22,12 @@ func newMigratePin(s *streams) *cobra.Command {
 			"Without pin, the first Go process that uses WORKER_NODE stores its own. pin changes nothing that is stored.",
 		Example: "  uidring migrate pin --old baidu --store mysql://ids:secret@db/shop\n" +
 			"  uidring migrate pin --old 29/0/21/13 --old-epoch 2016-09-20T00:00:00+08:00 --store mysql://ids:secret@db/shop",
-		Args: exactly(0, "none"),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			java := old.get()
+			java, err := old.get()
+			if err != nil {
+				return err
+			}
 			if !java.Continues() || java.Name != "baidu" && old.epoch.IsZero() {
 				return usagef("--old %q --old-epoch %q, allowed: baidu, or the layout and the epoch of the Java services", java.Name, &old.epoch)
 			}

@@ -2,63 +2,69 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"time"
 
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cmd/uidring/internal/migrate"
 )
 
-// shownRows is the number of workers and of repeated IDs that the table shows. JSON has all.
+// shownRows is the number of workers and of repeated IDs that people see. JSON has all.
 const shownRows = 20
 
+// A migrationSheet prints a report.
+type migrationSheet struct {
+	migrate.Report
+	old    migrate.Format
+	alloc  *bitsalloc.Allocator // of the new IDs
+	start  time.Time
+	origin string
+}
+
 // print writes the report for people.
-func (m *migrationSheet) print() error {
-	r, t := m.report, &table{s: m.s}
-	t.row("IDS", fmt.Sprintf("%d: %s", r.Read, m.origin))
-	t.row("FORMAT", m.formatText())
-	t.row("SMALLEST", decimalText(r.Smallest))
-	t.row("LARGEST", decimalText(r.Largest))
-	if r.Oldest != nil {
-		t.row("OLDEST", fieldsText(r.Oldest))
-		t.row("NEWEST", fieldsText(r.Newest))
+func (m *migrationSheet) print(w io.Writer) {
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
+	row("IDS", "%d: %s", m.Read, m.origin)
+	if m.old.Counter() {
+		row("FORMAT", "counter")
+	} else {
+		row("FORMAT", "%s since %s, until %s", m.old, rfc3339(m.old.Epoch), m.Ends.Format(time.DateOnly))
+	}
+	row("SMALLEST", "%d", m.Smallest)
+	row("LARGEST", "%d", m.Largest)
+	if m.Oldest != nil {
+		row("OLDEST", "%s", fieldsText(m.Oldest))
+		row("NEWEST", "%s", fieldsText(m.Newest))
 	}
 	for _, note := range m.notes() {
-		t.row("NOTE", m.s.paint(m.s.out, yellow, note))
+		row("NOTE", "%s", note)
 	}
-	for _, low := range r.LowBits {
-		t.row("LOW BITS", fmt.Sprintf("modulo %d, %.1f%% are %d; spread evenly, %.1f%% would be",
-			low.Modulus, 100*low.Share, low.Remainder, 100/float64(low.Modulus)))
+	row("NEW LAYOUT", "%s since %s, until %s", m.alloc.Layout(), rfc3339(m.alloc.Epoch()), m.New.Ends.Format(time.DateOnly))
+	if m.New.Relation != migrate.Ended {
+		row("NEW IDS", "%d to %d, from %s on", m.New.First, m.New.Last, rfc3339(m.start))
 	}
-	t.row("NEW LAYOUT", fmt.Sprintf("%s since %s, until %s", m.alloc.Layout(), rfc3339(m.alloc.Epoch()), r.New.Ends.Format(time.DateOnly)))
-	if r.New.Relation != migrate.Ended {
-		t.row("NEW IDS", fmt.Sprintf("%d to %d, from %s on", r.New.First, r.New.Last, rfc3339(m.start.Time)))
-	}
-	if a := r.New.Advice; a != nil {
+	if a := m.New.Advice; a != nil {
 		place := "above the old IDs"
 		if a.Relation == migrate.Apart {
 			place = "apart, below the old positive IDs"
 		}
-		t.row("ADVICE", fmt.Sprintf("--layout %s --epoch %s is %s, and lasts until %s",
-			a.Layout, a.Epoch.Format(time.DateOnly), place, a.Ends.Format(time.DateOnly)))
+		row("ADVICE", "--layout %s --epoch %s is %s, and lasts until %s", a.Layout, a.Epoch.Format(time.DateOnly), place, a.Ends.Format(time.DateOnly))
 	}
-	t.row("VERDICT", m.verdict())
-	if err := t.print(); err != nil {
-		return err
-	}
-	if err := m.printRepeated(); err != nil {
-		return err
-	}
-	return m.printWorkers()
+	row("VERDICT", "%s", m.verdict())
+	m.printWorkers(w)
 }
 
-func (m *migrationSheet) formatText() string {
-	if m.old.Counter() {
-		return "counter"
+func (m *migrationSheet) printWorkers(w io.Writer) {
+	if len(m.Workers) == 0 {
+		return
 	}
-	layout := m.old.Layout.String()
-	if layout != m.old.Name {
-		layout = m.old.Name + ", " + layout
+	fmt.Fprintln(w, "\nDATACENTER\tWORKER\tIDS\tFIRST\tLAST")
+	for _, worker := range m.Workers[:min(shownRows, len(m.Workers))] {
+		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\n", worker.Datacenter, worker.Worker, worker.IDs, rfc3339(worker.First), rfc3339(worker.Last))
 	}
-	return fmt.Sprintf("%s since %s, until %s", layout, rfc3339(m.old.get().Epoch), m.report.Ends.Format(time.DateOnly))
+	if more := len(m.Workers) - shownRows; more > 0 {
+		fmt.Fprintf(w, "%d more, see --json\n", more)
+	}
 }
 
 func fieldsText(f *migrate.Fields) string {
@@ -67,33 +73,36 @@ func fieldsText(f *migrate.Fields) string {
 
 // notes returns the findings about the old IDs.
 func (m *migrationSheet) notes() (notes []string) {
-	r := m.report
-	if r.Negative > 0 && m.old.Counter() {
-		notes = append(notes, fmt.Sprintf("negative IDs: %d", r.Negative))
-	} else if r.Negative > 0 {
-		notes = append(notes, fmt.Sprintf("negative IDs: %d; the layout ended on %s, and delta overflowed into the sign", r.Negative, r.Ends.Format(time.DateOnly)))
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if m.Negative > 0 && m.old.Counter() {
+		note("negative IDs: %d", m.Negative)
+	} else if m.Negative > 0 {
+		note("negative IDs: %d; the layout ended on %s, and delta overflowed into the sign", m.Negative, m.Ends.Format(time.DateOnly))
 	}
-	if r.Foreign > 0 {
-		notes = append(notes, fmt.Sprintf("numbers that are no IDs of this format: %d", r.Foreign))
+	if m.Foreign > 0 {
+		note("numbers that are no IDs of this format: %d", m.Foreign)
 	}
-	if r.Newest != nil && r.Newest.Time.After(m.start.Add(24*time.Hour)) {
-		notes = append(notes, fmt.Sprintf("the newest ID is from the future: the format or --old-epoch is wrong, or its generator ran ahead of the clock by %s",
-			r.Newest.Time.Sub(m.start.Time).Round(time.Hour)))
+	if m.Newest != nil && m.Newest.Time.After(m.start.Add(24*time.Hour)) {
+		note("the newest ID is from the future: the format or --old-epoch is wrong, or its generator ran ahead of the clock by %s",
+			m.Newest.Time.Sub(m.start).Round(time.Hour))
 	}
-	if n := len(r.Repeated); n > 0 {
-		notes = append(notes, fmt.Sprintf("repeated IDs: %d; two generators had one worker ID, or a table was read twice", n))
+	for i, repeat := range m.Repeated {
+		if i == shownRows {
+			note("%d more repeated IDs, see --json", len(m.Repeated)-shownRows)
+			break
+		}
+		note("%d was read %d times: two generators had one worker ID, or a table was read twice", repeat.ID, repeat.Times)
 	}
 	return notes
 }
 
-func (m *migrationSheet) verdict() string {
-	colour, text := red, ""
-	v := m.report.New
+func (m *migrationSheet) verdict() (text string) {
+	v := m.New
 	switch v.Relation {
 	case migrate.Above:
-		colour, text = green, "above: every new ID will be larger than the existing ones"
+		return "above: every new ID will be larger than the existing ones"
 	case migrate.Apart:
-		text = "apart: new IDs will be smaller than existing ones, and equal none"
+		return "apart: new IDs will be smaller than existing ones, and equal none"
 	case migrate.Ended:
 		text = "ended: the new layout has no IDs left at the start"
 	case migrate.Overlap:
@@ -101,47 +110,15 @@ func (m *migrationSheet) verdict() string {
 		if !v.Meets.IsZero() {
 			text += " from " + rfc3339(v.Meets)
 		}
-		if v.From.IsZero() {
-			text += " for as long as the new layout lasts"
-		} else {
-			text += " until " + rfc3339(v.From) + ", and will be above them from then on"
+		if !v.From.IsZero() {
+			return text + " until " + rfc3339(v.From) + ", and will be above them from then on"
 		}
+		text += " for as long as the new layout lasts"
 	}
-	if (v.Relation == migrate.Overlap || v.Relation == migrate.Ended) && v.Advice == nil && v.From.IsZero() {
+	if v.Advice == nil {
 		text += "; see docs/MIGRATION.md for layouts that keep apart"
 	}
-	return m.s.paint(m.s.out, colour, text)
-}
-
-func (m *migrationSheet) printRepeated() error {
-	t := m.s.table("REPEATED ID", "TIMES")
-	for _, repeat := range m.report.Repeated {
-		t.row(decimalText(repeat.ID), fmt.Sprint(repeat.Times))
-	}
-	return m.printBelow(t)
-}
-
-func (m *migrationSheet) printWorkers() error {
-	t := m.s.table("DATACENTER", "WORKER", "IDS", "FIRST", "LAST")
-	for _, w := range m.report.Workers {
-		t.row(decimalText(w.Datacenter), decimalText(w.Worker), fmt.Sprint(w.IDs), rfc3339(w.First), rfc3339(w.Last))
-	}
-	return m.printBelow(t)
-}
-
-// printBelow prints the first rows of a table that has rows, on a terminal, below an empty line.
-// Programs read JSON.
-func (m *migrationSheet) printBelow(t *table) error {
-	if len(t.rows) == 0 || !m.s.tables {
-		return nil
-	}
-	if more := len(t.rows) - shownRows; more > 0 {
-		t.rows = append(t.rows[:shownRows], []string{"…", fmt.Sprintf("%d more, see --json", more)})
-	}
-	if err := write(m.s.out, "\n"); err != nil {
-		return err
-	}
-	return t.print()
+	return text
 }
 
 // json returns the report for JSON. Its IDs are texts, since JavaScript rounds large numbers.
@@ -153,7 +130,7 @@ func (m *migrationSheet) json() any {
 	}
 	old := format{Name: m.old.Name}
 	if !m.old.Counter() {
-		old.Layout, old.Epoch = m.old.Layout.String(), m.old.get().Epoch.UTC()
+		old.Layout, old.Epoch = m.old.Layout.String(), m.old.Epoch.UTC()
 	}
 	return struct {
 		Origin string    `json:"origin"`
@@ -161,5 +138,5 @@ func (m *migrationSheet) json() any {
 		New    format    `json:"newFormat"`
 		Start  time.Time `json:"start"`
 		migrate.Report
-	}{m.origin, old, format{Layout: m.alloc.Layout().String(), Epoch: m.alloc.Epoch()}, m.start.Time, m.report}
+	}{m.origin, old, format{Layout: m.alloc.Layout().String(), Epoch: m.alloc.Epoch()}, m.start, m.Report}
 }

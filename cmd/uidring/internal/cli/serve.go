@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -33,12 +33,6 @@ serve reads the certificate and the tokens again when their files change, and on
 a second signal ends it at once.`
 
 func newServe(s *streams) *cobra.Command {
-	cmd, _ := newServeCommand(s)
-	return cmd
-}
-
-// newServeCommand returns the command and the values of its flags.
-func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 	f := new(serveFlags)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -47,12 +41,11 @@ func newServeCommand(s *streams) (*cobra.Command, *serveFlags) {
 		Example: "  uidring serve\n" +
 			"  curl http://127.0.0.1:8080/v1/id\n" +
 			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring serve --namespace orders\n",
-		Args:              exactly(0, "none"),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // serve reports mistakes in settings with all others
-		RunE:              func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s.err) },
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s.err) },
 	}
 	f.addTo(cmd)
-	return cmd, f
+	return cmd
 }
 
 // serveFlags are the values of the flags, before finish completes them.
@@ -60,11 +53,8 @@ type serveFlags struct {
 	config    daemon.Config
 	format    idFormat
 	data, url string
-	segments  string
-	hosts     string
-	leases    string
 	logLevel  slog.Level
-	logFormat choice
+	logFormat string
 }
 
 func (f *serveFlags) addTo(cmd *cobra.Command) {
@@ -75,17 +65,15 @@ func (f *serveFlags) addTo(cmd *cobra.Command) {
 	f.addIDs(cmd)
 	flags.DurationVar(&f.config.Drain, "drain", 0, "how long serve goes on after a signal, with /readyz answering 503")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "lowest `level` of log records: debug, info, warn or error")
-	f.logFormat = choice{"text", []string{"text", "json"}}
-	flags.Var(&f.logFormat, "log-format", "`format` of the log on stderr: text or json")
+	flags.StringVar(&f.logFormat, "log-format", "text", "`format` of the log on stderr: text or json")
 	flags.Float64Var(&f.config.AccessLog, "access-log", 0, "fraction of requests to log without their query, chosen at random: 0 (none) to 1 (all)")
-	flags.VisitAll(func(flag *pflag.Flag) { addSetting(flags, flag.Name) })
 }
 
 func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	c := &f.config
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port` of the API; an address that other hosts reach requires --tokens, --tls-cert and --tls-key")
 	flags.StringVar(&c.AdminListen, "admin-listen", "127.0.0.1:8081", "`host:port` of the page, /metrics, /healthz and /readyz, with the same tokens and certificate")
-	flags.StringVar(&f.hosts, "allowed-host", "", "more `names` of the server that requests may be for, separated by commas; *: any name")
+	flags.StringSliceVar(&c.AllowedHosts, "allowed-host", nil, "more `names` of the server that requests may be for, separated by commas; *: any name")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "PEM `file` with the certificate and its chain")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
 	flags.StringVar(&c.TokenFile, "tokens", "", "`file` with the tokens of clients, one name and token per line")
@@ -109,18 +97,17 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes, or a file in memory or on a network file system: duplicates are possible")
 	flags.DurationVar(&c.Lease.Window, "window", 0, "how far ahead a lease reaches: how long the server goes on without the store; 0: 5m, on Redis 30s")
 	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, if WORKER_NODE of the database uses the lower ones")
-	flags.StringVar(&f.segments, "segments", "", "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
-	flags.StringVar(&f.leases, "leases", "", "`names` of the namespaces whose leases other processes may take over HTTP, separated by commas; empty: none")
+	flags.StringSliceVar(&c.Segments, "segments", nil, "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
+	flags.StringSliceVar(&c.Leases, "leases", nil, "`names` of the namespaces whose leases other processes may take over HTTP, separated by commas; empty: none")
 	flags.StringVar(&c.LeaseTokenFile, "lease-tokens", "", "`file` with the tokens for leases; a token can change every lease")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", time.Hour, "how far the time in an ID may run ahead of the clock, at least two windows; 0: unbounded")
 }
 
-// serve resolves the settings and runs the service.
+// serve runs the service. It reports all invalid settings at once.
 func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
-	settings, err := resolve(cmd.Flags())
-	err = errors.Join(err, f.finish(settings))
+	err := f.finish(cmd.Flags())
 	f.config.Logger = f.logger(log)
 	process, errNew := daemon.New(f.config)
 	switch err = errors.Join(err, errNew); {
@@ -129,10 +116,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	case err != nil:
 		return usageError{err}
 	}
-	logSettings(f.config.Logger, settings)
-	if names := unknownVariables(cmd.Root(), os.Environ()); names != nil {
-		f.config.Logger.Warn("unknown variables", "names", names)
-	}
+	logSettings(f.config.Logger, cmd.Flags())
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
 	if err = process.Run(ctx); permanent(err) {
@@ -163,33 +147,27 @@ func (f *serveFlags) logger(to io.Writer) *slog.Logger {
 		}
 		return a
 	}}
-	if f.logFormat.value == "json" {
+	if f.logFormat == "json" {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}
 	return slog.New(slog.NewTextHandler(to, options))
 }
 
 // finish sets the fields of the configuration that no flag sets directly.
-func (f *serveFlags) finish(settings []setting) (err error) {
+func (f *serveFlags) finish(flags *pflag.FlagSet) (err error) {
 	c := &f.config
 	c.Version = version()
 	c.KnownStores = knownFolder(os.Getenv)
-	c.Generator.Layout, c.Generator.Epoch = f.format.layout.Layout, f.format.epoch.Time
-	if f.hosts != "" {
-		c.AllowedHosts = strings.Split(f.hosts, ",")
+	c.Generator.Layout, c.Generator.Epoch = f.format.layout, f.format.epoch.Time
+	if f.logFormat != "text" && f.logFormat != "json" {
+		err = fmt.Errorf("log-format %q, allowed: text, json", f.logFormat)
 	}
-	if f.segments != "" {
-		c.Segments = strings.Split(f.segments, ",")
+	if c.StoreURL = f.url; f.url == "" {
+		var errData error
+		c.StoreURL, errData = dataURL(f.data)
+		err = errors.Join(err, errData)
+	} else if flags.Changed("data") {
+		err = errors.Join(err, errors.New("data and store, allowed: one of them; the URL of the store says where worker IDs are kept"))
 	}
-	if f.leases != "" {
-		c.Leases = strings.Split(f.leases, ",")
-	}
-	if c.StoreURL = f.url; c.StoreURL == "" {
-		c.StoreURL, err = dataURL(f.data)
-		return err
-	}
-	if slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Name == "data" && s.from != "default" }) {
-		return errors.New("data and store, allowed: one of them; the URL of the store says where worker IDs are kept")
-	}
-	return nil
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,50 +12,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// serveCommand returns the command with parsed arguments, and the values of its flags.
-func serveCommand(t *testing.T, args ...string) (*cobra.Command, *serveFlags) {
+// serveCommand returns the command with parsed arguments.
+func serveCommand(t *testing.T, args ...string) *cobra.Command {
 	t.Helper()
-	cmd, f := newServeCommand(&streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+	cmd := newServe(&streams{err: io.Discard})
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	return cmd, f
-}
-
-func TestMistakesInSettingsAreReportedAllAtOnce(t *testing.T) {
-	mistakes := map[string]struct{ value, want string }{
-		"UIDRING_RATE": {"many", `"many", allowed: a number`}, "UIDRING_WINDOW": {"30", `"30", allowed: a number with a unit`},
-		"UIDRING_LAYOUT": {"1/2", `"1/2": `}, "UIDRING_EPOCH": {"yesterday", `"yesterday": `},
-		"UIDRING_BURST": {"x", `"x", allowed: a whole number`}, "UIDRING_LOG_FORMAT": {"xml", `"xml": allowed: text, json`},
-	}
-	for name, tt := range mistakes {
-		t.Setenv(name, tt.value)
-	}
-	cmd, _ := serveCommand(t)
-	_, err := resolve(cmd.Flags())
-	for name, tt := range mistakes {
-		if err == nil || !strings.Contains(err.Error(), name+" "+tt.want) {
-			t.Errorf("%v\nwant %s %s in it", err, name, tt.want)
-		}
-	}
+	return cmd
 }
 
 func TestSettingsAreLoggedWithoutSecrets(t *testing.T) {
-	t.Setenv("UIDRING_STORE", "mysql://ids:geheim@db/ids")
-	cmd, _ := serveCommand(t, "--tokens=/etc/uidring/tokens")
-	settings, err := resolve(cmd.Flags())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cmd := serveCommand(t, "--tokens=/etc/uidring/tokens", "--store=mysql://ids:geheim@db/ids")
 	var log bytes.Buffer
-	logSettings(slog.New(slog.NewTextHandler(&log, nil)), settings)
-	for _, want := range []string{"from=flag tokens=/etc/uidring/tokens\n", "from=environment store=\"(not shown)\"\n"} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("%q is not in\n%s", want, &log)
-		}
-	}
-	if strings.Contains(log.String(), "geheim") || strings.Contains(log.String(), "drain") {
-		t.Errorf("the password or a default is in\n%s", &log)
+	logSettings(slog.New(slog.NewTextHandler(&log, nil)), cmd.Flags())
+	if want := " msg=settings tokens=/etc/uidring/tokens store=\"(not shown)\"\n"; !strings.HasSuffix(log.String(), want) {
+		t.Errorf("%s, want %s", &log, want)
 	}
 }
 
@@ -84,34 +55,19 @@ func TestFoldersOfDataAndOfKnownStores(t *testing.T) {
 // Programs that read the log could not tell nanoseconds from seconds.
 func TestDurationsInTheLogHaveAUnit(t *testing.T) {
 	var log bytes.Buffer
-	f := serveFlags{logFormat: choice{value: "json"}}
+	f := serveFlags{logFormat: "json"}
 	f.logger(&log).Info("stopping", "drain", 90*time.Second)
 	if want := `"drain":"1m30s"`; !strings.Contains(log.String(), want) {
 		t.Errorf("%s, want %s in it", &log, want)
 	}
 }
 
-func TestServeFinishesStoreAndSegments(t *testing.T) {
-	for _, tt := range []struct {
-		args     []string
-		store    string // the URL; "": an error
-		segments []string
-	}{
-		{[]string{"--data=/var/lib/ids"}, "sqlite:///var/lib/ids/uidring.db", nil},
-		{[]string{"--data=/var/lib/my ids", "--segments="}, "sqlite:///var/lib/my%20ids/uidring.db", nil},
-		{[]string{"--store=redis://localhost/0", "--segments=orders"}, "redis://localhost/0", []string{"orders"}},
-		{[]string{"--store=redis://localhost/0", "--segments=orders,invoices,"}, "redis://localhost/0", []string{"orders", "invoices", ""}},
-		{[]string{"--store=redis://localhost/0", "--data=/var/lib/ids"}, "", nil},
-		{[]string{"--data="}, "", nil},
+func TestDataURL(t *testing.T) {
+	for folder, want := range map[string]string{
+		"/var/lib/ids": "sqlite:///var/lib/ids/uidring.db", "/var/lib/my ids": "sqlite:///var/lib/my%20ids/uidring.db", "": "",
 	} {
-		cmd, f := serveCommand(t, tt.args...)
-		settings, err := resolve(cmd.Flags())
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = f.finish(settings)
-		if (err == nil) != (tt.store != "") || err == nil && (f.config.StoreURL != tt.store || !slices.Equal(f.config.Segments, tt.segments)) {
-			t.Errorf("%q: %q, segments %q, %v, want %q, %q", tt.args, f.config.StoreURL, f.config.Segments, err, tt.store, tt.segments)
+		if got, err := dataURL(folder); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v, want %q", folder, got, err, want)
 		}
 	}
 }
@@ -119,12 +75,12 @@ func TestServeFinishesStoreAndSegments(t *testing.T) {
 func TestServeRefusesMistakesAsUsage(t *testing.T) {
 	t.Setenv("UIDRING_STORE", "mysql://ids:geheim@db")
 	var log bytes.Buffer
-	code := Main([]string{"serve", "--listen=:0", "--burst=-1", "--tls-cert=a.pem"}, strings.NewReader(""), io.Discard, &log)
+	code := Main([]string{"serve", "--listen=:0", "--burst=-1", "--tls-cert=a.pem", "--data=/ids", "--log-format=xml"}, strings.NewReader(""), io.Discard, &log)
 	if code != exitUsage {
 		t.Errorf("exit code %d, want %d", code, exitUsage)
 	}
 	text := log.String()
-	for _, want := range []string{"listen :0", "burst -1", "tls-cert", "database"} {
+	for _, want := range []string{"listen :0", "burst -1", "tls-cert", "database", "data and store, allowed: one of them", `log-format "xml"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}

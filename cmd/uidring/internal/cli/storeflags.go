@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,10 +23,8 @@ type storeFlags struct {
 // addTo adds the flags to a command.
 func (f *storeFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "store", "", storeUsage())
-	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "`name` of the namespace of worker IDs")
+	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "`name` of the namespace of worker IDs (UIDRING_NAMESPACE)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "time limit for each step: to read the store, and to change it")
-	addSetting(cmd.Flags(), "store")
-	addSettings(cmd.Flags(), "namespace")
 }
 
 // storeUsage is the help of the flag store.
@@ -36,25 +33,14 @@ func storeUsage() string {
 		"\nOther users see command lines: put a URL with a password into UIDRING_STORE"
 }
 
-// exampleURL returns the URL of the SQLite file that serve uses by default if it exists, or else
-// the form of a URL.
-func exampleURL() string {
-	folder := dataFolder(os.Getenv)
-	if _, err := os.Stat(filepath.Join(folder, dataFile)); err == nil {
-		if file, err := dataURL(folder); err == nil {
-			return file
-		}
-	}
-	return "mysql://user:password@host:3306/database"
-}
-
 // open opens the store. An invalid URL is a usage error; a server that does not answer is not.
 func (f *storeFlags) open() (*storeurl.Store, error) {
 	if f.timeout <= 0 {
 		return nil, usagef("--timeout %v, allowed: above 0", f.timeout)
 	}
 	if f.url == "" {
-		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE, such as %s", exampleURL())
+		serves, _ := dataURL(dataFolder(os.Getenv))
+		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE; uidring serve uses %q without one", serves)
 	}
 	st, err := storeurl.Open(f.url, f.namespace)
 	switch {

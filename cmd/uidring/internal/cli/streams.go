@@ -2,13 +2,11 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -18,8 +16,8 @@ import (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	tables   bool // print aligned columns with a header, else tab-separated lines
 	json     bool // the flag json
+	began    bool // flags, arguments and variables are valid so far, and the command runs
 }
 
 // addJSON adds the flag json to a command.
@@ -27,62 +25,37 @@ func (s *streams) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON")
 }
 
-// print prints a value as JSON with --json, and else calls text.
-func (s *streams) print(value any, text func() error) error {
+// print prints a value as JSON with --json, and else calls text with a writer that aligns columns,
+// which are separated by tabs.
+func (s *streams) print(value any, text func(w io.Writer)) error {
 	if s.json {
-		return writeJSON(s.out, value)
+		return s.printJSON(value)
 	}
-	return text()
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	text(w)
+	return w.Flush()
 }
 
-// terminal reports whether a stream is a terminal.
-func terminal(stream any) bool {
-	file, ok := stream.(interface{ Fd() uintptr })
-	return ok && isatty.IsTerminal(file.Fd())
-}
-
-// The colours of a terminal.
-const (
-	bold   = "1"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-)
-
-// paint colours a text if the stream is a terminal, unless NO_COLOR or TERM=dumb is set; see
-// no-color.org.
-func (s *streams) paint(to io.Writer, colour, text string) string {
-	if !terminal(to) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return text
-	}
-	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+// printJSON prints a value as one line.
+func (s *streams) printJSON(value any) error {
+	encoder := json.NewEncoder(s.out)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
 }
 
 // write writes formatted text.
 func write(to io.Writer, format string, args ...any) error {
-	if _, err := fmt.Fprintf(to, format, args...); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	return nil
+	_, err := fmt.Fprintf(to, format, args...)
+	return err
 }
 
-// writeJSON writes a value as one line.
-func writeJSON(to io.Writer, value any) error {
-	encoder := json.NewEncoder(to)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	return nil
-}
-
-// confirm calls about, which prints the details, and asks a question on the terminal. It returns
-// errUnconfirmed unless the answer is yes, or when stdin is not a terminal: scripts pass --yes.
-func (s *streams) confirm(question string, about func() error) error {
-	if !terminal(s.in) {
+// confirm prints details, and asks a question on the terminal. It returns errUnconfirmed unless the
+// answer is yes, or when stdin is not a terminal: scripts pass --yes.
+func (s *streams) confirm(question string, details func(w io.Writer)) error {
+	if file, ok := s.in.(interface{ Fd() uintptr }); !ok || !isatty.IsTerminal(file.Fd()) {
 		return fmt.Errorf("%w: standard input is not a terminal; pass --yes to confirm", errUnconfirmed)
 	}
-	if err := about(); err != nil {
+	if err := s.print(nil, details); err != nil {
 		return err
 	}
 	if err := write(s.err, "%s [y/N] ", question); err != nil {
@@ -99,50 +72,20 @@ func (s *streams) confirm(question string, about func() error) error {
 	return errUnconfirmed
 }
 
-// eachLine calls line with the place and the text of each line of standard input that is not blank,
-// or with an error for a line that is too long. It calls flush before it waits for input.
-func (s *streams) eachLine(flush func() error, line func(where, text string, err error) error) error {
-	in := bufio.NewReader(s.in)
-	for number := 1; ; number++ {
-		if in.Buffered() == 0 {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-		text, err := readLine(in)
-		where := fmt.Sprintf("line %d", number)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			err = errors.New("longer than 4,096 bytes, allowed: one ID per line")
-		case err != nil:
-			return fmt.Errorf("read standard input, %s: %w", where, err)
-		}
-		if text = bytes.TrimSpace(text); len(text) == 0 && err == nil {
+// eachLine calls do with each line of standard input that is not blank, and with its number.
+func (s *streams) eachLine(do func(number int, line string) error) error {
+	lines := bufio.NewScanner(s.in)
+	for number := 1; lines.Scan(); number++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" {
 			continue
 		}
-		if err := line(where, string(text), err); err != nil {
+		if err := do(number, line); err != nil {
 			return err
 		}
 	}
-}
-
-// readLine returns a line, valid until the next call. It skips a line that is too long, and returns
-// bufio.ErrBufferFull for it.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	line, err := in.ReadSlice('\n')
-	if errors.Is(err, io.EOF) && len(line) > 0 {
-		return line, nil
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read standard input: %w", err)
 	}
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return line, err
-	}
-	for errors.Is(err, bufio.ErrBufferFull) {
-		_, err = in.ReadSlice('\n')
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return nil, bufio.ErrBufferFull
+	return nil
 }

@@ -85,7 +85,7 @@ func TestChangesAskOnATerminal(t *testing.T) {
 		if code := p.runs(t, row.answer, "workers", "revoke", "0"); code != row.code {
 			t.Errorf("answer %q: exit code %d, want %d", row.answer, code, row.code)
 		}
-		if got := decode[shown](t, quietly(t, "workers", "show", "0", "--json")).State; got != row.state {
+		if got := decode[worker](t, quietly(t, "workers", "show", "0", "--json")).State; got != row.state {
 			t.Errorf("answer %q: the row is %s, want %s", row.answer, got, row.state)
 		}
 		if !strings.Contains(p.sees(), `Take worker ID 0 of namespace "orders" from "holder", which will have to take another one? [y/N] `) {
@@ -97,29 +97,4 @@ func TestChangesAskOnATerminal(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, p.sees())
 	}
 	poll.Until(t, "the answer", func() bool { return strings.Contains(p.sees(), "raised by 1h0m0s") })
-}
-
-func TestColours(t *testing.T) {
-	clean(t)
-	for _, row := range []struct {
-		noColor, term string
-		want          bool
-	}{{"", "xterm-256color", true}, {"1", "xterm-256color", false}, {"", "dumb", false}} {
-		t.Setenv("NO_COLOR", row.noColor)
-		t.Setenv("TERM", row.term)
-		p := sitDown(t)
-		if code := p.runs(t, "", "plan", "--rate", "1e6"); code != exitOK {
-			t.Errorf("exit code %d", code)
-		}
-		if code := p.runs(t, "", "parse", "x"); code != exitFailure {
-			t.Errorf("exit code %d", code)
-		}
-		poll.Until(t, "the error", func() bool { return strings.Contains(p.sees(), "malformed ID") })
-		if got := strings.Contains(p.sees(), "\x1b[1mLAYOUT") && strings.Contains(p.sees(), "\x1b[31muidring:\x1b[0m"); got != row.want {
-			t.Errorf("NO_COLOR=%q TERM=%s: colours %v, want %v\n%q", row.noColor, row.term, got, row.want, p.sees())
-		}
-	}
-	if out := quietly(t, "plan", "--rate", "1"); strings.ContainsAny(out, "\x1b\t") {
-		t.Errorf("escapes or tabs in what is no terminal:\n%q", out)
-	}
 }

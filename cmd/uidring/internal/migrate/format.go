@@ -67,6 +67,14 @@ func ParseFormat(text string) (Format, error) {
 	return Format{Name: l.String(), Layout: l, Epoch: bitsalloc.DefaultEpoch()}, nil
 }
 
+// String returns the name and the layout.
+func (f Format) String() string {
+	if layout := f.Layout.String(); layout != f.Name {
+		return f.Name + ", " + layout
+	}
+	return f.Name
+}
+
 // Counter reports whether the IDs are numbers of a counter, without fields.
 func (f Format) Counter() bool { return f.Layout == bitsalloc.Layout{} }
 

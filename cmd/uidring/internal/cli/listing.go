@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+)
+
+// A listing is a namespace with its worker IDs at the time when it was read, as JSON.
+type listing struct {
+	Store string `json:"store"`
+	space
+	Guarantee string    `json:"guarantee"`
+	Faults    []string  `json:"faults"`
+	Overlap   string    `json:"overlap,omitempty"` // why the store assigns no worker IDs of the namespace
+	Server    string    `json:"server"`
+	Now       time.Time `json:"now"`
+	Workers   []worker  `json:"workers"` // by worker ID
+
+	store *storeurl.Store
+	alloc *bitsalloc.Allocator
+}
+
+// A worker is a row as JSON.
+type worker struct {
+	Worker    int64     `json:"worker"`
+	State     string    `json:"state"` // held, expired, revoked or free
+	Owner     string    `json:"owner"`
+	Fence     int64     `json:"fence"`
+	FenceTime time.Time `json:"fenceTime"`
+	Largest   string    `json:"largestId"`
+	Expires   time.Time `json:"expires"`
+	Claims    int64     `json:"claims"` // the version of the row
+	Server    string    `json:"server"`
+}
+
+// read opens the store and reads all rows, or only the row of id, before it calls do. The timeout
+// applies to the reading, so an answer on the terminal may take any time.
+func (f *storeFlags) read(ctx context.Context, id *int64, do func(*listing) error) error {
+	st, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	var seen *listing
+	err = f.within(ctx, func(ctx context.Context) error {
+		seen, err = f.look(ctx, st, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return do(seen)
+}
+
+// readOne is read for the row of a worker ID, which is an argument.
+func (f *storeFlags) readOne(ctx context.Context, text string, do func(*listing, worker) error) error {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		return usagef("worker ID %q, allowed: a number, 0 or more", text)
+	}
+	return f.read(ctx, &id, func(seen *listing) error { return do(seen, seen.Workers[0]) })
+}
+
+// look reads all rows, or only the row of id. It fails if that row does not exist.
+func (f *storeFlags) look(ctx context.Context, st *storeurl.Store, id *int64) (*listing, error) {
+	status, err := st.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", st, err)
+	}
+	l := &listing{store: st, Store: st.String(), Guarantee: assigner.GuaranteeFenced.String(), Faults: append([]string{}, status.Faults...),
+		Server: status.Identity, Now: status.Now.UTC(), Workers: []worker{}}
+	if status.Lossy || len(status.Faults) > 0 {
+		l.Guarantee = assigner.GuaranteeLossy.String()
+	}
+	meta, err := st.LoadMeta(ctx)
+	if errors.Is(err, leasestore.ErrOverlap) {
+		l.Overlap, err = err.Error(), nil
+	}
+	if err == nil && meta.Version == 0 {
+		err = fmt.Errorf("namespace %q of %s has no worker IDs yet; uidring workers namespaces lists all namespaces", f.namespace, st)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.space, l.alloc, err = newSpace(f.namespace, meta); err != nil {
+		return nil, err
+	}
+	rows, err := f.rows(ctx, st, id)
+	for _, r := range rows {
+		l.Workers = append(l.Workers, l.worker(r))
+	}
+	return l, err
+}
+
+func (f *storeFlags) rows(ctx context.Context, st *storeurl.Store, id *int64) ([]leasestore.Row, error) {
+	if id == nil {
+		rows, err := st.List(ctx)
+		slices.SortFunc(rows, func(a, b leasestore.Row) int { return cmp.Compare(a.WorkerID, b.WorkerID) })
+		return rows, err
+	}
+	row, err := st.Load(ctx, *id)
+	if err == nil && row.Version == 0 {
+		err = fmt.Errorf("namespace %q of %s has no worker ID %d yet; see uidring workers list", f.namespace, st, *id)
+	}
+	return []leasestore.Row{row}, err
+}
+
+func (l *listing) worker(r leasestore.Row) worker {
+	state := "held"
+	switch {
+	case r.Free():
+		state = "free"
+	case !r.Expires.After(l.Now):
+		state = "expired"
+	case r.Revoked():
+		state = "revoked"
+	}
+	largest := "-" // of a row of another layout, or in quarantine and never granted
+	if id, err := l.alloc.Allocate(r.Fence, l.Datacenter, r.WorkerID, l.alloc.MaxSequence()); err == nil && r.Fence > 0 {
+		largest = strconv.FormatInt(id, 10)
+	}
+	return worker{r.WorkerID, state, r.Owner, r.Fence, l.alloc.Time(r.Fence), largest, r.Expires.UTC(), r.Version, r.Identity}
+}
+
+// distance formats the distance of an instant from the store's clock.
+func (l *listing) distance(t time.Time) string {
+	d := t.Sub(l.Now).Round(time.Second)
+	if d > 0 {
+		return "in " + d.String()
+	}
+	return (-d).String() + " ago"
+}
+
+// printStore prints the store, the namespace and its faults.
+func (l *listing) printStore(w io.Writer) {
+	fmt.Fprintf(w, "STORE\t%s\n", l.Store)
+	fmt.Fprintf(w, "NAMESPACE\t%s\n", l.Namespace)
+	fmt.Fprintf(w, "LAYOUT\t%s since %s, datacenter %d, until %s\n", l.Layout, rfc3339(l.Epoch), l.Datacenter, l.alloc.Expires().Format(time.DateOnly))
+	fmt.Fprintf(w, "WORKERS\t%d given out of %d, %d left\n", l.GivenOut, l.alloc.MaxWorkerID()+1, l.Left)
+	fmt.Fprintf(w, "GUARANTEE\t%s\n", l.Guarantee)
+	for _, fault := range l.Faults {
+		fmt.Fprintf(w, "FAULT\t%s\n", fault)
+	}
+	if l.Overlap != "" {
+		fmt.Fprintf(w, "OVERLAP\t%s\n", printable(l.Overlap))
+	}
+}
+
+// print prints the store and all rows.
+func (l *listing) print(w io.Writer) {
+	l.printStore(w)
+	fmt.Fprintln(w, "\nWORKER\tSTATE\tFENCE\tFENCE TIME\tAHEAD\tEXPIRES\tLEFT\tOWNER")
+	for _, r := range l.Workers {
+		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Worker, r.State, r.Fence, r.FenceTime.Format(time.RFC3339), l.distance(r.FenceTime),
+			r.Expires.Format(time.RFC3339), l.distance(r.Expires), printable(r.Owner))
+	}
+}
+
+func (l *listing) printRow(w io.Writer, r worker) {
+	fmt.Fprintf(w, "WORKER\t%d\n", r.Worker)
+	fmt.Fprintf(w, "STATE\t%s\n", r.State)
+	fmt.Fprintf(w, "OWNER\t%s\n", printable(r.Owner))
+	fmt.Fprintf(w, "EXPIRES\t%s (%s)\n", r.Expires.Format(time.RFC3339), l.distance(r.Expires))
+	fmt.Fprintf(w, "FENCE\t%d, %s (%s)\n", r.Fence, r.FenceTime.Format(time.RFC3339), l.distance(r.FenceTime))
+	fmt.Fprintf(w, "LARGEST ID\t%s\n", r.Largest)
+	fmt.Fprintf(w, "CLAIMS\t%d\n", r.Claims)
+	fmt.Fprintf(w, "SERVER\t%s\n", printable(r.Server))
+}
