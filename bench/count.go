@@ -65,7 +65,6 @@ func (c *count) run(ctx context.Context) error {
 	c.wall, err = load.Race(ctx, c.goroutines, 0, func(i int, stop *atomic.Bool) error {
 		t := taker{count: c, random: rand.New(rand.NewPCG(3, uint64(i))), ids: make([]int64, load.Stride)}
 		t.lane = c.gen.Lane()
-		defer func() { t.lane.Close() }()
 		for !stop.Load() {
 			if err := t.turn(c.ways[t.random.IntN(len(c.ways))]); err != nil {
 				return err
@@ -118,7 +117,6 @@ func (t *taker) take(w way) (n int, err error) {
 		return n, err
 	case wayLane:
 		if t.random.IntN(64) == 0 {
-			t.lane.Close()
 			t.lane = g.Lane()
 		}
 		next = t.lane.Next
@@ -182,7 +180,7 @@ func soakCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 func (s *soak) run(ctx context.Context, ids int64) (err error) {
 	var blocks atomic.Int64
 	cfg := cached.Config{Layout: bitsalloc.Default(), Assigner: assigner.Static(1), AllowReuse: true} // the IDs are not kept
-	cfg.Trace.Padded = func(info cached.PaddedInfo) { blocks.Add(int64(info.Blocks)) }
+	cfg.Trace.Padded = func(n int) { blocks.Add(int64(n)) }
 	gen, err := cached.NewContext(ctx, cfg)
 	if err != nil {
 		return err

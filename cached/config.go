@@ -3,10 +3,7 @@ package cached
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -104,27 +101,17 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	c.Check(cfg.ScheduleInterval == 0 || cfg.ScheduleInterval >= time.Millisecond, "ScheduleInterval", cfg.ScheduleInterval,
 		"0 (off) or at least 1ms, such as 60 * time.Second")
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "PadInline, Reject")
-	c.Check(cfg.MaxAhead >= 0, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or more")
 	if k.Alloc != nil {
-		cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*k.Alloc.Layout().Unit))
-		cfg.checkWithLayout(c, k.Alloc.Layout())
+		unit := k.Alloc.Layout().Unit
+		cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*unit))
+		c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*unit, "MaxStaleness", cfg.MaxStaleness,
+			"negative (unbounded), 0 (the default) or at least two units, %v", 2*unit)
+		c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", unit)
 		if !cfg.AllowReuse {
-			k.Ahead = int64(cfg.MaxAhead / k.Alloc.Layout().Unit)
+			k.Ahead = int64(cfg.MaxAhead / unit)
 		}
 	}
 	return cfg, k, c.Err()
-}
-
-// checkWithLayout checks the fields whose bounds depend on the layout.
-func (cfg Config) checkWithLayout(c *generator.Checker, l bitsalloc.Layout) {
-	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*l.Unit, "MaxStaleness", cfg.MaxStaleness,
-		"negative (unbounded), 0 (the default) or at least two units, %v", 2*l.Unit)
-	c.Check(cfg.MaxAhead <= 0 || cfg.MaxAhead >= l.Unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", l.Unit)
-	if cfg.BoostPower <= 8 { // a larger one has been refused
-		bits := int(l.SequenceBits) + cfg.BoostPower
-		c.Check(bits < strconv.IntSize-1, "BoostPower",
-			fmt.Sprintf("%d with %d SequenceBits, a ring of 2^%d IDs", cfg.BoostPower, l.SequenceBits, bits), "at most %d IDs", math.MaxInt)
-	}
 }
 
 // settings are the fields that every generator with a worker ID has.

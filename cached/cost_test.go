@@ -1,7 +1,6 @@
 package cached_test
 
 import (
-	"runtime"
 	"testing"
 
 	"github.com/uidring/uidring/cached"
@@ -35,30 +34,4 @@ func TestOneAllocationABlock(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestGeneratorTakesSixteenKiB measures the memory of a thousand generators, including the stacks
-// of their two goroutines.
-func TestGeneratorTakesSixteenKiB(t *testing.T) {
-	const generators, bound = 1000, 16 << 10
-	before := inUse()
-	kept := make([]*cached.Generator, generators)
-	for i := range kept {
-		kept[i] = open(t, cached.Config{})
-		next(t, kept[i])
-	}
-	each := (inUse() - before) / generators
-	t.Logf("%d bytes", each)
-	if each > bound {
-		t.Errorf("a generator takes %d bytes, want at most %d", each, bound)
-	}
-	runtime.KeepAlive(kept)
-}
-
-func inUse() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc + m.StackInuse)
 }

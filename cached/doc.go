@@ -30,20 +30,13 @@
 //
 // The stream is a counter that all CPUs share. A [Lane] is faster: it is a block that one goroutine
 // uses up alone. [Generator.Fill] and [Generator.Reserve] take many IDs of the stream in one call.
-// For short-lived goroutines on many cores, keep lanes in a sync.Pool, which gives each CPU its
-// own; see the example of Lane.
-//
-// IDs are unique across the stream and all lanes. They increase within a lane only: the blocks that
-// two lanes hold may be up to MaxStaleness apart.
 //
 // # Leases, fences and windows
 //
-// A lease is the right to a worker ID for a range of deltas (numbers of units since the epoch); the
-// assigner gives it and the generator renews it in the background. The fence of a worker ID is the
-// highest delta that any holder of it was ever allowed to use. A later holder starts above the
-// fence, so a worker ID can be reused without repeating IDs. The window is how far ahead of use the
-// lease reaches: the generator issues IDs for that much ID time without the store. [Stats].Limit,
-// Window and WindowLasts show it.
+// A lease is the right to a worker ID for a range of deltas (numbers of units since the epoch),
+// which the generator renews in the background. The fence of a worker ID is the highest delta that
+// any holder of it was ever allowed to use; a later holder starts above it. The window is how far
+// ahead of use the lease reaches: the generator issues IDs for that much ID time without the store.
 //
 // # Low bits
 //
@@ -56,9 +49,8 @@
 //
 // The time in an ID is not the time of the call. It may be up to MaxStaleness earlier or MaxAhead
 // later, by the clock of New; MaxAhead is unbounded unless set. The lower bound holds while the
-// scheduler runs the padding goroutine. With all CPUs busy taking IDs, callers do most of the
-// padding. Sequence numbers are skipped at restarts, when stale IDs are dropped, and at Close. An
-// ID does not hide how many were issued.
+// scheduler runs the padding goroutine. Sequence numbers are skipped at restarts, when stale IDs
+// are dropped, and at Close. An ID does not hide how many were issued.
 //
 // Suspending the machine stops the monotonic clock: afterwards IDs lag behind by the time
 // suspended. In a process that the platform freezes between requests (Lambda, Cloud Run), the first

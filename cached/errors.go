@@ -25,8 +25,7 @@ var (
 	ErrTimeExhausted = errors.New("cached: the delta field is used up")
 )
 
-// An AheadError reports how far ID time has run ahead of the clock, as measured by the last padding
-// pass.
+// An AheadError reports how far ID time would run ahead of the clock.
 type AheadError struct {
 	Ahead   time.Duration // of the refused unit
 	Max     time.Duration // Config.MaxAhead, in whole units

@@ -37,8 +37,6 @@ type Generator struct {
 	maxAhead  int64 // in units; 0: unbounded
 	maxStale  int64 // in units; negative: unbounded
 
-	lastSecond atomic.Int64 // delta of the newest block; only grows; running guards its stores
-
 	wake   chan struct{} // capacity 1: wakes the padding goroutine
 	padder sync.WaitGroup
 	path   generator.SlowPath // for callers that find the ring empty
@@ -46,11 +44,10 @@ type Generator struct {
 	// running is held while blocks are put or retired: one padding pass at a time. A second pass
 	// waits for it, since skipping the pass would lose its wake-up. No taker holds it while the
 	// ring has an ID, and no store call, Trace func or log record runs under it.
-	running sync.Mutex
-	newest  int64 // the last ID put
-	goAt    int64 // the sequence number at which takers go on; 0: the first one of the oldest block
-
-	refused atomic.Pointer[error] // why the last padding pass stopped early; nil when it filled the ring
+	running    sync.Mutex
+	lastSecond int64 // delta of the newest block; only grows
+	newest     int64 // the last ID put
+	goAt       int64 // the sequence number at which takers go on; 0: the first one of the oldest block
 
 	passes, inlinePads, rejectedPuts atomic.Int64
 }
@@ -67,8 +64,7 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 //
 // Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted]
 // when worker IDs are reused. They have a method RetryAfter() time.Duration. If ctx can end,
-// NewContext retries after that time, and returns both errors when ctx ends first. Otherwise it
-// returns the error at once; a later call with the same Assigner continues the quarantine.
+// NewContext retries after that time, and returns both errors when ctx ends first.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, k, err := cfg.resolve()
 	if err != nil {
@@ -147,14 +143,14 @@ func (g *Generator) position(grant *keeper.Grant) int64 {
 // delta of the grant. The caller holds running.
 func (g *Generator) begun() int64 {
 	blocks := g.ring.Slots() - g.ring.Free()
-	return g.lastSecond.Load() - int64(max(blocks-1, 0))
+	return g.lastSecond - int64(max(blocks-1, 0))
 }
 
 // used returns the delta of the newest block, after waiting for a padding pass in progress.
 func (g *Generator) used() int64 {
 	g.running.Lock()
 	defer g.running.Unlock()
-	return g.lastSecond.Load()
+	return g.lastSecond
 }
 
 // ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;

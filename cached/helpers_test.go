@@ -97,6 +97,17 @@ func drain(t testing.TB, g *cached.Generator) []int64 {
 	return take(t, g, g.Stats().Remaining)
 }
 
+// holdSecond returns a Trace.Padded that keeps the padding goroutine from padding, from its first
+// pass after New until gate is closed.
+func holdSecond(gate chan struct{}) func(int) {
+	var calls atomic.Int64
+	return func(int) {
+		if calls.Add(1) == 2 {
+			<-gate
+		}
+	}
+}
+
 // checkSum asks that every ID that was put is accounted for.
 func checkSum(t testing.TB, s cached.Stats, put, issued int64) {
 	t.Helper()

@@ -15,13 +15,11 @@ func (g *Generator) now() time.Time { return g.keeper.Latest().Clock.Now() }
 func staleTick(maxStaleness time.Duration) time.Duration { return maxStaleness / 4 }
 
 // staleUnits returns the number of units that a block may be behind the clock when the padding
-// goroutine checks it. A block within that number stays within maxStaleness until the next check.
-// One more unit is subtracted because the fractions of units are not counted.
+// goroutine checks it; negative: any. A block within that number stays within maxStaleness, of two
+// units at least, until the next check. One more unit is subtracted because the fractions of units
+// are not counted.
 func staleUnits(maxStaleness, unit time.Duration) int64 {
-	if maxStaleness < 0 {
-		return -1
-	}
-	return int64((maxStaleness-staleTick(maxStaleness))/unit) - 1 // not negative: Config asks for two units
+	return int64((maxStaleness-staleTick(maxStaleness))/unit) - 1
 }
 
 // freshen drops the blocks that are too far behind the clock. It moves lastSecond up to the clock
@@ -36,14 +34,14 @@ func (g *Generator) freshen() {
 	if stale > g.cut.Load() { // else lanes would load the word from memory again
 		g.cut.Store(stale)
 	}
-	if g.retire(stale) > 0 || g.lastSecond.Load() < oldest {
+	if g.retire(stale) > 0 || g.lastSecond < oldest {
 		g.jump(now)
 	}
 }
 
 // jump moves lastSecond forward, never back.
 func (g *Generator) jump(delta int64) {
-	g.lastSecond.Store(max(g.lastSecond.Load(), delta))
+	g.lastSecond = max(g.lastSecond, delta)
 }
 
 // retire drops the IDs of the ring up to last, and stores in goAt the sequence number at which

@@ -10,14 +10,13 @@ import "math"
 //
 // Make a Lane with [Generator.Lane] for each goroutine that needs many IDs, or keep lanes in a
 // sync.Pool. Nothing refers to a lane but its users, so it may be dropped at any time, with the IDs
-// that it has reserved. Two goroutines must not call its methods at once: they would get the same
-// IDs. The race detector reports such calls.
+// that it has reserved. Two goroutines must not use a lane at once: they would get the same IDs.
+// The race detector reports such calls.
 type Lane struct {
-	last   int64 // the ID issued last
-	end    int64 // the last ID of the block
-	g      *Generator
-	closed bool
-	_      [96]byte // keeps the lanes of two goroutines out of one cache line
+	last int64 // the ID issued last
+	end  int64 // the last ID of the block
+	g    *Generator
+	_    [104]byte // keeps the lanes of two goroutines out of one cache line
 }
 
 // Lane returns a new lane.
@@ -32,13 +31,10 @@ func (l *Lane) Next() (int64, error) {
 	return l.more()
 }
 
-// more is the slow path of Next.
-func (l *Lane) more() (int64, error) {
-	if l.closed {
-		return 0, errLaneClosed{}
-	}
-	return l.g.path.Next(l.take)
-}
+// more is the slow path of Next, whose frame would be larger with it.
+//
+//go:noinline
+func (l *Lane) more() (int64, error) { return l.g.path.Next(l.take) }
 
 // take goes on with another block of the ring. That block may be retired meanwhile: then this call
 // began before, and the next one drops the block. After a block that was retired, take begins with
@@ -57,14 +53,3 @@ func (l *Lane) take() (int64, bool) {
 	l.last = min(max(first, first&^mask+sequence), l.end) // a take of the ring has at most 2^40 IDs
 	return l.last, true
 }
-
-// Close drops the rest of the lane's block. Afterwards Next returns ErrClosed. Closing again does
-// nothing.
-func (l *Lane) Close() { l.end, l.closed = 0, true }
-
-// errLaneClosed is ErrClosed for a lane whose generator goes on.
-type errLaneClosed struct{}
-
-func (errLaneClosed) Error() string { return "cached: lane closed" }
-
-func (errLaneClosed) Unwrap() error { return ErrClosed }

@@ -27,24 +27,22 @@ func laneNext(t testing.TB, l *cached.Lane) int64 {
 func TestLaneTakesUnitsWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})
-		lane, other := g.Lane(), g.Lane()
-		defer lane.Close()
-		defer other.Close()
-		from := make(map[int64]int64)
+		lanes, from := []*cached.Lane{g.Lane(), g.Lane()}, make(map[int64]int)
 		for i := range int64(3 * 16) {
-			for j, l := range []*cached.Lane{lane, other} {
+			for j, l := range lanes {
 				f := parse(t, g, laneNext(t, l))
-				if f.Sequence != i%16 {
-					t.Fatalf("ID %d of lane %d is %v, want sequence %d", i, j, f, i%16)
+				if owner, seen := from[f.Delta]; f.Sequence != i%16 || seen && owner != j {
+					t.Fatalf("ID %d of lane %d is %v, want sequence %d of a unit of its own", i, j, f, i%16)
 				}
-				if owner, seen := from[f.Delta]; seen && owner != int64(j) {
-					t.Fatalf("%v in both lanes", f)
-				}
-				from[f.Delta] = int64(j)
+				from[f.Delta] = j
 			}
 		}
-		if f := next(t, g); from[f.Delta] != 0 || f.Sequence != 0 {
+		f := next(t, g)
+		if _, seen := from[f.Delta]; seen || f.Sequence != 0 {
 			t.Errorf("the generator's own ID is %v, want a unit that no lane has", f)
+		}
+		if s := g.Stats(); s.Issued != 6*16+1 {
+			t.Errorf("Issued %d, want the units of the lanes and an ID", s.Issued)
 		}
 	})
 }
@@ -74,77 +72,32 @@ func TestLaneEndsWithInvalidateAndClose(t *testing.T) {
 			if err := g.Close(); err != nil {
 				t.Fatal(err)
 			}
-			for range 3 {
-				if id, err := lane.Next(); id != 0 || !errors.Is(err, cached.ErrClosed) {
-					t.Errorf("Next after Close of the generator = %d, %v, want ErrClosed", id, err)
-				}
+			if id, err := lane.Next(); id != 0 || !errors.Is(err, cached.ErrClosed) {
+				t.Errorf("Next after Close of the generator = %d, %v, want ErrClosed", id, err)
 			}
 		})
 	}
 }
 
-func TestClosedLane(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{})
-		lane := g.Lane()
-		for range 5 {
-			laneNext(t, lane)
-		}
-		if s := g.Stats(); s.Issued != 16 || s.Remaining != 7*16 {
-			t.Errorf("Issued %d, Remaining %d with a lane, want 16 and %d", s.Issued, s.Remaining, 7*16)
-		}
-		for range 2 {
-			lane.Close()
-		}
-		unused := g.Lane()
-		unused.Close()
-		if id, err := unused.Next(); id != 0 || !errors.Is(err, cached.ErrClosed) {
-			t.Errorf("Next of a lane closed before its first ID = %d, %v, want ErrClosed", id, err)
-		}
-		for range 3 {
-			if id, err := lane.Next(); id != 0 || !errors.Is(err, cached.ErrClosed) || err.Error() != "cached: lane closed" {
-				t.Errorf("Next = %d, %v, want ErrClosed of the lane", id, err)
-			}
-		}
-		if s := g.Stats(); s.RejectedTakes != 0 {
-			t.Errorf("RejectedTakes %d, want 0", s.RejectedTakes)
-		}
-		next(t, g)
-	})
-}
-
 func TestReserveReturnsARange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{})
-		end := int64(0)
-		for _, row := range []struct{ n, want int }{{0, 0}, {-1, 0}, {5, 5}, {11, 11}, {100, 16}, {math.MaxInt, 16}, {1, 1}} {
+		want := next(t, g).ID + 1
+		for _, row := range []struct{ n, got int }{{0, 0}, {-1, 0}, {4, 4}, {11, 11}, {100, 16}, {math.MaxInt, 16}, {1, 1}} {
 			first, got, err := g.Reserve(row.n)
-			if got != row.want || err != nil {
-				t.Fatalf("Reserve(%d) = %d IDs, %v, want %d", row.n, got, err, row.want)
+			if got != row.got || err != nil || got == 0 && first != 0 {
+				t.Fatalf("Reserve(%d) = %d, %d, %v, want %d IDs", row.n, first, got, err, row.got)
 			}
 			if got == 0 {
-				if first != 0 {
-					t.Errorf("Reserve(%d) = %d, want 0", row.n, first)
-				}
 				continue
 			}
-			if first < end {
-				t.Errorf("Reserve(%d) begins at %d, before %d", row.n, first, end)
+			if f := parse(t, g, first); first != want && (first < want || f.Sequence != 0) {
+				t.Errorf("Reserve(%d) begins with %v, want %d or a new unit", row.n, f, want)
 			}
-			a, b := parse(t, g, first), parse(t, g, first+int64(got)-1)
-			if a.Delta != b.Delta || a.WorkerID != b.WorkerID {
-				t.Errorf("Reserve(%d) is from %v to %v, want one unit", row.n, a, b)
-			}
-			end = first + int64(got)
+			want = first + int64(got)
 		}
-		if id := next(t, g).ID; id < end {
-			t.Errorf("Next = %d, which is reserved", id)
-		}
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if first, n, err := g.Reserve(1); first != 0 || n != 0 || !errors.Is(err, cached.ErrClosed) {
-			t.Errorf("Reserve after Close = %d, %d, %v", first, n, err)
+		if id := next(t, g).ID; id != want {
+			t.Errorf("Next = %d, want %d", id, want)
 		}
 	})
 }

@@ -9,80 +9,23 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
 
-// usedUp takes IDs, of one worker and in order, until there is no lease for more.
-func usedUp(t *testing.T, g *cached.Generator) (last bitsalloc.Fields, n int) {
+// usedUp takes IDs until there is no lease for more.
+func usedUp(t *testing.T, g *cached.Generator) {
 	t.Helper()
 	for {
-		id, err := g.Next()
-		switch {
-		case errors.Is(err, cached.ErrLeaseExhausted):
-			return last, n
-		case errors.Is(err, cached.ErrEmpty):
-			synctest.Wait()
-			continue
-		case err != nil:
+		_, err := g.Next()
+		if errors.Is(err, cached.ErrLeaseExhausted) {
+			return
+		}
+		if err != nil && !errors.Is(err, cached.ErrEmpty) {
 			t.Fatal(err)
 		}
-		f := parse(t, g, id)
-		if n > 0 && (f.ID <= last.ID || f.WorkerID != last.WorkerID) {
-			t.Fatalf("%v after %v", f, last)
-		}
-		last = f
-		n++
-	}
-}
-
-// IDs that are prepared above a limit that the lease has lowered are dropped.
-func TestLimitThatALossHasLoweredIsRespected(t *testing.T) {
-	for name, row := range map[string]struct{ limit, ids int64 }{
-		"above the prepared IDs": {bubbleStart + 20, 20*16 - 1},
-		"below the prepared IDs": {bubbleStart + 4, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, lanes := range []int{0, 1} {
-				store := &fakeassigner.Assigner{}
-				store.OnAssign = func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
-					if n > 1 {
-						return assigner.Grant{}, errors.New("store is down")
-					}
-					return fenced(100)(ctx, n, d)
-				}
-				store.OnRenew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-					g.Limit = row.limit
-					return assigner.ErrWorkerRowLost
-				}
-				synctest.Test(t, func(t *testing.T) {
-					g := inBubble(t, cached.Config{Assigner: store, MaxStaleness: -1})
-					take := g.Next
-					if lanes > 0 {
-						take = g.Lane().Next
-					}
-					if _, err := take(); err != nil {
-						t.Fatal(err)
-					}
-					time.Sleep(time.Minute)
-					n := int64(0)
-					for {
-						id, err := take()
-						if errors.Is(err, cached.ErrLeaseExhausted) {
-							break
-						}
-						if f := parse(t, g, id); err != nil || f.Delta > row.limit {
-							t.Fatalf("%v, %v, want no delta above %d", f, err, row.limit)
-						}
-						n++
-					}
-					if n != row.ids {
-						t.Errorf("%d IDs after the loss, want %d", n, row.ids)
-					}
-				})
-			}
-		})
+		synctest.Wait()
 	}
 }
 
@@ -114,30 +57,6 @@ func TestNoIDLiesAboveTheFence(t *testing.T) {
 		}
 		if wanted := wanted.Load(); wanted < bubbleStart+8 || wanted > bubbleStart+5+8 {
 			t.Errorf("Renew was asked for %d, want the delta that the free slots need, %d to %d", wanted, bubbleStart+8, bubbleStart+5+8)
-		}
-	})
-}
-
-// The store answers after a padding pass was refused, and before the padding goroutine waits.
-func TestGrantAtTheEndOfAPassIsNotMissed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		refusals, answer := 0, make(chan struct{})
-		store := &fakeassigner.Assigner{OnAssign: fenced(3), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			<-answer
-			return fakeassigner.Raise(ctx, g, used, want)
-		}}
-		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: cached.Reject, MaxStaleness: -1, AssignTimeout: time.Minute, Trace: cached.Trace{
-			PutRejected: func(error) {
-				refusals++
-				close(answer)
-				time.Sleep(time.Second)
-			},
-		}})
-		drain(t, g)
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if s := g.Stats(); s.Remaining != 8*16 || s.RejectedPuts != 1 || refusals != 1 {
-			t.Errorf("%d IDs after %d refusals, of which Stats counts %d; want a full ring after 1", s.Remaining, refusals, s.RejectedPuts)
 		}
 	})
 }
@@ -182,44 +101,47 @@ func TestSequenceGoesOnAfterAnOutage(t *testing.T) {
 // TestFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never
 // felt, whether the generator is idle, keeps pace with the clock or runs far ahead of it.
 func TestFenceIsRaisedBeforeItIsReached(t *testing.T) {
-	for name, load := range map[string]struct {
+	for _, load := range []struct {
 		ids   int // at a time, of 16 a unit
 		pause time.Duration
-	}{
-		"one an hour":         {1, time.Hour},
-		"one every 50 s":      {1, 50 * time.Second},
-		"the pace of clock":   {16, time.Second},
-		"ten times the clock": {160, time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-				const window = 30
-				store := &fakeassigner.Assigner{
-					OnAssign: fenced(window + 8),
-					OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
-						g.Limit = max(g.Limit, want+window)
-						return nil
-					},
-				}
-				g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy})
-				for range 50 {
-					for range load.ids {
-						if _, err := g.NextContext(t.Context()); err != nil {
-							t.Fatal(err)
-						}
-					}
-					time.Sleep(load.pause)
-					if _, err := g.Next(); err != nil {
-						t.Fatalf("after a pause: %v", err)
+	}{{1, time.Hour}, {1, 50 * time.Second}, {16, time.Second}, {160, time.Second}} {
+		eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+			const window = 30
+			store := &fakeassigner.Assigner{OnAssign: fenced(window + 8), OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+				g.Limit = max(g.Limit, want+window)
+				return nil
+			}}
+			g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy})
+			for range 50 {
+				for range load.ids {
+					if _, err := g.NextContext(t.Context()); err != nil {
+						t.Fatal(err)
 					}
 				}
-				if s := g.Stats(); s.Window <= 0 || s.Window > (window+8)*time.Second*2 {
-					t.Errorf("Window = %v, want about %d s", s.Window, window)
-				}
-				if s := g.Stats(); s.RejectedPuts > 0 {
-					t.Errorf("%d passes reached the fence, want none", s.RejectedPuts)
-				}
-			})
+				time.Sleep(load.pause)
+				next(t, g)
+			}
+			if s := g.Stats(); s.Window <= 0 || s.Window > (window+8)*time.Second*2 || s.RejectedPuts > 0 {
+				t.Errorf("Window %v, %d refused passes, want about %d s and none", s.Window, s.RejectedPuts, window)
+			}
 		})
 	}
+}
+
+// TestLargeRingDoesNotRaiseTheFence: the grant of an idle generator reaches two windows ahead of
+// the clock, and its ring no further.
+func TestLargeRingDoesNotRaiseTheFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{BoostPower: 8,
+			Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})})
+		for range 60 {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			next(t, g)
+			const windows = 2 * 30 * time.Second
+			if s := g.Stats(); s.Window > windows || s.Ahead > windows || s.Window <= 0 {
+				t.Fatalf("the window is %v, the ring %v ahead, want %v at most", s.Window, s.Ahead, windows)
+			}
+		}
+	})
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 )
 
-// Next returns a new ID. It never waits for time to pass or for a store. When the ring is empty,
-// Config.OnEmpty decides: under PadInline the caller puts the next block itself, after a padding
-// pass in progress; under Reject it gets ErrEmpty. The errors ErrEmpty, ErrTooFarAhead and
-// ErrLeaseExhausted pass; ErrTimeExhausted and ErrClosed are permanent.
+// Next returns a new ID. It never waits for time to pass or for a store. When the ring is empty, it
+// waits for a padding pass in progress, and then Config.OnEmpty decides: under PadInline the caller
+// puts the next block itself, under Reject it gets ErrEmpty. The errors ErrEmpty, ErrTooFarAhead
+// and ErrLeaseExhausted pass; ErrTimeExhausted and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
 	if id, ok := g.ring.Current().Take(); ok {
 		return id, nil
@@ -67,21 +67,24 @@ func (g *Generator) refill(context.Context) error {
 	return g.padInline()
 }
 
-// reject wakes the padding goroutine and returns the reason why the ring is empty.
+// reject wakes the padding goroutine and returns the reason why the ring is empty, or nil if it is not
+// empty any more.
 func (g *Generator) reject() error {
-	if g.closer.Closed() {
-		return ErrClosed
-	}
 	generator.Signal(g.wake)
-	refused, grant := g.refused.Load(), g.keeper.Current()
+	g.running.Lock()
+	defer g.running.Unlock()
 	switch {
-	case refused == nil && (grant == nil || g.lastSecond.Load() >= grant.Limit): // the padding goroutine has not noticed yet
-		return fmt.Errorf("%w: %w", ErrEmpty, g.keeper.Shortage())
-	case refused == nil:
-		return ErrEmpty
-	case passing(*refused):
-		return fmt.Errorf("%w: %w", ErrEmpty, *refused)
-	default:
-		return *refused
+	case g.closer.Closed():
+		return ErrClosed
+	case g.ring.Free() < g.ring.Slots():
+		return nil
 	}
+	err := g.admit(g.keeper.Current(), g.lastSecond+1)
+	switch {
+	case err == nil:
+		return ErrEmpty
+	case passing(err):
+		return fmt.Errorf("%w: %w", ErrEmpty, err)
+	}
+	return err
 }

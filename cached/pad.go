@@ -53,105 +53,85 @@ const maxPass = 256
 
 // fill makes a padding pass that leaves no slot free, unless it is refused.
 func (g *Generator) fill() error {
-	info, err := g.pass(maxPass)
-	if err == nil {
-		g.refused.Store(nil)
-	} else {
-		g.refused.Store(&err) // for callers that find the ring empty
-	}
-	g.padded(info)
+	blocks, err := g.pass(maxPass)
+	g.padded(blocks)
+	g.keeper.AnnounceEnd(g.used())
 	if err != nil {
-		g.refuse(err)
+		g.rejectedPuts.Add(1)
+		if !passing(err) {
+			g.path.Filled.Wake() // waiting callers return this error
+		}
 	}
 	return err
-}
-
-// refuse reports an error that ended a padding pass, unless it comes from Close.
-func (g *Generator) refuse(err error) {
-	if errors.Is(err, ErrClosed) {
-		return
-	}
-	g.rejectedPuts.Add(1)
-	generator.Report(g.keeper.Logger, "PutRejected", g.cfg.Trace.PutRejected, err)
-	if !passing(err) {
-		g.path.Filled.Wake() // waiting callers return this error
-	}
 }
 
 // padInline puts a single block, so that the caller gets its ID soon. The caller wakes the padding
 // goroutine when it begins the block, and that goroutine fills the ring.
 func (g *Generator) padInline() error {
-	info, err := g.pass(1)
-	info.Inline = true
-	if info.Blocks > 0 {
-		g.inlinePads.Add(1)
-		err = nil
-	}
-	g.padded(info)
+	blocks, err := g.pass(1)
+	g.inlinePads.Add(int64(blocks))
+	g.padded(blocks)
 	return err
 }
 
-// pass puts up to limit blocks under the mutex. With a limit of 1 it puts the block only into an
-// empty ring: otherwise another caller was faster.
-func (g *Generator) pass(limit int) (info PaddedInfo, err error) {
+// pass puts up to limit blocks under the mutex, and returns their number. With a limit of 1 it puts
+// the block only into an empty ring: otherwise another caller was faster.
+func (g *Generator) pass(limit int) (blocks int, err error) {
 	g.running.Lock()
 	defer g.running.Unlock()
 	switch {
 	case g.closer.Closed():
-		err = ErrClosed
+		return 0, ErrClosed
 	case limit > 1 || g.ring.Free() == g.ring.Slots():
-		err = g.put(limit, &info)
+		return g.put(limit)
 	}
-	info.LastDelta = g.lastSecond.Load()
-	return info, err
+	return 0, nil
 }
 
-// padded wakes waiting callers and reports the pass, if the pass has put blocks.
-func (g *Generator) padded(info PaddedInfo) {
-	if info.Blocks == 0 {
+// padded wakes waiting callers and reports a pass that has put blocks.
+func (g *Generator) padded(blocks int) {
+	if blocks == 0 {
 		return
 	}
 	g.path.Filled.Wake()
 	g.passes.Add(1)
-	generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, info)
-	g.keeper.AnnounceEnd(info.LastDelta)
+	generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, blocks)
 }
 
-// put puts up to limit blocks while slots are free and the grant reaches, and counts them in info.
+// put puts up to limit blocks while slots are free and the grant reaches, and returns their number.
 // It returns the error that made it leave a slot free, but none for a grant that is too short to
 // fill the ring: takers see it when the ring is empty. The caller holds running.
-func (g *Generator) put(limit int, info *PaddedInfo) error {
+func (g *Generator) put(limit int) (blocks int, err error) {
 	g.freshen()
 	defer g.goOn()
-	for info.Blocks < limit && g.ring.Free() > 0 {
+	for ; blocks < limit && g.ring.Free() > 0; blocks++ {
 		grant := g.keeper.Current()
 		if grant != nil {
 			g.jump(max(grant.First-1, grant.Delta)) // a new lease begins above the clock, too
 		}
-		delta := g.lastSecond.Load() + 1
+		delta := g.lastSecond + 1
 		if grant != nil && delta > grant.Limit && g.ring.Free() < g.ring.Slots() {
 			break
 		}
 		if err := g.admit(grant, delta); err != nil {
-			return err
+			return blocks, err
 		}
 		// In this order a panic may lose a block, but not put it twice. A refused delta is not used
 		// up.
-		g.lastSecond.Store(delta)
+		g.lastSecond = delta
 		first := g.compose(delta, grant.WorkerID)
 		g.newest = first | g.alloc.MaxSequence()
 		g.ring.Put(first, g.newest)
-		info.Blocks++
 	}
 	g.extend()
-	return nil
+	return blocks, nil
 }
 
 // extend asks for a higher limit when half of the grant is used, so that a slow store costs
 // nothing. Blocks in the ring do not count as used: a large ring must not raise the fence far above
 // the clock.
 func (g *Generator) extend() {
-	if grant := g.keeper.Current(); grant != nil && g.lastSecond.Load() >= grant.Half && g.begun() >= grant.Half {
+	if grant := g.keeper.Current(); grant != nil && g.lastSecond >= grant.Half && g.begun() >= grant.Half {
 		g.keeper.Extend(grant.Limit + 1)
 	}
 }

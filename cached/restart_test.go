@@ -3,7 +3,6 @@ package cached_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,38 +70,12 @@ func TestNewDoesNotWaitForMaxAhead(t *testing.T) {
 	}
 }
 
-// When ctx ends while NewContext waits, the lease is released, no goroutine stays (the bubble would
-// not end), and the worker ID is free for the next generator.
-func TestNewContextEndsWhileItWaitsForMaxAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		failure := errors.New("store out of reach")
-		store := reused()
-		store.OnRelease = func(context.Context, assigner.Grant, int64) error { return failure }
-		cfg := cached.Config{Epoch: bubbleEpoch(), Assigner: store, MaxAhead: time.Minute}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		var g *cached.Generator
-		var err error
-		if d := gentest.Elapsed(func() { g, err = cached.NewContext(ctx, cfg) }); d != 10*time.Second {
-			t.Errorf("NewContext took %v, want 10s", d)
-		}
-		if g != nil || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, failure) {
-			t.Errorf("NewContext = %v, %v, want DeadlineExceeded and the error of the release", g, err)
-		}
-		store.OnRelease = nil
-		open(t, cfg)
-	})
-}
-
 // A generator that has issued IDs does not stop for MaxAhead: it skips the deltas that an earlier
 // process with the same worker ID may have used.
 func TestUnfencedWorkerIDAfterInvalidateBeginsMaxAheadAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var nth atomic.Int64
-		first := worker()
-		worker()
 		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: first + nth.Add(1) - 1, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+			return assigner.Grant{WorkerID: worker(), First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
 		}}
 		g := inBubble(t, cached.Config{Assigner: store, MaxAhead: 10 * time.Second})
 		before := next(t, g)

@@ -25,9 +25,6 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 		hours  time.Duration
 	}{
 		{"default, idle", narrow(), 0, time.Minute, 20*time.Minute + 300*time.Millisecond, 24},
-		{"default, slow", narrow(), 0, time.Minute, 7*time.Second + 100*time.Millisecond, 3},
-		{"default, a block a minute", narrow(), 0, time.Minute, 3700 * time.Millisecond, 3},
-		{"default, quicker than the clock", narrow(), 0, time.Minute, 50 * time.Millisecond, 1},
 		{"ten seconds", narrow(), 10 * time.Second, 10 * time.Second, 1700 * time.Millisecond, 2},
 		{"two units", narrow(), 2 * time.Second, 2 * time.Second, 333 * time.Millisecond, 1},
 		{"default, units of a minute", minutes, 0, 2 * time.Minute, 10 * time.Second, 3},
@@ -36,7 +33,7 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 		bubble.Run(t, row.name, func(t *testing.T) {
 			put := int64(0)
 			g := inBubble(t, cached.Config{Layout: row.layout, MaxStaleness: row.bound, Trace: cached.Trace{
-				Padded: func(p cached.PaddedInfo) { put += int64(p.Blocks) * 16 },
+				Padded: func(blocks int) { put += int64(blocks) * 16 },
 			}})
 			issued, last := int64(0), int64(0)
 			for end := time.Now().Add(row.hours * time.Hour); time.Now().Before(end); time.Sleep(row.every) {

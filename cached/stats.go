@@ -39,7 +39,7 @@ func (g *Generator) Stats() Stats {
 	now := g.keeper.Now()
 	g.running.Lock()
 	counts := g.ring.Counts()
-	last, begun := g.lastSecond.Load(), g.begun()
+	last, begun := g.lastSecond, g.begun()
 	g.running.Unlock()
 	s := g.keeper.Stats(last, now)
 	s.Window, s.WindowLasts = g.keeper.Window(max(begun, g.alloc.Delta(now)))

@@ -11,11 +11,8 @@ import (
 // ring has ready causes no call. A panic in a func is recovered and logged; a func must not call
 // runtime.Goexit.
 type Trace struct {
-	// Padded is called after a padding pass that put at least one block.
-	Padded func(PaddedInfo)
-	// PutRejected is called when a padding pass had to leave slots free: ErrTooFarAhead,
-	// ErrTimeExhausted, and ErrLeaseExhausted when the ring is empty or no worker ID is held.
-	PutRejected func(err error)
+	// Padded is called after a padding pass, with the number of blocks that it put, at least one.
+	Padded func(blocks int)
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
 	TakeRejected func(err error)
 	// Expiring is called once, when less than a year is left until the delta field is used up.
@@ -31,11 +28,4 @@ type Trace struct {
 	// LeaseKept is called when the store answers again after that, and the generator has kept its
 	// worker ID.
 	LeaseKept func(workerID int64)
-}
-
-// PaddedInfo describes a padding pass that put blocks.
-type PaddedInfo struct {
-	Blocks    int   // put by this pass
-	LastDelta int64 // of the newest block
-	Inline    bool  // done by a caller that found the ring empty
 }

@@ -81,7 +81,7 @@ func LaneNext(g *cached.Generator) load.Source {
 				}
 			}
 			return last, nil
-		}, lane.Close
+		}, func() {}
 	}, Close: g.Close}
 }
 
