@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 		module + "/internal/test/together"},
 	"assigner/sqlassigner": {module + "/bitsalloc", module + "/assigner", module + "/assigner/leasestore", module + "/schema", module + "/segment", module + "/internal/disk", "github.com/jmoiron/sqlx", "github.com/go-sql-driver/mysql"},
 	"internal/generator":   {},
-	"internal/keeper":      {module + "/bitsalloc", module + "/assigner", module + "/assigner/leasestore", module + "/internal/generator", "golang.org/x/sync/errgroup"},
+	"internal/keeper":      {module + "/bitsalloc", module + "/assigner", module + "/assigner/leasestore", module + "/internal/generator"},
 	"internal/test/gentest": {module + "/assigner", module + "/assigner/leasestore", module + "/bitsalloc", module + "/internal/generator", module + "/internal/keeper",
 		module + "/internal/test/bubble", module + "/internal/test/cleanup", module + "/internal/test/fakeassigner",
 		module + "/internal/test/idset", module + "/internal/test/process", module + "/internal/test/recorder", module + "/internal/test/together"},
@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"cached":              {module, module + "/bitsalloc", module + "/ringbuffer", module + "/assigner", module + "/assigner/leasestore", module + "/internal/generator", module + "/internal/keeper"},
 	"segment":             {module, module + "/ringbuffer", module + "/internal/generator"},
 	"client":              {},
-	"segment/segmenttest": {module + "/segment", module + "/internal/test/idset", module + "/internal/test/process", module + "/internal/test/together"},
+	"segment/segmenttest": {module + "/segment", module + "/internal/test/idset", module + "/internal/test/process", module + "/internal/test/together", "golang.org/x/sync/errgroup"},
 
 	"internal/test/baseline":     {},
 	"internal/test/bubble":       {},
