@@ -26,7 +26,7 @@ var mayImport = map[string]string{
 
 	"assigner/leasestore": "bitsalloc",
 	"assigner":            "bitsalloc assigner/leasestore",
-	"internal/keeper":     "bitsalloc assigner assigner/leasestore internal/generator golang.org/x/sync/errgroup",
+	"internal/keeper":     "bitsalloc assigner assigner/leasestore internal/generator",
 
 	"cached":      "uidring bitsalloc ringbuffer assigner internal/generator internal/keeper",
 	"defaultgen":  "uidring bitsalloc assigner internal/generator internal/keeper",

@@ -125,7 +125,7 @@ func (g *Generator) patience() time.Duration { return min(g.cfg.Timeout, math.Ma
 // sources have failed, a source does not return in time, the generator is closed, or ctx has ended.
 // With all it also waits, as long, until each source has returned or failed.
 func (g *Generator) wait(ctx context.Context, all bool) error {
-	var late <-chan time.Time
+	late := time.After(g.patience())
 	for {
 		changed := g.path.Filled.Wait() // before the checks, so that no change is missed
 		failed, err := g.shortage()
@@ -136,9 +136,6 @@ func (g *Generator) wait(ctx context.Context, all bool) error {
 			return nil
 		case failed:
 			return err
-		}
-		if late == nil {
-			late = time.After(g.patience())
 		}
 		var reason error
 		select {

@@ -2,7 +2,8 @@ package generator
 
 import "sync/atomic"
 
-// A Closer closes a generator once. Make one with NewCloser.
+// A Closer closes a generator once. Make one with NewCloser. Callers that wait for the first Close
+// wait at a channel: at the mutex of sync.OnceValue they would stop the clock of a synctest bubble.
 type Closer struct {
 	closed     atomic.Bool
 	done, gone chan struct{} // closed when Close begins, and when it has ended

@@ -28,7 +28,8 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	}
 	k.lease, k.registration = lease, registration
 	k.highest = max(k.highest, grant.Limit)
-	k.forget()
+	k.refused = 0
+	k.want.Store(0) // it was for an earlier lease
 	next := k.begin(grant, clock)
 	if !k.publish(next, count) {
 		return errInvalidated

@@ -2,10 +2,9 @@ package keeper_test
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,94 +36,6 @@ func TestExtendRenewsAtOnceAndWakes(t *testing.T) {
 			t.Errorf("Current = %+v, Latest = %+v, want the limit 120 and the rest as it was", h, r.Latest())
 		}
 		same(t, r.Read(), "0s renew 0, 90 to 120")
-	})
-}
-
-func TestExtendAsksOnceForTheSame(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		fence(r)
-		r.renew = nil // agrees, and does not move the fence
-		r.open(t)
-		r.Read()
-		changed := r.Changed()
-		for range 1000 {
-			r.Extend(120)
-			synctest.Wait()
-			r.Extend(110)
-			synctest.Wait()
-		}
-		same(t, r.Read(), "0s renew 0, 0 to 120", "0s renew 0, 0 to 110") // the smaller one might have been granted
-		<-changed                                                         // a generator that waits checks whether it still needs the refused delta
-		select {
-		case <-r.Changed():
-			t.Error("Changed reports a change that was none")
-		default:
-		}
-		time.Sleep(50 * time.Second)
-		same(t, r.Read(), "45s renew 0, 0 to 120") // the request stands
-	})
-}
-
-// A refused request may come from a clock that was a year ahead for a moment: it is not
-// repeated unless the generator does. Lower requests are sent at once, on a store that is not
-// lossy.
-func TestRefusedRequestIsNotRepeated(t *testing.T) {
-	const year = 365 * 24 * 3600
-	for name, row := range map[string]struct {
-		guarantee assigner.Guarantee
-		want      []string
-	}{
-		"fenced": {assigner.GuaranteeFenced, []string{"0s renew 0, 0 to 31536000", "0s renew 0, 0 to 150", "45s renew 0, 0 to 31536000", "1m30s renew 0, 0 to 150"}},
-		"lossy":  {assigner.GuaranteeLossy, []string{"0s renew 0, 0 to 31536000", "45s renew 0, 0 to 31536000", "1m30s renew 0, 0 to 120"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				r.assign = func(context.Context, int) (assigner.Grant, error) {
-					return assigner.Grant{WorkerID: r.first, First: 1, Limit: 100, Guarantee: row.guarantee}, nil
-				}
-				r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
-					if want == year {
-						want = 120
-					}
-					g.Limit = max(g.Limit, want)
-					return nil
-				}
-				r.open(t)
-				r.Read()
-				for range 10 { // the last nine, after the first is refused, are one for later
-					r.Extend(year)
-					synctest.Wait()
-				}
-				r.Extend(150)
-				synctest.Wait()
-				time.Sleep(100 * time.Second)
-				same(t, r.Read(), row.want...)
-			})
-		})
-	}
-}
-
-// A request that the lost lease has refused is not sent for the next lease.
-func TestRefusedRequestEndsWithItsLease(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		fence(r)
-		refuse := true
-		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
-			if !refuse && g.WorkerID == r.first {
-				return assigner.ErrWorkerRowLost
-			}
-			refuse = false
-			return nil
-		}
-		r.open(t)
-		r.Extend(1 << 25)
-		synctest.Wait()
-		r.Extend(1 << 25)
-		r.Extend(110)
-		time.Sleep(44 * time.Second)
-		r.Read()
-		time.Sleep(10 * time.Second)
-		same(t, r.Read(), "45s renew 1, 0 to 0")
 	})
 }
 
@@ -212,91 +123,6 @@ func TestExtendIsHeardWhileARenewalIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestWindowLastsAtTheRateOfUse(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		fence(r)
-		r.open(t)
-		for _, row := range []struct {
-			after           time.Duration
-			used            int64
-			window, lasting time.Duration
-		}{
-			{0, 0, 100 * time.Second, 100 * time.Second},
-			{10 * time.Second, 50, 50 * time.Second, 10 * time.Second}, // 5 units a second
-			{10 * time.Second, 50, 50 * time.Second, 20 * time.Second}, // 2.5 since the grant
-			{20 * time.Second, 50, 50 * time.Second, 40 * time.Second},
-			{0, 100, 0, 0},
-			{0, 150, 0, 0},
-		} {
-			time.Sleep(row.after)
-			window, lasting := r.Window(row.used)
-			if window != row.window || (lasting-row.lasting).Abs() > time.Millisecond {
-				t.Errorf("at %d and %v the window is %v and lasts %v, want %v and %v", row.used, time.Since(r.start), window, lasting, row.window, row.lasting)
-			}
-		}
-	})
-}
-
-// A window of centuries lasts as long as a Duration can say; without a fence there is none.
-func TestWindowWithoutANearFence(t *testing.T) {
-	for limit, want := range map[int64]time.Duration{assigner.Unlimited - 1: math.MaxInt64, assigner.Unlimited: 0} {
-		bubble(t, func(t *testing.T, r *rig) {
-			r.assign = func(context.Context, int) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: r.first, First: 1, Limit: limit}, nil
-			}
-			r.open(t)
-			if window, lasts := r.Window(0); window != want || lasts != want || (r.Current().Half == math.MaxInt64) != (want == 0) {
-				t.Errorf("the window is %v and lasts %v, want %v, and half of it is used at %d", window, lasts, want, r.Current().Half)
-			}
-		})
-	}
-}
-
-// The pace before a renewal counts until a second has passed.
-func TestWindowOfARenewalLastsAtThePaceBefore(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		fence(r)
-		r.open(t)
-		time.Sleep(10 * time.Second)
-		r.used.Store(50)
-		r.Extend(150)
-		synctest.Wait()
-		if window, lasts := r.Window(50); window != 100*time.Second || lasts != 20*time.Second {
-			t.Errorf("the window is %v and lasts %v, want 1m40s and 20s", window, lasts)
-		}
-	})
-}
-
-// A request during the renewal that repeats a refused one waits for the renewal after it.
-func TestRequestDuringARefusalStands(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		fence(r)
-		var limit atomic.Int64
-		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
-			g.Limit = max(g.Limit, min(want, limit.Load()))
-			return nil
-		}
-		renewSlowly(r)
-		r.open(t)
-		r.Read()
-		r.Extend(120)
-		time.Sleep(2 * time.Second)
-		r.Extend(130)
-		time.Sleep(43500 * time.Millisecond)
-		r.Extend(140)
-		time.Sleep(time.Minute)
-		same(t, r.Read(), "0s renew 0, 0 to 120", "45s renew 0, 0 to 130", "1m30s renew 0, 0 to 140")
-		limit.Store(1000) // the store grants all requests from now on
-		r.Extend(140)
-		time.Sleep(time.Minute)
-		r.Read()
-		start := time.Since(r.start)
-		r.Extend(200)
-		synctest.Wait()
-		same(t, r.Read(), fmt.Sprintf("%v renew 0, 0 to 200", start))
-	})
-}
-
 // TestExtendBesideNewLeases runs in real time, for the race detector.
 func TestExtendBesideNewLeases(t *testing.T) {
 	r := newRig()
@@ -314,4 +140,79 @@ func TestExtendBesideNewLeases(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A refused request may come from a clock that was a year ahead for a moment: it is dropped. A
+// generator that repeats it, as soon as the Keeper has reported the refusal, leads to calls with
+// growing pauses, and a request that the store grants ends them.
+func TestRefusedRequestIsDroppedAndTheNextOneWaits(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		const year = 365 * 24 * 3600
+		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			if want < year {
+				g.Limit = max(g.Limit, want)
+			}
+			return nil
+		}
+		r.open(t)
+		r.Read()
+		r.Extend(year)
+		time.Sleep(30 * time.Second)
+		if lines := r.Read(); len(lines) != 2 || lines[0] != "0s renew 0, 0 to 31536000" || !strings.HasSuffix(lines[1], "renew 0, 0 to 0") {
+			t.Errorf("events %q, want one request and one renewal without it", lines)
+		}
+		for range 1000 { // a generator that waits for the refused delta
+			changed := r.Changed()
+			r.Extend(year)
+			<-changed
+		}
+		if took := time.Since(r.start); took < time.Hour || took > 3*time.Hour {
+			t.Errorf("1,000 requests took %v, want 5 to 10 s each", took)
+		}
+		r.Invalidate()
+		synctest.Wait() // the pause does not delay the next lease
+		r.Extend(150)
+		synctest.Wait()
+		if h := r.Current(); h.Generation != 2 || h.Limit != 150 {
+			t.Errorf("Current = %+v, want the second lease up to 150", h)
+		}
+	})
+}
+
+func TestWindowLastsAtTheRateOfUse(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.open(t)
+		check := func(used int64, window, lasting time.Duration) {
+			t.Helper()
+			got, lasts := r.Window(used)
+			if got != window || (lasts-lasting).Abs() > time.Millisecond {
+				t.Errorf("at %d the window is %v and lasts %v, want %v and %v", used, got, lasts, window, lasting)
+			}
+		}
+		check(0, 100*time.Second, 100*time.Second)
+		time.Sleep(10 * time.Second)
+		check(50, 50*time.Second, 10*time.Second) // 5 units a second
+		check(100, 0, 0)
+		check(150, 0, 0)
+		r.used.Store(50)
+		r.Extend(150)
+		synctest.Wait()
+		check(50, 100*time.Second, 20*time.Second) // the pace before a renewal counts until a second has passed
+		time.Sleep(20 * time.Second)
+		check(60, 90*time.Second, 90*time.Second) // less than the clock: it will catch up
+	})
+	// A window of centuries lasts as long as a Duration can say; without a fence there is none.
+	for limit, want := range map[int64]time.Duration{assigner.Unlimited - 1: math.MaxInt64, assigner.Unlimited: 0} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.assign = func(context.Context, int) (assigner.Grant, error) {
+				return assigner.Grant{WorkerID: r.first, First: 1, Limit: limit}, nil
+			}
+			r.open(t)
+			if window, lasts := r.Window(0); window != want || lasts != want || (r.Current().Half == math.MaxInt64) != (want == 0) {
+				t.Errorf("the window is %v and lasts %v, want %v, and half of it is used at %d", window, lasts, want, r.Current().Half)
+			}
+		})
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // A renewal comes before the lease expires, and before the clock is half way to the limit.
@@ -43,18 +44,23 @@ func TestLeaseIsRenewedInTime(t *testing.T) {
 	}
 }
 
-// TestLeaseIsRenewedOnceAMinute has a store that takes almost as long as it may, or never answers.
+// The store takes almost as long as it may, or never answers. No two renewals are more than a minute
+// apart, and none begins at once after a slow one.
 func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
-	for timeout, answers := range map[time.Duration]bool{
-		time.Second: true, 10 * time.Second: true, 30 * time.Second: true, 59 * time.Second: true, 5 * time.Minute: false,
+	for timeout, within := range map[time.Duration]time.Duration{
+		10 * time.Second: 0, 59 * time.Second: 0, 5 * time.Minute: 0, time.Second: 200 * time.Millisecond,
 	} {
 		t.Run(timeout.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				r.timeout = timeout
-				var stamps stamps
+				r.timeout, r.store.Within = timeout, within
+				calls, last, answered := 0, r.start, time.Time{}
 				r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
-					stamps.add()
-					if !answers {
+					if gap := time.Since(last); gap > time.Minute || time.Since(answered) < 50*time.Millisecond {
+						t.Errorf("a renewal began %v after the last one, and %v after its answer", gap, time.Since(answered))
+					}
+					calls, last = calls+1, time.Now()
+					defer func() { answered = time.Now() }()
+					if timeout > time.Minute {
 						<-ctx.Done()
 						return ctx.Err()
 					}
@@ -63,40 +69,12 @@ func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 				}
 				r.open(t)
 				time.Sleep(time.Hour)
-				calls, last := stamps.read(), r.start
-				for _, call := range calls {
-					if gap := call.Sub(last); gap > time.Minute {
-						t.Fatalf("%v between two renewals", gap)
-					}
-					last = call
-				}
-				if len(calls) < 60 {
-					t.Errorf("%d renewals in an hour, want 60 at least", len(calls))
+				if calls < 60 || within > 0 && calls < 3000 {
+					t.Errorf("%d renewals in an hour", calls)
 				}
 			})
 		})
 	}
-}
-
-// A renewal that takes longer than the time to the next one does not lead to calls without a pause.
-func TestRenewalsOfSlowStoreLeaveAPause(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.store.Within = 200 * time.Millisecond
-		var answered time.Time
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			if pause := time.Since(answered); pause < 100*time.Millisecond {
-				t.Fatalf("a renewal began %v after the last one", pause)
-			}
-			time.Sleep(time.Second)
-			answered = time.Now()
-			return nil
-		}
-		r.open(t)
-		time.Sleep(time.Minute)
-		if n, _ := r.counts(); n < 50 {
-			t.Errorf("%d renewals in a minute, want one after the other", n)
-		}
-	})
 }
 
 // TestOutageIsRetriedAndLoggedOnce has an outage of an hour.
@@ -143,4 +121,26 @@ func TestOutageIsRetriedAndLoggedOnce(t *testing.T) {
 			t.Errorf("%d renewals in ten minutes after the recovery, want the heartbeat again", n)
 		}
 	})
+}
+
+func TestDelayGrowsAndIsSpread(t *testing.T) {
+	for _, row := range []struct{ last, least, most time.Duration }{
+		{0, 50 * time.Millisecond, 100 * time.Millisecond},
+		{50 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond},
+		{time.Second, time.Second, 2 * time.Second},
+		{5 * time.Second, 5 * time.Second, 10 * time.Second},
+		{10 * time.Second, 5 * time.Second, 10 * time.Second},
+	} {
+		seen := make(map[time.Duration]bool)
+		for range 100 {
+			d := keeper.NextDelay(row.last)
+			if d < row.least || d >= row.most {
+				t.Fatalf("nextDelay(%v) = %v, want from %v to below %v", row.last, d, row.least, row.most)
+			}
+			seen[d] = true
+		}
+		if len(seen) < 50 {
+			t.Errorf("nextDelay(%v): %d values in 100, want them spread", row.last, len(seen))
+		}
+	}
 }

@@ -29,19 +29,17 @@
 //
 // Example: a grant reaches up to delta 100. At half of it the generator calls Extend(101), and
 // Renew asks the store for 101. The store answers with the limit 160, and Current is a new Grant of
-// the same Generation. If the store refuses instead, a generator that still needs delta 101 calls
-// Extend again, and the request waits for the next renewal.
+// the same Generation. If the store refuses instead, the request is dropped: it may come from a
+// clock that was a year ahead for a moment. A generator that still needs delta 101 calls Extend
+// again, and the Keeper asks after a pause, which doubles from refusal to refusal up to 10 s.
 package keeper
 
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
@@ -76,13 +74,14 @@ type Keeper struct {
 	changed generator.Notifier    // wakes waiting goroutines after a change of current
 	wake    chan struct{}         // capacity 1: wakes run, which checks current and want
 	cancel  context.CancelFunc
-	group   errgroup.Group
+	ran     sync.WaitGroup // of run
 
 	// Used only by the goroutine; by Start before it, by Close after it.
 	lease        assigner.Lease
 	registration *Registration
 	delay        time.Duration // backoff before the next try, after a failure
-	reported     string        // the failure logged last: outage, or the cause of a wait; "" after a success
+	refused      time.Duration // backoff before the next request is sent, after a refused one
+	reported     string        // the failure logged last: outage, or the kind of the error waited for; "" after a success
 	highest      int64         // highest limit of all leases so far: no delta above it has been used
 
 	renewals, failures, rejected atomic.Int64
@@ -90,11 +89,7 @@ type Keeper struct {
 	warned                       atomic.Bool           // of the end of the layout
 	warnFrom                     int64                 // the first delta at which less than a year is left
 
-	// requests guards the deltas that Extend asked for.
-	requests sync.Mutex
-	want     int64 // the delta to ask the store for
-	capped   int64 // requests for this delta or higher wait for the next renewal
-	later    int64 // the highest of the requests that wait
+	want atomic.Int64 // the highest delta that Extend asked for since the last renewal; 0: none
 
 	// ending is held by Invalidate, and while a new lease becomes current.
 	ending      sync.Mutex
@@ -110,10 +105,7 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 	k.reported = ""
 	background, cancel := context.WithCancel(context.Background())
 	k.cancel = cancel
-	k.group.Go(func() error {
-		k.run(background)
-		return nil
-	})
+	k.ran.Go(func() { k.run(background) })
 	return nil
 }
 
@@ -158,53 +150,12 @@ func (k *Keeper) Changed() <-chan struct{} { return k.changed.Wait() }
 
 // Extend requests a grant that reaches up to delta. It does not wait; Changed reports the result.
 func (k *Keeper) Extend(delta int64) {
-	k.requests.Lock()
-	defer k.requests.Unlock()
-	switch {
-	case delta >= k.capped:
-		k.later = max(k.later, delta)
-	case delta > k.want:
-		k.want = delta
-		generator.Signal(k.wake)
+	for want := k.want.Load(); delta > want; want = k.want.Load() {
+		if k.want.CompareAndSwap(want, delta) {
+			generator.Signal(k.wake)
+			return
+		}
 	}
-}
-
-// requested returns the delta to ask the store for, and the highest request that waits for a
-// renewal.
-func (k *Keeper) requested() (want, later int64) {
-	k.requests.Lock()
-	defer k.requests.Unlock()
-	return k.want, k.later
-}
-
-// forget drops the requests for an earlier lease.
-func (k *Keeper) forget() {
-	k.requests.Lock()
-	defer k.requests.Unlock()
-	k.want, k.later, k.capped = 0, 0, math.MaxInt64
-}
-
-// granted reports whether a renewal has granted a request. Otherwise it drops the request, which
-// may come from a clock that was wrong for a moment. When repeated, the request and all higher ones
-// wait for the next renewal. On a lossy store, which grants more as time passes, all requests wait.
-func (k *Keeper) granted(grant assigner.Grant, want, later int64) bool {
-	k.requests.Lock()
-	defer k.requests.Unlock()
-	k.capped = math.MaxInt64
-	switch {
-	case grant.Limit >= want:
-	case grant.Guarantee == assigner.GuaranteeLossy:
-		k.capped = 0
-	default:
-		k.capped = want
-	}
-	if want >= later && k.later == later {
-		k.later = 0
-	}
-	if k.want >= k.capped { // this request, or a later one
-		k.want = grant.Limit
-	}
-	return k.capped == math.MaxInt64
 }
 
 // Invalidate withdraws the current lease and takes another in the background. The old one is not
@@ -223,7 +174,7 @@ func (k *Keeper) Invalidate() {
 // the timeout. Call it once.
 func (k *Keeper) Close() error {
 	k.cancel()
-	_ = k.group.Wait() // run returns no error
+	k.ran.Wait()
 	grant := k.current.Swap(nil)
 	k.hooks.Ended()
 	used := k.hooks.Used()

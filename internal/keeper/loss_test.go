@@ -2,12 +2,17 @@ package keeper_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // lose is a Renew that finds the row of the first worker ID gone.
@@ -53,38 +58,183 @@ func TestLostRowIsReplacedAtOnce(t *testing.T) {
 	}
 }
 
-// The user's clock is read when a worker ID is taken, here in the keeper's goroutine.
-func TestPanicInAnyCallIsAnError(t *testing.T) {
-	for _, name := range []string{"assign", "clock"} {
-		bubble(t, func(t *testing.T, r *rig) {
-			var broken atomic.Bool
-			call := func(this string) {
-				if this == name && broken.Load() {
-					panic(name)
+// An ending is how a lease on the deltas 1 to 100 ends, when the generator has used those up to 50.
+type ending struct {
+	err   error // beside ErrWorkerRowLost
+	limit int64 // of Grant afterwards
+	other bool  // whether Grant then names another worker ID
+
+	before func(ctx context.Context, up *atomic.Bool) // each call of Assign but the first; nil: at once
+}
+
+// loseFenced ends the first lease at its first renewal. Until up is set, the store gives no other.
+func loseFenced(t *testing.T, r *rig, e ending) (up *atomic.Bool) {
+	t.Helper()
+	fence(r)
+	give, raise := r.assign, r.renew
+	up = new(atomic.Bool)
+	r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
+		if n > 0 && e.before != nil {
+			e.before(ctx, up)
+		}
+		if n > 0 && !up.Load() {
+			return assigner.Grant{}, errors.New("store is down")
+		}
+		g, err := give(ctx, n)
+		g.First += int64(n) * 1000
+		g.Limit += int64(n) * 1000
+		return g, err
+	}
+	r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		if g.WorkerID != r.first {
+			return raise(ctx, g, used, want)
+		}
+		g.Limit = e.limit
+		if e.other {
+			g.WorkerID++
+		}
+		return errors.Join(fmt.Errorf("%w: row 1 has been taken over", assigner.ErrWorkerRowLost), e.err)
+	}
+	r.open(t)
+	r.Read()
+	r.used.Store(50)
+	r.Extend(101)
+	synctest.Wait()
+	return up
+}
+
+func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T) {
+	for name, row := range map[string]struct {
+		ending
+		limit int64 // up to which the generator goes on; 0: it stops at once
+	}{
+		"taken over":                    {ending{limit: 100}, 100},
+		"lowered to the used delta":     {ending{limit: 50}, 50},
+		"lowered below the used delta":  {ending{limit: 49}, 0},
+		"fence withdrawn":               {ending{limit: assigner.Unlimited}, 100},
+		"store has gone back":           {ending{limit: 100, err: assigner.ErrFenceRegressed}, 0},
+		"row deleted":                   {ending{limit: 100, err: leasestore.ErrRowMissing}, 0},
+		"namespace made anew":           {ending{limit: 100, err: assigner.ErrNamespaceRecreated}, 0},
+		"the grant is another worker's": {ending{limit: 100, other: true}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				up := loseFenced(t, r, row.ending)
+				h, want := r.Current(), []string{"0s renew 0, 50 to 101", "0s ERROR worker ID lost", "0s lost 0"}
+				if row.limit == 0 {
+					want = append(want[:1], "0s ended", want[1], want[2])
 				}
-			}
-			r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-				call("assign")
-				return r.fresh(n), nil
-			}
-			s := r.settings()
-			now := s.Now
-			s.Now = func() time.Time {
-				call("clock")
-				return now()
-			}
-			lose(r)
-			r.openWith(t, s)
-			broken.Store(true)
-			time.Sleep(10 * time.Minute)
-			if _, failures := r.counts(); failures < 10 || r.Current() != nil {
-				t.Errorf("%s: %d failures, Current %+v, want tries that fail", name, failures, r.Current())
-			}
-			broken.Store(false)
-			time.Sleep(10 * time.Second)
-			if r.Current() == nil {
-				t.Errorf("%s: the keeper has not gone on after the panics", name)
-			}
+				same(t, r.Read()[:len(want)], want...)
+				if row.limit == 0 && h != nil {
+					t.Fatalf("Current = %+v, want nil", h)
+				}
+				if row.limit != 0 && (h == nil || h.Limit != row.limit || h.First != 1 || h.Generation != 1 || h.Half != math.MaxInt64 || r.Latest() != h) {
+					t.Fatalf("Current = %+v, Latest = %+v, want the first lease up to %d", h, r.Latest(), row.limit)
+				}
+				up.Store(true)
+				time.Sleep(10 * time.Second)
+				if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID == r.first || h.Limit < 1000 || h != r.Latest() {
+					t.Errorf("Current = %+v, want another lease", h)
+				}
+			})
+		})
+	}
+}
+
+func TestShortageNamesTheLimitAndTheLastAnswer(t *testing.T) {
+	check := func(t *testing.T, r *rig, want string) {
+		t.Helper()
+		want = fmt.Sprintf("nothing: worker ID %d %s", r.first, want)
+		if err := r.Shortage(); err.Error() != want || !errors.Is(err, errShortage) {
+			t.Errorf("Shortage = %q, want %q", err, want)
+		}
+	}
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		down := errors.New("store is down")
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return down }
+		r.open(t)
+		time.Sleep(time.Minute)
+		check(t, r, "may be used up to delta 100; last answer of the store: store is down")
+		down = nil
+		time.Sleep(time.Minute)
+		check(t, r, "may be used up to delta 100")
+	})
+	bubble(t, func(t *testing.T, r *rig) {
+		loseFenced(t, r, ending{limit: 100, before: func(context.Context, *atomic.Bool) { time.Sleep(time.Second) }})
+		const lost = "is no longer held, and its grant ends at delta 100; last answer of the store: "
+		check(t, r, lost+"assigner: worker row lost: row 1 has been taken over")
+		time.Sleep(time.Minute)
+		check(t, r, lost+"store is down")
+		r.Read()
+		r.Invalidate() // withdraws the rest of the grant
+		check(t, r, "is no longer held; last answer of the store: store is down")
+		if lines := r.Read(); r.Current() != nil || !strings.HasSuffix(lines[0], " ended") {
+			t.Errorf("Current = %+v, events %q, want none after Ended", r.Current(), lines)
+		}
+	})
+}
+
+// Close comes while the next lease is being taken: that one alone is released, if it was given.
+func TestCloseInTheMiddleOfALoss(t *testing.T) {
+	for name, given := range map[string]bool{"given": true, "refused": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				loseFenced(t, r, ending{limit: 100, before: func(ctx context.Context, up *atomic.Bool) {
+					<-ctx.Done()
+					up.Store(given)
+				}})
+				r.Read()
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+				var releases []string
+				for _, line := range r.Read() {
+					if strings.Contains(line, "release ") {
+						releases = append(releases, line)
+					}
+				}
+				if n := map[bool]int{true: 1}[given]; len(releases) != n || given && strings.Contains(releases[0], "release 0") {
+					t.Errorf("released: %q, want %d, and never the lost one", releases, n)
+				}
+			})
+		})
+	}
+}
+
+// Requests of a generator whose lease is lost do not hammer the store, however it refuses.
+func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
+	for name, row := range map[string]struct {
+		err   error
+		calls int64
+	}{
+		"down":       {errors.New("store is down"), 20},
+		"lost again": {assigner.ErrWorkerRowLost, 20},
+		"quarantine": {&assigner.QuarantineError{Remaining: time.Hour}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				fence(r)
+				give := r.assign
+				r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
+					if n > 0 {
+						return assigner.Grant{}, row.err
+					}
+					return give(ctx, n)
+				}
+				r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost }
+				r.open(t)
+				for i := range int64(10_000) {
+					r.Extend(101 + i)
+					time.Sleep(time.Millisecond)
+				}
+				if n := r.store.Assigns.Load(); n < 2 || n > row.calls {
+					t.Errorf("%d calls of Assign in 10 s, want at most %d", n, row.calls)
+				}
+				if h := r.Current(); h == nil || h.Limit != 100 {
+					t.Errorf("Current = %+v, want the first grant", h)
+				}
+			})
 		})
 	}
 }

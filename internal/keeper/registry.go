@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/uidring/uidring/assigner"
@@ -22,22 +21,24 @@ type domainKey struct {
 	datacenter int64
 }
 
-// registered are the worker IDs of a domain. An entry without a live generator still protects its
-// worker ID: the clock may go back below its last delta, and a store that went back may give out a
-// worker ID of Disposable again. So entries are not dropped: beyond remembered, the entry with the
-// lowest delta is merged into first, which bounds the memory and keeps the promise of Register.
+// registered are the worker IDs of a domain, with an entry for each live generator and for the last
+// ones that ended. An entry still protects its worker ID after the end: the clock may go back below
+// its last delta, and a store that went back may give out a worker ID of Disposable again.
+//
+// Example: worker ID 7 ended after delta 100, and 1,024 others with higher deltas after it. The
+// entry of 7 is dropped and first becomes 101, so that the next generator with worker ID 7, or with
+// any other one that has no entry, begins there.
 type registered struct {
 	workers map[int64]*Registration
-	ended   int   // entries without a live generator
-	first   int64 // for worker IDs without an entry: above the last delta of every merged one
+	first   int64
 }
 
-// remembered is the number of ended entries that a domain keeps.
+// remembered is the number of entries beyond which an end drops an entry.
 const remembered = 1024
 
-// merge merges the ended entry with the lowest delta if there are too many.
-func (r *registered) merge() {
-	if r.ended <= remembered {
+// drop drops the ended entry with the lowest delta if there are too many.
+func (r *registered) drop() {
+	if len(r.workers) <= remembered {
 		return
 	}
 	var lowest *Registration
@@ -48,7 +49,6 @@ func (r *registered) merge() {
 	}
 	r.first = max(r.first, lowest.used+1)
 	delete(r.workers, lowest.workerID)
-	r.ended--
 }
 
 // A Registration is the entry of one generator in the registry of this process, from [Register] to
@@ -76,7 +76,7 @@ func Register(d assigner.Domain, g assigner.Grant) (*Registration, assigner.Gran
 	defer registry.Unlock()
 	r := registry.domains[key]
 	if r == nil {
-		r = &registered{workers: make(map[int64]*Registration), first: math.MinInt64}
+		r = &registered{workers: make(map[int64]*Registration)}
 		registry.domains[key] = r
 	}
 	last := r.workers[g.WorkerID]
@@ -88,7 +88,6 @@ func Register(d assigner.Domain, g assigner.Grant) (*Registration, assigner.Gran
 			"share it, close it first, or give one of them another DatacenterID", assigner.ErrWorkerInUse, g.WorkerID, d.DatacenterID)
 	default:
 		g.First = max(g.First, last.used+1)
-		r.ended--
 	}
 	h := &Registration{domain: r, workerID: g.WorkerID, live: true, used: g.First - 1}
 	r.workers[g.WorkerID] = h
@@ -107,7 +106,6 @@ func (h *Registration) End(used int64) {
 	if h.live {
 		h.live = false
 		h.used = max(h.used, used)
-		h.domain.ended++
-		h.domain.merge()
+		h.domain.drop()
 	}
 }

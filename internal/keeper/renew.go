@@ -17,10 +17,7 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	defer cancel()
 	used, position := k.hooks.Used(), k.hooks.Position(held)
 	used = min(used, position, k.highest)
-	want, later := k.requested()
-	if want <= held.Limit {
-		want = max(want, later)
-	}
+	want := k.want.Load()
 	var grant assigner.Grant
 	err := guarded("Renew", func() error {
 		if err := k.lease.Renew(ctx, used, max(position, want)); err != nil {
@@ -39,7 +36,12 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	}
 	k.renewals.Add(1)
 	k.highest = max(k.highest, grant.Limit)
-	granted := k.granted(grant, want, later)
+	k.want.CompareAndSwap(want, 0) // a generator that still needs a refused delta asks again
+	if grant.Limit >= want {
+		k.refused = 0
+	} else {
+		k.refused = nextDelay(k.refused)
+	}
 	if position > grant.Limit { // the clock was wrong for a moment, or is ahead of a lossy store
 		position = min(used, grant.Limit)
 	}
@@ -47,8 +49,8 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	renewed.grow(position, grant.Limit, k.Alloc.Layout().Unit) // nothing else of a grant may change
 	if k.current.CompareAndSwap(held, &renewed) {              // fails after Invalidate
 		k.latest.Store(&renewed)
-		if !granted || renewed.Limit != held.Limit {
-			k.changed.Wake() // after a refused request, too: the generator checks whether it still needs it
+		if k.refused > 0 || renewed.Limit != held.Limit {
+			k.changed.Wake()
 		}
 	}
 	return nil

@@ -36,12 +36,10 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// due reports whether a wake-up is reason for a step. It does not cut the backoff after a failure
-// short.
+// due reports whether a wake-up is reason for a step. It does not cut a backoff short.
 func (k *Keeper) due() bool {
 	grant := k.current.Load()
-	want, _ := k.requested()
-	return k.delay == 0 && (grant == nil || grant.Limit < want)
+	return k.delay == 0 && (grant == nil || k.refused == 0 && grant.Limit < k.want.Load())
 }
 
 // step renews the lease, or takes one if none is held, and returns the time to wait before the next
@@ -62,7 +60,11 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 		return heartbeat // Close is waiting
 	case err == nil:
 		k.succeeded(renewing)
-		return max(k.untilRenewal()-time.Since(started), shortestPause) // a slow renewal hardly delays the next
+		next := max(k.untilRenewal()-time.Since(started), shortestPause) // a slow renewal hardly delays the next
+		if k.refused > 0 {
+			next = min(next, k.refused)
+		}
+		return next
 	case errors.Is(err, errInvalidated), renewing && errors.Is(err, assigner.ErrWorkerRowLost):
 		return 0
 	}

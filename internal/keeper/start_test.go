@@ -3,14 +3,11 @@ package keeper_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/keeper"
 )
 
 // The errors of a refusal and of the release that follows come together.
@@ -26,41 +23,6 @@ func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 		if !errors.Is(err, assigner.ErrUnfencedReuse) || !errors.Is(err, failure) {
 			t.Errorf("Start = %v, want ErrUnfencedReuse and the error of the release", err)
 		}
-	})
-}
-
-func TestStartEndsWithItsContextAndTheTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(ctx context.Context, _ int) (assigner.Grant, error) {
-			<-ctx.Done()
-			return assigner.Grant{}, ctx.Err()
-		}
-		err := r.startIn(t.Context(), r.settings())
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer within AssignTimeout, 10s: ") {
-			t.Errorf("Start = %v, want DeadlineExceeded and the timeout", err)
-		}
-		if got := time.Since(r.start); got != r.timeout {
-			t.Errorf("Start took %v, want the timeout", got)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := r.startIn(ctx, r.settings()); !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "AssignTimeout") {
-			t.Errorf("Start = %v, want DeadlineExceeded, and not by the timeout", err)
-		}
-		if got := time.Since(r.start); got != r.timeout+time.Second {
-			t.Errorf("Start took %v, want a second", got-r.timeout)
-		}
-	})
-}
-
-// An assigner that does not look at its context may answer late. The lease is good all the same.
-func TestLateAnswerIsUsed(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-			time.Sleep(2 * r.timeout)
-			return r.fresh(n), nil
-		}
-		r.open(t)
 	})
 }
 
@@ -108,15 +70,6 @@ func TestDeltaOfLeaseIsTheReadingOfTheAssigner(t *testing.T) {
 			t.Errorf("Current = %+v, want Delta 3540 and a clock at 3600", h)
 		}
 	})
-}
-
-// The default epoch is in the future of a clock that is years behind.
-func TestDefaultEpochIsChecked(t *testing.T) {
-	s := newRig().settings()
-	s.Epoch, s.Now = time.Time{}, func() time.Time { return bitsalloc.DefaultEpoch().Add(-time.Hour) }
-	if _, mistakes := keeper.New(s); mistakes.Err() == nil || !strings.Contains(mistakes.Err().Error(), "Epoch") {
-		t.Errorf("New: %v, want a mistake", mistakes.Err())
-	}
 }
 
 // Close does not wait out a call that is under way.

@@ -71,26 +71,11 @@ func (k *Keeper) pause(err error) (time.Duration, bool) {
 	return spread(min(max(p.RetryAfter(), shortestPause), longestPause)), true
 }
 
-// logWait logs err, an error that passes, unless the last failure logged had the same cause.
+// logWait logs err, an error that passes, unless the last failure logged was of the same kind: the
+// text has a time that changes.
 func (k *Keeper) logWait(err error) {
 	p, _ := errors.AsType[passing](err)
-	if k.reports(root(p).Error()) {
+	if k.reports(fmt.Sprintf("%T", p)) {
 		k.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter(), "error", err)
 	}
-}
-
-// root returns the innermost error: a sentinel, whose text has no figures that change.
-func root(err error) error {
-	for next := err; next != nil; {
-		err, next = next, nil
-		switch e := err.(type) {
-		case interface{ Unwrap() error }:
-			next = e.Unwrap()
-		case interface{ Unwrap() []error }:
-			if all := e.Unwrap(); len(all) > 0 {
-				next = all[0]
-			}
-		}
-	}
-	return err
 }

@@ -3,15 +3,16 @@ package segmenttest
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"sync"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/process"
@@ -53,26 +54,21 @@ func (r role) issue(open func(arg string) (segment.Source, error)) error {
 	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); g, err = segment.New(cfg) {
 		pause(20 * time.Millisecond) // the store may be down
 	}
-	if err != nil {
-		return err
-	}
-	for {
-		id, err := g.NextContext(context.Background())
-		if err != nil {
-			return err
-		}
-		if _, err := os.Stdout.Write(binary.BigEndian.AppendUint64(nil, uint64(id))); err != nil {
-			return err
+	for err == nil {
+		var id int64
+		if id, err = g.NextContext(context.Background()); err == nil {
+			_, err = fmt.Println(id)
 		}
 	}
+	return err
 }
 
-// Kills runs processes that share a counter and issue IDs. It kills each after a random time or
-// number of IDs, freezes some before, and starts another in its place. Meanwhile it ends the store
-// by kill, as a crash does, and starts it with the same data by restart; kill may be nil. It counts
-// every ID and checks the number of lost IDs: three ranges for each process, two of them in its
-// hands and one being fetched, and for each outage a range of each process that was running. arg is
-// the argument of the children's sources. The package's TestMain must call [Child].
+// Kills runs processes that share a counter and issue IDs. It kills each after a random number of
+// IDs, and starts another in its place. Meanwhile it ends the store by kill, as a crash does, and
+// starts it with the same data by restart; kill may be nil. It counts every ID and checks the
+// number of lost IDs: three ranges for each process, two of them in its hands and one being
+// fetched, and for each outage a range of each process that was running. arg is the argument of the
+// children's sources. The package's TestMain must call [Child].
 //
 // The faults go on for a second, or as long as the environment variable UIDRING_KILLS says, such as
 // 10m.
@@ -82,15 +78,16 @@ func Kills(t *testing.T, f Fixture, arg string, kill, restart func()) {
 	if err != nil {
 		t.Fatalf("UIDRING_KILLS: %v", err)
 	}
-	k := &killing{t: t, role: role{f.counter(t), arg}, calm: make(chan struct{})}
-	outages := func() int64 {
-		defer k.places.Wait()
-		defer close(k.calm)
-		for range places {
-			k.places.Go(k.lead)
-		}
-		return killStore(lasts, kill, restart)
-	}()
+	k := &killing{t: t, role: role{f.counter(t), arg}}
+	var group errgroup.Group
+	for range places {
+		group.Go(k.lead)
+	}
+	outages := killStore(lasts, kill, restart)
+	k.calm.Store(true)
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("%d processes, %d outages", k.lives.Load(), outages)
 	// The pipe holds 64 KiB of IDs that were issued and not read: live reads them all after the
 	// kill, so that only the ID that was being written is missing.
@@ -126,86 +123,59 @@ func killStore(lasts time.Duration, kill, restart func()) (outages int64) {
 
 // A killing is a call of Kills.
 type killing struct {
-	t      *testing.T
-	role   role
-	all    idset.Set
-	lives  atomic.Int64
-	calm   chan struct{} // closed after the last fault
-	places sync.WaitGroup
+	t     *testing.T
+	role  role
+	all   idset.Set
+	lives atomic.Int64
+	calm  atomic.Bool // after the last fault
 }
 
-// lead runs one process after another. The last one begins after the faults, and issues IDs without
-// intervention.
-func (k *killing) lead() {
-	const least = 200
-	for {
-		select {
-		case <-k.calm:
-			if n := k.live(least, patience, 0); n < least {
-				k.t.Errorf("the last process issued %d IDs within %v, want %d at least", n, patience, least)
-			}
-			return
-		default:
+// lead runs one process after another. The last one begins after the faults.
+func (k *killing) lead() error {
+	for last := false; !last; {
+		last = k.calm.Load()
+		if err := k.live(1 + rand.IntN(1000)); err != nil {
+			return err
 		}
-		limit, frozen := patience, time.Duration(0)
-		if rand.IntN(2) == 0 {
-			limit = rand.N(500 * time.Millisecond)
-		}
-		if rand.IntN(4) == 0 {
-			frozen = rand.N(200 * time.Millisecond)
-		}
-		k.live(1+rand.IntN(1000), limit, frozen)
 	}
+	return nil
 }
 
-// live starts a process, kills it after it has issued most IDs or when the limit is over, and
-// returns the number of its IDs, all of which it counts. It freezes the process for a while at half
-// of the IDs.
-func (k *killing) live(most int, limit, frozen time.Duration) (n int) {
+// live starts a process, kills it after it has issued some IDs, or when it has not done so in time,
+// and counts all of its IDs.
+func (k *killing) live(ids int) error {
 	k.lives.Add(1)
 	cmd, err := process.Again(childEnv, k.role)
 	if err != nil {
-		k.t.Error(err)
-		return 0
+		return err
 	}
 	c, err := process.StartChild(cmd)
 	if err != nil {
-		k.t.Error(err)
-		return 0
+		return err
 	}
-	var killed atomic.Bool
-	kill := func() {
-		killed.Store(true)
-		c.Kill()
-	}
-	timer := time.AfterFunc(limit, kill)
+	timer := time.AfterFunc(patience, c.Kill)
 	defer func() {
 		timer.Stop()
-		kill()
+		c.Kill()
 		_, _ = c.Stdin.Close(), c.Stdout.Close() // all output has been read
 	}()
 	var last int64
-	for word := [8]byte{}; ; n++ {
-		if _, err := io.ReadFull(c.Stdout, word[:]); err != nil {
-			if !killed.Load() {
-				k.t.Errorf("the process ended after %d IDs: %v, %v", n, err, c.Wait())
-			}
-			return n
+	for n := 1; ; n++ {
+		line, err := c.Line()
+		if err != nil && n > ids {
+			return nil // killed; the line is incomplete
 		}
-		id := int64(binary.BigEndian.Uint64(word[:]))
+		id, errParse := strconv.ParseInt(line, 10, 64)
+		if err = errors.Join(err, errParse); err != nil {
+			return fmt.Errorf("the process has issued %d IDs, want %d at least: %w", n-1, ids, err)
+		}
 		if id <= last {
 			k.t.Errorf("a process issued ID %d after %d", id, last)
 		}
 		last = id
 		k.all.Once(k.t, id)
-		switch n {
-		case most:
-			kill()
-		case most / 2:
-			if frozen > 0 && c.Pause() == nil {
-				pause(frozen)
-				_ = c.Continue() // an error says that it was killed meanwhile
-			}
+		if n == ids {
+			c.Kill()
 		}
 	}
 }

@@ -9,10 +9,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/segment"
@@ -106,21 +107,23 @@ func rangesFollow(t *testing.T, f Fixture, name string) {
 func rangesAreDisjoint(t *testing.T, f Fixture, name string) {
 	const goroutines, calls = 6, 40
 	ranges := make([][]segment.Range, goroutines)
-	var wg sync.WaitGroup
+	group, ctx := errgroup.WithContext(t.Context())
 	for i := range ranges {
 		s := f.Open(t)
-		wg.Go(func() {
+		group.Go(func() error {
 			for range calls {
-				r, err := s.Advance(t.Context(), name, 1+rand.Int64N(100))
+				r, err := s.Advance(ctx, name, 1+rand.Int64N(100))
 				if err != nil {
-					t.Error(err)
-					return
+					return err
 				}
 				ranges[i] = append(ranges[i], r)
 			}
+			return nil
 		})
 	}
-	wg.Wait()
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
 	for i, list := range ranges {
 		if !slices.IsSortedFunc(list, byFirst) {
 			t.Errorf("ranges of goroutine %d do not increase: %v", i, list)
@@ -202,40 +205,30 @@ func recoverSkips(t *testing.T, f Fixture, name string) {
 	}
 }
 
-// generatorsShare takes IDs from several generators at once, each with several goroutines, and
-// counts them.
+// generatorsShare takes IDs from several generators at once, and counts them.
 func generatorsShare(t *testing.T, f Fixture, name string) {
-	const generators, goroutines, ids = 3, 2, 2000
+	const generators, ids = 3, 4000
 	var all idset.Set
-	var wg sync.WaitGroup
+	group, ctx := errgroup.WithContext(t.Context())
 	for range generators {
 		g, err := segment.New(segment.Config{Name: name, Source: f.Open(t), Step: 100, MaxStep: 400, Timeout: patience})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range goroutines {
-			wg.Go(func() {
-				var last int64
-				for range ids {
-					id, err := g.NextContext(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if id <= last {
-						t.Errorf("ID %d after %d", id, last)
-					}
-					last = id
-					all.Once(t, id)
-				}
-			})
-		}
 		defer g.Close()
+		group.Go(func() error {
+			for range ids {
+				id, err := g.NextContext(ctx)
+				if err != nil {
+					return err
+				}
+				all.Once(t, id)
+			}
+			return nil
+		})
 	}
-	wg.Wait()
-	end := f.advance(t, f.Open(t), name, 1).First
-	lost := (end-1)/f.delta() - int64(all.Len())
-	if most := int64(generators * 2 * 400); lost > most {
-		t.Errorf("%d IDs lost, want at most two ranges of each generator, %d", lost, most)
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
 	}
+	f.checkLost(t, name, &all, generators*2*400)
 }

@@ -1,0 +1,175 @@
+package keeper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/test/together"
+)
+
+// A generator composes IDs under Current until Ended has returned: Current must be nil before.
+func TestLeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
+	for name, end := range map[string]func(*rig){
+		"Invalidate": func(r *rig) { r.Invalidate() },
+		"loss":       func(*rig) { time.Sleep(time.Minute) },
+		"Close":      func(r *rig) { _ = r.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				lose(r)
+				var ends atomic.Int64
+				r.ended = func() {
+					ends.Add(1)
+					if h := r.Current(); h != nil {
+						t.Errorf("worker ID %d is current in Ended", h.WorkerID-r.first)
+					}
+				}
+				r.open(t)
+				end(r)
+				if n := ends.Load(); n != 1 {
+					t.Errorf("%d calls of Ended, want 1", n)
+				}
+			})
+		})
+	}
+}
+
+// A padding pass that Ended waits for may use another delta. A store that has learnt of the delta
+// before alone would grant it again.
+func TestReleaseHasTheDeltasUsedUntilTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(context.Context, int) (assigner.Grant, error) { return r.fresh(0), nil }
+		r.open(t)
+		r.Read()
+		r.ended = func() { r.used.Add(7) }
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		same(t, r.Read(), "0s ended", "0s release 0, 7", "0s INFO worker ID released")
+		if r.open(t); r.Current().First != 8 { // in the same process
+			t.Errorf("Current = %+v, want it above the deltas used", r.Current())
+		}
+	})
+}
+
+// The generator goes on between the readings of a renewal: read the other way around, more would be
+// used than is wanted.
+func TestRenewalWantsWhatIsUsed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		k, mistakes := keeper.New(r.settings())
+		if err := mistakes.Err(); err != nil {
+			t.Fatal(err)
+		}
+		r.renew = func(_ context.Context, _ *assigner.Grant, used, want int64) error {
+			if used >= want {
+				return fmt.Errorf("used %d, but wants %d", used, want)
+			}
+			return nil
+		}
+		hooks := r.hooks()
+		hooks.Used = func() int64 { return r.used.Add(1) }
+		hooks.Position = func(*keeper.Grant) int64 { return r.used.Add(1) }
+		if err := k.Start(t.Context(), hooks); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		if s := k.Stats(0, time.Now()); s.Renewals < 10 || s.RenewFailures > 0 {
+			t.Errorf("%d renewals, %d failures", s.Renewals, s.RenewFailures)
+		}
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An assigner that keeps a record of its leases refuses another one until the first is abandoned.
+func TestLeaseIsAbandonedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.store.OnAbandon = func(g assigner.Grant) { r.Note("abandon %d", g.WorkerID-r.first) }
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			r.Note("assign")
+			if n > 1 {
+				return assigner.Grant{}, errors.New("store is down")
+			}
+			return r.fresh(n), nil
+		}
+		r.open(t)
+		r.Read()
+		r.Invalidate()
+		synctest.Wait()
+		same(t, r.Read()[2:], "0s abandon 0", "0s assign", "0s INFO worker ID assigned", "0s assigned 1")
+		r.ended = func() { // Close is called before the keeper wakes up
+			r.ended = nil
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		r.Invalidate()
+		same(t, r.Read(), "0s ended", "0s abandon 1", "0s ended", "0s INFO worker ID invalidated")
+	})
+}
+
+// A lease that is being taken or renewed when Invalidate is called may be older than the copy of the
+// process.
+func TestInvalidateReachesACallInProgress(t *testing.T) {
+	for call, extend := range map[string]bool{"Assign": false, "Renew": true} {
+		bubble(t, func(t *testing.T, r *rig) {
+			fence(r)
+			give := r.assign
+			r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
+				if n == 1 {
+					time.Sleep(time.Second)
+				}
+				return give(ctx, n)
+			}
+			renewSlowly(r)
+			r.open(t)
+			want := int64(2)
+			if extend {
+				r.Extend(120)
+				want = 1
+			} else {
+				r.Invalidate()
+			}
+			time.Sleep(500 * time.Millisecond)
+			r.Invalidate()
+			time.Sleep(5 * time.Second)
+			if h := r.Current(); h == nil || h.WorkerID != r.first+want {
+				t.Errorf("%s: Current = %+v, want worker ID %d of the test", call, h, want)
+			}
+			if lines := r.Read(); !extend && slices.Contains(lines, "1s assigned 1") {
+				t.Errorf("events %q, want nothing of the dropped lease", lines)
+			}
+		})
+	}
+}
+
+// TestNoLeaseIsTakenBeforeTheOldOneHasEnded wakes the keeper in the middle of Invalidate, while a
+// padding pass may still use the old worker ID. It runs in real time: a goroutine at a mutex stops
+// a bubble's clock.
+func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
+	r := newRig()
+	r.open(t)
+	r.ended = func() {
+		r.Extend(1 << 20)
+		together.Yield()
+		if n := r.store.Assigns.Load(); n != 1 {
+			t.Errorf("%d leases taken, want the first alone", n)
+		}
+		r.ended = nil // not at Close
+	}
+	changed := r.Changed()
+	r.Invalidate()
+	<-changed
+	if h := r.Current(); h.WorkerID != r.first+1 {
+		t.Errorf("Current = %+v, want the second lease", h)
+	}
+}
