@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,29 +21,6 @@ import (
 // numberEnv is the environment variable that chooses a mutant: all mutants of a package are in one
 // program, since compiling takes longer than most tests.
 const numberEnv = "UIDRING_MUTANT"
-
-// A target is a package to mutate, and more packages whose tests may kill its mutants.
-type target struct {
-	dir  string
-	more []string
-}
-
-var targets = []target{
-	{"bitsalloc", nil},
-	{"ringbuffer", []string{"cached"}},
-	{"internal/keeper", []string{"cached", "defaultgen"}},
-	{"internal/generator", []string{"cached", "segment"}},
-	{"cached", nil},
-	{"defaultgen", nil},
-	{"segment", nil},
-	{"assigner", nil},
-	{"assigner/leasestore", []string{"assigner"}},
-	{"assigner/kvassigner", nil},
-}
-
-// costs are tests that measure or read the machine code, which all mutants together change, and
-// tests that run the go command.
-const costs = "Inlined|PartsInline|OneAllocation|AllocatesABlock|NoMemory|KiB|BuildTags|DatabaseDriver|RaceDetector"
 
 // A source is a package with its mutants: each function has a copy of its body for each.
 type source struct {
@@ -81,6 +59,34 @@ func (t target) read(ctx context.Context, tmp string) (*source, error) {
 		}
 	}
 	return s, nil
+}
+
+// choose compiles the mutants that match, or a sample of them, and returns how many match.
+func (s *source) choose(ctx context.Context, names *regexp.Regexp) (compiled int, err error) {
+	chosen := make(map[*mutant]bool)
+	for _, bodies := range s.files {
+		for _, b := range bodies {
+			for _, m := range b.mutants {
+				if names.MatchString(m.String()) {
+					chosen[m] = true
+				}
+			}
+		}
+	}
+	if len(chosen) == 0 {
+		return 0, nil
+	}
+	if err := s.compile(ctx, chosen); err != nil {
+		return 0, err
+	}
+	compiled = len(s.mutants)
+	if *sample == 0 || *sample >= compiled {
+		return compiled, nil
+	}
+	for _, i := range rand.New(rand.NewPCG(*seed, 0)).Perm(compiled)[*sample:] {
+		delete(chosen, s.mutants[i])
+	}
+	return compiled, s.compile(ctx, chosen)
 }
 
 // place finds the mutant in a message of the compiler: mutate gives each body a file name of its

@@ -3,7 +3,7 @@
 // the top of the repository.
 //
 //	go run ./internal/systest/mutate                        # every mutant
-//	go run ./internal/systest/mutate -sample 20             # 20 mutants of each package, other ones at each commit
+//	go run ./internal/systest/mutate -sample 20             # 20 mutants of each package, other ones each time
 //	go run ./internal/systest/mutate -match '^cached Lane'  # mutants whose name matches
 //	go run ./internal/systest/mutate -matrix -match ^bitsalloc  # each mutant against each test func
 //
@@ -21,28 +21,42 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 )
 
 var (
 	sample = flag.Int("sample", 0, "number of mutants to try of each package; 0: all")
-	seed   = flag.Uint64("seed", 0, "chooses the sample; 0: by the commit")
+	seed   = flag.Uint64("seed", rand.Uint64(), "chooses the sample")
 	match  = flag.String("match", "", "regular expression for the names of mutants to try")
 	least  = flag.Int("least", 100, "percentage of the mutants that must be killed or explained")
-	within = flag.Duration("within", 0, "time for a package once its mutants are built: later only its first begins; 0: no limit")
 	matrix = flag.Bool("matrix", false, "run each test func of the package alone, and print which ones kill a mutant")
 )
+
+// A target is a package to mutate, and more packages whose tests may kill its mutants.
+type target struct {
+	dir  string
+	more []string
+}
+
+var targets = []target{
+	{"bitsalloc", nil},
+	{"ringbuffer", []string{"cached"}},
+	{"internal/keeper", []string{"cached", "defaultgen"}},
+	{"internal/generator", []string{"cached", "segment"}},
+	{"cached", nil},
+	{"defaultgen", nil},
+	{"segment", nil},
+	{"assigner", nil},
+	{"assigner/leasestore", []string{"assigner"}},
+	{"assigner/kvassigner", nil},
+}
 
 func main() {
 	flag.Parse()
@@ -63,20 +77,11 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if *seed == 0 {
-		head, _ := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
-		*seed, _ = strconv.ParseUint(string(head[:min(15, len(head))]), 16, 64)
-	}
 	fmt.Fprintf(out, "-seed=%d\n", *seed)
-	r := &report{out: out, explained: explained, kills: make(map[string][]string)}
+	r := &report{out: out, explained: explained}
 	for _, t := range targets {
-		if err := r.tryAll(ctx, t, names); err != nil {
+		if err := r.try(ctx, t, names); err != nil {
 			return err
-		}
-	}
-	for kind, n := range explained {
-		if n > 0 && *sample == 0 && *match == "" {
-			fmt.Fprintf(out, "%s has %d × %s too many\n", survivors, n, kind)
 		}
 	}
 	return r.finish(*least)
@@ -85,15 +90,15 @@ func run(ctx context.Context, out io.Writer) error {
 // A report counts outcomes. Its methods may be called by several goroutines at once.
 type report struct {
 	out       io.Writer
-	explained map[string]int
+	explained map[string]int // how many more mutants of a kind may live
 
 	mu                   sync.Mutex
 	tried, killed, lived int
 	kills                map[string][]string // for each test func the mutants that no other one kills
 }
 
-// tryAll tries the mutants of a package that match, or a sample.
-func (r *report) tryAll(ctx context.Context, t target, names *regexp.Regexp) error {
+// try tries the mutants of a package that match, or a sample.
+func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error {
 	tmp, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
@@ -103,54 +108,18 @@ func (r *report) tryAll(ctx context.Context, t target, names *regexp.Regexp) err
 	if err != nil {
 		return err
 	}
-	chosen := make(map[*mutant]bool)
-	for _, bodies := range s.files {
-		for _, b := range bodies {
-			for _, m := range b.mutants {
-				if names.MatchString(m.String()) {
-					chosen[m] = true
-				}
-			}
-		}
-	}
-	if len(chosen) == 0 {
-		return nil
-	}
-	if err := s.compile(ctx, chosen); err != nil {
+	compiled, err := s.choose(ctx, names)
+	if err != nil || compiled == 0 {
 		return err
-	}
-	compiled := len(s.mutants)
-	if *sample > 0 && *sample < compiled {
-		for _, i := range rand.New(rand.NewPCG(*seed, 0)).Perm(compiled)[*sample:] {
-			delete(chosen, s.mutants[i])
-		}
-		if err := s.compile(ctx, chosen); err != nil {
-			return err
-		}
 	}
 	fmt.Fprintf(r.out, "%s: %d of %d mutants\n", t.dir, len(s.mutants), compiled)
 	tried, killed, lived := r.tried, r.killed, r.lived
-	err = r.try(ctx, s)
-	fmt.Fprintf(r.out, "%s: %d tried, %d killed, %d explained\n", t.dir, r.tried-tried, r.killed-killed, r.lived-lived)
-	return err
-}
-
-// try runs the tests with each mutant of a source.
-func (r *report) try(ctx context.Context, s *source) error {
+	r.kills = make(map[string][]string)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
-	begun := time.Now()
-	for n, i := range rand.New(rand.NewPCG(*seed, 1)).Perm(len(s.mutants)) {
-		if n > 0 && *within > 0 && time.Since(begun) > *within {
-			break
-		}
-		m := s.mutants[i]
+	for i, m := range s.mutants {
 		group.Go(func() error {
-			run := s.killers
-			if !*matrix {
-				run = s.killer
-			}
-			tests, err := run(ctx, i+1)
+			tests, err := s.killers(ctx, i+1)
 			if err != nil {
 				return fmt.Errorf("%v: %w", m, err)
 			}
@@ -158,11 +127,24 @@ func (r *report) try(ctx context.Context, s *source) error {
 			return nil
 		})
 	}
-	err := group.Wait()
-	if *matrix && err == nil {
-		r.alone(s)
+	if err := group.Wait(); err != nil {
+		return err
 	}
-	return err
+	fmt.Fprintf(r.out, "%s: %d tried, %d killed, %d explained\n", t.dir, r.tried-tried, r.killed-killed, r.lived-lived)
+	if *matrix {
+		for _, name := range s.suites[s.dir+" false"].tests() {
+			fmt.Fprintf(r.out, "%s alone kills %d\n", name, len(r.kills[name]))
+			for _, m := range r.kills[name] {
+				fmt.Fprintln(r.out, "\t", m)
+			}
+		}
+	}
+	for kind, n := range r.explained {
+		if n > 0 && len(s.mutants) == compiled && strings.HasPrefix(kind, t.dir+" ") && names.MatchString(kind) {
+			fmt.Fprintf(r.out, "%s has %d × %s too many\n", survivors, n, kind)
+		}
+	}
+	return nil
 }
 
 // add counts the outcome of a mutant, which tests kill.
@@ -182,19 +164,8 @@ func (r *report) add(m *mutant, tests []string) {
 	}
 	r.tried++
 	fmt.Fprintf(r.out, "%4d %-9s %v %v\n", r.tried, word, m, tests)
-	if len(tests) == 1 {
+	if len(tests) == 1 && *matrix {
 		r.kills[tests[0]] = append(r.kills[tests[0]], m.String())
-	}
-}
-
-// alone prints for each test func of a package the mutants that it alone kills.
-func (r *report) alone(s *source) {
-	fast, slow := s.suites[s.dir+" false"].split()
-	for _, name := range slices.Concat(fast, slow) {
-		fmt.Fprintf(r.out, "%s alone kills %d\n", name, len(r.kills[name]))
-		for _, m := range r.kills[name] {
-			fmt.Fprintln(r.out, "\t", m)
-		}
 	}
 }
 
@@ -213,7 +184,7 @@ func (r *report) finish(least int) error {
 // survivors lists the mutants that may live. A paragraph begins with the reason, in lines that
 // begin with #, and goes on with a package, function and operator a line, and the number of mutants
 // if it is not 1: "cached lane.begin: swap ×3".
-var survivors = filepath.FromSlash("internal/systest/mutate/survivors.txt")
+const survivors = "internal/systest/mutate/survivors.txt"
 
 // readSurvivors returns the number of mutants of each kind that the file explains.
 func readSurvivors(file string) (map[string]int, error) {

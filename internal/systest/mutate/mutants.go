@@ -47,7 +47,7 @@ func find(pkg, file string, src []byte) ([]body, error) {
 	var all []body
 	for _, d := range tree.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-			f.function, f.found = pkg+" "+name(d)+": ", nil
+			f.function, f.found = pkg+" "+f.name(d)+": ", nil
 			ast.Inspect(d.Body, f.visit)
 			all = append(all, body{f.offset(d.Body.Lbrace) + 1, f.offset(d.Body.Rbrace), f.found})
 		}
@@ -56,18 +56,12 @@ func find(pkg, file string, src []byte) ([]body, error) {
 }
 
 // name returns the name of a function, with its receiver.
-func name(d *ast.FuncDecl) string {
+func (f *finder) name(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return d.Name.Name
 	}
-	t := d.Recv.List[0].Type
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
-	}
-	if generic, ok := t.(*ast.IndexExpr); ok {
-		t = generic.X
-	}
-	return t.(*ast.Ident).Name + "." + d.Name.Name
+	receiver, _, _ := strings.Cut(strings.TrimPrefix(f.text(d.Recv.List[0].Type), "*"), "[")
+	return receiver + "." + d.Name.Name
 }
 
 // visit adds the mutants of a node, and reports whether its children have any. The words of errors,
@@ -80,8 +74,7 @@ func (f *finder) visit(n ast.Node) bool {
 		}
 		f.call(n)
 	case *ast.IfStmt:
-		f.condition(n.Cond)
-		f.addRange("true", n.Cond.Pos(), n.Cond.End(), "("+f.text(n.Cond)+") || true", f.text(n.Cond))
+		f.branch(n.Cond)
 	case *ast.ForStmt:
 		if n.Cond != nil {
 			f.condition(n.Cond) // true could only hang
@@ -100,8 +93,7 @@ func (f *finder) visit(n ast.Node) bool {
 		for _, s := range n.Body.List {
 			for _, c := range s.(*ast.CaseClause).List {
 				if n.Tag == nil {
-					f.condition(c)
-					f.addRange("true", c.Pos(), c.End(), "("+f.text(c)+") || true", f.text(c))
+					f.branch(c)
 				}
 			}
 		}
@@ -151,9 +143,15 @@ func silent(n *ast.CallExpr) bool {
 	return false
 }
 
-// condition makes a condition false. The operands are still evaluated.
+// condition makes a condition false, and branch makes it true as well. The operands are still
+// evaluated.
 func (f *finder) condition(cond ast.Expr) {
 	f.addRange("false", cond.Pos(), cond.End(), "("+f.text(cond)+") && false", f.text(cond))
+}
+
+func (f *finder) branch(cond ast.Expr) {
+	f.condition(cond)
+	f.addRange("true", cond.Pos(), cond.End(), "("+f.text(cond)+") || true", f.text(cond))
 }
 
 // basic are the types whose conversions stay.
@@ -214,8 +212,7 @@ func (f *finder) statements(list []ast.Stmt) {
 func (f *finder) remove(s ast.Stmt, rest []ast.Stmt) {
 	text := ""
 	switch s := s.(type) {
-	case *ast.DeclStmt, *ast.ReturnStmt, *ast.LabeledStmt, *ast.BlockStmt, *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.CaseClause, *ast.CommClause:
-		return // its parts are mutated
+	case *ast.BranchStmt, *ast.DeferStmt, *ast.ExprStmt, *ast.GoStmt, *ast.IncDecStmt, *ast.SendStmt:
 	case *ast.AssignStmt:
 		if s.Tok == token.DEFINE {
 			return
@@ -227,6 +224,8 @@ func (f *finder) remove(s ast.Stmt, rest []ast.Stmt) {
 			}
 			text = strings.Repeat("_, ", len(s.Lhs)-1) + "_ = " + strings.Join(kept, ", ")
 		}
+	default:
+		return // its parts are mutated
 	}
 	switch method(s) {
 	case "Unlock":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,34 +21,42 @@ type suite struct {
 	times        map[string]time.Duration // of each test func, without a mutant
 }
 
-// quick is the time of a test that runs before slower ones.
-const quick = 100 * time.Millisecond
+// costs are tests that measure or read the machine code, which all mutants together change, and
+// tests that run the go command.
+const costs = "Inlined|PartsInline|OneAllocation|AllocatesABlock|NoMemory|KiB|BuildTags|DatabaseDriver|RaceDetector"
 
-// limits ends tests that a mutant keeps from ending: by their own CPU time, which does not depend
-// on other work of the machine, and before they take all memory. The race detector reserves more.
-const limits = `ulimit -t $0; [ $1 = true ] || ulimit -v 8000000; shift; exec "$@"`
+// limit ends a program before it takes all memory. The race detector reserves more.
+const limit = `[ $0 = true ] || ulimit -v 8000000; exec "$@"`
 
-// test runs tests for a mutant, or for the unchanged package with number 0.
+// test runs tests for a mutant, or all for the unchanged package with number 0. A mutant that keeps
+// them from ending has failed them: they get many times the time that they take without a mutant.
 func (s *suite) test(ctx context.Context, number int, tests []string, flags ...string) (passed bool, out []byte, err error) {
-	within := 3 * time.Second
-	for _, t := range tests {
-		within += 8 * s.times[t]
-	}
-	if tests == nil { // all, for the first time
-		within = 5 * time.Minute
-	} else {
+	within := 5 * time.Minute
+	if number > 0 {
+		within = 3 * time.Second
+		for _, t := range tests {
+			within += 10 * s.times[t]
+		}
 		flags = append(flags, "-test.run=^("+strings.Join(tests, "|")+")$")
 	}
-	c := exec.CommandContext(ctx, "sh", append([]string{"-c", limits, fmt.Sprint(int(within.Seconds())), fmt.Sprint(s.race), s.program,
-		"-test.short", "-test.skip=" + costs, "-test.timeout=" + (30*time.Second + 5*within).String()}, flags...)...)
+	timed, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	c := exec.CommandContext(timed, "sh", append([]string{"-c", limit, fmt.Sprint(s.race), s.program, "-test.short", "-test.skip=" + costs}, flags...)...)
 	c.Dir = s.dir
 	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", numberEnv, number))
-	c.WaitDelay = 10 * time.Second
+	c.WaitDelay = 2 * time.Second // for processes that it has started
 	out, err = c.CombinedOutput()
-	if _, failed := errors.AsType[*exec.ExitError](err); failed && ctx.Err() == nil {
+	if _, failed := errors.AsType[*exec.ExitError](err); ctx.Err() == nil && (failed || timed.Err() != nil) {
 		return false, out, nil
 	}
 	return err == nil, out, err
+}
+
+// tests returns the names of the test funcs, the quick ones first.
+func (s *suite) tests() []string {
+	return slices.SortedFunc(maps.Keys(s.times), func(a, b string) int {
+		return int(s.times[a] - s.times[b])
+	})
 }
 
 // result finds the outcome and time of a test func in the output of a run with -test.v.
@@ -79,60 +88,43 @@ func (s *source) suite(ctx context.Context, dir string, race bool) (*suite, erro
 	return u, nil
 }
 
-// split returns the names of the quick tests and of the slower ones.
-func (s *suite) split() (fast, slow []string) {
-	for name, took := range s.times {
-		if took < quick {
-			fast = append(fast, name)
-		} else {
-			slow = append(slow, name)
-		}
-	}
-	slices.Sort(fast)
-	slices.Sort(slow)
-	return fast, slow
-}
-
-// killer runs tests until one fails, and returns the package of that test: first the tests of the
-// mutated package, quick ones before slow ones, then the tests of other packages. A change in the
-// order of memory also meets the race detector.
-func (s *source) killer(ctx context.Context, number int) (dirs []string, err error) {
+// killers runs tests until one fails, and returns the package of that test: first the tests of the
+// mutated package, then the tests of other packages. A change in the order of memory also meets the
+// race detector. For a matrix it returns all test funcs of the package that fail, each run alone.
+func (s *source) killers(ctx context.Context, number int) (names []string, err error) {
 	for i, dir := range slices.Concat([]string{s.dir}, s.more, []string{s.dir}) {
 		race := i > len(s.more)
-		if race && !s.mutants[number-1].orders() {
+		if race && !s.mutants[number-1].orders() || *matrix && i > 0 {
 			break
 		}
 		u, err := s.suite(ctx, dir, race)
 		if err != nil {
 			return nil, err
 		}
-		fast, slow := u.split()
-		for _, tests := range [][]string{fast, slow} {
-			if len(tests) > 0 {
-				if passed, _, err := u.test(ctx, number, tests, "-test.failfast"); err != nil || !passed {
-					return []string{dir}, err
-				}
+		for _, tests := range u.groups() {
+			passed, _, err := u.test(ctx, number, tests, "-test.failfast")
+			switch {
+			case err != nil:
+				return nil, err
+			case !passed && *matrix:
+				names = append(names, tests...)
+			case !passed:
+				return []string{dir}, nil
 			}
 		}
 	}
-	return nil, nil
+	return names, nil
 }
 
-// killers returns the test funcs of the package that fail with a mutant.
-func (s *source) killers(ctx context.Context, number int) (names []string, err error) {
-	u, err := s.suite(ctx, s.dir, false)
-	if err != nil {
-		return nil, err
+// groups returns the tests that run together: quick ones before slow ones, or each alone.
+func (s *suite) groups() (groups [][]string) {
+	tests := s.tests()
+	if *matrix {
+		return slices.Collect(slices.Chunk(tests, 1))
 	}
-	for name := range u.times {
-		passed, _, err := u.test(ctx, number, []string{name})
-		if err != nil {
-			return nil, err
-		}
-		if !passed {
-			names = append(names, name)
-		}
+	quick := slices.IndexFunc(tests, func(name string) bool { return s.times[name] >= 100*time.Millisecond })
+	if quick > 0 {
+		return [][]string{tests[:quick], tests[quick:]}
 	}
-	slices.Sort(names)
-	return names, nil
+	return [][]string{tests}
 }
