@@ -11,17 +11,14 @@ import (
 	"testing"
 )
 
-// Missing begins the line of a test that was skipped because a server is not installed.
-const Missing = "testserver: missing:"
-
 // missing ends the test: it is skipped on a developer's machine and fails where CI is true.
-func missing(t testing.TB, server, what, apt string) {
+func missing(t testing.TB, server, apt string) {
 	t.Helper()
-	const format = "%s %s (%s; Debian package %s)"
+	const format = "testserver: missing: %s (Debian package %s)"
 	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci {
-		t.Fatalf(format, Missing, server, what, apt)
+		t.Fatalf(format, server, apt)
 	}
-	t.Skipf(format, Missing, server, what, apt)
+	t.Skipf(format, server, apt)
 }
 
 // Program returns the path of a client program. Where it is not installed the test ends as it does
@@ -30,7 +27,7 @@ func Program(t testing.TB, name, apt string) string {
 	t.Helper()
 	path, ok := find(name)
 	if !ok {
-		missing(t, name, "not in PATH", apt)
+		missing(t, name, apt)
 	}
 	return path
 }
@@ -63,18 +60,16 @@ func find(names ...string) (path string, ok bool) {
 // An account is a user that a server runs as in place of root.
 type account struct{ uid, gid int }
 
-// lookupAccount returns the first of some users that exists.
-func lookupAccount(names ...string) (*account, bool) {
+// lookupAccount returns the first of some users that exists, or nil.
+func lookupAccount(names ...string) *account {
 	for _, name := range names {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err1 := strconv.Atoi(u.Uid)
-		gid, err2 := strconv.Atoi(u.Gid)
-		if err1 == nil && err2 == nil {
-			return &account{uid, gid}, true
+		if u, err := user.Lookup(name); err == nil {
+			uid, err1 := strconv.Atoi(u.Uid)
+			gid, err2 := strconv.Atoi(u.Gid)
+			if err1 == nil && err2 == nil {
+				return &account{uid, gid}
+			}
 		}
 	}
-	return nil, false
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"syscall"
 	"testing"
 )
 
@@ -21,18 +20,18 @@ const adminToken = "admin"
 // manifest, in the namespace ids.
 func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 	t.Helper()
-	return start(t, recipe{
-		name:    "Kubernetes",
-		program: KubernetesProgram(t),
+	return start(t, kind{
+		name:     "Kubernetes",
+		programs: []string{KubernetesProgram(t)},
 		prepare: func(*Server) error {
 			return os.WriteFile(filepath.Join(folder, "tokens"), []byte(adminToken+" admin\n"), 0o600)
 		},
 		command: func(s *Server) []string {
 			return []string{"-etcd", etcd.DSN(), "-listen", s.addr, "-folder", folder, "-role", role}
 		},
-		ready: serving,
-		dsn:   func(addr string) string { return "https://" + addr },
-		stop:  syscall.SIGTERM,
+		// It has started, and serves Lease objects.
+		ready: func(addr string) error { return serves("https://"+addr+"/healthz", adminToken, "") },
+		url:   "https://%s",
 	}, nil)
 }
 
@@ -68,6 +67,3 @@ var buildKubernetes = sync.OnceValues(func() (string, error) {
 	}
 	return program, nil
 })
-
-// serving asks whether the server has started, and serves Lease objects.
-func serving(addr string) error { return serves("https://"+addr+"/healthz", adminToken, "") }

@@ -3,13 +3,9 @@ package testserver
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -17,33 +13,18 @@ import (
 // password. Arguments are added to the server's command line, such as "--sync-binlog=0".
 func MariaDB(t testing.TB, args ...string) *Server {
 	t.Helper()
-	return start(t, mariaDB(t), args)
-}
-
-func mariaDB(t testing.TB) recipe {
-	t.Helper()
-	program, ok := find("mariadbd", "mysqld")
-	if !ok || !isMariaDB(program) {
-		missing(t, "MariaDB", "no mariadbd", "mariadb-server-core")
-	}
-	return recipe{
-		name:    "MariaDB",
-		program: program,
-		prepare: copyMariaDB,
+	return start(t, kind{
+		name:     "MariaDB",
+		programs: []string{"mariadbd"},
+		apt:      "mariadb-server-core",
+		prepare:  copyMariaDB,
 		command: func(s *Server) []string {
 			return append(mariaDBFlags(s), "--socket="+s.path("s.sock"), "--pid-file="+s.path("pid"),
 				"--bind-address=127.0.0.1", "--port="+s.port(), "--skip-name-resolve")
 		},
-		ready: greeting,
-		dsn:   func(addr string) string { return "root@tcp(" + addr + ")/uidring" },
-		stop:  syscall.SIGTERM,
-	}
-}
-
-// isMariaDB reports whether a mysqld is MariaDB's. MySQL's needs another setup.
-func isMariaDB(program string) bool {
-	out, err := exec.Command(program, "--no-defaults", "--version").Output()
-	return err == nil && strings.Contains(string(out), "MariaDB")
+		ready: answers("", "^.\x00\x00\x00\x0a"), // the length of the greeting, its number, and version 10 of the protocol
+		url:   "root@tcp(%s)/uidring",
+	}, args)
 }
 
 // mariaDBFlags are small buffers and the folder, for the set-up as for the server. MariaDB insists
@@ -60,7 +41,7 @@ func mariaDBFlags(s *Server) []string {
 // copyMariaDB copies the data folder of a server that was never started. The first test that needs
 // one leaves it in the user's cache: to set one up takes ten times longer.
 func copyMariaDB(s *Server) error {
-	info, errInfo := os.Stat(s.recipe.program)
+	info, errInfo := os.Stat(s.program)
 	cache, err := os.UserCacheDir()
 	if errInfo != nil || err != nil {
 		return bootstrapMariaDB(s)
@@ -96,14 +77,14 @@ func bootstrapMariaDB(s *Server) error {
 	}
 	script := []byte("CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n")
 	for _, name := range [...]string{"system_tables", "performance_tables", "system_tables_data"} {
-		text, err := mariaDBScript(s.recipe.program, name)
+		text, err := mariaDBScript(s.program, name)
 		if err != nil {
 			return err
 		}
 		script = append(append(script, text...), '\n')
 	}
 	script = append(script, "CREATE DATABASE uidring;\n"...)
-	return s.run(script, s.recipe.program, append(mariaDBFlags(s), "--bootstrap", "--log-warnings=0",
+	return s.run(script, s.program, append(mariaDBFlags(s), "--bootstrap", "--log-warnings=0",
 		"--enforce-storage-engine=", "--max-allowed-packet=8M")...)
 }
 
@@ -122,17 +103,4 @@ func mariaDBScript(program, name string) ([]byte, error) {
 		}
 	}
 	return nil, fmt.Errorf("no %s.sql below %s", name, strings.Join(share, ", "))
-}
-
-// greeting looks at the packet that a MySQL server opens with: the protocol version, 10, in its
-// fifth byte, or 255 for an error.
-func greeting(addr string) error {
-	return dialed(addr, func(conn net.Conn) error {
-		var packet [5]byte
-		_, err := io.ReadFull(conn, packet[:])
-		if err == nil && packet[4] != 10 {
-			err = fmt.Errorf("greeting has protocol %d", packet[4])
-		}
-		return err
-	})
 }

@@ -7,23 +7,35 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
-	"testing"
 	"time"
 )
 
 // patience bounds a look at a server that may not be ready.
 const patience = time.Second
 
-// dialed calls f with a connection to a server.
-func dialed(addr string, f func(net.Conn) error) error {
-	conn, err := net.DialTimeout("tcp", addr, patience)
-	if err != nil {
-		return err
+// answers returns a func that sends a message to a server, and returns an error unless the answer
+// matches a pattern.
+func answers(message, pattern string) func(addr string) error {
+	want := regexp.MustCompile("(?s)" + pattern)
+	return func(addr string) error {
+		conn, err := net.DialTimeout("tcp", addr, patience)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, err = io.WriteString(conn, message)
+		answer, buffer := "", make([]byte, 4096)
+		for n := 0; err == nil && !want.MatchString(answer); answer += string(buffer[:n]) {
+			n, err = conn.Read(buffer)
+		}
+		if !want.MatchString(answer) {
+			return fmt.Errorf("answer %q to %q, want %s: %w", answer, message, pattern, err)
+		}
+		return nil
 	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	return f(conn)
 }
 
 // serves returns an error unless a URL has the status 200 and a body that contains want.
@@ -47,12 +59,4 @@ func serves(url, token, want string) error {
 		return fmt.Errorf("GET %s: %s: %s", url, answer.Status, body)
 	}
 	return nil
-}
-
-// await waits until each server of a cluster is ready.
-func await(t testing.TB, ready func(addr string) error, servers []*Server) {
-	t.Helper()
-	for _, s := range servers {
-		s.await("it serves clients", func() error { return ready(s.addr) })
-	}
 }

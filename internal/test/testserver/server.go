@@ -2,6 +2,7 @@ package testserver
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,65 +30,71 @@ const (
 // A Server is a private server. Call its methods from the goroutine of the test that started it.
 // They fail that test on errors.
 type Server struct {
-	t      testing.TB
-	recipe recipe
-	dir    string // holds data, log and sockets; owned by the user that the server runs as
-	addr   string
-	args   []string         // arguments of the test, after the recipe's
-	proc   *process.Process // nil while the server is down
+	t       testing.TB
+	kind    kind
+	program string // absolute path
+	dir     string // holds data, log and sockets; owned by the user that the server runs as
+	addr    string
+	args    []string         // arguments of the test, after the kind's
+	proc    *process.Process // nil while the server is down
 }
 
-// A recipe describes how to run a kind of server.
-type recipe struct {
-	name    string
-	program string                   // absolute path
-	as      *account                 // nil: run as the user of the test
-	prepare func(s *Server) error    // fills the data folder, once; may be nil
-	command func(s *Server) []string // arguments of the program
-	ready   func(addr string) error  // nil when the server at addr serves clients
-	dsn     func(addr string) string // DSN or URL for clients
-	stop    syscall.Signal           // asks for an orderly end without waiting for clients
+// A kind describes how to run servers of a kind.
+type kind struct {
+	name     string
+	programs []string                 // the first that is installed runs
+	needs    string                   // another file that must be installed; may be empty
+	apt      string                   // the Debian package that has them
+	as       *account                 // nil: run as the user of the test
+	prepare  func(s *Server) error    // fills the data folder, once; may be nil
+	conf     func(s *Server) string   // text of the file conf; may be nil
+	command  func(s *Server) []string // arguments of the program
+	ready    func(addr string) error  // nil when the server at addr serves clients
+	url      string                   // for clients, with %s for the address
+	stop     syscall.Signal           // asks for an orderly end without waiting for clients; 0: SIGTERM
 }
 
 // start prepares and starts a server on a free port, and has the test stop it in the end.
-func start(t testing.TB, r recipe, args []string) *Server {
+func start(t testing.TB, k kind, args []string) *Server {
 	t.Helper()
-	return startAt(t, FreeAddr(t), r, args)
-}
-
-func startAt(t testing.TB, addr string, r recipe, args []string) *Server {
-	t.Helper()
-	s := prepared(t, addr, r, args)
-	s.up()
-	return s
-}
-
-// prepared is startAt without starting the server.
-func prepared(t testing.TB, addr string, r recipe, args []string) *Server {
-	t.Helper()
-	s := &Server{t: t, recipe: r, addr: addr, args: args}
+	program, ok := find(k.programs...)
+	if _, err := os.Stat(k.needs); !ok || k.needs != "" && err != nil {
+		missing(t, k.name, k.apt)
+	}
+	s := &Server{t: t, kind: k, program: program, addr: FreeAddr(t), args: args}
 	if err := s.makeDir(); err != nil {
-		t.Fatalf("testserver: %s: %v", r.name, err)
+		t.Fatalf("testserver: %s: %v", k.name, err)
 	}
 	t.Cleanup(func() {
 		s.Kill9()
 		if err := os.RemoveAll(s.dir); err != nil {
-			t.Errorf("testserver: %s: %v", r.name, err)
+			t.Errorf("testserver: %s: %v", k.name, err)
 		}
 	})
-	if r.prepare != nil {
-		if err := r.prepare(s); err != nil {
-			t.Fatalf("testserver: prepare %s: %v", r.name, err)
+	if err := s.prepare(); err != nil {
+		t.Fatalf("testserver: prepare %s: %v", k.name, err)
+	}
+	s.up()
+	return s
+}
+
+func (s *Server) prepare() error {
+	if s.kind.conf != nil {
+		if err := os.WriteFile(s.path("conf"), []byte(s.kind.conf(s)), 0o644); err != nil {
+			return err
 		}
 	}
-	return s
+	if s.kind.prepare != nil {
+		return s.kind.prepare(s)
+	}
+	return nil
 }
 
 // makeDir makes the server's folder. Its parents have to be passable for the user that the server
 // runs as, which a TMPDIR below a home folder is not; hence /tmp for another user.
 func (s *Server) makeDir() error {
 	parent := os.TempDir()
-	if s.recipe.as != nil {
+	if s.kind.as != nil {
 		parent = "/tmp"
 	}
 	dir, err := os.MkdirTemp(parent, "uidring-")
@@ -95,10 +102,10 @@ func (s *Server) makeDir() error {
 		return err
 	}
 	s.dir = dir
-	if s.recipe.as == nil {
+	if s.kind.as == nil {
 		return nil
 	}
-	return errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, s.recipe.as.uid, s.recipe.as.gid))
+	return errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, s.kind.as.uid, s.kind.as.gid))
 }
 
 // Addr returns host and port, "127.0.0.1:40123". They stay the same over restarts.
@@ -109,7 +116,7 @@ func (s *Server) Dir() string { return s.dir }
 
 // DSN returns the address for clients: for MariaDB a DSN of go-sql-driver/mysql (user root, no
 // password, database uidring), for the others a URL.
-func (s *Server) DSN() string { return s.recipe.dsn(s.addr) }
+func (s *Server) DSN() string { return fmt.Sprintf(s.kind.url, s.addr) }
 
 // Kill9 kills the server and its children with SIGKILL, as a crash would, and waits until they are
 // gone. It does nothing when the server is down.
@@ -126,15 +133,15 @@ func (s *Server) Stop() {
 	if s.proc == nil {
 		return
 	}
-	if err := s.proc.Cmd.Process.Signal(s.recipe.stop); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		s.t.Fatalf("testserver: stop %s: %v", s.recipe.name, err)
+	if err := s.proc.Cmd.Process.Signal(cmp.Or(s.kind.stop, syscall.SIGTERM)); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		s.t.Fatalf("testserver: stop %s: %v", s.kind.name, err)
 	}
 	select {
 	case <-s.proc.Ended():
 		s.proc = nil
 	case <-time.After(stopTimeout):
 		s.Kill9()
-		s.t.Fatalf("testserver: %s did not stop within %v\n%s", s.recipe.name, stopTimeout, s.log())
+		s.t.Fatalf("testserver: %s did not stop within %v\n%s", s.kind.name, stopTimeout, s.log())
 	}
 }
 
@@ -153,17 +160,17 @@ func (s *Server) Restart(args ...string) {
 // again: after a crash another process may hold the port or the old data for a moment.
 func (s *Server) up() {
 	s.t.Helper()
-	poll.Succeeds(s.t, "testserver: start "+s.recipe.name, func() error { return s.logged(s.try()) })
+	poll.Succeeds(s.t, "testserver: start "+s.kind.name, func() error { return s.logged(s.try()) })
 }
 
 // try starts the process unless it runs, and returns an error unless it serves clients.
 func (s *Server) try() (err error) {
 	if s.proc == nil {
-		if s.proc, err = s.launch(append(s.recipe.command(s), s.args...)...); err != nil {
+		if s.proc, err = s.launch(append(s.kind.command(s), s.args...)...); err != nil {
 			return err
 		}
 	}
-	ready := s.recipe.ready(s.addr)
+	ready := s.kind.ready(s.addr)
 	select {
 	case <-s.proc.Ended(): // an answer came from another server then
 		err := fmt.Errorf("it ended at once: %w", s.proc.Wait())
@@ -175,10 +182,12 @@ func (s *Server) try() (err error) {
 	}
 }
 
-// await waits for an event in a server's life.
-func (s *Server) await(event string, happened func() error) {
-	s.t.Helper()
-	poll.Succeeds(s.t, "testserver: "+s.recipe.name+": "+event, func() error { return s.logged(happened()) })
+// await waits until the servers serve clients.
+func await(t testing.TB, servers []*Server, ready func(addr string) error) {
+	t.Helper()
+	for _, s := range servers {
+		poll.Succeeds(t, "testserver: "+s.kind.name+" serves clients", func() error { return s.logged(ready(s.addr)) })
+	}
 }
 
 // logged adds the end of the server's log to an error.
@@ -196,7 +205,7 @@ func (s *Server) launch(args ...string) (*process.Process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(s.recipe.program, args...)
+	cmd := exec.Command(s.program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	return s.startProcess(cmd)
 }
@@ -225,8 +234,8 @@ func (s *Server) run(input []byte, program string, args ...string) error {
 // startProcess starts a command in the server's folder, as the server's user.
 func (s *Server) startProcess(cmd *exec.Cmd) (*process.Process, error) {
 	cmd.Dir = s.dir
-	if s.recipe.as != nil {
-		runAs(cmd, s.recipe.as)
+	if s.kind.as != nil {
+		runAs(cmd, s.kind.as)
 	}
 	return process.Start(cmd)
 }
@@ -247,21 +256,21 @@ func (s *Server) log() []byte {
 	return text[max(0, len(text)-4096):]
 }
 
-// FreeAddr returns a loopback address for a server of the test's own, see [Server.Addr], apart from
-// some addresses. Its port was free a moment ago, and is below the range of ports for outgoing
-// connections: otherwise an outgoing connection could occupy it while the server is down.
-func FreeAddr(t testing.TB, taken ...string) string {
+// given are the addresses that FreeAddr has returned, and not again.
+var given sync.Map
+
+// FreeAddr returns a loopback address for a server of the test's own, see [Server.Addr]. Its port
+// was free a moment ago, and is below the range of ports for outgoing connections: otherwise an
+// outgoing connection could occupy it while the server is down.
+func FreeAddr(t testing.TB) string {
 	t.Helper()
 	const lowest, count, tries = 15000, 15000, 100
 	var err error
 	for range tries {
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(count)))
-		if slices.Contains(taken, addr) {
-			continue
-		}
 		var l net.Listener
 		if l, err = net.Listen("tcp", addr); err == nil {
-			if err = l.Close(); err == nil {
+			if _, again := given.LoadOrStore(addr, true); l.Close() == nil && !again {
 				return addr
 			}
 		}
