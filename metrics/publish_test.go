@@ -5,15 +5,12 @@ import (
 	"errors"
 	"expvar"
 	"fmt"
-	"io"
-	"log"
 	"maps"
 	"sync/atomic"
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/together"
 	"github.com/uidring/uidring/metrics"
 )
 
@@ -43,27 +40,11 @@ func TestPublishReadsStatsAtEachRequest(t *testing.T) {
 }
 
 func TestPublishRefusesANameInUse(t *testing.T) {
-	defer log.SetOutput(log.Writer())
-	log.SetOutput(io.Discard) // expvar logs before it panics
 	stats := func() defaultgen.Stats { return defaultgen.Stats{} }
 	if err := metrics.Publish("memstats", stats); !errors.Is(err, metrics.ErrNameInUse) {
 		t.Errorf("Publish of memstats, which is expvar's own: %v", err)
 	}
 	if err := metrics.Publish("", stats); err == nil || errors.Is(err, metrics.ErrNameInUse) {
 		t.Errorf("Publish without a name: %v", err)
-	}
-	for range 20 {
-		name := newName()
-		var won atomic.Int64
-		together.Run(8, func(int) {
-			if err := metrics.Publish(name, stats); err == nil {
-				won.Add(1)
-			} else if !errors.Is(err, metrics.ErrNameInUse) {
-				t.Error(err)
-			}
-		})
-		if won.Load() != 1 {
-			t.Fatalf("%d of 8 have published one name", won.Load())
-		}
 	}
 }

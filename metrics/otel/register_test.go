@@ -1,7 +1,6 @@
 package otel_test
 
 import (
-	"context"
 	"maps"
 	"strings"
 	"testing"
@@ -21,95 +20,72 @@ import (
 	"github.com/uidring/uidring/metrics/otel"
 )
 
-// open returns a meter with a reader behind it.
-func open(t *testing.T, r sdk.Reader) metric.Meter {
+func register[S metrics.Stats](t *testing.T, r sdk.Reader, stats S) metric.Registration {
 	t.Helper()
 	provider := sdk.NewMeterProvider(sdk.WithReader(r))
-	t.Cleanup(func() {
-		if err := provider.Shutdown(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return provider.Meter("github.com/uidring/uidring")
-}
-
-func register[S metrics.Stats](t *testing.T, meter metric.Meter, stats S, name string) metric.Registration {
-	t.Helper()
-	registration, err := otel.Register(meter, func() S { return stats }, attribute.String("generator", name))
+	registration, err := otel.Register(provider.Meter("ids"), func() S { return stats }, attribute.String("generator", "orders"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return registration
 }
 
-// collect returns all values by instrument and generator, and the instruments.
-func collect(t *testing.T, r *sdk.ManualReader) (values map[string]float64, found map[string]metricdata.Metrics) {
+// collect returns the instruments by name.
+func collect(t *testing.T, r *sdk.ManualReader) map[string]metricdata.Metrics {
 	t.Helper()
 	var all metricdata.ResourceMetrics
 	if err := r.Collect(t.Context(), &all); err != nil {
 		t.Fatal(err)
 	}
-	values, found = make(map[string]float64), make(map[string]metricdata.Metrics)
+	found := make(map[string]metricdata.Metrics)
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			found[m.Name] = m
-			var points []metricdata.DataPoint[float64]
-			switch data := m.Data.(type) {
-			case metricdata.Gauge[float64]:
-				points = data.DataPoints
-			case metricdata.Sum[float64]:
-				points = data.DataPoints
-			}
-			for _, p := range points {
-				generator, _ := p.Attributes.Value("generator")
-				values[m.Name+" "+generator.AsString()] = p.Value
-			}
 		}
 	}
-	return values, found
+	return found
 }
 
-// want adds the values that a generator with these Stats has.
-func want[S metrics.Stats](values map[string]float64, stats S, generator string) {
-	for _, m := range metrics.All[S]() {
-		if v, ok := m.Value(stats); ok {
-			values[instrument(m.Name)+" "+generator] = v
-		}
-	}
-}
-
-func instrument(name string) string {
-	return "uidring." + strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, "uidring_"), "_total"), "_seconds")
-}
-
-// Two generators share a meter until the first one is taken away.
 func TestRegisterShowsStatsUntilUnregister(t *testing.T) {
+	t.Run("ring", shows[cached.Stats])
+	t.Run("without a window", shows[defaultgen.Stats])
+}
+
+func shows[S metrics.Stats](t *testing.T) {
+	var stats S
+	switch s := any(&stats).(type) {
+	case *cached.Stats:
+		*s = cached.Stats{WorkerID: 5, Limit: 9, Issued: 12345, Capacity: 65536}
+	case *defaultgen.Stats:
+		*s = defaultgen.Stats{WorkerID: 77, Limit: assigner.Unlimited}
+	}
 	reader := sdk.NewManualReader()
-	meter := open(t, reader)
-	ring := cached.Stats{WorkerID: 5, Limit: 9, Issued: 12345, Capacity: 65536}
-	plain := defaultgen.Stats{WorkerID: 77, Limit: assigner.Unlimited}
-	orders := register(t, meter, ring, "orders")
-	register(t, meter, plain, "slow")
-	values, found := collect(t, reader)
-	for _, m := range metrics.All[cached.Stats]() {
-		f := found[instrument(m.Name)]
-		sum, counter := f.Data.(metricdata.Sum[float64])
-		if f.Description != m.Help || f.Unit != m.Unit || counter != m.Counter || counter && (!sum.IsMonotonic || sum.Temporality != metricdata.CumulativeTemporality) {
-			t.Errorf("%s is collected as %+v", m.Name, f)
+	registration := register(t, reader, stats)
+	found := collect(t, reader)
+	for _, m := range metrics.All[S]() {
+		name := "uidring." + strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(m.Name, "uidring_"), "_total"), "_seconds")
+		var points []metricdata.DataPoint[float64]
+		counter := false
+		switch data := found[name].Data.(type) {
+		case metricdata.Gauge[float64]:
+			points = data.DataPoints
+		case metricdata.Sum[float64]:
+			points, counter = data.DataPoints, data.IsMonotonic && data.Temporality == metricdata.CumulativeTemporality
+		}
+		want, ok := m.Value(stats)
+		if ok != (len(points) == 1) || ok && (points[0].Value != want || counter != m.Counter || found[name].Description != m.Help || found[name].Unit != m.Unit) {
+			t.Errorf("%s is collected as %+v, want %v, %v", m.Name, found[name], want, ok)
+		} else if ok {
+			if generator, _ := points[0].Attributes.Value("generator"); generator.AsString() != "orders" {
+				t.Errorf("%s has the attributes %v", m.Name, points[0].Attributes)
+			}
 		}
 	}
-	both, slow := make(map[string]float64), make(map[string]float64)
-	want(slow, plain, "slow")
-	want(both, plain, "slow")
-	want(both, ring, "orders")
-	if !maps.Equal(values, both) {
-		t.Errorf("collected %v, want %v", values, both)
-	}
-	if err := orders.Unregister(); err != nil {
+	if err := registration.Unregister(); err != nil {
 		t.Fatal(err)
 	}
-	if values, _ := collect(t, reader); !maps.Equal(values, slow) {
-		t.Errorf("collected %v after one was unregistered, want %v", values, slow)
+	if found := collect(t, reader); len(found) > 0 {
+		t.Errorf("collected %v after Unregister", found)
 	}
 }
 
@@ -121,7 +97,7 @@ func TestRegisterGivesPrometheusTheSameNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	register(t, open(t, exporter), cached.Stats{Limit: 9, Issued: 5}, "orders")
+	register(t, exporter, cached.Stats{Limit: 9, Issued: 5})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package prometheus_test
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -52,14 +51,11 @@ func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	values := make(map[string]float64)
 	for _, f := range families {
 		for _, m := range f.Metric {
-			var name strings.Builder
-			name.WriteString(f.GetName())
+			name := f.GetName()
 			for _, l := range m.Label {
-				if l.GetName() == "generator" {
-					name.WriteString(" " + l.GetValue())
-				}
+				name += " " + l.GetValue()
 			}
-			values[name.String()] = m.Counter.GetValue() + m.Gauge.GetValue()
+			values[name] = m.Counter.GetValue() + m.Gauge.GetValue()
 			if counter := strings.HasSuffix(f.GetName(), "_total"); (m.Counter != nil) != counter || f.GetHelp() == "" {
 				t.Errorf("%s: counter %v, help %q", f.GetName(), m.Counter != nil, f.GetHelp())
 			}
@@ -68,21 +64,12 @@ func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	return values
 }
 
-// Two generators of cached, one of defaultgen and one of segment share a registry.
+// Generators of all packages share a registry.
 func TestCollectorShowsTheStatsOfItsGenerator(t *testing.T) {
 	slow := collector(defaultgen.Stats{WorkerID: 77, Limit: assigner.Unlimited}, "slow")
-	snapshots := 0
-	orders := generators.NewCollector(func() cached.Stats {
-		snapshots++
-		return cached.Stats{WorkerID: 5, Limit: 9, Issued: 7}
-	}, prometheus.Labels{"generator": "orders"})
-	users := collector(cached.Stats{WorkerID: 6, Limit: 9, Issued: 20}, "users")
-	r := registry(t, orders, users, slow, collector(segment.Stats{Issued: 3}, ""))
-	snapshots = 0
+	r := registry(t, collector(cached.Stats{WorkerID: 5, Limit: 9, Issued: 7}, "orders"), collector(cached.Stats{WorkerID: 6, Limit: 9, Issued: 20}, "users"),
+		slow, collector(segment.Stats{Issued: 3}, ""))
 	got := gather(t, r)
-	if snapshots != 1 {
-		t.Errorf("a scrape took %d snapshots", snapshots)
-	}
 	for name, want := range map[string]float64{
 		"uidring_worker_id orders": 5, "uidring_worker_id users": 6, "uidring_worker_id slow": 77,
 		"uidring_issued_ids_total orders": 7, "uidring_issued_ids_total users": 20, "uidring_segment_issued_ids_total": 3,
@@ -95,15 +82,11 @@ func TestCollectorShowsTheStatsOfItsGenerator(t *testing.T) {
 	if want := 2*len(metrics.All[cached.Stats]()) + len(metrics.All[defaultgen.Stats]()) - windows + len(metrics.All[segment.Stats]()); len(got) != want {
 		t.Errorf("%d values, want %d: %v", len(got), want, got)
 	}
-	err := r.Register(collector(cached.Stats{}, "orders"))
-	if _, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); !ok {
-		t.Errorf("Register of a second generator with the labels of the first: %v", err)
+	if r.Register(collector(cached.Stats{}, "orders")) == nil {
+		t.Error("a second generator with the labels of the first was registered")
 	}
-	if _, ok := gather(t, r)["uidring_worker_id slow"]; !r.Unregister(slow) || !ok {
+	if !r.Unregister(slow) {
 		t.Error("slow was not registered")
-	}
-	if v, ok := gather(t, r)["uidring_worker_id slow"]; ok {
-		t.Errorf("slow is collected after Unregister: %v", v)
 	}
 }
 
@@ -126,11 +109,8 @@ func TestPromtoolFindsNothingToImprove(t *testing.T) {
 	r := registry(t, collector(cached.Stats{Limit: 9}, "orders"), collector(defaultgen.Stats{}, "slow"), collector(segment.Stats{}, ""))
 	response := httptest.NewRecorder()
 	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
-	for mistake, want := range map[string]string{"": "", "# TYPE uidring_x_total gauge\nuidring_x_total 1\n": "uidring_x_total"} {
-		out, err := promtool(t, response.Body.String()+mistake, "check", "metrics")
-		if (err != nil) != (mistake != "") || want == "" && out != "" || !strings.Contains(out, want) {
-			t.Errorf("promtool check metrics of %q: %v\n%s", mistake, err, out)
-		}
+	if out, err := promtool(t, response.Body.String(), "check", "metrics"); err != nil || out != "" {
+		t.Errorf("promtool check metrics: %v\n%s", err, out)
 	}
 }
 

@@ -16,8 +16,20 @@ import (
 
 const operations = "../../docs/operations/"
 
+// read decodes a file of docs.
+func read(t *testing.T, name string, decode func([]byte, any) error, to any) {
+	t.Helper()
+	text, err := os.ReadFile(operations + name)
+	if err == nil {
+		err = decode(text, to)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 type rule struct {
-	Alert, Expr string
+	Alert       string
 	Annotations map[string]string
 }
 
@@ -26,18 +38,9 @@ func alerts(t *testing.T) (rules []rule) {
 	var file struct {
 		Groups []struct{ Rules []rule }
 	}
-	text, err := os.ReadFile(operations + "alerts.yml")
-	if err == nil {
-		err = yaml.Unmarshal(text, &file)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	read(t, "alerts.yml", func(text []byte, to any) error { return yaml.Unmarshal(text, to) }, &file)
 	for _, g := range file.Groups {
 		rules = append(rules, g.Rules...)
-	}
-	if len(rules) == 0 {
-		t.Fatal("no alerts")
 	}
 	return rules
 }
@@ -55,13 +58,7 @@ func queries(t *testing.T) (exprs []string) {
 			}
 		}
 	}
-	text, err := os.ReadFile(operations + "dashboard.json")
-	if err == nil {
-		err = json.Unmarshal(text, &dashboard)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	read(t, "dashboard.json", json.Unmarshal, &dashboard)
 	fill := strings.NewReplacer("$__rate_interval", "1m", "$job", ".*", "$instance", ".*")
 	for _, p := range dashboard.Panels {
 		for _, target := range p.Targets {
@@ -70,9 +67,6 @@ func queries(t *testing.T) (exprs []string) {
 				t.Errorf("panel %q asks the data source %q", p.Title, target.Datasource.UID)
 			}
 		}
-	}
-	if len(exprs) == 0 {
-		t.Fatal("no queries")
 	}
 	return exprs
 }
@@ -126,8 +120,8 @@ func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 			t.Fatal(err)
 		}
 		names := regexp.MustCompile(`uidring_\w+`).FindAllString(string(text), -1)
-		if len(names) == 0 {
-			t.Errorf("%s names no metric", file)
+		if len(names) < 3 {
+			t.Errorf("%s names the metrics %q, want more", file, names)
 		}
 		for _, name := range names {
 			if _, ok := exposed[name]; !ok && !ofServe.MatchString(name) {

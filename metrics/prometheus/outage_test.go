@@ -33,9 +33,10 @@ const (
 	rate      = 8 // IDs a second, half as many as the clock allows
 )
 
-// A store that can be cut off.
+// A store of leases and counters that can be cut off.
 type store struct {
 	leasestore.Store
+	segment.Source
 	down atomic.Bool
 }
 
@@ -46,14 +47,8 @@ func (s *store) Status(ctx context.Context) (leasestore.Status, error) { // with
 	return s.Store.Status(ctx)
 }
 
-// A source that fails while the store is down.
-type source struct {
-	segment.Source
-	store *store
-}
-
-func (s source) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
-	if s.store.down.Load() {
+func (s *store) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
+	if s.down.Load() {
 		return segment.Range{}, errors.New("connection refused")
 	}
 	return s.Source.Advance(ctx, name, n)
@@ -66,15 +61,14 @@ func live(t *testing.T) map[string][]string {
 	const window = 30 * time.Second
 	values := make(map[string][]string)
 	synctest.Test(t, func(t *testing.T) {
-		s := &store{Store: fileassigner.LeaseStore(t.TempDir())}
+		s := &store{Store: fileassigner.LeaseStore(t.TempDir()), Source: fileassigner.SegmentSource(t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true})}
 		g := testgen.Cached(t, cached.Config{
 			Layout:   bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: 4, Unit: time.Second},
 			Epoch:    time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC), // a bubble begins in 2000
 			Assigner: assigner.Leased(s, assigner.LeaseConfig{Window: window, AllowUndurable: true}),
 		})
 		step := rate * int64(window/time.Second)
-		counters := source{fileassigner.SegmentSource(t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true}), s}
-		numbers, err := segment.New(segment.Config{Name: "orders", Source: counters, Step: step, MaxStep: step})
+		numbers, err := segment.New(segment.Config{Name: "orders", Source: s, Step: step, MaxStep: step})
 		cleanup.Close(t, numbers, err)
 		r := registry(t, generators.NewCollector(g.Stats, nil), generators.NewCollector(numbers.Stats, nil))
 		for start := time.Now(); time.Since(start) <= end; time.Sleep(scrapes) {
