@@ -66,9 +66,9 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// inTurn hands out the servers to connect to, for the one goroutine of the client that connects. The
-// client's own provider resolves their names once, so that it would neither find a server under a
-// new address nor let TLS check the name.
+// inTurn hands out the servers to connect to, for the one goroutine of the client that connects.
+// The client's own provider resolves their names once, so that it would neither find a server under
+// a new address nor let TLS check the name.
 type inTurn struct {
 	servers []string
 	next    int
