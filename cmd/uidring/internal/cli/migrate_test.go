@@ -89,7 +89,7 @@ func TestMigrateCheckReadsTables(t *testing.T) {
 				"--table blank":                "no IDs: every layout is above them",
 				"--table missing":              "missing",
 				"--table orders --column no":   "read no of orders: ",
-				"--table orders --column code": "allowed: an integer type",
+				"--table orders --column code": "read code of orders: ", // a text
 			} {
 				code, out, err := run(t, "", append([]string{"migrate", "check", "--old", "baidu"}, strings.Fields(args)...)...)
 				if code != exitFailure || out != "" || !strings.Contains(err, want) || strings.Count(err, "\n") != 1 {

@@ -61,16 +61,3 @@ func TestParseRejectsNumbersOfNoGenerator(t *testing.T) {
 		}
 	}
 }
-
-func TestParseFormatNamesTheAllowed(t *testing.T) {
-	for _, text := range []string{"", "mist", "60/9/9", "28/5/17/13@7s"} {
-		if f, err := ParseFormat(text); err == nil {
-			t.Errorf("%q: %+v, want an error", text, f)
-		}
-	}
-	_, err := ParseFormat("mist")
-	if want := `allowed: baidu, twitter, bwmarrin, snowflake, leaf, sonyflake, sonyflake-v2, counter, or a layout: ` +
-		`bitsalloc: invalid layout: "mist", allowed: default, leased, baidu, snowflake, javascript, or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms`; err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
-}

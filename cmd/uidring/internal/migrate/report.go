@@ -23,7 +23,6 @@ type Report struct {
 	Ends     time.Time `json:"ends,omitzero"` // when the delta field of the old IDs is used up; zero for a counter
 	Workers  []Worker  `json:"workers"`       // by datacenter and worker ID
 	Repeated []Repeat  `json:"repeated"`      // IDs that were read more than once
-	LowBits  []LowBits `json:"lowBits"`       // by modulus, only uneven ones
 	New      Verdict   `json:"new"`
 }
 
@@ -43,21 +42,17 @@ type Repeat struct {
 	Times int   `json:"times"`
 }
 
-// LowBits is the remainder that most IDs have when divided by a modulus.
-type LowBits struct {
-	Modulus   int64   `json:"modulus"`
-	Remainder int64   `json:"remainder"`
-	Share     float64 `json:"share"` // of the IDs; 1/Modulus when they are spread evenly
-}
-
 // Examine examines existing IDs of a format before generators of the layout and epoch of alloc
 // start at a time. There is at least one ID; Examine sorts them. The layout of the format is one
 // that [bitsalloc.New] accepts.
 func Examine(ids []int64, old Format, alloc *bitsalloc.Allocator, start time.Time) (Report, error) {
 	slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(uint64(a), uint64(b)) })
 	r := Report{Read: len(ids), Smallest: slices.Min(ids), Largest: slices.Max(ids),
-		Workers: []Worker{}, Repeated: repeated(ids), LowBits: lowBits(ids)}
-	positive, _ := slices.BinarySearchFunc(ids, uint64(1)<<63, func(id int64, sign uint64) int { return cmp.Compare(uint64(id), sign) })
+		Workers: []Worker{}, Repeated: repeated(ids)}
+	positive := slices.IndexFunc(ids, func(id int64) bool { return id < 0 })
+	if positive < 0 {
+		positive = len(ids)
+	}
 	r.Negative = len(ids) - positive
 	r.New = judge(ids[:positive], alloc, start)
 	if old.Counter() {
@@ -105,37 +100,14 @@ func (r *Report) fields(ids []int64, p *parser) {
 // repeated returns the IDs that stand more than once in a sorted list.
 func repeated(ids []int64) []Repeat {
 	list := []Repeat{}
-	for i := 0; i < len(ids); {
-		times := 1
-		for i+times < len(ids) && ids[i+times] == ids[i] {
-			times++
+	for i, id := range ids[1:] {
+		switch n := len(list); {
+		case id != ids[i]:
+		case n > 0 && list[n-1].ID == id:
+			list[n-1].Times++
+		default:
+			list = append(list, Repeat{id, 2})
 		}
-		if times > 1 {
-			list = append(list, Repeat{ids[i], times})
-		}
-		i += times
-	}
-	return list
-}
-
-// lowBits counts remainders for usual numbers of shards. It leaves out moduli for which there are
-// too few IDs, or whose most frequent remainder has less than one and a half times its even share.
-func lowBits(ids []int64) []LowBits {
-	list := []LowBits{}
-	const perRemainder = 64
-	for _, modulus := range [...]int64{2, 16, 64, 1024} {
-		if int64(len(ids)) < perRemainder*modulus {
-			break
-		}
-		counts := make([]int, modulus)
-		for _, id := range ids {
-			counts[id&(modulus-1)]++
-		}
-		most := slices.Max(counts)
-		if 2*int64(most)*modulus < 3*int64(len(ids)) {
-			continue
-		}
-		list = append(list, LowBits{modulus, int64(slices.Index(counts, most)), float64(most) / float64(len(ids))})
 	}
 	return list
 }

@@ -122,18 +122,3 @@ func TestNegativeIDsAreTheNewest(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
-
-func TestLowBits(t *testing.T) {
-	var even, mixed []int64
-	for i := range int64(1024) {
-		even, mixed = append(even, (i+1)<<13), append(mixed, i+1)
-	}
-	if got, want := lowBits(even), []LowBits{{2, 0, 1}, {16, 0, 1}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	for _, ids := range [][]int64{mixed, even[:127]} {
-		if got := lowBits(ids); len(got) != 0 {
-			t.Errorf("%v of %d IDs, want none", got, len(ids))
-		}
-	}
-}

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -16,9 +15,6 @@ type Column struct{ Table, Column string }
 
 // ReadAll returns all IDs of a column. It leaves NULL out.
 func ReadAll(ctx context.Context, db *sqlx.DB, c Column) ([]int64, error) {
-	if err := c.checkType(ctx, db); err != nil {
-		return nil, err
-	}
 	return c.read(ctx, db, " IS NOT NULL")
 }
 
@@ -26,9 +22,6 @@ func ReadAll(ctx context.Context, db *sqlx.DB, c Column) ([]int64, error) {
 // same of the negative IDs. An index on the column makes this fast. If all is true, the column has
 // no further IDs.
 func ReadEnds(ctx context.Context, db *sqlx.DB, c Column, count int) (ids []int64, all bool, err error) {
-	if err := c.checkType(ctx, db); err != nil {
-		return nil, false, err
-	}
 	all = true
 	column := quoted(db, c.Column)
 	for _, sign := range [...]string{" >= 0", " < 0"} {
@@ -51,62 +44,44 @@ func ReadEnds(ctx context.Context, db *sqlx.DB, c Column, count int) (ids []int6
 	return ids, all, nil
 }
 
-// read returns the IDs of the rows for which the column fulfils a condition.
+// read returns the IDs of the rows for which the column fulfils a condition. It rejects a column of
+// another type than an integer: texts have another order.
 func (c Column) read(ctx context.Context, db *sqlx.DB, condition string) (ids []int64, err error) {
-	rows, err := db.QueryContext(ctx, c.query(db)+quoted(db, c.Column)+condition)
-	if err != nil {
-		return nil, c.wrap(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, c.wrap(fmt.Errorf("allowed: numbers from -2^63 to 2^63 - 1: %w", err))
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("read %s of %s: %w", c.Column, c.Table, err)
 		}
-		ids = append(ids, id)
+	}()
+	names := strings.Split(c.Table, ".")
+	for i, name := range names {
+		names[i] = quoted(db, name)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, c.wrap(err)
-	}
-	return ids, nil
-}
-
-// query returns the statement that selects the column, up to its condition.
-func (c Column) query(db *sqlx.DB) string {
-	schema, table, found := strings.Cut(c.Table, ".")
-	name := quoted(db, schema)
-	if found {
-		name += "." + quoted(db, table)
-	}
-	return "SELECT " + quoted(db, c.Column) + " FROM " + name + " WHERE "
-}
-
-// checkType rejects a column of another type than an integer: texts have another order.
-func (c Column) checkType(ctx context.Context, db *sqlx.DB) error {
-	rows, err := db.QueryContext(ctx, c.query(db)+"1 = 0")
+	column := quoted(db, c.Column)
+	rows, err := db.QueryContext(ctx, "SELECT "+column+" FROM "+strings.Join(names, ".")+" WHERE "+column+condition)
 	if err != nil {
-		return c.wrap(err)
+		return nil, err
 	}
 	defer rows.Close()
 	types, err := rows.ColumnTypes()
 	if err != nil {
-		return c.wrap(err)
+		return nil, err
 	}
-	if kind := types[0].DatabaseTypeName(); !integer().MatchString(kind) {
-		return c.wrap(fmt.Errorf("its type is %s, allowed: an integer type; print other columns as decimal numbers, and pass them on standard input", kind))
+	if kind := types[0].DatabaseTypeName(); !integer.MatchString(kind) {
+		return nil, fmt.Errorf("its type is %s, allowed: an integer type; print other columns as decimal numbers, and pass them on standard input", kind)
 	}
-	return nil
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("allowed: numbers from -2^63 to 2^63 - 1: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // integer matches the names that drivers give to types of whole numbers, and the empty name of a
 // column without a type in SQLite.
-func integer() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^((unsigned )?(big|medium|small|tiny)?int(eger)?[248]?( unsigned)?(\(\d+\))?|(decimal|numeric)(\(\d+(, ?0)?\))?)?$`)
-}
-
-func (c Column) wrap(err error) error {
-	return fmt.Errorf("read %s of %s: %w", c.Column, c.Table, err)
-}
+var integer = regexp.MustCompile(`(?i)^((unsigned )?(big|medium|small|tiny)?int(eger)?[248]?( unsigned)?(\(\d+\))?|(decimal|numeric)(\(\d+(, ?0)?\))?)?$`)
 
 // quoted quotes the name of a table or column for the database of a handle. SQLite would take an
 // unknown column in double quotes for a text.
@@ -116,16 +91,4 @@ func quoted(db *sqlx.DB, name string) string {
 		quote = `"`
 	}
 	return quote + strings.ReplaceAll(name, quote, quote+quote) + quote
-}
-
-// Check reports an empty or unreadable name.
-func (c Column) Check() error {
-	var errs []error
-	if c.Table == "" || strings.Count(c.Table, ".") > 1 || strings.ContainsRune(c.Table, 0) {
-		errs = append(errs, fmt.Errorf("table %q, allowed: the name of a table, or schema.table", c.Table))
-	}
-	if c.Column == "" || strings.ContainsRune(c.Column, 0) {
-		errs = append(errs, fmt.Errorf("column %q, allowed: the name of a column", c.Column))
-	}
-	return errors.Join(errs...)
 }

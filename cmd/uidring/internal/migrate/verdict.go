@@ -105,11 +105,9 @@ func advise(largest int64, wanted bitsalloc.Layout, start time.Time) *Advice {
 		}
 		latest := time.UnixMilli(start.UnixMilli() - delta*unit).UTC()
 		epoch := time.Date(latest.Year(), time.January, 1, 0, 0, 0, 0, time.UTC)
-		alloc, err := bitsalloc.New(l, epoch)
-		if err != nil || alloc.Expires().Before(start.AddDate(lasts, 0, 0)) || alloc.MinAt(start) <= largest {
-			continue
+		if alloc := lasting(l, epoch, start); alloc != nil && alloc.MinAt(start) > largest {
+			return &Advice{l, epoch, alloc.Expires(), Above}
 		}
-		return &Advice{l, epoch, alloc.Expires(), Above}
 	}
 	return nil
 }
@@ -117,16 +115,23 @@ func advise(largest int64, wanted bitsalloc.Layout, start time.Time) *Advice {
 // adviseBelow looks for a layout since [bitsalloc.DefaultEpoch] whose IDs are all below an ID: the
 // preset for leased worker IDs with fewer bits of sequence, or the preset javascript.
 func adviseBelow(smallest int64, start time.Time) *Advice {
-	layouts := []bitsalloc.Layout{}
+	var layouts []bitsalloc.Layout
 	for l := bitsalloc.Leased(); l.SequenceBits >= narrowest; l.SequenceBits-- {
 		layouts = append(layouts, l)
 	}
 	for _, l := range append(layouts, bitsalloc.JavaScript()) {
-		alloc, err := bitsalloc.New(l, bitsalloc.DefaultEpoch())
-		if err != nil || alloc.Expires().Before(start.AddDate(lasts, 0, 0)) || alloc.MaxAt(alloc.Expires()) >= smallest {
-			continue
+		if alloc := lasting(l, bitsalloc.DefaultEpoch(), start); alloc != nil && alloc.MaxAt(alloc.Expires()) < smallest {
+			return &Advice{l, alloc.Epoch(), alloc.Expires(), Apart}
 		}
-		return &Advice{l, alloc.Epoch(), alloc.Expires(), Apart}
 	}
 	return nil
+}
+
+// lasting returns the allocator of a layout, or nil if it is invalid or ends too early.
+func lasting(l bitsalloc.Layout, epoch, start time.Time) *bitsalloc.Allocator {
+	alloc, err := bitsalloc.New(l, epoch)
+	if err != nil || alloc.Expires().Before(start.AddDate(lasts, 0, 0)) {
+		return nil
+	}
+	return alloc
 }

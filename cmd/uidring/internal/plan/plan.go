@@ -31,24 +31,16 @@ const (
 // Check reports all fields out of range.
 func (n Need) Check() error {
 	var errs []error
-	bad := func(field string, given any, allowed string) {
-		errs = append(errs, fmt.Errorf("%s %v, allowed: %s", field, given, allowed))
+	check := func(field string, given, least, most float64, allowed string) {
+		if !(given >= least && given <= most) { // also of NaN
+			errs = append(errs, fmt.Errorf("%s %v, allowed: %s", field, given, allowed))
+		}
 	}
-	if !(n.Rate >= 0 && n.Rate <= 1e18) {
-		bad("rate", n.Rate, "0 to 1e18 IDs a second")
-	}
-	if n.Processes < 1 || n.Processes > 1e12 {
-		bad("processes", n.Processes, "1 to 1e12")
-	}
-	if !(n.RestartsPerDay >= 0 && n.RestartsPerDay <= 1e12) {
-		bad("restarts-per-day", n.RestartsPerDay, "0 to 1e12")
-	}
-	if !(n.Years > 0 && n.Years <= mostYears) {
-		bad("years", n.Years, fmt.Sprintf("above 0, at most %d", mostYears))
-	}
-	if n.Datacenters < 1 || n.Datacenters > 1e12 {
-		bad("datacenters", n.Datacenters, "1 to 1e12")
-	}
+	check("rate", n.Rate, 0, 1e18, "0 to 1e18 IDs a second")
+	check("processes", float64(n.Processes), 1, 1e12, "1 to 1e12")
+	check("restarts-per-day", n.RestartsPerDay, 0, 1e12, "0 to 1e12")
+	check("years", n.Years, math.SmallestNonzeroFloat64, mostYears, fmt.Sprintf("above 0, at most %d", mostYears))
+	check("datacenters", float64(n.Datacenters), 1, 1e12, "1 to 1e12")
 	return errors.Join(errs...)
 }
 
@@ -140,37 +132,24 @@ func (n Need) spent(workers float64) time.Time {
 	return n.Start.Add(time.Duration(max(days, 0) * float64(day)))
 }
 
-// ErrImpossible is in the error of Fit if 63 bits are not enough.
-var ErrImpossible = errors.New("plan: no layout is sufficient")
-
 // Fit returns a layout for a need: each field is as wide as necessary, and the spare bits go to
-// sequence, worker and delta in turn. If 63 bits are not enough, Fit returns ErrImpossible with the
-// bits that each field takes.
+// sequence, worker and delta in turn. If 63 bits are not enough, the error names the bits that each
+// field takes.
 func (n Need) Fit(unit time.Duration, epoch time.Time, source Source) (bitsalloc.Layout, error) {
 	units := math.Ceil(float64(n.end().UnixMilli()-epoch.UnixMilli()) / float64(unit.Milliseconds()))
 	workers := n.workers(source)
 	if source == Disposable {
 		workers++ // 0 is never assigned
 	}
-	widths := [...]int{
-		max(1, width(units)),
-		width(float64(n.Datacenters)),
-		width(workers),
-		width(n.perProcess() * unit.Seconds()),
+	delta, datacenter := max(1, width(units)), width(float64(n.Datacenters))
+	worker, sequence := width(workers), width(n.perProcess()*unit.Seconds())
+	spare := 63 - delta - datacenter - worker - sequence
+	if spare < 0 {
+		return bitsalloc.Layout{}, fmt.Errorf("plan: no layout is sufficient with %s worker IDs: delta takes %d bits, datacenter %d, worker %d, sequence %d: %d, "+
+			"allowed: 63; more processes at a lower rate each, a later epoch or fewer years take less", source, delta, datacenter, worker, sequence, 63-spare)
 	}
-	const most = 63
-	sum := widths[0] + widths[1] + widths[2] + widths[3]
-	if sum > most {
-		return bitsalloc.Layout{}, fmt.Errorf("%w with %s worker IDs: delta takes %d bits (%.0f units of %v), datacenter %d (%d), worker %d (%.0f), "+
-			"sequence %d (%.0f IDs a unit of a process): %d, allowed: %d; more processes at a lower rate each, a later epoch or fewer years take less",
-			ErrImpossible, source, widths[0], units, unit, widths[1], n.Datacenters, widths[2], workers, widths[3],
-			math.Ceil(n.perProcess()*unit.Seconds()), sum, most)
-	}
-	for spare := range most - sum {
-		widths[[...]int{3, 2, 0}[spare%3]]++
-	}
-	return bitsalloc.Layout{DeltaBits: uint8(widths[0]), DatacenterBits: uint8(widths[1]), WorkerBits: uint8(widths[2]),
-		SequenceBits: uint8(widths[3]), Unit: unit}, nil
+	return bitsalloc.Layout{DeltaBits: uint8(delta + spare/3), DatacenterBits: uint8(datacenter), WorkerBits: uint8(worker + (spare+1)/3),
+		SequenceBits: uint8(sequence + (spare+2)/3), Unit: unit}, nil
 }
 
 // width returns the bits of a field for a number of values.

@@ -2,10 +2,11 @@ package storeurl
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -15,18 +16,17 @@ import (
 	"github.com/uidring/uidring/assigner/dynamoassigner"
 )
 
-// A region of AWS has no dot and no port.
-var region = regexp.MustCompile(`^[a-z0-9-]*$`)
-
 // openDynamoDB takes credentials, and a region that is not in the URL, from where all tools of AWS
 // take them: the environment, the files in ~/.aws, and the role of the container, function or host.
-func openDynamoDB(s *Store, u *url.URL, namespace string) error {
+func openDynamoDB(s *Store, u *url.URL, namespace string, _ *tls.Config) error {
 	table, err := pathName(u, "a table")
-	err = allOf(err, noUser(u, "the environment, ~/.aws or the role of the process"), checkParams(u, "endpoint"))
 	if err != nil {
 		return err
 	}
-	if !region.MatchString(u.Host) {
+	if u.User != nil {
+		return errors.New("a user, allowed: none; credentials come from the environment, ~/.aws or the role of the process")
+	}
+	if strings.ContainsAny(u.Host, ".:") {
 		return fmt.Errorf("region %q, allowed: such as eu-central-1; the parameter endpoint has the address of a server", u.Host)
 	}
 	options := []func(*config.LoadOptions) error{config.WithRegion(u.Host)}
@@ -37,7 +37,7 @@ func openDynamoDB(s *Store, u *url.URL, namespace string) error {
 	defer cancel()
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		return allOf(err)
+		return err
 	}
 	if cfg.Region == "" {
 		return errors.New("no region, allowed: dynamodb://region/table, or a region in AWS_REGION or ~/.aws/config")

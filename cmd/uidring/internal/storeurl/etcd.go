@@ -1,6 +1,7 @@
 package storeurl
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/url"
 	"strings"
@@ -12,11 +13,7 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-func openEtcd(s *Store, u *url.URL, namespace string) error {
-	config, err := secured(u)
-	if err != nil {
-		return err
-	}
+func openEtcd(s *Store, u *url.URL, namespace string, config *tls.Config) error {
 	if strings.Trim(u.Path, "/") != "" {
 		return errors.New("a path, allowed: none; the namespace is a setting of its own")
 	}

@@ -1,6 +1,8 @@
 package storeurl
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -13,13 +15,13 @@ import (
 
 // openKubernetes uses the service account of the pod, or with a host the program kubectl proxy on
 // this computer, which adds the credentials of its user.
-func openKubernetes(s *Store, u *url.URL, namespace string) error {
-	if err := allOf(noUser(u, "the service account of the pod, or from kubectl proxy"), checkParams(u)); err != nil {
-		return err
+func openKubernetes(s *Store, u *url.URL, namespace string, _ *tls.Config) error {
+	if u.User != nil {
+		return errors.New("a user, allowed: none; credentials come from the service account of the pod, or from kubectl proxy")
 	}
 	cluster, err := clusterOf(u)
 	if err != nil {
-		return allOf(err)
+		return err
 	}
 	if u.Host != "" || strings.Trim(u.Path, "/") != "" {
 		if cluster.Namespace, err = pathName(u, "a Kubernetes namespace"); err != nil {

@@ -2,6 +2,7 @@ package storeurl
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
@@ -16,11 +17,7 @@ import (
 
 // openNATS connects, since the client does not tell a server that is down from a wrong password
 // afterwards. A user without a password is a token.
-func openNATS(s *Store, u *url.URL, namespace string) error {
-	config, err := secured(u, "sync", "replicas", "creds")
-	if err != nil {
-		return err
-	}
+func openNATS(s *Store, u *url.URL, namespace string, config *tls.Config) error {
 	bucket, err := pathName(u, "a bucket")
 	if err != nil {
 		return err

@@ -17,14 +17,9 @@ import (
 // openRedis opens a server, a primary that Sentinels watch, or a cluster. The parsers of go-redis
 // read the URL under the scheme redis or rediss, with the first host before and the other hosts in
 // parameters addr.
-func openRedis(s *Store, u *url.URL, namespace string) error {
-	config, err := tlsConfig(u)
+func openRedis(s *Store, u *url.URL, namespace string, config *tls.Config) error {
 	scheme, mode, _ := strings.Cut(u.Scheme, "-")
 	switch {
-	case err != nil:
-		return err
-	case config != nil && scheme != "rediss":
-		return fmt.Errorf("ca, cert or key without TLS, allowed: with %s://", strings.Replace(u.Scheme, "redis", "rediss", 1))
 	case mode == "" && strings.Contains(u.Host, ","):
 		return errors.New("several hosts, allowed: one, or redis-sentinel:// or redis-cluster://")
 	case mode == "cluster" && strings.Trim(u.Path, "/") != "":
@@ -66,40 +61,31 @@ func dialRedis(mode string, u *url.URL, config *tls.Config) (redis.UniversalClie
 	}
 	switch mode {
 	case "sentinel":
-		return dialSentinel(u, config)
+		opt, err := redis.ParseFailoverURL(u.String())
+		switch {
+		case err != nil && u.Query().Has("password"): // an unescaped & or # in it makes the rest a parameter, which the error names
+			return nil, errors.New("go-redis rejects the path or a parameter (not shown, since it may hold a piece of the password); write & and # as %26 and %23")
+		case err != nil:
+			return nil, err
+		case opt.MasterName == "":
+			return nil, errors.New("no master_name, allowed: the name of the primary in the Sentinels, as in redis-sentinel://host:26379/0?master_name=name")
+		}
+		opt.ContextTimeoutEnabled, opt.TLSConfig = true, certified(opt.TLSConfig, config)
+		return redis.NewFailoverClient(opt), nil
 	case "cluster":
 		opt, err := redis.ParseClusterURL(u.String())
 		if err != nil {
 			return nil, err
 		}
-		opt.ContextTimeoutEnabled = true
-		opt.TLSConfig = certified(opt.TLSConfig, config)
+		opt.ContextTimeoutEnabled, opt.TLSConfig = true, certified(opt.TLSConfig, config)
 		return redis.NewClusterClient(opt), nil
 	}
 	opt, err := redis.ParseURL(u.String())
 	if err != nil {
 		return nil, err
 	}
-	opt.ContextTimeoutEnabled = true
-	opt.TLSConfig = certified(opt.TLSConfig, config)
+	opt.ContextTimeoutEnabled, opt.TLSConfig = true, certified(opt.TLSConfig, config)
 	return redis.NewClient(opt), nil
-}
-
-// dialSentinel hides the errors of the parser about a URL with the password of the primary: an
-// unescaped & or # in it makes the rest another parameter, which the error would name.
-func dialSentinel(u *url.URL, config *tls.Config) (redis.UniversalClient, error) {
-	opt, err := redis.ParseFailoverURL(u.String())
-	switch {
-	case err != nil && u.Query().Has("password"):
-		return nil, errors.New("go-redis rejects the path or a parameter (not shown, since it may hold a piece of the password); write & and # as %26 and %23")
-	case err != nil:
-		return nil, err
-	case opt.MasterName == "":
-		return nil, errors.New("no master_name, allowed: the name of the primary in the Sentinels, as in redis-sentinel://host:26379/0?master_name=name")
-	}
-	opt.ContextTimeoutEnabled = true
-	opt.TLSConfig = certified(opt.TLSConfig, config)
-	return redis.NewFailoverClient(opt), nil
 }
 
 // checkReplicas rejects the parameters that let a client read from replicas, which are stale.

@@ -1,6 +1,7 @@
 package storeurl
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"net/url"
@@ -12,23 +13,13 @@ import (
 
 // openRemote opens the leases that servers offer, see uidring serve --leases. The password of the
 // URL is the token.
-func openRemote(s *Store, u *url.URL, namespace string) error {
-	config, err := tlsConfig(u)
+func openRemote(s *Store, u *url.URL, namespace string, config *tls.Config) error {
 	token, _ := u.User.Password()
-	params := u.Query()
-	hosts := append([]string{u.Host}, params["addr"]...) // package url rejects several in the host of an https URL
-	delete(params, "addr")
-	port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	switch {
-	case err != nil:
-		return err
-	case config != nil && u.Scheme != "https":
-		return errors.New("ca, cert or key without TLS, allowed: with https://")
-	case len(params) > 0:
-		return errors.New("another parameter, allowed: addr, ca, cert, key")
-	case u.User != nil && (u.User.Username() != "" || token == ""):
+	if u.User != nil && (u.User.Username() != "" || token == "") {
 		return errors.New("a user, allowed: a token alone, as in https://:token@host")
 	}
+	hosts := append([]string{u.Host}, u.Query()["addr"]...) // package url rejects several in the host of an https URL
+	port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	cfg := remoteassigner.Config{Token: token}
 	for _, host := range endpoints(strings.Join(hosts, ","), port) {
 		cfg.URLs = append(cfg.URLs, (&url.URL{Scheme: u.Scheme, Host: host, Path: strings.TrimSuffix(u.Path, "/")}).String())

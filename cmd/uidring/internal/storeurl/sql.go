@@ -2,7 +2,7 @@ package storeurl
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"net/url"
 	"strings"
@@ -30,23 +30,16 @@ func (s *Store) use(db *sqlx.DB, namespace string) {
 	s.close = db.Close
 }
 
-func openMySQL(s *Store, u *url.URL, namespace string) error {
-	if err := checkDatabase(u); err != nil {
-		return err
-	}
-	files, err := tlsConfig(u)
-	if err != nil {
+func openMySQL(s *Store, u *url.URL, namespace string, config *tls.Config) error {
+	if _, err := pathName(u, "a database"); err != nil {
 		return err
 	}
 	cfg, err := sqlassigner.ParseMySQL(u.String())
 	if err != nil {
 		return err
 	}
-	if files != nil {
-		if given := cfg.TLSConfig; given != "" && given != "true" {
-			return fmt.Errorf("tls=%q with ca, cert or key, allowed: true", given)
-		}
-		cfg.TLS = files // the driver adds the name of the host
+	if config != nil {
+		cfg.TLS = config // the driver adds the name of the host
 	}
 	db, err := sqlassigner.OpenMySQLConfig(cfg)
 	if err != nil {
@@ -56,31 +49,18 @@ func openMySQL(s *Store, u *url.URL, namespace string) error {
 	return nil
 }
 
-// checkDatabase rejects a URL without the name of a database.
-func checkDatabase(u *url.URL) error {
-	if strings.TrimPrefix(u.Path, "/") != "" {
-		return nil
-	}
-	k, _ := kindOf(u.Scheme)
-	return errors.New("no database, allowed: " + k.forms)
-}
-
-func openPostgres(s *Store, u *url.URL, namespace string) error {
+func openPostgres(s *Store, u *url.URL, namespace string, _ *tls.Config) error {
 	for param := range u.Query() {
 		if strings.Contains(strings.ToLower(param), "password") {
 			return fmt.Errorf("parameter %s, allowed: the password before the @", param)
 		}
 	}
-	if err := checkDatabase(u); err != nil {
+	if _, err := pathName(u, "a database"); err != nil {
 		return err
 	}
 	cfg, err := pgx.ParseConfig(u.String())
 	if err != nil {
-		text := err.Error()
-		if end := strings.LastIndex(text, "`: "); end >= 0 {
-			text = text[end+len("`: "):] // the text before it quotes the URL
-		}
-		return errors.New(text)
+		return err // pgx hides the password
 	}
 	if !u.Query().Has("connect_timeout") {
 		cfg.ConnectTimeout = dialTimeout

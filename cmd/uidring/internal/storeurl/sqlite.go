@@ -3,6 +3,7 @@ package storeurl
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +17,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-func openSQLite(s *Store, u *url.URL, namespace string) error {
+func openSQLite(s *Store, u *url.URL, namespace string, _ *tls.Config) error {
 	path, err := sqlitePath(u)
 	if err != nil {
 		return err

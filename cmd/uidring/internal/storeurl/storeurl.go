@@ -4,13 +4,15 @@
 package storeurl
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,30 +25,33 @@ import (
 
 // A kind is a kind of store.
 type kind struct {
-	schemes []string // of the URL
+	schemes []string // of the URL; with byScheme, the second one is with TLS
 	forms   string   // of the URL, for errors
+	open    func(s *Store, u *url.URL, namespace string, config *tls.Config) error
+	tls     security
+	params  []string // allowed; nil: the driver checks them
 	path    bool     // a path follows the scheme, without host and parameters
 	noHost  bool     // the host may be missing
-	open    func(s *Store, u *url.URL, namespace string) error
 }
 
 // kinds is the only list of the kinds of stores: errors, help texts and tests take it from here.
 // open does not keep the URL.
 func kinds() []kind {
+	withTLS := []string{"ca", "cert", "key", "tls"}
 	return []kind{
-		{[]string{"sqlite"}, "sqlite:///path/ids.db, sqlite:ids.db", true, false, openSQLite},
-		{[]string{"mysql"}, "mysql://user:password@host:3306/database", false, false, openMySQL},
-		{[]string{"postgres", "postgresql"}, "postgres://user:password@host:5432/database", false, false, openPostgres},
-		{[]string{"redis", "rediss"}, "redis://user:password@host:6379/0", false, false, openRedis},
-		{[]string{"redis-sentinel", "rediss-sentinel"}, "redis-sentinel://host:26379,host2:26379/0?master_name=name", false, false, openRedis},
-		{[]string{"redis-cluster", "rediss-cluster"}, "redis-cluster://user:password@host:6379,host2:6379", false, false, openRedis},
-		{[]string{"etcd"}, "etcd://user:password@host:2379,host2:2379", false, false, openEtcd},
-		{[]string{"zookeeper"}, "zookeeper://user:password@host:2181,host2:2181/root", false, false, openZooKeeper},
-		{[]string{"nats"}, "nats://user:password@host:4222,host2:4222/bucket?sync=always", false, false, openNATS},
-		{[]string{"dynamodb"}, "dynamodb://region/table", false, true, openDynamoDB},
-		{[]string{"kubernetes"}, "kubernetes:///namespace", false, true, openKubernetes},
-		{[]string{"https", "http"}, "https://:token@host:8443?addr=host2:8443", false, false, openRemote},
-		{[]string{"file"}, "file:///folder", true, false, openFile},
+		{schemes: []string{"sqlite"}, forms: "sqlite:///path/ids.db, sqlite:ids.db", open: openSQLite, path: true},
+		{schemes: []string{"mysql"}, forms: "mysql://user:password@host:3306/database", open: openMySQL, tls: byDriver},
+		{schemes: []string{"postgres", "postgresql"}, forms: "postgres://user:password@host:5432/database", open: openPostgres},
+		{schemes: []string{"redis", "rediss"}, forms: "redis://user:password@host:6379/0", open: openRedis, tls: byScheme},
+		{schemes: []string{"redis-sentinel", "rediss-sentinel"}, forms: "redis-sentinel://host:26379,host2:26379/0?master_name=name", open: openRedis, tls: byScheme},
+		{schemes: []string{"redis-cluster", "rediss-cluster"}, forms: "redis-cluster://user:password@host:6379,host2:6379", open: openRedis, tls: byScheme},
+		{schemes: []string{"etcd"}, forms: "etcd://user:password@host:2379,host2:2379", open: openEtcd, tls: byParam, params: withTLS},
+		{schemes: []string{"zookeeper"}, forms: "zookeeper://user:password@host:2181,host2:2181/root", open: openZooKeeper, tls: byParam, params: withTLS},
+		{schemes: []string{"nats"}, forms: "nats://user:password@host:4222,host2:4222/bucket?sync=always", open: openNATS, tls: byParam, params: append(withTLS, "sync", "replicas", "creds")},
+		{schemes: []string{"dynamodb"}, forms: "dynamodb://region/table", open: openDynamoDB, params: []string{"endpoint"}, noHost: true},
+		{schemes: []string{"kubernetes"}, forms: "kubernetes:///namespace", open: openKubernetes, params: []string{}, noHost: true},
+		{schemes: []string{"http", "https"}, forms: "https://:token@host:8443?addr=host2:8443", open: openRemote, tls: byScheme, params: []string{"ca", "cert", "key", "addr"}},
+		{schemes: []string{"file"}, forms: "file:///folder", open: openFile, path: true},
 	}
 }
 
@@ -66,56 +71,19 @@ func schemes() (all []string) {
 	return all
 }
 
-// kindOf returns the kind of a scheme; ok is false if no kind has it.
-func kindOf(scheme string) (_ kind, ok bool) {
+// kindOf returns the kind of a scheme, or of a usual name of a server, or else the last kind whose
+// scheme has the same first four letters. known is false unless it is the scheme of the kind.
+func kindOf(scheme string) (likely kind, known bool) {
+	others := map[string]string{"mariadb": "mysql", "pg": "postgres", "pgx": "postgres", "valkey": "redis", "zk": "zookeeper", "k8s": "kubernetes"}
 	for _, k := range kinds() {
-		if slices.Contains(k.schemes, scheme) {
+		switch {
+		case slices.Contains(k.schemes, scheme):
 			return k, true
+		case k.schemes[0] == others[scheme], len(scheme) >= 4 && strings.HasPrefix(k.schemes[0], scheme[:4]):
+			likely = k
 		}
 	}
-	return kind{}, false
-}
-
-// otherNames maps usual names of servers to the scheme of their URL.
-var otherNames = map[string]string{
-	"mariadb": "mysql", "pg": "postgres", "pgx": "postgres", "valkey": "redis", "zk": "zookeeper", "k8s": "kubernetes",
-}
-
-// nearest returns the kind with the scheme that differs least from an unknown one; ok is false if
-// they differ by more than one character in three.
-func nearest(scheme string) (near kind, ok bool) {
-	if near, ok = kindOf(otherNames[scheme]); ok {
-		return near, true
-	}
-	least := max(1, len(scheme)/3) + 1
-	for _, k := range kinds() {
-		for _, s := range k.schemes {
-			if d := distance(scheme, s); d < least {
-				near, ok, least = k, true, d
-			}
-		}
-	}
-	return near, ok
-}
-
-// distance returns how many characters to insert, delete or replace to make one text the other.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return likely, false
 }
 
 // ErrNoLogin is in the error of Open if the URL is valid, but the server does not answer or rejects
@@ -130,8 +98,8 @@ type Store struct {
 	path     string // of the file or folder, "" for a server
 	create   func(context.Context) error
 	blank    func(context.Context) (bool, error)
-	segments func(allowUndurable bool) segment.Source
-	db       *sqlx.DB // nil unless the store is an SQL database
+	segments func(allowUndurable bool) segment.Source // nil: none
+	db       *sqlx.DB                                 // nil unless the store is an SQL database
 	close    func() error
 }
 
@@ -153,8 +121,20 @@ func Open(rawURL, name string) (*Store, error) {
 		}
 		return nil, fmt.Errorf("store: %w, allowed: %s", err, forms)
 	}
-	s := &Store{name: (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()}
-	if err := k.open(s, u, name); err != nil {
+	s := &Store{
+		name:   (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String(),
+		create: func(context.Context) error { return nil },
+		blank:  func(context.Context) (bool, error) { return false, nil },
+		close:  func() error { return nil },
+	}
+	config, err := k.takeTLS(u)
+	if err == nil {
+		err = k.checkParams(u)
+	}
+	if err == nil {
+		err = k.open(s, u, name, config)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("store: %s URL: %w", u.Scheme, err)
 	}
 	return s, nil
@@ -165,12 +145,7 @@ func Open(rawURL, name string) (*Store, error) {
 // replicas. It leaves existing parts alone. The other servers need nothing. The operator creates
 // the folder of a file URL, so that Create does not hide an unmounted disk. Any number of processes
 // may call Create at once.
-func (s *Store) Create(ctx context.Context) error {
-	if s.create == nil {
-		return nil
-	}
-	return s.create(ctx)
-}
+func (s *Store) Create(ctx context.Context) error { return s.create(ctx) }
 
 // String returns the URL without user, password and parameters.
 func (s *Store) String() string { return s.name }
@@ -183,12 +158,7 @@ func (s *Store) DB() *sqlx.DB { return s.db }
 
 // Blank reports whether the store was never used: the file is missing or empty, or the folder has
 // no namespace. It returns false for a server.
-func (s *Store) Blank(ctx context.Context) (bool, error) {
-	if s.blank == nil {
-		return false, nil
-	}
-	return s.blank(ctx)
-}
+func (s *Store) Blank(ctx context.Context) (bool, error) { return s.blank(ctx) }
 
 // SegmentSource returns a source with counters beside the leases, or an error if no source for this
 // kind of store exists. Counters belong to the store, not to the namespace. allowUndurable accepts
@@ -201,15 +171,7 @@ func (s *Store) SegmentSource(allowUndurable bool) (segment.Source, error) {
 }
 
 // Close ends the connections. A second call does nothing, or returns an error of the driver.
-func (s *Store) Close() error {
-	if s.close == nil {
-		return nil
-	}
-	return s.close()
-}
-
-// driverDSN matches the address in a DSN of the MySQL driver.
-var driverDSN = regexp.MustCompile(`(^|@)(tcp|unix)\(`)
+func (s *Store) Close() error { return s.close() }
 
 // parse reads a URL. An unescaped @ after the host shows that url.Parse took a part of the password
 // for the host or path. The errors for such a URL and for an unreadable URL do not quote it. With
@@ -218,18 +180,7 @@ func parse(rawURL string) (*url.URL, kind, error) {
 	const hidden = "(it is not shown, since it may hold a password); write / ? # % @ in a user name or password as %2F %3F %23 %25 %40"
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	k, known := kindOf(strings.ToLower(scheme))
-	if !known {
-		k, _ = nearest(strings.ToLower(scheme))
-		k.path = false
-	}
 	fail := func(text string) (*url.URL, kind, error) { return nil, k, errors.New(text) }
-	switch {
-	case rawURL == "":
-		return fail("URL is empty")
-	case driverDSN.MatchString(rawURL):
-		k, _ = kindOf("mysql")
-		return fail("a DSN of the MySQL driver")
-	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return fail("URL cannot be read " + hidden)
@@ -237,9 +188,9 @@ func parse(rawURL string) (*url.URL, kind, error) {
 	switch {
 	case u.Scheme == "":
 		return fail("URL has no scheme")
-	case k.path && (u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != ""):
+	case k.path && known && (u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != ""):
 		return fail(u.Scheme + " URL has a host or parameters; write the path after three slashes")
-	case k.path:
+	case k.path && known:
 	case strings.Contains(u.Opaque+u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@"):
 		return fail("URL has an @ after the host " + hidden)
 	case u.Fragment != "":
@@ -268,17 +219,31 @@ func endpoints(hosts, port string) []string {
 	return list
 }
 
-func openFile(s *Store, u *url.URL, _ string) error {
+// checkParams rejects the parameters of a URL that are not allowed.
+func (k kind) checkParams(u *url.URL) error {
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(u.Query())), func(name string) bool { return slices.Contains(k.params, name) })
+	if len(unknown) == 0 || k.params == nil {
+		return nil
+	}
+	return fmt.Errorf("parameters %s, allowed: %s", strings.Join(unknown, ", "), cmp.Or(strings.Join(k.params, ", "), "none"))
+}
+
+// pathName returns the path of a URL, which is a single name.
+func pathName(u *url.URL, what string) (string, error) {
+	name := strings.Trim(u.Path, "/")
+	if name == "" || strings.Contains(name, "/") {
+		return "", fmt.Errorf("path %q, allowed: / and the name of %s", u.Path, what)
+	}
+	return name, nil
+}
+
+func openFile(s *Store, u *url.URL, _ string, _ *tls.Config) error {
 	if u.Path == "" || u.Opaque != "" {
 		return errors.New("no folder, allowed: file:///folder, with an absolute path")
 	}
-	path := u.Path
-	if filepath.VolumeName(path[1:]) != "" { // Windows: /C:/folder
-		path = path[1:]
-	}
-	s.Store, s.path = fileassigner.LeaseStore(path), filepath.Clean(path)
+	s.Store, s.path = fileassigner.LeaseStore(u.Path), filepath.Clean(u.Path)
 	s.segments = func(allowUndurable bool) segment.Source {
-		return fileassigner.SegmentSource(path, fileassigner.SegmentConfig{AllowUndurable: allowUndurable})
+		return fileassigner.SegmentSource(u.Path, fileassigner.SegmentConfig{AllowUndurable: allowUndurable})
 	}
 	s.blank = func(ctx context.Context) (bool, error) {
 		meta, err := s.LoadMeta(ctx)

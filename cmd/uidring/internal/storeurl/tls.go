@@ -11,16 +11,45 @@ import (
 	"strings"
 )
 
-// tlsConfig removes the parameters ca, cert and key from a URL, and returns the certificates that
-// they name. It returns nil if they are absent.
-func tlsConfig(u *url.URL) (*tls.Config, error) {
+// A security tells how a URL asks for TLS.
+type security int
+
+const (
+	noFiles  security = iota // the URL names no certificates
+	byDriver                 // by parameters of the driver
+	byScheme                 // by the scheme
+	byParam                  // by the parameter tls, or by certificates
+)
+
+// takeTLS removes the parameters of TLS from a URL, and returns the configuration that they
+// describe: the certificates of the files ca, cert and key. It returns nil if they are absent.
+func (k kind) takeTLS(u *url.URL) (*tls.Config, error) {
+	if k.tls == noFiles {
+		return nil, nil
+	}
 	params := u.Query()
-	ca, cert, key := params.Get("ca"), params.Get("cert"), params.Get("key")
-	others := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(param string) bool {
+	config, err := certificates(params.Get("ca"), params.Get("cert"), params.Get("key"))
+	taken := []string{"ca", "cert", "key"}
+	if given := params.Get("tls"); k.tls == byParam {
+		taken = append(taken, "tls")
+		if given != "" && given != "true" {
+			return nil, fmt.Errorf("tls=%q, allowed: true", given)
+		}
+		if given == "true" && config == nil {
+			config = new(tls.Config)
+		}
+	}
+	if k.tls == byScheme && config != nil && !slices.Contains(k.schemes[1:], u.Scheme) {
+		return nil, fmt.Errorf("ca, cert or key without TLS, allowed: with %s://", k.schemes[1])
+	}
+	u.RawQuery = strings.Join(slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(param string) bool {
 		name, _, _ := strings.Cut(param, "=")
-		return name == "ca" || name == "cert" || name == "key"
-	})
-	u.RawQuery = strings.Join(others, "&")
+		return slices.Contains(taken, name)
+	}), "&")
+	return config, err
+}
+
+func certificates(ca, cert, key string) (*tls.Config, error) {
 	if ca == "" && cert == "" && key == "" {
 		return nil, nil
 	}

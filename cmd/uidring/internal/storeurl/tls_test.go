@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"net/url"
@@ -24,34 +25,28 @@ import (
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
-// pki is the PEM files of an authority, and of a certificate for 127.0.0.1 by it: itself.
-type pki struct{ ca, cert, key string }
-
-func newPKI(t *testing.T) pki {
+// newPKI returns a PEM file with an authority, which is a certificate for 127.0.0.1 by itself, and
+// with its key.
+func newPKI(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	files := pki{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "host"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := func(path, kind string, der []byte, err error) {
-		t.Helper()
-		if err == nil {
-			err = os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	cert, errCert := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	private, errKey := x509.MarshalPKCS8PrivateKey(key)
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
+	file := filepath.Join(t.TempDir(), "pki.pem")
+	if err := errors.Join(errCert, errKey, os.WriteFile(file, text, 0o600)); err != nil {
+		t.Fatal(err)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	write(files.cert, "CERTIFICATE", der, err)
-	der, err = x509.MarshalPKCS8PrivateKey(key)
-	write(files.key, "PRIVATE KEY", der, err)
-	return files
+	return file
 }
+
+// files returns the parameters of a URL with all files of a PKI.
+func files(pki string) string { return url.Values{"ca": {pki}, "cert": {pki}, "key": {pki}}.Encode() }
 
 // connects opens a URL and reads from it.
 func connects(t *testing.T, url string) error {
@@ -67,16 +62,16 @@ func connects(t *testing.T, url string) error {
 
 // wantConnections tries a server that its own authority vouches for: with that one, with another
 // one, and with the system's.
-func wantConnections(t *testing.T, files pki, plain, secure string) {
+func wantConnections(t *testing.T, pki, plain string) {
 	t.Helper()
-	if err := connects(t, secure+url.Values{"ca": {files.ca}, "cert": {files.cert}, "key": {files.key}}.Encode()); err != nil {
+	secure := plain + "?tls=true"
+	if err := connects(t, secure+"&"+files(pki)); err != nil {
 		t.Error(err)
 	}
-	other := newPKI(t)
 	for name, url := range map[string]string{
 		"without TLS":                  plain,
-		"with the system's authority":  strings.TrimRight(secure, "&?"),
-		"with another one's authority": secure + url.Values{"ca": {other.ca}}.Encode(),
+		"with the system's authority":  secure,
+		"with another one's authority": secure + "&ca=" + newPKI(t),
 	} {
 		if err := connects(t, url); err == nil {
 			t.Errorf("%s: connected", name)
@@ -86,8 +81,8 @@ func wantConnections(t *testing.T, files pki, plain, secure string) {
 
 func TestTLSOfMySQL(t *testing.T) {
 	t.Parallel()
-	files := newPKI(t)
-	server := testserver.MariaDB(t, "--ssl-cert="+files.cert, "--ssl-key="+files.key, "--ssl-ca="+files.ca)
+	pki := newPKI(t)
+	server := testserver.MariaDB(t, "--ssl-cert="+pki, "--ssl-key="+pki, "--ssl-ca="+pki)
 	db, err := sqlassigner.OpenMySQL(server.DSN())
 	if err != nil {
 		t.Fatal(err)
@@ -95,20 +90,17 @@ func TestTLSOfMySQL(t *testing.T) {
 	defer db.Close()
 	db.MustExecContext(t.Context(), "CREATE USER ids@'%' REQUIRE X509")
 	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
-	base := "mysql://ids@" + server.Addr() + "/uidring"
-	wantConnections(t, files, base, base+"?tls=true&")
+	wantConnections(t, pki, "mysql://ids@"+server.Addr()+"/uidring")
 }
 
 func TestTLSOfNATS(t *testing.T) {
 	t.Parallel()
-	files := newPKI(t)
-	server := testserver.NATS(t, "--tlsverify", "--tlscert", files.cert, "--tlskey", files.key, "--tlscacert", files.ca)
-	base := "nats://" + server.Addr() + "/ids"
-	own := base + "?replicas=1&" + url.Values{"ca": {files.ca}, "cert": {files.cert}, "key": {files.key}}.Encode()
-	if err := open(t, own, "orders").Create(t.Context()); err != nil {
+	pki := newPKI(t)
+	base := "nats://" + testserver.NATS(t, "--tlsverify", "--tlscert", pki, "--tlskey", pki, "--tlscacert", pki).Addr() + "/ids"
+	if err := open(t, base+"?replicas=1&"+files(pki), "orders").Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantConnections(t, files, base, base+"?tls=true&")
+	wantConnections(t, pki, base)
 }
 
 // These clients begin with the handshake of TLS, with the certificates of the URL.
@@ -122,14 +114,14 @@ func TestTLSFromTheFirstByte(t *testing.T) {
 		{"zookeeper://%s", "zookeeper://%s?tls=true&"},
 		{"http://%s", "https://%s?"},
 	} {
-		if err := handshake(t, own, tt.secure+url.Values{"ca": {own.ca}, "cert": {own.cert}, "key": {own.key}}.Encode()); err != nil {
+		if err := handshake(t, own, tt.secure+files(own)); err != nil {
 			t.Errorf("%s: %v", tt.secure, err)
 		}
 		for name, text := range map[string]string{
 			"without TLS":                 tt.plain,
-			"with the system's authority": tt.secure + url.Values{"cert": {own.cert}, "key": {own.key}}.Encode(),
-			"with another authority":      tt.secure + url.Values{"ca": {other.ca}, "cert": {own.cert}, "key": {own.key}}.Encode(),
-			"without a certificate":       tt.secure + url.Values{"ca": {own.ca}}.Encode(),
+			"with the system's authority": tt.secure + url.Values{"cert": {own}, "key": {own}}.Encode(),
+			"with another authority":      tt.secure + url.Values{"ca": {other}, "cert": {own}, "key": {own}}.Encode(),
+			"without a certificate":       tt.secure + "ca=" + own,
 		} {
 			if err := handshake(t, own, text); err == nil {
 				t.Errorf("%s %s: connected", tt.secure, name)
@@ -140,14 +132,11 @@ func TestTLSFromTheFirstByte(t *testing.T) {
 
 // handshake returns the result of the first handshake of a store with a server, which asks for a
 // certificate. The URL has %s for its address.
-func handshake(t *testing.T, files pki, format string) error {
+func handshake(t *testing.T, pki, format string) error {
 	t.Helper()
-	pair, err := tls.LoadX509KeyPair(files.cert, files.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ca, err := os.ReadFile(files.ca)
-	if err != nil {
+	pair, errPair := tls.LoadX509KeyPair(pki, pki)
+	ca, err := os.ReadFile(pki)
+	if err := errors.Join(err, errPair); err != nil {
 		t.Fatal(err)
 	}
 	clients := x509.NewCertPool()

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -17,11 +16,7 @@ import (
 
 // openZooKeeper connects in the background, and waits for a server if the URL has a user: the
 // client sends the password once it is connected. The znodes are then for that user only.
-func openZooKeeper(s *Store, u *url.URL, namespace string) error {
-	config, err := secured(u)
-	if err != nil {
-		return err
-	}
+func openZooKeeper(s *Store, u *url.URL, namespace string, config *tls.Config) error {
 	hosts := endpoints(u.Host, "2181")
 	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	conn, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogger(silent{}), zk.WithHostProvider(new(inTurn)), zk.WithDialer(zkDialer(config)))
@@ -71,13 +66,13 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// inTurn hands out the servers to connect to. The client's own provider resolves their names once,
-// so that it would neither find a server under a new address nor let TLS check the name.
+// inTurn hands out the servers to connect to, for the one goroutine of the client that connects.
+// The client's own provider resolves their names once, so that it would neither find a server under
+// a new address nor let TLS check the name.
 type inTurn struct {
-	mu      sync.Mutex
 	servers []string
-	tried   int // since the last connection
 	next    int
+	tried   int // since the last connection
 }
 
 func (h *inTurn) Init(servers []string) error {
@@ -90,16 +85,10 @@ func (h *inTurn) Len() int { return len(h.servers) }
 // Next returns the next server. all reports that each one was tried since the last connection: the
 // client then waits for a second.
 func (h *inTurn) Next() (server string, all bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	server, all = h.servers[h.next], h.tried > 0 && h.tried%len(h.servers) == 0
 	h.next = (h.next + 1) % len(h.servers)
 	h.tried++
 	return server, all
 }
 
-func (h *inTurn) Connected() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tried = 0
-}
+func (h *inTurn) Connected() { h.tried = 0 }
