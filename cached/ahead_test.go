@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -60,27 +59,6 @@ func TestTooFarAheadSaysByHowMuchAndHowLong(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Only the clock moves here: no Take between shortage and recovery wakes the padding goroutine.
-func TestShortageAheadPassesByItself(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{MaxAhead: 3 * time.Second, OnEmpty: policy, MaxStaleness: -1})
-		drain(t, g)
-		if _, err := g.Next(); !errors.Is(err, cached.ErrTooFarAhead) {
-			t.Fatalf("Next = %v, want ErrTooFarAhead", err)
-		}
-		for i := range 3 {
-			time.Sleep(time.Second)
-			synctest.Wait()
-			if got, want := g.Stats().Remaining, (i+1)*16; got != want {
-				t.Fatalf("after %d s: %d IDs in the ring, want %d", i+1, got, want)
-			}
-		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		next(t, g)
-	})
 }
 
 // TestWaitersDoNotSpin lets many goroutines wait for more IDs than the clock gives in ten units.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"sync"
 	"time"
 
@@ -17,20 +18,17 @@ import (
 func Example() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(12), DatacenterID: 3, MaxAhead: time.Second})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer g.Close()
 
 	id, err := g.Next()
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	f, err := g.Parse(id)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Printf("datacenter %d, worker %d, sequence %d\n", f.DatacenterID, f.WorkerID, f.Sequence)
 	// Output: datacenter 3, worker 12, sequence 0
@@ -39,8 +37,7 @@ func Example() {
 func ExampleGenerator_Fill() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(13), AllowReuse: true})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer g.Close()
 
@@ -55,8 +52,7 @@ func ExampleGenerator_Fill() {
 func ExampleGenerator_NextContext() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(14), MaxAhead: time.Second, AllowReuse: true})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer g.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -64,8 +60,7 @@ func ExampleGenerator_NextContext() {
 
 	for range 10_000 {
 		if _, err := g.NextContext(ctx); err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 	}
 	fmt.Println(g.Stats().Issued)
@@ -76,8 +71,7 @@ func ExampleGenerator_NextContext() {
 func ExampleGenerator_Next() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(15), MaxAhead: time.Minute, AllowReuse: true})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for range 1_000_000 {
 		_, err = g.Next()
@@ -116,38 +110,11 @@ func ExampleConfig_Validate() {
 	// DatacenterID 32
 }
 
-// A goroutine that needs many IDs takes them from a lane of its own.
-func ExampleGenerator_Lane() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(17), AllowReuse: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer g.Close()
-
-	lane := g.Lane()
-	first, err := lane.Next()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	last := first
-	for range 1000 {
-		if last, err = lane.Next(); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	fmt.Println(last - first)
-	// Output: 1000
-}
-
 // On many cores, requests that take an ID each get lanes from a pool: it keeps one for each core.
 func ExampleLane() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(20), AllowReuse: true})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer g.Close()
 	lanes := sync.Pool{New: func() any { return g.Lane() }}
@@ -176,16 +143,14 @@ func ExampleLane() {
 func ExampleGenerator_Reserve() {
 	g, err := cached.New(cached.Config{Assigner: assigner.Static(18), AllowReuse: true})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer g.Close()
 
 	for left := 10_000; left > 0; {
 		first, got, err := g.Reserve(left) // fewer if a unit of time ends before
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		_ = first // the rows get first, first+1, ..., first+got-1
 		left -= got
@@ -205,8 +170,7 @@ func ExampleTrace() {
 		},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer g.Close()
 	// Output: worker 19

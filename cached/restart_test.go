@@ -56,15 +56,13 @@ func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 }
 
 func TestNewDoesNotWaitForMaxAhead(t *testing.T) {
-	for name, cfg := range map[string]cached.Config{
-		"AllowReuse": {Assigner: reused(), AllowReuse: true},
-		"fresh":      {Assigner: &fakeassigner.Assigner{OnAssign: fresh}},
-		"fenced":     {Assigner: &fakeassigner.Assigner{OnAssign: fenced(1000)}},
+	for _, cfg := range []cached.Config{
+		{Assigner: reused(), AllowReuse: true}, {Assigner: &fakeassigner.Assigner{OnAssign: fresh}}, {Assigner: &fakeassigner.Assigner{OnAssign: fenced(1000)}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			cfg.MaxAhead = time.Minute
 			if d := gentest.Elapsed(func() { inBubble(t, cfg) }); d != 0 {
-				t.Errorf("%s: New took %v", name, d)
+				t.Errorf("New took %v", d)
 			}
 		})
 	}

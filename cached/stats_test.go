@@ -1,13 +1,11 @@
 package cached_test
 
 import (
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/poll"
@@ -29,41 +27,6 @@ func TestStatsIsOfOneMoment(t *testing.T) {
 	unlock()
 	if s := <-result; s.Issued != 3 {
 		t.Errorf("Issued = %d, want 3", s.Issued)
-	}
-}
-
-// TestCountersOfStatsNeverGoDown looks while IDs are taken. To a monitoring system, a counter that
-// goes down has begun anew.
-func TestCountersOfStatsNeverGoDown(t *testing.T) {
-	g := open(t, cached.Config{
-		Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 17, SequenceBits: 2, Unit: time.Millisecond}, // short blocks
-	})
-	var begun, taken atomic.Int64
-	var stop atomic.Bool
-	var takers sync.WaitGroup
-	for range 4 {
-		takers.Go(func() {
-			for !stop.Load() {
-				begun.Add(1)
-				if _, err := g.Next(); err == nil {
-					taken.Add(1)
-				}
-			}
-		})
-	}
-	last := g.Stats()
-	for range max(scaled(20_000), 5_000) {
-		s := g.Stats()
-		if n := begun.Load(); s.Issued < last.Issued || s.Issued > n || s.Retired < last.Retired || s.Retired > 1e12 {
-			t.Errorf("Stats %+v after %+v and %d calls", s, last, n)
-			break
-		}
-		last = s
-	}
-	stop.Store(true)
-	takers.Wait()
-	if s := g.Stats(); s.Issued != taken.Load() {
-		t.Errorf("Issued %d, but %d IDs were returned", s.Issued, taken.Load())
 	}
 }
 

@@ -7,8 +7,7 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// The module bench compares Next with other generators. Here are the policies, and NextContext.
-
+// The module bench compares Next with other generators. Here are the policies.
 func BenchmarkNext(b *testing.B) {
 	for policy := range defaultgen.GoOn + 1 {
 		b.Run(fmt.Sprint("policy ", policy), func(b *testing.B) {
@@ -19,14 +18,5 @@ func BenchmarkNext(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-func BenchmarkNextContext(b *testing.B) {
-	g, ctx := open(b, defaultgen.Config{Layout: wide()}), b.Context()
-	for b.Loop() {
-		if _, err := g.NextContext(ctx); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

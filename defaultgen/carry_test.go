@@ -1,7 +1,6 @@
 package defaultgen_test
 
 import (
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/bubble"
 	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/gentest"
 )
@@ -25,32 +23,26 @@ var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second
 
 func TestStepBackIsNoticedWithinAMillisecond(t *testing.T) {
 	for _, unit := range units {
-		for _, after := range []time.Duration{0, 1, 300 * time.Microsecond, time.Millisecond - 1} { // of the last reading
-			for policy := range defaultgen.GoOn {
-				bubble.Run(t, fmt.Sprintf("units of %v, %v after a reading, policy %d", unit, after, policy), func(t *testing.T) {
-					var by atomic.Int64
-					g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: gentest.Skewed(&by)})
-					last := next(t, g)
-					time.Sleep(after)
-					by.Add(int64(-time.Hour))
-					stepped := time.Now()
-					for time.Since(stepped) < time.Millisecond {
-						id, err := g.Next()
-						if err != nil {
-							break
-						}
-						if id <= last.ID {
-							t.Fatalf("ID %d after %v", id, last)
-						}
-						last = parse(t, g, id)
-						time.Sleep(50 * time.Microsecond)
+		for _, after := range []time.Duration{0, 1, time.Millisecond - 1} { // of the last reading
+			synctest.Test(t, func(t *testing.T) {
+				var by atomic.Int64
+				g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), Now: gentest.Skewed(&by)})
+				last := next(t, g)
+				time.Sleep(after)
+				by.Add(int64(-time.Hour))
+				for stepped := time.Now(); time.Since(stepped) < time.Millisecond; time.Sleep(50 * time.Microsecond) {
+					id, err := g.Next()
+					if err != nil {
+						break
 					}
-					_, err := g.Next()
-					checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
-					_, err = g.Fill(make([]int64, 2))
-					checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
-				})
-			}
+					if id <= last.ID {
+						t.Fatalf("ID %d after %v", id, last)
+					}
+					last = parse(t, g, id)
+				}
+				_, err := g.Next()
+				checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
+			})
 		}
 	}
 }
@@ -140,52 +132,5 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 				t.Errorf("units of %v: %d readings of the user's clock for %d IDs", unit, n, milliseconds*perMillisecond)
 			}
 		})
-	}
-}
-
-// A caller that was stopped in the middle of a unit change neither delays others nor takes from a
-// unit that is over.
-func TestCallerThatReadsTheClockDelaysNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stop := newGate()
-		g := openCarried(t, defaultgen.Config{Layout: wideIn(time.Second), Now: stop.now})
-		next(t, g)
-		time.Sleep(time.Millisecond)
-		stop.shut.Store(true)
-		slow := make(chan int64)
-		go func() {
-			id, err := g.Next()
-			if err != nil {
-				t.Error(err)
-			}
-			slow <- id
-		}()
-		<-stop.reading
-		time.Sleep(10 * time.Second)
-		other := next(t, g)
-		close(stop.goOn)
-		if id := <-slow; id <= other.ID {
-			t.Errorf("ID %d of a unit that was over, after %d", id, other.ID)
-		}
-	})
-}
-
-// Many goroutines on the system's clock, in units so short that most callers meet a change: each
-// ID is issued once, none of a unit is left out, and calls that follow one another get increasing
-// IDs.
-func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
-	const all, sequenceBits = 200_000, 16
-	start := defaultgen.Even
-	for _, goroutines := range []int{2, 8, 64} {
-		for _, batch := range []int{1, 7} {
-			t.Run(fmt.Sprintf("%d goroutines, start %d, batches of %d", goroutines, start, batch), func(t *testing.T) {
-				g := open(t, defaultgen.Config{
-					Epoch: time.Now().Add(-time.Hour).Truncate(time.Second), SequenceStart: start,
-					Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 4, SequenceBits: sequenceBits, Unit: time.Millisecond},
-				})
-				takeAll(t, g, goroutines, all/goroutines, batch)
-			})
-			start = (start + 1) % (defaultgen.Zero + 1)
-		}
 	}
 }

@@ -37,16 +37,15 @@ type SequenceStart int
 
 const (
 	// Even spreads IDs over any number of shards up to a quarter of 2^SequenceBits, at any rate of
-	// IDs. The first unit begins with 0, and so does each unit after a unit that issued more than
-	// half of its numbers. Every other unit begins in the first quarter of the numbers: after the
-	// last number of the unit before, and further ahead after a unit of few IDs, so that IDs at a
-	// regular pace spread, too. Under continuous load a unit has all 2^SequenceBits IDs; the first
-	// busy unit has at least three quarters of them.
+	// IDs. A unit after a unit that issued more than half of its numbers begins with 0. Every other
+	// unit begins in the first quarter of the numbers, after the last number of the unit before or
+	// further ahead. Under continuous load a unit has all 2^SequenceBits IDs; the first busy unit
+	// has at least three quarters of them.
 	//
 	// If the number of shards is a power of two up to 2^SequenceBits / 128, at most 64, all shards
-	// get the same share at any pace. For larger powers of two that holds at a regular pace of at
-	// most one ID in a unit. For other numbers of shards the shares differ by a few per cent, or as
-	// in a fair draw if that is more.
+	// get the same share. For larger powers of two that holds at a regular pace of at most one ID in
+	// a unit. For other numbers the shares differ by a few per cent, or as in a fair draw if that is
+	// more.
 	Even SequenceStart = iota
 	// Zero: each unit begins with 0.
 	Zero

@@ -15,37 +15,16 @@ import (
 )
 
 func TestEachMistakeIsNamed(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		spoil func(*defaultgen.Config)
-		is    error
-		want  []string
-	}{
-		{"policy above", func(c *defaultgen.Config) { c.OnClockBack = defaultgen.GoOn + 1 }, defaultgen.ErrInvalidConfig,
-			[]string{"OnClockBack 2", "Fail, GoOn"}},
-		{"policy below", func(c *defaultgen.Config) { c.OnClockBack = -1 }, defaultgen.ErrInvalidConfig, []string{"OnClockBack -1"}},
-		{"start above", func(c *defaultgen.Config) { c.SequenceStart = defaultgen.Zero + 1 }, defaultgen.ErrInvalidConfig,
-			[]string{"SequenceStart 2", "Even, Zero"}},
-		{"start below", func(c *defaultgen.Config) { c.SequenceStart = -1 }, defaultgen.ErrInvalidConfig, []string{"SequenceStart -1"}},
+	for want, cfg := range map[string]defaultgen.Config{
+		"OnClockBack 2, allowed: Fail, GoOn":    {OnClockBack: defaultgen.GoOn + 1},
+		"OnClockBack -1, allowed: Fail, GoOn":   {OnClockBack: -1},
+		"SequenceStart 2, allowed: Even, Zero":  {SequenceStart: defaultgen.Zero + 1},
+		"SequenceStart -1, allowed: Even, Zero": {SequenceStart: -1},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
-			cfg := complete(defaultgen.Config{Assigner: store})
-			cfg.Now = newFakeClock(gentest.Start.AddDate(1, 0, 0)).now
-			c.spoil(&cfg)
-			g, err := defaultgen.New(cfg)
-			if g != nil || !errors.Is(err, c.is) {
-				t.Fatalf("New = %v, %v, want %v", g, err, c.is)
-			}
-			for _, want := range c.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("error %q, want %q in it", err, want)
-				}
-			}
-			if n := store.Assigns.Load(); n != 0 {
-				t.Errorf("%d worker IDs were taken", n)
-			}
-		})
+		g, err := defaultgen.New(complete(cfg))
+		if g != nil || !errors.Is(err, defaultgen.ErrInvalidConfig) || err.Error() != "defaultgen: invalid config: "+want {
+			t.Errorf("New = %v, %v, want %s", g, err, want)
+		}
 	}
 }
 
@@ -68,34 +47,25 @@ func TestEpochOfThisInstantIsAllowedAndUnitZeroIsLeftOut(t *testing.T) {
 }
 
 func TestReusedWorkerIsRefusedOnlyWhereIDsRunAhead(t *testing.T) {
-	for _, c := range []struct {
-		policy  defaultgen.ClockBackPolicy
-		allow   bool
-		source  assigner.Assigner
+	for _, row := range []struct {
+		cfg     defaultgen.Config
 		refused bool
 	}{
-		{defaultgen.Fail, false, reused(), false},
-		{defaultgen.GoOn, false, reused(), true},
-		{defaultgen.GoOn, true, reused(), false},
-		{defaultgen.GoOn, false, &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}, false},
-		{defaultgen.GoOn, false, &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(10)}, false},
+		{defaultgen.Config{Assigner: reused()}, false},
+		{defaultgen.Config{Assigner: reused(), OnClockBack: defaultgen.GoOn}, true},
+		{defaultgen.Config{Assigner: reused(), OnClockBack: defaultgen.GoOn, AllowReuse: true}, false},
+		{defaultgen.Config{OnClockBack: defaultgen.GoOn}, false}, // fresh
+		{defaultgen.Config{Assigner: &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(10)}, OnClockBack: defaultgen.GoOn}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			g, err := defaultgen.New(complete(defaultgen.Config{
-				Assigner: c.source, OnClockBack: c.policy, AllowReuse: c.allow,
-			}))
-			if errors.Is(err, assigner.ErrUnfencedReuse) != c.refused || (err != nil) != c.refused {
-				t.Errorf("%+v: New: %v", c, err)
+			if !row.refused {
+				next(t, open(t, row.cfg))
+				return
 			}
+			_, err := defaultgen.New(complete(row.cfg))
 			for _, way := range []string{"OnClockBack Fail", "AllowReuse", "fresh or fenced"} {
-				if c.refused && !strings.Contains(err.Error(), way) {
-					t.Errorf("error %q, want the way out %q in it", err, way)
-				}
-			}
-			if err == nil {
-				next(t, g)
-				if err := g.Close(); err != nil {
-					t.Error(err)
+				if !errors.Is(err, assigner.ErrUnfencedReuse) || !strings.Contains(err.Error(), way) {
+					t.Errorf("New = %v, want ErrUnfencedReuse and the way out %q", err, way)
 				}
 			}
 		})

@@ -14,22 +14,16 @@
 //
 // # Leases, fences and windows
 //
-// A lease is the right to a worker ID for a range of deltas (numbers of units since the epoch); the
-// assigner gives it and the generator renews it in the background. The fence of a worker ID is the
-// highest delta that any holder of it was ever allowed to use. A later holder starts above the
-// fence, so a worker ID can be reused without repeating IDs. The window is how far ahead of use the
-// lease reaches: the generator issues IDs for that much ID time without the store. [Stats].Limit,
-// Window and WindowLasts show it.
+// A lease is the right to a worker ID for a range of deltas (numbers of units since the epoch),
+// which the generator renews in the background. The fence of a worker ID is the highest delta that
+// any holder of it was ever allowed to use; a later holder starts above it. The window is how far
+// ahead of use the lease reaches: the generator issues IDs for that much ID time without the store.
 //
 // # Across restarts
 //
-// The generator's position is not stored. A new process does not repeat the IDs of the old one
-// because of
-//
-//   - the worker ID, when it is fresh or fenced: the IDs differ, even if the clock was set back;
-//   - otherwise the clock: an unfenced worker ID that comes back is safe only if the clock is not
-//     behind the last unit in which the old process issued IDs. New treats the current unit as used
-//     and waits for the next. It does not notice a clock that was set back across the restart.
-//     Under the policy GoOn IDs can run ahead of the clock, so New refuses such a worker ID unless
-//     AllowReuse is set.
+// A new process repeats no ID of an old one if its worker ID is fresh or fenced, even if the clock
+// was set back. An unfenced worker ID that comes back is safe only if the clock is not behind the
+// last unit in which the old process issued IDs. New treats the current unit as used and waits for
+// the next, but does not notice a clock that was set back across the restart. Under the policy GoOn
+// IDs can run ahead of the clock, so New refuses such a worker ID unless AllowReuse is set.
 package defaultgen

@@ -40,8 +40,7 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 //
 // Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted]
 // when worker IDs are reused. They have a method RetryAfter() time.Duration. If ctx can end,
-// NewContext retries after that time, and returns both errors when ctx ends first. Otherwise it
-// returns the error at once; a later call with the same Assigner continues the quarantine.
+// NewContext retries after that time, and returns both errors when ctx ends first.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	return newContext(ctx, cfg, cfg.Now == nil)
 }

@@ -1,6 +1,7 @@
 package defaultgen_test
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,24 +36,17 @@ func (d *fakeClock) move(by time.Duration) { d.unixNano.Add(int64(by)) }
 // claim.
 type gate struct {
 	shut          atomic.Bool
-	ahead         time.Duration // of the reading that stops
-	late          bool          // whether that reading is of the time of goOn
 	reading, goOn chan struct{}
 }
 
 func newGate() *gate { return &gate{reading: make(chan struct{}), goOn: make(chan struct{})} }
 
 func (g *gate) now() time.Time {
-	now := time.Now()
 	if g.shut.CompareAndSwap(true, false) {
-		now = now.Add(g.ahead)
 		close(g.reading)
 		<-g.goOn
-		if g.late {
-			now = time.Now()
-		}
 	}
-	return now
+	return time.Now()
 }
 
 // open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
@@ -115,6 +109,24 @@ func checkAt(t testing.TB, f bitsalloc.Fields, delta, sequence int64) {
 	t.Helper()
 	if f.Delta != delta || f.Sequence != sequence {
 		t.Fatalf("ID of unit %d with sequence %d, want unit %d with sequence %d", f.Delta, f.Sequence, delta, sequence)
+	}
+}
+
+// checkTime asks that an ID is of the unit that at lies in.
+func checkTime(t testing.TB, f bitsalloc.Fields, at time.Time, unit time.Duration) {
+	t.Helper()
+	if want := at.Truncate(unit); !f.Time.Equal(want) {
+		t.Fatalf("ID of %v, want %v", f.Time, want)
+	}
+}
+
+// checkBack asks for a ClockBackError of exactly this distance.
+func checkBack(t testing.TB, err error, behind time.Duration) {
+	t.Helper()
+	want := defaultgen.ClockBackError{Behind: behind}
+	if back, ok := errors.AsType[*defaultgen.ClockBackError](err); !ok || *back != want || !errors.Is(err, defaultgen.ErrClockBack) ||
+		back.Error() != "defaultgen: the clock is behind: by "+behind.String() {
+		t.Errorf("error %v, want %v", err, &want)
 	}
 }
 

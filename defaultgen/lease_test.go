@@ -3,6 +3,7 @@ package defaultgen_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -48,156 +49,67 @@ func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
 	})
 }
 
-func TestLossInTheLastUnitEndsTheGenerator(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := losing()
-		store.OnAssign = func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: int64(nth), First: 1, Limit: assigner.Unlimited, Reusable: nth > 1}, nil
-		}
-		cfg := complete(defaultgen.Config{
-			Assigner: store, Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: minute},
-		})
-		ahead := cfg.Epoch.Add(1023 * minute).Sub(gentest.Start)
-		cfg.Now = func() time.Time { return time.Now().Add(ahead) }
-		g := open(t, cfg)
-		next(t, g)
-		time.Sleep(50 * time.Second)
-		var err error
-		if d := gentest.Elapsed(func() { _, err = g.NextContext(t.Context()) }); d != 0 || !errors.Is(err, defaultgen.ErrTimeExhausted) {
-			t.Errorf("NextContext took %v: %v, want ErrTimeExhausted at once", d, err)
-		}
-	})
-}
-
 // A worker that is lost leaves the rest of its unit unused. Callers that wait must not hear of a
 // clock that went back, since it did not.
 func TestLossIsNoStepBackOfTheClock(t *testing.T) {
-	for name, bits := range map[string]uint8{"unit used up": 4, "no sequence field": 0} {
-		t.Run(name, func(t *testing.T) {
-			for _, reuse := range []bool{false, true} {
-				synctest.Test(t, func(t *testing.T) {
-					store := losing()
-					store.OnAssign = func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-						return assigner.Grant{WorkerID: 4, First: 1, Limit: assigner.Unlimited, Reusable: reuse}, nil
-					}
-					g := open(t, defaultgen.Config{
-						Assigner: store,
-						Layout:   bitsalloc.Layout{DeltaBits: 40, WorkerBits: 10, SequenceBits: bits, Unit: minute},
-					})
-					var last bitsalloc.Fields
-					for range 1 << bits { // the whole unit
-						last = wait(t, g)
-					}
-					time.Sleep(50 * time.Second) // within the unit
-					if store.Assigns.Load() < 2 {
-						t.Fatal("no worker was lost")
-					}
-					if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-						t.Errorf("Next: %v, want ErrSequenceExhausted", err)
-					}
-					checkAt(t, wait(t, g), last.Delta+1, 0)
-				})
+	for _, bits := range []uint8{4, 0} { // a unit that is used up, and no sequence field
+		synctest.Test(t, func(t *testing.T) {
+			store := losing()
+			store.OnAssign = func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+				return assigner.Grant{WorkerID: 4, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
 			}
+			layout := narrow(minute)
+			layout.SequenceBits = bits
+			g := open(t, defaultgen.Config{Assigner: store, Layout: layout})
+			var last bitsalloc.Fields
+			for range 1 << bits { // the whole unit
+				last = wait(t, g)
+			}
+			time.Sleep(50 * time.Second) // within the unit
+			if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) || store.Assigns.Load() < 2 {
+				t.Errorf("Next after a loss: %v, want ErrSequenceExhausted", err)
+			}
+			checkAt(t, wait(t, g), last.Delta+1, 0)
 		})
 	}
 }
 
+// A caller reads the clock, and is held up while its worker ID is lost.
 func TestCallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
-	for _, c := range []struct {
-		name      string
-		used      int  // IDs of the unit
-		others    bool // whether others take IDs meanwhile
-		exhausted bool // whether the store has no other worker
-	}{
-		{"unit not begun", 0, false, false},
-		{"unit not begun, others at work", 0, true, false},
-		{"unit begun", 3, false, false},
-		{"unit begun, others at work", 3, true, false},
-		{"unit used up", 16, false, false},
-		{"unit used up, others at work", 16, true, false},
-		{"unit used up, no other worker", 16, false, true},
-	} {
-		bubble.Run(t, c.name, func(t *testing.T) {
-			stop, store := newGate(), losing()
-			stop.late = true
-			give := store.OnAssign
-			store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-				if nth > 1 && c.exhausted {
-					return assigner.Grant{}, assigner.ErrWorkersExhausted
+	for _, used := range []int{0, 3, 16} { // IDs of the unit
+		for _, others := range []bool{false, true} { // take IDs meanwhile
+			bubble.Run(t, fmt.Sprintf("%d used, others at work: %v", used, others), func(t *testing.T) {
+				stop, store := newGate(), losing()
+				g := open(t, defaultgen.Config{Assigner: store, Now: stop.now})
+				time.Sleep(heartbeat - 500*time.Millisecond)
+				fill(t, g, used)
+				stop.shut.Store(true)
+				inFlight := make(chan bitsalloc.Fields)
+				go func() {
+					id, err := g.Next()
+					f, _ := g.Parse(id)
+					if err != nil || f.WorkerID != 999 {
+						t.Errorf("the caller in flight got %v, %v, want worker 999", f, err)
+					}
+					inFlight <- f
+				}()
+				<-stop.reading
+				time.Sleep(10 * time.Second) // lost at the heartbeat
+				other := int64(0)
+				if others {
+					other = wait(t, g).ID
 				}
-				return give(ctx, nth, d)
-			}
-			g := open(t, defaultgen.Config{Assigner: store, Now: stop.now})
-			time.Sleep(heartbeat - 500*time.Millisecond)
-			fill(t, g, c.used)
-			stop.shut.Store(true)
-			type result struct {
-				id  int64
-				err error
-			}
-			inFlight := make(chan result)
-			go func() {
-				id, err := g.Next()
-				inFlight <- result{id, err}
-			}()
-			<-stop.reading
-			time.Sleep(10 * time.Second) // lost at the heartbeat
-			other := int64(0)
-			if c.others {
-				other = wait(t, g).ID
-			}
-			close(stop.goOn)
-			got := <-inFlight
-			if c.exhausted {
-				if got.id != 0 || !errors.Is(got.err, defaultgen.ErrLeaseExhausted) {
-					t.Errorf("the caller in flight got %d, %v, want ErrLeaseExhausted", got.id, got.err)
+				close(stop.goOn)
+				if f := <-inFlight; f.ID <= other {
+					t.Errorf("the caller in flight got %v, want more than %d", f, other)
 				}
-				return
-			}
-			if f := parse(t, g, got.id); got.err != nil || f.WorkerID != 999 || f.ID <= other {
-				t.Errorf("the caller in flight got %v, %v, want worker 999 and more than %d", f, got.err, other)
-			}
-		})
+			})
+		}
 	}
 }
 
 // heartbeat is the time between two renewals when nothing else calls for one.
 const heartbeat = 45 * time.Second
-
-func TestCallerInFlightIssuesNothingAboveALimitThatWasLowered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var now func() int64
-		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-			if nth > 1 {
-				return assigner.Grant{}, errors.New("store is down")
-			}
-			now = d.Now
-			return fakeassigner.Fenced(100)(ctx, nth, d)
-		}, OnRenew: func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-			g.Limit = min(g.Limit, now()+10)
-			return assigner.ErrWorkerRowLost
-		}}
-		stop := newGate()
-		stop.ahead = 20 * time.Second // within the limit as it is before
-		g := open(t, defaultgen.Config{Assigner: store, Now: stop.now})
-		time.Sleep(heartbeat - time.Second)
-		stop.shut.Store(true)
-		result := make(chan int64)
-		go func() {
-			id, err := g.Next()
-			if err != nil {
-				t.Errorf("Next with a clock that is right again: %v", err)
-			}
-			result <- id
-		}()
-		<-stop.reading
-		time.Sleep(2 * time.Second)
-		close(stop.goOn)
-		if f, limit := parse(t, g, <-result), g.Stats().Limit; f.Delta > limit || !f.Time.Equal(time.Now().Truncate(time.Second)) {
-			t.Errorf("ID %v, want one of the present, up to the limit %d", f, limit)
-		}
-	})
-}
 
 // A caller that sees its grant end while the store extends it has an ID of the extended grant.
 func TestCallerInFlightSeesTheExtendedGrant(t *testing.T) {

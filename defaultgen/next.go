@@ -139,9 +139,6 @@ func (g *Generator) withdrawn() error {
 
 // deltaAt returns the delta that IDs may have at now under grant; it is u.delta when u may go on.
 func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64, error) {
-	if grant.First > g.alloc.MaxDelta() {
-		return 0, g.keeper.Exhausted()
-	}
 	used := max(u.delta, grant.First-1) // earlier holders may have used the deltas below First
 	delta := g.alloc.Delta(now)
 	switch {

@@ -16,9 +16,9 @@ import (
 )
 
 func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute} {
-		for _, into := range []time.Duration{0, 1, unit / 3, unit - 1} {
-			for _, policy := range []defaultgen.ClockBackPolicy{defaultgen.Fail, defaultgen.GoOn} {
+	for _, unit := range []time.Duration{time.Millisecond, time.Minute} {
+		for _, into := range []time.Duration{0, 1, unit - 1} {
+			for policy := range defaultgen.GoOn + 1 {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(into)
 					var g *defaultgen.Generator
@@ -87,16 +87,9 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 		cfg := complete(defaultgen.Config{Layout: narrow(time.Minute), Assigner: store})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		var g *defaultgen.Generator
-		var err error
-		if d := gentest.Elapsed(func() { g, err = defaultgen.NewContext(ctx, cfg) }); d != 10*time.Second {
-			t.Errorf("NewContext took %v, want 10s", d)
-		}
-		if g != nil || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refusal) {
-			t.Errorf("NewContext = %v, %v, want DeadlineExceeded and the error of the release", g, err)
-		}
-		if n := store.Releases.Load(); n != 1 {
-			t.Errorf("%d releases, want 1", n)
+		g, err := defaultgen.NewContext(ctx, cfg)
+		if d := time.Since(gentest.Start); g != nil || d != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refusal) {
+			t.Errorf("NewContext = %v, %v after %v, want DeadlineExceeded and the error of the release after 10s", g, err, d)
 		}
 		store.OnRelease = nil
 		next(t, open(t, cfg))

@@ -2,7 +2,6 @@ package defaultgen_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/internal/test/together"
 )
 
@@ -17,20 +17,46 @@ import (
 func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 	const all = 64_000
 	for _, goroutines := range []int{1, 2, 8, 64} {
-		for _, perUnit := range []int64{1000, 5000} { // readings of the clock: units with IDs left, and used up
-			for _, batch := range []int{1, 100} {
-				t.Run(fmt.Sprintf("%d goroutines, %d readings, batches of %d", goroutines, perUnit, batch), func(t *testing.T) {
-					cfg := complete(defaultgen.Config{Layout: bitsalloc.Snowflake(), SequenceStart: defaultgen.Zero})
-					var reads atomic.Int64
-					cfg.Now = func() time.Time { return cfg.Epoch.Add(time.Duration(10+reads.Add(1)/perUnit) * time.Millisecond) }
-					for delta, sequences := range takeAll(t, open(t, cfg), goroutines, all/goroutines, batch) {
-						if sequences[0] != 0 {
-							t.Errorf("unit %d begins with sequence %d", delta, sequences[0])
-						}
-					}
-				})
+		for perUnit, batch := range map[int64]int{1000: 1, 5000: 100} { // readings of the clock: units with IDs left, and used up
+			cfg := complete(defaultgen.Config{Layout: bitsalloc.Snowflake(), SequenceStart: defaultgen.Zero})
+			var reads atomic.Int64
+			cfg.Now = func() time.Time { return cfg.Epoch.Add(time.Duration(10+reads.Add(1)/perUnit) * time.Millisecond) }
+			for delta, sequences := range takeAll(t, open(t, cfg), goroutines, all/goroutines, batch) {
+				if sequences[0] != 0 {
+					t.Errorf("unit %d begins with sequence %d", delta, sequences[0])
+				}
 			}
 		}
+	}
+}
+
+// Many goroutines on the system's clock, in units so short that most callers meet a change.
+func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
+	for i, goroutines := range []int{2, 8, 64} {
+		g := open(t, defaultgen.Config{
+			Epoch: time.Now().Add(-time.Hour - time.Duration(i)*time.Second).Truncate(time.Second), SequenceStart: defaultgen.SequenceStart(i % 2),
+			Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 4, SequenceBits: 16, Unit: time.Millisecond},
+		})
+		takeAll(t, g, goroutines, 200_000/goroutines, 1+3*i)
+	}
+}
+
+func TestEveryPolicyHoldsUnderClocksThatDifferBetweenReaders(t *testing.T) {
+	for policy := range defaultgen.GoOn + 1 {
+		cfg := complete(defaultgen.Config{OnClockBack: policy})
+		var reads atomic.Int64
+		cfg.Now = func() time.Time { // forward by a unit every 64 readings, and to and fro by up to two
+			n := reads.Add(1)
+			return cfg.Epoch.Add(time.Duration(1000+n/64+n*7919%5-2) * time.Second)
+		}
+		g := open(t, cfg)
+		var log gentest.Ledger
+		together.Run(8, func(int) {
+			for range 2000 {
+				log.Take(t, g.Next, defaultgen.ErrClockBack, defaultgen.ErrSequenceExhausted)
+			}
+		})
+		log.Check(t, 2000)
 	}
 }
 

@@ -63,19 +63,13 @@ func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 	if err != nil {
 		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker ID %d: %v", delta, grant.WorkerID, err))
 	}
-	next := g.after(u, delta, base, grant.Generation)
-	g.unit.Store(next)
-	return next
-}
-
-// after closes u and returns the unit that follows. The caller holds mu.
-func (g *Generator) after(u *unit, delta, base int64, generation uint64) *unit {
-	next := &unit{delta: delta, base: base, generation: generation, last: g.alloc.MaxSequence()}
+	next := &unit{delta: delta, base: base, generation: grant.Generation, last: g.alloc.MaxSequence()}
 	last := u.close()
 	if g.cfg.SequenceStart == Even {
 		next.start, next.strides = u.evenStart(last, next.last+1)
 	}
 	next.next.Store(next.start)
+	g.unit.Store(next)
 	return next
 }
 

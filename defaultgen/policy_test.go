@@ -1,0 +1,123 @@
+package defaultgen_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/gentest"
+)
+
+// The results of each policy for one caller are in the model. These are the waits of NextContext,
+// and readings that the model does not have.
+
+func TestNextContextWaitsForTheClock(t *testing.T) {
+	for _, back := range []time.Duration{1, time.Millisecond, time.Second, time.Second + 1, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			var by atomic.Int64
+			g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
+			first := next(t, g)
+			by.Add(int64(-back))
+			ctx, cancel := context.WithTimeout(t.Context(), back/2)
+			defer cancel()
+			_, err := g.NextContext(ctx)
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, defaultgen.ErrClockBack) {
+				t.Errorf("%v back: %v, want DeadlineExceeded and ErrClockBack", back, err)
+			}
+			d := gentest.Elapsed(func() { checkAt(t, wait(t, g), first.Delta, 1) })
+			if d != back-back/2 {
+				t.Errorf("%v back: NextContext took %v, want %v", back, d, back-back/2)
+			}
+		})
+	}
+}
+
+// TestNextContextFollowsTheClock steps the clock again while NextContext waits.
+func TestNextContextFollowsTheClock(t *testing.T) {
+	for name, row := range map[string]struct {
+		taken       int
+		back, again time.Duration // steps: before the call, and 300 ms later
+		least, most time.Duration // of the wait
+	}{
+		"it is set ahead":     {1, -time.Hour, time.Hour, 300 * time.Millisecond, 1300 * time.Millisecond},
+		"it steps back again": {1, -600 * time.Millisecond, -500 * time.Millisecond, 1100 * time.Millisecond, 1100 * time.Millisecond},
+		"the unit is used up": {16, -300 * time.Millisecond, 0, 1300 * time.Millisecond, 1300 * time.Millisecond},
+	} {
+		bubble.Run(t, name, func(t *testing.T) {
+			var by atomic.Int64
+			g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
+			fill(t, g, row.taken)
+			by.Add(int64(row.back))
+			time.AfterFunc(300*time.Millisecond, func() { by.Add(int64(row.again)) })
+			if d := gentest.Elapsed(func() { wait(t, g) }); d < row.least || d > row.most {
+				t.Errorf("NextContext took %v, want %v to %v", d, row.least, row.most)
+			}
+		})
+	}
+}
+
+// A single absurd reading, such as the zero Time of a clock that failed, must not derail the clock
+// that is carried on.
+func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
+	for _, absurd := range []time.Time{{}, time.Unix(-1<<62, 0), gentest.Start.AddDate(100, 0, 0), time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)} {
+		synctest.Test(t, func(t *testing.T) {
+			ahead := max(absurd.Sub(gentest.Start), 0) // no further than a Duration reaches
+			derailed := false
+			g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Now: func() time.Time {
+				if derailed {
+					return absurd
+				}
+				return time.Now()
+			}})
+			next(t, g)
+			derailed = true
+			next(t, g)
+			derailed = false
+			for range 5 {
+				time.Sleep(time.Second)
+				checkTime(t, next(t, g), time.Now().Add(ahead), time.Second)
+			}
+		})
+	}
+}
+
+// TestWorkerThatStartsAheadOfTheClock has a worker ID that may be used from an hour ahead on. GoOn
+// begins there at once, and goes on at the usual pace; Fail leaves it to the clock.
+func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
+	for policy := range defaultgen.GoOn + 1 {
+		synctest.Test(t, func(t *testing.T) {
+			store := &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+				return assigner.Grant{WorkerID: 9, First: d.Now() + 3600, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
+			}}
+			g := open(t, defaultgen.Config{Assigner: store, OnClockBack: policy}) // waits for a unit
+			if policy == defaultgen.Fail {
+				_, err := g.Next()
+				checkBack(t, err, 3598*time.Second)
+				time.Sleep(3599 * time.Second)
+			}
+			for second := range 5 {
+				checkTime(t, next(t, g), gentest.Start.Add(time.Hour+time.Duration(second)*time.Second), time.Second)
+				time.Sleep(time.Second)
+			}
+		})
+	}
+}
+
+// The last unit of the grant is within it.
+func TestGoOnStaysInTheLastUnitOfTheGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Assigner: &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(3)}, Now: gentest.Skewed(&by)})
+		by.Store(int64(2 * time.Second))
+		first := next(t, g)
+		by.Store(int64(-time.Hour))
+		checkAt(t, next(t, g), first.Delta, 1)
+	})
+}
