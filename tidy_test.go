@@ -49,7 +49,6 @@ var mayImport = map[string][]string{
 	"client":              {},
 	"segment/segmenttest": {module + "/segment", module + "/internal/test/idset", module + "/internal/test/process", module + "/internal/test/together", "golang.org/x/sync/errgroup"},
 
-	"internal/test/baseline":     {},
 	"internal/test/bubble":       {},
 	"internal/test/cleanup":      {},
 	"internal/test/fakeassigner": {module + "/assigner", module + "/assigner/leasestore"},
