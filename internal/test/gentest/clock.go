@@ -106,22 +106,14 @@ func invalidate(g Generator) {
 }
 
 // correctedClock has a clock that is a year ahead until a worker ID is taken, and again until the
-// next one is, after a loss or Invalidate. That leaves no trace, whether the assigner looks at the
-// clock or not.
+// next one is, after Invalidate. That leaves no trace, whether the assigner looks at the clock or
+// not.
 func (s *suite) correctedClock(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		var by atomic.Int64
 		by.Store(int64(year))
 		w := newWarden()
 		w.called = func() { by.Store(0) }
-		var lose atomic.Bool
-		w.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			if lose.CompareAndSwap(true, false) {
-				by.Store(int64(year))
-				return errors.Join(assigner.ErrWorkerRowLost, assigner.ErrFenceRegressed)
-			}
-			return w.renew(ctx, g, used, want)
-		}
 		c := keeper.Settings{Assigner: w, Epoch: w.epoch, Now: Skewed(&by)}
 		if plain {
 			c.Assigner = &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
@@ -134,15 +126,6 @@ func (s *suite) correctedClock(t *testing.T) {
 		by.Store(int64(year))
 		invalidate(g)
 		s.keepsTime(t, w, g)
-		if !plain {
-			lose.Store(true)
-			before := w.Assigns.Load()
-			time.Sleep(time.Minute)
-			s.keepsTime(t, w, g)
-			if n := w.Assigns.Load(); n != before+1 {
-				t.Errorf("%d worker IDs after a loss, want one", n-before)
-			}
-		}
 		if n := w.misled.Load(); n != 0 {
 			t.Errorf("%d requests a year ahead", n)
 		}

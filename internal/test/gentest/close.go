@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 func (s *suite) closed(t *testing.T) {
@@ -137,41 +138,36 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
 		var seen idset.Set
 		var closed atomic.Bool
-		started := make(chan struct{}, 8)
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				started <- struct{}{}
-				for last := int64(0); ; {
-					late := closed.Load()
-					var id int64
-					var err error
-					if i%2 == 0 {
-						id, err = g.NextContext(t.Context())
-					} else {
-						id, err = g.Next()
-					}
-					switch {
-					case errors.Is(err, s.Errors.Closed):
-						return
-					case err != nil:
-						continue // it passes
-					case late || id <= last:
-						t.Errorf("ID %d after %d; after Close had returned: %v", id, last, late)
-						return
-					}
-					last = id
-					seen.Once(t, id)
+		together.Run(9, func(i int) {
+			if i == 0 {
+				together.Yield()
+				if err := g.Close(); err != nil {
+					t.Error(err)
 				}
-			})
-		}
-		for range 8 {
-			<-started
-		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-		closed.Store(true)
-		wg.Wait()
+				closed.Store(true)
+				return
+			}
+			for last := int64(0); ; {
+				late := closed.Load()
+				var id int64
+				var err error
+				if i%2 == 0 {
+					id, err = g.NextContext(t.Context())
+				} else {
+					id, err = g.Next()
+				}
+				switch {
+				case errors.Is(err, s.Errors.Closed):
+					return
+				case err != nil:
+					continue // it passes
+				case late || id <= last:
+					t.Errorf("ID %d after %d; after Close had returned: %v", id, last, late)
+					return
+				}
+				last = id
+				seen.Once(t, id)
+			}
+		})
 	}
 }

@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,8 +80,6 @@ level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost"
 level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: worker 77 for 40s more: the store is another one"`},
 		"end of the layout": {config: func(c *keeper.Settings) { c.Layout.DeltaBits, c.Epoch = 24, Start.Add(-24*time.Hour) }, want: `
 level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout=24/5/17/4@1s`},
-		"panic": {config: func(c *keeper.Settings) { c.Trace.LeaseAssigned = func(assigner.Grant) { panic("a mistake") } }, want: `
-level=ERROR msg="panic in Trace.LeaseAssigned" panic="a mistake" stack="(of a goroutine)"`},
 		"invalidated": {worker: 2, invalidate: true, want: `
 level=INFO msg="worker ID invalidated" worker=1`},
 		"not released": {stuck: true, answer: func(s *fakeassigner.Assigner) {
@@ -124,34 +118,5 @@ func (s *suite) logRecords(t *testing.T) {
 				t.Errorf("log:%s\nwant:%s", got, row.text())
 			}
 		})
-	}
-	t.Run("documented", documented)
-}
-
-// documented holds the table of the documentation to the records.
-func documented(t *testing.T) {
-	text, err := os.ReadFile("../docs/OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed, want := make(map[string]bool), make(map[string]bool)
-	table, _, _ := strings.Cut(string(text), "These come from stores")
-	for _, m := range regexp.MustCompile("(?m)^\\| ([A-Z]+) \\| `([^`]+)` \\| ([a-z, ]+) \\|").FindAllStringSubmatch(table, -1) {
-		listed[m[1]+" "+m[2]+": "+m[3]] = true
-	}
-	key := regexp.MustCompile(`([a-z]+)=("(\\.|[^"])*"|\S+)`)
-	for _, row := range occasions() {
-		for line := range strings.Lines(row.text()[1:]) {
-			var keys []string
-			pairs := key.FindAllStringSubmatch(line, -1)
-			for _, pair := range pairs[2:] {
-				keys = append(keys, pair[1])
-			}
-			message := strings.Replace(strings.Trim(pairs[1][2], `"`), "Trace.LeaseAssigned", "Trace.…", 1)
-			want[pairs[0][2]+" "+message+": "+strings.Join(keys, ", ")] = true
-		}
-	}
-	if !maps.Equal(listed, want) {
-		t.Errorf("docs/OPERATIONS.md has the records\n%q\nwant\n%q", slices.Sorted(maps.Keys(listed)), slices.Sorted(maps.Keys(want)))
 	}
 }
