@@ -67,8 +67,8 @@ func (g *Generator) refill(context.Context) error {
 	return g.padInline()
 }
 
-// reject wakes the padding goroutine and returns the reason why the ring is empty, or nil if it is not
-// empty any more.
+// reject wakes the padding goroutine and returns the reason why the ring is empty, or nil if it is
+// not empty any more.
 func (g *Generator) reject() error {
 	generator.Signal(g.wake)
 	g.running.Lock()

@@ -43,9 +43,9 @@ const (
 	// has at least three quarters of them.
 	//
 	// If the number of shards is a power of two up to 2^SequenceBits / 128, at most 64, all shards
-	// get the same share. For larger powers of two that holds at a regular pace of at most one ID in
-	// a unit. For other numbers the shares differ by a few per cent, or as in a fair draw if that is
-	// more.
+	// get the same share. For larger powers of two that holds at a regular pace of at most one ID
+	// in a unit. For other numbers the shares differ by a few per cent, or as in a fair draw if
+	// that is more.
 	Even SequenceStart = iota
 	// Zero: each unit begins with 0.
 	Zero

@@ -117,8 +117,8 @@ func TestLeaseIsAbandonedOnce(t *testing.T) {
 	})
 }
 
-// A lease that is being taken or renewed when Invalidate is called may be older than the copy of the
-// process.
+// A lease that is being taken or renewed when Invalidate is called may be older than the copy of
+// the process.
 func TestInvalidateReachesACallInProgress(t *testing.T) {
 	for call, extend := range map[string]bool{"Assign": false, "Renew": true} {
 		bubble(t, func(t *testing.T, r *rig) {

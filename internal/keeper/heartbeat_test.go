@@ -44,8 +44,8 @@ func TestLeaseIsRenewedInTime(t *testing.T) {
 	}
 }
 
-// The store takes almost as long as it may, or never answers. No two renewals are more than a minute
-// apart, and none begins at once after a slow one.
+// The store takes almost as long as it may, or never answers. No two renewals are more than a
+// minute apart, and none begins at once after a slow one.
 func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 	for timeout, within := range map[time.Duration]time.Duration{
 		10 * time.Second: 0, 59 * time.Second: 0, 5 * time.Minute: 0, time.Second: 200 * time.Millisecond,

@@ -63,8 +63,8 @@ func (s *suite) assignerErrors(t *testing.T) {
 	}
 }
 
-// oneGenerator has a second generator with the worker ID of a live one, in the same epoch in another
-// time zone. It is refused, unless its datacenter is another.
+// oneGenerator has a second generator with the worker ID of a live one, in the same epoch in
+// another time zone. It is refused, unless its datacenter is another.
 func (s *suite) oneGenerator(t *testing.T) {
 	c := s.config(keeper.Settings{Assigner: assigner.Static(5)})
 	c.AllowReuse = true
