@@ -21,9 +21,10 @@ type domainKey struct {
 	datacenter int64
 }
 
-// registered are the worker IDs of a domain, with an entry for each live generator and for those that
-// ended last. An entry still protects its worker ID after the end: the clock may go back below
-// its last delta, and a store that went back may give out a worker ID of Disposable again.
+// registered are the worker IDs of a domain: an entry for each live generator, and for the last
+// 1,024 generators that ended. An entry still protects its worker ID after the end: the clock may
+// go back below its last delta, and a store that went back may give out a worker ID of Disposable
+// again.
 //
 // Example: worker ID 7 ended after delta 100, and 1,024 others with higher deltas after it. The
 // entry of 7 is dropped and first becomes 101. The next generator with worker ID 7, or with another
