@@ -194,8 +194,8 @@ func TestSQLiteFilesRunWithTheClient(t *testing.T) {
 	storetest.Assign(t, storetest.Sticky(db))
 }
 
-// A second generator of the process, and a generator that refuses such a worker ID, neither take the
-// row of a live generator nor free it.
+// A second generator of the process, and a generator that refuses such a worker ID, neither take
+// the row of a live generator nor free it.
 func TestRefusedGeneratorDoesNotCostTheHolderItsKey(t *testing.T) {
 	db, _ := sqlite().Applied(t)
 	key := storetest.Sticky(db)
