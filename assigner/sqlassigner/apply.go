@@ -3,13 +3,12 @@ package sqlassigner
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/jmoiron/sqlx"
 )
 
 // Apply creates the missing tables of package schema, in the dialect of the handle and with the
-// names of cfg.TableName. It leaves existing tables unchanged. Any number of processes may call it
+// letter case of cfg. It leaves existing tables unchanged. Any number of processes may call it
 // at once. If a table is missing, it needs the right to create tables; the assigners need only
 // SELECT, INSERT and UPDATE on them.
 //
@@ -19,46 +18,27 @@ import (
 func Apply(ctx context.Context, db *sqlx.DB, cfg Config) error {
 	s := newStore(db, cfg, nil)
 	return s.do(ctx, "create the tables", func(ctx context.Context, conn *sqlx.Conn) error {
-		found, err := s.checkTables(ctx, conn, slices.Concat(nodeTables(), leaseTables(), segmentTables()))
+		found, err := s.checkTables(ctx, conn, allTables())
 		if err != nil {
 			return err
 		}
+		name := s.full
+		if s.dialect.schema != "" { // SQLite allows no schema after CREATE INDEX … ON
+			name = s.quoted
+		}
 		for _, file := range s.dialect.files() {
 			for _, statement := range file.Statements() {
-				if s.exists(statement, found) {
+				// A user without the right to create tables may apply statements that have nothing
+				// to do. PostgreSQL would also create a table that it finds in a later schema of
+				// the search path.
+				if slices.Contains(found, s.name(inSchema.FindString(statement))) {
 					continue
 				}
-				name := s.tables.full
-				if s.dialect.schema != "" { // SQLite allows no schema after CREATE INDEX … ON
-					name = s.tables.quoted
-				}
-				_, err := conn.ExecContext(ctx, s.tables.replace(statement, name))
-				if err != nil && !s.hasIndex(ctx, conn, statement) {
+				if _, err := conn.ExecContext(ctx, inSchema.ReplaceAllStringFunc(statement, name)); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	})
-}
-
-// exists reports whether the table of a statement exists: a user without the right to create tables
-// may apply statements that have nothing to do. PostgreSQL would also create a table that it finds
-// in a later schema of the search path.
-func (s *store) exists(statement string, found []relation) bool {
-	names := created(statement)
-	return len(names) > 0 && slices.ContainsFunc(found, func(r relation) bool {
-		return r.used && r.name == s.tables.stored[names[0]]
-	})
-}
-
-// hasIndex reports whether a statement of PostgreSQL creates an index that exists. The server
-// demands that the user owns the table before it looks for the index.
-func (s *store) hasIndex(ctx context.Context, conn *sqlx.Conn, statement string) (has bool) {
-	_, rest, found := strings.Cut(statement, "CREATE INDEX IF NOT EXISTS ")
-	if !found || s.dialect.bind != sqlx.DOLLAR {
-		return false
-	}
-	name, _, _ := strings.Cut(rest, " ")
-	return conn.GetContext(ctx, &has, "SELECT to_regclass($1) IS NOT NULL", name) == nil && has
 }

@@ -9,13 +9,11 @@ type Config struct {
 	// databases in memory. A read-only database is rejected all the same. Disposable and Sticky use
 	// it; leases use the AllowUndurable of assigner.LeaseConfig instead.
 	AllowUndurable bool
-	// TableName maps each table name of package schema to its name in the database, for deployments
-	// with other names: with strings.ToLower, WORKER_NODE becomes worker_node. Results are used
-	// exactly, including letter case, also in PostgreSQL. A result has 1 to 63 letters, digits and
-	// underscores and does not start with a digit; two results must not differ only in letter case.
-	// All processes, and Apply, must use the same mapping. Nil: the names of package schema, in
-	// PostgreSQL in lower case.
-	TableName func(name string) string
+	// LowerCase uses the names of package schema in lower case, such as worker_node, for tables of
+	// Java services that have these names. All processes, and Apply, must agree. It matters to
+	// MySQL and MariaDB, where the server may distinguish letter case; PostgreSQL has lower case
+	// anyway.
+	LowerCase bool
 	// Logger receives a warning for each setting that AllowUndurable lets pass, and a record at
 	// debug level for each retry. Nil: none are logged.
 	Logger *slog.Logger

@@ -2,6 +2,7 @@ package sqlassigner
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 
@@ -36,7 +37,7 @@ func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Le
 	if err != nil {
 		return nil, err
 	}
-	l := &disposableLease{store: a.store, token: newToken()}
+	l := &disposableLease{store: a.store, token: rand.Text()}
 	err = a.store.assign(ctx, d, func(ctx context.Context, conn *sqlx.Conn) (err error) {
 		l.workerID, err = a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
 			_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_NODE_TOKEN (ID, TOKEN, CREATED) VALUES (?, ?, {utc})"),

@@ -6,19 +6,15 @@
 //	numbers := sqlassigner.Disposable(db, sqlassigner.Config{})       // an assigner.Assigner
 //
 // [Disposable] gives every start of a process a worker ID that was never given out before. [Sticky]
-// gives a service key the same worker ID at each start. [LeaseStore] is the store for
-// assigner.Leased, assigner.Auto and assigner.Fenced, which reuse worker IDs and keep their holders
-// apart by a fence.
+// gives a service key the same worker ID at each start. Both take them from the table WORKER_NODE.
+// [LeaseStore] is the store for assigner.Leased, assigner.Auto and assigner.Fenced, which reuse
+// worker IDs and keep their holders apart by a fence. [SegmentSource], [LeafSource] and
+// [TinyIDSource] keep counters of package segment.
 //
-// [SegmentSource], [LeafSource] and [TinyIDSource] keep counters of package segment.
-//
-// Disposable and Sticky take worker IDs from the table WORKER_NODE and may be used side by side.
-// Java services that use Baidu's UidGenerator may share the table if their epoch, unit and bit
+// Java services that use Baidu's UidGenerator may share WORKER_NODE if their epoch, unit and bit
 // widths are the same. [Pin] or the first Go process records these, and later processes with other
 // values get [assigner.ErrLayoutMismatch]. The datacenter ID is not recorded: worker IDs are unique
-// in the whole table.
-//
-// A database may hold both WORKER_NODE and lease namespaces. WORKER_NODE then has the worker IDs
+// in the whole table. If the database has lease namespaces, too, WORKER_NODE has the worker IDs
 // below assigner.LeaseConfig.FirstWorkerID, and each namespace has the worker IDs from there up.
 // Each side rejects worker IDs of the other side with [leasestore.ErrOverlap].
 //
@@ -36,9 +32,6 @@
 // Each call that reads or writes rows first checks that its connection is not inside a transaction
 // and that autocommit is on: other connections would not see its changes. Otherwise the call
 // returns [assigner.ErrStoreNotDurable], also with AllowUndurable, and leaves the transaction open.
-// The check needs no rights. MariaDB has the variable in_transaction; MySQL from 5.7.20 on rejects
-// a change of the isolation level inside a transaction; in PostgreSQL two statements outside a
-// transaction have different transactions; SQLite rejects BEGIN.
 //
 // # Tables
 //
@@ -46,7 +39,6 @@
 // WORKER_NODE; PostgreSQL distinguishes quoted from unquoted names, and tables of different
 // schemas. [Apply] and each start therefore look for tables whose names differ only in letter case
 // or, within the search path, in schema, and return [ErrTableTwin] if they find one.
-// Config.TableName renames the tables.
 //
 // In PostgreSQL and SQLite each statement names the schema, so a TEMPORARY table is never used.
 // PostgreSQL has one store in each schema: a store uses the first schema of the search path in
@@ -74,10 +66,10 @@
 //     journal_mode is neither MEMORY nor OFF, which excludes databases in memory; PRAGMA query_only
 //     is off. SQLite's defaults, DELETE and FULL, do not pass: a power cut may undo the last
 //     commit. Drivers accept settings in the file name, such as
-//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. The file must be on a local disk,
-//     not on a network file system or in memory (tmpfs), which only Linux checks. It must have one
-//     path: no second hard link and, on Linux, no mount of the file alone, since each path has a
-//     write-ahead log of its own. Mount the folder, not the file.
+//     worker.db?_pragma=synchronous(EXTRA) in modernc.org/sqlite. On Linux, the file must be on a
+//     local disk, not on a network file system or in memory. It must have one path: no second hard
+//     link and, on Linux, no mount of the file alone, since each path has a write-ahead log of its
+//     own. Mount the folder, not the file.
 //
 // A setting that does not pass is rejected with [assigner.ErrStoreNotDurable], or logged as a
 // warning with Config.AllowUndurable. The check cannot detect a disk that loses writes, a replica
@@ -87,19 +79,16 @@
 //
 // # SQLite files
 //
-// With PRAGMA journal_mode=WAL a commit syncs once. With DELETE it syncs three or four times, and
-// readers wait for it: use WAL for a file that many processes share. A statement waits for a lock
-// for 250 ms, or for the busy_timeout of the handle, and is retried until its context ends.
+// Use PRAGMA journal_mode=WAL for a file that many processes share: a commit then syncs once
+// instead of three or four times, and readers do not wait for it. A statement waits for a lock for
+// 250 ms, or for the busy_timeout of the handle, and is retried until its context ends.
 //
-// Two files give out the same worker IDs, and so does a copy of a file. Processes of one host that
-// must have different worker IDs share one file; processes of several hosts share a server.
-//
-// [LeaseStore] identifies a file by device, inode and, on Linux, time of birth, and quarantines the
-// worker IDs of a copy. The quarantine covers grants of the original before the copy was taken into
-// use, but not later ones: never use both. LeaseStore does not detect a clone of the whole disk,
-// nor a backup that is written into the file itself; run [leasestore.Recover] after those. If the
-// file is moved, replaced or deleted while it is open, claims and renewals fail with
-// [leasestore.ErrDamaged].
+// Two files give out the same worker IDs, and so does a copy of a file. [LeaseStore] identifies a
+// file by device, inode and, on Linux, time of birth, and quarantines the worker IDs of a copy. The
+// quarantine covers grants of the original before the copy was taken into use, but not later ones:
+// never use both. LeaseStore does not detect a clone of the whole disk, nor a backup that is
+// written into the file itself; run [leasestore.Recover] after those. If the file is moved,
+// replaced or deleted while it is open, claims and renewals fail with [leasestore.ErrDamaged].
 //
 // # Failures
 //

@@ -1,6 +1,7 @@
 package sqlassigner
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -9,9 +10,17 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 )
+
+// status returns the identity of the server or file, and all faults.
+func (s *store) status(ctx context.Context, conn *sqlx.Conn, group []table) (status leasestore.Status, err error) {
+	err = s.dialect.status(ctx, conn, s.known(group), &status)
+	if err == nil && s.dialect.isFile {
+		err = s.file.look(ctx, conn, &status)
+	}
+	return status, err
+}
 
 // checkDurable returns an error for a database that may forget commits to these tables, or logs a
 // warning with AllowUndurable. things are the rows' contents, for the texts. The package
@@ -22,9 +31,8 @@ func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn, group []table
 		return err
 	}
 	if faults := status.Faults; len(faults) > 0 && !s.cfg.AllowUndurable {
-		return final("%w: %s has %s: a crash may make it forget %s and hand them out again; "+
-			"correct that, or set Config.AllowUndurable", assigner.ErrStoreNotDurable, s.dialect.name,
-			strings.Join(faults, ", "), things)
+		return notDurable("%s has %s: a crash may make it forget %s and hand them out again; correct that, or set Config.AllowUndurable",
+			s.dialect.name, strings.Join(faults, ", "), things)
 	}
 	for _, fault := range status.Faults {
 		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out "+things+" twice",
@@ -34,14 +42,6 @@ func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn, group []table
 }
 
 func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *leasestore.Status) (err error) {
-	if status.Faults, err = postgresFaults(ctx, conn, group); err != nil {
-		return err
-	}
-	status.Identity, err = postgresIdentity(ctx, conn)
-	return err
-}
-
-func postgresFaults(ctx context.Context, conn *sqlx.Conn, group []table) (faults []string, err error) {
 	var commit, fsync, readOnly string
 	var recovery bool
 	columns := []string{"current_setting('synchronous_commit')", "current_setting('fsync')",
@@ -53,43 +53,51 @@ func postgresFaults(ctx context.Context, conn *sqlx.Conn, group []table) (faults
 		columns = append(columns, `(SELECT CAST(relkind AS text) || CAST(relpersistence AS text) FROM pg_class WHERE oid = to_regclass(?))`)
 		fields, values = append(fields, &kinds[i]), append(values, t.full)
 	}
-	err = conn.QueryRowxContext(ctx, sqlx.Rebind(sqlx.DOLLAR, "SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
+	err = conn.QueryRowxContext(ctx, conn.Rebind("SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case recovery:
-		return nil, fmt.Errorf("%w (it is in recovery)", errReadOnly)
+		return fmt.Errorf("%w (it is in recovery)", errReadOnly)
 	case readOnly != "off":
-		return nil, fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
+		return fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
 	}
 	if commit == "off" {
-		faults = append(faults, "synchronous_commit=off (allowed: all others)")
+		status.Faults = append(status.Faults, "synchronous_commit=off (allowed: all others)")
 	}
 	if fsync != "on" {
-		faults = append(faults, "fsync="+fsync+" (allowed: on)")
+		status.Faults = append(status.Faults, "fsync="+fsync+" (allowed: on)")
 	}
 	for i, t := range group {
-		if kinds[i].Valid && kinds[i].String != ordinary {
-			faults = append(faults, fmt.Sprintf("table %s, which is %s (allowed: an ordinary permanent table)", t.name, postgresKind(kinds[i].String)))
+		if kind := kinds[i]; kind.Valid && kind.String != "rp" { // an ordinary, permanent table
+			status.Faults = append(status.Faults, fmt.Sprintf("table %s, which is %s (allowed: an ordinary permanent table)", t.name, postgresKind(kind.String)))
 		}
 	}
-	return faults, nil
+	status.Identity, err = postgresIdentity(ctx, conn)
+	return err
 }
 
-// ordinary is the relkind and the relpersistence of a permanent table.
-const ordinary = "rp"
-
-// postgresKind describes the kind of a relation. A view and a partitioned table have the
+// postgresKind describes a relkind and relpersistence. A view and a partitioned table have the
 // persistence of other tables.
 func postgresKind(kind string) string {
 	if kind == "ru" {
 		return "UNLOGGED"
 	}
-	name, ok := map[byte]string{'v': "a view", 'm': "a materialized view", 'p': "partitioned", 'f': "a foreign table"}[kind[0]]
-	if !ok {
-		return "of the kind " + kind
+	names := map[byte]string{'v': "a view", 'm': "a materialized view", 'p': "partitioned", 'f': "a foreign table"}
+	return cmp.Or(names[kind[0]], "of the kind "+kind)
+}
+
+// postgresIdentity returns the system identifier, which initdb has set, and the timeline, which
+// changes with a point-in-time recovery and the promotion of a replica. It reads the timeline from
+// the name of the present WAL file, since the control file is updated later. It returns "" if the
+// user may not call these functions.
+func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, err error) {
+	err = conn.QueryRowxContext(ctx, "SELECT system_identifier || ' timeline ' || "+
+		"substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()").Scan(&identity)
+	if state := sqlState(err); state == "42501" || state == "42883" { // no right, no such function
+		return "", nil
 	}
-	return name
+	return identity, err
 }
 
 func sqliteStatus(ctx context.Context, conn *sqlx.Conn, _ []table, status *leasestore.Status) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/uidring/uidring/assigner"
 )
 
 // Errors of the database. Each is wrapped together with the driver's own error, in a text that
@@ -44,16 +46,15 @@ type diagnosis struct {
 // explain words the error that ended a call.
 func (s *store) explain(ctx context.Context, what string, tries int, err error) error {
 	if v, ok := errors.AsType[verdict](err); ok {
-		return renamed{v.error, s.tables.inText(v.error.Error())}
+		return v.error
 	}
 	d := s.dialect.diagnose(err)
 	if d.sentinel == ErrTableMissing && d.advice == "" {
-		d.advice = s.missingTable()
+		d.advice = "create it with sqlassigner.Apply, or with " + s.dialect.client
 	}
 	if d.advice != "" {
-		d.advice = "; " + s.tables.inText(d.advice)
+		d.advice = "; " + d.advice
 	}
-	what = s.tables.inText(what)
 	if tries > 1 {
 		what = fmt.Sprintf("%s (%d tries)", what, tries)
 	}
@@ -74,10 +75,6 @@ func (v verdict) Unwrap() error { return v.error }
 
 func final(format string, args ...any) error { return verdict{fmt.Errorf(format, args...)} }
 
-// missingTable returns the advice for a missing table.
-func (s *store) missingTable() string {
-	if s.cfg.TableName != nil {
-		return "create it with sqlassigner.Apply and the same Config.TableName"
-	}
-	return "create it with sqlassigner.Apply, or with " + s.dialect.client
+func notDurable(format string, args ...any) error {
+	return final("%w: "+format, append([]any{assigner.ErrStoreNotDurable}, args...)...)
 }

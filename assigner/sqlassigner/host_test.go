@@ -3,10 +3,8 @@ package sqlassigner
 import (
 	"net"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestNodeFollowsTheContainersEnvironment(t *testing.T) {
@@ -19,13 +17,10 @@ func TestNodeFollowsTheContainersEnvironment(t *testing.T) {
 		{"10.1.2.3", "8080", "", node{"10.1.2.3", "8080", typeContainer}, ""},
 		{"10.1.2.3", "", "31080", node{"10.1.2.3", "31080", typeContainer}, ""},
 		{"10.1.2.3", "8080", "31080", node{"10.1.2.3", "8080", typeContainer}, ""},
-		{"10.1.2.3", "  ", "31080", node{"10.1.2.3", "31080", typeContainer}, ""},
-		{long, "8080", "", node{long, "8080", typeContainer}, ""},
+		{long, "  ", "31080", node{long, "31080", typeContainer}, ""},
 		{long + "h", "8080", "", node{}, "JPAAS_HOST has 65 characters"},
-		{"10.1.2.3", long + "h", "", node{}, "65, allowed: 64"},
 		{"10.1.2.3", "", "", node{}, `JPAAS_HOST is "10.1.2.3" and JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080) is ""`},
-		{"", "8080", "", node{}, `JPAAS_HOST is "" and JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080) is "8080"`},
-		{" ", "", "31080", node{}, `is "31080"`},
+		{" ", "", "31080", node{}, `JPAAS_HOST is "" and JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080) is "31080"`},
 	} {
 		t.Setenv("JPAAS_HOST", tt.host)
 		t.Setenv("JPAAS_HTTP_PORT", tt.httpPort)
@@ -44,27 +39,16 @@ func TestNodeOfAHostHasItsAddressAndAPortOfItsOwn(t *testing.T) {
 	for _, name := range []string{"JPAAS_HOST", "JPAAS_HTTP_PORT", "JPAAS_HOST_PORT_8080"} {
 		t.Setenv(name, "")
 	}
-	before := time.Now().UnixMilli()
-	n, err := thisNode()
-	if err != nil {
-		t.Fatal(err)
+	ports := make(map[string]bool)
+	for range 3 {
+		n, err := thisNode()
+		if err != nil || n.kind != typeHost || n.host == "" || !regexp.MustCompile(`^\d{13}-\d{1,5}$`).MatchString(n.port) {
+			t.Errorf("node %+v, want type %d, a host, and milliseconds-random: %v", n, typeHost, err)
+		}
+		ports[n.port] = true
 	}
-	if n.kind != typeHost || n.host == "" {
-		t.Errorf("node %+v, want type %d and a host", n, typeHost)
-	}
-	parts := regexp.MustCompile(`^(\d{13})-(\d{1,5})$`).FindStringSubmatch(n.port)
-	if parts == nil {
-		t.Fatalf("port %q, want <milliseconds>-<random below 100000>", n.port)
-	}
-	if ms, err := strconv.ParseInt(parts[1], 10, 64); err != nil || ms < before || ms > time.Now().UnixMilli() {
-		t.Errorf("port %q, want the time in milliseconds, at least %d: %v", n.port, before, err)
-	}
-	other, err := thisNode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if third, _ := thisNode(); n.port == other.port && other.port == third.port {
-		t.Errorf("three starts have the port %q", n.port)
+	if len(ports) == 1 {
+		t.Errorf("three starts have the port %v", ports)
 	}
 }
 
@@ -76,18 +60,12 @@ func TestHostKeyIsAddressAndMAC(t *testing.T) {
 		}
 		t.Skipf("this host has none: %v", err)
 	}
-	addr, mac := key[:len(key)-len(":00:00:00:00:00:00")], key[len(key)-len("00:00:00:00:00:00"):]
-	ip := net.ParseIP(addr)
-	if ip == nil || ip.IsLoopback() || ip.IsLinkLocalUnicast() {
-		t.Errorf("key %q: address %q", key, addr)
+	const mac = len(":00:00:00:00:00:00")
+	ip := net.ParseIP(key[:len(key)-mac])
+	if _, err := net.ParseMAC(key[len(key)-mac+1:]); err != nil || ip == nil || ip.IsLoopback() || ip.IsLinkLocalUnicast() {
+		t.Errorf("key %q, want an address and a MAC address: %v", key, err)
 	}
-	if hw, err := net.ParseMAC(mac); err != nil || len(hw) != 6 {
-		t.Errorf("key %q: MAC address %q: %v", key, mac, err)
-	}
-	if again, err := HostKey(); err != nil || again != key {
+	if again, err := HostKey(); err != nil || again != key || checkKey(key) != nil {
 		t.Errorf("HostKey is %q, then %q: %v", key, again, err)
-	}
-	if err := checkKey(key); err != nil {
-		t.Error(err)
 	}
 }

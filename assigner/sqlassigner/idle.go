@@ -7,8 +7,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
-
-	"github.com/uidring/uidring/assigner"
 )
 
 // idle makes f fail on a connection inside a transaction or without autocommit. Other connections
@@ -30,9 +28,8 @@ func (s *store) idle(f func(context.Context, *sqlx.Conn) error) func(context.Con
 }
 
 func openTransaction() error {
-	return final("%w: the handle gave a connection that is inside a transaction, whose end may take a worker ID back: end each "+
-		"transaction before its connection goes back to the pool, as BeginTx does, which BEGIN in an Exec does not",
-		assigner.ErrStoreNotDurable)
+	return notDurable("the handle gave a connection that is inside a transaction, whose end may take a worker ID back: end each " +
+		"transaction before its connection goes back to the pool, as BeginTx does, which BEGIN in an Exec does not")
 }
 
 // mysqlIdle reads in_transaction from MariaDB, which executes the comment. MySQL has no such
@@ -50,7 +47,8 @@ func mysqlIdle(ctx context.Context, conn *sqlx.Conn) error {
 	}
 	switch {
 	case !isOn(autocommit):
-		return noAutocommit()
+		return notDurable("the handle gave a connection with autocommit=0 (allowed: 1): the end of the connection would take a " +
+			"worker ID back; leave autocommit on, in the DSN and in each session")
 	case inside == "":
 		_, err := conn.ExecContext(ctx, "SET @@transaction_isolation = @@session.transaction_isolation")
 		return mysqlBusy(err)
@@ -69,11 +67,6 @@ func mysqlBusy(err error) error {
 	return err
 }
 
-func noAutocommit() error {
-	return final("%w: the handle gave a connection with autocommit=0 (allowed: 1): the end of the connection would take a "+
-		"worker ID back; leave autocommit on, in the DSN and in each session", assigner.ErrStoreNotDurable)
-}
-
 // postgresIdle compares the transaction start times of two statements. Inside a transaction they
 // are equal; outside they differ by a round trip. The statement time is of no use: with the
 // extended protocol it is always later than the start of the transaction.
@@ -81,7 +74,7 @@ func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
 	var began [2]string
 	for i := range began {
 		err := conn.QueryRowxContext(ctx, "SELECT CAST(transaction_timestamp() AS text)").Scan(&began[i])
-		if state, _ := sqlState(err); state == "25P02" { // inside a transaction that has failed
+		if sqlState(err) == "25P02" { // inside a transaction that has failed
 			return openTransaction()
 		}
 		if err != nil {

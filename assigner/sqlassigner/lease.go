@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,7 +66,7 @@ func (l *leases) row(workerID int64) string {
 
 func (l *leases) Load(ctx context.Context, workerID int64) (leasestore.Row, error) {
 	return ask(ctx, l.store, "read "+l.row(workerID), func(ctx context.Context, conn *sqlx.Conn) (leasestore.Row, error) {
-		if l.store.dialect.early {
+		if !l.store.dialect.conflict {
 			return l.readDurable(ctx, conn, workerID)
 		}
 		return l.read(ctx, conn, workerID)
@@ -162,4 +163,39 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	return l.store.swap(ctx, "change "+l.row(next.WorkerID), rowTable, same, updateRow,
 		next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds(),
 		l.namespace, next.WorkerID, old.Version, old.Fence, old.Token)
+}
+
+// Status reads the clock last, since the caller compares it with its own clock.
+func (l *leases) Status(ctx context.Context) (leasestore.Status, error) {
+	return ask(ctx, l.store, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (leasestore.Status, error) {
+		status, err := l.store.status(ctx, conn, leaseTables())
+		if err != nil {
+			return status, err
+		}
+		var clock int64
+		err = conn.QueryRowxContext(ctx, l.store.sql("SELECT {clock}")).Scan(&clock)
+		status.Now = time.UnixMicro(clock).UTC()
+		return status, err
+	})
+}
+
+// CreateFree implements [leasestore.Creator]. It creates the missing rows in one statement and one
+// commit, and leaves the others unchanged.
+func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
+	var errs []error
+	var args []any
+	for _, r := range rows {
+		errs = append(errs, checkRow(r))
+		args = append(args, l.namespace, r.WorkerID, r.Version, r.Fence, r.Token, r.Owner, r.Holder, r.Identity, ttl.Microseconds())
+	}
+	if err := errors.Join(errs...); err != nil || len(rows) == 0 {
+		return err
+	}
+	statement := createRow + strings.Repeat(", "+rowValues, len(rows)-1)
+	if !l.store.dialect.conflict { // unlike INSERT IGNORE, this hides no other errors
+		statement += " ON DUPLICATE KEY UPDATE VERSION = VERSION"
+	}
+	what := fmt.Sprintf("create %d rows of namespace %q in WORKER_LEASE", len(rows), l.namespace)
+	_, err := l.store.create(ctx, what, rowTable, nil, statement, args...)
+	return err
 }

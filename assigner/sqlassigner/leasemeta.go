@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -16,34 +15,33 @@ import (
 // leaseSchema is the version of the tables that this code supports.
 const leaseSchema = 1
 
-// metaColumns are the columns that SwapMeta writes, in the order of metaValues.
+// metaColumns are the columns that SwapMeta writes, in the order of metaValues and metaRow.fields.
 func metaColumns() []string {
-	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID",
-		"NEXT_WORKER_ID", "FENCE", "TOKEN", "SERVER_ID",
-		"SCHEMA_VERSION"}, pinColumns[:]...)
+	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID", "NEXT_WORKER_ID", "FENCE", "TOKEN",
+		"SERVER_ID", "SCHEMA_VERSION"}, pinColumns[:]...)
 }
 
 func metaValues(m leasestore.Meta) []any {
-	return []any{m.Version, m.Namespace, m.DatacenterID, m.FirstWorkerID, m.NextWorkerID, m.Fence, m.Token, m.Identity, leaseSchema,
-		m.Layout.DeltaBits, m.Layout.DatacenterBits, m.Layout.WorkerBits, m.Layout.SequenceBits,
-		m.Layout.Unit.Milliseconds(), m.Epoch.UnixMilli()}
+	p := pinOf(m.Layout, m.Epoch)
+	return append([]any{m.Version, m.Namespace, m.DatacenterID, m.FirstWorkerID, m.NextWorkerID, m.Fence, m.Token, m.Identity, leaseSchema},
+		p.values()...)
 }
 
-// A metaRow is a row of WORKER_LEASE_META. Its dest are in the order of metaColumns.
+// A metaRow is a row of WORKER_LEASE_META.
 type metaRow struct {
 	leasestore.Meta
-	schema, unit, epoch int64
+	schema int64
+	pin    pin
 }
 
-func (r *metaRow) dest() []any {
+func (r *metaRow) fields() []any {
 	m := &r.Meta
-	return []any{&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Fence, &m.Token, &m.Identity, &r.schema,
-		&m.Layout.DeltaBits, &m.Layout.DatacenterBits, &m.Layout.WorkerBits, &m.Layout.SequenceBits, &r.unit, &r.epoch}
+	return append([]any{&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Fence, &m.Token, &m.Identity, &r.schema},
+		r.pin.fields()...)
 }
 
 func (r *metaRow) meta() leasestore.Meta {
-	r.Layout.Unit = time.Duration(r.unit) * time.Millisecond
-	r.Epoch = time.UnixMilli(r.epoch).UTC()
+	r.Layout, r.Epoch = r.pin.layout()
 	return r.Meta
 }
 
@@ -69,10 +67,7 @@ func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 				assigner.ErrLayoutMismatch, l.meta(), row.schema, leaseSchema)
 		}
 		m = row.meta()
-		if err := l.twin(rows); err != nil {
-			return err
-		}
-		return l.nodesAllow(ctx, conn, m)
+		return l.allowed(ctx, conn, rows, m)
 	})
 	if err != nil && !errors.Is(err, leasestore.ErrOverlap) {
 		return leasestore.Meta{}, err
@@ -92,7 +87,7 @@ func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args 
 	for result.Next() {
 		var name string
 		row := new(metaRow)
-		if err := result.Scan(append([]any{&name}, row.dest()...)...); err != nil {
+		if err := result.Scan(append([]any{&name}, row.fields()...)...); err != nil {
 			return nil, err
 		}
 		rows[name] = row
@@ -100,16 +95,16 @@ func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args 
 	return rows, result.Err()
 }
 
-// twin returns an error when another namespace differs only in letter case or trailing spaces,
-// because people and some databases take the two names for one.
-func (l *leases) twin(rows map[string]*metaRow) error {
+// allowed returns an error when another namespace differs only in letter case or trailing spaces,
+// because people and some databases take the two names for one, or when WORKER_NODE may have given
+// out the worker IDs of the namespace.
+func (l *leases) allowed(ctx context.Context, conn *sqlx.Conn, rows map[string]*metaRow, m leasestore.Meta) error {
 	for name := range rows {
 		if err := leasestore.CheckNamespaceTwin(l.namespace, name); err != nil {
-			return final("%w; a row of WORKER_LEASE_META without rows in WORKER_LEASE was never used, and may be deleted",
-				err)
+			return final("%w; a row of WORKER_LEASE_META without rows in WORKER_LEASE was never used, and may be deleted", err)
 		}
 	}
-	return nil
+	return l.nodesAllow(ctx, conn, m)
 }
 
 var _ leasestore.Namespaced = (*leases)(nil)
@@ -158,10 +153,7 @@ func (l *leases) mayBegin(ctx context.Context, m leasestore.Meta) error {
 		if err != nil {
 			return err
 		}
-		if err := l.twin(rows); err != nil {
-			return err
-		}
-		return l.nodesAllow(ctx, conn, m)
+		return l.allowed(ctx, conn, rows, m)
 	})
 }
 

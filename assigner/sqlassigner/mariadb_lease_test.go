@@ -42,13 +42,38 @@ func TestEqualSwapsOnMariaDBCountWhileItsClockStandsStill(t *testing.T) {
 	s := storetest.LeaseStore(openMariaDB(t, dsn+"?timestamp=1767225600"))
 	row, meta := leasestore.Row{WorkerID: math.MaxInt64, Version: 1, Fence: math.MaxInt64, Token: "T"}, leasestore.Meta{Version: 1, Namespace: "N"}
 	oldRow, oldMeta := leasestore.Row{}, leasestore.Meta{}
-	for i := range 30 {
+	for i := range 3 {
 		ok, err := s.Swap(t.Context(), oldRow, row, 0)
 		okMeta, errMeta := s.SwapMeta(t.Context(), oldMeta, meta)
 		if !ok || !okMeta || err != nil || errMeta != nil {
 			t.Fatalf("swap %d for its like: row %v, %v; meta row %v, %v", i, ok, err, okMeta, errMeta)
 		}
 		oldRow, oldMeta = row, meta
+	}
+}
+
+// A claim reads as many rows of a large namespace as of a small one.
+func TestClaimOnMariaDBReadsFewRowsOfALargeNamespace(t *testing.T) {
+	const n, most = 20_000, 1_000
+	for name, held := range map[string]int{"all held": 10, "half of them free": 5} {
+		t.Run(name, func(t *testing.T) {
+			db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
+			storetest.Assign(t, storetest.Leased(db)) // the meta row, and worker 0
+			storetest.Exec(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE SELECT NAMESPACE, seq, 1, 1, IF(seq %% 10 < %d, 'T', ''), 'pid 4711', "+
+				"'pid 4711', SERVER_ID, IF(seq %% 10 < %d, '2099-01-01', '2026-01-01'), 1 FROM WORKER_LEASE_META, seq_1_to_%d", held, held, n),
+				fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1), "ANALYZE TABLE WORKER_LEASE")
+			const reads = "SELECT SUM(VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME LIKE 'Handler_read_%'"
+			for range 3 {
+				before := storetest.Get[int](t, db, reads)
+				w := storetest.Assign(t, storetest.Leased(db)).Grant().WorkerID
+				if read := storetest.Get[int](t, db, reads) - before; read > most {
+					t.Errorf("a claim in a namespace of %d rows has read %d rows, want %d at most", n, read, most)
+				}
+				if (w > n) != (held == 10) {
+					t.Errorf("worker %d, want a new one only where all are held", w)
+				}
+			}
+		})
 	}
 }
 
@@ -99,13 +124,10 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	for _, tt := range []struct {
 		isolation, end string
 		raised         int64
-	}{
-		{"REPEATABLE-READ", "COMMIT", 77}, {"REPEATABLE-READ", "ROLLBACK", 0},
-		{"READ-UNCOMMITTED", "COMMIT", 77}, {"READ-UNCOMMITTED", "ROLLBACK", 0},
-	} {
+	}{{"REPEATABLE-READ", "COMMIT", 77}, {"READ-UNCOMMITTED", "ROLLBACK", 0}} {
 		t.Run(tt.isolation+" "+tt.end, func(t *testing.T) {
 			db, dsn := b.Applied(t)
-			l := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
+			l := storetest.Assign(t, storetest.Leased(db))
 			patient := storetest.LeaseStore(openMariaDB(t, dsn+"?tx_isolation=%27"+tt.isolation+"%27"))
 			other := openMariaDB(t, dsn)
 			other.SetMaxOpenConns(1)
@@ -118,12 +140,8 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 				}
 				found <- row
 			}()
-			for waiting := 0; waiting == 0; {
-				err := db.Get(&waiting, "SELECT COUNT(*) FROM information_schema.PROCESSLIST "+
-					"WHERE ID <> CONNECTION_ID() AND INFO LIKE '%SET SWAPS = SWAPS + 1 WHERE%'")
-				if err != nil {
-					t.Fatal(err)
-				}
+			const waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND INFO LIKE '%SET SWAPS = SWAPS + 1 WHERE%'"
+			for storetest.Get[int](t, db, waiting) == 0 {
 				if len(found) > 0 {
 					t.Fatalf("row %+v, beside a change under way", <-found)
 				}
@@ -197,11 +215,8 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE TO ids@'127.0.0.1'",
 		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
 	store := storetest.LeaseStore(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
-	_, err := storetest.TryAssign(t, assigner.Leased(store, assigner.LeaseConfig{}), time.Minute)
-	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "the user needs SELECT on it") ||
-		!strings.Contains(err.Error(), "cannot see whether WORKER_NODE gives out the same worker IDs") {
-		t.Errorf("Assign without the right to look at WORKER_NODE: %v, want ErrAccessDenied that says so", err)
-	}
+	storetest.Refused(t, assigner.Leased(store, assigner.LeaseConfig{}), sqlassigner.ErrAccessDenied, "the user needs SELECT on it",
+		"cannot see whether WORKER_NODE gives out the same worker IDs")
 	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_NODE TO ids@'127.0.0.1'")
 	for _, a := range []assigner.Assigner{
 		assigner.Leased(store, assigner.LeaseConfig{}),
@@ -226,13 +241,8 @@ func TestNodesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 		"GRANT SELECT, INSERT ON test1.WORKER_NODE TO ids@'127.0.0.1'",
 		"GRANT SELECT, INSERT ON test1.WORKER_NODE_TOKEN TO ids@'127.0.0.1'",
 		"GRANT SELECT, INSERT ON test1.WORKER_NODE_PIN TO ids@'127.0.0.1'")
-	a := sqlassigner.Disposable(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"), sqlassigner.Config{})
-	_, err := storetest.TryAssign(t, a, time.Minute)
-	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "the user needs SELECT on WORKER_LEASE_META") {
-		t.Errorf("Assign without the right to look at WORKER_LEASE_META: %v, want ErrAccessDenied that says so", err)
-	}
+	a := storetest.Disposable(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
+	storetest.Refused(t, a, sqlassigner.ErrAccessDenied, "the user needs SELECT on WORKER_LEASE_META")
 	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
-	if err := storetest.Assign(t, a).Renew(t.Context(), 1, 1); err != nil {
-		t.Error(err)
-	}
+	storetest.Renew(t, storetest.Assign(t, a))
 }

@@ -1,9 +1,7 @@
 package sqlassigner_test
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -32,16 +30,19 @@ func TestTableOfAnotherCaseOnMariaDBIsRefused(t *testing.T) {
 func TestMariaDBGoesOnWithTheTableOfAJavaDeployment(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t)).Empty(t)
 	storetest.Exec(t, db, javaTable, "INSERT INTO worker_node (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES (41, '10.0.0.1', '1-2', 2, '2026-01-01')")
-	cfg := sqlassigner.Config{TableName: strings.ToLower}
+	cfg := sqlassigner.Config{LowerCase: true}
 	if err := sqlassigner.Apply(t.Context(), db, cfg); err != nil {
 		t.Fatal(err)
 	}
 	if w := storetest.Assign(t, sqlassigner.Disposable(db, cfg)).Grant().WorkerID; w != 42 {
 		t.Errorf("worker %d after row 41, want 42", w)
 	}
-	if _, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), 5*time.Second); !errors.Is(err, sqlassigner.ErrTableTwin) {
-		t.Errorf("Assign with the names of package schema: %v, want ErrTableTwin", err)
-	}
+	storetest.Assign(t, sqlassigner.Sticky(db, "orders", cfg))
+	storetest.Assign(t, assigner.Leased(sqlassigner.LeaseStore(db, "orders", cfg), assigner.LeaseConfig{FirstWorkerID: 1000}))
+	storetest.Refused(t, storetest.Disposable(db), sqlassigner.ErrTableTwin, "worker_node beside WORKER_NODE")
+	storetest.Exec(t, db, "ALTER TABLE worker_lease ENGINE = MyISAM")
+	storetest.Refused(t, assigner.Leased(sqlassigner.LeaseStore(db, "orders", cfg), assigner.LeaseConfig{FirstWorkerID: 1000}),
+		assigner.ErrStoreNotDurable, "table worker_lease with ENGINE=MyISAM")
 }
 
 // Where the server takes no notice of letter case, WORKER_NODE and worker_node are one table.
@@ -49,17 +50,11 @@ func TestMariaDBWithoutLetterCaseHasNoTwins(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t, "--lower-case-table-names=1")).Empty(t)
 	storetest.Exec(t, db, javaTable)
 	storetest.Apply(t, db)
-	for _, a := range []assigner.Assigner{
-		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
-		assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{FirstWorkerID: 1000}),
-	} {
+	for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Beside(db)} {
 		storetest.Assign(t, a)
 	}
 	storetest.Exec(t, db, "ALTER TABLE worker_node ENGINE = MyISAM")
-	_, err := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), 5*time.Second)
-	if !errors.Is(err, assigner.ErrStoreNotDurable) {
-		t.Errorf("Assign with MyISAM: %v, want ErrStoreNotDurable", err)
-	}
+	storetest.Refused(t, storetest.Disposable(db), assigner.ErrStoreNotDurable)
 }
 
 func TestEngineOfMariaDBWithoutDurableCommitsIsRefused(t *testing.T) {
@@ -90,9 +85,23 @@ func TestPrimaryKeyOfOtherColumnsOnMariaDBIsRefused(t *testing.T) {
 				_, err = storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{AllowUndurable: true}), time.Minute)
 			}
 			want := fmt.Sprintf("table %s lacks its primary key (%s), and has (%s)", tt.table, tt.want, tt.key)
-			if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want ErrStoreNotDurable with %q", err, want)
-			}
+			storetest.WantError(t, err, assigner.ErrStoreNotDurable, want)
 		})
+	}
+}
+
+func TestSegmentsOnMariaDB(t *testing.T) {
+	t.Parallel()
+	storetest.RunSegments(t, mariaDB(testserver.MariaDB(t)))
+}
+
+func TestSegmentsOnUndurableMariaDBAreRefused(t *testing.T) {
+	db, _ := mariaDB(testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit=2")).Applied(t)
+	storetest.Exec(t, db, "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint, step int) ENGINE = MyISAM")
+	_, err := sqlassigner.LeafSource(db, sqlassigner.Config{}).Advance(t.Context(), "a", 1)
+	storetest.WantError(t, err, assigner.ErrStoreNotDurable,
+		"innodb_flush_log_at_trx_commit=2 (allowed: 1), table leaf_alloc with ENGINE=MyISAM (allowed: InnoDB)")
+	if r, err := sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: true}).Advance(t.Context(), "a", 1); err != nil || r.First != 1 {
+		t.Errorf("with AllowUndurable: range %v, %v", r, err)
 	}
 }

@@ -2,7 +2,6 @@ package sqlassigner_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -71,28 +70,6 @@ func mariaDB(s *testserver.Server) storetest.Database {
 			return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
 		},
 		Blocked: "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'",
-		Numbers: "(SELECT seq AS N FROM seq_0_to_%d) AS NUMBERS",
-		Analyze: "ANALYZE TABLE WORKER_LEASE",
-		Explain: "EXPLAIN",
-		Now:     "UTC_TIMESTAMP(6)",
-		Reads: func(t *testing.T, db *sqlx.DB) (read int) {
-			rows, err := db.QueryContext(t.Context(), "SHOW GLOBAL STATUS LIKE 'Handler_read_%'")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer rows.Close()
-			for rows.Next() {
-				var name string
-				var n int
-				if err := rows.Scan(&name, &n); err != nil {
-					t.Fatal(err)
-				}
-				read += n
-			}
-			return read
-		},
-		Uncounted: "CREATE TABLE WORKER_NODE (ID bigint NOT NULL DEFAULT 0, HOST_NAME varchar(64), PORT varchar(64), " +
-			"TYPE int, LAUNCH_DATE date, MODIFIED timestamp NULL, CREATED timestamp NULL)",
 	}
 	if s != nil {
 		b.Addr = s.Addr()
@@ -164,17 +141,16 @@ func TestUndurableMariaDBHandsANumberOutTwice(t *testing.T) {
 func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 	s := testserver.MariaDB(t)
 	db, dsn := mariaDB(s).Applied(t)
-	l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	l := storetest.Assign(t, storetest.Disposable(db))
 	refused := func(db *sqlx.DB, variable string) {
 		t.Helper()
-		for _, cfg := range []sqlassigner.Config{{}, {AllowUndurable: true}} {
-			leases := assigner.LeaseConfig{FirstWorkerID: 1000, AllowUndurable: cfg.AllowUndurable}
-			for _, a := range []assigner.Assigner{sqlassigner.Disposable(db, cfg), assigner.Leased(storetest.LeaseStore(db), leases)} {
-				_, err := storetest.TryAssign(t, a, 300*time.Millisecond)
-				if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "("+variable+" is on)") {
-					t.Errorf("Assign: %v, want ErrStoreNotDurable naming %s", err, variable)
-				}
-			}
+		undurable := assigner.LeaseConfig{FirstWorkerID: 1000, AllowUndurable: true}
+		for _, a := range []assigner.Assigner{
+			storetest.Disposable(db), sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true}),
+			storetest.Beside(db), assigner.Leased(storetest.LeaseStore(db), undurable),
+		} {
+			_, err := storetest.TryAssign(t, a, 300*time.Millisecond)
+			storetest.WantError(t, err, assigner.ErrStoreNotDurable, "("+variable+" is on)")
 		}
 	}
 	refused(openMariaDB(t, dsn+"?tx_read_only=1"), "transaction_read_only")
@@ -219,14 +195,9 @@ func TestApplyOnMariaDBNeedsFewRights(t *testing.T) {
 	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
 		"GRANT SELECT, INSERT, UPDATE ON test1.* TO ids@'127.0.0.1'")
 	db := openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1")
-	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-		t.Errorf("Apply without a missing table: %v", err)
-	}
+	storetest.Apply(t, db)
 	storetest.Exec(t, admin, "DROP TABLE WORKER_STICKY")
-	err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{})
-	if !errors.Is(err, sqlassigner.ErrAccessDenied) || !strings.Contains(err.Error(), "CREATE for Apply if one is missing") {
-		t.Errorf("Apply without the right to create tables: %v", err)
-	}
+	storetest.WantError(t, sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}), sqlassigner.ErrAccessDenied, "CREATE for Apply if one is missing")
 }
 
 // A mute connection reads, but every write fails: it was cut after the greeting of the server.
@@ -266,7 +237,7 @@ func TestMariaDBTimesAreRightInEveryTimeZone(t *testing.T) {
 	_, dsn := mariaDB(s).Applied(t)
 	for _, zone := range []string{"%2B08:00", "-11:00"} {
 		db := openMariaDB(t, dsn+"?time_zone=%27"+zone+"%27")
-		l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+		l := storetest.Assign(t, storetest.Disposable(db))
 		var off []int64
 		err := db.Select(&off, "SELECT ABS(UNIX_TIMESTAMP() - UNIX_TIMESTAMP(CREATED)) FROM WORKER_NODE WHERE ID = ? "+
 			"UNION ALL SELECT ABS(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(6), CREATED)) FROM WORKER_NODE_TOKEN WHERE ID = ? "+
@@ -291,7 +262,7 @@ func TestMySQLFilesRunAsTheyAreAndKeepTheOriginalsColumns(t *testing.T) {
 			storetest.Exec(t, whole, f.SQL)
 		}
 	}
-	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
+	storetest.Assign(t, storetest.Disposable(db))
 	var got []string
 	err := db.Select(&got, "SELECT CONCAT_WS(' ', COLUMN_NAME, REPLACE(REPLACE(COLUMN_TYPE, '(20)', ''), '(11)', ''), "+
 		"IS_NULLABLE, EXTRA) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'WORKER_NODE' "+
@@ -301,9 +272,7 @@ func TestMySQLFilesRunAsTheyAreAndKeepTheOriginalsColumns(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("columns %q, want %q: %v", got, want, err)
 	}
-	var engine string
-	err = db.Get(&engine, "SELECT DISTINCT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()")
-	if err != nil || engine != "InnoDB" {
-		t.Errorf("engine %q, want InnoDB: %v", engine, err)
+	if engine := storetest.Get[string](t, db, "SELECT GROUP_CONCAT(DISTINCT ENGINE) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"); engine != "InnoDB" {
+		t.Errorf("engines %q, want InnoDB", engine)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -55,19 +54,5 @@ func mySQL(t *testing.T) storetest.Database {
 	}
 	b.Down = func(*testing.T, string) (up func()) { return proxy.Down() }
 	b.Block = nil // TiDB locks no tables
-	b.Numbers = digits()
 	return b
-}
-
-// digits is the Numbers of a database without sequences: MySQL bounds recursion to 1,000.
-func digits() string {
-	const digit = "(SELECT 0 AS D UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL " +
-		"SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
-	var sum, from []string
-	for i := range 5 {
-		sum = append(sum, fmt.Sprintf("D%d.D * 1%s", i, strings.Repeat("0", i)))
-		from = append(from, fmt.Sprintf("%s AS D%d", digit, i))
-	}
-	return "(SELECT N FROM (SELECT " + strings.Join(sum, " + ") + " AS N FROM " + strings.Join(from, ", ") +
-		") AS BELOW_100000 WHERE N <= %d) AS NUMBERS"
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
@@ -81,8 +80,8 @@ func mysqlTables(ctx context.Context, conn *sqlx.Conn, group []table) (faults []
 		switch {
 		case !engines[i].Valid:
 		case t.key != "" && keys[i] != t.key:
-			return nil, final("%w: table %s lacks its primary key (%s), and has (%s): two processes could have one row each; create the "+
-				"table as package schema has it", assigner.ErrStoreNotDurable, t.name, t.key, keys[i])
+			return nil, notDurable("table %s lacks its primary key (%s), and has (%s): two processes could have one row each; "+
+				"create the table as package schema has it", t.name, t.key, keys[i])
 		case !strings.EqualFold(engines[i].String, "InnoDB"):
 			faults = append(faults, fmt.Sprintf("table %s with ENGINE=%s (allowed: InnoDB)", t.name, engines[i].String))
 		}

@@ -1,9 +1,11 @@
 package sqlassigner
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -36,6 +38,29 @@ func TestRunningReplicationIsAFault(t *testing.T) {
 				t.Errorf("after %s: faults %q, want %q: %v", tt.statement, faults, want, err)
 			}
 			_ = conn.Close()
+		}
+	}
+}
+
+// MariaDB has the statement that asks MySQL for its state, with another name of the variable.
+func TestMySQLAnswersInsideATransaction(t *testing.T) {
+	db, err := OpenMySQL(testserver.MariaDB(t).DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, tt := range []struct {
+		before string
+		inside bool
+	}{
+		{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", false}, {"START TRANSACTION", true}, {"COMMIT", false},
+		{"XA START 'a'", true}, {"XA END 'a'", true}, {"XA ROLLBACK 'a'", false},
+	} {
+		db.MustExec(tt.before)
+		_, err := db.Exec("SET @@tx_isolation = @@session.tx_isolation")
+		if err = mysqlBusy(err); (err != nil) != tt.inside || tt.inside && !errors.Is(err, assigner.ErrStoreNotDurable) {
+			t.Errorf("after %s: %v, want an error: %v", tt.before, err, tt.inside)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *store) insertNode(ctx context.Context, tx *sqlx.Tx, n node, d assigner.
 
 // insert returns the key of the new row, by RETURNING or LastInsertId.
 func (s *store) insert(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (id int64, err error) {
-	if s.dialect.returning {
+	if s.dialect.conflict {
 		err = tx.QueryRowxContext(ctx, query+" RETURNING ID", args...).Scan(&id)
 		return id, err
 	}

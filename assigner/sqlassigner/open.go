@@ -107,24 +107,19 @@ func splitURL(text string) (dsn string, user *url.Userinfo, err error) {
 
 // setDefaults sets the parameters that are missing from the DSN.
 func setDefaults(cfg *mysql.Config, given url.Values) {
-	flag := func(name string, value *bool) {
-		if !given.Has(name) {
-			*value = true
-		}
-	}
-	duration := func(name string, value *time.Duration, or time.Duration) {
-		if !given.Has(name) {
-			*value = or
-		}
-	}
-	flag("parseTime", &cfg.ParseTime)
-	flag("rejectReadOnly", &cfg.RejectReadOnly)
+	cfg.ParseTime = cfg.ParseTime || !given.Has("parseTime")
+	cfg.RejectReadOnly = cfg.RejectReadOnly || !given.Has("rejectReadOnly")
 	if !given.Has("charset") && !given.Has("collation") { // some of them make interpolation unsafe
-		flag("interpolateParams", &cfg.InterpolateParams)
+		cfg.InterpolateParams = cfg.InterpolateParams || !given.Has("interpolateParams")
 	}
-	duration("timeout", &cfg.Timeout, dialTimeout)
-	duration("readTimeout", &cfg.ReadTimeout, ioTimeout)
-	duration("writeTimeout", &cfg.WriteTimeout, ioTimeout)
+	for name, value := range map[string]*time.Duration{"readTimeout": &cfg.ReadTimeout, "writeTimeout": &cfg.WriteTimeout} {
+		if !given.Has(name) {
+			*value = ioTimeout
+		}
+	}
+	if !given.Has("timeout") {
+		cfg.Timeout = dialTimeout
+	}
 	// The driver prints the cause of a lost connection to stderr; the error that it returns is
 	// enough.
 	cfg.Logger = &mysql.NopLogger{}

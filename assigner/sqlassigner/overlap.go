@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 
 	"github.com/jmoiron/sqlx"
@@ -63,29 +62,18 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m leasestore.M
 	return nil
 }
 
-// highestNode returns the largest worker ID that WORKER_NODE is known to have given out, or 0 if
-// the table does not exist. It returns an error without the right to read WORKER_NODE. It ignores
-// that error for the other queries, which matter only if rows were deleted.
-func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (highest int64, err error) {
-	all := "SELECT MAX(ID) FROM (" + strings.Join(s.dialect.given, " UNION ALL ") + ") AS GIVEN"
-	var largest sql.Null[int64] // some servers return NULL for the largest of no rows, in spite of COALESCE
-	err = conn.QueryRowxContext(ctx, s.sql(all)).Scan(&largest)
-	if sentinel := s.dialect.diagnose(err).sentinel; sentinel != ErrTableMissing && sentinel != ErrAccessDenied {
-		return largest.V, err
+// highestNode returns the largest worker ID of WORKER_NODE, or 0 if the table does not exist.
+func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (int64, error) {
+	var highest sql.Null[int64]
+	err := conn.QueryRowxContext(ctx, s.sql("SELECT MAX(ID) FROM WORKER_NODE")).Scan(&highest)
+	switch s.dialect.diagnose(err).sentinel {
+	case ErrTableMissing:
+		return 0, nil
+	case ErrAccessDenied:
+		return 0, final("%w: cannot see whether WORKER_NODE gives out the same worker IDs: %w; the user needs SELECT on "+
+			"it (where there is no such table, sqlassigner.Apply creates it, and %s)", ErrAccessDenied, err, s.dialect.client)
 	}
-	for i, query := range s.dialect.given { // the queries that succeed
-		err := conn.QueryRowxContext(ctx, s.sql(query)).Scan(&largest)
-		switch sentinel := s.dialect.diagnose(err).sentinel; {
-		case err == nil:
-			highest = max(highest, largest.V)
-		case sentinel == ErrAccessDenied && i == 0:
-			return 0, final("%w: cannot see whether WORKER_NODE gives out the same worker IDs: %w; the user needs SELECT on "+
-				"it (where there is no such table, sqlassigner.Apply creates it, and %s)", ErrAccessDenied, err, s.dialect.client)
-		case sentinel != ErrTableMissing && sentinel != ErrAccessDenied:
-			return 0, err
-		}
-	}
-	return highest, nil
+	return highest.V, err
 }
 
 // reserved describes the worker IDs of a namespace of WORKER_LEASE: first and all above it. The
@@ -139,9 +127,7 @@ func (s *store) warnNear(ctx context.Context, once *sync.Once, r reserved, id in
 		return
 	}
 	once.Do(func() {
-		text := "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a namespace of WORKER_LEASE; move its " +
-			"services to leases before they are used up"
-		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, s.tables.inText(text),
-			slog.Int64("left", r.first-1-id), slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
+		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a "+
+			"namespace of WORKER_LEASE; move its services to leases before they are used up", slog.Int64("left", r.first-1-id), slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
 	})
 }

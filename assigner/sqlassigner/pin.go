@@ -25,6 +25,26 @@ func pinOf(l bitsalloc.Layout, epoch time.Time) pin {
 		l.Unit.Milliseconds(), epoch.UnixMilli()}
 }
 
+func (p pin) layout() (bitsalloc.Layout, time.Time) {
+	return bitsalloc.Layout{DeltaBits: uint8(p[0]), DatacenterBits: uint8(p[1]), WorkerBits: uint8(p[2]), SequenceBits: uint8(p[3]),
+		Unit: time.Duration(p[4]) * time.Millisecond}, time.UnixMilli(p[5]).UTC()
+}
+
+// values and fields return p as arguments of statements, and as destinations of rows.
+func (p *pin) values() (list []any) {
+	for _, v := range p {
+		list = append(list, v)
+	}
+	return list
+}
+
+func (p *pin) fields() (list []any) {
+	for i := range p {
+		list = append(list, &p[i])
+	}
+	return list
+}
+
 // A pace is how fast the IDs of a layout advance.
 type pace struct{ below, unit int64 }
 
@@ -62,11 +82,8 @@ func Pin(ctx context.Context, db *sqlx.DB, cfg Config, l bitsalloc.Layout, epoch
 
 // readPin returns the pin, or sql.ErrNoRows when there is none.
 func (s *store) readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err error) {
-	fields := make([]any, len(stored))
-	for i := range stored {
-		fields[i] = &stored[i]
-	}
-	err = conn.QueryRowxContext(ctx, s.sql("SELECT "+strings.Join(pinColumns[:], ", ")+" FROM WORKER_NODE_PIN WHERE ID = 1")).Scan(fields...)
+	err = conn.QueryRowxContext(ctx, s.sql("SELECT "+strings.Join(pinColumns[:], ", ")+" FROM WORKER_NODE_PIN WHERE ID = 1")).
+		Scan(stored.fields()...)
 	return stored, err
 }
 
@@ -76,27 +93,19 @@ func (s *store) checkPin(ctx context.Context, conn *sqlx.Conn, a *bitsalloc.Allo
 	mine := pinOf(a.Layout(), a.Epoch())
 	stored, err := s.readPin(ctx, conn)
 	if errors.Is(err, sql.ErrNoRows) {
-		values := make([]any, len(mine))
-		for i := range mine {
-			values[i] = mine[i]
-		}
 		_, err = conn.ExecContext(ctx, s.sql("INSERT INTO WORKER_NODE_PIN (ID, "+strings.Join(pinColumns[:], ", ")+", CREATED) VALUES (1"+
-			strings.Repeat(", ?", len(mine))+", {utc})"), values...)
+			strings.Repeat(", ?", len(mine))+", {utc})"), mine.values()...)
 		return err
 	}
 	if err != nil || stored == mine {
 		return err
 	}
-	return mismatch(stored, mine)
-}
-
-func mismatch(stored, mine pin) error {
 	var fields []string
 	for i, name := range pinColumns {
 		if stored[i] != mine[i] {
 			fields = append(fields, fmt.Sprintf("%s %d, here %d", name, stored[i], mine[i]))
 		}
 	}
-	return final("%w: WORKER_NODE_PIN has %s; services that share the table use one Layout and Epoch: "+
-		"correct them here, or use another database; if WORKER_NODE_PIN is wrong, and no ID was issued with it, delete its row", assigner.ErrLayoutMismatch, strings.Join(fields, "; "))
+	return final("%w: WORKER_NODE_PIN has %s; services that share the table use one Layout and Epoch: correct them here, or use another "+
+		"database; if WORKER_NODE_PIN is wrong, and no ID was issued with it, delete its row", assigner.ErrLayoutMismatch, strings.Join(fields, "; "))
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -25,10 +24,8 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	replica := testserver.MariaDB(t, "--server-id=11", "--log-bin", "--sync-binlog=1", "--read-only")
 	old, standby := openMariaDB(t, primary.DSN()), openMariaDB(t, replica.DSN())
 	follow(t, standby, primary)
-	if err := sqlassigner.Apply(t.Context(), old, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
-	a := assigner.Leased(storetest.LeaseStore(old), assigner.LeaseConfig{})
+	storetest.Apply(t, old)
+	a := storetest.Leased(old)
 	first := storetest.Assign(t, a)
 	if err := first.Release(t.Context(), 0); err != nil {
 		t.Fatal(err)
@@ -37,11 +34,9 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	lost := storetest.Assign(t, a).Grant()
 	primary.Kill9()
 
-	b := assigner.Leased(storetest.LeaseStore(standby), assigner.LeaseConfig{})
+	b := storetest.Leased(standby)
 	_, err := storetest.TryAssign(t, b, time.Second)
-	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "read_only is on") {
-		t.Errorf("Assign before the promotion: %v, want ErrStoreNotDurable", err)
-	}
+	storetest.WantError(t, err, assigner.ErrStoreNotDurable, "read_only is on")
 	storetest.Exec(t, standby, "RESET SLAVE ALL", "SET GLOBAL read_only = OFF")
 	_, err = b.Assign(t.Context(), assignertest.Domain())
 	held, ok := errors.AsType[*assigner.QuarantineError](err)
@@ -63,7 +58,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	writableReplicaIsRefused(t, old)
 	catchUp(t, old, standby)
 	held, ok = errors.AsType[*assigner.QuarantineError](func() error {
-		_, err := assigner.Leased(storetest.LeaseStore(old), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+		_, err := storetest.Leased(old).Assign(t.Context(), assignertest.Domain())
 		return err
 	}())
 	if want := "server_id 11 after " + position(t, old, "slave"); !ok || !strings.Contains(held.Reason, fmt.Sprintf("now %q", want)) {
@@ -79,13 +74,8 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 // may overwrite its changes.
 func writableReplicaIsRefused(t *testing.T, db *sqlx.DB) {
 	t.Helper()
-	const want = "running replication threads (Slaves_running=1; allowed: 0"
-	_, errLease := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}), time.Minute)
-	_, errNode := storetest.TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{}), time.Minute)
-	for _, err := range []error{errLease, errNode} {
-		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "STOP SLAVE") {
-			t.Errorf("Assign from a writable server that replicates: %v, want ErrStoreNotDurable with %q and STOP SLAVE", err, want)
-		}
+	for _, a := range []assigner.Assigner{storetest.Leased(db), storetest.Disposable(db)} {
+		storetest.Refused(t, a, assigner.ErrStoreNotDurable, "running replication threads (Slaves_running=1; allowed: 0", "STOP SLAVE")
 	}
 	// AllowUndurable accepts a ring. The position moves, and is no part of the identity.
 	if id := storetest.Identity(t, db); id != "server_id 11" {
@@ -104,10 +94,7 @@ func domains(n int) (positions []string) {
 // position returns the last transaction of a server's binary log, or the last that it received.
 func position(t *testing.T, db *sqlx.DB, of string) (gtid string) {
 	t.Helper()
-	if err := db.Get(&gtid, "SELECT @@gtid_"+of+"_pos"); err != nil || gtid == "" {
-		t.Fatalf("position %q: %v", gtid, err)
-	}
-	return gtid
+	return storetest.Get[string](t, db, "SELECT @@gtid_"+of+"_pos")
 }
 
 // catchUp ends replication when the replica has all that the primary has written.

@@ -40,21 +40,33 @@ func SegmentPart(db *sqlx.DB, part, parts int, cfg Config) segment.Source {
 	if parts < 1 || parts > most || part < 0 || part >= parts {
 		wrong = fmt.Errorf("sqlassigner: part %d of %d, allowed: 0 to parts - 1, and 1 to %d parts", part, parts, most)
 	}
-	t := idSegment{delta: int64(parts), remainder: int64(part)}
-	return newCounters(db, cfg, "ID_SEGMENT", wrong, leasestore.CheckNamespace, t.advance)
+	return &counters{store: newStore(db, cfg, wrong), counterTable: counterTable{
+		table:  segmentTable,
+		load:   "SELECT NEXT_ID, DELTA, REMAINDER FROM ID_SEGMENT WHERE NAME = ?",
+		swap:   "UPDATE ID_SEGMENT SET NEXT_ID = ? WHERE NAME = ? AND NEXT_ID = ? AND DELTA = ? AND REMAINDER = ?",
+		create: "INSERT INTO ID_SEGMENT (NAME, NEXT_ID, DELTA, REMAINDER) VALUES (?, 1, ?, ?)",
+		check:  leasestore.CheckNamespace,
+		delta:  int64(parts), remainder: int64(part),
+	}}
+}
+
+// A counterTable describes a table whose rows are counters. A row has the next number of the
+// counter, or the last number given out, and delta and remainder of its IDs.
+type counterTable struct {
+	table
+	column           string // of the name of a counter, for a table of a Java deployment
+	load             string // reads number, delta, remainder of a name
+	swap             string // sets a number, if name, number, delta, remainder are as they were read
+	last             int64  // 1: the row has the last number
+	create           string // creates the row of a name, delta, remainder; "": a row is created as for Java
+	delta, remainder int64  // with create, of all rows
+	check            func(name string) error
 }
 
 // counters is a source whose counters are the rows of a table.
 type counters struct {
-	store   *store
-	table   string // in package schema, or of a Java deployment
-	check   func(name string) error
-	advance func(ctx context.Context, c *counters, conn *sqlx.Conn, name string, n int64) (segment.Range, error)
-}
-
-func newCounters(db *sqlx.DB, cfg Config, table string, wrong error, check func(string) error,
-	advance func(context.Context, *counters, *sqlx.Conn, string, int64) (segment.Range, error)) *counters {
-	return &counters{store: newStore(db, cfg, wrong), table: table, check: check, advance: advance}
+	store *store
+	counterTable
 }
 
 // Advance implements segment.Source. Repeating a call that may have taken effect wastes a range,
@@ -66,93 +78,63 @@ func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment
 	if n < 1 {
 		return r, fmt.Errorf("sqlassigner: %d IDs of counter %q, allowed: 1 or more", n, name)
 	}
-	return ask(ctx, c.store, fmt.Sprintf("advance counter %q in %s", name, c.table), func(ctx context.Context, conn *sqlx.Conn) (segment.Range, error) {
+	return ask(ctx, c.store, fmt.Sprintf("advance counter %q in %s", name, c.name), func(ctx context.Context, conn *sqlx.Conn) (segment.Range, error) {
 		if err := c.checkStore(ctx, conn); err != nil {
 			return segment.Range{}, err
 		}
-		return c.advance(ctx, c, conn, name, n)
+		for {
+			if r, ok, err := c.advance(ctx, conn, name, n); ok || err != nil {
+				return r, err
+			}
+		}
 	})
 }
 
 // checkStore checks that the database keeps commits and has one table of the name.
 func (c *counters) checkStore(ctx context.Context, conn *sqlx.Conn) error {
-	group := []table{{name: c.table}}
-	if c.table == segmentTable.name {
-		group = segmentTables()
-	}
+	group := []table{c.table}
 	if err := c.store.checkDurable(ctx, conn, group, "ranges"); err != nil {
 		return err
 	}
-	if err := c.store.permanent(ctx, conn, group); err != nil || c.table != segmentTable.name {
-		return err // the names of Leaf and TinyId are theirs
+	if c.create != "" { // the names of Leaf and TinyId are theirs
+		if _, err := c.store.checkTables(ctx, conn, group); err != nil {
+			return err
+		}
 	}
-	_, err := c.store.checkTables(ctx, conn, group)
-	return err
+	return c.store.permanent(ctx, conn, group)
 }
 
-// add adds by to a column of the row that the condition finds, unless the column would exceed
-// 2^63 - 1, and returns the new value, or sql.ErrNoRows when there is no such row.
-func (c *counters) add(ctx context.Context, conn *sqlx.Conn, column, condition string, by int64, args ...any) (next int64, err error) {
-	update := "UPDATE " + c.table + " SET " + column + " = %s WHERE " + condition + " AND " + column + " <= ?"
-	args = append(append([]any{by}, args...), math.MaxInt64-by)
-	if !c.store.dialect.returning {
-		// With LAST_INSERT_ID, the answer of the server, which follows the commit, has the value.
-		result, err := conn.ExecContext(ctx, c.store.sql(fmt.Sprintf(update, "LAST_INSERT_ID("+column+" + ?)")), args...)
-		if err != nil {
-			return 0, err
+// advance moves the number of a row, and reports false when the row has changed meanwhile.
+func (c *counters) advance(ctx context.Context, conn *sqlx.Conn, name string, n int64) (r segment.Range, ok bool, err error) {
+	var number, delta, remainder int64
+	err = conn.QueryRowxContext(ctx, c.store.sql(c.load), name).Scan(&number, &delta, &remainder)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) && c.create != "":
+		_, err := conn.ExecContext(ctx, c.store.sql(c.create)+c.store.unlessKept(c.key), name, c.delta, c.remainder)
+		if c.store.dialect.diagnose(err).exists {
+			err = nil
 		}
-		switch changed, err := result.RowsAffected(); {
-		case err != nil:
-			return 0, err
-		case changed == 0:
-			return 0, sql.ErrNoRows
-		}
-		return result.LastInsertId()
+		return r, false, err
+	case err != nil:
+		return r, false, c.foreign(err, name)
+	case c.create != "" && (delta != c.delta || remainder != c.remainder):
+		return r, false, final("%w: counter %q of ID_SEGMENT has DELTA %d and REMAINDER %d, here %d and %d: "+
+			"the databases of a counter must not be swapped, and their number must not change",
+			segment.ErrInvalidRange, name, delta, remainder, c.delta, c.remainder)
+	case delta < 1 || remainder < 0 || remainder >= delta:
+		return r, false, final("%w: counter %q of %s has delta %d and remainder %d (allowed: delta 1 or more, remainder 0 to delta - 1)",
+			segment.ErrInvalidRange, name, c.name, delta, remainder)
 	}
-	// In a transaction, the value counts only after the commit was confirmed. By itself, RETURNING
-	// sends it before the commit.
-	err = c.store.tx(ctx, conn, func(tx *sqlx.Tx) error {
-		return tx.QueryRowxContext(ctx, c.store.sql(fmt.Sprintf(update, column+" + ?")+" RETURNING "+column), args...).Scan(&next)
-	})
-	return next, err
-}
-
-// idSegment is the table ID_SEGMENT.
-type idSegment struct{ delta, remainder int64 }
-
-func (t idSegment) advance(ctx context.Context, c *counters, conn *sqlx.Conn, name string, n int64) (segment.Range, error) {
-	for {
-		var next, delta, remainder int64
-		err := conn.QueryRowxContext(ctx, c.store.sql("SELECT NEXT_ID, DELTA, REMAINDER FROM ID_SEGMENT WHERE NAME = ?"), name).
-			Scan(&next, &delta, &remainder)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			_, err := conn.ExecContext(ctx, c.store.sql("INSERT INTO ID_SEGMENT (NAME, NEXT_ID, DELTA, REMAINDER) VALUES (?, 1, ?, ?)"+
-				c.store.unlessKept(segmentTable.key)), name, t.delta, t.remainder)
-			if err != nil && !c.store.dialect.diagnose(err).exists {
-				return segment.Range{}, err
-			}
-			continue
-		case err != nil:
-			return segment.Range{}, err
-		case delta != t.delta || remainder != t.remainder:
-			return segment.Range{}, final("%w: counter %q of ID_SEGMENT has DELTA %d and REMAINDER %d, here %d and %d: "+
-				"the databases of a counter must not be swapped, and their number must not change",
-				segment.ErrInvalidRange, name, delta, remainder, t.delta, t.remainder)
-		case next < 1:
-			return segment.Range{}, invalidRow(c, name, "NEXT_ID %d (allowed: 1 or more)", next)
-		case n > (math.MaxInt64-next)/delta:
-			return segment.Range{}, exhausted(c, name, next)
-		}
-		after, err := c.add(ctx, conn, "NEXT_ID", "NAME = ? AND DELTA = ? AND REMAINDER = ?", n*delta, name, delta, remainder)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue // the row has changed since
-		}
-		if err != nil {
-			return segment.Range{}, err
-		}
-		return rangeFrom(after-n*delta, n, delta, remainder), nil
+	from := max(number, 1-c.last) // no ID is 0 or less
+	if n > (math.MaxInt64-c.last-from)/delta {
+		return r, false, final("%w: counter %q of %s has reached %d, allowed: 1 to %d", segment.ErrExhausted, name, c.name, number, int64(math.MaxInt64))
 	}
+	result, err := conn.ExecContext(ctx, c.store.sql(c.swap), from+n*delta, name, number, delta, remainder)
+	if err != nil {
+		return r, false, err
+	}
+	changed, err := result.RowsAffected()
+	return rangeFrom(from+c.last, n, delta, remainder), changed == 1, err
 }
 
 // rangeFrom returns the first n IDs from a number up that leave the remainder when divided by
@@ -162,10 +144,62 @@ func rangeFrom(from, n, delta, remainder int64) segment.Range {
 	return segment.Range{First: first, Last: first + (n-1)*delta, Delta: delta}
 }
 
-func exhausted(c *counters, name string, next int64) error {
-	return final("%w: counter %q of %s has reached %d, allowed: 1 to %d", segment.ErrExhausted, name, c.table, next, int64(math.MaxInt64))
+// LeafSource returns a source for package segment that takes its ranges from the table leaf_alloc
+// of a Leaf deployment. Go and Java processes may share a counter, which is the row whose biz_tag
+// is the counter's name. Create the row as for Java: LeafSource does not create rows. As in Leaf,
+// max_id is the next ID that was never given out; unlike Leaf, the source never issues 0 or less.
+//
+// segment.Config.Step and MaxStep decide about the size of the ranges; the column step is for Java.
+// Otherwise it is like [SegmentSource].
+func LeafSource(db *sqlx.DB, cfg Config) segment.Source {
+	return &counters{store: newStore(db, cfg, nil), counterTable: counterTable{
+		table:  table{name: "leaf_alloc"},
+		column: "biz_tag",
+		load:   "SELECT max_id, 1, 0 FROM leaf_alloc WHERE biz_tag = ?",
+		swap:   "UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = ? AND max_id = ? AND 1 = ? AND 0 = ?",
+		check:  checkTag("biz_tag", 128),
+	}}
 }
 
-func invalidRow(c *counters, name, format string, args ...any) error {
-	return final("%w: counter %q of %s has %s", segment.ErrInvalidRange, name, c.table, fmt.Sprintf(format, args...))
+// TinyIDSource returns a source for package segment that takes its ranges from the table
+// tiny_id_info of a TinyId deployment. Go and Java processes may share a counter, which is the row
+// whose biz_type is the counter's name. Create the row as for Java: TinyIDSource does not create
+// rows. As in TinyId, max_id is the largest number given out, and the IDs are the numbers that
+// leave the column remainder when divided by the column delta. For a counter in several databases
+// give each of them a source, in segment.Config.Others.
+//
+// segment.Config.Step and MaxStep decide about the size of the ranges; the column step is for Java.
+// Otherwise it is like [SegmentSource].
+func TinyIDSource(db *sqlx.DB, cfg Config) segment.Source {
+	return &counters{store: newStore(db, cfg, nil), counterTable: counterTable{
+		table:  table{name: "tiny_id_info"},
+		column: "biz_type",
+		load:   "SELECT max_id, delta, remainder FROM tiny_id_info WHERE biz_type = ?",
+		swap: "UPDATE tiny_id_info SET max_id = ?, update_time = CURRENT_TIMESTAMP, version = version + 1 " +
+			"WHERE biz_type = ? AND max_id = ? AND delta = ? AND remainder = ?",
+		last:  1,
+		check: checkTag("biz_type", 63),
+	}}
+}
+
+func checkTag(column string, most int) func(string) error {
+	return func(name string) error {
+		if name == "" || len(name) > most {
+			return fmt.Errorf("%s %q, allowed: 1 to %d bytes", column, name, most)
+		}
+		return nil
+	}
+}
+
+// foreign replaces the errors for a table or row of a Java deployment that is missing: it has other
+// remedies than the tables of package schema.
+func (c *counters) foreign(err error, name string) error {
+	switch {
+	case c.create != "":
+	case errors.Is(err, sql.ErrNoRows):
+		return final("%w: table %s has no row with %s %q: insert it as for a Java service", ErrNoCounter, c.name, c.column, name)
+	case c.store.dialect.diagnose(err).sentinel == ErrTableMissing:
+		return final("%w: %s: use the database of the Java service: %w", ErrTableMissing, c.name, err)
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package sqlassigner
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ const maxKey = 128
 // Any number of goroutines may use the assigner at once. Its leases share the key. Release leaves
 // the row unchanged.
 func Sticky(db *sqlx.DB, key string, cfg Config) assigner.Assigner {
-	return &sticky{nodes: nodes{store: newStore(db, cfg, checkKey(key))}, key: key, token: newToken()}
+	return &sticky{nodes: nodes{store: newStore(db, cfg, checkKey(key))}, key: key, token: rand.Text()}
 }
 
 func checkKey(key string) error {

@@ -2,7 +2,6 @@ package sqlassigner
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -24,10 +23,11 @@ const callTimeout = 10 * time.Second
 type store struct {
 	db      *sqlx.DB
 	dialect dialect
-	tables  tables
 	cfg     Config
-	err     error     // of the caller's arguments, which each call returns
-	afar    sync.Once // a warning of tables in other schemas
+	err     error // of the caller's arguments, which each call returns
+	homes   homes
+	afar    sync.Once  // a warning of tables in other schemas
+	file    sqliteFile // of SQLite
 }
 
 // newStore joins wrong, an error of further arguments, with the errors of its own.
@@ -39,8 +39,7 @@ func newStore(db *sqlx.DB, cfg Config, wrong error) *store {
 	if err != nil {
 		return &store{err: errors.Join(err, wrong)}
 	}
-	t, err := newTables(cfg, d)
-	return &store{db: db, dialect: d, tables: t, cfg: cfg, err: errors.Join(err, wrong)}
+	return &store{db: db, dialect: d, cfg: cfg, err: wrong, homes: homes{absent: d.schema}}
 }
 
 // do runs f on one connection outside any transaction, retries it after a temporary error, and
@@ -73,7 +72,7 @@ func (s *store) repeat(ctx context.Context, what string, f func(context.Context,
 		defer cancel()
 	}
 	f = s.idle(f)
-	if s.dialect.file != nil {
+	if s.dialect.isFile {
 		f = sqliteWaiting(f)
 	}
 	tries, err := retry(ctx, func() error { return s.try(ctx, f) }, func(err error) bool {
@@ -156,7 +155,7 @@ func (s *store) permanent(ctx context.Context, conn *sqlx.Conn, group []table) e
 	if s.dialect.permanent == nil {
 		return nil
 	}
-	return s.dialect.permanent(ctx, conn, s.tables.of(group))
+	return s.dialect.permanent(ctx, conn, s.known(group))
 }
 
 // unlessKept makes an INSERT skip a row whose key exists, in the databases that can.
@@ -219,8 +218,5 @@ func (s *store) tx(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error)
 // {expires} read the time and the column EXPIRES_AT as microseconds since 1970; {folded} is the
 // column NAMESPACE in lower case; {key} after a table makes the statement use its primary key.
 func (s *store) sql(text string) string {
-	return sqlx.Rebind(s.dialect.bind, s.dialect.times.Replace(s.tables.inSQL(text)))
+	return s.db.Rebind(s.dialect.times.Replace(inSchema.ReplaceAllStringFunc(text, s.full)))
 }
-
-// newToken returns 26 random letters and digits, unique for all practical purposes.
-func newToken() string { return rand.Text() }

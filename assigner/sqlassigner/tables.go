@@ -3,24 +3,43 @@ package sqlassigner
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 )
 
-// tables maps the names of package schema to the names in the database.
-type tables struct {
-	stored map[string]string
-	quote  string         // of an identifier
-	word   *regexp.Regexp // a name in package schema, or a longer word that starts with one
-	homes  *homes
+// A table is a table of package schema, or of a Java deployment.
+type table struct {
+	name string // in package schema; in a result of store.known, in the database
+	key  string // the columns of its primary key where an INSERT relies on it
+	full string // of store.known: as statements have it
 }
+
+// The tables whose primary key keeps two processes apart.
+var (
+	rowTable     = table{name: "WORKER_LEASE", key: "NAMESPACE, WORKER_ID"}
+	metaTable    = table{name: "WORKER_LEASE_META", key: "NAMESPACE"}
+	segmentTable = table{name: "ID_SEGMENT", key: "NAME"}
+)
+
+// nodeTables returns the tables of Disposable and Sticky, leaseTables the tables of LeaseStore.
+func nodeTables() []table {
+	return []table{{name: "WORKER_NODE"}, {name: "WORKER_NODE_TOKEN"}, {name: "WORKER_NODE_PIN"}, {name: "WORKER_STICKY"}}
+}
+
+func leaseTables() []table { return []table{rowTable, metaTable} }
+
+// allTables returns the tables of package schema.
+func allTables() []table { return append(append(nodeTables(), leaseTables()...), segmentTable) }
+
+// inSchema finds the names of package schema in a statement.
+var inSchema = regexp.MustCompile(`\b(?:WORKER_NODE(?:_TOKEN|_PIN)?|WORKER_STICKY|WORKER_LEASE(?:_META)?|ID_SEGMENT)\b`)
 
 // homes are the schemas of the tables. Statements name them: a temporary table cannot hide the
 // table then, and another search_path leads to no other one. The schema that was found first stays.
@@ -38,120 +57,181 @@ func (h *homes) of(name string) string {
 
 // locate asks the database for the schemas of the tables that were not found yet.
 func (s *store) locate(ctx context.Context, conn *sqlx.Conn) error {
-	h := s.tables.homes
+	h, ours := &s.homes, s.names(allTables())
 	h.mu.Lock()
-	complete := s.dialect.homes == nil || len(h.found) == len(s.tables.stored)
-	h.mu.Unlock()
-	if complete {
+	defer h.mu.Unlock()
+	if !s.dialect.inSchemas || len(h.found) == len(ours) {
 		return nil
 	}
-	found, absent, err := s.dialect.homes(ctx, conn, slices.Collect(maps.Values(s.tables.stored)))
+	found, err := s.relations(ctx, conn, ours)
 	if err != nil {
 		return err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	maps.Copy(found, h.found)
-	h.found, h.absent = found, absent
+	h.absent = ""
+	if h.found == nil {
+		h.found = make(map[string]string)
+	}
+	for _, r := range found { // in the order of the search path
+		switch {
+		case r.Place == 0:
+		case r.Name == "":
+			h.absent = cmp.Or(h.absent, r.Schema)
+		case h.found[r.Name] == "" && slices.Contains(ours, r.Name):
+			h.found[r.Name] = r.Schema
+		}
+	}
 	return nil
 }
 
-// newTables applies Config.TableName to the names of package schema. Its error lists all names that
-// are not allowed.
-func newTables(cfg Config, d dialect) (tables, error) {
-	rename := cfg.TableName
-	if rename == nil {
-		rename = d.fold
+// name returns the name of a table of package schema in the database.
+func (s *store) name(table string) string {
+	if s.cfg.LowerCase || s.dialect.inSchemas { // PostgreSQL has unquoted names in lower case
+		return strings.ToLower(table)
 	}
-	allowed := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
-	t := tables{make(map[string]string), d.quote, regexp.MustCompile(`\b(?:WORKER|ID)_[A-Z_]+\b`), &homes{absent: d.schema}}
-	var errs []error
-	taken := make(map[string]string)
-	for _, file := range d.files() {
-		for _, name := range created(file.SQL) {
-			stored := rename(name)
-			switch other, twice := taken[strings.ToLower(stored)]; {
-			case !allowed.MatchString(stored):
-				errs = append(errs, fmt.Errorf("sqlassigner: Config.TableName(%q) is %q, allowed: 1 to 63 letters, digits and "+
-					"underscores, no digit first", name, stored))
-			case twice:
-				errs = append(errs, fmt.Errorf("sqlassigner: Config.TableName(%q) and (%q) are %q, allowed: a different name for each "+
-					"table, not only in case", other, name, stored))
-			}
-			taken[strings.ToLower(stored)] = name
-			t.stored[name] = stored
-		}
-	}
-	return t, errors.Join(errs...)
+	return table
 }
 
-// created returns the names of the tables that a file creates.
-func created(text string) []string {
-	var names []string
-	for rest := range strings.SplitSeq(text, "CREATE TABLE IF NOT EXISTS ") {
-		name, _, _ := strings.Cut(rest, " ")
-		names = append(names, name)
-	}
-	return names[1:]
-}
-
-// inSQL replaces the names of package schema in a statement by the quoted names in the database,
-// with their schemas.
-func (t tables) inSQL(text string) string { return t.replace(text, t.full) }
-
-// inText replaces the names of package schema in an error text by the names in the database.
-func (t tables) inText(text string) string {
-	return t.replace(text, func(name string) string { return name })
-}
-
-func (t tables) replace(text string, by func(name string) string) string {
-	return t.word.ReplaceAllStringFunc(text, func(word string) string {
-		if stored, ok := t.stored[word]; ok {
-			return by(stored)
-		}
-		return word
-	})
-}
-
-// full returns the quoted name of a table, with its schema.
-func (t tables) full(name string) string {
-	schema := t.homes.of(name)
-	if schema == "" {
-		return t.quoted(name)
-	}
-	return t.quoted(schema) + "." + t.quoted(name)
-}
-
-func (t tables) quoted(name string) string {
-	return t.quote + strings.ReplaceAll(name, t.quote, t.quote+t.quote) + t.quote
-}
-
-// of returns a group with the names in the database. The tables of Java deployments have no others.
-func (t tables) of(group []table) []table {
-	group = slices.Clone(group)
-	for i := range group {
-		if stored, ours := t.stored[group[i].name]; ours {
-			group[i].name, group[i].full = stored, t.full(stored)
-		} else {
-			group[i].full = t.quoted(group[i].name)
-		}
-	}
-	return group
-}
-
-// names returns the names in the database.
-func (t tables) names(group []table) (names []string) {
-	for _, table := range t.of(group) {
-		names = append(names, table.name)
+func (s *store) names(group []table) (names []string) {
+	for _, t := range group {
+		names = append(names, s.name(t.name))
 	}
 	return names
 }
 
-// renamed is an error with another text, which has the names in the database.
-type renamed struct {
-	error
-	text string
+func (s *store) quoted(table string) string { return s.quote(s.name(table)) }
+
+// full returns the quoted name of a table, with its schema.
+func (s *store) full(table string) string {
+	if schema := s.homes.of(s.name(table)); schema != "" {
+		return s.quote(schema) + "." + s.quoted(table)
+	}
+	return s.quoted(table)
 }
 
-func (e renamed) Error() string { return e.text }
-func (e renamed) Unwrap() error { return e.error }
+func (s *store) quote(name string) string {
+	mark := s.dialect.quote
+	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+}
+
+// known returns a group with the names in the database.
+func (s *store) known(group []table) []table {
+	group = slices.Clone(group)
+	for i, t := range group {
+		group[i].name, group[i].full = s.name(t.name), inSchema.ReplaceAllStringFunc(t.name, s.full)
+	}
+	return group
+}
+
+// A relation is a table in the database whose name equals a name of ours, apart from letter case.
+// Without a name, it is a schema of the search path.
+type relation struct {
+	Schema, Name string // as the database has them
+	Place        int    // of the schema in the search path, from 1; 0: it is not there
+	Folded       bool   // the server ignores letter case
+}
+
+// text returns the name for error texts.
+func (r relation) text() string { return strings.TrimPrefix(r.Schema+"."+r.Name, ".") }
+
+// relations returns the tables with these names, in any letter case, and the schemas of the search
+// path, in its order.
+func (s *store) relations(ctx context.Context, conn *sqlx.Conn, names []string) (found []relation, err error) {
+	query, values, err := sqlx.In(s.dialect.relations, strings.Split(strings.ToLower(strings.Join(names, " ")), " "))
+	if err != nil {
+		return nil, err
+	}
+	return found, conn.SelectContext(ctx, &found, conn.Rebind(query), values...)
+}
+
+const (
+	// MySQL shows only tables that the user may see; statements that use others fail later.
+	mysqlRelations = "SELECT TABLE_NAME AS name, 1 AS place, @@lower_case_table_names > 0 AS folded FROM information_schema.TABLES " +
+		"WHERE TABLE_SCHEMA = DATABASE() AND LOWER(TABLE_NAME) IN (?)"
+	// A process with another search_path or user may find the table in any schema. Schemas of
+	// temporary tables do not count.
+	postgresRelations = "WITH path AS (SELECT name, place FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, place) " +
+		"WHERE left(name, 8) <> 'pg_temp_') SELECT name AS schema, '' AS name, place FROM path UNION ALL " +
+		"SELECT n.nspname, c.relname, COALESCE(path.place, 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
+		"LEFT JOIN path ON path.name = n.nspname WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' " +
+		"AND lower(c.relname) IN (?) ORDER BY 3, 1, 2"
+)
+
+// checkTables returns an error if two processes might use different tables for one name. Otherwise
+// it returns the names of the tables that it has found. It logs a warning once for tables in other
+// schemas.
+func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table) (used []string, err error) {
+	if s.dialect.relations == "" {
+		return nil, nil
+	}
+	ours := s.names(group)
+	found, err := s.relations(ctx, conn, ours)
+	if err != nil {
+		return nil, err
+	}
+	var twins, afar []string
+	for _, r := range found {
+		if r.Folded {
+			r.Name = likeName(ours, r.Name)
+		}
+		switch {
+		case r.Name == "":
+		case slices.Contains(ours, r.Name) && r.Schema == s.homes.of(r.Name):
+			used = append(used, r.Name)
+		case r.Place == 0:
+			afar = append(afar, r.text())
+		default:
+			meant := likeName(ours, r.Name)
+			twins = append(twins, r.text()+" beside "+relation{Schema: s.homes.of(meant), Name: meant}.text())
+		}
+	}
+	if len(twins) > 0 {
+		return nil, final("%w: the database has %s: two processes could count from two tables and give out each number twice; "+
+			"choose the one to use, with Config.LowerCase, and drop the other, rename it, or take its schema out of search_path",
+			ErrTableTwin, strings.Join(twins, ", "))
+	}
+	if len(afar) > 0 {
+		s.afar.Do(func() {
+			s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: other schemas have tables of these names", slog.Any("others", afar))
+		})
+	}
+	return used, nil
+}
+
+// likeName returns the name of ours that equals a name apart from letter case.
+func likeName(ours []string, name string) string {
+	return ours[slices.IndexFunc(ours, func(our string) bool { return strings.EqualFold(our, name) })]
+}
+
+// checkTables checks the tables of leases, and WORKER_NODE because of its worker IDs. It limits the
+// rate of checks, since a claim that competes for the meta row reads the row many times.
+func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
+	const once = 10 * time.Second
+	now := time.Now().UnixNano()
+	if age := now - l.checked.Load(); age >= 0 && age < int64(once) { // the clock may have been set back
+		return nil
+	}
+	if _, err := l.store.checkTables(ctx, conn, append(leaseTables(), table{name: "WORKER_NODE"})); err != nil {
+		return err
+	}
+	l.checked.Store(now)
+	return nil
+}
+
+// mysqlPermanent returns an error for a table that is temporary on this connection. The server does
+// not list such tables, and a qualified name does not help. No statement may come between this
+// check and the write.
+func mysqlPermanent(ctx context.Context, conn *sqlx.Conn, group []table) error {
+	for _, t := range group {
+		row, err := conn.QueryRowxContext(ctx, "SHOW CREATE TABLE "+t.full).SliceScan()
+		if sentinel := diagnoseMySQL(err).sentinel; sentinel == ErrTableMissing || sentinel == ErrAccessDenied {
+			continue // statements that use it fail later
+		}
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(fmt.Sprintf("%s", row[1]), "CREATE TEMPORARY") {
+			return notDurable("table %s is TEMPORARY here, so that no other connection sees its rows: drop it", t.name)
+		}
+	}
+	return nil
+}

@@ -1,13 +1,11 @@
-package disk_test
+package disk
 
 import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
-	"time"
-
-	"github.com/uidring/uidring/internal/disk"
 )
 
 func write(t *testing.T, path string) {
@@ -19,65 +17,60 @@ func write(t *testing.T, path string) {
 
 func identity(t *testing.T, path string) string {
 	t.Helper()
-	id, err := disk.Identity(path)
+	id, err := Identity(path)
 	if err != nil || id == "" {
 		t.Fatalf("Identity(%s) = %q, %v", path, id, err)
 	}
 	return id
 }
 
-func TestIdentityFollowsTheFile(t *testing.T) {
-	dir := t.TempDir()
-	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
-	write(t, a)
-	write(t, b)
-	first := identity(t, a)
-	if identity(t, b) == first {
-		t.Error("two files have one identity")
-	}
-	write(t, a) // in place
-	if got := identity(t, a); got != first {
-		t.Errorf("after a write: %q, was %q", got, first)
-	}
-	moved := filepath.Join(dir, "moved")
-	if err := os.Rename(a, moved); err != nil {
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestIdentityFollowsTheFile(t *testing.T) {
+	dir := t.TempDir()
+	a, moved := filepath.Join(dir, "a"), filepath.Join(dir, "moved")
+	write(t, a)
+	first := identity(t, a)
+	write(t, a) // in place
+	must(t, os.Rename(a, moved))
 	if got := identity(t, moved); got != first {
-		t.Errorf("after a rename: %q, was %q", got, first)
+		t.Errorf("after a write and a rename: %q, was %q", got, first)
 	}
-	if _, err := disk.Identity(a); !os.IsNotExist(err) {
+	if _, err := Identity(a); !os.IsNotExist(err) {
 		t.Errorf("Identity of no file: %v", err)
+	}
+	write(t, a)
+	if identity(t, a) == first {
+		t.Error("two files have one identity")
 	}
 }
 
 // ext4 gives the number of a deleted inode to the next file. The clock of a file system has steps
 // of some milliseconds.
-func TestFileMadeInPlaceOfADeletedOneIsAnother(t *testing.T) {
+func TestIdentityOfAFileMadeInPlaceOfADeletedOneIsAnother(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux reports the time of birth here")
 	}
 	path := filepath.Join(t.TempDir(), "a")
 	write(t, path)
-	first, made := identity(t, path), modified(t, path)
-	for now := made; now.Equal(made); now = modified(t, path) {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+	first := identity(t, path)
+	made, err := os.Stat(path)
+	must(t, err)
+	for now := made; now.ModTime().Equal(made.ModTime()); {
+		must(t, os.Remove(path))
 		write(t, path)
+		now, err = os.Stat(path)
+		must(t, err)
 	}
 	if got := identity(t, path); got == first {
 		t.Errorf("identity %q twice", got)
 	}
-}
-
-func modified(t *testing.T, path string) time.Time {
-	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info.ModTime()
 }
 
 func TestIsOpen(t *testing.T) {
@@ -86,23 +79,42 @@ func TestIsOpen(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "a")
 	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	check := func(want bool) {
 		t.Helper()
-		if open, err := disk.IsOpen(path); err != nil || open != want {
+		if open, err := IsOpen(path); err != nil || open != want {
 			t.Errorf("IsOpen = %v, %v, want %v", open, err, want)
 		}
 	}
 	check(true)
-	if err := os.Rename(path, path+"2"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path, path+"2"))
 	write(t, path)
 	check(false)
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
+	must(t, file.Close())
+}
+
+func TestPathFaultsNamesASecondPath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	write(t, path)
+	if faults, err := PathFaults(path, "the file"); err != nil || len(faults) > 0 {
+		t.Errorf("faults %q: %v", faults, err)
 	}
-	check(false)
+	must(t, os.Link(path, path+"-link"))
+	if faults, err := PathFaults(path, "the file"); err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "the file has 2 hard links") {
+		t.Errorf("faults %q: %v", faults, err)
+	}
+}
+
+func TestIsMountPoint(t *testing.T) {
+	const mountinfo = "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n" +
+		"42 22 254:0 /data/a.db /srv/my\\040file\\134.db rw,relatime shared:1 - ext4 /dev/vda rw\n" +
+		"43 22 0:5 / /srv rw - tmpfs none rw\n\n"
+	for path, want := range map[string]bool{
+		"/": true, "/srv": true, `/srv/my file\.db`: true,
+		"/srv/my": false, "/data/a.db": false, "/srv/other": false, "": false,
+	} {
+		if got := isMountPoint(mountinfo, path); got != want {
+			t.Errorf("isMountPoint(%q) = %v, want %v", path, got, want)
+		}
+	}
 }

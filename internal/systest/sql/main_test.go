@@ -1,7 +1,10 @@
+// Package sql tests package sqlassigner on SQLite and PostgreSQL. The root module does not require
+// their drivers. The package contains only tests.
 package sql_test
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -29,10 +32,38 @@ func openDSN(dsn string) (*sqlx.DB, error) {
 // open opens a handle that ends with the test.
 func open(t *testing.T, dsn string) *sqlx.DB {
 	t.Helper()
-	db, err := openDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
+	return opener(openDSN)(t, dsn)
+}
+
+func opener(openDSN func(dsn string) (*sqlx.DB, error)) func(t *testing.T, dsn string) *sqlx.DB {
+	return func(t *testing.T, dsn string) *sqlx.DB {
+		t.Helper()
+		db, err := openDSN(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return db
 	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+}
+
+// over returns a database whose handles another driver or another DSN opens.
+func over(b storetest.Database, openDSN func(dsn string) (*sqlx.DB, error)) storetest.Database {
+	empty := b.Empty
+	b.Open = opener(openDSN)
+	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
+		_, dsn := empty(t)
+		return b.Open(t, dsn), dsn
+	}
+	return b
+}
+
+// runClient feeds a file to a database's client.
+func runClient(t *testing.T, input, program string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Stdin = strings.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "ERROR") {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
 }

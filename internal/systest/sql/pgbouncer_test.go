@@ -5,12 +5,16 @@ import (
 	"testing"
 
 	"github.com/jmoiron/sqlx"
+	_ "github.com/lib/pq" // the driver postgres
 
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
+
+func TestPQ(t *testing.T) {
+	t.Parallel()
+	storetest.Driver(t, over(postgres(testserver.PostgreSQL(t)), func(dsn string) (*sqlx.DB, error) { return sqlx.Open("postgres", dsn) }))
+}
 
 // In pgbouncer's transaction mode the statements of a session run on different connections.
 func TestLeasesThroughPgBouncer(t *testing.T) {
@@ -37,10 +41,10 @@ func TestPreparedStatementsThroughPgBouncerGetAdvice(t *testing.T) {
 	var err error
 	for range 3 { // sessions share one connection to the server
 		if err == nil {
-			_, err = assigner.Leased(storetest.LeaseStore(open(t, dsn)), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+			_, err = storetest.LeaseStore(open(t, dsn)).Status(t.Context())
 		}
 	}
 	if err == nil || !strings.Contains(err.Error(), "default_query_exec_mode=simple_protocol") || !strings.Contains(err.Error(), "42P05") {
-		t.Errorf("Assign with prepared statements: %v; want error 42P05 with advice", err)
+		t.Errorf("Status with prepared statements: %v; want error 42P05 with advice", err)
 	}
 }

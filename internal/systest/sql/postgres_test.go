@@ -2,9 +2,11 @@ package sql_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,7 +17,9 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
@@ -42,27 +46,13 @@ func postgres(s *testserver.Server) storetest.Database {
 			return func() { s.Restart() }
 		},
 		Block: func(t *testing.T, dsn, table string) (unblock func()) {
-			tx := open(t, dsn).MustBegin()
-			tx.MustExec("LOCK TABLE " + table + " IN EXCLUSIVE MODE")
-			return func() {
-				if err := tx.Commit(); err != nil {
-					t.Error(err)
-				}
-			}
+			db := open(t, dsn)
+			db.SetMaxOpenConns(1)
+			storetest.Exec(t, db, "BEGIN; LOCK TABLE "+table+" IN EXCLUSIVE MODE")
+			return func() { _ = db.Close() }
 		},
 		Blocked: "SELECT COUNT(*) FROM pg_locks WHERE NOT granted",
-		Numbers: "generate_series(0, %d) AS NUMBERS(N)",
-		Analyze: "ANALYZE WORKER_LEASE",
-		Explain: "EXPLAIN",
-		Now:     "CURRENT_TIMESTAMP",
-		Reads: func(t *testing.T, db *sqlx.DB) (read int) {
-			storetest.Exec(t, db, "SELECT pg_stat_force_next_flush()")
-			if err := db.Get(&read, "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'worker_lease'"); err != nil {
-				t.Fatal(err)
-			}
-			return read
-		},
-		Inside: insidePostgres,
+		Inside:  insidePostgres,
 	}
 }
 
@@ -92,12 +82,9 @@ func TestPostgreSQL(t *testing.T) {
 		{"FaultsOfLeases", storetest.LeasesWithstandFaults},
 		{"Segments", storetest.RunSegments},
 		{"Nodes", storetest.Run},
-		{"LeaseSwapWaitsForALock", swapWaits},
-		{"LeaseSwapIsTriedAgainOnlyWhenRefused", swapTriedAgain},
 		{"TableOfAnotherCaseIsRefused", postgresTwins},
 		{"TablesInTwoSchemas", twoSchemas},
 		{"TablesInAnotherSchemaAreLogged", anotherSchema},
-		{"TableWithCapitals", capitals},
 		{"TableThatIsNotOrdinaryIsRefused", notOrdinary},
 		{"FilesRunWithTheClient", filesRun},
 		{"IDs", keepsIDs},
@@ -106,114 +93,19 @@ func TestPostgreSQL(t *testing.T) {
 	}
 }
 
-func TestPostgreSQLWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
-	storetest.NoConnectionLeft(t, postgres(testserver.PostgreSQL(t, "-c", "max_connections=10")))
-}
-
-func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	db, dsn := postgres(s).Applied(t)
-	const commit, fsync = "synchronous_commit=off (allowed: all others)", "fsync=off (allowed: on)"
-	t.Run("by session", func(t *testing.T) {
-		storetest.CheckUndurable(t, open(t, dsn+"&synchronous_commit=off"), commit)
-	})
-	for _, tt := range []struct{ args, want []string }{
-		{[]string{"-c", "synchronous_commit=off"}, []string{commit}},
-		{[]string{"-c", "fsync=off"}, []string{fsync}},
-		{[]string{"-c", "synchronous_commit=off", "-c", "fsync=off"}, []string{commit, fsync}},
-	} {
-		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
-			s.Restart(tt.args...)
-			storetest.CheckUndurable(t, db, tt.want...)
-		})
-	}
-	s.Restart("-c", "synchronous_commit=local")
-	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-}
-
-func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
-	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
-	l := storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-	readOnly := open(t, dsn+"&default_transaction_read_only=on")
-	for _, cfg := range []sqlassigner.Config{{}, {AllowUndurable: true}} {
-		_, err := storetest.TryAssign(t, sqlassigner.Disposable(readOnly, cfg), 300*time.Millisecond)
-		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "transaction_read_only is on") {
-			t.Errorf("Assign: %v, want ErrStoreNotDurable naming transaction_read_only", err)
+// Every other handle is serializable: there a swap that comes late fails, in place of finding the
+// row changed.
+func TestLeasesOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	b := postgres(testserver.PostgreSQL(t))
+	var opened atomic.Int64
+	b.Open = func(t *testing.T, dsn string) *sqlx.DB {
+		if opened.Add(1)%2 == 0 {
+			dsn += "&default_transaction_isolation=serializable"
 		}
+		return open(t, dsn)
 	}
-	set := func(value string) func() {
-		return func() {
-			storetest.Exec(t, db, "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
-			awaitSetting(t, dsn, "default_transaction_read_only", value)
-		}
-	}
-	storetest.ComesBack(t, open(t, dsn), set("on"), func() {
-		storetest.Exec(t, db, "SET default_transaction_read_only = off")
-		set("off")()
-	})
-	storetest.Renew(t, l)
-}
-
-// awaitSetting returns when new sessions have a setting: the server reads its configuration in its
-// own time.
-func awaitSetting(t *testing.T, dsn, name, want string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for got := ""; got != want; {
-		db := open(t, dsn)
-		if err := db.GetContext(ctx, &got, "SELECT current_setting('"+name+"')"); err != nil {
-			t.Fatal(err)
-		}
-		_ = db.Close()
-	}
-}
-
-// failThrice has the server reject the first three statements of a kind, with the given error. It
-// counts them in a sequence, which does not take part in transactions.
-func failThrice(t *testing.T, db *sqlx.DB, statement, state string) {
-	t.Helper()
-	storetest.Exec(t, db, "CREATE SEQUENCE attempt",
-		fmt.Sprintf("CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "+
-			"IF nextval('attempt') < 4 THEN RAISE EXCEPTION 'passes' USING ERRCODE = '%s'; END IF; "+
-			"RETURN NEW; END $$", state),
-		"CREATE TRIGGER fails BEFORE "+statement+" FOR EACH ROW EXECUTE FUNCTION fails()")
-}
-
-func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	admin, dsn := postgres(s).Applied(t)
-	storetest.Exec(t, admin, "CREATE USER ids PASSWORD 'hunter2'", "CREATE USER reader PASSWORD 'hunter2'",
-		"GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
-	storetest.Exec(t, admin, "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ids")
-	owned := open(t, strings.Replace(dsn, "postgres@", "ids@", 1))
-	if err := sqlassigner.Apply(t.Context(), owned, sqlassigner.Config{}); err != nil {
-		t.Errorf("Apply without a missing table, by a user who may not create one: %v", err)
-	}
-	storetest.Exec(t, admin, "DROP INDEX WORKER_LEASE_EXPIRY")
-	if err := sqlassigner.Apply(t.Context(), owned, sqlassigner.Config{}); !errors.Is(err, sqlassigner.ErrAccessDenied) {
-		t.Errorf("Apply without an index: %v, want %v", err, sqlassigner.ErrAccessDenied)
-	}
-	storetest.Exec(t, admin, "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ids")
-	as := func(user, database string) string {
-		u, err := url.Parse(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u.User = url.UserPassword(user, "hunter2")
-		if database != "" {
-			u.Path = "/" + database
-		}
-		return u.String()
-	}
-	storetest.Denied(t, open, []storetest.Denial{
-		{DSN: as("absent", ""), Is: sqlassigner.ErrAccessDenied, Says: "check user and password"},
-		{DSN: as("ids", ""), Is: sqlassigner.ErrAccessDenied, Says: "permission denied for table"},
-		{DSN: as("reader", ""), Is: sqlassigner.ErrAccessDenied, Says: "the user needs SELECT, INSERT and UPDATE"},
-		{DSN: as("postgres", "absent"), Is: sqlassigner.ErrTableMissing, Says: "create the database"},
-		{DSN: as("postgres", "") + "&default_transaction_read_only=on", Is: assigner.ErrStoreNotDurable, Says: "transaction_read_only is on"},
-		{DSN: strings.Replace(as("ids", ""), s.Addr(), "127.0.0.1:1", 1), Is: sqlassigner.ErrUnreachable, Says: "check that the server runs"},
-	})
+	storetest.RunLeases(t, b)
 }
 
 func filesRun(t *testing.T, b storetest.Database) {
@@ -224,5 +116,123 @@ func filesRun(t *testing.T, b storetest.Database) {
 			runClient(t, f.SQL, client, "-X", "-v", "ON_ERROR_STOP=1", dsn)
 		}
 	}
-	storetest.Assign(t, sqlassigner.Sticky(db, "key", sqlassigner.Config{}))
+	storetest.Assign(t, storetest.Sticky(db))
+}
+
+func TestPostgreSQLWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
+	storetest.NoConnectionLeft(t, postgres(testserver.PostgreSQL(t, "-c", "max_connections=10")))
+}
+
+func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
+	s := testserver.PostgreSQL(t)
+	db, dsn := postgres(s).Applied(t)
+	const commit, fsync = "synchronous_commit=off (allowed: all others)", "fsync=off (allowed: on)"
+	storetest.CheckUndurable(t, open(t, dsn+"&synchronous_commit=off"), commit)
+	s.Restart("-c", "synchronous_commit=off", "-c", "fsync=off")
+	storetest.CheckUndurable(t, db, commit, fsync)
+	s.Restart("-c", "synchronous_commit=local")
+	storetest.Assign(t, storetest.Disposable(db))
+}
+
+func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
+	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
+	readOnly := open(t, dsn+"&default_transaction_read_only=on")
+	_, err := storetest.TryAssign(t, sqlassigner.Disposable(readOnly, sqlassigner.Config{AllowUndurable: true}), 300*time.Millisecond)
+	storetest.WantError(t, err, assigner.ErrStoreNotDurable, "transaction_read_only is on")
+	set := func(value string) func() {
+		return func() {
+			storetest.Exec(t, db, "SET default_transaction_read_only = off", "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
+			poll.Until(t, "new sessions have the setting", func() bool { // the server reads its configuration in its own time
+				return storetest.Get[string](t, open(t, dsn), "SELECT current_setting('default_transaction_read_only')") == value
+			})
+		}
+	}
+	storetest.ComesBack(t, open(t, dsn), set("on"), set("off"))
+}
+
+func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
+	s := testserver.PostgreSQL(t)
+	admin, dsn := postgres(s).Applied(t)
+	storetest.Exec(t, admin, "CREATE USER ids", "CREATE USER reader", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+	as := func(user, database string) string {
+		u, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.UserPassword(user, "hunter2")
+		u.Path = database
+		return u.String()
+	}
+	storetest.Apply(t, open(t, as("reader", "test1"))) // no table is missing
+	storetest.Denied(t, open, []storetest.Denial{
+		{DSN: as("absent", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "check user and password"},
+		{DSN: as("ids", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "permission denied for table"},
+		{DSN: as("reader", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "the user needs SELECT, INSERT and UPDATE"},
+		{DSN: as("postgres", "absent"), Is: sqlassigner.ErrTableMissing, Says: "create the database"},
+		{DSN: as("postgres", "test1") + "&default_transaction_read_only=on", Is: assigner.ErrStoreNotDurable, Says: "transaction_read_only is on"},
+		{DSN: strings.Replace(as("ids", "test1"), s.Addr(), "127.0.0.1:1", 1), Is: sqlassigner.ErrUnreachable, Says: "check that the server runs"},
+	})
+}
+
+func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {
+	s := testserver.PostgreSQL(t)
+	db, dsn := postgres(s).Applied(t)
+	first := storetest.Identity(t, db)
+	if !regexp.MustCompile(`^[0-9]{10,20} timeline 00000001$`).MatchString(first) {
+		t.Errorf("identity %q, want the system identifier and timeline 00000001", first)
+	}
+	storetest.Exec(t, db, "CREATE USER ids", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ids")
+	plain := open(t, strings.Replace(dsn, "postgres@", "ids@", 1))
+	if got := storetest.Identity(t, plain); got != first {
+		t.Errorf("identity %q for a user with few rights, want %q", got, first)
+	}
+	storetest.Exec(t, db, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+	if got := storetest.Identity(t, plain); got != "" {
+		t.Errorf("identity %q for a user who may not read it, want none", got)
+	}
+	storetest.Assign(t, storetest.Leased(plain))
+
+	restartWith(t, s, db, "recovery.signal", "-c", "restore_command=false") // the archive has nothing: recovery ends where the log does
+	if got, want := storetest.Identity(t, db), strings.Replace(first, "00000001", "00000002", 1); got != want {
+		t.Errorf("identity %q after a restore, want %q", got, want)
+	}
+}
+
+// restartWith restarts a server with an empty file in its folder.
+func restartWith(t *testing.T, s *testserver.Server, db *sqlx.DB, file string, args ...string) {
+	t.Helper()
+	folder := storetest.Get[string](t, db, "SELECT current_setting('data_directory')")
+	s.Stop()
+	if err := os.WriteFile(filepath.Join(folder, file), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.Restart(args...)
+}
+
+// A standby answers reads, so it is not unreachable.
+func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
+	s := testserver.PostgreSQL(t)
+	db, dsn := postgres(s).Applied(t)
+	lease := storetest.Assign(t, storetest.Beside(db))
+	restartWith(t, s, db, "standby.signal")
+	try := func(a assigner.Assigner) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := a.Assign(ctx, assignertest.Domain())
+			return err
+		}
+	}
+	for name, call := range map[string]func(context.Context) error{
+		"Leased":              try(storetest.Beside(open(t, dsn))),
+		"Disposable":          try(storetest.Disposable(open(t, dsn))),
+		"read-write sessions": try(storetest.Beside(open(t, dsn+"&target_session_attrs=read-write"))),
+		"primary sessions":    try(storetest.Beside(open(t, dsn+"&target_session_attrs=primary"))),
+		"Renew of a lease":    func(ctx context.Context) error { return lease.Renew(ctx, 1, lease.Grant().Limit+1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			storetest.WantError(t, call(ctx), assigner.ErrStoreNotDurable, "use the address of the primary")
+		})
+	}
 }

@@ -4,13 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -36,7 +34,7 @@ func rename(t *testing.T, from, to string) {
 // A copy may lack later grants of the original, so its worker IDs are quarantined.
 func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
-	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
+	lease := storetest.Assign(t, storetest.Leased(db))
 	first := storetest.Identity(t, db)
 	if err := errors.Join(lease.Release(t.Context(), 0), db.Close()); err != nil {
 		t.Fatal(err)
@@ -49,27 +47,21 @@ func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
 	if got := storetest.Identity(t, again); got != first || first == "" {
 		t.Errorf("identity %q under another name, was %q", got, first)
 	}
-	storetest.Assign(t, assigner.Leased(storetest.LeaseStore(again), assigner.LeaseConfig{}))
+	storetest.Assign(t, storetest.Leased(again))
 
 	other := open(t, durable(copied))
 	if got := storetest.Identity(t, other); got == first || got == "" {
 		t.Errorf("identity %q of a copy, the original has %q", got, first)
 	}
-	if _, err := storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(other), assigner.LeaseConfig{}), time.Minute); !errors.Is(err, assigner.ErrQuarantined) {
-		t.Errorf("Assign from a copy: %v, want ErrQuarantined", err)
-	}
+	storetest.Refused(t, storetest.Leased(other), assigner.ErrQuarantined)
 }
 
 func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
 	for name, replace := range map[string]func(t *testing.T, path, away string){
-		"moved":    func(*testing.T, string, string) {},
-		"its copy": copyFile,
-		"another store": func(t *testing.T, path, _ string) {
-			if err := sqlassigner.Apply(t.Context(), open(t, durable(path)), sqlassigner.Config{}); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"deleted": func(t *testing.T, _, away string) { rename(t, away, away+"2") },
+		"moved":         func(*testing.T, string, string) {},
+		"its copy":      copyFile,
+		"another store": func(t *testing.T, path, _ string) { storetest.Apply(t, open(t, durable(path))) },
+		"deleted":       func(t *testing.T, _, away string) { rename(t, away, away+"2") },
 	} {
 		for _, journal := range []string{"DELETE", "WAL", "PERSIST"} {
 			t.Run(name+" "+journal, func(t *testing.T) {
@@ -94,9 +86,7 @@ func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
 
 func checkMoved(t *testing.T, err error, path string) {
 	t.Helper()
-	if !errors.Is(err, leasestore.ErrDamaged) || !strings.Contains(err.Error(), "the file "+path+" was moved, replaced or deleted while it was open") {
-		t.Errorf("%v, want ErrDamaged with the file and what happened to it", err)
-	}
+	storetest.WantError(t, err, leasestore.ErrDamaged, "the file "+path+" was moved, replaced or deleted while it was open")
 }
 
 // The pool may have a connection to a file that was replaced before the store is used.
@@ -113,9 +103,7 @@ func TestSQLiteFileThatWasReplacedBeforeTheFirstLookIsRefused(t *testing.T) {
 func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	t.Chdir(testserver.DiskFolder(t))
 	db := open(t, durable("worker.db"))
-	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Apply(t, db)
 	s := storetest.LeaseStore(db)
 	if _, err := s.Status(t.Context()); err != nil {
 		t.Fatal(err)
@@ -126,9 +114,7 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	}
 	t.Chdir(testserver.DiskFolder(t))
 	db.SetMaxIdleConns(-1) // closes the idle connections
-	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Apply(t, db)
 	_, err = s.Status(t.Context())
 	checkMoved(t, err, first)
 }
@@ -136,12 +122,9 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 // Only SQLite notices a change between a check and a write.
 func TestWriteToAMovedSQLiteFileIsNoMatterOfRights(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
-	lease := storetest.Assign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{}))
+	lease := storetest.Assign(t, storetest.Leased(db))
 	rename(t, fileOf(dsn), fileOf(dsn)+"-away")
-	err := lease.Release(t.Context(), 0)
-	if !errors.Is(err, leasestore.ErrDamaged) || !strings.Contains(err.Error(), "moved, replaced or deleted") {
-		t.Errorf("Release: %v, want ErrDamaged", err)
-	}
+	storetest.WantError(t, lease.Release(t.Context(), 0), leasestore.ErrDamaged, "moved, replaced or deleted")
 }
 
 func TestSQLiteFileInMemoryIsRefused(t *testing.T) {
@@ -152,9 +135,7 @@ func TestSQLiteFileInMemoryIsRefused(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	path := filepath.Join(folder, "worker.db")
 	db := open(t, durable(path))
-	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Apply(t, db)
 	storetest.CheckUndurable(t, db, "the file "+path+" is on tmpfs, a file system in memory (allowed: a local disk)")
 }
 

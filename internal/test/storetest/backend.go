@@ -1,9 +1,10 @@
+// Package storetest holds the tests that package sqlassigner has to pass on every database. The
+// drivers live in different modules, and so do the tests that call this package with a real one.
 package storetest
 
 import (
 	"context"
-	"fmt"
-	"strconv"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +13,8 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
 )
 
 // A Database is a database under test.
@@ -33,28 +34,32 @@ type Database struct {
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB
-	// All runs the cases that do not depend on the dialect, too: one database is enough for them.
+	// All runs the cases that do not depend on the dialect, too: one database, MariaDB, is enough.
 	All bool
 	// Starts is assignertest.StoreFixture's.
 	Starts int
-	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row. With
-	// All.
-	Uncounted string
 	// Block keeps all others from writing to a table, not from reading it, until unblock is called;
 	// nil: it cannot do one without the other. Blocked is a query for how many sessions wait for
 	// that.
 	Block   func(t *testing.T, dsn, table string) (unblock func())
 	Blocked string
-	// Numbers is the FROM clause that gives the numbers 0 to %d in a column N.
-	Numbers string
-	// Analyze has the database look at the rows of WORKER_LEASE, Explain begins a query for the
-	// plan of a query. Now is the time of its clock.
-	Analyze, Explain, Now string
-	// Reads returns the number of rows that were read since the server was started; nil: the
-	// database does not count.
-	Reads func(t *testing.T, db *sqlx.DB) int
 	// Hides: a temporary table hides a table from statements with its schema, too.
 	Hides bool
+}
+
+// A storeCase is a case of a suite.
+type storeCase struct {
+	name string
+	once bool // it does not depend on the dialect: only a Database with All runs it
+	run  func(*testing.T, Database)
+}
+
+func (b Database) runCases(t *testing.T, cases []storeCase) {
+	for _, c := range cases {
+		if b.All || !c.once {
+			t.Run(c.name, func(t *testing.T) { c.run(t, b) })
+		}
+	}
 }
 
 // Applied returns a new database with all tables.
@@ -73,18 +78,72 @@ func Apply(t *testing.T, db *sqlx.DB) {
 	}
 }
 
-// Renew checks that a lease without a fence can be renewed.
-func Renew(t *testing.T, l assigner.Lease) {
+// Exec runs statements one by one.
+func Exec(t *testing.T, db *sqlx.DB, statements ...string) {
 	t.Helper()
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
-		t.Errorf("Renew of worker %d: %v", l.Grant().WorkerID, err)
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
 	}
+}
+
+// Get returns the only value that a query finds.
+func Get[T any](t *testing.T, db *sqlx.DB, query string) (value T) {
+	t.Helper()
+	if err := db.GetContext(t.Context(), &value, query); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// namespace is the namespace of the cases.
+const namespace = "orders-1.eu_west"
+
+// LeaseStore returns the store that the cases use.
+func LeaseStore(db *sqlx.DB) leasestore.Store {
+	return sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
+}
+
+// Leased returns an assigner on the LeaseStore.
+func Leased(db *sqlx.DB) assigner.Assigner {
+	return assigner.Leased(LeaseStore(db), assigner.LeaseConfig{})
+}
+
+// Disposable and Sticky return assigners on WORKER_NODE.
+func Disposable(db *sqlx.DB) assigner.Assigner {
+	return sqlassigner.Disposable(db, sqlassigner.Config{})
+}
+
+func Sticky(db *sqlx.DB) assigner.Assigner {
+	return sqlassigner.Sticky(db, "orders", sqlassigner.Config{})
+}
+
+// besideNodes is the first worker ID of a namespace that has Disposable in its database.
+const besideNodes = 1000
+
+// Beside returns an assigner on the LeaseStore that leaves the low worker IDs to WORKER_NODE.
+func Beside(db *sqlx.DB) assigner.Assigner { return from(db, namespace, besideNodes) }
+
+// from returns an assigner for a namespace that begins at a worker ID.
+func from(db *sqlx.DB, name string, first int64) assigner.Assigner {
+	return assigner.Leased(sqlassigner.LeaseStore(db, name, sqlassigner.Config{}), assigner.LeaseConfig{FirstWorkerID: first})
+}
+
+// Identity returns the identity of a server that takes writes.
+func Identity(t *testing.T, db *sqlx.DB) string {
+	t.Helper()
+	status, err := LeaseStore(db).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.Identity
 }
 
 // Assign takes a worker ID with a generous deadline, and ends the test on an error.
 func Assign(t *testing.T, a assigner.Assigner) assigner.Lease {
 	t.Helper()
-	l, err := TryAssign(t, a, 60*time.Second)
+	l, err := TryAssign(t, a, time.Minute)
 	if err != nil {
 		t.Fatalf("Assign: %v", err)
 	}
@@ -99,94 +158,33 @@ func TryAssign(t *testing.T, a assigner.Assigner, timeout time.Duration) (assign
 	return a.Assign(ctx, assignertest.Domain())
 }
 
-// Exec runs statements one by one.
-func Exec(t *testing.T, db *sqlx.DB, statements ...string) {
+// Renew checks that a lease without a fence can be renewed.
+func Renew(t *testing.T, l assigner.Lease) {
 	t.Helper()
-	for _, s := range statements {
-		if _, err := db.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
+	if err := l.Renew(t.Context(), 1, 1); err != nil {
+		t.Errorf("Renew of worker %d: %v", l.Grant().WorkerID, err)
 	}
 }
 
-// separator stands between the parts of a child's argument.
-const separator = "\n"
-
-// childArg encodes the assigner of a child process. An empty key means Disposable, leasedKey means
-// Leased.
-func childArg(key, dsn string) string { return key + separator + dsn }
-
-const leasedKey = "leased"
-
-// Child is for TestMain; see assignertest.Child.
-func Child(open func(dsn string) (*sqlx.DB, error)) {
-	assignertest.Child(func(arg string) (assigner.Assigner, error) {
-		key, dsn, ok := strings.Cut(arg, separator)
-		if !ok {
-			return nil, fmt.Errorf("argument %q", arg)
-		}
-		db, err := open(dsn)
-		if err != nil {
-			return nil, err
-		}
-		switch key {
-		case "":
-			return sqlassigner.Disposable(db, sqlassigner.Config{}), nil
-		case leasedKey:
-			return leased(db), nil
-		}
-		return sqlassigner.Sticky(db, key, sqlassigner.Config{}), nil
-	})
+// Refused checks that an assigner gives no worker ID, with an error that no retry follows.
+func Refused(t *testing.T, a assigner.Assigner, sentinel error, parts ...string) {
+	t.Helper()
+	_, err := TryAssign(t, a, time.Minute)
+	WantError(t, err, sentinel, parts...)
 }
 
-// ComesBack starts an assignment while the server is away and has it come back at the first attempt
-// that failed.
-func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
+// WantError checks sentinel and text of an error. It takes no notice of letter case, which the
+// names of PostgreSQL's tables lack.
+func WantError(t *testing.T, err, sentinel error, parts ...string) {
 	t.Helper()
-	l := Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{}))
-	down()
-	log := recorder.Recorder{First: make(chan struct{})}
-	done := make(chan error, 1)
-	go func() {
-		_, err := TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}), 60*time.Second)
-		done <- err
-		close(done)
-	}()
-	select {
-	case <-log.First:
-	case err := <-done:
-		t.Errorf("Assign returned %v while the server was away", err)
-	}
-	up()
-	if err := <-done; err != nil {
-		t.Errorf("Assign when the server is back: %v", err)
-	}
-	Renew(t, l)
-}
-
-// CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns
-// each into a warning.
-func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
-	t.Helper()
-	want := strings.Join(faults, ", ")
-	for _, a := range []assigner.Assigner{
-		sqlassigner.Disposable(db, sqlassigner.Config{}), sqlassigner.Sticky(db, "key", sqlassigner.Config{}),
-	} {
-		_, err := TryAssign(t, a, 60*time.Second)
-		checkText(t, err, assigner.ErrStoreNotDurable, " has "+want+":", "AllowUndurable")
-	}
-	var log recorder.Recorder
-	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.TextLogger()}))
-	checkUndurableLeases(t, db, faults)
-	texts := log.Read()
-	if len(texts) != len(faults) {
-		t.Errorf("log %q, want %d warnings", texts, len(faults))
+	if !errors.Is(err, sentinel) {
+		t.Errorf("error %v, want %v", err, sentinel)
 		return
 	}
-	for i, fault := range faults {
-		quoted := strconv.Quote(fault)
-		if !strings.HasPrefix(texts[i], `level=WARN msg="sqlassigner: `) || !strings.Contains(texts[i], quoted[1:len(quoted)-1]) {
-			t.Errorf("log %q, want a warning of %q", texts[i], fault)
+	text := strings.ToLower(err.Error())
+	for _, part := range append(parts, strings.ToLower(sentinel.Error())) {
+		if !strings.Contains(text, strings.ToLower(part)) {
+			t.Errorf("error %q, want %q in it", err, part)
 		}
 	}
 }

@@ -1,8 +1,9 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,46 +14,36 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/recorder"
 )
-
-// namespace is the namespace of the cases.
-const namespace = "orders-1.eu_west"
 
 // RunLeases runs the tests of LeaseStore that need no particular server.
 func RunLeases(t *testing.T, b Database) {
 	b.runCases(t, []storeCase{
-		{"Conforms", false, LeasesConform},
-		{"Processes", false, LeaseProcesses},
+		{"Conforms", false, func(t *testing.T, b Database) { assignertest.RunStore(t, b.fixtures(t)) }},
 		{"MissingKeyIsRefused", false, missingKey},
 		{"ExpiryHasTheDigitsOfTheClock", false, expiryDigits},
-		{"AnotherSchemaIsRefused", true, anotherSchema},
-		{"ClaimsInALargeNamespaceReadFewRows", false, boundedClaims},
+		{"AnotherSchemaVersionIsRefused", true, anotherVersion},
 		{"OpenTransactionIsRefused", false, openTransaction},
 		{"TransactionThatBeginsIsRefused", false, transactionBegins},
 	})
 }
 
-// LeaseStore returns the store that the cases use.
-func LeaseStore(db *sqlx.DB) leasestore.Store {
-	return sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
+// Driver runs the cases that a second driver of a database, or a pooler before it, may change:
+// errors, the life of a lease, transactions and an outage.
+func Driver(t *testing.T, b Database) {
+	b.runCases(t, []storeCase{
+		{"ExpiryHasTheDigitsOfTheClock", false, expiryDigits},
+		{"ErrorsAreDiagnosed", false, driverErrors},
+		{"LeasesLive", false, leasesLive},
+		{"TransactionThatBeginsIsRefused", false, transactionBegins},
+		{"RenewalWaitsForTheDatabase", false, func(t *testing.T, b Database) {
+			db, dsn := b.Applied(t)
+			var up func()
+			SwapWaits(t, db, func() { up = b.Down(t, dsn) }, func() { up() })
+		}},
+	})
 }
-
-// Identity returns the identity of a server that takes writes.
-func Identity(t *testing.T, db *sqlx.DB) string {
-	t.Helper()
-	status, err := LeaseStore(db).Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return status.Identity
-}
-
-func leased(db *sqlx.DB) assigner.Assigner {
-	return assigner.Leased(LeaseStore(db), assigner.LeaseConfig{})
-}
-
-// LeasesConform runs the suite for stores.
-func LeasesConform(t *testing.T, b Database) { assignertest.RunStore(t, b.fixtures(t)) }
 
 // LeasesWithstandFaults cuts connections, and kills the server if the Database can.
 func LeasesWithstandFaults(t *testing.T, b Database) { assignertest.RunFaults(t, b.fixtures(t)) }
@@ -92,26 +83,13 @@ func (b Database) fixture(t *testing.T, dsn string) assignertest.StoreFixture {
 	return f
 }
 
-// LeaseProcesses: a process that ends without a release keeps its number until the lease
-// expires.
-func LeaseProcesses(t *testing.T, b Database) {
-	_, dsn := b.Applied(t)
-	arg := func(int) string { return childArg(leasedKey, dsn) }
-	first := assignertest.Processes(t, processes, arg)
-	second := assignertest.Processes(t, processes/5, arg)
-	all := slices.Sorted(slices.Values(append(first, second...)))
-	if want := processes + processes/5; len(slices.Compact(all)) != want {
-		t.Errorf("workers %v at first, then %v; want %d different ones", first, second, want)
-	}
-}
-
 // missingKey has tables as CREATE TABLE … AS SELECT leaves them. Without the key, two processes
 // that start at once would both create the row of a worker ID.
 func missingKey(t *testing.T, b Database) {
 	for _, table := range []string{"WORKER_LEASE", "WORKER_LEASE_META"} {
 		db, _ := b.Applied(t)
 		Exec(t, db, "CREATE TABLE COPIED AS SELECT * FROM "+table, "DROP TABLE "+table, "ALTER TABLE COPIED RENAME TO "+table)
-		l, err := leased(db).Assign(t.Context(), assignertest.Domain())
+		l, err := TryAssign(t, Leased(db), time.Minute)
 		if err == nil || !strings.Contains(err.Error(), "lacks its primary key") {
 			t.Errorf("Assign with %s without its key: %v, %v; want an error that says so", table, l, err)
 		}
@@ -127,61 +105,100 @@ func expiryDigits(t *testing.T, b Database) {
 		t.Fatal(err)
 	}
 	const ttl, digit = time.Minute, time.Millisecond
-	if ok, err := s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{WorkerID: 1, Version: 1}, ttl); !ok || err != nil {
+	if ok, err := s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{WorkerID: 1, Version: 1, Owner: `ö'"\%?$1`}, ttl); !ok || err != nil {
 		t.Fatalf("Swap: %v, %v", ok, err)
 	}
 	row, errRow := s.Load(t.Context(), 1)
 	after, errAfter := s.Status(t.Context())
-	if errRow != nil || errAfter != nil || row.Expires.Before(before.Now.Add(ttl-digit)) || row.Expires.After(after.Now.Add(ttl+digit)) {
-		t.Errorf("the row expires at %v, want %v after a time from %v to %v: %v, %v", row.Expires, ttl, before.Now, after.Now, errRow, errAfter)
+	if errRow != nil || errAfter != nil || row.Expires.Before(before.Now.Add(ttl-digit)) || row.Expires.After(after.Now.Add(ttl+digit)) || row.Owner != `ö'"\%?$1` {
+		t.Errorf("row %+v, want that it expires %v after a time from %v to %v: %v, %v", row, ttl, before.Now, after.Now, errRow, errAfter)
 	}
 }
 
-// anotherSchema: a namespace that a later release has changed is refused, and not listed.
-func anotherSchema(t *testing.T, b Database) {
+// anotherVersion: a namespace that a later release has changed is refused, and not listed.
+func anotherVersion(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
-	Assign(t, leased(db))
+	Assign(t, Leased(db))
 	Assign(t, from(db, "other", 77))
 	Exec(t, db, "UPDATE WORKER_LEASE_META SET SCHEMA_VERSION = 2 WHERE NAMESPACE = '"+namespace+"'")
 	all, err := LeaseStore(db).(leasestore.Namespaced).Namespaces(t.Context())
 	if err != nil || len(all) != 1 || all["other"].FirstWorkerID != 77 {
 		t.Errorf("namespaces %+v, want the other one, from 77: %v", all, err)
 	}
-	_, err = leased(db).Assign(t.Context(), assignertest.Domain())
-	checkWithin(t, err, assigner.ErrLayoutMismatch, "SCHEMA_VERSION 2, here 1", fmt.Sprintf("row %q of WORKER_LEASE_META", namespace))
+	Refused(t, Leased(db), assigner.ErrLayoutMismatch, "SCHEMA_VERSION 2, here 1", fmt.Sprintf("row %q of WORKER_LEASE_META", namespace))
 }
 
-// checkWithin is checkText for an error that package assigner has wrapped.
-func checkWithin(t *testing.T, err, sentinel error, parts ...string) {
+func driverErrors(t *testing.T, b Database) {
+	db, _ := b.Applied(t)
+	Exec(t, db, "DROP TABLE WORKER_LEASE")
+	Refused(t, Leased(db), sqlassigner.ErrTableMissing, "WORKER_LEASE")
+	Exec(t, db, "CREATE TABLE WORKER_LEASE AS SELECT * FROM WORKER_LEASE_META")
+	if _, err := TryAssign(t, Leased(db), time.Minute); err == nil || errors.Is(err, sqlassigner.ErrUnreachable) {
+		t.Errorf("Assign with a table of other columns: %v, want an error of the statement", err)
+	}
+}
+
+func leasesLive(t *testing.T, b Database) {
+	db, _ := b.Applied(t)
+	Renew(t, Assign(t, Disposable(db)))
+	Renew(t, Assign(t, Sticky(db)))
+	cfg := assigner.LeaseConfig{FirstWorkerID: besideNodes, MaxLead: time.Hour}
+	fenced := assigner.Fenced(LeaseStore(db), assigner.Static(besideNodes), "owner", cfg)
+	first := Assign(t, fenced)
+	limit := first.Grant().Limit
+	if err := errors.Join(first.Renew(t.Context(), limit, limit+10), first.Release(t.Context(), limit)); err != nil {
+		t.Error(err)
+	}
+	if again := Assign(t, fenced).Grant(); again.First <= limit {
+		t.Errorf("grant %+v after a release at %d, want it above", again, limit)
+	}
+}
+
+// SwapWaits has a renewal meet a lock that another session holds until the first attempt has
+// failed.
+func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 	t.Helper()
-	if err == nil {
-		t.Errorf("no error, want %v", sentinel)
-		return
-	}
-	if i := strings.Index(err.Error(), sentinel.Error()); i > 0 {
-		err = trimmed{err, i}
-	}
-	checkText(t, err, sentinel, parts...)
+	log := recorder.Recorder{First: make(chan struct{})}
+	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
+	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
+	limit := l.Grant().Limit
+	block()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	waits(t, &log, func() error { return l.Renew(ctx, limit, limit+100) }, unblock)
+	wantFence(t, s, l, 1)
 }
 
-// trimmed is an error without the beginning of its text.
-type trimmed struct {
-	error
-	from int
-}
-
-func (e trimmed) Error() string { return e.error.Error()[e.from:] }
-func (e trimmed) Unwrap() error { return e.error }
-
-// checkUndurableLeases checks that the store reports the faults, and that leases are refused unless
-// told otherwise.
-func checkUndurableLeases(t *testing.T, db *sqlx.DB, faults []string) {
+// wantFence checks that a row has the fence of its lease.
+func wantFence(t *testing.T, s leasestore.Store, l assigner.Lease, version int64) {
 	t.Helper()
-	status, err := LeaseStore(db).Status(t.Context())
-	if err != nil || !slices.Equal(status.Faults, faults) {
-		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
+	g := l.Grant()
+	row, err := s.Load(t.Context(), g.WorkerID)
+	if err != nil || row.Fence != g.Limit || row.Version != version {
+		t.Errorf("row %+v; want fence %d, version %d: %v", row, g.Limit, version, err)
 	}
-	_, err = TryAssign(t, leased(db), time.Minute)
-	checkText(t, err, assigner.ErrStoreNotDurable, append(faults, "AllowUndurable")...)
-	Assign(t, assigner.Leased(LeaseStore(db), assigner.LeaseConfig{AllowUndurable: true, FirstWorkerID: 1000}))
+}
+
+// SwapFails renews a lease on a server whose first swaps fail, and checks how many attempts it
+// makes of its own accord.
+func SwapFails(t *testing.T, db *sqlx.DB, fail func(), repeated int, sentinel error) {
+	t.Helper()
+	var log recorder.Recorder
+	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
+	row := leasestore.Row{WorkerID: 7, Version: 1, Token: "T"}
+	if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, time.Minute); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	fail()
+	next := row
+	next.Fence++
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ok, err := s.Swap(ctx, row, next, time.Minute)
+	if ok != (sentinel == nil) || !errors.Is(err, sentinel) {
+		t.Errorf("Swap: %v, %v; want the error %v", ok, err, sentinel)
+	}
+	if got := log.Read(); len(got) != repeated {
+		t.Errorf("%d attempts were repeated, want %d: %q", len(got), repeated, got)
+	}
 }

@@ -1,14 +1,11 @@
 package storetest
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -33,7 +30,7 @@ func SegmentChild(open func(dsn string) (*sqlx.DB, error)) {
 	})
 }
 
-// sources are the sources of child processes, by table.
+// sources are the sources by table.
 func sources() map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source {
 	return map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source{
 		"ID_SEGMENT":   sqlassigner.SegmentSource,
@@ -103,37 +100,24 @@ func RunSegments(t *testing.T, b Database) {
 	if b.All {
 		t.Run("DeltaOfTinyIDChanges", func(t *testing.T) { deltaChanges(t, db) })
 		t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
-		t.Run("RefusalsOfJavaTables", func(t *testing.T) { javaRefusals(t, b, db) })
 	}
 }
 
 // lostAnswers cuts the connection after the database has committed a range and before the source
 // knows that. The source wastes that range and takes the next one.
 func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
-	// This number is on the wire when a row is changed, and not before. On PostgreSQL, COMMIT ends
-	// the transaction.
 	const n = 0x0102030405060708
-	opens, marker := sources(), strconv.FormatInt(n, 10)
+	proxy := faultconn.Start(t, b.Addr)
+	source := sqlassigner.SegmentSource(b.Open(t, strings.Replace(dsn, b.Addr, proxy.Addr(), 1)), sqlassigner.Config{})
+	// This number is on the wire when the row is changed, and not before. pgx sends it in binary.
+	marker := strconv.FormatInt(n+1, 10)
 	if db.DriverName() == "pgx" {
-		marker = "commit\x00"
+		marker = "\x01\x02\x03\x04\x05\x06\x07\x09"
 	}
-	if b.All {
-		java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('lost', 1, 50)")
-		java(t, db, "INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (3000, 'lost', 0, 1, 0)")
-	} else {
-		delete(opens, "leaf_alloc")
-		delete(opens, "tiny_id_info")
-	}
-	for name, open := range opens {
-		t.Run(name, func(t *testing.T) {
-			proxy := faultconn.Start(t, b.Addr)
-			source := open(b.Open(t, strings.Replace(dsn, b.Addr, proxy.Addr(), 1)), sqlassigner.Config{})
-			cut := proxy.CutAfter(marker, nil)
-			r, err := source.Advance(t.Context(), "lost", n)
-			if err != nil || r.First != n+1 || r.Last != 2*n || !cut.Done() {
-				t.Errorf("range %v, %v, want %d to %d, since the first range is lost; cut: %v", r, err, int64(n+1), int64(2*n), cut.Done())
-			}
-		})
+	cut := proxy.CutAfter(marker, nil)
+	r, err := source.Advance(t.Context(), "lost", n)
+	if err != nil || r.First != n+1 || r.Last != 2*n || !cut.Done() {
+		t.Errorf("range %v, %v, want %d to %d, since the first range is lost; cut: %v", r, err, int64(n+1), int64(2*n), cut.Done())
 	}
 }
 
@@ -151,13 +135,7 @@ func deltaChanges(t *testing.T, db *sqlx.DB) {
 		}
 		done <- r
 	}()
-	poll.Until(t, "the source waits for the row", func() bool {
-		var n int
-		if err := db.GetContext(t.Context(), &n, waiting); err != nil {
-			t.Fatal(err)
-		}
-		return n > 0
-	})
+	poll.Until(t, "the source waits for the row", func() bool { return Get[int](t, db, waiting) > 0 })
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
@@ -168,81 +146,45 @@ func deltaChanges(t *testing.T, db *sqlx.DB) {
 
 // javaProcesses takes ranges with the statements of Leaf and TinyId between ranges of the sources.
 func javaProcesses(t *testing.T, db *sqlx.DB) {
-	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('mixed', 0, 50)")
+	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('mixed', ?, 50)", int64(math.MinInt64))
 	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, begin_id, max_id, step, delta, remainder) VALUES (1000, 'mixed', 7, 7, 50, 2, 1)")
-	leaf := func(all *idset.Set) {
-		tx := db.MustBegin()
-		tx.MustExec("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'mixed'")
-		var next, step int64
-		if err := errors.Join(tx.QueryRow("SELECT max_id, step FROM leaf_alloc WHERE biz_tag = 'mixed'").Scan(&next, &step), tx.Commit()); err != nil {
+	var all idset.Set // of Leaf
+	leaf, tinyID := sqlassigner.LeafSource(db, sqlassigner.Config{}), sqlassigner.TinyIDSource(db, sqlassigner.Config{})
+	var odd idset.Set // of TinyId
+	take := func(source segment.Source, all *idset.Set) {
+		r, err := source.Advance(t.Context(), "mixed", 125)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for id := next - step; id < next; id++ {
+		for id := r.First; id <= r.Last; id += r.Delta {
 			all.Once(t, id)
 		}
 	}
-	tinyID := func(all *idset.Set) {
-		var last, version int64
+	for range 10 {
+		take(leaf, &all)
+		tx := db.MustBegin()
+		tx.MustExec("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'mixed'")
+		var next, version, last int64
+		if err := errors.Join(tx.Get(&next, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'mixed'"), tx.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		for id := next - 50; id < next; id++ {
+			all.Once(t, id)
+		}
+
+		take(tinyID, &odd)
 		if err := db.QueryRow("SELECT max_id, version FROM tiny_id_info WHERE biz_type = 'mixed'").Scan(&last, &version); err != nil {
 			t.Fatal(err)
 		}
 		java(t, db, "UPDATE tiny_id_info SET max_id = ?, version = version + 1 WHERE id = 1000 AND max_id = ? AND version = ? AND biz_type = 'mixed'",
 			last+50, last, version)
-		for id := last + 1; id <= last+50; id++ {
-			if id%2 == 1 {
-				all.Once(t, id)
-			}
+		for id := last + 2 - last%2; id <= last+50; id += 2 {
+			odd.Once(t, id)
 		}
 	}
-	for name, tt := range map[string]struct {
-		source segment.Source
-		java   func(*idset.Set)
-		end    string
-		last   int64
-	}{
-		"Leaf":   {sqlassigner.LeafSource(db, sqlassigner.Config{}), leaf, "SELECT max_id - 1 FROM leaf_alloc WHERE biz_tag = 'mixed'", 1750},
-		"TinyId": {sqlassigner.TinyIDSource(db, sqlassigner.Config{}), tinyID, "SELECT max_id FROM tiny_id_info WHERE biz_type = 'mixed'", 3007},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var all idset.Set
-			for range 10 {
-				r, err := tt.source.Advance(t.Context(), "mixed", 125)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for id := r.First; id <= r.Last; id += r.Delta {
-					all.Once(t, id)
-				}
-				tt.java(&all)
-			}
-			var last int64
-			if err := db.QueryRow(tt.end).Scan(&last); err != nil || last != tt.last {
-				t.Errorf("the last number is %d, %v, want %d", last, err, tt.last)
-			}
-		})
-	}
-	if n := 0; db.Get(&n, "SELECT version FROM tiny_id_info WHERE biz_type = 'mixed'") != nil || n != 20 {
-		t.Errorf("version %d, want 20: one for each range", n)
-	}
-}
-
-// A refusal is a call of a source, and its error.
-type refusal struct {
-	source  segment.Source
-	counter string
-	want    error
-	text    string
-}
-
-func checkRefusals(t *testing.T, refusals map[string]refusal) {
-	t.Helper()
-	for name, tt := range refusals {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		r, err := tt.source.Advance(ctx, tt.counter, 1)
-		cancel()
-		if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) || !strings.Contains(fmt.Sprint(err), tt.text) {
-			t.Errorf("%s: range %v, error %v, want %v with %q", name, r, err, tt.want, tt.text)
-		}
+	const end = "SELECT CONCAT((SELECT max_id FROM leaf_alloc WHERE biz_tag = 'mixed'), ' ', max_id, ' ', version) FROM tiny_id_info WHERE biz_type = 'mixed'"
+	if got := Get[string](t, db, end); got != "1751 3007 20" { // a version for each range
+		t.Errorf("max_id of Leaf, of TinyId, and version: %s, want 1751 3007 20", got)
 	}
 }
 
@@ -254,31 +196,36 @@ func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		t.Fatal(r, err)
 	}
 	empty, _ := b.Empty(t)
-	checkRefusals(t, map[string]refusal{
-		"another part":       {sqlassigner.SegmentPart(db, 0, 2, cfg), "shared", segment.ErrInvalidRange, "has DELTA 2 and REMAINDER 1, here 2 and 0"},
-		"no parts":           {sqlassigner.SegmentSource(db, cfg), "shared", segment.ErrInvalidRange, "has DELTA 2 and REMAINDER 1, here 1 and 0"},
-		"part out of bounds": {sqlassigner.SegmentPart(db, 2, 2, cfg), "shared", nil, "part 2 of 2, allowed: 0 to parts - 1"},
-		"name":               {sqlassigner.SegmentSource(db, cfg), "a b", nil, `"a b", allowed: 1 to 64 of the characters`},
-		"nil handle":         {sqlassigner.SegmentSource(nil, cfg), "a", nil, "no database handle"},
-		"no table":           {sqlassigner.SegmentSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "uidring schema "},
-		"open transaction":   {sqlassigner.SegmentSource(b.Inside(t, dsn), cfg), "a", assigner.ErrStoreNotDurable, "inside a transaction"},
-	})
+	type refusal struct {
+		source  segment.Source
+		counter string
+		want    error
+		text    string
+	}
+	refusals := []refusal{
+		{sqlassigner.SegmentPart(db, 0, 2, cfg), "shared", segment.ErrInvalidRange, "has DELTA 2 and REMAINDER 1, here 2 and 0"},
+		{sqlassigner.SegmentSource(db, cfg), "shared", segment.ErrInvalidRange, "has DELTA 2 and REMAINDER 1, here 1 and 0"},
+		{sqlassigner.SegmentPart(db, 2, 2, cfg), "shared", nil, "part 2 of 2, allowed: 0 to parts - 1"},
+		{sqlassigner.SegmentSource(db, cfg), "a b", nil, `"a b", allowed: 1 to 64 of the characters`},
+		{sqlassigner.SegmentSource(nil, cfg), "a", nil, "no database handle"},
+		{sqlassigner.SegmentSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "uidring schema "},
+		{sqlassigner.SegmentSource(b.Inside(t, dsn), cfg), "a", assigner.ErrStoreNotDurable, "inside a transaction"},
+	}
+	if b.All {
+		java(t, db, "INSERT INTO tiny_id_info (id, biz_type, delta, remainder) VALUES (2000, 'wrong', 2, 2)")
+		refusals = append(refusals,
+			refusal{sqlassigner.LeafSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `leaf_alloc has no row with biz_tag "absent"`},
+			refusal{sqlassigner.TinyIDSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `tiny_id_info has no row with biz_type "absent"`},
+			refusal{sqlassigner.LeafSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
+			refusal{sqlassigner.TinyIDSource(db, cfg), "wrong", segment.ErrInvalidRange, "remainder 2 (allowed:"})
+	}
+	for _, tt := range refusals {
+		r, err := tt.source.Advance(t.Context(), tt.counter, 1)
+		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("range %v, error %v, want %v with %q", r, err, tt.want, tt.text)
+		}
+	}
 	if r, err := part.Advance(t.Context(), "shared", 1); err != nil || r.First != 3 {
 		t.Errorf("range %v, %v, want 3: a call that was refused has moved the counter", r, err)
 	}
-}
-
-func javaRefusals(t *testing.T, b Database, db *sqlx.DB) {
-	cfg := sqlassigner.Config{}
-	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, delta, remainder) VALUES (2000, 'wrong', 2, 2)")
-	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('lowest', ?, 50)", int64(math.MinInt64))
-	empty, _ := b.Empty(t)
-	checkRefusals(t, map[string]refusal{
-		"no row of Leaf":      {sqlassigner.LeafSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `leaf_alloc has no row with biz_tag "absent"`},
-		"no row of TinyId":    {sqlassigner.TinyIDSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `tiny_id_info has no row with biz_type "absent"`},
-		"no table of Leaf":    {sqlassigner.LeafSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
-		"no table of TinyId":  {sqlassigner.TinyIDSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
-		"lowest of Leaf":      {sqlassigner.LeafSource(db, cfg), "lowest", segment.ErrInvalidRange, "max_id -9223372036854775808 (allowed:"},
-		"remainder of TinyId": {sqlassigner.TinyIDSource(db, cfg), "wrong", segment.ErrInvalidRange, "remainder 2 (allowed:"},
-	})
 }

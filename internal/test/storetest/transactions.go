@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,89 +15,16 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/recorder"
 )
 
 // RefusedFor checks that every assigner rejects a handle, also with AllowUndurable. db connects to
 // the same tables.
 func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	t.Helper()
-	for name, use := range users() {
+	for _, use := range users() {
 		Assign(t, use(db)) // namespace, pin and key are there
-		l, err := TryAssign(t, use(handle), 5*time.Second)
-		if err == nil {
-			t.Errorf("%s: grant %+v, want none", name, l.Grant())
-			continue
-		}
-		checkWithin(t, err, assigner.ErrStoreNotDurable, parts...)
-	}
-}
-
-// besideDisposable is the first worker ID of a namespace that has Disposable in its database.
-const besideDisposable = 1000
-
-func leasedBeside(db *sqlx.DB) assigner.Assigner { return from(db, namespace, besideDisposable) }
-
-// users are the assigners that write to the tables, each with and without AllowUndurable.
-func users() map[string]func(*sqlx.DB) assigner.Assigner {
-	undurable := sqlassigner.Config{AllowUndurable: true}
-	beside := assigner.LeaseConfig{FirstWorkerID: besideDisposable}
-	leases := assigner.LeaseConfig{FirstWorkerID: besideDisposable, AllowUndurable: true}
-	return map[string]func(*sqlx.DB) assigner.Assigner{
-		"Disposable": disposable,
-		"Sticky":     sticky,
-		"Leased":     leasedBeside,
-		"Auto":       func(db *sqlx.DB) assigner.Assigner { return assigner.Auto(LeaseStore(db), beside) },
-		"Fenced": func(db *sqlx.DB) assigner.Assigner {
-			return assigner.Fenced(LeaseStore(db), assigner.Static(besideDisposable+7), "owner", beside)
-		},
-		"undurable Disposable": func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Disposable(db, undurable) },
-		"undurable Sticky":     func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Sticky(db, "orders", undurable) },
-		"undurable Leased":     func(db *sqlx.DB) assigner.Assigner { return assigner.Leased(LeaseStore(db), leases) },
-	}
-}
-
-// NoConnectionLeft takes all connections of a server.
-func NoConnectionLeft(t *testing.T, b Database) {
-	db, dsn := b.Applied(t)
-	var err error
-	for err == nil {
-		_, err = db.Connx(t.Context()) // the handle's end closes it
-	}
-	for _, a := range []assigner.Assigner{leased(b.Open(t, dsn)), disposable(b.Open(t, dsn))} {
-		_, err := TryAssign(t, a, 300*time.Millisecond)
-		checkWithin(t, err, sqlassigner.ErrUnreachable, "max_connections")
-	}
-}
-
-// A Denial is a handle that no assigner gets a worker ID over: the error is Is, and its text has
-// Says.
-type Denial struct {
-	DSN  string
-	Is   error
-	Says string
-}
-
-// Denied checks the errors of Disposable, Sticky and Leased on handles whose DSNs have a password
-// with hunter2 in it.
-func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials []Denial) {
-	t.Helper()
-	for _, d := range denials {
-		db := open(t, d.DSN)
-		passes := errors.Is(d.Is, sqlassigner.ErrUnreachable) || errors.Is(d.Is, assigner.ErrStoreNotDurable)
-		timeout := time.Minute
-		if passes {
-			timeout = 300 * time.Millisecond
-		}
-		for name, use := range map[string]func(*sqlx.DB) assigner.Assigner{"Disposable": disposable, "Sticky": sticky, "Leased": leasedBeside} {
-			_, err := TryAssign(t, use(db), timeout)
-			checkWithin(t, err, d.Is, d.Says)
-			if text := fmt.Sprint(err); strings.Contains(text, "hunter2") {
-				t.Errorf("%s: the error has the password: %s", name, text)
-			}
-			if errors.Is(err, context.DeadlineExceeded) != passes {
-				t.Errorf("%s of %s: %v; want it to be tried again: %v", name, d.Says, err, passes)
-			}
-		}
+		Refused(t, use(handle), assigner.ErrStoreNotDurable, parts...)
 	}
 }
 
@@ -112,39 +41,98 @@ func transactionBegins(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	mine := b.Open(t, dsn)
 	mine.SetMaxOpenConns(1)
-	l := Assign(t, leased(mine))
+	l := Assign(t, Leased(mine))
 	before := l.Grant()
 	Exec(t, mine, "BEGIN")
 	err := l.Renew(t.Context(), before.Limit, before.Limit+100)
-	if err != nil {
-		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "inside a transaction") {
-			t.Errorf("Renew: %v, want ErrStoreNotDurable naming the transaction", err)
-		}
-		if l.Grant() != before {
-			t.Errorf("grant %+v after a Renew that failed, want %+v", l.Grant(), before)
-		}
+	if err != nil && l.Grant() != before {
+		t.Errorf("grant %+v after a Renew that failed, want %+v", l.Grant(), before)
 	}
 	wantFence(t, LeaseStore(db), l, 1)
 	errRelease, errRecover := l.Release(t.Context(), 0), leasestore.Recover(t.Context(), LeaseStore(mine), time.Hour)
 	row, errLoad := LeaseStore(db).Load(t.Context(), before.WorkerID)
-	if errLoad != nil || errRelease == nil && errRecover != nil && row.Token != "" || errRecover == nil && row.Fence < before.Limit+3600 {
-		t.Errorf("Release %v, Recover %v, and the row is %+v: %v", errRelease, errRecover, row, errLoad)
+	if err == nil { // a driver or pooler has dropped the connection
+		if errLoad != nil || errRelease != nil || errRecover != nil || row.Fence < before.Limit+3600 {
+			t.Errorf("Release %v, Recover %v, and the row is %+v: %v", errRelease, errRecover, row, errLoad)
+		}
+		return
 	}
-	if (errRelease == nil) != (err == nil) || (errRecover == nil) != (err == nil) {
-		t.Errorf("Renew %v, Release %v, Recover %v; want all of them refused, or none", err, errRelease, errRecover)
+	for _, err := range []error{err, errRelease, errRecover} {
+		WantError(t, err, assigner.ErrStoreNotDurable, "inside a transaction")
 	}
-	if err != nil {
-		transactionEnds(t, mine, l)
-	}
-}
-
-// transactionEnds: the transaction is still the caller's, and nothing was written in it.
-func transactionEnds(t *testing.T, mine *sqlx.DB, l assigner.Lease) {
-	t.Helper()
-	Exec(t, mine, "COMMIT")
+	Exec(t, mine, "COMMIT") // the transaction is still the caller's, and nothing was written in it
 	wantFence(t, LeaseStore(mine), l, 1)
 	limit := l.Grant().Limit
 	if err := errors.Join(l.Renew(t.Context(), limit, limit+100), l.Release(t.Context(), 0)); err != nil {
 		t.Errorf("Renew and Release after the transaction: %v", err)
+	}
+}
+
+// CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns
+// each into a warning.
+func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
+	t.Helper()
+	for _, a := range []assigner.Assigner{Disposable(db), Sticky(db)} {
+		Refused(t, a, assigner.ErrStoreNotDurable, " has "+strings.Join(faults, ", ")+":", "AllowUndurable")
+	}
+	var log recorder.Recorder
+	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.TextLogger()}))
+	status, err := LeaseStore(db).Status(t.Context())
+	if err != nil || !slices.Equal(status.Faults, faults) {
+		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
+	}
+	Refused(t, Beside(db), assigner.ErrStoreNotDurable, append(faults, "AllowUndurable")...)
+	Assign(t, users()["undurable Leased"](db))
+	texts := log.Read()
+	if len(texts) != len(faults) {
+		t.Errorf("log %q, want %d warnings", texts, len(faults))
+		return
+	}
+	for i, fault := range faults {
+		quoted := strconv.Quote(fault)
+		if !strings.HasPrefix(texts[i], `level=WARN msg="sqlassigner: `) || !strings.Contains(texts[i], quoted[1:len(quoted)-1]) {
+			t.Errorf("log %q, want a warning of %q", texts[i], fault)
+		}
+	}
+}
+
+// NoConnectionLeft takes all connections of a server.
+func NoConnectionLeft(t *testing.T, b Database) {
+	db, dsn := b.Applied(t)
+	var err error
+	for err == nil {
+		_, err = db.Connx(t.Context()) // the handle's end closes it
+	}
+	for _, a := range []assigner.Assigner{Leased(b.Open(t, dsn)), Disposable(b.Open(t, dsn))} {
+		_, err := TryAssign(t, a, 300*time.Millisecond)
+		WantError(t, err, sqlassigner.ErrUnreachable, "max_connections")
+	}
+}
+
+// A Denial is a handle that no assigner gets a worker ID over: the error is Is, and its text has
+// Says.
+type Denial struct {
+	DSN  string
+	Is   error
+	Says string
+}
+
+// Denied checks the errors of assigners on handles whose DSNs have a password with hunter2 in it.
+func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials []Denial) {
+	t.Helper()
+	for _, d := range denials {
+		db := open(t, d.DSN)
+		passes := errors.Is(d.Is, sqlassigner.ErrUnreachable) || errors.Is(d.Is, assigner.ErrStoreNotDurable)
+		timeout := time.Minute
+		if passes {
+			timeout = 300 * time.Millisecond
+		}
+		for _, a := range []assigner.Assigner{Disposable(db), Beside(db)} {
+			_, err := TryAssign(t, a, timeout)
+			WantError(t, err, d.Is, d.Says)
+			if strings.Contains(fmt.Sprint(err), "hunter2") || errors.Is(err, context.DeadlineExceeded) != passes {
+				t.Errorf("%v; want no password, and that it was tried again: %v", err, passes)
+			}
+		}
 	}
 }

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package disk
-
-func birth(string) string { return "" }
