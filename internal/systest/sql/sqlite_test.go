@@ -30,9 +30,8 @@ func sqlite() storetest.Database {
 			dsn := durable(filepath.Join(testserver.DiskFolder(t), "worker.db"))
 			return open(t, dsn), dsn
 		},
-		Down:   locked(open),
-		Starts: 20, // a commit syncs four times, and on a busy disk takes a second
-		Open:   open,
+		Down: locked(open),
+		Open: open,
 		Numbers: "(WITH RECURSIVE c(N) AS (SELECT 0 UNION ALL SELECT N + 1 FROM c WHERE N < %d) " +
 			"SELECT N FROM c) AS NUMBERS",
 		Analyze: "ANALYZE",
@@ -78,7 +77,6 @@ func TestSQLiteSegments(t *testing.T) { storetest.RunSegments(t, sqlite()) }
 // beside the default, FULL.
 func writeAhead() storetest.Database {
 	b := sqlite()
-	b.Starts = 0 // a commit syncs once
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
 		path := filepath.Join(testserver.DiskFolder(t), "worker.db")
 		db := open(t, path)

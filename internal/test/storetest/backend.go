@@ -35,8 +35,6 @@ type Database struct {
 	Inside func(t *testing.T, dsn string) *sqlx.DB
 	// All runs the cases that do not depend on the dialect, too: one database is enough for them.
 	All bool
-	// Starts is assignertest.StoreFixture's.
-	Starts int
 	// Uncounted creates a WORKER_NODE whose ID does not count by itself but is 0 in every row. With
 	// All.
 	Uncounted string
