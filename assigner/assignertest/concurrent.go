@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 // concurrentCases check operations of several handles.
@@ -30,23 +31,33 @@ func (n namespace) several() []leasestore.Store {
 	return handles
 }
 
-// oneWins lets many goroutines create a row, or swap the same state of it.
+// oneWins lets many goroutines create a row or the meta row, or swap the same state of it.
 func oneWins(t *testing.T, n namespace) {
 	const swappers = 64
-	for worker, old := range []leasestore.Row{{}, {WorkerID: 1}} {
-		row := sampleRow(int64(worker))
-		for range 3 {
-			next := slices.Repeat([]leasestore.Row{row}, swappers)
-			for i := range next {
-				next[i].Version, next[i].Fence, next[i].Token = row.Version+1, row.Fence+1+int64(i), fmt.Sprintf("token-%d", i)
-			}
-			winner := race(t, swappers, n.Handle, func(s leasestore.Store, i int) bool {
-				return swap(t, s, old, next[i], time.Hour)
-			})
-			row = next[winner]
-			old = row
-			wantRow(t, n.Handle(), row)
+	// A few handles stand for processes, with several goroutines each.
+	handles := n.several()
+	winner := func(f func(s leasestore.Store, i int) bool) (winner int) {
+		won := make([]bool, swappers)
+		together.Run(swappers, func(i int) { won[i] = f(handles[i%len(handles)], i) })
+		winner = slices.Index(won, true)
+		if winner < 0 || slices.Contains(won[winner+1:], true) {
+			t.Fatalf("not one of the swaps took effect, but these: %v", won)
 		}
+		return winner
+	}
+	var row leasestore.Row
+	var meta leasestore.Meta
+	for range 3 {
+		rows, metas := make([]leasestore.Row, swappers), make([]leasestore.Meta, swappers)
+		for i := range swappers {
+			rows[i], metas[i] = sampleRow(1), sampleMeta()
+			rows[i].Version, rows[i].Fence, rows[i].Token = row.Version+1, row.Fence+1+int64(i), fmt.Sprintf("token-%d", i)
+			metas[i].Version, metas[i].Token = meta.Version+1, rows[i].Token
+		}
+		row = rows[winner(func(s leasestore.Store, i int) bool { return swap(t, s, row, rows[i], time.Hour) })]
+		meta = metas[winner(func(s leasestore.Store, i int) bool { return swapMeta(t, s, meta, metas[i]) })]
+		wantRow(t, n.Handle(), row)
+		wantMeta(t, n.Handle(), meta)
 	}
 }
 
@@ -89,16 +100,14 @@ func seenByAll(t *testing.T, n namespace) {
 		if !swap(t, writer, oldRow, row, ttl) || !swapMeta(t, writer, oldMeta, meta) {
 			t.Fatalf("the swaps of round %d were refused", i)
 		}
-		for j, s := range handles {
+		for _, s := range handles {
 			wantRow(t, s, row)
-			if got := loadMeta(t, s); got != meta {
-				t.Errorf("meta %+v on handle %d, want %+v", got, j, meta)
-			}
+			wantMeta(t, s, meta)
 			if rows := list(t, s); len(rows) != 1 || !rows[0].Same(row) {
-				t.Errorf("List has %+v on handle %d, want %+v", rows, j, row)
+				t.Errorf("List has %+v, want %+v", rows, row)
 			}
 			if rows := expired(t, s, 10); (len(rows) == 1) != free {
-				t.Errorf("Expired has %+v on handle %d, want the row: %v", rows, j, free)
+				t.Errorf("Expired has %+v, want the row: %v", rows, free)
 			}
 		}
 		oldRow, oldMeta = row, meta
@@ -111,15 +120,15 @@ func listDuringSwaps(t *testing.T, n namespace) {
 	var acknowledged [rows]atomic.Int64
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
+	reader := n.Handle()
 	for i := range acknowledged {
-		row := sampleRow(int64(i))
-		create(t, n.Handle(), row)
-		acknowledged[i].Store(row.Fence)
+		create(t, reader, sampleRow(int64(i)))
 	}
 	for i := range acknowledged {
 		row, s := sampleRow(int64(i)), n.Handle()
+		acknowledged[i].Store(row.Fence)
 		wg.Go(func() {
-			for {
+			for swapped := true; swapped; {
 				select {
 				case <-stop:
 					return
@@ -127,31 +136,29 @@ func listDuringSwaps(t *testing.T, n namespace) {
 				}
 				next := row
 				next.Fence++
-				if !swap(t, s, row, next, time.Hour) {
+				if swapped = swap(t, s, row, next, time.Hour); !swapped {
 					t.Errorf("a swap of row %d was refused", i)
-					return
 				}
 				row = next
 				acknowledged[i].Store(row.Fence)
 			}
 		})
 	}
-	reader := n.Handle()
 	for i, slowest := 0, int64(0); (i < lists || slowest < sampleRow(0).Fence+swaps) && !t.Failed(); i++ {
 		var before [rows]int64
 		for i := range before {
 			before[i] = acknowledged[i].Load()
 		}
 		slowest = slices.Min(before[:])
-		seen := make(map[int64]bool)
+		found := make(map[int64]bool)
 		for _, row := range list(t, reader) {
-			if seen[row.WorkerID] || row.Fence < before[row.WorkerID] {
-				t.Errorf("List has row %+v, seen before: %v; acknowledged was fence %d", row, seen[row.WorkerID], before[row.WorkerID])
+			if found[row.WorkerID] || row.Fence < before[row.WorkerID] {
+				t.Errorf("List has row %+v, twice: %v; acknowledged was fence %d", row, found[row.WorkerID], before[row.WorkerID])
 			}
-			seen[row.WorkerID] = true
+			found[row.WorkerID] = true
 		}
-		if len(seen) != rows {
-			t.Errorf("List has the rows %v, want %d", seen, rows)
+		if len(found) != rows {
+			t.Errorf("List has the rows %v, want %d", found, rows)
 		}
 	}
 	close(stop)

@@ -4,30 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// RunFaults checks an [leasestore.Store] whose connections are cut and whose server is killed. It
-// needs the fields Through and Kill of the fixture and skips the cases for which one is nil. It
-// calls open as [RunStore] does.
-//
-// A client may send a call again when its connection ends. Without an answer the store returns an
-// error or the truth, and never reports false for a swap that took effect.
-func RunFaults(t *testing.T, open func(t *testing.T) StoreFixture) {
-	f := open(t)
-	if f.Through == nil && f.Kill == nil {
-		t.Fatal("the fixture has neither Through nor Kill")
-	}
-	runCases(t, open, status(t, f.Handle()).Lossy, []storeCase{
+func faultCases() []storeCase {
+	return []storeCase{
 		{"CutSwapIsNeverFalse", throughWire(cutSwaps)},
 		{"OvertakenSwapIsNotMadeAgain", throughWire(overtaken)},
 		{"SwapGivenUpIsAnError", throughWire(givenUp)},
 		{"CutReadIsAnError", throughWire(cutReads)},
 		{"KilledStoreForgetsNoSwap", killedUnderSwaps},
-	})
+	}
 }
 
 // A link is a store over a wire, with a handle beside it.
@@ -45,17 +36,14 @@ func throughWire(run func(*testing.T, link)) func(*testing.T, namespace) {
 			t.Skip("the store has no connections")
 		}
 		w := new(Wire)
-		run(t, link{n, w, n.Through(w), n.Handle()})
-	}
-}
-
-// warm makes calls over the wire that change nothing, since a client may send more with its first
-// calls: the text of a script or of a prepared statement.
-func (l link) warm(t *testing.T) {
-	t.Helper()
-	none, noMeta := sampleRow(1), sampleMeta()
-	if swap(t, l.store, none, none, time.Hour) || swapMeta(t, l.store, noMeta, noMeta) {
-		t.Fatal("a swap of a row that does not exist took effect")
+		l := link{n, w, n.Through(w), n.Handle()}
+		// A client may send more with its first calls: the text of a script or of a prepared
+		// statement.
+		none, noMeta := sampleRow(1), sampleMeta()
+		if swap(t, l.store, none, none, time.Hour) || swapMeta(t, l.store, noMeta, noMeta) {
+			t.Fatal("a swap of a row that does not exist took effect")
+		}
+		run(t, l)
 	}
 }
 
@@ -67,65 +55,52 @@ func (n namespace) wantUnreachable(t *testing.T, err error) {
 	}
 }
 
-// A cutCall is a swap of a row or of the meta row whose connection is cut.
-type cutCall struct {
-	marker string
-	swap   func(context.Context) (bool, error)
-	done   func() bool // whether the store has the effect
-}
-
-// cutSwaps cuts swaps and creations of rows and of the meta row.
+// cutSwaps cuts swaps and creations of rows and of the meta row, before they reach the server and
+// before its answer reaches the client.
 func cutSwaps(t *testing.T, l link) {
-	l.warm(t)
 	var row leasestore.Row
 	var meta leasestore.Meta
 	for i := range 6 {
-		before := i%2 == 0
 		next, nextMeta := sampleRow(7), sampleMeta()
 		next.Fence += int64(i)
 		next.Owner = fmt.Sprint("the-owner-whose-connection-is-cut-", i)
 		nextMeta.Version += int64(i)
 		nextMeta.Namespace = fmt.Sprint("the-meta-row-whose-connection-is-cut-", i)
-		rowDone := func() bool { return load(t, l.direct, 7).Owner == next.Owner }
-		metaDone := func() bool { return loadMeta(t, l.direct).Namespace == nextMeta.Namespace }
-		l.cutCall(t, before, cutCall{next.Owner, func(ctx context.Context) (bool, error) {
+		if l.cutCall(t, i%2 == 0, next.Owner, func(ctx context.Context) (bool, error) {
 			return l.store.Swap(ctx, row, next, time.Hour)
-		}, rowDone})
-		l.cutCall(t, before, cutCall{nextMeta.Namespace, func(ctx context.Context) (bool, error) {
-			return l.store.SwapMeta(ctx, meta, nextMeta)
-		}, metaDone})
-		if rowDone() {
+		}, func() bool { return load(t, l.direct, 7).Owner == next.Owner }) {
 			row = next
 		}
-		if metaDone() {
+		if l.cutCall(t, i%2 == 0, nextMeta.Namespace, func(ctx context.Context) (bool, error) {
+			return l.store.SwapMeta(ctx, meta, nextMeta)
+		}, func() bool { return loadMeta(t, l.direct).Namespace == nextMeta.Namespace }) {
 			meta = nextMeta
 		}
 	}
 }
 
-// cutCall makes a call whose connection is cut, and compares its result with the store.
-func (l link) cutCall(t *testing.T, before bool, c cutCall) {
+// cutCall makes a swap with a marker whose connection is cut, compares its result with the store,
+// and reports whether the swap took effect.
+func (l link) cutCall(t *testing.T, before bool, marker string, f func(context.Context) (bool, error), done func() bool) (took bool) {
 	t.Helper()
-	cut := l.wire.cut(t, before, c.marker, c.done)
+	cut := l.wire.cut(t, before, marker, done)
 	ctx, cancel := bounded(t)
 	defer cancel()
-	ok, err := c.swap(ctx)
+	ok, err := f(ctx)
 	if !cut.Done() {
-		t.Fatalf("the client did not send %q over the wire, or not as it is", c.marker)
+		t.Fatalf("the client did not send %q over the wire, or not as it is", marker)
 	}
-	if took := c.done(); ok && !took || !ok && err == nil || took && cut.Sent() == 0 {
+	took = done()
+	if ok && !took || ok == (err != nil) || took && cut.Sent() == 0 {
 		t.Errorf("cut before: %v, swap: %v, %v, and it took effect: %v; want an error or true", before, ok, err, took)
 	}
-	if ok && err != nil {
-		t.Errorf("swap: true and the error %v", err)
-	}
 	l.wantUnreachable(t, err)
+	return took
 }
 
 // overtaken lets another process swap the row between a swap and its lost answer. A client that
 // sends the swap again must not undo the other one.
 func overtaken(t *testing.T, l link) {
-	l.warm(t)
 	row := sampleRow(7)
 	create(t, l.store, row)
 	mine, theirs := row, row
@@ -141,7 +116,6 @@ func overtaken(t *testing.T, l link) {
 
 // givenUp lets the context of a swap end while the answer is under way.
 func givenUp(t *testing.T, l link) {
-	l.warm(t)
 	row := sampleRow(7)
 	create(t, l.store, row)
 	next := row
@@ -171,49 +145,112 @@ func givenUp(t *testing.T, l link) {
 // cutReads reads while connections are cut. A reader that takes an unread row for a missing one
 // would claim its worker ID again.
 func cutReads(t *testing.T, l link) {
-	row, free, meta := sampleRow(7), sampleRow(8), sampleMeta()
-	create(t, l.store, row)
+	row, meta := sampleRow(7), sampleMeta()
+	if !swap(t, l.store, leasestore.Row{}, row, 0) {
+		t.Fatal("the expired row was not created")
+	}
 	createMeta(t, l.store, meta)
-	if !swap(t, l.store, leasestore.Row{}, free, 0) {
-		t.Fatal("the free row was not created")
-	}
 	identity := status(t, l.store).Identity
-	reads := map[string]func(context.Context) (any, bool, error){
-		"Status": func(ctx context.Context) (any, bool, error) {
+	only := func(rows []leasestore.Row) bool { return len(rows) == 1 && rows[0].Same(row) }
+	for name, read := range map[string]func(context.Context) (right bool, err error){
+		"Status": func(ctx context.Context) (bool, error) {
 			got, err := l.store.Status(ctx)
-			return got, got.Identity == identity && !got.Now.IsZero(), err
+			return got.Identity == identity && !got.Now.IsZero(), err
 		},
-		"LoadMeta": func(ctx context.Context) (any, bool, error) {
+		"LoadMeta": func(ctx context.Context) (bool, error) {
 			got, err := l.store.LoadMeta(ctx)
-			return got, got.Same(meta), err
+			return got.Same(meta), err
 		},
-		"Load": func(ctx context.Context) (any, bool, error) {
+		"Load": func(ctx context.Context) (bool, error) {
 			got, err := l.store.Load(ctx, 7)
-			return got, got.Same(row), err
+			return got.Same(row), err
 		},
-		"List": func(ctx context.Context) (any, bool, error) {
+		"List": func(ctx context.Context) (bool, error) {
 			got, err := l.store.List(ctx)
-			return got, len(got) == 2, err
+			return only(got), err
 		},
-		"Expired": func(ctx context.Context) (any, bool, error) {
+		"Expired": func(ctx context.Context) (bool, error) {
 			got, err := l.store.Expired(ctx, 2)
-			return got, len(got) == 1, err
+			return only(got), err
 		},
-	}
-	for name, read := range reads {
-		up := l.wire.wire.Down()
-		ctx, cancel := context.WithTimeout(t.Context(), outage)
-		if got, right, err := read(ctx); err == nil && !right {
-			t.Errorf("%s over a cut connection: %+v without an error", name, got)
-		}
-		cancel()
-		up()
-		insist(t, name, func(ctx context.Context) error {
-			got, right, err := read(ctx)
+	} {
+		checked := func(ctx context.Context) error {
+			right, err := read(ctx)
 			if err == nil && !right {
-				t.Errorf("%s after the cut: %+v", name, got)
+				t.Errorf("%s during or after a cut: a wrong result without an error", name)
 			}
 			return err
+		}
+		up := l.wire.wire.Down()
+		ctx, cancel := context.WithTimeout(t.Context(), outage)
+		_ = checked(ctx)
+		cancel()
+		up()
+		insist(t, name, checked)
+	}
+}
+
+// killedUnderSwaps raises fences of a row for each writer while the server is killed, and compares
+// the rows with the acknowledged swaps.
+func killedUnderSwaps(t *testing.T, n namespace) {
+	if n.Kill == nil {
+		t.Skip("the store has no server")
+	}
+	const writers, kills, between = 4, 4, 15 // between: the swaps of each writer between two kills
+	stop, wrote := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	var rows [writers]leasestore.Row
+	for i := range rows {
+		s, row := n.Handle(), &rows[i]
+		*row = sampleRow(int64(i))
+		create(t, s, *row)
+		wg.Go(func() {
+			for {
+				*row = n.raiseDuringKills(t, s, *row)
+				select {
+				case <-stop:
+					return
+				case wrote <- struct{}{}:
+				}
+			}
 		})
 	}
+	for range kills {
+		for range between * writers {
+			<-wrote
+		}
+		n.Kill(t)
+	}
+	close(stop)
+	wg.Wait()
+	for _, row := range rows {
+		wantRow(t, n.Handle(), row)
+	}
+}
+
+// raiseDuringKills raises the fence of a row, and returns the row as the store has it. Without an
+// answer it reads the row until the server is back.
+func (n namespace) raiseDuringKills(t *testing.T, s leasestore.Store, row leasestore.Row) leasestore.Row {
+	t.Helper()
+	next := row
+	next.Fence++
+	ctx, cancel := bounded(t)
+	defer cancel()
+	ok, err := s.Swap(ctx, row, next, time.Hour)
+	if ok && err == nil {
+		return next
+	}
+	if ok || err == nil {
+		t.Errorf("Swap of row %+v: %v, %v; want true or an error", row, ok, err)
+	}
+	n.wantUnreachable(t, err)
+	found, err := s.Load(ctx, row.WorkerID)
+	for err != nil && pause(ctx, 20*time.Millisecond) {
+		found, err = s.Load(ctx, row.WorkerID)
+	}
+	if err != nil || !found.Same(row) && !found.Same(next) {
+		t.Errorf("row %+v, %v; acknowledged was %+v", found, err, row)
+	}
+	found.Expires = time.Time{}
+	return found
 }

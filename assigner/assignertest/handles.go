@@ -8,7 +8,6 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/test/together"
 )
 
 // sampleRow returns a row with a holder.
@@ -80,32 +79,6 @@ func createMeta(t *testing.T, s leasestore.Store, meta leasestore.Meta) {
 	if !swapMeta(t, s, leasestore.Meta{}, meta) {
 		t.Fatal("the meta row was not created")
 	}
-}
-
-// race starts n goroutines at once, each with a handle of its own, and returns the winner. It ends
-// the test unless there is exactly one.
-func race(t *testing.T, n int, handle func() leasestore.Store, f func(s leasestore.Store, i int) bool) int {
-	t.Helper()
-	// A few handles stand for processes, with several goroutines each.
-	handles := []leasestore.Store{handle(), handle(), handle(), handle()}
-	won := make([]bool, n)
-	together.Run(n, func(i int) { won[i] = f(handles[i%len(handles)], i) })
-	winner, winners := 0, 0
-	for i, ok := range won {
-		if ok {
-			winner = i
-			winners++
-		}
-	}
-	if winners != 1 {
-		t.Fatalf("%d of %d won, want 1", winners, n)
-	}
-	return winner
-}
-
-// bounded returns a context with the deadline for a call.
-func bounded(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), patience)
 }
 
 // The functions below fail the test on an error. Any goroutine may call them.

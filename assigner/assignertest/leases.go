@@ -1,9 +1,9 @@
 package assignertest
 
 import (
-	"cmp"
+	"context"
 	"errors"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,186 +11,150 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// leaseCases are cases with leases on a store that works.
+// leaseCases are cases with leases: the calls of the store that a lease makes, in their order.
 func leaseCases() []storeCase {
 	return []storeCase{
-		{"LeaseGrantsWhatTheRowSays", grantIsRow},
 		{"FirstStartsAtOnceSucceed", firstStarts},
-		{"ReleasedWorkerIsReusedAboveItsFence", releasedReused},
-		{"LeasesAreExhausted", leasesExhausted},
-		{"ZombieLosesItsRow", zombie},
-		{"FencedKeepsOtherOwnersOut", fencedOwners},
-		{"NamespacesAreApart", namespacesApart},
+		{"NextHolderOfARowIsAboveItsFence", nextHolders},
+		{"OutageIsAnErrorAndEndsNoLease", outageBridged},
 	}
 }
 
-func grantIsRow(t *testing.T, n namespace) {
-	s, cfg, guarantee := n.Handle(), n.owned("me"), assigner.GuaranteeFenced
+func (n namespace) leased(owner string) assigner.Assigner { return n.leasedOn(n.Handle(), owner) }
+
+// leasedOn returns an assigner for leases of an owner. On a lossy store a claim takes the window
+// and the skew, and a lease ends a window after its last renewal.
+func (n namespace) leasedOn(s leasestore.Store, owner string) assigner.Assigner {
+	cfg := assigner.LeaseConfig{Owner: owner}
 	if n.lossy {
-		guarantee = assigner.GuaranteeLossy
-	} else {
-		cfg.Window = 20 * time.Second
+		cfg.Window, cfg.MaxSkew = 5*time.Second, time.Second
 	}
-	st := status(t, s)
-	d := Domain()
-	now := d.Now()
-	l := assignIn(t, assigner.Leased(n.Handle(), cfg), d)
-	g := l.Grant()
-	if g.Guarantee != guarantee || !g.Reusable || !g.Fenced() {
-		t.Errorf("grant %+v, want %v, reusable and fenced", g, guarantee)
-	}
-	if !n.lossy && (g.First > now || g.Limit < now+20) {
-		t.Errorf("grant is for deltas %d to %d, want %d to %d at least", g.First, g.Limit, now, now+20)
-	}
-	row := load(t, s, g.WorkerID)
-	if row.Fence != g.Limit || row.WorkerID != g.WorkerID || row.Owner != "me" || row.Token == "" || row.Version != 1 || row.Identity != st.Identity {
-		t.Errorf("row %+v does not say what the grant says: %+v; the store's identity is %q", row, g, st.Identity)
-	}
-	if !row.Expires.After(status(t, s).Now) {
-		t.Errorf("row expires at %v, which is past", row.Expires)
-	}
-	meta := loadMeta(t, s)
-	if meta.Layout != d.Layout || !meta.Epoch.Equal(d.Epoch) || meta.DatacenterID != d.DatacenterID || meta.Namespace == "" {
-		t.Errorf("meta %+v does not say what the domain says: %+v", meta, d)
-	}
-	for range 3 {
-		before := l.Grant()
-		n.raise(t, l)
-		after := l.Grant()
-		if row := n.row(t, l); row.Fence != after.Limit {
-			t.Errorf("fence %d, limit %d", row.Fence, after.Limit)
-		}
-		before.Limit = after.Limit
-		if after != before {
-			t.Errorf("grant %+v after Renew, want %+v: nothing but the limit changes", after, before)
-		}
-	}
+	return assigner.Leased(s, cfg)
 }
 
 // firstStarts checks the first processes of a namespace, which compete for new worker IDs since
 // there are no rows yet.
 func firstStarts(t *testing.T, n namespace) {
-	starts := cmp.Or(n.Starts, 100)
-	assigners := make([]assigner.Assigner, starts)
-	for i := range assigners {
-		assigners[i] = n.leased()
-		if i%2 == 1 {
-			assigners[i] = n.auto()
-		}
+	starts := 20
+	if n.lossy {
+		starts = 5 // each claim must be repeated soon after its quarantine, also on a busy machine
 	}
-	assignAtOnce(t, assigners, 4*patience) // a hundred share the machine with their store
-	// A process that loses to others creates up to 256 spare rows. On a busy machine several do so
-	// at once, but the rows must stay a small part of the worker IDs.
+	assignAtOnce(t, starts, func(int) assigner.Assigner { return n.leased("") })
+	// A process that loses to others may create up to 256 spare rows, which must stay a small part
+	// of the worker IDs.
 	most := Domain().MaxWorkerID() / 16
 	if next, rows := loadMeta(t, n.Handle()).NextWorkerID, list(t, n.Handle()); int64(len(rows)) != next || next > most {
 		t.Errorf("%d rows, %d counted after %d starts; want as many, and %d at most", len(rows), next, starts, most)
 	}
 }
 
-func releasedReused(t *testing.T, n namespace) {
-	a := n.leased()
-	kept := assign(t, a)
-	released := assign(t, a, kept)
-	if kept.Grant().WorkerID == released.Grant().WorkerID {
-		t.Fatalf("two leases have worker %d", kept.Grant().WorkerID)
+// nextHolders has three holders take one row: after a release, and after an expiry that the holder
+// does not notice.
+func nextHolders(t *testing.T, n namespace) {
+	s := n.Handle()
+	first := assign(t, n.leased("first"))
+	row := n.heldRow(t, first, "first")
+	release(t, first)
+	if free := load(t, s, row.WorkerID); free.Fence < row.Fence || free.Token != "" {
+		t.Errorf("row %+v after its release, want no token and fence %d or more", free, row.Fence)
 	}
-	fence := n.row(t, released).Fence
-	release(t, released)
-	if row := n.row(t, released); row.Fence != fence || row.Token != "" {
-		t.Errorf("row %+v after its release, want no token and fence %d", row, fence)
+	second := assign(t, n.leased("second"))
+	wantAbove(t, first.Grant(), second.Grant())
+	release(t, first) // another holder has the row
+	row = n.heldRow(t, second, "second")
+	if !swap(t, s, row, row, 0) {
+		t.Fatal("the row of a lease has changed")
 	}
-	again := assign(t, n.leased(), kept)
-	wantAbove(t, released.Grant(), again.Grant())
-	release(t, released) // another holder has the row
-	wantRenewed(t, kept, again)
+	third := assign(t, n.leased("third"))
+	wantAbove(t, second.Grant(), third.Grant())
+	wantLost(t, second)
+	release(t, second)
+	wantRenewed(t, third)
+	n.heldRow(t, third, "third")
 }
 
-func leasesExhausted(t *testing.T, n namespace) {
-	d := Domain()
-	d.Layout.WorkerBits = 1
-	leased, auto := n.leased(), n.auto()
-	var held []assigner.Lease
-	for range d.MaxWorkerID() + 1 {
-		held = append(held, assignIn(t, leased, d, held...))
+// heldRow returns the row of a lease, which must say what the grant and the domain say.
+func (n namespace) heldRow(t *testing.T, l assigner.Lease, owner string) leasestore.Row {
+	t.Helper()
+	s, g, d := n.Handle(), l.Grant(), Domain()
+	row, st, meta := load(t, s, g.WorkerID), status(t, s), loadMeta(t, s)
+	if row.Fence != g.Limit || row.Owner != owner || row.Token == "" || row.Identity != st.Identity || !row.Expires.After(st.Now) {
+		t.Errorf("row %+v does not say what the grant says: %+v; status %+v", row, g, st)
 	}
-	if held[0].Grant().WorkerID == held[1].Grant().WorkerID {
-		t.Fatalf("both leases have worker %d", held[0].Grant().WorkerID)
+	if meta.Layout != d.Layout || !meta.Epoch.Equal(d.Epoch) || meta.DatacenterID != d.DatacenterID || meta.Namespace == "" {
+		t.Errorf("meta %+v does not say what the domain says: %+v", meta, d)
 	}
-	for _, a := range []assigner.Assigner{leased, auto, leased} {
-		if _, err := tryAssign(t, a, d); !errors.Is(err, assigner.ErrWorkersExhausted) {
-			t.Errorf("Assign with all workers held: %v, want ErrWorkersExhausted", err)
-		}
-	}
-	release(t, held[1])
-	wantAbove(t, held[1].Grant(), assignIn(t, auto, d, held[0]).Grant())
+	return row
 }
 
-// zombie checks a holder that renews after its lease has expired and another holder has taken the
-// row.
-func zombie(t *testing.T, n namespace) {
-	neighbor := assign(t, n.leased())
-	old := assign(t, assigner.Leased(n.Handle(), n.owned("old")), neighbor)
-	n.expire(t, old)
-	successor := assign(t, assigner.Leased(n.Handle(), n.owned("new")), neighbor)
-	wantAbove(t, old.Grant(), successor.Grant())
-	row := n.row(t, successor)
-	wantLost(t, old)
-	release(t, old)
-	if got := n.row(t, successor); !sameRow(got, row) {
-		t.Errorf("the old lease changed the row to %+v, was %+v", got, row)
+// wantAbove checks that two leases have the same worker ID, and that the second starts above the
+// first.
+func wantAbove(t *testing.T, from, to assigner.Grant) {
+	t.Helper()
+	if to.WorkerID != from.WorkerID || to.First <= from.Limit {
+		t.Errorf("grant %+v after %+v, want the same worker and deltas above its limit", to, from)
 	}
-	wantRenewed(t, neighbor, successor)
 }
 
-// fencedOwners checks that the row of a held worker ID is for its owner alone.
-func fencedOwners(t *testing.T, n namespace) {
-	mine, theirs := n.fenced(311, "192.168.209.55"), n.fenced(311, "192.168.161.55")
-	l := assign(t, mine)
-	row := n.row(t, l)
-	_, err := tryAssign(t, theirs, Domain())
-	if !errors.Is(err, assigner.ErrWorkerInUse) || !strings.Contains(err.Error(), "192.168.209.55") {
-		t.Errorf("Assign for another owner: %v; want ErrWorkerInUse, naming 192.168.209.55", err)
+const (
+	// outage is the deadline of a call while the store is down.
+	outage = 300 * time.Millisecond
+	// outageSlack is how much later the call may return, on a busy machine.
+	outageSlack = time.Minute
+)
+
+// outageBridged checks a holder and a process that starts, while the store is down.
+func outageBridged(t *testing.T, n namespace) {
+	l, starts := assign(t, n.leased("holds")), n.leased("starts")
+	before, row := l.Grant(), n.heldRow(t, l, "holds")
+	raise := func(ctx context.Context) error { return l.Renew(ctx, before.First, before.Limit+2) }
+	up := sync.OnceFunc(n.Down(t))
+	t.Cleanup(up)
+	if err := failsSoon(t, "Renew", raise); errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
+		t.Errorf("Renew: %v, want an error that does not end the lease; grant %+v, was %+v", err, l.Grant(), before)
 	}
-	if got := n.row(t, l); !sameRow(got, row) {
-		t.Errorf("the rejected owner changed the row to %+v, was %+v", got, row)
+	err := failsSoon(t, "Assign", func(ctx context.Context) error {
+		_, err := starts.Assign(ctx, Domain())
+		return err
+	})
+	if errors.Is(err, assigner.ErrQuarantined) {
+		t.Errorf("Assign took a row while the store was down: %v", err)
 	}
-	if !n.lossy { // a lossy store makes the same owner wait, too
-		restarted := assign(t, n.fenced(311, "192.168.209.55"))
-		wantAbove(t, l.Grant(), restarted.Grant())
-		wantLost(t, l)
-		l = restarted
+	up()
+	insist(t, "Renew", raise)
+	if found := n.heldRow(t, l, "holds"); found.Version != row.Version || found.Token != row.Token || found.Fence < row.Fence {
+		t.Errorf("row %+v after the outage, was %+v", found, row)
 	}
-	release(t, l)
-	wantAbove(t, l.Grant(), assign(t, theirs).Grant())
 }
 
-// namespacesApart checks that operations on one namespace, above all Recover, do not affect
-// another.
-func namespacesApart(t *testing.T, n namespace) {
-	if n.Other == nil {
-		t.Skip("the store has one namespace")
+// failsSoon calls f while the store is down, and checks that it fails when its context ends, not
+// much later.
+func failsSoon(t *testing.T, what string, f func(context.Context) error) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), outage)
+	defer cancel()
+	begin := time.Now()
+	err := f(ctx)
+	if err == nil {
+		t.Errorf("%s succeeded while the store was down", what)
 	}
-	mine := assign(t, n.leased())
-	row, meta := n.row(t, mine), loadMeta(t, n.Handle())
-	other := n.Other("another")
-	if rows, m := list(t, other), loadMeta(t, other); len(rows) > 0 || m != (leasestore.Meta{}) {
-		t.Errorf("another namespace has rows %+v and meta %+v, want none", rows, m)
+	if took := time.Since(begin); took > outage+outageSlack {
+		t.Errorf("%s took %v, with a context that ends after %v", what, took, outage)
 	}
-	theirs := assign(t, assigner.Leased(other, n.config()))
-	if a, b := mine.Grant().WorkerID, theirs.Grant().WorkerID; a != b {
-		t.Errorf("first worker %d here, %d in another namespace", a, b)
-	}
-	n.raise(t, theirs)
-	release(t, theirs)
+	return err
+}
+
+// insist calls f until it succeeds, as a generator does: a connection that an outage has cut fails
+// once more. It ends the test if f does not succeed.
+func insist(t *testing.T, what string, f func(context.Context) error) {
+	t.Helper()
 	ctx, cancel := bounded(t)
 	defer cancel()
-	if err := leasestore.Recover(ctx, other, time.Hour); (err != nil) != n.lossy {
-		t.Errorf("Recover: %v, want an error of a lossy store alone", err)
+	err := f(ctx)
+	for err != nil && !errors.Is(err, assigner.ErrWorkerRowLost) && pause(ctx, 20*time.Millisecond) {
+		err = f(ctx)
 	}
-	if got := n.row(t, mine); !sameRow(got, row) {
-		t.Errorf("row %+v after changes of another namespace, was %+v", got, row)
-	}
-	if got := loadMeta(t, n.Handle()); got != meta {
-		t.Errorf("meta %+v after changes of another namespace, was %+v", got, meta)
+	if err != nil {
+		t.Fatalf("%s after the outage: %v", what, err)
 	}
 }

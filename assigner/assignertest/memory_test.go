@@ -23,7 +23,6 @@ type memory struct {
 // A server has at most one fault.
 type server struct {
 	fault string
-	lossy bool
 
 	mu     sync.Mutex
 	down   bool
@@ -39,13 +38,11 @@ type space struct {
 
 var errDown = errors.New("the memory is down")
 
-func newServer(fault string, lossy bool) *server {
-	return &server{fault: fault, lossy: lossy, spaces: make(map[string]*space)}
-}
+func newServer(fault string) *server { return &server{fault: fault, spaces: make(map[string]*space)} }
 
 // storeFixture opens an empty server.
-func storeFixture(fault string, lossy bool) assignertest.StoreFixture {
-	s, handles := newServer(fault, lossy), 0
+func storeFixture(fault string) assignertest.StoreFixture {
+	s, handles := newServer(fault), 0
 	mine := memory{s, "mine"}
 	return assignertest.StoreFixture{
 		Handle: func() leasestore.Store {
@@ -59,12 +56,6 @@ func storeFixture(fault string, lossy bool) assignertest.StoreFixture {
 				return mine
 			}
 			return memory{s, name}
-		},
-		Delete: func(t *testing.T, workerID int64) {
-			_ = mine.with(t.Context(), func(s *space) { delete(s.rows, workerID) })
-		},
-		Clear: func(t *testing.T) {
-			_ = mine.with(t.Context(), func(s *space) { clear(s.rows); s.meta = leasestore.Meta{} })
 		},
 		Down: func(*testing.T) (up func()) {
 			s.setDown(fault != "never down")
@@ -109,7 +100,7 @@ func (m memory) with(ctx context.Context, f func(*space)) error {
 func (m memory) Status(ctx context.Context) (st leasestore.Status, err error) {
 	err = m.with(ctx, func(*space) {
 		m.looks++
-		st = leasestore.Status{Now: time.Now(), Identity: "memory", Lossy: m.lossy && (m.fault != "lossy at first" || m.looks == 1)}
+		st = leasestore.Status{Now: time.Now(), Identity: "memory", Lossy: m.fault == "none, but lossy"}
 		switch {
 		case m.fault == "clock off":
 			st.Now = st.Now.Add(-time.Hour)

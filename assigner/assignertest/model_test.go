@@ -13,27 +13,22 @@ import (
 )
 
 func runModel(t *testing.T, fault string) {
-	open := func(guarantee assigner.Guarantee) func(t *testing.T) assignertest.AssignerFixture {
-		return func(*testing.T) assignertest.AssignerFixture {
-			m := &model{fault: fault, keyed: guarantee == assigner.GuaranteeSticky, rows: make(map[string]*row)}
-			return assignertest.AssignerFixture{
-				Assigner:  func(holder string) assigner.Assigner { return holderOf{m, holder} },
-				Guarantee: guarantee,
-				Reusable:  m.keyed,
-				Pinned:    true,
-				Delete:    m.delete,
-			}
+	assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture {
+		m := &model{fault: fault, rows: make(map[string]*row)}
+		return assignertest.AssignerFixture{
+			Assigner:  func(key string) assigner.Assigner { return holderOf{m, key} },
+			Guarantee: assigner.GuaranteeSticky,
+			Reusable:  true,
+			Pinned:    true,
+			Delete:    m.delete,
 		}
-	}
-	assignertest.Run(t, open(assigner.GuaranteeFresh))
-	assignertest.RunKeyed(t, open(assigner.GuaranteeSticky))
+	})
 }
 
-// A model keeps worker IDs in memory, as a database would, with at most one fault.
+// A model keeps a worker ID for each key in memory, as a database would, with at most one fault.
 type model struct {
 	mu    sync.Mutex
 	fault string
-	keyed bool
 	last  int64
 	rows  map[string]*row
 	pin   *assigner.Domain
@@ -69,10 +64,10 @@ func (m holderOf) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease
 		return nil, assigner.ErrLayoutMismatch
 	}
 	m.pin = &d
-	if m.fault == "folds case" {
+	switch m.fault {
+	case "folds case":
 		m.key = strings.ToLower(m.key)
-	}
-	if !m.keyed || m.fault == "always new" {
+	case "always new":
 		m.key = fmt.Sprint(m.key, " ", m.last)
 	}
 	r := m.rows[m.key]
@@ -97,12 +92,9 @@ type lease struct {
 }
 
 func (l *lease) Grant() assigner.Grant {
-	g := assigner.Grant{WorkerID: l.row.workerID, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
-	if l.m.keyed {
-		g.Guarantee, g.Reusable = assigner.GuaranteeSticky, true
-	}
+	g := assigner.Grant{WorkerID: l.row.workerID, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeSticky, Reusable: true}
 	if l.m.fault == "wrong guarantee" {
-		g.Guarantee = assigner.GuaranteeFenced
+		g.Guarantee = assigner.GuaranteeFresh
 	}
 	return g
 }
@@ -120,14 +112,9 @@ func (l *lease) Renew(context.Context, int64, int64) error {
 }
 
 func (l *lease) Release(context.Context, int64) error {
-	l.m.mu.Lock()
-	defer l.m.mu.Unlock()
 	if l.released && l.m.fault == "release once" {
 		return errors.New("released already")
 	}
 	l.released = true
-	if l.m.keyed && l.row.holder == l {
-		l.row.holder = nil
-	}
 	return nil
 }

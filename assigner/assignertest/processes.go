@@ -40,7 +40,7 @@ func Child(open func(arg string) (assigner.Assigner, error)) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		var l assigner.Lease
-		if l, err = settle(ctx, a, Domain(), nil); err == nil {
+		if l, err = settle(ctx, a, Domain()); err == nil {
 			fmt.Println("worker", l.Grant().WorkerID)
 			_, _ = io.Copy(io.Discard, input)
 			os.Exit(0)

@@ -14,7 +14,7 @@ import (
 
 // remoteFixture opens a memory behind a server, with a client that has a fault.
 func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
-	backend := memory{newServer("", false), "mine"}
+	backend := memory{newServer(""), "mine"}
 	handler := remoteassigner.NewHandler(func(string) leasestore.Store { return backend })
 	s := httptest.NewServer(handler)
 	t.Cleanup(func() { s.Close() })
@@ -57,11 +57,7 @@ type client struct {
 
 func (c client) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool, error) {
 	ok, err := c.Store.SwapMeta(ctx, old, next)
-	switch {
-	case err == nil:
-	case c.fault == "swallows errors", c.fault == "claims success":
-		return c.fault == "claims success", nil
-	case c.fault == "retries blindly":
+	if err != nil && c.fault == "retries blindly" {
 		return c.Store.SwapMeta(ctx, old, next)
 	}
 	return ok, err
@@ -71,8 +67,8 @@ func (c client) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Dur
 	ok, err := c.Store.Swap(ctx, old, next, ttl)
 	switch {
 	case err == nil:
-	case c.fault == "swallows errors", c.fault == "claims success":
-		return c.fault == "claims success", nil
+	case c.fault == "claims success":
+		return true, nil
 	case c.fault == "retries blindly":
 		return c.Store.Swap(ctx, old, next, ttl)
 	case c.fault == "retries by force":

@@ -9,14 +9,28 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/test/together"
 )
 
-// holders is the number of holders in a case with many of them.
-const holders = 20
+// An AssignerFixture is an empty store under test, on which no worker ID was taken and no domain is
+// pinned. Every case opens one of its own.
+type AssignerFixture struct {
+	// Assigner returns a new assigner on the store, as another process would build it. Different
+	// holders must get different worker IDs; the same holder may get the same worker ID again. With
+	// [assigner.GuaranteeSticky] the holder is the key. Required.
+	Assigner func(holder string) assigner.Assigner
+	// Guarantee and Reusable are the values that every grant must have.
+	Guarantee assigner.Guarantee
+	Reusable  bool
+	// Delete removes the row of a worker ID without telling its holder. Nil: there are no rows.
+	Delete func(t *testing.T, workerID int64)
+	// Pinned: the store rejects a domain whose layout, unit or epoch differs from its first domain.
+	Pinned bool
+}
 
-// Run checks the rules that hold for every assigner. Each case calls open once.
+// Run checks the rules that hold for every assigner. One with [assigner.GuaranteeSticky] must also
+// keep a worker ID for each key: the last process that starts with a key has its worker ID, and
+// Renew of the others fails. Each case calls open once.
 func Run(t *testing.T, open func(t *testing.T) AssignerFixture) {
 	for _, c := range []struct {
 		name string
@@ -30,28 +44,29 @@ func Run(t *testing.T, open func(t *testing.T) AssignerFixture) {
 		{"DeletedRowIsNoticed", deletedRow},
 		{"AnotherDomainIsRefused", anotherDomain},
 		{"ReleaseMayBeRepeated", releaseRepeated},
+		{"KeyKeepsItsWorker", keyKept},
+		{"KeysThatLookAlikeGetDifferentWorkers", alike},
+		{"LastStarterOfAKeyHasItsWorker", lastStarter},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
 }
 
 func differentWorkers(t *testing.T, s AssignerFixture) {
-	assigners := make([]assigner.Assigner, holders)
-	for i := range assigners {
-		assigners[i] = s.Assigner(holder(i))
-	}
-	assignAtOnce(t, assigners, patience)
+	const holders = 20
+	assignAtOnce(t, holders, func(i int) assigner.Assigner { return s.Assigner(holder(i)) })
 }
 
-// assignAtOnce takes a worker ID from each assigner at once, within a time, and checks that all
-// differ.
-func assignAtOnce(t *testing.T, assigners []assigner.Assigner, within time.Duration) {
+// assignAtOnce takes n worker IDs at once, and checks that all differ.
+func assignAtOnce(t *testing.T, n int, open func(i int) assigner.Assigner) {
 	t.Helper()
+	assigners := make([]assigner.Assigner, n)
+	for i := range assigners {
+		assigners[i] = open(i)
+	}
 	var taken sync.Map
-	together.Run(len(assigners), func(i int) {
-		ctx, cancel := context.WithTimeout(t.Context(), within)
-		defer cancel()
-		l, err := settle(ctx, assigners[i], Domain(), nil)
+	together.Run(n, func(i int) {
+		l, err := tryAssign(t, assigners[i], Domain())
 		if err != nil {
 			t.Errorf("Assign for holder %d: %v", i, err)
 			return
@@ -67,9 +82,6 @@ func grantSays(t *testing.T, s AssignerFixture) {
 	g := l.Grant()
 	if g.Guarantee != s.Guarantee || g.Reusable != s.Reusable {
 		t.Errorf("grant is %v, reusable %v; want %v, %v", g.Guarantee, g.Reusable, s.Guarantee, s.Reusable)
-	}
-	if g.First < 0 || g.First > g.Limit {
-		t.Errorf("grant is for deltas %d to %d", g.First, g.Limit)
 	}
 	fenced := s.Guarantee == assigner.GuaranteeFenced || s.Guarantee == assigner.GuaranteeLossy
 	if g.Fenced() != fenced {
@@ -122,16 +134,10 @@ func renewKeeps(t *testing.T, s AssignerFixture) {
 	assign(t, s.Assigner(holder(1)))
 	before := l.Grant()
 	for range 3 {
-		if err := renew(t, l); err != nil {
-			t.Fatalf("Renew: %v", err)
-		}
+		wantRenewed(t, l)
 	}
-	after := l.Grant()
-	if after.WorkerID != before.WorkerID {
-		t.Errorf("worker %d after Renew, was %d", after.WorkerID, before.WorkerID)
-	}
-	if after.Limit < before.First+1 {
-		t.Errorf("limit %d after Renew wanted %d", after.Limit, before.First+1)
+	if after := l.Grant(); after.WorkerID != before.WorkerID || after.Limit < before.First+1 {
+		t.Errorf("grant %+v after Renew wanted %d, was %+v", after, before.First+1, before)
 	}
 }
 
@@ -142,9 +148,7 @@ func deletedRow(t *testing.T, s AssignerFixture) {
 	a := s.Assigner(holder(0))
 	lost, other := assign(t, a), assign(t, s.Assigner(holder(1)))
 	s.Delete(t, lost.Grant().WorkerID)
-	if err := renew(t, lost); !errors.Is(err, assigner.ErrWorkerRowLost) {
-		t.Errorf("Renew of a deleted row: %v, want ErrWorkerRowLost", err)
-	}
+	wantLost(t, lost)
 	wantRenewed(t, other)
 	if w := assign(t, a).Grant().WorkerID; w == lost.Grant().WorkerID || w == other.Grant().WorkerID {
 		t.Errorf("worker %d was given out again; %d was lost, %d is held", w, lost.Grant().WorkerID, other.Grant().WorkerID)
@@ -156,9 +160,14 @@ func anotherDomain(t *testing.T, s AssignerFixture) {
 		t.Skip("the store pins no domain")
 	}
 	assign(t, s.Assigner(holder(0)))
-	changes := domainChanges()
-	changes["all"] = func(d *assigner.Domain) { d.Layout, d.Epoch = bitsalloc.Snowflake(), time.UnixMilli(1).UTC() }
-	for name, change := range changes {
+	for name, change := range map[string]func(*assigner.Domain){
+		"DeltaBits":      func(d *assigner.Domain) { d.Layout.DeltaBits-- },
+		"DatacenterBits": func(d *assigner.Domain) { d.Layout.DatacenterBits-- },
+		"WorkerBits":     func(d *assigner.Domain) { d.Layout.WorkerBits-- },
+		"SequenceBits":   func(d *assigner.Domain) { d.Layout.SequenceBits-- },
+		"Unit":           func(d *assigner.Domain) { d.Layout.Unit /= 2 },
+		"Epoch":          func(d *assigner.Domain) { d.Epoch = d.Epoch.Add(time.Millisecond) },
+	} {
 		d := Domain()
 		change(&d)
 		if _, err := tryAssign(t, s.Assigner(holder(1)), withClock(t, d)); !errors.Is(err, assigner.ErrLayoutMismatch) {
@@ -180,3 +189,57 @@ func releaseRepeated(t *testing.T, s AssignerFixture) {
 }
 
 func holder(i int) string { return fmt.Sprintf("holder-%d", i) }
+
+// needsKeys skips a case for assigners without keys.
+func (s AssignerFixture) needsKeys(t *testing.T) {
+	t.Helper()
+	if s.Guarantee != assigner.GuaranteeSticky {
+		t.Skip("the assigner has no keys")
+	}
+}
+
+func keyKept(t *testing.T, s AssignerFixture) {
+	s.needsKeys(t)
+	first := assign(t, s.Assigner("orders-1"))
+	assign(t, s.Assigner("orders-2"))
+	release(t, first)
+	for _, after := range []string{"a release", "a crash"} {
+		next := assign(t, s.Assigner("orders-1"))
+		if a, b := first.Grant().WorkerID, next.Grant().WorkerID; a != b {
+			t.Errorf("worker %d, after %s worker %d", a, after, b)
+		}
+		wantRenewed(t, next)
+	}
+}
+
+func alike(t *testing.T, s AssignerFixture) {
+	s.needsKeys(t)
+	seen := make(map[int64]string)
+	for _, key := range []string{"orders", "Orders", "ORDERS", "örders", "orders-", "orders/1", "orders%", "orders'", "o rders"} {
+		w := assign(t, s.Assigner(key)).Grant().WorkerID
+		if other, twice := seen[w]; twice {
+			t.Errorf("keys %q and %q both have worker %d", other, key, w)
+		}
+		seen[w] = key
+	}
+}
+
+// lastStarter checks two hosts with one key, such as the address of the first container on Docker's
+// default bridge. An assigner cannot tell them apart, but it can end the first host's lease. The
+// second host takes over the worker ID, and the first takes it back when it starts again.
+func lastStarter(t *testing.T, s AssignerFixture) {
+	s.needsKeys(t)
+	const key = "172.17.0.2:02:42:ac:11:00:02"
+	hostA, hostB := s.Assigner(key), s.Assigner(key)
+	a := assign(t, hostA)
+	b := assign(t, hostB)
+	wantLost(t, a)
+	release(t, a)
+	wantRenewed(t, b)
+	release(t, b)
+	again := assign(t, hostA)
+	if again.Grant().WorkerID != b.Grant().WorkerID {
+		t.Errorf("worker %d after the second host has gone, want %d", again.Grant().WorkerID, b.Grant().WorkerID)
+	}
+	wantRenewed(t, again)
+}

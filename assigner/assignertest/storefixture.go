@@ -2,7 +2,6 @@ package assignertest
 
 import (
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -19,17 +18,10 @@ type StoreFixture struct {
 	// cases unless it begins with the name of the fixture's namespace. Nil: the store has one
 	// namespace only.
 	Other func(name string) leasestore.Store
-	// Delete removes the row of a worker ID without telling its holder. Required.
-	Delete func(t *testing.T, workerID int64)
-	// Clear removes all rows of the namespace, and its meta row. Required.
-	Clear func(t *testing.T)
 	// Down makes the store unreachable for all handles on the namespace until up is called. The
 	// store keeps all acknowledged writes. While it is down, reads may succeed, but writes must
-	// fail. Other namespaces may be down as well, unless the store is lossy. Required for RunStore.
+	// fail. Other namespaces may be down as well. Required for RunStore.
 	Down func(t *testing.T) (up func())
-	// Starts is the number of processes that take their first worker IDs at once. 0: 100. Set a
-	// lower number for a store whose commits are so slow that a hundred of them take minutes.
-	Starts int
 
 	// Through opens the namespace with a client whose connections run over a wire, which RunFaults
 	// cuts. Nil: the store has no connections.
@@ -42,6 +34,12 @@ type StoreFixture struct {
 	Unreachable error
 }
 
+// A namespace is the store under test of a storeCase.
+type namespace struct {
+	StoreFixture
+	lossy bool
+}
+
 // A storeCase is a case of [RunStore] or [RunFaults].
 type storeCase struct {
 	name string
@@ -49,33 +47,27 @@ type storeCase struct {
 }
 
 // RunStore checks an [leasestore.Store]: first its single operations, then leases on it. It calls
-// open once, and each case calls it once more; open closes its resources with t.Cleanup. On a lossy
-// store each lease takes seconds, so the cases run in parallel and several goroutines call open.
+// open once, and each case calls it once more; open closes its resources with t.Cleanup.
 //
 // The settings of the store must be durable, and its server's clock right to a second. The store
 // must keep the numbers and texts that [leasestore.Row] and [leasestore.Meta] allow.
 func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
-	lossy := status(t, open(t).Handle()).Lossy
-	for _, c := range slices.Concat(rowCases(), concurrentCases(), nameCases()) {
-		t.Run(c.name, func(t *testing.T) { c.run(t, namespace{open(t), lossy}) })
-	}
-	cases := slices.Concat(outageCases(), leaseCases())
-	if lossy {
-		cases = append(cases, lossyCases()...)
-	}
-	runCases(t, open, lossy, cases)
+	runCases(t, open, slices.Concat(rowCases(), concurrentCases(), nameCases(), leaseCases()))
 }
 
-// runCases runs cases with leases, in parallel on a lossy store.
-func runCases(t *testing.T, open func(t *testing.T) StoreFixture, lossy bool, cases []storeCase) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
+// RunFaults checks an [leasestore.Store] whose connections are cut and whose server is killed. It
+// needs the fields Through and Kill of the fixture and skips the cases for which one is nil. It
+// calls open as [RunStore] does.
+//
+// A client may send a call again when its connection ends. Without an answer the store returns an
+// error or the truth, and never reports false for a swap that took effect.
+func RunFaults(t *testing.T, open func(t *testing.T) StoreFixture) {
+	runCases(t, open, faultCases())
+}
+
+func runCases(t *testing.T, open func(t *testing.T) StoreFixture, cases []storeCase) {
+	lossy := status(t, open(t).Handle()).Lossy
 	for _, c := range cases {
-		test := func() { t.Run(c.name, func(t *testing.T) { c.run(t, namespace{open(t), lossy}) }) }
-		if lossy {
-			wg.Go(test) // t.Parallel would limit them to the number of CPUs, but these cases mostly wait
-		} else {
-			test()
-		}
+		t.Run(c.name, func(t *testing.T) { c.run(t, namespace{open(t), lossy}) })
 	}
 }

@@ -3,7 +3,6 @@ package dynamoassigner_test
 import (
 	"context"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -61,7 +60,6 @@ func key(pk, sk string) map[string]types.AttributeValue {
 
 // namespaces returns a func that opens empty namespaces on a server.
 func namespaces(server *testserver.Server) func(t *testing.T) assignertest.StoreFixture {
-	admin := connect(server.DSN())
 	b := stores.Backend{
 		Servers: []*testserver.Server{server},
 		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
@@ -69,33 +67,6 @@ func namespaces(server *testserver.Server) func(t *testing.T) assignertest.Store
 			t.Cleanup(transport.CloseIdleConnections)
 			over := func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: transport} }
 			return dynamoassigner.LeaseStore(connect(s.DSN(), over), table, namespace)
-		},
-		Remove: func(t *testing.T, path string) {
-			t.Helper()
-			kind, rest, _ := strings.Cut(path, "/")
-			pk, sk := kind, rest
-			if kind == "worker" {
-				pk, sk, _ = strings.Cut(rest, "/")
-				pk = kind + "/" + pk
-			}
-			found, err := admin.Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String(table), KeyConditionExpression: aws.String("pk = :pk"),
-				ExpressionAttributeValues: map[string]types.AttributeValue{":pk": key(pk, "")["pk"]}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			removed := false
-			for _, item := range found.Items {
-				if found := item["sk"].(*types.AttributeValueMemberS).Value; sk != "" && found != sk {
-					continue
-				}
-				if _, err := admin.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: map[string]types.AttributeValue{"pk": item["pk"], "sk": item["sk"]}}); err != nil {
-					t.Fatal(err)
-				}
-				removed = true
-			}
-			if !removed {
-				t.Fatalf("there is no key %s", path)
-			}
 		},
 	}
 	return b.Namespaces()

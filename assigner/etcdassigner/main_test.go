@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -61,7 +60,6 @@ func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client
 
 // namespaces returns a func that opens empty namespaces on the members of a cluster.
 func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
-	admin := connect(t, servers[0].DSN())
 	b := stores.Backend{
 		Servers: servers,
 		Ready:   testserver.AwaitEtcd,
@@ -69,16 +67,6 @@ func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) 
 			hook := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 			soon := grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}})
 			return etcdassigner.LeaseStore(connect(t, s.DSN(), hook, soon), namespace)
-		},
-		Remove: func(t *testing.T, key string) {
-			t.Helper()
-			var folder []clientv3.OpOption
-			if strings.HasSuffix(key, "/") {
-				folder = append(folder, clientv3.WithPrefix())
-			}
-			if answer, err := admin.Delete(t.Context(), "uidring/"+key, folder...); err != nil || answer.Deleted == 0 {
-				t.Fatalf("delete %s: %v, %v", key, answer, err)
-			}
 		},
 	}
 	return b.Namespaces()

@@ -3,7 +3,6 @@ package fileassigner_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -33,33 +32,9 @@ func writeFile(t *testing.T, content []byte, elem ...string) {
 	}
 }
 
-// A state is the content of the state file without its checksum.
-type state struct {
-	Format int
-	ID     string
-	Seen   time.Time
-	Meta   leasestore.Meta
-	Rows   map[int64]leasestore.Row
-}
-
 // frame adds the checksum to a state.
 func frame(body []byte) []byte {
 	return fmt.Appendf(nil, `{"SHA256":"%x","State":%s}`+"\n", sha256.Sum256(body), body)
-}
-
-// editState changes the state file without its store.
-func editState(t *testing.T, dir string, edit func(*state)) {
-	t.Helper()
-	var framed struct{ State state }
-	if err := json.Unmarshal(readFile(t, dir, "state.json"), &framed); err != nil {
-		t.Fatal(err)
-	}
-	edit(&framed.State)
-	body, err := json.Marshal(framed.State)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, frame(body), dir, "state.json")
 }
 
 // wantDamaged checks that a file with this content is rejected and stays unchanged.

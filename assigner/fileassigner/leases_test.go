@@ -45,16 +45,7 @@ func TestStoreConforms(t *testing.T) {
 		return assignertest.StoreFixture{
 			Handle: func() leasestore.Store { return fileassigner.LeaseStore(dir) },
 			Other:  func(string) leasestore.Store { return fileassigner.LeaseStore(diskFolder(t)) },
-			Delete: func(t *testing.T, workerID int64) {
-				editState(t, dir, func(s *state) { delete(s.Rows, workerID) })
-			},
-			Clear: func(t *testing.T) {
-				editState(t, dir, func(s *state) {
-					s.Meta = leasestore.Meta{}
-					clear(s.Rows)
-				})
-			},
-			Down: func(t *testing.T) (up func()) { return unmount(t, dir) },
+			Down:   func(t *testing.T) (up func()) { return unmount(t, dir) },
 		}
 	})
 }

@@ -2,7 +2,6 @@ package k8sassigner_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -161,11 +160,6 @@ func (k *kubernetes) fixture(name string, downs func() (down []*testserver.Serve
 					s.Restart()
 				}
 			},
-			Starts: 12, // a hundred clients with TLS take two minutes of a small machine
-			Delete: func(t *testing.T, workerID int64) {
-				k.do(t, http.MethodDelete, fmt.Sprintf("/uidring-%s-%d", name, workerID), "")
-			},
-			Clear: func(t *testing.T) { k.do(t, http.MethodDelete, "?labelSelector=uidring.github.io/namespace="+name, "") },
 			Down: func(*testing.T) (up func()) {
 				down := downs()
 				for _, s := range down {

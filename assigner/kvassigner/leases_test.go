@@ -35,12 +35,7 @@ func TestConformance(t *testing.T) {
 				return assignertest.StoreFixture{
 					Handle: func() leasestore.Store { return kvassigner.LeaseStore(m, namespace) },
 					Other:  func(name string) leasestore.Store { return kvassigner.LeaseStore(m, name) },
-					Delete: func(t *testing.T, workerID int64) { m.remove(t, rowKey(workerID)) },
-					Clear: func(t *testing.T) {
-						m.remove(t, "worker/"+namespace+"/")
-						m.remove(t, "meta/"+strings.ToLower(namespace))
-					},
-					Down: m.takeDown,
+					Down:   m.takeDown,
 				}
 			})
 		})

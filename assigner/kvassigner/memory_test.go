@@ -3,8 +3,6 @@ package kvassigner_test
 import (
 	"context"
 	"errors"
-	"maps"
-	"strings"
 	"testing"
 	"time"
 
@@ -89,20 +87,4 @@ func (m *memory) takeDown(*testing.T) (up func()) {
 	}
 	set(true)
 	return func() { set(false) }
-}
-
-// remove deletes a key, or all keys of a folder, and fails the test if there is none.
-func (m *memory) remove(t *testing.T, path string) {
-	t.Helper()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before := len(m.values)
-	gone := func(key string) bool {
-		return key == path || strings.HasSuffix(path, "/") && strings.HasPrefix(key, path)
-	}
-	maps.DeleteFunc(m.values, func(key string, _ []byte) bool { return gone(key) })
-	maps.DeleteFunc(m.marks, func(key, _ string) bool { return gone(key) })
-	if len(m.values) == before {
-		t.Fatalf("there is no key %s", path)
-	}
 }

@@ -3,7 +3,6 @@ package natsassigner_test
 import (
 	"context"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -67,7 +66,7 @@ func create(t *testing.T, js jetstream.JetStream, cfg jetstream.StreamConfig) je
 // of handles; nil: directly.
 func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
 	admin := connect(t, servers[0])
-	stream := create(t, admin, natsassigner.StreamConfig(bucket, len(servers)))
+	create(t, admin, natsassigner.StreamConfig(bucket, len(servers)))
 	b := stores.Backend{
 		Servers: servers,
 		Dial:    dial,
@@ -83,16 +82,6 @@ func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) f
 				return replicated{named}
 			}
 			return s
-		},
-		Remove: func(t *testing.T, key string) {
-			t.Helper()
-			subject := strings.NewReplacer("/", ".", ".", "=").Replace(key)
-			if strings.HasSuffix(subject, ".") {
-				subject += ">"
-			}
-			poll.Succeeds(t, "an answer of NATS", func() error {
-				return stream.Purge(t.Context(), jetstream.WithPurgeSubject("$KV."+bucket+"."+subject))
-			})
 		},
 	}
 	return b.Namespaces()

@@ -19,7 +19,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel() // it waits for quarantines, as the other parallel tests do
-	assignertest.RunStore(t, backend(0))
+	assignertest.RunStore(t, namespaces(t, 0))
 }
 
 // The client sends a call again when its connection ends, unless MaxRetries keeps it from that.
@@ -28,7 +28,7 @@ func TestFaults(t *testing.T) {
 	for _, retries := range []int{3, -1} {
 		t.Run(fmt.Sprint(retries), func(t *testing.T) {
 			t.Parallel()
-			assignertest.RunFaults(t, backend(retries))
+			assignertest.RunFaults(t, namespaces(t, retries))
 		})
 	}
 }

@@ -47,16 +47,6 @@ func (s *service) store(namespace string) leasestore.Store {
 	return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{s.http.URL}}, namespace)
 }
 
-// exec changes the tables of the namespace as a person would.
-func (s *service) exec(t *testing.T, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := s.db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // down ends the database or the HTTP server, in turn, until up is called.
 func (s *service) down(t *testing.T) (up func()) {
 	if s.outages++; s.outages%2 == 0 {
@@ -77,17 +67,10 @@ func (s *service) down(t *testing.T) (up func()) {
 
 // fixture is a new namespace.
 func (s *service) fixture(name string) assignertest.StoreFixture {
-	own := " WHERE NAMESPACE = '" + name + "'"
 	return assignertest.StoreFixture{
 		Handle: func() leasestore.Store { return s.store(name) },
 		Other:  s.store,
-		Delete: func(t *testing.T, workerID int64) {
-			s.exec(t, fmt.Sprintf("DELETE FROM WORKER_LEASE%s AND WORKER_ID = %d", own, workerID))
-		},
-		Clear: func(t *testing.T) {
-			s.exec(t, "DELETE FROM WORKER_LEASE"+own, "DELETE FROM WORKER_LEASE_META"+own)
-		},
-		Down: s.down,
+		Down:   s.down,
 	}
 }
 

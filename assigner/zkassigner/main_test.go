@@ -3,7 +3,6 @@ package zkassigner_test
 import (
 	"context"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -65,10 +64,6 @@ func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) 
 				return dial(ctx, network, addr)
 			})
 			return zkassigner.LeaseStore(conn, namespace, zkassigner.Config{})
-		},
-		Remove: func(t *testing.T, key string) {
-			t.Helper()
-			remove(t, connect(t, servers[0]), "/uidring/"+strings.TrimSuffix(key, "/"))
 		},
 	}
 	return b.Namespaces()

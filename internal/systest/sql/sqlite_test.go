@@ -28,9 +28,8 @@ func sqlite() storetest.Database {
 			dsn := durable(filepath.Join(testserver.DiskFolder(t), "worker.db"))
 			return open(t, dsn), dsn
 		},
-		Down:   locked(open),
-		Starts: 20, // a commit syncs four times, and on a busy disk takes a second
-		Open:   open,
+		Down: locked(open),
+		Open: open,
 		Inside: func(t *testing.T, dsn string) *sqlx.DB {
 			db := open(t, dsn)
 			db.SetMaxOpenConns(1)

@@ -24,8 +24,6 @@ type Backend struct {
 	Ready func(t testing.TB, servers ...*testserver.Server)
 	// Open opens a namespace by a client of one server.
 	Open func(t *testing.T, s *testserver.Server, dial Dial, namespace string) leasestore.Store
-	// Remove deletes a key, or all keys with a prefix that ends with a slash.
-	Remove func(t *testing.T, key string)
 }
 
 // Namespaces returns a func that opens empty namespaces. Each handle is connected to the next
@@ -42,7 +40,6 @@ func (b *Backend) namespace(t *testing.T, name string, handles, kills *atomic.In
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
 	}
-	rows := "worker/" + name + "/"
 	open := func(name string, dial Dial) leasestore.Store {
 		return b.Open(t, b.Servers[int(handles.Add(1))%len(b.Servers)], dial, name)
 	}
@@ -58,13 +55,6 @@ func (b *Backend) namespace(t *testing.T, name string, handles, kills *atomic.In
 		Handle:  func() leasestore.Store { return open(name, dial) },
 		Other:   func(name string) leasestore.Store { return open(name, dial) },
 		Through: func(w *assignertest.Wire) leasestore.Store { return open(name, w.Dial) },
-		Delete: func(t *testing.T, workerID int64) {
-			b.Remove(t, fmt.Sprintf("%s%016d/%03d", rows, workerID/1000, workerID%1000))
-		},
-		Clear: func(t *testing.T) {
-			b.Remove(t, rows)
-			b.Remove(t, "meta/"+name)
-		},
 		Down: func(t *testing.T) (up func()) {
 			for _, s := range b.Servers {
 				s.Kill9()

@@ -36,8 +36,6 @@ type Database struct {
 	Inside func(t *testing.T, dsn string) *sqlx.DB
 	// All runs the cases that do not depend on the dialect, too: one database, MariaDB, is enough.
 	All bool
-	// Starts is assignertest.StoreFixture's.
-	Starts int
 	// Block keeps all others from writing to a table, not from reading it, until unblock is called;
 	// nil: it cannot do one without the other. Blocked is a query for how many sessions wait for
 	// that.

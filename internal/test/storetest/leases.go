@@ -56,7 +56,6 @@ func (b Database) fixtures(t *testing.T) func(t *testing.T) assignertest.StoreFi
 }
 
 func (b Database) fixture(t *testing.T, dsn string) assignertest.StoreFixture {
-	const own = " WHERE NAMESPACE = '" + namespace + "'"
 	db := b.Open(t, dsn)
 	Exec(t, db, "DELETE FROM WORKER_LEASE", "DELETE FROM WORKER_LEASE_META")
 	f := assignertest.StoreFixture{
@@ -64,14 +63,7 @@ func (b Database) fixture(t *testing.T, dsn string) assignertest.StoreFixture {
 		Other: func(name string) leasestore.Store {
 			return sqlassigner.LeaseStore(b.Open(t, dsn), name, sqlassigner.Config{})
 		},
-		Delete: func(t *testing.T, workerID int64) {
-			Exec(t, db, fmt.Sprintf("DELETE FROM WORKER_LEASE"+own+" AND WORKER_ID = %d", workerID))
-		},
-		Clear: func(t *testing.T) {
-			Exec(t, db, "DELETE FROM WORKER_LEASE"+own, "DELETE FROM WORKER_LEASE_META"+own)
-		},
 		Down:        func(t *testing.T) (up func()) { return b.Down(t, dsn) },
-		Starts:      b.Starts,
 		Kill:        b.Kill,
 		Unreachable: sqlassigner.ErrUnreachable,
 	}

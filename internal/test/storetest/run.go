@@ -142,7 +142,7 @@ func disposableConforms(t *testing.T, b Database) {
 }
 
 func stickyConforms(t *testing.T, b Database) {
-	open := func(t *testing.T) assignertest.AssignerFixture {
+	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
 		db, _ := b.Applied(t)
 		return assignertest.AssignerFixture{
 			Assigner:  func(key string) assigner.Assigner { return sqlassigner.Sticky(db, key, sqlassigner.Config{}) },
@@ -153,9 +153,7 @@ func stickyConforms(t *testing.T, b Database) {
 				Exec(t, db, fmt.Sprintf("DELETE FROM WORKER_STICKY WHERE WORKER_ID = %d", workerID))
 			},
 		}
-	}
-	assignertest.Run(t, open)
-	assignertest.RunKeyed(t, open)
+	})
 }
 
 // Child is for TestMain; see assignertest.Child. The argument of a child is the kind of its

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -71,8 +70,8 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	})
 }
 
-// Leases on a store that may lose writes are quarantined through a server, too. The cases run side
-// by side: each has a server of its own, which goes down, and a namespace of one Redis.
+// Leases on a store that may lose writes are quarantined through a server, too. Each
+// case has a server of its own, which goes down, and a namespace of one Redis.
 func TestLeasesOverHTTPOnLossyStoreConform(t *testing.T) {
 	t.Parallel()
 	database := redis.NewClient(&redis.Options{Addr: testserver.Redis(t).Addr(), ContextTimeoutEnabled: true})
@@ -81,8 +80,6 @@ func TestLeasesOverHTTPOnLossyStoreConform(t *testing.T) {
 	var namespaces atomic.Int64
 	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
 		name := fmt.Sprint("case-", namespaces.Add(1))
-		const meta = "{uidring}:meta"
-		rows := "{uidring}:worker/" + name
 		server := httptest.NewServer(handler)
 		t.Cleanup(func() { server.Close() })
 		url, address := server.URL, server.Listener.Addr().String()
@@ -90,22 +87,8 @@ func TestLeasesOverHTTPOnLossyStoreConform(t *testing.T) {
 			return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{url}}, name)
 		}
 		return assignertest.StoreFixture{
-			Starts: 4, // each lease must be renewed a few seconds after its claim, also on a busy machine
 			Handle: func() leasestore.Store { return store(name) },
 			Other:  store,
-			Delete: func(t *testing.T, workerID int64) {
-				hash, field := fmt.Sprintf("%s/%016d", rows, workerID/1000), fmt.Sprintf("%03d", workerID%1000)
-				if n, err := database.HDel(t.Context(), hash, field).Result(); n != 1 || err != nil {
-					t.Fatalf("%d rows deleted: %v", n, err)
-				}
-			},
-			Clear: func(t *testing.T) {
-				_, errMeta := database.HDel(t.Context(), meta, name).Result()
-				n, err := database.Del(t.Context(), rows, rows+"/0000000000000000").Result()
-				if err := errors.Join(errMeta, err); n != 2 || err != nil {
-					t.Fatalf("%d keys deleted: %v", n, err)
-				}
-			},
 			Down: func(t *testing.T) (up func()) {
 				server.Close()
 				return func() {
