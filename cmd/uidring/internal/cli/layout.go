@@ -20,7 +20,7 @@ type idFormat struct {
 // addTo adds the flags to a command.
 func (f *idFormat) addTo(cmd *cobra.Command) {
 	f.epoch.Time = bitsalloc.DefaultEpoch()
-	cmd.Flags().TextVar(&f.layout, "layout", bitsalloc.Default(), strings.Join(bitsalloc.PresetNames(), ", ")+", or the widths of\n"+
+	cmd.Flags().TextVar(&f.layout, "layout", bitsalloc.Default(), "`layout`: "+strings.Join(bitsalloc.PresetNames(), ", ")+", or the widths of\n"+
 		"delta/datacenter/worker/sequence and the unit of delta, such as 28/5/17/13@1s (UIDRING_LAYOUT)")
 	cmd.Flags().Var(&f.epoch, "epoch", "time where delta is 0: a date, RFC 3339, or milliseconds since 1970 (UIDRING_EPOCH)")
 	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(bitsalloc.PresetNames(), cobra.ShellCompDirectiveNoFileComp))

@@ -46,7 +46,7 @@ func newPlan(s *streams) *cobra.Command {
 	flags.Var(&p.start, "start", "time of the first ID (default now)")
 	flags.DurationVar(&p.unit, "unit", time.Second, "unit of the fitted layout")
 	p.format.addTo(cmd)
-	flags.Lookup("layout").Usage = "further layout to judge: widths such as 28/5/17/13@1s (UIDRING_LAYOUT)"
+	flags.Lookup("layout").Usage = "further `layout` to judge: widths such as 28/5/17/13@1s (UIDRING_LAYOUT)"
 	flags.Lookup("layout").DefValue = ""
 	s.addJSON(cmd)
 	return cmd

@@ -40,7 +40,7 @@ func newServe(s *streams) *cobra.Command {
 		Long:  serveLong,
 		Example: "  uidring serve\n" +
 			"  curl http://127.0.0.1:8080/v1/id\n" +
-			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring serve --namespace orders\n",
+			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring serve --namespace orders",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s.err) },
 	}
