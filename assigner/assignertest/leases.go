@@ -73,7 +73,7 @@ func nextHolders(t *testing.T, n namespace) {
 	n.heldRow(t, third, "third")
 }
 
-// heldRow returns the row of a lease, which must say what the grant and the domain say.
+// heldRow returns the row of a lease, which must agree with the grant and the domain.
 func (n namespace) heldRow(t *testing.T, l assigner.Lease, owner string) leasestore.Row {
 	t.Helper()
 	s, g, d := n.Handle(), l.Grant(), Domain()
