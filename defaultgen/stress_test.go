@@ -32,9 +32,10 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 
 // Many goroutines on the system's clock, in units so short that most callers meet a change.
 func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
+	epoch := time.Now().Add(-time.Hour).Truncate(time.Second)
 	for i, goroutines := range []int{2, 8, 64} {
 		g := open(t, defaultgen.Config{
-			Epoch: time.Now().Add(-time.Hour - time.Duration(i)*time.Second).Truncate(time.Second), SequenceStart: defaultgen.SequenceStart(i % 2),
+			Epoch: epoch.Add(time.Duration(i) * time.Second), SequenceStart: defaultgen.SequenceStart(i % 2),
 			Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 4, SequenceBits: 16, Unit: time.Millisecond},
 		})
 		takeAll(t, g, goroutines, 200_000/goroutines, 1+3*i)

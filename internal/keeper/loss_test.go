@@ -151,12 +151,18 @@ func TestShortageNamesTheLimitAndTheLastAnswer(t *testing.T) {
 	}
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
-		down := errors.New("store is down")
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return down }
+		var up atomic.Bool
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			if up.Load() {
+				return nil
+			}
+			return errors.New("store is down")
+		}
 		r.open(t)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		check(t, r, "may be used up to delta 100; last answer of the store: store is down")
-		down = nil
+		up.Store(true)
 		time.Sleep(time.Minute)
 		check(t, r, "may be used up to delta 100")
 	})
