@@ -25,16 +25,15 @@ func sampleRow(workerID int64) leasestore.Row {
 
 func sampleMeta() leasestore.Meta {
 	return leasestore.Meta{
-		Version:       1,
-		Namespace:     "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-		Layout:        bitsalloc.Layout{DeltaBits: 33, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 11, Unit: 500 * time.Millisecond},
-		Epoch:         time.Date(2020, time.February, 29, 23, 59, 59, 999e6, time.UTC),
-		DatacenterID:  3,
-		FirstWorkerID: 1 << 39,
-		NextWorkerID:  1 << 40,
-		Fence:         1 << 50,
-		Token:         strings.Repeat("aZ09+/=_", 8),
-		Identity:      strings.Repeat("0123456789", 10),
+		Version:      1,
+		Namespace:    "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+		Layout:       bitsalloc.Layout{DeltaBits: 33, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 11, Unit: 500 * time.Millisecond},
+		Epoch:        time.Date(2020, time.February, 29, 23, 59, 59, 999e6, time.UTC),
+		DatacenterID: 3,
+		NextWorkerID: 20_000, // or Expired may leave rows out
+		Fence:        1 << 50,
+		Token:        strings.Repeat("aZ09+/=_", 8),
+		Identity:     strings.Repeat("0123456789", 10),
 	}
 }
 

@@ -38,6 +38,7 @@ func namespacesApart(t *testing.T, n namespace) {
 	if rows, meta := list(t, other), loadMeta(t, other); len(rows) > 0 || meta != (leasestore.Meta{}) {
 		t.Errorf("another namespace has rows %+v and meta %+v, want none", rows, meta)
 	}
+	createMeta(t, other, sampleMeta())
 	if !swap(t, other, leasestore.Row{}, theirs, 0) || len(expired(t, other, 2)) != 1 {
 		t.Error("the row of another namespace was not created")
 	}
@@ -194,6 +195,7 @@ func createFree(t *testing.T, n namespace) {
 	}
 	held := sampleRow(3)
 	create(t, s, held)
+	createMeta(t, s, sampleMeta())
 	before := load(t, s, held.WorkerID)
 	const rows = 256
 	free := make([]leasestore.Row, rows)

@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/stores"
 )
 
 func readFile(t *testing.T, elem ...string) []byte {
@@ -64,8 +65,8 @@ func TestTornFileIsRefusedAtEveryOffset(t *testing.T) {
 		wantDamaged(t, dir, name, append(bytes.Clone(intact), '\n'), "a byte longer")
 		writeFile(t, intact, dir, name)
 	}
-	if got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
-		t.Errorf("row %+v, %v after all is put back; want %+v", got, err, row)
+	if got := stores.Load(t, fileassigner.LeaseStore(dir), row.WorkerID); got != row {
+		t.Errorf("row %+v after all is put back, want %+v", got, row)
 	}
 }
 
@@ -76,21 +77,16 @@ func TestLostFileIsRefusedAndNotMadeAnew(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, fileassigner.LeaseStore(dir), row, leasestore.ErrDamaged)
-		if name == "state.json" {
-			if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("%s was made anew: %v", name, err)
-			}
-		}
+		wantError(t, dir, leasestore.ErrDamaged)
 		writeFile(t, intact, dir, name)
-		if got, err := fileassigner.LeaseStore(dir).Load(t.Context(), row.WorkerID); err != nil || got != row {
-			t.Errorf("row %+v, %v after %s is back; want %+v", got, err, name, row)
+		if got := stores.Load(t, fileassigner.LeaseStore(dir), row.WorkerID); got != row {
+			t.Errorf("row %+v after %s is back, want %+v", got, name, row)
 		}
 	}
 }
 
 func TestForeignStateIsRefused(t *testing.T) {
-	dir, row := heldFolder(t)
+	dir, _ := heldFolder(t)
 	other, _ := heldFolder(t)
 	blank := diskFolder(t)
 	statusOf(t, blank)
@@ -117,7 +113,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 	}
 	wantDamaged(t, dir, "lock", []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "another ID")
 	writeFile(t, intact, dir, "state.json")
-	wantError(t, fileassigner.LeaseStore(dir), row, leasestore.ErrDamaged)
+	wantError(t, dir, leasestore.ErrDamaged)
 }
 
 // A process may end anywhere in the first operation on a folder.
@@ -148,10 +144,7 @@ func TestInterruptedStartGoesOn(t *testing.T) {
 		if _, kept := files["state.json"]; kept != strings.HasPrefix(first.Identity, id) {
 			t.Errorf("interrupted %s: identity %q, that of the state is %q", what, first.Identity, id)
 		}
-		row := leasestore.Row{Version: 1, Fence: 7, Token: "mine"}
-		if ok, err := fileassigner.LeaseStore(dir).Swap(t.Context(), leasestore.Row{}, row, time.Hour); !ok || err != nil {
-			t.Errorf("interrupted %s: Swap: %v, %v", what, ok, err)
-		}
+		stores.Create(t, fileassigner.LeaseStore(dir), stores.Sample(), time.Hour)
 		entries, err := os.ReadDir(dir)
 		if err != nil || len(entries) != 2 {
 			t.Errorf("interrupted %s: the folder has %v, %v; want lock and state.json", what, entries, err)
@@ -179,15 +172,11 @@ func TestStateOfEarlierVersionsIsRead(t *testing.T) {
 	}); err != nil || meta != want {
 		t.Errorf("meta %+v, %v; want %+v", meta, err, want)
 	}
-	rows, err := s.List(t.Context())
-	if want := (leasestore.Row{
+	if got, want := stores.Load(t, s, 1), (leasestore.Row{
 		WorkerID: 1, Version: 2, Fence: 9223372036854775806, Token: "T", Owner: "ö <>", Holder: "H", Identity: "I",
 		Expires: time.Date(2026, time.November, 21, 1, 2, 3, 4, time.UTC),
-	}); err != nil || len(rows) != 1 || rows[0] != want {
-		t.Errorf("rows %+v, %v; want %+v", rows, err, want)
-	}
-	if got := statusOf(t, dir).Seen.Format(time.RFC3339Nano); got != seen {
-		t.Errorf("seen %s, want %s", got, seen)
+	}); got != want {
+		t.Errorf("row %+v, want %+v", got, want)
 	}
 	begin := time.Now()
 	if ok, err := s.SwapMeta(t.Context(), meta, meta); !ok || err != nil {

@@ -36,17 +36,6 @@ type folder struct {
 	state *fileState
 }
 
-// advised adds the remedy to an error of opening the folder.
-func advised(err error) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w; create the folder; this package does not, because a missing folder may be a disk that is not mounted", err)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w; the user of this process needs the rights to list, read and write the folder", err)
-	}
-	return err
-}
-
 // openFolder opens the folder and waits for its lock. The caller must close the folder, which
 // releases the lock.
 func openFolder(ctx context.Context, path string) (_ *folder, err error) {
@@ -59,8 +48,12 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 			f.close()
 		}
 	}()
-	if f.root, err = os.OpenRoot(path); err != nil {
-		return nil, advised(err)
+	f.root, err = os.OpenRoot(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; create the folder; this package does not, because a missing folder may be a disk that is not mounted", err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if f.dir, err = f.root.Open("."); err != nil {
 		return nil, err

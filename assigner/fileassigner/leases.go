@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -21,15 +23,15 @@ import (
 //
 // LeaseStore does not access the folder; each operation opens it. Any number of goroutines may use
 // the store at once.
-func LeaseStore(dir string) leasestore.Store { return leases{dir, new(sameFolder)} }
+func LeaseStore(dir string) leasestore.Store { return &leases{dir: dir} }
 
 // leases is the path of a folder. It keeps no file open between two operations.
 type leases struct {
-	dir  string
-	same *sameFolder
+	dir   string
+	first atomic.Pointer[string] // the identity of the first folder at the path
 }
 
-func (s leases) Status(ctx context.Context) (st leasestore.Status, err error) {
+func (s *leases) Status(ctx context.Context) (st leasestore.Status, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		st.Seen = f.state.Seen
 		st.Identity, err = f.identity()
@@ -47,13 +49,13 @@ func (s leases) Status(ctx context.Context) (st leasestore.Status, err error) {
 }
 
 // faults reports a folder that may forget writes, and a lock file that another folder has, too.
-func (s leases) faults() ([]string, error) {
+func (s *leases) faults() ([]string, error) {
 	faults, err := disk.Faults(s.dir, "the folder")
 	paths, errPaths := disk.PathFaults(filepath.Join(s.dir, lockName), "the file "+lockName)
 	return append(faults, paths...), errors.Join(err, errPaths)
 }
 
-func (s leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
+func (s *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		m = f.state.Meta
 		return nil
@@ -61,7 +63,7 @@ func (s leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 	return m, err
 }
 
-func (s leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (ok bool, err error) {
+func (s *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (ok bool, err error) {
 	if err := s.checkTexts("meta row", next.Namespace, next.Token, next.Identity); err != nil {
 		return false, err
 	}
@@ -76,7 +78,7 @@ func (s leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (ok boo
 	return ok && err == nil, err
 }
 
-func (s leases) Load(ctx context.Context, workerID int64) (r leasestore.Row, err error) {
+func (s *leases) Load(ctx context.Context, workerID int64) (r leasestore.Row, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		r = f.state.Rows[workerID]
 		return nil
@@ -84,7 +86,7 @@ func (s leases) Load(ctx context.Context, workerID int64) (r leasestore.Row, err
 	return r, err
 }
 
-func (s leases) List(ctx context.Context) (rows []leasestore.Row, err error) {
+func (s *leases) List(ctx context.Context) (rows []leasestore.Row, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		rows = slices.Collect(maps.Values(f.state.Rows))
 		return nil
@@ -92,7 +94,7 @@ func (s leases) List(ctx context.Context) (rows []leasestore.Row, err error) {
 	return rows, err
 }
 
-func (s leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
+func (s *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	rows, err := s.List(ctx)
 	if err != nil {
 		return nil, err
@@ -103,7 +105,7 @@ func (s leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	return rows[:min(n, len(rows))], nil
 }
 
-func (s leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (ok bool, err error) {
+func (s *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (ok bool, err error) {
 	if err := s.checkTexts(fmt.Sprintf("row %d", next.WorkerID), next.Token, next.Owner, next.Holder, next.Identity); err != nil {
 		return false, err
 	}
@@ -120,7 +122,7 @@ func (s leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Dur
 }
 
 // checkTexts rejects texts that are not UTF-8, since JSON would change them.
-func (s leases) checkTexts(record string, texts ...string) error {
+func (s *leases) checkTexts(record string, texts ...string) error {
 	for _, text := range texts {
 		if !utf8.ValidString(text) {
 			return s.errorf("%s: text %q, allowed: UTF-8", record, text)
@@ -130,24 +132,43 @@ func (s leases) checkTexts(record string, texts ...string) error {
 }
 
 // locked calls f while it holds the lock of the folder.
-func (s leases) locked(ctx context.Context, f func(*folder) error) error {
-	folder, err := openFolder(ctx, s.dir)
+func (s *leases) locked(ctx context.Context, f func(*folder) error) error {
+	err := s.inFolder(ctx, f)
+	if s.first.Load() != nil && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", replaced("it is gone"), err)
+	}
 	if err != nil {
-		return s.errorf("%w", s.same.explain(err))
-	}
-	defer folder.close()
-	if err := folder.read(s.same.known()); err != nil {
-		return s.errorf("%w", err)
-	}
-	if err := s.same.check(folder); err != nil {
-		return s.errorf("%w", err)
-	}
-	if err := f(folder); err != nil {
 		return s.errorf("%w", err)
 	}
 	return nil
 }
 
-func (s leases) errorf(format string, args ...any) error {
+func (s *leases) inFolder(ctx context.Context, f func(*folder) error) error {
+	folder, err := openFolder(ctx, s.dir)
+	if err != nil {
+		return err
+	}
+	defer folder.close()
+	if err := folder.read(s.first.Load() != nil); err != nil {
+		return err
+	}
+	identity, err := folder.identity()
+	if err != nil {
+		return err
+	}
+	if !s.first.CompareAndSwap(nil, &identity) && *s.first.Load() != identity {
+		return replaced(fmt.Sprintf("it is %q and was %q", identity, *s.first.Load()))
+	}
+	return f(folder)
+}
+
+// replaced returns the error for a folder that is not the first one.
+func replaced(found string) error {
+	return fmt.Errorf("%w: the folder was moved, replaced or deleted while it was in use, %s; put it back, or end the process "+
+		"and start it again where this is the right store: two stores, and two copies of one, hand out the same worker IDs",
+		leasestore.ErrDamaged, found)
+}
+
+func (s *leases) errorf(format string, args ...any) error {
 	return fmt.Errorf("fileassigner: folder %q: "+format, append([]any{s.dir}, args...)...)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -20,9 +20,6 @@ import (
 
 // TestMain lets the test binary be one of the processes that share a folder.
 func TestMain(m *testing.M) {
-	assignertest.Child(func(dir string) (assigner.Assigner, error) {
-		return assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}), nil
-	})
 	segmenttest.Child(func(dir string) (segment.Source, error) {
 		return fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}), nil
 	})
@@ -77,23 +74,6 @@ func TestLeasesConform(t *testing.T) {
 	})
 }
 
-func TestProcessesShareAFolder(t *testing.T) {
-	dir := diskFolder(t)
-	mine, err := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := append(assignertest.Processes(t, 20, func(int) string { return dir }), mine.Grant().WorkerID)
-	slices.Sort(got)
-	if different := len(slices.Compact(slices.Clone(got))); different != 21 {
-		t.Fatalf("workers %v, %d different ones, want 21", got, different)
-	}
-	rows, err := fileassigner.LeaseStore(dir).List(t.Context())
-	if err != nil || len(rows) < 21 {
-		t.Errorf("%d rows, %v; want 21 at least", len(rows), err)
-	}
-}
-
 // heldFolder returns the folder of a store with some rows, and one of them.
 func heldFolder(t *testing.T) (dir string, row leasestore.Row) {
 	t.Helper()
@@ -104,9 +84,7 @@ func heldFolder(t *testing.T) (dir string, row leasestore.Row) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row, err = s.Load(t.Context(), l.Grant().WorkerID); err != nil {
-			t.Fatal(err)
-		}
+		row = stores.Load(t, s, l.Grant().WorkerID)
 	}
 	return dir, row
 }
@@ -167,74 +145,44 @@ func TestCopiedFolderHasAnotherIdentity(t *testing.T) {
 	dir, row := heldFolder(t)
 	copied := filepath.Join(diskFolder(t), "copy")
 	copyFolder(t, copied, dir)
-	original := statusOf(t, dir).Identity
-	if original != row.Identity || original == "" {
-		t.Errorf("identity %q, a row has %q", original, row.Identity)
+	original, other := statusOf(t, dir).Identity, statusOf(t, copied).Identity
+	if original != row.Identity || original == "" || other == original {
+		t.Errorf("identity %q, a row has %q, and the copy %q", original, row.Identity, other)
 	}
-	if other := statusOf(t, copied).Identity; other == original {
-		t.Errorf("the copy has the identity of the original, %q", other)
-	}
-	if other := statusOf(t, diskFolder(t)).Identity; other == original {
-		t.Errorf("another folder has the same identity, %q", other)
-	}
-	if got, err := fileassigner.LeaseStore(copied).Load(t.Context(), row.WorkerID); err != nil || got != row {
-		t.Errorf("the copy has row %+v, %v; want %+v", got, err, row)
+	if got := stores.Load(t, fileassigner.LeaseStore(copied), row.WorkerID); got != row {
+		t.Errorf("the copy has row %+v, want %+v", got, row)
 	}
 	moved := copied + "-moved"
-	before := statusOf(t, copied).Identity
 	if err := os.Rename(copied, moved); err != nil {
 		t.Fatal(err)
 	}
-	if after := statusOf(t, moved).Identity; after != before {
-		t.Errorf("identity %q after a rename, was %q", after, before)
+	if after := statusOf(t, moved).Identity; after != other {
+		t.Errorf("identity %q after a rename, was %q", after, other)
 	}
 }
 
 func statusOf(t *testing.T, dir string) leasestore.Status {
 	t.Helper()
-	s, err := fileassigner.LeaseStore(dir).Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return stores.Status(t, fileassigner.LeaseStore(dir))
 }
 
-// wantError calls all methods of a store and checks that each returns the error and does nothing.
-func wantError(t *testing.T, s leasestore.Store, row leasestore.Row, want error) {
+// wantError checks that each method of the store in a folder returns an error.
+func wantError(t *testing.T, dir string, want error) {
 	t.Helper()
-	ctx := t.Context()
-	next := row
-	next.Fence++
-	for name, call := range map[string]func() (any, error){
-		"Status":   func() (any, error) { return s.Status(ctx) },
-		"LoadMeta": func() (any, error) { return s.LoadMeta(ctx) },
-		"SwapMeta": func() (any, error) { return s.SwapMeta(ctx, leasestore.Meta{}, leasestore.Meta{Version: 1}) },
-		"Load":     func() (any, error) { return s.Load(ctx, row.WorkerID) },
-		"List":     func() (any, error) { return s.List(ctx) },
-		"Swap":     func() (any, error) { return s.Swap(ctx, row, next, time.Hour) },
-		"creation": func() (any, error) { return s.Swap(ctx, leasestore.Row{}, leasestore.Row{WorkerID: 9, Version: 1}, 0) },
-	} {
-		if got, err := call(); !errors.Is(err, want) {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
+	for i, err := range stores.EveryCall(t.Context(), t, fileassigner.LeaseStore(dir), time.Minute) {
+		if !errors.Is(err, want) {
+			t.Errorf("call %d: %v, want %v", i, err, want)
 		}
 	}
 }
 
 func TestFolderMustExist(t *testing.T) {
-	dir := diskFolder(t)
-	missing := filepath.Join(dir, "missing")
-	wantError(t, fileassigner.LeaseStore(missing), leasestore.Row{}, os.ErrNotExist)
+	missing := filepath.Join(diskFolder(t), "missing")
+	stores.Fail(t, fileassigner.LeaseStore(missing), "not mounted", missing)
 	if _, err := os.Stat(missing); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Stat: %v; the folder was made, which hides that a disk is not mounted", err)
 	}
-	wantError(t, fileassigner.LeaseStore(""), leasestore.Row{}, os.ErrNotExist)
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fileassigner.LeaseStore(file).Status(t.Context()); err == nil {
-		t.Error("a file was taken for a folder")
-	}
+	wantError(t, "", os.ErrNotExist)
 }
 
 // Two folders with one lock file have one identity and two states.

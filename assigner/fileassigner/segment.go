@@ -31,7 +31,7 @@ type SegmentConfig struct {
 // SegmentSource does not access the folder; each call opens it. Any number of goroutines may use
 // the source at once.
 func SegmentSource(dir string, cfg SegmentConfig) segment.Source {
-	return counters{leases{dir, new(sameFolder)}, cfg}
+	return &counters{leases{dir: dir}, cfg}
 }
 
 type counters struct {
@@ -40,7 +40,7 @@ type counters struct {
 }
 
 // Advance implements segment.Source.
-func (c counters) Advance(ctx context.Context, name string, n int64) (r segment.Range, err error) {
+func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment.Range, err error) {
 	if err := leasestore.CheckNamespace(name); err != nil {
 		return r, c.errorf("counter: %w", err)
 	}

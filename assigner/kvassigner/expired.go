@@ -12,20 +12,19 @@ import (
 const mostFolders = 32
 
 // Expired starts at a random folder, so that processes that start at once find different rows, and
-// wraps around. The next call goes on where it stopped.
+// wraps around. The next call goes on where it stopped. It leaves out rows that the meta row does
+// not count.
 func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	meta, err := l.LoadMeta(ctx)
-	if err != nil || n <= 0 {
+	if err != nil || n <= 0 || meta.NextWorkerID <= meta.FirstWorkerID {
 		return nil, err
 	}
+	first, last := meta.FirstWorkerID/BlockSize, (meta.NextWorkerID-1)/BlockSize
+	all := uint64(last - first + 1)
+	start := l.block.Load()
 	var found []leasestore.Row
-	for _, folder := range l.blocks(meta) {
-		rows, err := list[leasestore.Row](ctx, l, folder)
-		everywhere := err == nil && len(rows) == 0 && folder != l.workers()
-		if everywhere { // the rows are not where the meta row says
-			rows, err = list[leasestore.Row](ctx, l, l.workers())
-			found = nil
-		}
+	for i := uint64(0); i < min(all, mostFolders) && len(found) < n; i++ {
+		rows, err := list[leasestore.Row](ctx, l, l.folder(first+int64((start+i)%all)))
 		if err != nil {
 			return nil, err
 		}
@@ -35,26 +34,7 @@ func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 		}
 		l.block.Add(1)
 		found = append(found, slices.DeleteFunc(rows, func(r leasestore.Row) bool { return r.Expires.After(now) })...)
-		if everywhere || len(found) >= n {
-			break
-		}
 	}
 	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	return found[:min(n, len(found))], nil
-}
-
-// blocks returns the folders that a call of Expired lists: all rows before the first one is
-// counted, which may be many with Fenced alone.
-func (l *leases) blocks(meta leasestore.Meta) []string {
-	if meta.NextWorkerID <= meta.FirstWorkerID {
-		return []string{l.workers()}
-	}
-	first, last := meta.FirstWorkerID/BlockSize, (meta.NextWorkerID-1)/BlockSize
-	all := last - first + 1
-	start := l.block.Load()
-	folders := make([]string, min(all, mostFolders))
-	for i := range folders {
-		folders[i] = l.folder(first + int64((start+uint64(i))%uint64(all)))
-	}
-	return folders
 }

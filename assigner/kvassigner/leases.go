@@ -99,7 +99,7 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	}
 	next.Expires = now.Add(ttl).UTC()
 	key := l.rowKey(next.WorkerID)
-	if err := checkTexts(key, map[string]string{"Token": next.Token, "Owner": next.Owner, "Holder": next.Holder, "Identity": next.Identity}); err != nil {
+	if err := checkTexts(key, next.Token, next.Owner, next.Holder, next.Identity); err != nil {
 		return false, err
 	}
 	return swap(ctx, l, key, next, func(stored leasestore.Row) (bool, error) { return stored.Same(old), nil })

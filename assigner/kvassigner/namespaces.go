@@ -50,7 +50,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 		return false, err
 	}
 	key := l.metaKey()
-	if err := checkTexts(key, map[string]string{"Namespace": next.Namespace, "Token": next.Token, "Identity": next.Identity}); err != nil {
+	if err := checkTexts(key, next.Namespace, next.Token, next.Identity); err != nil {
 		return false, err
 	}
 	return swap(ctx, l, key, namedMeta{l.namespace, next}, func(stored namedMeta) (bool, error) {

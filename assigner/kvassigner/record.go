@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
@@ -121,11 +119,11 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 }
 
 // checkTexts rejects texts that are not UTF-8, since JSON would change them.
-func checkTexts(key string, texts map[string]string) error {
+func checkTexts(key string, texts ...string) error {
 	var errs []error
-	for _, field := range slices.Sorted(maps.Keys(texts)) {
-		if !utf8.ValidString(texts[field]) {
-			errs = append(errs, fmt.Errorf("kvassigner: key %s: %s %q, allowed: UTF-8", key, field, texts[field]))
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			errs = append(errs, fmt.Errorf("kvassigner: key %s: text %q, allowed: UTF-8", key, text))
 		}
 	}
 	return errors.Join(errs...)

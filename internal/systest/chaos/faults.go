@@ -129,7 +129,7 @@ func (r *run) networkFaults(link *faultconn.Proxy, random *rand.Rand) []fault {
 	return []fault{
 		{badNetwork, 8, func(ctx context.Context) error {
 			heal := link.Inject([]faultconn.Direction{faultconn.Up, faultconn.Down}[random.IntN(2)], []faultconn.Fault{
-				{Delay: upTo(800 * time.Millisecond), Jitter: upTo(300 * time.Millisecond)},
+				{Delay: upTo(800 * time.Millisecond)},
 				{Mute: true, Ends: upTo(1500 * time.Millisecond)},
 				{Reset: true, Ends: upTo(300 * time.Millisecond)},
 				{Most: 1 + random.IntN(1500)},

@@ -1,7 +1,6 @@
 package faultconn
 
 import (
-	"math/rand/v2"
 	"net"
 	"time"
 )
@@ -17,18 +16,24 @@ const (
 
 // A Fault affects the data of one direction. The zero Fault has no effect.
 type Fault struct {
-	// Delay and Jitter: each piece of data waits for Delay and a random part of Jitter.
-	Delay, Jitter time.Duration
+	// Delay is the time that each piece of data waits.
+	Delay time.Duration
 	// Rate is the largest number of bytes a second. 0: no limit.
 	Rate int
 	// Most is the number of bytes after which a connection is cut. 0: no limit.
 	Most int
 	// Mute holds all data back until the fault is healed or the connection ends.
 	Mute bool
-	// Ends is the time after which connections are cut. 0: never.
+	// Ends is the time after which all connections are cut, again and again. 0: never.
 	Ends time.Duration
 	// Reset makes Ends a reset, where the other end of the connection is a TCP connection.
 	Reset bool
+}
+
+// An injected fault is healed when the channel is closed.
+type injected struct {
+	Fault
+	healed chan struct{}
 }
 
 // Inject lets data of one direction suffer a fault until heal is called. It replaces the fault that
@@ -38,8 +43,8 @@ func (w *Wire) Inject(d Direction, f Fault) (heal func()) {
 	defer w.mu.Unlock()
 	present := &injected{f, make(chan struct{})}
 	w.replace(d, present)
-	for l := range w.links {
-		l.endBy(present)
+	if f.Ends > 0 {
+		go w.endBy(present)
 	}
 	return func() {
 		w.mu.Lock()
@@ -50,12 +55,6 @@ func (w *Wire) Inject(d Direction, f Fault) (heal func()) {
 	}
 }
 
-// An injected fault is healed when the channel is closed.
-type injected struct {
-	Fault
-	healed chan struct{}
-}
-
 func (w *Wire) replace(d Direction, f *injected) {
 	if old := w.faults[d]; old != nil {
 		close(old.healed)
@@ -63,84 +62,72 @@ func (w *Wire) replace(d Direction, f *injected) {
 	w.faults[d] = f
 }
 
-func (w *Wire) fault(d Direction) *injected {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.faults[d]
-}
-
-// endBy ends the link when the time of a fault has passed, unless the fault is healed by then.
-func (l *link) endBy(f *injected) {
-	if f == nil || f.Ends <= 0 {
-		return
-	}
-	go func() {
+// endBy ends all links whenever the time of a fault has passed, until the fault is healed.
+func (w *Wire) endBy(f *injected) {
+	for {
 		select {
 		case <-time.After(f.Ends):
-			l.mu.Lock()
-			l.reset = f.Reset
-			l.mu.Unlock()
-			l.end()
+			w.mu.Lock()
+			for l := range w.links {
+				l.end(f.Reset)
+			}
+			w.mu.Unlock()
 		case <-f.healed:
-		case <-l.ended:
+			return
 		}
-	}()
-}
-
-// A quota counts the bytes that a link passes under a fault.
-type quota struct {
-	fault *injected
-	used  int
-}
-
-// take takes up to n bytes. It reports whether they are the last that the fault allows.
-func (q *quota) take(f *injected, n int) (allowed int, last bool) {
-	if q.fault != f {
-		*q = quota{fault: f}
 	}
-	n = min(n, f.Most-q.used)
-	q.used += n
-	return n, q.used >= f.Most
+}
+
+// A flow is the data of a link in one direction.
+type flow struct {
+	*link
+	direction Direction
+	to        net.Conn
+	fault     *injected // the last one
+	used      int       // number of bytes passed under it
 }
 
 // pieces is the number of pieces a second in which a limited rate passes data.
 const pieces = 10
 
-// write passes data on as the fault of its direction allows.
-func (l *link) write(to net.Conn, data []byte, d Direction) error {
-	for len(data) > 0 && l.pause(0) {
-		n, wait, last := len(data), time.Duration(0), false
-		if f := l.wire.fault(d); f != nil {
-			if f.Mute {
-				select {
-				case <-l.ended:
-				case <-f.healed:
-				}
+// write passes data on as the fault of its direction allows. It reports whether all has passed.
+func (f *flow) write(data []byte) bool {
+	for len(data) > 0 {
+		f.wire.mu.Lock()
+		fault := f.wire.faults[f.direction]
+		f.wire.mu.Unlock()
+		if fault == nil {
+			fault = new(injected)
+		}
+		if fault != f.fault {
+			f.fault, f.used = fault, 0
+		}
+		if fault.Mute {
+			select {
+			case <-f.ended:
+				return false
+			case <-fault.healed:
 				continue
 			}
-			if f.Rate > 0 {
-				n = min(n, max(1, f.Rate/pieces))
-				wait = time.Duration(n) * time.Second / time.Duration(f.Rate)
-			}
-			if f.Most > 0 {
-				n, last = l.quotas[d].take(f, n)
-			}
-			wait += f.wait()
 		}
-		if !l.pause(wait) {
-			return errCut
+		n, wait := len(data), fault.Delay
+		if fault.Rate > 0 {
+			n = min(n, max(1, fault.Rate/pieces))
+			wait += time.Duration(n) * time.Second / time.Duration(fault.Rate)
 		}
-		if _, err := to.Write(data[:n]); err != nil || last {
-			return errCut
+		if fault.Most > 0 {
+			n = min(n, fault.Most-f.used)
+		}
+		select {
+		case <-time.After(wait):
+		case <-f.ended:
+			return false
+		}
+		f.used += n
+		if _, err := f.to.Write(data[:n]); err != nil || fault.Most > 0 && f.used >= fault.Most {
+			return false
 		}
 		data = data[n:]
 	}
-	return nil
-}
-
-func (f *Fault) wait() time.Duration {
-	if f.Jitter <= 0 {
-		return f.Delay
-	}
-	return f.Delay + rand.N(f.Jitter)
+	return true
 }

@@ -93,18 +93,18 @@ func (p *Proxy) Accept() error {
 	return nil
 }
 
-// carry serves a connection that came from a listener.
+// carry serves a connection that came from a listener, unless the proxy has closed it since.
 func (p *Proxy) carry(client net.Conn, from net.Listener) {
+	defer client.Close()
 	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
 	p.mu.Lock()
 	refused := p.listener != from
 	p.mu.Unlock()
-	if err != nil || refused {
-		_ = client.Close()
-		if err == nil {
-			_ = server.Close()
-		}
-		return
+	if !refused {
+		p.serve(client, server)
 	}
-	p.serve(client, server)
 }

@@ -3,11 +3,10 @@
 package faultconn
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"net"
 	"sync"
-	"time"
 )
 
 // A Wire carries connections. The zero Wire passes everything on. All methods may be called at
@@ -47,6 +46,18 @@ type wrapped struct {
 func (c wrapped) LocalAddr() net.Addr  { return c.real.LocalAddr() }
 func (c wrapped) RemoteAddr() net.Addr { return c.real.RemoteAddr() }
 
+// A Cut is one interruption of a [Wire]. A later cut of the wire replaces it.
+type Cut struct {
+	wire   *Wire
+	marker []byte
+	after  bool
+	then   func()
+	link   *link // whose answer is held back
+
+	done bool
+	sent int
+}
+
 // CutBefore cuts the next connection on which a client sends the marker. The server does not
 // receive the data with the marker.
 func (w *Wire) CutBefore(marker string) *Cut { return w.arm(&Cut{wire: w, marker: []byte(marker)}) }
@@ -65,46 +76,32 @@ func (w *Wire) arm(c *Cut) *Cut {
 	return c
 }
 
+// Done reports whether the cut has been made.
+func (c *Cut) Done() bool {
+	c.wire.mu.Lock()
+	defer c.wire.mu.Unlock()
+	return c.done
+}
+
+// Sent returns how many pieces of data with the marker have gone to the server, also after the cut.
+func (c *Cut) Sent() int {
+	c.wire.mu.Lock()
+	defer c.wire.mu.Unlock()
+	return c.sent
+}
+
 // Down cuts all connections, and each new one at once, until up is called.
 func (w *Wire) Down() (up func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down = true
 	for l := range w.links {
-		l.end()
+		l.end(false)
 	}
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.down = false
-	}
-}
-
-// serve carries one connection until either side ends it.
-func (w *Wire) serve(client, server net.Conn) {
-	l := &link{wire: w, client: client, server: server, ended: make(chan struct{})}
-	w.add(l)
-	var wg sync.WaitGroup
-	wg.Go(func() { l.pump(client, server, Up, l.sent) })
-	wg.Go(func() { l.pump(server, client, Down, l.answered) })
-	wg.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.links, l)
-}
-
-func (w *Wire) add(l *link) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.links == nil {
-		w.links = make(map[*link]bool)
-	}
-	w.links[l] = true
-	if w.down {
-		l.end()
-	}
-	for _, f := range w.faults {
-		l.endBy(f)
 	}
 }
 
@@ -114,20 +111,88 @@ type link struct {
 	client, server net.Conn
 	ended          chan struct{}
 	once           sync.Once
-	quotas         [2]quota // by direction
-	tail           []byte   // the end of the data sent so far, which may begin a marker
-
-	mu    sync.Mutex
-	mute  *Cut // the cut that holds the server's answer back
-	reset bool // the link ends with a reset
+	tail           []byte // the end of the data sent so far, which may begin a marker
 }
 
-func (l *link) end() {
+// serve carries one connection until either side ends it.
+func (w *Wire) serve(client, server net.Conn) {
+	l := &link{wire: w, client: client, server: server, ended: make(chan struct{})}
+	w.mu.Lock()
+	if w.links == nil {
+		w.links = make(map[*link]bool)
+	}
+	w.links[l] = true
+	if w.down {
+		l.end(false)
+	}
+	w.mu.Unlock()
+	var wg sync.WaitGroup
+	wg.Go(func() { l.pump(client, server, Up, l.sent) })
+	wg.Go(func() { l.pump(server, client, Down, l.answered) })
+	wg.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.links, l)
+}
+
+// pump copies until an end is closed, or goes rejects a piece of data.
+func (l *link) pump(from, to net.Conn, d Direction, goes func([]byte) bool) {
+	defer l.end(false)
+	f := flow{link: l, direction: d, to: to}
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 && (!goes(buffer[:n]) || !f.write(buffer[:n])) || err != nil {
+			return
+		}
+	}
+}
+
+// sent looks for the marker in data from the client, and reports whether to pass the data on.
+func (l *link) sent(data []byte) bool {
+	l.wire.mu.Lock()
+	defer l.wire.mu.Unlock()
+	c := l.wire.cut
+	if c == nil {
+		return true
+	}
+	// A marker may come in two pieces.
+	seen := append(l.tail, data...)
+	found := bytes.Contains(seen, c.marker)
+	if found {
+		seen = nil
+	}
+	l.tail = bytes.Clone(seen[max(0, len(seen)-len(c.marker)+1):])
+	if !found {
+		return true
+	}
+	first := !c.done
+	c.done = true
+	if first && !c.after {
+		return false
+	}
+	c.sent++
+	if first {
+		c.link = l
+	}
+	return true
+}
+
+// answered reports whether to pass an answer of the server on.
+func (l *link) answered([]byte) bool {
+	l.wire.mu.Lock()
+	c := l.wire.cut
+	held := c != nil && c.link == l
+	l.wire.mu.Unlock()
+	if held && c.then != nil {
+		c.then()
+	}
+	return !held
+}
+
+func (l *link) end(reset bool) {
 	l.once.Do(func() {
 		close(l.ended)
-		l.mu.Lock()
-		reset := l.reset
-		l.mu.Unlock()
 		for _, conn := range []net.Conn{l.client, l.server} {
 			if tcp, ok := conn.(*net.TCPConn); ok && reset {
 				_ = tcp.SetLinger(0)
@@ -135,30 +200,4 @@ func (l *link) end() {
 			_ = conn.Close()
 		}
 	})
-}
-
-// pause waits and reports true, or false when the link ends first.
-func (l *link) pause(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-l.ended:
-		return false
-	}
-}
-
-var errCut = errors.New("faultconn: the connection was cut")
-
-// pump copies until an end is closed, or goes rejects a piece of data.
-func (l *link) pump(from, to net.Conn, d Direction, goes func([]byte) bool) {
-	defer l.end()
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buffer)
-		if n > 0 && (!goes(buffer[:n]) || l.write(to, buffer[:n], d) != nil) || err != nil {
-			return
-		}
-	}
 }

@@ -46,8 +46,8 @@ func Status(t testing.TB, s leasestore.Store) (status leasestore.Status) {
 	return status
 }
 
-// EveryCall returns the errors of Status, LoadMeta, SwapMeta, Load, List, Swap, Expired, Namespaces
-// and, if the store has it, CreateFree. Each call has a time of its own. Swap creates the [Sample].
+// EveryCall returns the errors of Status, LoadMeta, SwapMeta, Load, List, Swap, Expired and,
+// if the store has them, Namespaces and CreateFree. Each call has a time of its own. Swap creates the [Sample].
 // A result beside an error fails the test.
 func EveryCall(ctx context.Context, t testing.TB, s leasestore.Store, each time.Duration) (errs []error) {
 	t.Helper()
@@ -59,7 +59,9 @@ func EveryCall(ctx context.Context, t testing.TB, s leasestore.Store, each time.
 		func(ctx context.Context) (any, error) { return s.List(ctx) },
 		func(ctx context.Context) (any, error) { return s.Swap(ctx, leasestore.Row{}, Sample(), time.Hour) },
 		func(ctx context.Context) (any, error) { return s.Expired(ctx, 1) },
-		func(ctx context.Context) (any, error) { return s.(leasestore.Namespaced).Namespaces(ctx) },
+	}
+	if n, ok := s.(leasestore.Namespaced); ok {
+		calls = append(calls, func(ctx context.Context) (any, error) { return n.Namespaces(ctx) })
 	}
 	if c, ok := s.(leasestore.Creator); ok {
 		calls = append(calls, func(ctx context.Context) (any, error) {
