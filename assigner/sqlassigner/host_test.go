@@ -1,7 +1,6 @@
 package sqlassigner
 
 import (
-	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -49,23 +48,5 @@ func TestNodeOfAHostHasItsAddressAndAPortOfItsOwn(t *testing.T) {
 	}
 	if len(ports) == 1 {
 		t.Errorf("three starts have the port %v", ports)
-	}
-}
-
-func TestHostKeyIsAddressAndMAC(t *testing.T) {
-	key, err := HostKey()
-	if err != nil {
-		if !strings.HasPrefix(err.Error(), "sqlassigner: no host key: ") {
-			t.Errorf("error %q", err)
-		}
-		t.Skipf("this host has none: %v", err)
-	}
-	const mac = len(":00:00:00:00:00:00")
-	ip := net.ParseIP(key[:len(key)-mac])
-	if _, err := net.ParseMAC(key[len(key)-mac+1:]); err != nil || ip == nil || ip.IsLoopback() || ip.IsLinkLocalUnicast() {
-		t.Errorf("key %q, want an address and a MAC address: %v", key, err)
-	}
-	if again, err := HostKey(); err != nil || again != key || checkKey(key) != nil {
-		t.Errorf("HostKey is %q, then %q: %v", key, again, err)
 	}
 }

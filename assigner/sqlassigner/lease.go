@@ -24,14 +24,11 @@ import (
 // IDs meet in one table or message use the same namespace. A name that differs from an existing
 // namespace only in letter case is rejected with [leasestore.ErrOverlap].
 //
-// A namespace has the worker IDs from assigner.LeaseConfig.FirstWorkerID up. A claim fails with
-// [leasestore.ErrOverlap] when WORKER_NODE of the same database has given out one of them, to
-// [Disposable], [Sticky] or a Java service, unless [Pin] or a Go process has stored another layout
-// or epoch for WORKER_NODE. The user therefore needs SELECT on WORKER_NODE if it exists. The store
-// logs a warning once when less than a tenth of the worker IDs below FirstWorkerID is left. It
-// implements [leasestore.Namespaced].
-//
-// Two databases, such as two SQLite files, give out the same worker IDs.
+// A claim also fails with [leasestore.ErrOverlap] when WORKER_NODE of the same database has given
+// out a worker ID of the namespace, which has them from assigner.LeaseConfig.FirstWorkerID up,
+// unless [Pin] or a Go process has stored another unit or number of bits below the delta for
+// WORKER_NODE. The user therefore needs SELECT on WORKER_NODE if it exists. The store logs a
+// warning once when less than a tenth of the worker IDs below FirstWorkerID is left.
 //
 // The handle must connect to the primary: a replica may return stale fences. Status reports unsafe
 // settings as faults, and [assigner.LeaseConfig] decides about them, not Config; a read-only server
@@ -117,19 +114,12 @@ func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 func (l *leases) rows(ctx context.Context, query string, args ...any) ([]leasestore.Row, error) {
 	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
 	return ask(ctx, l.store, what, func(ctx context.Context, conn *sqlx.Conn) (rows []leasestore.Row, err error) {
-		result, err := conn.QueryxContext(ctx, l.store.sql(query), args...)
-		if err != nil {
-			return nil, err
-		}
-		defer result.Close()
-		for result.Next() {
+		err = each(ctx, conn, l.store.sql(query), args, func(result *sqlx.Rows) error {
 			row, err := scanRow(result)
-			if err != nil {
-				return nil, err
-			}
 			rows = append(rows, row)
-		}
-		return rows, result.Err()
+			return err
+		})
+		return rows, err
 	})
 }
 
@@ -152,7 +142,7 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 		return l.store.create(ctx, "create "+l.row(next.WorkerID), rowTable, absent, createRow, l.namespace, next.WorkerID,
 			next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds())
 	}
-	if checkToken("Token", old.Token) != nil {
+	if checkText("Token", old.Token, maxToken) != nil {
 		return false, nil // no row has it; MySQL takes no notice of spaces at the end
 	}
 	var same *query

@@ -54,7 +54,7 @@ func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 		if err := l.checkTables(ctx, conn); err != nil {
 			return err
 		}
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", leasestore.FoldNamespace(l.namespace))
+		rows, err := l.like(ctx, conn)
 		if err != nil {
 			return err
 		}
@@ -77,22 +77,20 @@ func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 
 // metas returns rows of WORKER_LEASE_META by namespace.
 func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args ...any) (map[string]*metaRow, error) {
-	result, err := conn.QueryxContext(ctx, l.store.sql("SELECT NAMESPACE, "+strings.Join(metaColumns(), ", ")+
-		" FROM WORKER_LEASE_META"+where), args...)
-	if err != nil {
-		return nil, err
-	}
-	defer result.Close()
 	rows := make(map[string]*metaRow)
-	for result.Next() {
+	query := l.store.sql("SELECT NAMESPACE, " + strings.Join(metaColumns(), ", ") + " FROM WORKER_LEASE_META" + where)
+	return rows, each(ctx, conn, query, args, func(result *sqlx.Rows) error {
 		var name string
 		row := new(metaRow)
-		if err := result.Scan(append([]any{&name}, row.fields()...)...); err != nil {
-			return nil, err
-		}
+		err := result.Scan(append([]any{&name}, row.fields()...)...)
 		rows[name] = row
-	}
-	return rows, result.Err()
+		return err
+	})
+}
+
+// like returns the rows of the namespaces that look like this one.
+func (l *leases) like(ctx context.Context, conn *sqlx.Conn) (map[string]*metaRow, error) {
+	return l.metas(ctx, conn, " WHERE {folded} = ?", leasestore.FoldNamespace(l.namespace))
 }
 
 // allowed returns an error when another namespace differs only in letter case or trailing spaces,
@@ -149,7 +147,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 // leaves no row with its FIRST_WORKER_ID.
 func (l *leases) mayBegin(ctx context.Context, m leasestore.Meta) error {
 	return l.store.do(ctx, "create "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
-		rows, err := l.metas(ctx, conn, " WHERE {folded} = ?", leasestore.FoldNamespace(l.namespace))
+		rows, err := l.like(ctx, conn)
 		if err != nil {
 			return err
 		}

@@ -18,25 +18,21 @@ const (
 )
 
 func checkRow(r leasestore.Row) error {
-	return errors.Join(checkToken("Token", r.Token), checkText("Owner", r.Owner, maxOwner), checkText("Holder", r.Holder, maxOwner),
+	return errors.Join(checkText("Token", r.Token, maxToken), checkText("Owner", r.Owner, maxOwner), checkText("Holder", r.Holder, maxOwner),
 		checkText("Identity", r.Identity, maxIdentity))
 }
 
 func checkMeta(m leasestore.Meta) error {
-	return errors.Join(checkToken("Namespace", m.Namespace), checkToken("Token", m.Token), checkText("Identity", m.Identity, maxIdentity))
+	return errors.Join(checkText("Namespace", m.Namespace, maxToken), checkText("Token", m.Token, maxToken), checkText("Identity", m.Identity, maxIdentity))
 }
 
-func checkToken(field, token string) error {
-	foreign := func(r rune) bool { return r <= ' ' || r > '~' }
-	if len(token) > maxToken || strings.ContainsFunc(token, foreign) {
-		return fmt.Errorf("sqlassigner: %s is %q, allowed: up to %d printable characters of ASCII, no space", field, token, maxToken)
-	}
-	return nil
-}
-
+// checkText returns an error for a text that does not fit. A column of tokens has ASCII, and may
+// ignore spaces at the end.
 func checkText(field, text string, most int) error {
-	if n := utf8.RuneCountInString(text); n > most || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return fmt.Errorf("sqlassigner: %s is %q (%d characters), allowed: up to %d of UTF-8 without NUL", field, text, n, most)
+	foreign := func(r rune) bool { return r == 0 || most == maxToken && (r <= ' ' || r > '~') }
+	if utf8.RuneCountInString(text) > most || !utf8.ValidString(text) || strings.ContainsFunc(text, foreign) {
+		return fmt.Errorf("sqlassigner: %s is %q, allowed: up to %d characters of UTF-8 without NUL, in tokens of printable ASCII without "+
+			"spaces", field, text, most)
 	}
 	return nil
 }

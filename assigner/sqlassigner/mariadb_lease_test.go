@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/recorder"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -111,9 +112,24 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 		t.Run(fmt.Sprint(tt.number, tt.params), func(t *testing.T) {
 			db, dsn := mariaDB(s).Applied(t)
 			defer storetest.Exec(t, db, "DROP DATABASE test1")
-			storetest.SwapFails(t, openMariaDB(t, dsn+tt.params), func() {
-				failThrice(t, db, "UPDATE ON WORKER_LEASE", tt.number)
-			}, tt.repeated, tt.sentinel)
+			var log recorder.Recorder
+			store := sqlassigner.LeaseStore(openMariaDB(t, dsn+tt.params), "orders", sqlassigner.Config{Logger: log.Logger()})
+			row := leasestore.Row{WorkerID: 7, Version: 1, Token: "T"}
+			if ok, err := store.Swap(t.Context(), leasestore.Row{}, row, time.Minute); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			// The server rejects the first three attempts. It counts them in a table that does not
+			// take part in transactions.
+			storetest.Exec(t, db, "CREATE TABLE ATTEMPT (N int) ENGINE = MyISAM", "INSERT INTO ATTEMPT VALUES (0)",
+				fmt.Sprintf("CREATE TRIGGER FAILS BEFORE UPDATE ON WORKER_LEASE FOR EACH ROW BEGIN "+
+					"UPDATE ATTEMPT SET N = N + 1; IF (SELECT N FROM ATTEMPT) < 4 THEN "+
+					"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'passes'; END IF; END", tt.number))
+			next := row
+			next.Fence++
+			ok, err := store.Swap(t.Context(), row, next, time.Minute)
+			if got := log.Read(); ok != (tt.sentinel == nil) || !errors.Is(err, tt.sentinel) || len(got) != tt.repeated {
+				t.Errorf("Swap: %v, %v after %q; want the error %v after %d attempts more", ok, err, got, tt.sentinel, tt.repeated)
+			}
 		})
 	}
 }

@@ -1,23 +1,18 @@
 package sqlassigner_test
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
@@ -84,22 +79,8 @@ func mariaDB(s *testserver.Server) storetest.Database {
 func TestMariaDB(t *testing.T) { storetest.Run(t, mariaDB(testserver.MariaDB(t))) }
 
 func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
-	for _, tt := range []struct {
-		args []string
-		want []string
-	}{
-		{[]string{"--innodb-flush-log-at-trx-commit=2"}, []string{"innodb_flush_log_at_trx_commit=2 (allowed: 1)"}},
-		{[]string{"--log-bin", "--sync-binlog=100"}, []string{"sync_binlog=100 with log_bin on (allowed: 1)"}},
-		{[]string{"--log-bin", "--innodb-flush-log-at-trx-commit=0"},
-			[]string{"innodb_flush_log_at_trx_commit=0 (allowed: 1)", "sync_binlog=0 with log_bin on (allowed: 1)"}},
-	} {
-		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
-			s.Restart(tt.args...)
-			storetest.CheckUndurable(t, db, tt.want...)
-		})
-	}
+	db, _ := mariaDB(testserver.MariaDB(t, "--log-bin", "--innodb-flush-log-at-trx-commit=2")).Applied(t)
+	storetest.CheckUndurable(t, db, "innodb_flush_log_at_trx_commit=2 (allowed: 1)", "sync_binlog=0 with log_bin on (allowed: 1)")
 }
 
 // The nodes of a cluster have different values of server_id, so there is no identity.
@@ -115,27 +96,6 @@ func TestGaleraIsRefusedOrWarnedAbout(t *testing.T) {
 func TestMariaDBWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
 	s := testserver.MariaDB(t, "--max-connections=10")
 	storetest.NoConnectionLeft(t, mariaDB(s))
-}
-
-// With a setting that the check refuses, a crash makes the server hand out a number twice: the
-// check is not there for show.
-func TestUndurableMariaDBHandsANumberOutTwice(t *testing.T) {
-	s := testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-log-at-timeout=2700") // and not in between
-	db, _ := mariaDB(s).Applied(t)
-	a := sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true})
-	seen := make(map[int64]bool)
-	for range 10 {
-		l := storetest.Assign(t, a)
-		if seen[l.Grant().WorkerID] {
-			return
-		}
-		for seen[l.Grant().WorkerID] = true; len(seen)%10 != 0; seen[l.Grant().WorkerID] = true {
-			l = storetest.Assign(t, a)
-		}
-		s.Kill9()
-		s.Restart()
-	}
-	t.Error("ten crashes lost no commit")
 }
 
 func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
@@ -160,16 +120,6 @@ func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 	storetest.Exec(t, db, "SET GLOBAL read_only = OFF")
 	storetest.ComesBack(t, db, func() { storetest.Exec(t, db, "SET GLOBAL read_only = ON") },
 		func() { storetest.Exec(t, db, "SET GLOBAL read_only = OFF") })
-}
-
-// failThrice has the server reject the first three statements of a kind, with the given error. It
-// counts them in a table that does not take part in transactions.
-func failThrice(t *testing.T, db *sqlx.DB, statement string, number int) {
-	t.Helper()
-	storetest.Exec(t, db, "CREATE TABLE ATTEMPT (N int) ENGINE = MyISAM", "INSERT INTO ATTEMPT VALUES (0)",
-		fmt.Sprintf("CREATE TRIGGER FAILS BEFORE %s FOR EACH ROW BEGIN "+
-			"UPDATE ATTEMPT SET N = N + 1; IF (SELECT N FROM ATTEMPT) < 4 THEN "+
-			"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'passes'; END IF; END", statement, number))
 }
 
 func TestMariaDBDeniesAccessWithoutThePassword(t *testing.T) {
@@ -198,58 +148,6 @@ func TestApplyOnMariaDBNeedsFewRights(t *testing.T) {
 	storetest.Apply(t, db)
 	storetest.Exec(t, admin, "DROP TABLE WORKER_STICKY")
 	storetest.WantError(t, sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}), sqlassigner.ErrAccessDenied, "CREATE for Apply if one is missing")
-}
-
-// A mute connection reads, but every write fails: it was cut after the greeting of the server.
-type mute struct{ net.Conn }
-
-func (mute) Write([]byte) (int, error) { return 0, syscall.EPIPE }
-
-func TestConnectionLostAtLoginIsTriedAgain(t *testing.T) {
-	_, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dials atomic.Int64
-	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-		if dials.Add(1) > 3 || err != nil {
-			return conn, err
-		}
-		return mute{conn}, nil
-	}
-	db, err := sqlassigner.OpenMySQLConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	var log recorder.Recorder
-	storetest.Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}))
-	if got := log.Read(); len(got) != 3 {
-		t.Errorf("%d attempts were repeated, want 3: %q", len(got), got)
-	}
-}
-
-func TestMariaDBTimesAreRightInEveryTimeZone(t *testing.T) {
-	s := testserver.MariaDB(t)
-	_, dsn := mariaDB(s).Applied(t)
-	for _, zone := range []string{"%2B08:00", "-11:00"} {
-		db := openMariaDB(t, dsn+"?time_zone=%27"+zone+"%27")
-		l := storetest.Assign(t, storetest.Disposable(db))
-		var off []int64
-		err := db.Select(&off, "SELECT ABS(UNIX_TIMESTAMP() - UNIX_TIMESTAMP(CREATED)) FROM WORKER_NODE WHERE ID = ? "+
-			"UNION ALL SELECT ABS(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(6), CREATED)) FROM WORKER_NODE_TOKEN WHERE ID = ? "+
-			"UNION ALL SELECT ABS(DATEDIFF(LAUNCH_DATE, DATE(CONVERT_TZ(CREATED, @@time_zone, '+00:00')))) FROM WORKER_NODE WHERE ID = ?",
-			l.Grant().WorkerID, l.Grant().WorkerID, l.Grant().WorkerID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(off) != 3 || off[0] > 60 || off[1] > 60 || off[2] > 1 {
-			t.Errorf("in zone %s CREATED of WORKER_NODE, CREATED of its token and LAUNCH_DATE are off by %v s, s, days", zone, off)
-		}
-	}
 }
 
 // The client runs a file as a whole, comments included. Java services know these columns, no more

@@ -136,18 +136,11 @@ func mysqlIdentity(known map[string]string, replicates bool) string {
 
 // mysqlVariables returns the results of a SHOW statement by name.
 func mysqlVariables(ctx context.Context, conn *sqlx.Conn, show string) (map[string]string, error) {
-	rows, err := conn.QueryxContext(ctx, show)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	known := make(map[string]string)
-	for rows.Next() {
+	return known, each(ctx, conn, show, nil, func(rows *sqlx.Rows) error {
 		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&name, &value)
 		known[name] = value
-	}
-	return known, rows.Err()
+		return err
+	})
 }

@@ -43,9 +43,6 @@ func OpenMySQL(dsn string) (*sqlx.DB, error) {
 // password that changes. OpenMySQLConfig copies cfg and changes no setting. It does not connect
 // yet. The caller closes the handle. Errors never contain the password.
 func OpenMySQLConfig(cfg *mysql.Config) (*sqlx.DB, error) {
-	if cfg == nil {
-		return nil, errors.New("sqlassigner: Config nil, allowed: a Config of ParseMySQL")
-	}
 	if cfg.DBName == "" {
 		return nil, errors.New("sqlassigner: Config names no database, allowed: the database of the tables in DBName")
 	}

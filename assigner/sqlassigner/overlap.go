@@ -26,37 +26,30 @@ import (
 // nodesAllow returns an error if WORKER_NODE may have given out worker IDs of a namespace.
 func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m leasestore.Meta) error {
 	highest, err := l.store.highestNode(ctx, conn)
-	if err != nil {
+	if err != nil || highest == 0 {
 		return err
 	}
-	if highest == 0 {
-		return nil
-	}
-	r := reserved{l.namespace, m.FirstWorkerID}
 	stored, err := l.store.readPin(ctx, conn)
-	if mine := pinOf(m.Layout, m.Epoch); err == nil && stored.split() != mine.split() {
-		if stored.pace() != mine.pace() {
-			return nil
-		}
+	sentinel := l.store.dialect.diagnose(err).sentinel
+	unknown := errors.Is(err, sql.ErrNoRows) || sentinel == ErrTableMissing || sentinel == ErrAccessDenied
+	r, mine, advice := reserved{l.namespace, m.FirstWorkerID}, pinOf(m.Layout, m.Epoch), ""
+	switch {
+	case unknown:
+		advice = "; or, if the Java services have another unit or number of bits below the delta, store their layout with " +
+			"uidring migrate pin or sqlassigner.Pin"
+	case err != nil:
+		return err
+	case stored.pace() != mine.pace():
+		return nil
+	case stored.split() != mine.split():
 		r.first = 0 // no worker ID is the same bits
 	}
-	if !r.covers(highest) && !r.near(highest) {
-		return nil
-	}
-	other := ""
-	if err != nil {
-		other = "; or, if the Java services have another unit or number of bits below the delta, store their layout with " +
-			"uidring migrate pin or sqlassigner.Pin"
-	}
-	switch sentinel := l.store.dialect.diagnose(err).sentinel; {
-	case err != nil && !errors.Is(err, sql.ErrNoRows) && sentinel != ErrTableMissing && sentinel != ErrAccessDenied:
-		return err
-	case r.covers(highest):
+	if r.covers(highest) {
 		return final("%w: WORKER_NODE has given out the worker IDs up to %d, and namespace %q has those from %d up; set "+
 			"LeaseConfig.FirstWorkerID well above %d, since WORKER_NODE keeps growing while Java services use it, in a "+
 			"namespace that is new%s; or keep the leases in another database, with another DatacenterID (WORKER_NODE has "+
 			"none: another one in this database does not help)", leasestore.ErrOverlap, highest, l.namespace,
-			m.FirstWorkerID, max(highest, m.NextWorkerID-1), other)
+			m.FirstWorkerID, max(highest, m.NextWorkerID-1), advice)
 	}
 	l.store.warnNear(ctx, &l.warned, r, highest)
 	return nil

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -88,27 +87,22 @@ func moved(path, found string) error {
 
 // sqlitePath returns the absolute path of the database of a connection, or "" where it has no file.
 func sqlitePath(ctx context.Context, conn *sqlx.Conn) (path string, err error) {
-	rows, err := conn.QueryxContext(ctx, "PRAGMA database_list")
-	if err != nil {
-		return "", err
-	}
-	for rows.Next() {
+	err = each(ctx, conn, "PRAGMA database_list", nil, func(rows *sqlx.Rows) error {
 		var number int
 		var name string
 		var file sql.NullString
-		if err := rows.Scan(&number, &name, &file); err != nil {
-			return "", errors.Join(err, rows.Close())
-		}
+		err := rows.Scan(&number, &name, &file)
 		if name == "main" {
 			path = file.String
 		}
-	}
-	return path, errors.Join(rows.Err(), rows.Close())
+		return err
+	})
+	return path, err
 }
 
-// sqliteWait is the least time that a statement waits for a lock; the busy_timeout of the handle
-// may be longer.
-const sqliteWait = 250 * time.Millisecond
+// sqliteWait is the least time in milliseconds that a statement waits for a lock; the busy_timeout
+// of the handle may be longer.
+const sqliteWait = 250
 
 // sqliteWaiting makes the statements of f wait for a lock. A commit that waits keeps new readers
 // out. A commit that fails at once and is retried later might find a reader each time.
@@ -118,17 +112,16 @@ func sqliteWaiting(f func(context.Context, *sqlx.Conn) error) func(context.Conte
 		if err := conn.QueryRowxContext(ctx, "PRAGMA busy_timeout").Scan(&given); err != nil {
 			return err
 		}
-		if given >= sqliteWait.Milliseconds() {
-			return f(ctx, conn)
-		}
 		set := func(ms int64) error {
 			_, err := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA busy_timeout = %d", ms))
 			return err
 		}
-		if err := set(sqliteWait.Milliseconds()); err != nil {
-			return err
+		if given < sqliteWait {
+			if err := set(sqliteWait); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, set(given)) }() // the connection is the caller's
 		}
-		defer func() { err = errors.Join(err, set(given)) }() // the connection is the caller's
 		return f(ctx, conn)
 	}
 }

@@ -22,7 +22,8 @@ const maxKey = 128
 // Sticky returns an assigner that gives a service key the same worker ID at every start. The first
 // start with a key takes the worker ID from WORKER_NODE, the table of [Disposable]; a row of
 // WORKER_STICKY keeps it. A key has 1 to 128 characters, no control characters, and no space at
-// either end; keys are case-sensitive. [HostKey] derives a key from the host's addresses.
+// either end; keys are case-sensitive. Of all processes that share a key, the last to start has the
+// worker ID, so an address that several hosts or containers share is no key.
 //
 // The grant is [assigner.GuaranteeSticky], reusable, and not fenced. When a second process starts
 // with a key, it takes over the worker ID. Renew of the first process then returns

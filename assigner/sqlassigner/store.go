@@ -199,6 +199,21 @@ func (s *store) assign(ctx context.Context, d assigner.Domain, f func(context.Co
 	})
 }
 
+// each runs a query, and scan for each row.
+func each(ctx context.Context, conn *sqlx.Conn, query string, args []any, scan func(*sqlx.Rows) error) error {
+	rows, err := conn.QueryxContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // tx runs f in a transaction.
 func (s *store) tx(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error) error {
 	tx, err := conn.BeginTxx(ctx, nil)

@@ -170,27 +170,3 @@ func wantFence(t *testing.T, s leasestore.Store, l assigner.Lease, version int64
 		t.Errorf("row %+v; want fence %d, version %d: %v", row, g.Limit, version, err)
 	}
 }
-
-// SwapFails renews a lease on a server whose first swaps fail, and checks how many attempts it
-// makes of its own accord.
-func SwapFails(t *testing.T, db *sqlx.DB, fail func(), repeated int, sentinel error) {
-	t.Helper()
-	var log recorder.Recorder
-	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
-	row := leasestore.Row{WorkerID: 7, Version: 1, Token: "T"}
-	if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, time.Minute); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	fail()
-	next := row
-	next.Fence++
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ok, err := s.Swap(ctx, row, next, time.Minute)
-	if ok != (sentinel == nil) || !errors.Is(err, sentinel) {
-		t.Errorf("Swap: %v, %v; want the error %v", ok, err, sentinel)
-	}
-	if got := log.Read(); len(got) != repeated {
-		t.Errorf("%d attempts were repeated, want %d: %q", len(got), repeated, got)
-	}
-}

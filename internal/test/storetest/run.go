@@ -24,7 +24,6 @@ import (
 // leases.
 func Run(t *testing.T, b Database) {
 	b.runCases(t, []storeCase{
-		{"KilledServerReissuesNoNumber", false, killBetween},
 		{"LeasesOutliveAnOutage", false, outlive},
 		{"DisposableConforms", false, disposableConforms},
 		{"StickyConforms", false, stickyConforms},
@@ -45,28 +44,6 @@ func Run(t *testing.T, b Database) {
 		{"RowSaysWhereTheProcessRuns", true, whereItRuns},
 		{"TemporaryTablesAreNotUsed", false, temporaryTables},
 	})
-}
-
-// killBetween kills the server between assignments. No worker ID is given out twice.
-func killBetween(t *testing.T, b Database) {
-	if b.Kill == nil {
-		t.Skip("the database has no server, or a shared one")
-	}
-	db, _ := b.Applied(t)
-	seen := make(map[int64]bool)
-	first := Assign(t, Disposable(db))
-	seen[first.Grant().WorkerID] = true
-	for range 2 {
-		b.Kill(t)
-		for range 3 {
-			w := Assign(t, Disposable(db)).Grant().WorkerID
-			if seen[w] {
-				t.Errorf("worker %d was given out twice", w)
-			}
-			seen[w] = true
-		}
-	}
-	Renew(t, first)
 }
 
 // outlive renews leases without a fence while the server is away, and has an assignment wait for
