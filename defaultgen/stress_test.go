@@ -34,7 +34,7 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
 	for i, goroutines := range []int{2, 8, 64} {
 		g := open(t, defaultgen.Config{
-			Epoch: time.Now().Add(-time.Hour - time.Duration(i)*time.Second).Truncate(time.Second), SequenceStart: defaultgen.SequenceStart(i % 2),
+			Epoch: time.Now().Add(-time.Duration(i+1) * time.Hour).Truncate(time.Second), SequenceStart: defaultgen.SequenceStart(i % 2),
 			Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 4, SequenceBits: 16, Unit: time.Millisecond},
 		})
 		takeAll(t, g, goroutines, 200_000/goroutines, 1+3*i)
