@@ -76,7 +76,7 @@ func TestWaitersDoNotSpin(t *testing.T) {
 		}); d != 10*time.Second {
 			t.Errorf("160 IDs took %v, want 10s", d)
 		}
-		if s := g.Stats(); s.RejectedPuts-before.RejectedPuts > 22 || s.RejectedTakes != before.RejectedTakes {
+		if s := g.Stats(); s.RejectedPuts < before.RejectedPuts+10 || s.RejectedPuts > before.RejectedPuts+22 || s.RejectedTakes != before.RejectedTakes {
 			t.Errorf("%+v after %+v, want about one refused padding pass a second, and no rejected take", s, before)
 		}
 	})

@@ -1,5 +1,7 @@
 package cached
 
+import "context"
+
 // LockPadding keeps blocks from being put and retired until unlock is called.
 func (g *Generator) LockPadding() (unlock func()) {
 	g.running.Lock()
@@ -10,8 +12,8 @@ func (g *Generator) LockPadding() (unlock func()) {
 // wakes the padding goroutine.
 func (g *Generator) BeginBlock() { g.ring.Peek() }
 
-// PadInline is the rest of a Next that stalled after it had found the ring empty.
-func (g *Generator) PadInline() error { return g.padInline() }
+// Refill is the rest of a Next that stalled after it had found the ring empty.
+func (g *Generator) Refill() error { return g.refill(context.Background()) }
 
 // Used returns the delta of the newest block as the keeper of the worker ID learns it.
 func (g *Generator) Used() int64 { return g.used() }

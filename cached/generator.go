@@ -138,12 +138,12 @@ func (g *Generator) position(grant *keeper.Grant) int64 {
 	return max(g.begun(), g.alloc.Delta(grant.Clock.Now()))
 }
 
-// begun returns the delta of the oldest block in the ring, or of the newest block if the ring is
-// empty. If deltas were skipped in between it is too high, but not above the clock or the first
-// delta of the grant. The caller holds running.
+// begun returns the delta of the oldest block in the ring, or the next delta if the ring is empty.
+// If deltas were skipped in between it is too high, but not above the clock or the first delta of
+// the grant. The caller holds running.
 func (g *Generator) begun() int64 {
 	blocks := g.ring.Slots() - g.ring.Free()
-	return g.lastSecond - int64(max(blocks-1, 0))
+	return g.lastSecond - int64(blocks) + 1
 }
 
 // used returns the delta of the newest block, after waiting for a padding pass in progress.

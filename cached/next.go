@@ -67,10 +67,9 @@ func (g *Generator) refill(context.Context) error {
 	return g.padInline()
 }
 
-// reject wakes the padding goroutine and returns the reason why the ring is empty, or nil if it is
-// not empty any more.
+// reject returns the reason why the ring is empty and wakes the padding goroutine. It returns nil
+// if a padding pass has put blocks meanwhile.
 func (g *Generator) reject() error {
-	generator.Signal(g.wake)
 	g.running.Lock()
 	defer g.running.Unlock()
 	switch {
@@ -79,6 +78,7 @@ func (g *Generator) reject() error {
 	case g.ring.Free() < g.ring.Slots():
 		return nil
 	}
+	generator.Signal(g.wake)
 	err := g.admit(g.keeper.Current(), g.lastSecond+1)
 	switch {
 	case err == nil:

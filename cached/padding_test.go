@@ -37,13 +37,13 @@ func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
 	}
 }
 
-// A caller that finds the ring empty puts no block if another caller has put one meanwhile.
+// A caller that has found the ring empty tries again if another caller has put a block meanwhile.
 func TestCallerDoesNotPadARingThatIsNotEmpty(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{MaxStaleness: -1})
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		g := inBubble(t, cached.Config{OnEmpty: policy, MaxStaleness: -1})
 		take(t, g, 3*16+1) // three slots are free
 		before := g.Stats()
-		if err := g.PadInline(); err != nil || g.Stats() != before {
+		if err := g.Refill(); err != nil || g.Stats() != before {
 			t.Errorf("%v, %+v after %+v, want no change", err, g.Stats(), before)
 		}
 	})

@@ -68,6 +68,20 @@ func TestNewDoesNotWaitForMaxAhead(t *testing.T) {
 	}
 }
 
+// When ctx ends while NewContext waits, it releases the worker ID, and no goroutine stays: the
+// bubble would not end.
+func TestNewContextEndsWhileItWaitsForMaxAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		store := reused()
+		g, err := cached.NewContext(ctx, cached.Config{Epoch: bubbleEpoch(), Assigner: store, MaxAhead: time.Minute})
+		if d := time.Since(gentest.Start); g != nil || d != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) || store.Releases.Load() != 1 {
+			t.Errorf("NewContext = %v, %v after %v and %d releases, want DeadlineExceeded after 10s and a release", g, err, d, store.Releases.Load())
+		}
+	})
+}
+
 // A generator that has issued IDs does not stop for MaxAhead: it skips the deltas that an earlier
 // process with the same worker ID may have used.
 func TestUnfencedWorkerIDAfterInvalidateBeginsMaxAheadAhead(t *testing.T) {

@@ -115,7 +115,7 @@ func TestClockIsFollowedOnceABlockIsStale(t *testing.T) {
 
 func TestNegativeMaxStalenessKeepsEveryBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{MaxStaleness: -1})
+		g := inBubble(t, cached.Config{MaxStaleness: -1, Assigner: &fakeassigner.Assigner{OnAssign: fresh}})
 		time.Sleep(24 * time.Hour)
 		if f := next(t, g); f.Delta != bubbleStart+1 || f.Sequence != 0 {
 			t.Errorf("the first ID after a day is %v, want the first that was put", f)

@@ -74,9 +74,6 @@ func (g *Generator) awaitFirstUnit(ctx context.Context) error {
 	if grant.First > g.alloc.MaxDelta() {
 		return g.keeper.Exhausted()
 	}
-	if grant.First <= grant.Delta {
-		return nil
-	}
 	return g.keeper.AwaitFirst(ctx, min(g.alloc.Time(grant.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit))
 }
 

@@ -32,10 +32,9 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 
 // Many goroutines on the system's clock, in units so short that most callers meet a change.
 func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
-	epoch := time.Now().Add(-time.Hour).Truncate(time.Second)
 	for i, goroutines := range []int{2, 8, 64} {
 		g := open(t, defaultgen.Config{
-			Epoch: epoch.Add(time.Duration(i) * time.Second), SequenceStart: defaultgen.SequenceStart(i % 2),
+			Epoch: time.Now().Add(-time.Duration(i+1) * time.Hour).Truncate(time.Second), SequenceStart: defaultgen.SequenceStart(i % 2),
 			Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 4, SequenceBits: 16, Unit: time.Millisecond},
 		})
 		takeAll(t, g, goroutines, 200_000/goroutines, 1+3*i)
