@@ -15,19 +15,19 @@ test: ## all tests of all modules, with the servers they need
 
 lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck, words and links
 	@go run ./internal/systest/words
-	@go run ./internal/systest/release tidy -diff
+	@.ci/release tidy -diff
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }
 	@.ci/lint $(MODULES)
 
 tidy: ## go mod tidy of all modules, against the siblings in this tree
-	@go run ./internal/systest/release tidy
+	@.ci/release tidy
 	@go list -m all >/dev/null # completes go.work.sum
 
 release: ## checks CHANGELOG.md, sets VERSION in all modules, prints the tags to make; see docs/RELEASING.md
-	@go run ./internal/systest/release $(VERSION)
+	@.ci/release $(VERSION)
 
 proxy: ## the modules of this tree in the folder DIR, for GOPROXY of a program elsewhere
-	@go run ./internal/systest/release proxy '$(DIR)'
+	@.ci/release proxy '$(DIR)'
 
 dist: ## archives, packages, SBOMs and checksums of the commit, in the folder dist; see docs/RELEASING.md
 	@.ci/dist

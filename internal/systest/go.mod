@@ -10,7 +10,6 @@ require (
 	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/ncruces/go-sqlite3 v0.33.3
 	github.com/uidring/uidring v0.1.0
-	golang.org/x/mod v0.41.0
 	golang.org/x/sync v0.24.0
 	modernc.org/sqlite v1.60.1
 )

@@ -1,11 +1,8 @@
-package main
+// Package release rehearses a release. It contains only tests.
+package release
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -18,193 +15,138 @@ import (
 	"time"
 )
 
-// commands are the published modules that are programs, with arguments and a pattern that the
-// output for each matches. All other published modules are libraries.
-var commands = map[string]struct {
-	args []string
-	want string
-}{
-	"cmd/uidring": {[]string{"version", "--version"}, `^uidring VERSION \(go1\.`},
-	"bench":       {[]string{"-h"}, `bench`},
+const root = "github.com/uidring/uidring"
+
+// commands are the published modules that are programs, with arguments, and a pattern that the
+// output matches. All other published modules are libraries.
+var commands = map[string]struct{ arg, want string }{
+	"cmd/uidring": {"--version", `^uidring version VERSION, go1\.`},
+	"bench":       {"-h", `bench`},
 }
 
-// TestRehearsal releases a copy of the working tree at a version of its own, serves it as a
-// module proxy does, and installs it as users do, without a workspace.
+// copyTree copies the files that git has, or would have after git add, into a repository of their
+// own.
+const copyTree = `cd ../../.. && git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -c | tar -x -C "$0"
+cd "$0" && git init -q && git add -A`
+
+// sweep removes a version of the modules from the module cache. The go command makes lists anew.
+const sweep = `cd "$0" && for module in $(find github.com/uidring -name "*@$1" -prune); do chmod -R u+w "$module" && rm -rf "$module"; done
+find cache/download/github.com/uidring \( -name "$1.*" -o -name list \) -delete`
+
+// TestRehearsal releases a copy of the working tree at a version of its own, serves it as a module
+// proxy does, and installs it as users do, without a workspace.
 func TestRehearsal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds all programs of the repository")
 	}
 	version := fmt.Sprintf("v0.%d.0", time.Now().UnixNano())
-	repo, proxy := releaseCopy(t, version), t.TempDir()
-	if err := repo.writeProxy(proxy, version); err != nil {
-		t.Fatal(err)
-	}
-	c := newConsumer(t, repo, proxy, version)
+	tree, proxy, cache := t.TempDir(), t.TempDir(), goEnv(t, "GOMODCACHE")
+	run(t, ".", nil, "sh", "-c", copyTree, tree)
+	tags := release(t, tree, version)
+	run(t, tree, nil, ".ci/release", "proxy", proxy, version)
+	// The go command shares the cache of the machine, so that it downloads and compiles little.
+	t.Cleanup(func() { run(t, ".", nil, "sh", "-c", sweep, cache, version) })
+	proxies := "file://" + proxy + ",file://" + filepath.Join(cache, "cache", "download") + "," + goEnv(t, "GOPROXY")
+	// No GONOPROXY: with one, go get of a nested module fails once its parent is in the cache.
+	env := []string{"GOENV=off", "GOWORK=off", "GOTOOLCHAIN=local", "GOPRIVATE=", "GONOPROXY=", "GOPROXY=" + proxies, "GOSUMDB=" + goEnv(t, "GOSUMDB"),
+		"GONOSUMDB=" + path.Dir(root) + "," + goEnv(t, "GONOSUMDB"), "GOMODCACHE=" + cache, "GOFLAGS=-mod=mod"}
+	skipWithoutModules(t, tree, tags, env)
 
-	for _, m := range repo.published() {
-		command, isCommand := commands[m.dir]
-		switch {
-		case isCommand:
-			t.Run("go install "+m.path, func(t *testing.T) {
+	for _, dir := range tags {
+		module := path.Join(root, dir)
+		if command, ok := commands[dir]; ok {
+			t.Run("go install "+module, func(t *testing.T) {
 				bin := t.TempDir()
-				c.goTool(t, t.TempDir(), "GOBIN="+bin, "install", m.path+"@"+version)
-				want := regexp.MustCompile(strings.ReplaceAll(command.want, "VERSION", regexp.QuoteMeta(version)))
-				for _, arg := range command.args {
-					out, err := exec.CommandContext(t.Context(), filepath.Join(bin, path.Base(m.path)), arg).CombinedOutput()
-					if err != nil || !want.Match(out) {
-						t.Errorf("%s %s: %v, want output %s, got\n%s", m.path, arg, err, want, out)
-					}
+				run(t, t.TempDir(), append(slices.Clone(env), "GOBIN="+bin), "go", "install", module+"@"+version)
+				want := strings.ReplaceAll(command.want, "VERSION", regexp.QuoteMeta(version))
+				if out := run(t, bin, nil, filepath.Join(bin, path.Base(module)), command.arg); !regexp.MustCompile(want).MatchString(out) {
+					t.Errorf("%s %s: want output %s, got\n%s", module, command.arg, want, out)
 				}
 			})
-		default:
-			t.Run("go get "+m.path, func(t *testing.T) {
-				dir := c.newModule(t)
-				c.goTool(t, dir, "", "get", m.path+"@"+version)
-				if out := c.goTool(t, dir, "", "build", m.path+"/..."); strings.Contains(out, "matched no packages") {
-					t.Error(out)
-				}
-			})
+			continue
 		}
+		t.Run("go get "+module, func(t *testing.T) {
+			dir := t.TempDir()
+			run(t, dir, env, "go", "mod", "init", "example.com/consumer")
+			run(t, dir, env, "go", "get", module+"@"+version)
+			if out := run(t, dir, env, "go", "build", module+"/..."); strings.Contains(out, "matched no packages") {
+				t.Error(out)
+			}
+		})
 	}
-	for name, program := range documentedPrograms(t, repo.root) {
+	for name, program := range documentedPrograms(t, tree) {
 		t.Run("build the program of "+name, func(t *testing.T) {
-			dir := c.newModule(t)
-			if err := writeFile(filepath.Join(dir, "main.go"), []byte(program)); err != nil {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c.goTool(t, dir, "", "mod", "tidy")
-			c.goTool(t, dir, "", "build", "-o", os.DevNull, ".")
-			if out := c.goTool(t, dir, "", "list", "-m", repo.modules[0].path); !strings.Contains(out, version) {
+			run(t, dir, env, "go", "mod", "init", "example.com/consumer")
+			run(t, dir, env, "go", "mod", "tidy")
+			run(t, dir, env, "go", "build", "-o", os.DevNull, ".")
+			if out := run(t, dir, env, "go", "list", "-m", root); !strings.Contains(out, version) {
 				t.Errorf("go mod tidy selected %s, want %s", out, version)
 			}
 		})
 	}
 }
 
-// releaseCopy releases a copy of the working tree.
-func releaseCopy(t *testing.T, version string) *repository {
+// release makes a release of the tree, and returns the folders of the modules that get a tag.
+func release(t *testing.T, tree, version string) (folders []string) {
 	t.Helper()
-	repo, err := copyTree(t.Context(), "../../..", t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+	cmd := exec.CommandContext(t.Context(), ".ci/release", version)
+	cmd.Dir = tree
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "CHANGELOG.md: want the line") {
+		t.Fatalf("a release without a section in CHANGELOG.md: %v\n%s", err, out)
 	}
-	name := filepath.Join(repo.root, "CHANGELOG.md")
+	name := filepath.Join(tree, "CHANGELOG.md")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	heading := "## Unreleased\n\n## " + strings.TrimPrefix(version, "v") + " - 2026-11-22\n"
-	text = bytes.Replace(text, []byte("## Unreleased\n"), []byte(heading), 1)
-	if err := errors.Join(writeFile(name, text), repo.release(version, io.Discard)); err != nil {
+	section := "## Unreleased\n\n## " + strings.TrimPrefix(version, "v") + " - 2026-11-22\n"
+	if err := os.WriteFile(name, []byte(strings.Replace(string(text), "## Unreleased\n", section, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return repo
-}
-
-// A consumer runs the go command as a user of the modules does.
-type consumer struct{ env []string }
-
-// newConsumer downloads the third-party modules. Without them it skips the test, and with CI=true
-// it fails the test.
-//
-// The go command shares the cache of the machine, so that it downloads and compiles little; the
-// rehearsal's own modules are removed from it in the end.
-func newConsumer(t *testing.T, repo *repository, proxy, version string) *consumer {
-	t.Helper()
-	scope := path.Dir(repo.modules[0].path)
-	cache := goEnv(t, "GOMODCACHE")
-	proxies := fileURL(proxy) + "," + fileURL(filepath.Join(cache, "cache", "download")) + "," + goEnv(t, "GOPROXY")
-	// No GONOPROXY: with one, go get of a nested module fails once its parent is in the cache.
-	c := &consumer{env: append(os.Environ(), "GOENV=off", "GOWORK=off", "GOTOOLCHAIN=local", "GOPRIVATE=", "GONOPROXY=",
-		"GOPROXY="+proxies, "GOSUMDB="+goEnv(t, "GOSUMDB"), "GONOSUMDB="+scope+","+goEnv(t, "GONOSUMDB"))}
-	c.env = append(c.env, "GOMODCACHE="+cache, "GOFLAGS=-mod=mod")
-	t.Cleanup(func() { sweep(t, cache, repo, version) })
-	download := exec.CommandContext(t.Context(), "go", append([]string{"mod", "download"}, thirdParty(repo)...)...)
-	download.Dir, download.Env = t.TempDir(), c.env
-	if out, err := download.CombinedOutput(); err != nil {
-		const format = "rehearsal: missing: third-party modules (go mod download: %v)\n%s"
-		if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci {
-			t.Fatalf(format, err, out)
-		}
-		t.Skipf(format, err, out)
+	out := run(t, tree, nil, ".ci/release", version)
+	for _, tag := range regexp.MustCompile(`(?m)^git tag -m '.*' (\S+)$`).FindAllStringSubmatch(out, -1) {
+		folders = append(folders, strings.TrimSuffix(strings.TrimSuffix(tag[1], version), "/"))
 	}
-	return c
+	if len(folders) < 2 || !strings.Contains(out, "\ngit push --atomic origin HEAD "+version+" ") {
+		t.Fatalf("the release prints\n%s", out)
+	}
+	return folders
 }
 
-// thirdParty returns the requirements of the published modules outside of the repository, as
-// path@version.
-func thirdParty(repo *repository) []string {
-	var list []string
-	for _, m := range repo.published() {
-		for _, q := range m.file.Require {
-			if !strings.HasPrefix(q.Mod.Path, repo.modules[0].path) {
-				list = append(list, q.Mod.String())
+// skipWithoutModules downloads the third-party modules. Without them it skips the test, and with
+// CI=true it fails the test.
+func skipWithoutModules(t *testing.T, tree string, folders, env []string) {
+	t.Helper()
+	for _, folder := range folders {
+		cmd := exec.CommandContext(t.Context(), "go", "mod", "download")
+		cmd.Dir, cmd.Env = filepath.Join(tree, folder), append(os.Environ(), env...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			const format = "rehearsal: missing: modules of %q (go mod download: %v)\n%s"
+			if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci {
+				t.Fatalf(format, folder, err, out)
 			}
+			t.Skipf(format, folder, err, out)
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
-// newModule makes a module without requirements.
-func (c *consumer) newModule(t *testing.T) string {
+// run runs a command in a folder, with more variables of the environment, and returns its output.
+func run(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	c.goTool(t, dir, "", "mod", "init", "example.com/consumer")
-	return dir
-}
-
-// goTool runs the go command in a folder, with a variable of the environment or "", and returns
-// its output.
-func (c *consumer) goTool(t *testing.T, dir, variable string, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir, cmd.Env = dir, slices.Clone(c.env)
-	if variable != "" {
-		cmd.Env = append(cmd.Env, variable)
-	}
+	cmd := exec.Command(name, args...) // without the context of the test, which ends before its cleanup
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
 	return string(out)
 }
 
-// sweep removes the version of the repository's modules from the module cache.
-func sweep(t *testing.T, cache string, repo *repository, version string) {
-	for _, m := range repo.modules {
-		if err := removeReadOnly(filepath.Join(cache, m.path+"@"+version)); err != nil {
-			t.Errorf("module cache: %v", err)
-		}
-		downloads := filepath.Join(cache, "cache", "download", m.path, "@v")
-		files, err := filepath.Glob(filepath.Join(downloads, version+".*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range append(files, filepath.Join(downloads, "list")) { // the go command makes lists anew
-			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("module cache: %v", err)
-			}
-		}
-	}
-}
-
-// removeReadOnly removes a folder of the module cache, whose folders are read-only.
-func removeReadOnly(dir string) error {
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		return os.Chmod(name, 0o700)
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.RemoveAll(dir)
-}
-
-// documentedPrograms returns the Go programs in README.md and docs, by the file's name and
-// number.
+// documentedPrograms returns the Go programs in README.md and docs, by the file's name and number.
 func documentedPrograms(t *testing.T, tree string) map[string]string {
 	t.Helper()
 	docs, err := filepath.Glob(filepath.Join(tree, "docs", "*.md"))
@@ -230,9 +172,5 @@ func documentedPrograms(t *testing.T, tree string) map[string]string {
 
 func goEnv(t *testing.T, name string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(run(t, ".", nil, "go", "env", name))
 }
