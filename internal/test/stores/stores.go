@@ -46,9 +46,9 @@ func Status(t testing.TB, s leasestore.Store) (status leasestore.Status) {
 	return status
 }
 
-// EveryCall returns the errors of Status, LoadMeta, SwapMeta, Load, List, Swap, Expired and,
-// if the store has them, Namespaces and CreateFree. Each call has a time of its own. Swap creates the [Sample].
-// A result beside an error fails the test.
+// EveryCall returns the errors of Status, LoadMeta, SwapMeta, Load, List, Swap, Expired and, if the
+// store has them, Namespaces and CreateFree. Each call has a time of its own. Swap creates the
+// [Sample]. A result beside an error fails the test.
 func EveryCall(ctx context.Context, t testing.TB, s leasestore.Store, each time.Duration) (errs []error) {
 	t.Helper()
 	calls := []func(context.Context) (any, error){
